@@ -1,0 +1,139 @@
+"""Linear hashers that need no labels: random hyperplanes and rotated principal axes."""
+
+from numbers import Integral
+
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval
+
+from ._base import BaseHasher, centred, independent_random_state
+from ._projections import PROJECTIONS
+
+__all__ = ["ITQHasher", "LSHHasher"]
+
+
+class _ProjectionHasher(BaseHasher):
+    """Signs of one linear projection of centred features."""
+
+    _parameter_constraints: dict = {
+        "n_bits": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(self, n_bits=32, *, random_state=None):
+        self.n_bits = n_bits
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Find the projection.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features of at least two samples.
+
+        y : Ignored
+            Present for API consistency.
+
+        Returns
+        -------
+        self : object
+            The fitted hasher.
+        """
+        X, mean = centred(self._validate_features(X))
+        rng = independent_random_state(self.random_state)
+        projection = PROJECTIONS[self._projection](X, self.n_bits, rng)
+        self.coefs_, self.intercepts_ = [projection], [-mean @ projection]
+        return self
+
+
+class LSHHasher(_ProjectionHasher):
+    """Random hyperplanes through the mean: locality-sensitive hashing of angles.
+
+    Two samples differ in a bit with probability angle / pi (Charikar, STOC 2002, after
+    Goemans and Williamson). Nothing is learned but the mean; it is the floor that learned
+    codes are measured against.
+
+    Parameters
+    ----------
+    n_bits : int, default=32
+        Number of bits, at least 1.
+
+    random_state : int, RandomState instance or None, default=None
+        Draws the hyperplanes.
+
+    Attributes
+    ----------
+    coefs_ : list of one ndarray of shape (n_features, n_bits)
+        Normals of the hyperplanes.
+
+    intercepts_ : list of one ndarray of shape (n_bits,)
+        Offsets that put the mean of the training rows on every hyperplane.
+
+    n_features_in_ : int
+        Number of features seen by `fit`.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if `fit` saw any.
+
+    See Also
+    --------
+    ITQHasher : Learns the projection without labels.
+    TALRHasher : Learns it for a ranking metric.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_talr.hashing import LSHHasher
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> LSHHasher(n_bits=16, random_state=0).fit_transform(X).shape
+    (1797, 16)
+    """
+
+    _projection = "random"
+
+
+class ITQHasher(_ProjectionHasher):
+    """Iterative quantisation: principal axes, rotated to lose least by taking signs.
+
+    Gong and Lazebnik, "Iterative Quantization: A Procrustean Approach to Learning Binary
+    Codes", CVPR 2011. The original needs at least as many features as bits; here more bits
+    use a rotation with orthonormal rows.
+
+    Parameters
+    ----------
+    n_bits : int, default=32
+        Number of bits, at least 1.
+
+    random_state : int, RandomState instance or None, default=None
+        Draws the first rotation.
+
+    Attributes
+    ----------
+    coefs_ : list of one ndarray of shape (n_features, n_bits)
+        The projection.
+
+    intercepts_ : list of one ndarray of shape (n_bits,)
+        Offsets that centre the training rows.
+
+    n_features_in_ : int
+        Number of features seen by `fit`.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if `fit` saw any.
+
+    See Also
+    --------
+    LSHHasher : Random projection.
+    TALRHasher : Learns the projection for a ranking metric, starting from this one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_talr.hashing import ITQHasher
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> ITQHasher(n_bits=16, random_state=0).fit_transform(X).shape
+    (1797, 16)
+    """
+
+    _projection = "itq"

@@ -1,0 +1,129 @@
+"""Scorers that let model selection see a tie-aware retrieval metric."""
+
+from sklearn.pipeline import Pipeline
+
+from ..affinity import ThresholdAffinity, resolve_affinity
+from ..histogram import hamming_histogram
+from ._queries import average_queries, check_cutoff
+from ._tie_breaking import get_metric
+
+__all__ = ["make_retrieval_scorer"]
+
+
+def make_retrieval_scorer(
+    metric="average_precision", *, k=None, affinity="auto", database="rest"
+):
+    """Make a scorer for hashers, and for Pipelines that end in one.
+
+    The scorer computes codes of the samples it is given and ranks, for each of them, the
+    database by Hamming distance. Ties are averaged over, so that no ordering of the data
+    can help a short code over a long one.
+
+    Parameters
+    ----------
+    metric : {"average_precision", "ndcg", "dcg"}, default="average_precision"
+        The tie-aware metric; queries with nothing relevant are left out of its mean.
+
+    k : int or None, default=None
+        Only the first k ranks count. None means all ranks.
+
+    affinity : "auto" or affinity oracle, default="auto"
+        Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with, and
+        the form of `y` if it has none.
+
+    database : "rest" or tuple (X, y), default="rest"
+        ``"rest"``: each sample is a query against the other samples given to the scorer
+        (the held-out fold). A tuple: every sample queries this fixed database.
+
+    Returns
+    -------
+    scorer : callable
+        ``scorer(estimator, X, y=None) -> float``, for the ``scoring`` parameter of
+        `GridSearchCV`, `cross_val_score` and the like. It can be pickled.
+
+    Notes
+    -----
+    Without `y` the affinity is by distance: thresholds are those the hasher was fitted
+    with, and distances are taken in the space it was fitted in, that is after the earlier
+    steps of the Pipeline.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn_talr.hashing import LSHHasher
+    >>> from sklearn_talr.metrics import make_retrieval_scorer
+    >>> X, y = load_digits(return_X_y=True)
+    >>> hasher = LSHHasher(n_bits=16, random_state=0)
+    >>> scores = cross_val_score(hasher, X, y, cv=3, scoring=make_retrieval_scorer())
+    >>> scores.shape
+    (3,)
+    """
+    get_metric(metric)
+    check_cutoff(k)
+    if database != "rest" if isinstance(database, str) else len(database) != 2:
+        raise ValueError(f"database must be 'rest' or a tuple (X, y), got {database!r}.")
+    return _RetrievalScorer(metric, k, affinity, database)
+
+
+class _RetrievalScorer:
+    """A class rather than a closure, so that it can be pickled and printed."""
+
+    def __init__(self, metric, k, affinity, database):
+        self.metric = metric
+        self.k = k
+        self.affinity = affinity
+        self.database = database
+
+    def __call__(self, estimator, X, y=None):
+        affinity, targets = self._targets(estimator, X, y)
+        codes = estimator.transform(X)
+        if isinstance(self.database, str):
+            histogram = hamming_histogram(
+                codes, codes, affinity, targets, targets, leave_one_out=True
+            )
+        else:
+            X_database, y_database = self.database
+            _, database_targets = self._targets(estimator, X_database, y_database)
+            histogram = hamming_histogram(
+                codes,
+                estimator.transform(X_database),
+                affinity,
+                targets,
+                database_targets,
+            )
+        return average_queries(get_metric(self.metric)(histogram, self.k))
+
+    def _targets(self, estimator, X, y):
+        affinity = self.affinity
+        if isinstance(affinity, str):
+            affinity = getattr(_hasher(estimator), "affinity_", affinity)
+        if y is None:
+            _require_thresholds(affinity)
+            X = _hasher_space(estimator, X)
+        return resolve_affinity(affinity, X, y)
+
+    def __repr__(self):
+        return (
+            f"make_retrieval_scorer({self.metric!r}, k={self.k}, "
+            f"affinity={self.affinity!r}, "
+            f"database={'rest' if isinstance(self.database, str) else '(X, y)'!r})"
+        )
+
+
+def _hasher(estimator):
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
+def _hasher_space(estimator, X):
+    if isinstance(estimator, Pipeline) and len(estimator) > 1:
+        return estimator[:-1].transform(X)
+    return X
+
+
+def _require_thresholds(affinity):
+    if not isinstance(affinity, ThresholdAffinity):
+        raise ValueError(
+            "Scoring without y needs an affinity by distance with known thresholds. Pass "
+            "y, or affinity=ThresholdAffinity().fit(X_train) to make_retrieval_scorer."
+        )

@@ -1,0 +1,17 @@
+"""Soft counts and the training objectives on them (torch).
+
+Everything here is a differentiable function of one table, counts[query, level,
+distance]. Objectives are to be maximised.
+"""
+
+from ._average_precision import average_precision, average_precision_simplified
+from ._ndcg import ndcg, ndcg_simplified
+from ._soft_counts import soft_counts
+
+__all__ = [
+    "average_precision",
+    "average_precision_simplified",
+    "ndcg",
+    "ndcg_simplified",
+    "soft_counts",
+]
