@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..affinity import (
+    ThresholdAffinity,
     iter_level_blocks,
     len_targets,
     level_index,
@@ -72,9 +73,11 @@ class TALRHasher(BaseHasher):
         Scale of tanh in the first and the last epoch, growing geometrically; one number
         keeps it fixed.
 
-    bit_dropout : float, default=0.5
-        Each step leaves out this fraction of the bits, drawn at random, in [0, 1). So
-        every half of a code must rank well by itself, which regularises.
+    bit_dropout : float or "auto", default="auto"
+        Each step leaves out this fraction of the bits, drawn at random, in [0, 1). Then
+        every part of a code must rank well by itself, which regularises. ``"auto"``: 0.5,
+        but 0 for a :class:`~sklearn_talr.affinity.ThresholdAffinity`, where the fine order
+        of near neighbours takes all bits and there is little to overfit.
 
     solver : {"adam", "sgd"}, default="adam"
         Adam, or stochastic gradient descent with Nesterov momentum.
@@ -172,7 +175,7 @@ class TALRHasher(BaseHasher):
         "affinity": [StrOptions({"auto"}), callable],
         "init": [StrOptions(set(PROJECTIONS))],
         "tanh_scale": [Interval(Real, 0, None, closed="neither"), "array-like"],
-        "bit_dropout": [Interval(Real, 0, 1, closed="left")],
+        "bit_dropout": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"})],
         "solver": [StrOptions({"adam", "sgd"})],
         "learning_rate": [StrOptions({"constant", "cosine"})],
         "learning_rate_init": [Interval(Real, 0, None, closed="neither")],
@@ -195,7 +198,7 @@ class TALRHasher(BaseHasher):
         affinity="auto",
         init="itq",
         tanh_scale=(1.0, 8.0),
-        bit_dropout=0.5,
+        bit_dropout="auto",
         solver="adam",
         learning_rate="cosine",
         learning_rate_init=0.003,
@@ -349,7 +352,7 @@ class _RankingLoss:
     def __init__(self, hasher, levels, targets, scales, rng):
         self.objective = _OBJECTIVES[hasher.objective]
         self.affinity = hasher.affinity_
-        self.bit_dropout = hasher.bit_dropout
+        self.bit_dropout = _resolve_bit_dropout(hasher.bit_dropout, hasher.affinity_)
         self.levels = levels
         self.targets = targets
         self.scales = scales
@@ -378,6 +381,12 @@ class _RankingLoss:
         targets = self.targets[samples]
         index = level_index(self.affinity, self.levels, targets, targets)
         return torch.from_numpy(np.ascontiguousarray(index))
+
+
+def _resolve_bit_dropout(bit_dropout, affinity):
+    if bit_dropout == "auto":
+        return 0.0 if isinstance(affinity, ThresholdAffinity) else 0.5
+    return bit_dropout
 
 
 def _first_weights(X, hidden_layer_sizes, n_bits, init, rng):

@@ -8,10 +8,11 @@ import numpy as np
 import torch
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
-# Up to this many multiplications a batch's products run faster, and far more evenly, on
-# one thread than on several.
-_ONE_THREAD_WORK = 1 << 25
+# Batches up to this size run about as fast on one thread as on several, and far faster
+# than on several threads when another process needs the processor too.
+_ONE_THREAD_BATCH = 512
 
 
 class Trainer:
@@ -68,7 +69,7 @@ class Trainer:
         losses = []
         saved = self._weights()
         try:
-            with _threads_for(self.batch_size, X), config_context(assume_finite=True):
+            with _threads_for(self.batch_size), config_context(assume_finite=True):
                 for epoch in range(self.max_iter):
                     losses.append(self._run_epoch(X, epoch))
                     saved = self._weights()
@@ -175,13 +176,15 @@ def _make_optimizer(module, solver, learning_rate, momentum, weight_decay):
 
 
 @contextmanager
-def _threads_for(batch_size, X):
-    """Hold torch to one thread while batches are small; give the threads back after."""
-    threads = torch.get_num_threads()
-    work = min(batch_size, len(X)) ** 2 * 64
-    if X.device.type == "cpu" and work <= _ONE_THREAD_WORK:
-        torch.set_num_threads(1)
-    try:
+def _threads_for(batch_size):
+    """Hold torch and BLAS to one thread while batches are small; give them back after."""
+    if batch_size > _ONE_THREAD_BATCH:
         yield
+        return
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            yield
     finally:
         torch.set_num_threads(threads)

@@ -1,0 +1,31 @@
+# One command each; every target builds its virtual environment first if there is none.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+
+.PHONY: quickstart test test-slow lint docs clean
+
+quickstart: $(VENV)/.plot
+	$(BIN)/python examples/plot_quickstart.py
+
+test: $(VENV)/.tests
+	$(BIN)/python -m pytest
+
+test-slow: $(VENV)/.tests
+	$(BIN)/python -m pytest -m ""
+
+lint: $(VENV)/.tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+clean:
+	rm -rf $(VENV) docs/_build docs/auto_examples docs/generated
+
+$(VENV)/.plot $(VENV)/.tests $(VENV)/.docs: $(VENV)/.%: setup.cfg constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[$*]"
+	touch $@
