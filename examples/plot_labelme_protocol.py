@@ -28,7 +28,7 @@ affinity = ThresholdAffinity().fit(X_database)
 for quantile, level, threshold in zip(
     affinity.quantiles, affinity.levels, affinity.thresholds_
 ):
-    print(f"nearest {quantile:5.1%} of pairs: affinity {level:2d}, distance <= {threshold:.1f}")
+    print(f"nearest {quantile:4.1%} of pairs: affinity {level:2d}, below {threshold:.1f}")
 
 # %%
 # Train for NDCG

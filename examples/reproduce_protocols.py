@@ -18,25 +18,26 @@ import sys
 import time
 
 import numpy as np
+from sklearn.base import clone
 
 from sklearn_talr.datasets import BENCHMARKS, load_benchmark
 from sklearn_talr.hashing import ITQHasher, LSHHasher, TALRHasher
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
 
-
-def methods(n_bits, seed):
-    """Hashers to compare, by name."""
-    return {
-        "LSH": LSHHasher(n_bits, random_state=seed),
-        "ITQ": ITQHasher(n_bits, random_state=seed),
-        "TALR-AP": TALRHasher(n_bits, random_state=seed),
-        "TALR-NDCG": TALRHasher(n_bits, objective="ndcg", random_state=seed),
-    }
+METHODS = {
+    "LSH": LSHHasher(),
+    "ITQ": ITQHasher(),
+    "TALR-AP": TALRHasher(objective="ap"),
+    "TALR-NDCG": TALRHasher(objective="ndcg"),
+}
 
 
-def evaluate(hasher, data):
+def evaluate(method, n_bits, seed, data):
     """Return (AP, NDCG, seconds of the fit)."""
+    hasher = clone(METHODS[method]).set_params(n_bits=n_bits, random_state=seed)
+    if isinstance(hasher, TALRHasher):
+        hasher.set_params(affinity=data.affinity)
     start = time.perf_counter()
     hasher.fit(data.X_train, data.y_train)
     seconds = time.perf_counter() - start
@@ -64,12 +65,12 @@ def main():
     for name in arguments.data:
         splits = {seed: load_benchmark(name, seed) for seed in arguments.seeds}
         for n_bits in arguments.bits:
-            for method in methods(n_bits, 0):
+            for method in METHODS:
                 runs = [
-                    evaluate(methods(n_bits, seed)[method], data)
-                    for seed, data in splits.items()
+                    evaluate(method, n_bits, seed, data) for seed, data in splits.items()
                 ]
-                (ap, ndcg, seconds), (ap_std, ndcg_std, _) = np.mean(runs, 0), np.std(runs, 0)
+                ap, ndcg, seconds = np.mean(runs, axis=0)
+                ap_std, ndcg_std, _ = np.std(runs, axis=0)
                 print(
                     f"{name:10s}{n_bits:5d}  {method:10s}{ap:8.4f} ±{ap_std:.4f}"
                     f"{ndcg:8.4f} ±{ndcg_std:.4f}{seconds:7.1f} s",

@@ -13,7 +13,15 @@ _HOMES = {
     "TALRHasher": "hashing",
     "make_retrieval_scorer": "metrics",
 }
-_SUBMODULES = ("affinity", "codes", "datasets", "hashing", "histogram", "metrics", "objectives")
+_SUBMODULES = (
+    "affinity",
+    "codes",
+    "datasets",
+    "hashing",
+    "histogram",
+    "metrics",
+    "objectives",
+)
 
 __all__ = sorted([*_HOMES, *_SUBMODULES])
 

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.metrics import euclidean_distances
 from sklearn.utils import check_array, check_random_state, column_or_1d, gen_batches
+from sklearn.utils._missing import is_pandas_na
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
@@ -73,6 +74,8 @@ class LabelAffinity(BaseEstimator):
         y = column_or_1d(y)
         if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
             raise ValueError("y contains NaN or infinity; every sample needs a label.")
+        if y.dtype.kind == "O" and any(map(_is_missing, y)):
+            raise ValueError("y contains None or NaN; every sample needs a label.")
         return y
 
     def levels_between(self, y_query, y_database):
@@ -275,12 +278,15 @@ class PrecomputedAffinity:
         return self
 
     def check_targets(self, y):
-        """Return `y` if it selects from the same matrix, or raise TypeError."""
-        if not isinstance(y, PrecomputedAffinity) or y._matrix.shape != self._matrix.shape:
+        """Return `y` if it selects from an equal matrix, or raise TypeError."""
+        if not isinstance(y, PrecomputedAffinity) or not _equal(y._matrix, self._matrix):
             raise TypeError(
                 "y must be a selection of the same PrecomputedAffinity; pass the object "
                 "itself (or a slice of it) as y."
             )
+        if y._matrix is not self._matrix:  # a copy or a pickle: compare it only once
+            y = y[:]
+            y._matrix = self._matrix
         return y
 
     def levels_between(self, y_query, y_database):
@@ -351,8 +357,8 @@ class ThresholdAffinity(BaseEstimator):
     >>> X = np.array([[0.0], [1.0], [3.0], [9.0]])
     >>> affinity = ThresholdAffinity(quantiles=(0.5, 0.1), levels=(1, 2)).fit(X)
     >>> affinity(X, X)
-    array([[2, 1, 1, 0],
-           [1, 2, 1, 0],
+    array([[2, 2, 1, 0],
+           [2, 2, 1, 0],
            [1, 1, 2, 0],
            [0, 0, 0, 2]])
     """
@@ -390,7 +396,8 @@ class ThresholdAffinity(BaseEstimator):
         if len(rows) > self.subsample:
             rng = check_random_state(self.random_state)
             rows = rows[rng.choice(len(rows), self.subsample, replace=False)]
-        self.thresholds_ = np.sqrt(np.quantile(_pairwise_squared(rows), quantiles))
+        thresholds = np.quantile(_pairwise_distances(rows), quantiles)
+        self.thresholds_ = np.maximum(thresholds, _distance_of_equals(rows))
         self.levels_ = np.concatenate(([0], np.sort(levels)))
         self.n_features_in_ = rows.shape[1]
         return self
@@ -426,11 +433,15 @@ class ThresholdAffinity(BaseEstimator):
             Before `fit`: thresholds come from training data, never from queries.
         """
         check_is_fitted(self)
-        squared = euclidean_distances(
-            self.check_targets(y_query), self.check_targets(y_database), squared=True
-        )
-        ascending = np.sort(self.thresholds_) ** 2
-        outside = np.searchsorted(ascending, squared, side="left")
+        y_query, y_database = self.check_targets(y_query), self.check_targets(y_database)
+        for rows in (y_query, y_database):
+            if rows.shape[1] != self.n_features_in_:
+                raise ValueError(
+                    f"y has {rows.shape[1]} features, but the thresholds are those of "
+                    f"distances between rows of {self.n_features_in_} features."
+                )
+        distances = euclidean_distances(y_query, y_database)
+        outside = np.searchsorted(np.sort(self.thresholds_), distances, side="left")
         return self.levels_[::-1][outside]
 
     def _check_params(self):
@@ -491,7 +502,9 @@ def resolve_affinity(affinity, X, y):
 def checked_targets(affinity, y):
     """Check targets by the oracle's own rules; a plain function has none."""
     check = getattr(affinity, "check_targets", None)
-    return check(y) if check else np.asarray(y)
+    if check:
+        return check(y)
+    return y.tocsr() if sp.issparse(y) else np.asarray(y)
 
 
 def level_values(affinity, y_query, y_database):
@@ -512,9 +525,13 @@ def level_values(affinity, y_query, y_database):
 def level_index(affinity, levels, y_query, y_database):
     """Evaluate an oracle as indices into `levels`, shape (n_query, n_database)."""
     values = affinity(y_query, y_database)
-    if levels[-1] == len(levels) - 1:  # 0, 1, ..., n_levels - 1 index themselves
+    ours = hasattr(affinity, "levels_between")
+    if ours and levels[-1] == len(levels) - 1:  # 0, 1, ..., n_levels - 1 index themselves
         return values
-    return np.searchsorted(levels, values)
+    index = np.searchsorted(levels, values)
+    if not ours and np.any(np.take(levels, index, mode="clip") != values):
+        raise ValueError(f"affinity {affinity!r} gave values that its levels_ lack.")
+    return index
 
 
 def iter_level_blocks(affinity, levels, y_query, y_database, block_size=256):
@@ -573,10 +590,30 @@ def _check_affinity_matrix(affinity):
     return matrix if values.dtype.kind in "iu" else matrix.astype(np.int64)
 
 
+def _equal(matrix, other):
+    if matrix is other:
+        return True
+    if matrix.shape != other.shape or sp.issparse(matrix) != sp.issparse(other):
+        return False
+    if sp.issparse(matrix):
+        return (matrix != other).nnz == 0
+    return np.array_equal(matrix, other)
+
+
+def _is_missing(label):
+    return label is None or is_pandas_na(label) or label != label
+
+
 def _most_labels(indicator):
     return int(np.asarray(indicator.sum(axis=1)).max())
 
 
-def _pairwise_squared(rows):
-    squared = euclidean_distances(rows, squared=True)
-    return squared[~np.tri(len(rows), dtype=bool)]
+def _pairwise_distances(rows):
+    distances = euclidean_distances(rows)
+    return distances[~np.tri(len(rows), dtype=bool)]
+
+
+def _distance_of_equals(rows):
+    """Bound of what rounding makes of the distance 0 of two equal rows."""
+    largest = np.einsum("ij,ij->i", rows, rows, dtype=np.float64).max()
+    return np.sqrt(4 * np.finfo(np.float64).eps * rows.shape[1] * largest)

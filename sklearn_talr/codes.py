@@ -178,9 +178,7 @@ def unpack_codes(packed):
             f"packed must be PackedCodes, got {type(packed).__name__}. Say what the "
             "bytes mean: PackedCodes(bytes, n_bits=..., bitorder=...)."
         )
-    return np.unpackbits(
-        packed.data, axis=1, count=packed.n_bits, bitorder=packed.bitorder
-    )
+    return np.unpackbits(packed.data, axis=1, count=packed.n_bits, bitorder=packed.bitorder)
 
 
 def hamming_distances(query_codes, database_codes):

@@ -160,7 +160,7 @@ def hamming_histogram(
             block = counts[rows]
             block += _count_block(queries[rows], database[items], index, shape[1:])
             if leave_one_out:
-                _uncount_self(block, index, rows, items)
+                _uncount_self(block, index, queries, database, rows, items)
     return RankingHistogram(counts, levels)
 
 
@@ -174,11 +174,12 @@ def _count_block(queries, database, index, shape):
     return counts.reshape(len(queries), n_levels, n_bins)
 
 
-def _uncount_self(block, index, rows, items):
-    """Take the pairs (i, i) out again; their distance is 0."""
+def _uncount_self(block, index, queries, database, rows, items):
+    """Take the pairs (i, i) out again, wherever their two codes put them."""
     both = np.arange(max(rows.start, items.start), min(rows.stop, items.stop))
+    distance = np.bitwise_count(queries[both] ^ database[both]).sum(axis=1, dtype=np.intp)
     query = both - rows.start
-    block[query, index[query, both - items.start], 0] -= 1
+    block[query, index[query, both - items.start], distance] -= 1
 
 
 def _queries_per_block():

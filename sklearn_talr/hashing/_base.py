@@ -14,8 +14,8 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """Base of all hashers: a feed-forward function whose signs are the bits.
 
     Subclasses set ``coefs_`` and ``intercepts_``, lists with one NumPy array per layer,
-    like scikit-learn's multi-layer perceptron. So a fitted hasher needs no torch to
-    encode, and its pickle depends neither on torch nor on a device.
+    like scikit-learn's multi-layer perceptron. So encoding is plain NumPy, and a pickle
+    holds no torch objects and knows no device.
     """
 
     _metric = "average_precision"
@@ -83,7 +83,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _validate_features(self, X):
         """Check the features to be fitted; there must be something to tell apart."""
         X = validate_data(self, X, dtype=_FLOATS, ensure_min_samples=2)
-        if np.all(X == X[0]):
+        if np.all(X[0] == X):
             raise ValueError(
                 "X is constant: all samples are equal, so no code can tell them apart."
             )
@@ -107,4 +107,6 @@ def centred(X):
 
 def independent_random_state(random_state):
     """scikit-learn's check_random_state, except that None does not touch the global RNG."""
-    return check_random_state(np.random.RandomState() if random_state is None else random_state)
+    return check_random_state(
+        np.random.RandomState() if random_state is None else random_state
+    )

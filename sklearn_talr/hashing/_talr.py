@@ -85,7 +85,7 @@ class TALRHasher(BaseHasher):
     learning_rate : {"cosine", "constant"}, default="cosine"
         Whether the learning rate falls to 0 along half a cosine, or stays.
 
-    learning_rate_init : float, default=0.003
+    learning_rate_init : float, default=0.005
         First learning rate. Features are centred and scaled as a whole before training,
         so that it does not depend on their unit.
 
@@ -95,8 +95,9 @@ class TALRHasher(BaseHasher):
     weight_decay : float, default=1.0
         Decoupled weight decay, at least 0; intercepts are left alone.
 
-    batch_size : int, default=256
-        Samples that rank each other in one step, at least 2. Smaller data are one batch.
+    batch_size : int or "auto", default="auto"
+        Samples that rank each other in one step, at least 2. ``"auto"``: a twentieth of
+        the samples, but between 32 and 256. Smaller data are one batch.
 
     max_iter : int, default=100
         Number of epochs.
@@ -181,7 +182,7 @@ class TALRHasher(BaseHasher):
         "learning_rate_init": [Interval(Real, 0, None, closed="neither")],
         "momentum": [Interval(Real, 0, 1, closed="left")],
         "weight_decay": [Interval(Real, 0, None, closed="left")],
-        "batch_size": [Interval(Integral, 2, None, closed="left")],
+        "batch_size": [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
         "device": [str],
@@ -201,10 +202,10 @@ class TALRHasher(BaseHasher):
         bit_dropout="auto",
         solver="adam",
         learning_rate="cosine",
-        learning_rate_init=0.003,
+        learning_rate_init=0.005,
         momentum=0.9,
         weight_decay=1.0,
-        batch_size=256,
+        batch_size="auto",
         max_iter=100,
         warm_start=False,
         device="auto",
@@ -277,7 +278,7 @@ class TALRHasher(BaseHasher):
             self.loss_curve_ = []
         loss = _RankingLoss(self, levels, targets, scales, rng)
         module = make_module(*weights).to(device)
-        trainer = Trainer(module, loss, rng, **self._training_params())
+        trainer = Trainer(module, loss, rng, **self._training_params(len(X)))
         losses = trainer.run(torch.from_numpy(X.astype(np.float32)).to(device))
         self.loss_curve_ = self.loss_curve_ + losses
         self.n_iter_ = len(self.loss_curve_)
@@ -305,10 +306,13 @@ class TALRHasher(BaseHasher):
         return targets, levels
 
     def _tanh_scales(self):
-        scales = np.broadcast_to(np.asarray(self.tanh_scale, dtype=float), 2)
-        if not np.all(scales > 0):
-            raise ValueError(f"tanh_scale must be positive, got {self.tanh_scale!r}.")
-        return tuple(scales)
+        scales = np.atleast_1d(np.asarray(self.tanh_scale, dtype=float))
+        if scales.shape not in ((1,), (2,)) or not np.all(scales > 0):
+            raise ValueError(
+                "tanh_scale must be a positive number or two of them (first, last), got "
+                f"{self.tanh_scale!r}."
+            )
+        return float(scales[0]), float(scales[-1])
 
     def _hidden_layer_sizes(self):
         sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=float))
@@ -332,18 +336,20 @@ class TALRHasher(BaseHasher):
             )
         return True
 
-    def _training_params(self):
+    def _training_params(self, n_samples):
         names = (
             "solver",
             "learning_rate",
             "learning_rate_init",
             "momentum",
             "weight_decay",
-            "batch_size",
             "max_iter",
             "verbose",
         )
-        return {name: getattr(self, name) for name in names}
+        batch_size = self.batch_size
+        if batch_size == "auto":
+            batch_size = min(max(n_samples // 20, 32), 256)
+        return {name: getattr(self, name) for name in names} | {"batch_size": batch_size}
 
 
 class _RankingLoss:

@@ -172,7 +172,9 @@ def _make_optimizer(module, solver, learning_rate, momentum, weight_decay):
     ]
     if solver == "adam":
         return torch.optim.AdamW(groups, lr=learning_rate)
-    return torch.optim.SGD(groups, lr=learning_rate, momentum=momentum, nesterov=momentum > 0)
+    return torch.optim.SGD(
+        groups, lr=learning_rate, momentum=momentum, nesterov=momentum > 0
+    )
 
 
 @contextmanager

@@ -27,6 +27,7 @@ def _digamma_difference(a, b):
     reciprocals = (b - a) / (a * b)
     squares = reciprocals * (a + b) / (a * b)
     tail = 1 / 12 - (u + v) / 120 + (u * u + u * v + v * v) / 252
+    tail -= (u + v) * (u * u + v * v) / 240
     return np.log1p((b - a) / a) + reciprocals / 2 + squares * tail
 
 

@@ -34,7 +34,7 @@ def fill_zero_relevant(values, undefined, zero_relevant):
     return np.where(undefined, stand_in, values)
 
 
-def average_queries(values, sample_weight=None):
+def average_queries(values, sample_weight=None, stacklevel=3):
     """Weighted mean of the queries that have a value; NaN, with a warning, if none has."""
     defined = ~np.isnan(values)
     weights = np.ones(len(values)) if sample_weight is None else sample_weight
@@ -43,7 +43,7 @@ def average_queries(values, sample_weight=None):
             "No query has a relevant item, so the metric is undefined. Pass "
             "zero_relevant=0.0 to count such queries as 0.",
             UndefinedMetricWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
         return float("nan")
     return float(np.average(values[defined], weights=weights[defined]))

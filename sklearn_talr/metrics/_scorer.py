@@ -2,7 +2,7 @@
 
 from sklearn.pipeline import Pipeline
 
-from ..affinity import ThresholdAffinity, resolve_affinity
+from ..affinity import PrecomputedAffinity, ThresholdAffinity, resolve_affinity
 from ..histogram import hamming_histogram
 from ._queries import average_queries, check_cutoff
 from ._tie_breaking import get_metric
@@ -61,7 +61,8 @@ def make_retrieval_scorer(
     """
     get_metric(metric)
     check_cutoff(k)
-    if database != "rest" if isinstance(database, str) else len(database) != 2:
+    is_pair = isinstance(database, tuple) and len(database) == 2
+    if not is_pair and not (isinstance(database, str) and database == "rest"):
         raise ValueError(f"database must be 'rest' or a tuple (X, y), got {database!r}.")
     return _RetrievalScorer(metric, k, affinity, database)
 
@@ -98,6 +99,8 @@ class _RetrievalScorer:
         affinity = self.affinity
         if isinstance(affinity, str):
             affinity = getattr(_hasher(estimator), "affinity_", affinity)
+            if y is not None and isinstance(affinity, PrecomputedAffinity):
+                affinity = "auto"  # y brings its own matrix
         if y is None:
             _require_thresholds(affinity)
             X = _hasher_space(estimator, X)

@@ -1,7 +1,7 @@
 """Tie-aware metrics of affinities and real-valued scores, in scikit-learn's signature."""
 
 import numpy as np
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array
 from sklearn.utils.validation import _check_sample_weight
 
 from ..histogram import RankingHistogram
@@ -200,14 +200,16 @@ def tie_aware_ndcg_score(
 def _score(evaluate, y_true, y_score, sample_weight, average):
     y_true, y_score = _check_ranking(y_true, y_score)
     if sample_weight is not None:
-        sample_weight = _check_sample_weight(sample_weight, y_true, ensure_non_negative=True)
+        sample_weight = _check_sample_weight(
+            sample_weight, y_true, ensure_non_negative=True
+        )
     values = np.array(
         [
             evaluate(histogram_from_scores(affinity, score))[0]
             for affinity, score in zip(y_true, y_score)
         ]
     )
-    return average_queries(values, sample_weight) if average else values
+    return average_queries(values, sample_weight, stacklevel=4) if average else values
 
 
 def histogram_from_scores(affinity, score):
@@ -220,9 +222,8 @@ def histogram_from_scores(affinity, score):
 
 
 def _check_ranking(y_true, y_score):
-    y_true = check_array(y_true, dtype=None, input_name="y_true")
-    y_score = check_array(y_score, dtype=np.float64, input_name="y_score")
-    check_consistent_length(y_true, y_score)
+    y_true = _check_table(y_true, None, "y_true")
+    y_score = _check_table(y_score, np.float64, "y_score")
     if y_true.shape != y_score.shape:
         raise ValueError(
             "y_true and y_score must have the same shape (n_queries, n_database), got "
@@ -233,3 +234,15 @@ def _check_ranking(y_true, y_score):
             "y_true must hold affinities: non-negative integers, 0 for not similar."
         )
     return y_true.astype(np.int64, copy=False), y_score
+
+
+def _check_table(values, dtype, name):
+    values = check_array(
+        values, dtype=dtype, ensure_2d=False, allow_nd=True, input_name=name
+    )
+    if values.ndim != 2:
+        raise ValueError(
+            f"{name} must be 2-D, (n_queries, n_database), got shape {values.shape}. A "
+            "single query is one row."
+        )
+    return values

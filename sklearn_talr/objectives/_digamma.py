@@ -3,8 +3,8 @@
 The exact continuation of tie-aware AP needs two functions of x >= 1 and c >= 0, where
 psi is the digamma function:
 
-    slope(x, c) = [psi(x + c) - psi(x)] / c                        = sum_m 1/((x+m)(x+m+c))
-    curve(x, c) = [1 / x - slope(x, c)] / (c - 1)                  = sum_m 1/((x+m)(x+m+1)(x+m+c))
+    slope(x, c) = [psi(x + c) - psi(x)] / c       = sum_m 1/((x+m)(x+m+c))
+    curve(x, c) = [1 / x - slope(x, c)] / (c - 1) = sum_m 1/((x+m)(x+m+1)(x+m+c))
 
 over m = 0, 1, 2, .... The sums show that both are positive and smooth in c >= 0, also at
 c = 0 and c = 1 where the quotients are 0 / 0. Near those points derivatives of psi stand

@@ -111,7 +111,7 @@ class _SoftCounts(torch.autograd.Function):
             ).clamp_(0, n_bins)
             lower = position.floor().clamp_(max=n_bins - 1)
             upper_share = position.sub_(lower)
-            cell = level_index[rows].long().mul_(n_bins + 1).add_(lower.long())
+            cell = lower.long().add_(level_index[rows], alpha=n_bins + 1)
             cells[rows] = cell
             lower_share = 1 - upper_share
             if exclude_self:
@@ -145,9 +145,7 @@ class _SoftCounts(torch.autograd.Function):
 
 def _row_blocks(n_query, n_database):
     size = max(1, _PAIRS_PER_BLOCK // max(1, n_database))
-    return [
-        slice(start, min(start + size, n_query)) for start in range(0, n_query, size)
-    ]
+    return [slice(start, min(start + size, n_query)) for start in range(0, n_query, size)]
 
 
 def _cell_dtype(n_cells):

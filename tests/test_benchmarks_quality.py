@@ -1,0 +1,52 @@
+"""Quality of the defaults on the benchmark sets: what the project promises of them."""
+
+import os
+
+import numpy as np
+import pytest
+
+from sklearn_talr.datasets import load_benchmark
+from sklearn_talr.hashing import ITQHasher, TALRHasher
+from sklearn_talr.histogram import hamming_histogram
+from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not os.environ.get("SKLEARN_TALR_DATA"),
+        reason="SKLEARN_TALR_DATA does not name the folder of the benchmark files",
+    ),
+]
+
+
+def held_out(hasher, metric, name, seed):
+    """Mean metric of held-out queries against the database, 32 bits."""
+    data = load_benchmark(name, seed)
+    if isinstance(hasher, TALRHasher):
+        hasher.set_params(affinity=data.affinity)
+    hasher.set_params(random_state=seed).fit(data.X_train, data.y_train)
+    histogram = hamming_histogram(
+        hasher.transform(data.X_query),
+        hasher.transform(data.X_database),
+        data.affinity,
+        data.y_query,
+        data.y_database,
+    )
+    return np.nanmean(metric(histogram))
+
+
+def mean_of_seeds(hasher, metric, name):
+    return np.mean([held_out(hasher, metric, name, seed) for seed in (0, 1, 2)])
+
+
+@pytest.mark.parametrize(
+    ("name", "least"), [("cifar10", 0.61), ("coco17", 0.535), ("tmc2007", 0.69)]
+)
+def test_average_precision_of_the_defaults(name, least):
+    assert mean_of_seeds(TALRHasher(), tie_aware_average_precision, name) >= least
+
+
+def test_ndcg_of_distances_beats_itq():
+    talr = mean_of_seeds(TALRHasher(objective="ndcg"), tie_aware_ndcg, "scenes")
+    itq = mean_of_seeds(ITQHasher(), tie_aware_ndcg, "scenes")
+    assert talr >= itq + 0.008

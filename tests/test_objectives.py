@@ -1,0 +1,215 @@
+"""Objectives: exact at integer counts, right gradients, finite everywhere."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import digamma, polygamma
+
+from sklearn_talr.histogram import RankingHistogram
+from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
+from sklearn_talr.objectives import (
+    _digamma,
+    average_precision,
+    average_precision_simplified,
+    ndcg,
+    ndcg_simplified,
+    soft_counts,
+)
+
+OBJECTIVES = [average_precision, average_precision_simplified, ndcg, ndcg_simplified]
+EXACT = [(average_precision, tie_aware_average_precision), (ndcg, tie_aware_ndcg)]
+SIMPLIFIED = [
+    (average_precision_simplified, average_precision),
+    (ndcg_simplified, ndcg),
+]
+LEVELS = {"binary": [0, 1], "graded": [0, 1, 2, 5, 10]}
+
+
+def integer_counts(rng, n_queries, n_levels, n_bins, most):
+    """Random tables with many empty bins, ties of one and bins without positives."""
+    counts = rng.integers(most + 1, size=(n_queries, n_levels, n_bins + 1))
+    counts *= rng.random(counts.shape) < 0.5
+    return counts
+
+
+@pytest.mark.parametrize("levels", LEVELS.values(), ids=LEVELS)
+@pytest.mark.parametrize("most", [1, 3, 400])
+@pytest.mark.parametrize(("objective", "metric"), EXACT)
+def test_exact_objective_is_the_metric_at_integer_counts(objective, metric, most, levels):
+    rng = np.random.default_rng(0)
+    counts = integer_counts(rng, 300, len(levels), 16, most)
+    histogram = RankingHistogram(counts, np.array(levels))
+    value = objective(torch.from_numpy(counts).double(), torch.tensor(levels)).numpy()
+    np.testing.assert_allclose(value, metric(histogram, zero_relevant=0.0), atol=1e-10)
+
+
+@pytest.mark.parametrize("levels", LEVELS.values(), ids=LEVELS)
+@pytest.mark.parametrize(("objective", "metric"), EXACT)
+def test_objective_of_saturated_codes_is_the_metric(objective, metric, levels):
+    rng = np.random.default_rng(1)
+    bits = torch.from_numpy(rng.choice([-1.0, 1.0], size=(40, 8)))
+    index = torch.from_numpy(rng.integers(len(levels), size=(40, 40)))
+    counts = soft_counts(bits, bits, index, len(levels), exclude_self=True)
+    histogram = RankingHistogram(counts.long().numpy(), np.array(levels))
+    np.testing.assert_allclose(
+        objective(counts, torch.tensor(levels)), metric(histogram), atol=1e-10
+    )
+
+
+@pytest.mark.parametrize("levels", LEVELS.values(), ids=LEVELS)
+@pytest.mark.parametrize(("simplified", "exact"), SIMPLIFIED)
+def test_simplified_objective_is_exact_without_ties(simplified, exact, levels):
+    rng = np.random.default_rng(2)
+    counts = np.zeros((50, len(levels), 12))
+    index = rng.integers(len(levels), size=(50, 12))
+    np.put_along_axis(counts, index[:, None], 1.0, axis=1)
+    counts, levels = torch.from_numpy(counts), torch.tensor(levels)
+    torch.testing.assert_close(simplified(counts, levels), exact(counts, levels))
+
+
+def test_simplified_average_precision_stays_near_on_small_tied_lists():
+    rng = np.random.default_rng(3)
+    counts = torch.from_numpy(integer_counts(rng, 5000, 2, 3, 3)).double()
+    levels = torch.tensor([0, 1])
+    gap = average_precision(counts, levels) - average_precision_simplified(counts, levels)
+    assert 0.05 < gap.abs().max() < 0.13
+
+
+def test_simplified_ndcg_is_a_lower_bound():
+    rng = np.random.default_rng(4)
+    counts = torch.from_numpy(integer_counts(rng, 500, 3, 5, 4)).double()
+    levels = torch.tensor([0, 1, 3])
+    assert (ndcg_simplified(counts, levels) <= ndcg(counts, levels) + 1e-12).all()
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("levels", LEVELS.values(), ids=LEVELS)
+@pytest.mark.parametrize(
+    ("n_bits", "n_bins", "batch"), [(1, 1, 3), (4, 4, 6), (8, 3, 7), (6, 12, 9)]
+)
+def test_gradcheck_through_the_counts(objective, levels, n_bits, n_bins, batch):
+    rng = np.random.default_rng(5)
+    bits = torch.from_numpy(rng.uniform(-1, 1, (batch, n_bits))).requires_grad_()
+    index = torch.from_numpy(rng.integers(len(levels), size=(batch, batch)))
+    torch.autograd.gradcheck(
+        lambda b: objective(
+            soft_counts(b, b, index, len(levels), n_bins=n_bins, exclude_self=True),
+            torch.tensor(levels),
+        ),
+        bits,
+    )
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_gradcheck_in_the_counts(objective):
+    """Fractional counts in every bin; kinks of NDCG lie at integer cumulative counts."""
+    rng = np.random.default_rng(6)
+    counts = torch.from_numpy(rng.uniform(0.1, 2.9, (8, 3, 6))).requires_grad_()
+    levels = torch.tensor([0, 1, 2])
+    torch.autograd.gradcheck(lambda c: objective(c, levels), counts)
+
+
+@pytest.mark.parametrize("c", [0.0, 1e-9, 1e-5, 0.3, 0.5, 1 - 1e-5, 1.0, 1 + 1e-5, 2.0])
+def test_average_precision_is_smooth_where_the_quotients_are_zero_by_zero(c):
+    """Central differences across the removable singularities at counts of 0 and 1."""
+    levels = torch.tensor([0, 1])
+
+    def value(extra):
+        counts = torch.tensor([[[1.5, 0.0, 2.0], [0.5, 0.0, 1.0]]], dtype=torch.float64)
+        counts[0, 1, 1] = c / 2 + extra
+        counts[0, 0, 1] = c / 2
+        return counts.requires_grad_()
+
+    counts = value(0.0)
+    average_precision(counts, levels).sum().backward()
+    step = 1e-5
+    ahead, behind = (average_precision(value(s), levels).item() for s in (step, -step))
+    assert counts.grad[0, 1, 1].item() == pytest.approx(
+        (ahead - behind) / (2 * step), abs=2e-5
+    )
+
+
+def special_tables():
+    """Tables at which the formulas as printed in the paper are infinite or 0 / 0."""
+    empty = torch.zeros(1, 2, 5, dtype=torch.float64)
+    tables = {name: empty.clone() for name in ("nothing", "tied", "ones", "negatives")}
+    tables["tied"][0, :, 2] = torch.tensor([7.0, 3.0])
+    tables["ones"][0] = torch.tensor([[1.0, 0, 1, 0, 1], [0.0, 1, 0, 1, 0]])
+    tables["negatives"][0, 0] = 2.0
+    tables["positives"] = empty.clone()
+    tables["positives"][0, 1] = 2.0
+    tables["late"] = empty.clone()
+    tables["late"][0, :, 4] = torch.tensor([1.0, 1.0])
+    tables["tiny"] = torch.full_like(empty, 1e-12)
+    tables["near one"] = torch.full_like(empty, 0.5 + 1e-13)
+    return tables
+
+
+@pytest.mark.parametrize("name", special_tables())
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_values_and_gradients_are_finite(objective, name, dtype):
+    counts = special_tables()[name].to(dtype).requires_grad_()
+    value = objective(counts, torch.tensor([0, 1]))
+    value.sum().backward()
+    assert value.dtype == dtype
+    assert torch.isfinite(value).all()
+    assert torch.isfinite(counts.grad).all()
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_nothing_relevant_gives_zero_and_no_gradient(objective):
+    counts = special_tables()["negatives"].requires_grad_()
+    value = objective(counts, torch.tensor([0, 1]))
+    value.sum().backward()
+    assert value.item() == 0
+    # Only the positives' own cells may ask for more of themselves.
+    assert torch.equal(counts.grad[:, 0], torch.zeros_like(counts.grad[:, 0]))
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_no_queries(objective):
+    assert objective(torch.zeros(0, 2, 5), torch.tensor([0, 1])).shape == (0,)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_moving_a_relevant_item_forward_is_rewarded(objective):
+    counts = torch.tensor([[[2.0, 3.0, 4.0], [0.0, 1.0, 1.0]]], dtype=torch.float64)
+    counts.requires_grad_()
+    objective(counts, torch.tensor([0, 1])).sum().backward()
+    positives = counts.grad[0, 1]
+    assert positives[0] > positives[1] > positives[2]
+
+
+@pytest.mark.parametrize("x", [1.0, 2.5, 40.0, 5000.0])
+@pytest.mark.parametrize("c", [0.0, 1e-6, 0.2, 0.7, 1.0, 1 + 1e-6, 3.0, 250.0])
+def test_divided_differences_equal_their_series(x, c):
+    """The sums over 1/((x+m)(x+m+c)) and 1/((x+m)(x+m+1)(x+m+c)), tail as an integral."""
+    m = np.arange(2_000_000)
+    first = 1 / ((x + m) * (x + m + c))
+    second = first / (x + m + 1)
+    end = x + len(m) - 0.5
+    tail = np.log1p(c / end) / c if c else 1 / end
+    arguments = (torch.tensor([v], dtype=torch.float64) for v in (x, c))
+    arguments = tuple(arguments)
+    assert _digamma.slope(*arguments).item() == pytest.approx(first.sum() + tail, rel=1e-8)
+    assert _digamma.curve(*arguments).item() == pytest.approx(second.sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("x", [1.0, 3.7, 200.0])
+def test_slope_without_length_is_the_trigamma_function(x):
+    value = _digamma.slope(*torch.tensor([[x], [0.0]], dtype=torch.float64))
+    assert value.item() == pytest.approx(float(polygamma(1, x)), rel=1e-8)
+
+
+def test_slope_away_from_zero_is_the_quotient():
+    value = _digamma.slope(*torch.tensor([[4.0], [2.5]], dtype=torch.float64))
+    assert value.item() == pytest.approx(
+        float(digamma(6.5) - digamma(4.0)) / 2.5, rel=1e-13
+    )
+
+
+def test_tetragamma_equals_scipy():
+    x = np.concatenate([np.linspace(1, 12, 200), [100.0, 1e4]])
+    value = _digamma._tetragamma(torch.from_numpy(x)).numpy()
+    np.testing.assert_allclose(value, polygamma(2, x), rtol=1e-7)
