@@ -93,9 +93,9 @@ for (name, n_bits), (worst, expected, best) in results.items():
 # %%
 # The picture that explains it
 # ----------------------------
-# A bar spans what tie-breaking alone could report, the dot is the expected value. With 8
-# bits, bars of different methods may overlap: whoever sorts the database
-# favourably wins. The dots cannot be moved by any order.
+# A bar spans what the order of tied items alone could report, the dot is the expected value.
+# Bars of 8-bit codes are wider than the gap between many a pair of published methods; no
+# order of the database moves the dots.
 
 import matplotlib.pyplot as plt
 

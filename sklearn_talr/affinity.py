@@ -272,11 +272,6 @@ class PrecomputedAffinity:
         """Return the affinities among the selected samples as a dense array."""
         return self(self, self)
 
-    def fit(self, y):
-        """Check that the targets are selections of this matrix."""
-        self.check_targets(y)
-        return self
-
     def check_targets(self, y):
         """Return `y` if it selects from an equal matrix, or raise TypeError."""
         if not isinstance(y, PrecomputedAffinity) or not _equal(y._matrix, self._matrix):
@@ -491,6 +486,10 @@ def resolve_affinity(affinity, X, y):
         raise ValueError(
             f"affinity must be 'auto' or an affinity oracle, got {affinity!r}. Oracles "
             "are in sklearn_talr.affinity."
+        )
+    if isinstance(affinity, type):
+        raise ValueError(
+            f"affinity must be an oracle, not a class: write {affinity.__name__}()."
         )
     if isinstance(affinity, str):
         affinity, y = _choose_affinity(y)

@@ -323,9 +323,10 @@ class TestTargets:
         with pytest.raises(ValueError, match=message):
             small().fit(X, y)
 
-    def test_unknown_affinity(self, digits):
+    @pytest.mark.parametrize("affinity", ["cosine", LabelAffinity, 3])
+    def test_unknown_affinity(self, digits, affinity):
         with pytest.raises(ValueError, match="affinity"):
-            small(affinity="cosine").fit(*digits)
+            small(affinity=affinity).fit(*digits)
 
 
 class TestTraining:
@@ -435,6 +436,7 @@ class TestTraining:
             ({"learning_rate_init": 0.0}, "learning_rate_init"),
             ({"weight_decay": -1.0}, "weight_decay"),
             ({"device": "toaster"}, "device"),
+            ({"device": "mps"}, "device"),
         ],
     )
     def test_bad_parameters(self, digits, params, message):

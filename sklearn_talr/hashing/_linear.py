@@ -73,7 +73,7 @@ class LSHHasher(_ProjectionHasher):
     n_features_in_ : int
         Number of features seen by `fit`.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if `fit` saw any.
 
     See Also
@@ -119,7 +119,7 @@ class ITQHasher(_ProjectionHasher):
     n_features_in_ : int
         Number of features seen by `fit`.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if `fit` saw any.
 
     See Also

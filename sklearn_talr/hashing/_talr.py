@@ -107,8 +107,8 @@ class TALRHasher(BaseHasher):
         last scale.
 
     device : str, default="auto"
-        Where to train: ``"auto"`` takes CUDA when there is any, else the CPU; or a torch
-        device. The fitted hasher lives in NumPy and does not remember the device.
+        Where to train: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` takes CUDA when
+        there is any. The fitted hasher lives in NumPy and does not remember the device.
 
     verbose : bool, default=False
         Print the loss of each epoch.
@@ -138,7 +138,7 @@ class TALRHasher(BaseHasher):
     n_features_in_ : int
         Number of features seen by `fit`.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if `fit` saw any.
 
     See Also

@@ -77,6 +77,7 @@ class _RetrievalScorer:
         self.database = database
 
     def __call__(self, estimator, X, y=None):
+        estimator = getattr(estimator, "best_estimator_", estimator)  # of a search
         affinity, targets = self._targets(estimator, X, y)
         codes = estimator.transform(X)
         if isinstance(self.database, str):

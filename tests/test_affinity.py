@@ -1,0 +1,331 @@
+"""Affinity oracles against their definitions, and which one `y` means."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, indexable
+
+from sklearn_talr.affinity import (
+    LabelAffinity,
+    PrecomputedAffinity,
+    SharedLabelAffinity,
+    ThresholdAffinity,
+    resolve_affinity,
+)
+
+RNG = np.random.default_rng(0)
+INDICATOR = RNG.binomial(1, 0.4, (8, 4))
+MATRIX = RNG.integers(0, 4, (8, 8))
+SPARSE = [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_array]
+
+
+@pytest.mark.parametrize(
+    ("y_query", "y_database"),
+    [
+        ([0, 1, 5], [5, 5, 0, 2]),
+        (["ant", "bee"], ["bee", "ant", "cat"]),
+        (np.array(["ant", "bee"], dtype=object), np.array(["bee", "ant"])),
+        (pd.Series([0.0, 1.5], index=[7, 8]), [1.5, 1.5]),
+        (pd.Series(["a", "b"], dtype="category"), pd.Series(["b", "c", "a"])),
+        ([True, False], [1, 0, 1]),
+        ([[0], [1]], [1, 0]),
+    ],
+)
+def test_label_affinity_is_one_for_equal_labels(y_query, y_database):
+    flat = [np.asarray(y).ravel().tolist() for y in (y_query, y_database)]
+    affinity = LabelAffinity()
+    assert_array_equal(
+        affinity(y_query, y_database), [[a == b for b in flat[1]] for a in flat[0]]
+    )
+    assert_array_equal(affinity.levels_, [0, 1])
+    assert affinity.fit(y_query) is affinity
+
+
+@pytest.mark.parametrize(
+    "missing", [[0, np.nan], [0, np.inf], ["a", None], pd.Series(["a", pd.NA])]
+)
+def test_a_missing_label_is_refused(missing):
+    with pytest.raises(ValueError, match="every sample needs a label"):
+        LabelAffinity()(missing, missing)
+
+
+def test_labels_are_one_dimensional():
+    with pytest.raises(ValueError, match="y should be a 1d array"):
+        LabelAffinity().fit(np.eye(3))
+
+
+@pytest.mark.parametrize("convert", [np.asarray, np.ndarray.tolist, pd.DataFrame, *SPARSE])
+@pytest.mark.parametrize("dtype", [int, float, bool])
+@pytest.mark.parametrize("binary", [False, True])
+def test_shared_labels_are_counted(convert, dtype, binary):
+    y = INDICATOR.astype(dtype)
+    affinity = SharedLabelAffinity(binary=binary).fit(convert(y))
+    expected = [[sum(a & b) for a, b in zip([q] * 8, INDICATOR)] for q in INDICATOR[:3]]
+    if binary:
+        expected = np.array(expected) > 0
+    actual = affinity(convert(y[:3]), convert(y))
+    assert isinstance(actual, np.ndarray)
+    assert actual.dtype.kind == "i"
+    assert_array_equal(actual, expected)
+    most = 1 if binary else INDICATOR.sum(axis=1).max()
+    assert_array_equal(affinity.levels_, np.arange(most + 1))
+
+
+def test_shared_label_levels_are_bounded_by_both_sides():
+    few, many = [[1, 0, 0], [0, 0, 0]], [[1, 1, 1]]
+    assert_array_equal(SharedLabelAffinity().levels_between(few, many), [0, 1])
+    assert_array_equal(SharedLabelAffinity().levels_between(many, many), [0, 1, 2, 3])
+    assert_array_equal(SharedLabelAffinity().levels_between(few[1:], many), [0])
+
+
+@pytest.mark.parametrize(
+    "y", [[[0, 2]], [[0.5, 1]], [[-1, 1]], [["a", "b"]], sp.csr_array([[0, 2]])]
+)
+def test_indicators_hold_zeros_and_ones(y):
+    with pytest.raises(ValueError, match=r"0/1 label indicator.*PrecomputedAffinity"):
+        SharedLabelAffinity().fit(y)
+
+
+def test_indicators_have_as_many_labels_on_both_sides():
+    with pytest.raises(ValueError, match="y_query has 3 labels and y_database 4"):
+        SharedLabelAffinity()(INDICATOR[:, :3], INDICATOR)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, np.ndarray.tolist, pd.DataFrame, *SPARSE])
+@pytest.mark.parametrize("dtype", [int, float, np.uint8])
+def test_precomputed_affinity_looks_values_up(convert, dtype):
+    y = PrecomputedAffinity(convert(MATRIX.astype(dtype)))
+    assert (len(y), y.shape, y.ndim) == (8, (8, 8), 2)
+    assert y.toarray().dtype.kind in "iu"
+    assert_array_equal(y.toarray(), MATRIX)
+    assert_array_equal(y(y, y), MATRIX)
+    assert_array_equal(y.levels_, [0, 1, 2, 3])
+
+
+SELECTIONS = [
+    slice(2, 6),
+    slice(None, None, -1),
+    np.array([7, 0, 3]),
+    [1, 1, 2],
+    np.arange(8) % 2 == 0,
+    (np.array([4, 5]), Ellipsis),
+]
+
+
+@pytest.mark.parametrize("rows", SELECTIONS)
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+def test_selections_slice_rows_and_columns(rows, convert):
+    y = PrecomputedAffinity(convert(MATRIX))
+    selection = y[rows]
+    kept = np.arange(8)[rows[0] if isinstance(rows, tuple) else rows]
+    assert selection.shape == (len(kept), len(kept))
+    assert_array_equal(selection.toarray(), MATRIX[np.ix_(kept, kept)])
+    assert_array_equal(selection[1:].toarray(), MATRIX[np.ix_(kept[1:], kept[1:])])
+    assert_array_equal(y.toarray(), MATRIX)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+def test_affinities_between_two_selections(convert):
+    """The matrix need not be symmetric: rows are queries."""
+    y = PrecomputedAffinity(convert(MATRIX))
+    first, second = y[[5, 2]], y[3:]
+    for oracle in (y, first, second):
+        assert_array_equal(oracle(first, second), MATRIX[[5, 2], 3:])
+        assert_array_equal(oracle(second, first), MATRIX[3:, [5, 2]])
+
+
+def test_levels_of_a_selection_are_those_of_the_whole_matrix():
+    y = PrecomputedAffinity([[10, 0], [0, 2]])[[1]]
+    assert_array_equal(y.levels_, [0, 2, 10])
+
+
+def test_scikit_learn_counts_its_samples():
+    """It refuses targets that have a method fit, in the belief that they are estimators."""
+    y = PrecomputedAffinity(MATRIX)
+    _, targets = indexable(np.ones((8, 1)), y)
+    assert targets is y
+    assert not hasattr(y, "fit")
+
+
+def test_zero_is_a_level_even_where_no_entry_is_zero():
+    assert_array_equal(PrecomputedAffinity([[3, 3], [3, 3]]).levels_, [0, 3])
+
+
+@pytest.mark.parametrize("rows", [slice(2, 6), np.array([7, 0, 3]), [1, 2], range(2)])
+def test_scikit_learn_slices_a_precomputed_affinity_whole(rows):
+    y = PrecomputedAffinity(MATRIX)
+    selection = _safe_indexing(y, list(rows) if isinstance(rows, range) else rows)
+    kept = np.arange(8)[rows]
+    assert_array_equal(selection.toarray(), MATRIX[np.ix_(kept, kept)])
+
+
+@pytest.mark.parametrize(
+    "duplicate",
+    [
+        copy.copy,
+        copy.deepcopy,
+        lambda y: pickle.loads(pickle.dumps(y)),
+        lambda y: clone(y, safe=False),
+    ],
+)
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+def test_copies_keep_the_matrix_and_understand_the_original(duplicate, convert):
+    y = PrecomputedAffinity(convert(MATRIX))
+    other = duplicate(y[[3, 1, 6]])
+    assert_array_equal(other.toarray(), MATRIX[np.ix_([3, 1, 6], [3, 1, 6])])
+    assert_array_equal(other(other, y), MATRIX[[3, 1, 6]])
+    assert_array_equal(y(y, other), MATRIX[:, [3, 1, 6]])
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+def test_selections_of_another_matrix_are_refused(convert):
+    """Equal shapes must not suffice: values would be read from the wrong matrix."""
+    y = PrecomputedAffinity(convert(MATRIX))
+    for other in (MATRIX.T, MATRIX[:7, :7]):
+        with pytest.raises(TypeError, match="selection of the same PrecomputedAffinity"):
+            y(PrecomputedAffinity(convert(other)), y)
+    with pytest.raises(TypeError, match="selection of the same PrecomputedAffinity"):
+        y(MATRIX, MATRIX)
+
+
+def test_a_sparse_matrix_stays_sparse_and_is_not_copied():
+    matrix = sp.csr_array(MATRIX)
+    y = PrecomputedAffinity(matrix)[[0, 2]]
+    assert sp.issparse(y._matrix)
+    assert np.shares_memory(y._matrix.data, matrix.data)
+    dense = np.array(MATRIX)
+    assert np.shares_memory(PrecomputedAffinity(dense)[1:]._matrix, dense)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        ([[0, -1], [1, 0]], "affinity must hold non-negative integers"),
+        ([[0, 0.5], [0.5, 0]], "affinity must hold non-negative integers"),
+        ([["a", "b"], ["b", "a"]], "affinity must hold non-negative integers"),
+        ([[0, 1, 2], [1, 0, 2]], r"affinity must be square, got shape \(2, 3\)"),
+        ([[0, np.nan], [1, 0]], "affinity contains NaN"),
+        ([[0, np.inf], [1, 0]], "affinity contains infinity"),
+        ([0, 1], "Expected 2D array"),
+        (sp.csr_array([[0, -1], [1, 0]]), "affinity must hold non-negative integers"),
+        (sp.csr_array([[0, 0.5], [0.5, 0]]), "affinity must hold non-negative integers"),
+        (sp.csr_array([[0, 1, 2]]), r"affinity must be square, got shape \(1, 3\)"),
+        (sp.csr_array([[0, np.nan], [1, 0]]), "affinity contains NaN"),
+    ],
+)
+def test_what_is_not_an_affinity_matrix_is_refused(matrix, message):
+    with pytest.raises(ValueError, match=message):
+        PrecomputedAffinity(matrix)
+
+
+@pytest.mark.parametrize(
+    ("y", "oracle"),
+    [
+        ([0, 1, 0, 2], LabelAffinity),
+        (["a", "b", "a", "b"], LabelAffinity),
+        (np.array([0.5, 1.5, 0.5, 2.5]), LabelAffinity),
+        (pd.Series(["a", "b", "a", "b"]), LabelAffinity),
+        (pd.Series([1, 2, 1, 2], index=list("wxyz")), LabelAffinity),
+        (np.array([[0], [1], [0], [2]]), LabelAffinity),
+        (pd.DataFrame({"label": [0, 1, 0, 2]}), LabelAffinity),
+        ([[1, 0], [0, 1], [1, 1], [0, 0]], SharedLabelAffinity),
+        (INDICATOR, SharedLabelAffinity),
+        (INDICATOR.astype(bool), SharedLabelAffinity),
+        (pd.DataFrame(INDICATOR, columns=list("abcd")), SharedLabelAffinity),
+        *((convert(INDICATOR), SharedLabelAffinity) for convert in SPARSE),
+        (PrecomputedAffinity(MATRIX), PrecomputedAffinity),
+        (MATRIX, PrecomputedAffinity),
+        (MATRIX.tolist(), PrecomputedAffinity),
+        (pd.DataFrame(MATRIX), PrecomputedAffinity),
+        *((convert(MATRIX), PrecomputedAffinity) for convert in SPARSE),
+        (None, ThresholdAffinity),
+    ],
+)
+def test_auto_goes_by_the_form_of_y(y, oracle):
+    X = np.random.default_rng(8).normal(size=(4 if y is None else np.shape(y)[0], 3))
+    affinity, targets = resolve_affinity("auto", X, y)
+    assert type(affinity) is oracle
+    assert targets.shape[0] == len(X)
+    if y is None:
+        assert_array_equal(targets, X)
+        affinity.fit(targets)
+    elif oracle is PrecomputedAffinity:
+        assert_array_equal(affinity(targets, targets), MATRIX)
+    else:
+        values = y.toarray() if sp.issparse(y) else np.asarray(y)
+        if oracle is LabelAffinity:
+            values = np.equal.outer(values.ravel(), values.ravel())
+        else:
+            values = values.astype(int) @ values.T
+        assert_array_equal(affinity(targets, targets), values)
+    assert affinity(targets[:2], targets).shape == (2, len(X))
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        MATRIX[:5],
+        MATRIX[:5] > 1,
+        MATRIX[:5].tolist(),
+        sp.csr_array(MATRIX[:5]),
+        pd.DataFrame(MATRIX[:5]),
+        MATRIX[:, :5],
+        sp.csr_array(MATRIX[:, :5]),
+        np.random.default_rng(9).normal(size=(9, 3)),
+    ],
+)
+def test_auto_refuses_what_cross_validation_made_of_a_matrix(y):
+    """More columns than rows, or neither square nor 0/1; both remedies are named."""
+    message = r"PrecomputedAffinity\(matrix\)(.|\n)*affinity=SharedLabelAffinity\(\)"
+    with pytest.raises(ValueError, match=message):
+        resolve_affinity("auto", None, y)
+
+
+def test_an_oracle_of_the_users_choice_takes_y_its_own_way():
+    wide = INDICATOR[:3]
+    affinity, targets = resolve_affinity(SharedLabelAffinity(), None, wide)
+    assert_array_equal(affinity(targets, targets), wide @ wide.T)
+    square = np.eye(4, dtype=int)
+    affinity, targets = resolve_affinity(SharedLabelAffinity(), None, square)
+    assert type(affinity) is SharedLabelAffinity
+    assert_array_equal(targets, square)
+
+
+def test_without_y_a_precomputed_oracle_is_its_own_targets():
+    y = PrecomputedAffinity(MATRIX)
+    affinity, targets = resolve_affinity(y, np.ones((8, 2)), None)
+    assert affinity is y
+    assert targets is y
+
+
+@pytest.mark.parametrize("affinity", ["labels", "Auto", ""])
+def test_unknown_names_of_oracles_are_refused(affinity):
+    with pytest.raises(ValueError, match="affinity must be 'auto' or an affinity oracle"):
+        resolve_affinity(affinity, None, [0, 1])
+
+
+def test_a_class_in_place_of_an_oracle_is_refused():
+    with pytest.raises(ValueError, match=r"not a class: write LabelAffinity\(\)"):
+        resolve_affinity(LabelAffinity, None, [0, 1])
+
+
+@pytest.mark.parametrize(
+    "affinity",
+    [LabelAffinity(), SharedLabelAffinity(binary=True), ThresholdAffinity((0.5,), (3,))],
+)
+def test_oracles_are_cloned_and_printed_like_estimators(affinity):
+    twin = clone(affinity)
+    assert twin is not affinity
+    assert twin.get_params() == affinity.get_params()
+    assert type(affinity).__name__ in repr(affinity)
+
+
+def test_printed_form_of_a_precomputed_affinity():
+    y = PrecomputedAffinity([[0, 7], [7, 0]])
+    assert repr(y) == "PrecomputedAffinity(n_samples=2, levels=[0 7])"

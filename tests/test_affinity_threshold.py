@@ -1,0 +1,129 @@
+"""ThresholdAffinity: levels by quantiles of the distances among training rows."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist, pdist
+from sklearn.exceptions import NotFittedError
+
+from sklearn_talr.affinity import ThresholdAffinity
+
+
+def test_thresholds_are_quantiles_of_pairwise_distances():
+    X = np.random.default_rng(1).normal(size=(60, 5))
+    affinity = ThresholdAffinity(quantiles=(0.3, 0.01, 0.1), levels=(1, 10, 2)).fit(X)
+    distances = pdist(X)
+    assert_allclose(
+        affinity.thresholds_, np.quantile(distances, (0.3, 0.01, 0.1)), rtol=1e-12
+    )
+    assert_array_equal(affinity.levels_, [0, 1, 2, 10])
+    pairs = affinity(X, X)[np.triu_indices(60, k=1)]
+    for quantile, level in [(0.3, 1), (0.1, 2), (0.01, 10)]:
+        assert abs(np.mean(pairs >= level) - quantile) <= 1 / len(pairs)
+        assert distances[pairs >= level].max() <= np.quantile(distances, quantile)
+
+
+def test_queries_are_graded_by_the_distances_of_the_training_rows():
+    rng = np.random.default_rng(2)
+    X, query = rng.normal(size=(40, 3)), 2 * rng.normal(size=(6, 3))
+    affinity = ThresholdAffinity(quantiles=(0.5, 0.05), levels=(1, 3)).fit(X)
+    far, near = np.quantile(pdist(X), [0.5, 0.05])
+    distances = cdist(query, X)
+    expected = np.where(distances <= near, 3, np.where(distances <= far, 1, 0))
+    assert_array_equal(affinity(query, X), expected)
+    assert_array_equal(affinity.levels_between(query, X), [0, 1, 3])
+
+
+def test_default_levels_are_those_of_the_paper():
+    affinity = ThresholdAffinity().fit(np.random.default_rng(3).normal(size=(80, 2)))
+    assert_array_equal(affinity.levels_, [0, 1, 2, 5, 10])
+    assert np.all(np.diff(affinity.thresholds_) < 0)
+
+
+def test_pairs_at_a_threshold_are_within():
+    """In the unit cube many pairs share the distances 1, sqrt(2) and sqrt(3)."""
+    X = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
+    for quantile in (0.2, 0.6, 0.95):
+        affinity = ThresholdAffinity(quantiles=(quantile,), levels=(1,)).fit(X)
+        assert affinity(X, X)[np.triu_indices(8, k=1)].mean() >= quantile
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_equal_rows_are_nearest_although_distances_are_rounded(dtype):
+    X = np.random.default_rng(4).normal(size=(50, 64)).astype(dtype) + 3
+    X = np.repeat(X, 4, axis=0)
+    affinity = ThresholdAffinity(quantiles=(0.002,), levels=(1,)).fit(X)
+    expected = np.kron(np.eye(50), np.ones((4, 4)))
+    assert_array_equal(affinity(X, X), expected)
+    assert_array_equal(affinity(X[:7], X.copy()), expected[:7])
+
+
+def test_thresholds_from_a_subsample_are_reproducible():
+    X = np.random.default_rng(5).normal(size=(50, 2))
+    params = {"quantiles": (0.5,), "levels": (1,), "subsample": 20}
+    first, again, other = (
+        ThresholdAffinity(**params, random_state=seed).fit(X).thresholds_
+        for seed in (0, 0, 1)
+    )
+    assert first == again != other
+    rows = X[np.random.RandomState(0).choice(50, 20, replace=False)]
+    assert_allclose(first, np.quantile(pdist(rows), [0.5]), rtol=1e-12)
+
+
+def test_threshold_affinity_must_be_fitted():
+    X = np.ones((3, 2))
+    with pytest.raises(NotFittedError):
+        ThresholdAffinity()(X, X)
+    with pytest.raises(NotFittedError):
+        ThresholdAffinity().levels_between(X, X)
+
+
+def test_threshold_affinity_refuses_rows_of_another_space():
+    affinity = ThresholdAffinity().fit(np.random.default_rng(6).normal(size=(9, 3)))
+    for query, database in [(2, 2), (2, 3), (3, 2)]:
+        with pytest.raises(ValueError, match="y has 2 features, but the thresholds"):
+            affinity(np.ones((1, query)), np.ones((4, database)))
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"quantiles": (0.5,), "levels": (1, 2)}, "quantiles and levels must be two lists"),
+        ({"quantiles": (), "levels": ()}, "quantiles and levels must be two lists"),
+        ({"quantiles": 0.5, "levels": 1}, "quantiles and levels must be two lists"),
+        ({"quantiles": (1.0,), "levels": (1,)}, r"quantiles must lie in \(0, 1\)"),
+        ({"quantiles": (0.0,), "levels": (1,)}, r"quantiles must lie in \(0, 1\)"),
+        ({"quantiles": (0.5,), "levels": (0,)}, "levels must be positive integers"),
+        ({"quantiles": (0.5,), "levels": (1.5,)}, "levels must be positive integers"),
+        (
+            {"quantiles": (0.5, 0.1), "levels": (2, 1)},
+            "a smaller quantile must have a higher",
+        ),
+        (
+            {"quantiles": (0.5, 0.1), "levels": (1, 1)},
+            "a smaller quantile must have a higher",
+        ),
+        (
+            {"quantiles": (0.1, 0.1), "levels": (1, 2)},
+            "a smaller quantile must have a higher",
+        ),
+        ({"subsample": 1}, "subsample must be at least 2"),
+        ({"subsample": 2.5}, "subsample must be at least 2"),
+    ],
+)
+def test_bad_quantiles_and_levels_are_refused(params, message):
+    with pytest.raises(ValueError, match=message):
+        ThresholdAffinity(**params).fit(np.random.default_rng(7).normal(size=(9, 2)))
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([[1.0]], "at least 2 rows"),
+        ([1.0, 2.0], "Expected 2D array"),
+        ([[np.nan], [1.0]], "y contains NaN"),
+    ],
+)
+def test_threshold_affinity_needs_rows_of_features(X, message):
+    with pytest.raises(ValueError, match=message):
+        ThresholdAffinity().fit(X)

@@ -1,0 +1,259 @@
+"""Packing, bit order and Hamming distances."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import reference
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+from numpy.testing import assert_array_equal
+
+from sklearn_talr.codes import PackedCodes, hamming_distances, pack_codes, unpack_codes
+
+either_order = pytest.mark.parametrize("bitorder", ["little", "big"])
+
+
+def random_codes(n_samples, n_bits, seed=0):
+    return np.random.default_rng(seed).integers(0, 2, (n_samples, n_bits), dtype=np.uint8)
+
+
+def byte_values(bits, bitorder):
+    """Bytes of one code as sums of powers of two, bit 0 first."""
+    weight = {"little": lambda i: 2**i, "big": lambda i: 2 ** (7 - i)}[bitorder]
+    return [
+        sum(int(bit) * weight(i) for i, bit in enumerate(bits[start : start + 8]))
+        for start in range(0, len(bits), 8)
+    ]
+
+
+@either_order
+@pytest.mark.parametrize("n_bits", range(1, 71))
+def test_packing_round_trip(n_bits, bitorder):
+    codes = random_codes(5, n_bits, seed=n_bits)
+    packed = pack_codes(codes, bitorder=bitorder)
+    assert packed.data.dtype == np.uint8
+    assert (packed.shape, packed.bitorder) == ((5, n_bits), bitorder)
+    assert_array_equal(packed.data, [byte_values(code, bitorder) for code in codes])
+    assert_array_equal(packed.data, np.packbits(codes, axis=1, bitorder=bitorder))
+    unpacked = unpack_codes(packed)
+    assert unpacked.dtype == np.uint8
+    assert_array_equal(unpacked, codes)
+
+
+def test_little_is_the_default_order():
+    assert pack_codes([[1, 0, 0]]).bitorder == "little"
+    assert PackedCodes(np.ones((1, 1), np.uint8), n_bits=1).bitorder == "little"
+
+
+@either_order
+@pytest.mark.parametrize("other", ["little", "big"])
+def test_packed_codes_change_order_on_request(bitorder, other):
+    codes = random_codes(4, 19)
+    repacked = pack_codes(pack_codes(codes, bitorder=other), bitorder=bitorder)
+    assert repacked.bitorder == bitorder
+    assert_array_equal(repacked.data, pack_codes(codes, bitorder=bitorder).data)
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        np.ndarray.tolist,
+        np.asfortranarray,
+        pd.DataFrame,
+        lambda codes: codes.astype(bool),
+        lambda codes: codes.astype(np.int64),
+        lambda codes: codes.astype(np.float16),
+        lambda codes: codes.astype(np.float64),
+        lambda codes: np.repeat(codes, 2, axis=1)[:, ::2],
+        lambda codes: np.repeat(codes, 3, axis=0)[::3],
+        lambda codes: codes[:, ::-1].copy()[:, ::-1],
+        lambda codes: pd.DataFrame(codes).astype("boolean"),
+        lambda codes: pd.DataFrame(codes).astype({0: bool}),
+    ],
+)
+def test_any_container_of_zeros_and_ones_is_packed(convert):
+    codes = random_codes(6, 13)
+    assert_array_equal(pack_codes(convert(codes)).data, pack_codes(codes).data)
+    distances = hamming_distances(convert(codes), codes)
+    assert_array_equal(distances, reference.hamming_distances(codes, codes))
+
+
+@pytest.mark.parametrize(
+    ("codes", "error", "message"),
+    [
+        ([[0, 2]], ValueError, "codes must hold zeros and ones only"),
+        ([[-1, 1]], ValueError, r"codes of -1/\+1 by `codes > 0`"),
+        ([[0.3, 1.0]], ValueError, "Activations become codes by"),
+        ([[0, 255]], ValueError, "packed bytes by PackedCodes"),
+        ([["0", "1"]], ValueError, "codes must hold zeros and ones only"),
+        ([[0, np.nan]], ValueError, "codes contains NaN"),
+        (np.zeros((0, 4)), ValueError, "0 sample"),
+        (np.zeros((4, 0)), ValueError, "0 feature"),
+        ([0, 1, 1], ValueError, "Expected 2D array, got 1D array"),
+        (sp.csr_array(np.eye(3)), TypeError, "Sparse data was passed for codes"),
+    ],
+)
+def test_what_is_not_a_code_is_refused(codes, error, message):
+    with pytest.raises(error, match=message):
+        pack_codes(codes)
+    with pytest.raises(error, match=message):
+        hamming_distances(codes, np.zeros((1, 2)))
+
+
+@pytest.mark.parametrize("bitorder", ["Little", "msb", None])
+def test_unknown_bit_order_is_refused(bitorder):
+    with pytest.raises(ValueError, match="bitorder must be 'little' or 'big'"):
+        pack_codes([[0, 1]], bitorder=bitorder)
+    with pytest.raises(ValueError, match="bitorder must be 'little' or 'big'"):
+        PackedCodes(np.zeros((1, 1), np.uint8), 2, bitorder)
+
+
+@pytest.mark.parametrize("packed", [np.zeros((2, 1), np.uint8), [[1]], b"\x01", None])
+def test_bare_bytes_cannot_be_unpacked(packed):
+    with pytest.raises(TypeError, match=r"packed must be PackedCodes, got .*n_bits="):
+        unpack_codes(packed)
+
+
+@pytest.mark.parametrize(
+    ("data", "n_bits", "message"),
+    [
+        (np.zeros((2, 1), np.uint8), 0, "n_bits must be at least 1"),
+        (np.zeros((2, 1), np.uint8), 9, "9 bits take 2 bytes a row, but data has 1"),
+        (np.zeros((2, 2), np.uint8), 8, "8 bits take 1 bytes a row, but data has 2"),
+        (np.zeros((2, 1), np.int64), 8, "data must be a 2-D uint8 array"),
+        (np.zeros(2, np.uint8), 8, "data must be a 2-D uint8 array"),
+    ],
+)
+def test_bytes_must_match_the_stated_length(data, n_bits, message):
+    with pytest.raises(ValueError, match=message):
+        PackedCodes(data, n_bits)
+
+
+@pytest.mark.parametrize(
+    ("byte", "n_bits", "bitorder", "fits"),
+    [
+        (0b0111_1111, 7, "little", True),
+        (0b1000_0000, 7, "little", False),
+        (0b1111_1110, 7, "big", True),
+        (0b0000_0001, 7, "big", False),
+        (0b0000_0010, 1, "little", False),
+        (0b1000_0000, 1, "big", True),
+        (0b1111_1111, 8, "little", True),
+        (0b1111_1111, 8, "big", True),
+    ],
+)
+def test_spare_bits_must_be_zero(byte, n_bits, bitorder, fits):
+    data = np.array([[byte]], dtype=np.uint8)
+    if fits:
+        assert unpack_codes(PackedCodes(data, n_bits, bitorder)).shape == (1, n_bits)
+    else:
+        with pytest.raises(ValueError, match=f"bits set beyond n_bits={n_bits}"):
+            PackedCodes(data, n_bits, bitorder)
+
+
+@either_order
+@pytest.mark.parametrize(
+    "rows",
+    [
+        slice(1, 4),
+        slice(None, None, -2),
+        np.array([5, 0, 0, -1]),
+        [2, 3],
+        np.array([True, False, True, False, False, True]),
+        np.array([], dtype=int),
+    ],
+)
+def test_selecting_rows_keeps_them_packed(rows, bitorder):
+    codes = random_codes(6, 11)
+    packed = pack_codes(codes, bitorder=bitorder)
+    for selected in (packed[rows], packed[rows, ...]):
+        assert isinstance(selected, PackedCodes)
+        assert (selected.n_bits, selected.bitorder) == (11, bitorder)
+        assert_array_equal(unpack_codes(selected), codes[rows])
+
+
+def test_selecting_one_row_keeps_two_dimensions():
+    codes = random_codes(3, 9)
+    assert_array_equal(unpack_codes(pack_codes(codes)[1]), codes[[1]])
+
+
+@either_order
+def test_as_an_array_packed_codes_are_bits(bitorder):
+    codes = random_codes(3, 10)
+    packed = pack_codes(codes, bitorder=bitorder)
+    assert_array_equal(np.asarray(packed), codes)
+    assert np.asarray(packed, dtype=np.float32).dtype == np.float32
+    assert_array_equal(np.array(packed, dtype=bool), codes.astype(bool))
+    with pytest.raises(ValueError, match="unpacking codes makes a copy"):
+        np.array(packed, copy=False)
+
+
+@either_order
+@pytest.mark.parametrize(
+    "clone", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_copies_and_pickles_are_whole(clone, bitorder):
+    codes = random_codes(4, 21)
+    packed = clone(pack_codes(codes, bitorder=bitorder))
+    assert (packed.shape, packed.bitorder) == ((4, 21), bitorder)
+    assert_array_equal(unpack_codes(packed), codes)
+
+
+def test_length_and_printed_form():
+    packed = pack_codes(random_codes(4, 21), bitorder="big")
+    assert len(packed) == 4
+    assert repr(packed) == "PackedCodes(n_samples=4, n_bits=21, bitorder='big')"
+
+
+@pytest.mark.parametrize("n_bits", [1, 7, 8, 9, 16, 17, 32, 33, 63, 64, 65, 128, 200])
+@pytest.mark.parametrize("query_order", ["raw", "little", "big"])
+@pytest.mark.parametrize("database_order", ["raw", "little", "big"])
+def test_distances_equal_brute_force(n_bits, query_order, database_order):
+    query, database = random_codes(4, n_bits, seed=1), random_codes(7, n_bits, seed=2)
+    database[0], database[1] = query[0], 1 - query[0]
+    expected = reference.hamming_distances(query, database)
+    if query_order != "raw":
+        query = pack_codes(query, bitorder=query_order)
+    if database_order != "raw":
+        database = pack_codes(database, bitorder=database_order)
+    distances = hamming_distances(query, database)
+    assert distances.dtype == np.int32
+    assert_array_equal(distances, expected)
+    assert (distances[0, 0], distances[0, 1]) == (0, n_bits)
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    codes=arrays(np.bool_, array_shapes(min_dims=2, max_dims=2, max_side=70)),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_distances_survive_permuted_and_flipped_bits(codes, seed):
+    """Neither the order of the bits nor XOR with a common mask changes a distance."""
+    rng = np.random.default_rng(seed)
+    distances = hamming_distances(codes[:1], codes)
+    order = rng.permutation(codes.shape[1])
+    mask = rng.integers(0, 2, codes.shape[1]).astype(bool)
+    changed = codes[:, order] ^ mask
+    assert_array_equal(hamming_distances(changed[:1], changed), distances)
+    assert_array_equal(distances, hamming_distances(codes, codes[:1]).T)
+
+
+def test_seven_bits_are_never_taken_for_eight():
+    seven, eight = random_codes(2, 7), random_codes(2, 8)
+    for query, database in [
+        (seven, eight),
+        (pack_codes(seven), pack_codes(eight)),
+        (pack_codes(seven), eight),
+    ]:
+        with pytest.raises(ValueError, match="have 7 bits and database_codes 8"):
+            hamming_distances(query, database)
+
+
+def test_negated_distances_are_scores():
+    """Signed on purpose: the negative of an unsigned distance would rank backwards."""
+    assert_array_equal(-hamming_distances([[0, 0]], [[1, 1], [0, 1]]), [[-2, -1]])

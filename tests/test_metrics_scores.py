@@ -1,0 +1,249 @@
+"""The metrics in scikit-learn's signature: y_true, y_score, weights, bad input."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import average_precision_score, dcg_score, ndcg_score
+
+from sklearn_talr.metrics import (
+    tie_aware_average_precision_score,
+    tie_aware_dcg_score,
+    tie_aware_ndcg_score,
+)
+
+SCORES = {
+    "average_precision": tie_aware_average_precision_score,
+    "dcg": tie_aware_dcg_score,
+    "ndcg": tie_aware_ndcg_score,
+}
+each_metric = pytest.mark.parametrize("metric", sorted(SCORES))
+normalised = pytest.mark.parametrize("metric", ["average_precision", "ndcg"])
+
+Y_TRUE = np.array([[2, 0, 1, 0], [0, 0, 0, 0], [1, 1, 0, 3]])
+Y_SCORE = np.array([[1.0, 1.0, 0.5, 0.5], [2.0, 1.0, 1.0, 0.0], [0.0, 0.0, 0.0, -1.0]])
+
+
+@st.composite
+def small_problems(draw):
+    """y_true, y_score with many ties, and k; at most 7 items a query."""
+    n_items = draw(st.integers(1, 7))
+    largest = draw(st.sampled_from([1, 3]))
+    row = {"min_size": n_items, "max_size": n_items}
+    affinity = draw(st.lists(st.integers(0, largest), **row))
+    score = draw(st.lists(st.integers(-2, 2), **row))
+    return affinity, score, draw(st.none() | st.integers(1, n_items + 2))
+
+
+def random_problem(seed, n_queries=20, n_items=60, n_scores=12):
+    rng = np.random.default_rng(seed)
+    y_true = rng.integers(0, 4, (n_queries, n_items)) * rng.binomial(
+        1, 0.3, (n_queries, n_items)
+    )
+    return y_true, rng.integers(0, n_scores, y_true.shape) / 4 - 1.0
+
+
+@each_metric
+@settings(deadline=None, max_examples=150)
+@given(problem=small_problems())
+def test_score_equals_the_mean_over_tie_orders(metric, problem):
+    affinity, score, k = problem
+    _, mean, _ = reference.over_tie_orders(metric, affinity, score, k)
+    actual = SCORES[metric]([affinity], [score], k=k, average=False)
+    assert_allclose(actual, [mean], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [None, 1, 5, 13, 59, 100])
+def test_ndcg_and_dcg_equal_scikit_learn(k):
+    y_true, y_score = random_problem(0)
+    y_true[3] = 0  # scikit-learn counts a query with nothing relevant as 0
+    gains = 2.0**y_true - 1
+    actual = tie_aware_ndcg_score(y_true, y_score, k=k, zero_relevant=0.0)
+    assert_allclose(actual, ndcg_score(gains, y_score, k=k), rtol=1e-12)
+    actual = tie_aware_dcg_score(y_true, y_score, k=k)
+    assert_allclose(actual, dcg_score(gains, y_score, k=k), rtol=1e-12)
+
+
+@each_metric
+@pytest.mark.parametrize("k", [None, 1, 7, 60, 80])
+def test_without_ties_the_ordinary_metric_remains(metric, k):
+    y_true, _ = random_problem(1)
+    y_score = np.random.default_rng(2).permuted(np.tile(np.arange(60.0), (20, 1)), axis=1)
+    ordered = np.take_along_axis(y_true, np.argsort(-y_score, axis=1), axis=1)
+    expected = [reference.METRICS[metric](row.tolist(), k) for row in ordered]
+    actual = SCORES[metric](y_true, y_score, k=k, average=False)
+    assert_allclose(actual, expected, rtol=1e-12)
+
+
+def test_without_ties_average_precision_equals_scikit_learn():
+    y_true, _ = random_problem(3)
+    y_score = np.random.default_rng(4).normal(size=y_true.shape)
+    expected = [average_precision_score(a > 0, s) for a, s in zip(y_true, y_score)]
+    actual = tie_aware_average_precision_score(y_true, y_score, average=False)
+    assert_allclose(actual, expected, rtol=1e-12)
+
+
+@each_metric
+@pytest.mark.parametrize("k", [None, 10])
+def test_database_order_changes_nothing(metric, k):
+    y_true, y_score = random_problem(5)
+    order = np.random.default_rng(6).permutation(y_true.shape[1])
+    shuffled = SCORES[metric](y_true[:, order], y_score[:, order], k=k, average=False)
+    assert_array_equal(shuffled, SCORES[metric](y_true, y_score, k=k, average=False))
+
+
+@each_metric
+@pytest.mark.parametrize("rescale", [np.exp, np.cbrt, lambda s: 3 * s - 7, np.float32])
+def test_monotone_rescaling_of_scores_changes_nothing(metric, rescale):
+    y_true, y_score = random_problem(7)
+    rescaled = SCORES[metric](y_true, rescale(y_score), k=9, average=False)
+    assert_array_equal(rescaled, SCORES[metric](y_true, y_score, k=9, average=False))
+
+
+@each_metric
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.uint64, np.float32, object, None])
+def test_affinities_of_any_type_and_container(metric, dtype):
+    y_true, y_score = random_problem(8, n_queries=3, n_items=10)
+    y_true[0, 0] = 10  # a gain that overflows 8 bits
+    expected = SCORES[metric](y_true, y_score)
+    if dtype is None:
+        given_as = pd.DataFrame(y_true), pd.DataFrame(y_score)
+    elif dtype is object:
+        given_as = y_true.tolist(), y_score.tolist()
+    else:
+        given_as = y_true.astype(dtype), y_score
+    assert SCORES[metric](*given_as) == expected
+
+
+@each_metric
+def test_boolean_affinity_is_relevance(metric):
+    y_true, y_score = random_problem(9)
+    actual = SCORES[metric](y_true > 0, y_score)
+    assert actual == SCORES[metric]((y_true > 0).astype(int), y_score)
+
+
+def test_average_precision_takes_every_affinity_above_zero_as_relevant():
+    y_true, y_score = random_problem(10)
+    actual = tie_aware_average_precision_score(y_true, y_score)
+    assert actual == tie_aware_average_precision_score(y_true > 0, y_score)
+
+
+def test_signed_zeros_are_tied():
+    assert tie_aware_average_precision_score([[1, 0]], [[-0.0, 0.0]]) == 0.75
+
+
+def test_large_affinities_are_exact():
+    assert tie_aware_dcg_score([[10, 0]], [[1.0, 0.0]]) == 1023
+    assert tie_aware_dcg_score([[40]], [[1.0]]) == 2**40 - 1
+    actual = tie_aware_dcg_score([[10, 1]], [[0.0, 0.0]])
+    assert_allclose(actual, 512 * (1 + 1 / np.log2(3)), rtol=1e-15)
+
+
+@normalised
+def test_queries_with_nothing_relevant_are_skipped(metric):
+    values = SCORES[metric](Y_TRUE, Y_SCORE, average=False)
+    assert_array_equal(np.isnan(values), [False, True, False])
+    assert_allclose(SCORES[metric](Y_TRUE, Y_SCORE), (values[0] + values[2]) / 2)
+
+
+@normalised
+@pytest.mark.parametrize("stand_in", [0, 0.5, 1.0, np.float32(0.25)])
+def test_a_number_stands_in_for_queries_with_nothing_relevant(metric, stand_in):
+    values = SCORES[metric](Y_TRUE, Y_SCORE, average=False, zero_relevant=stand_in)
+    assert values[1] == stand_in
+    mean = SCORES[metric](Y_TRUE, Y_SCORE, zero_relevant=stand_in)
+    assert_allclose(mean, values.mean(), rtol=1e-15)
+
+
+@normalised
+@pytest.mark.parametrize("zero_relevant", ["drop", None, True])
+def test_other_values_of_zero_relevant_are_refused(metric, zero_relevant):
+    with pytest.raises(ValueError, match="zero_relevant must be 'skip' or a number"):
+        SCORES[metric](Y_TRUE, Y_SCORE, zero_relevant=zero_relevant)
+
+
+@normalised
+def test_no_query_with_relevant_items_gives_nan_and_a_warning_at_the_caller(metric):
+    with pytest.warns(UndefinedMetricWarning, match="No query has a relevant") as caught:
+        value = SCORES[metric](np.zeros((2, 3)), np.ones((2, 3)))
+    assert np.isnan(value)
+    assert caught[0].filename == __file__
+    values = SCORES[metric](np.zeros((2, 3)), np.ones((2, 3)), average=False)
+    assert_array_equal(values, [np.nan, np.nan])
+
+
+def test_dcg_counts_queries_with_nothing_relevant_as_zero():
+    values = tie_aware_dcg_score(Y_TRUE, Y_SCORE, average=False)
+    assert values[1] == 0
+    assert_allclose(tie_aware_dcg_score(Y_TRUE, Y_SCORE), values.mean(), rtol=1e-15)
+
+
+@each_metric
+def test_sample_weight_weighs_queries(metric):
+    y_true, y_score = random_problem(11, n_queries=4)
+    values = SCORES[metric](y_true, y_score, average=False)
+    weighted = SCORES[metric](y_true, y_score, sample_weight=[1, 0, 2.5, 3])
+    assert_allclose(weighted, np.average(values, weights=[1, 0, 2.5, 3]), rtol=1e-14)
+    equal = SCORES[metric](y_true, y_score, sample_weight=np.full(4, 7))
+    assert_allclose(equal, SCORES[metric](y_true, y_score), rtol=1e-14)
+
+
+@normalised
+def test_a_skipped_query_takes_its_weight_along(metric):
+    first, _, last = SCORES[metric](Y_TRUE, Y_SCORE, average=False)
+    weighted = SCORES[metric](Y_TRUE, Y_SCORE, sample_weight=[1, 100, 3])
+    assert_allclose(weighted, (first + 3 * last) / 4, rtol=1e-14)
+
+
+@normalised
+def test_weight_on_undefined_queries_only_gives_nan_and_a_warning(metric):
+    with pytest.warns(UndefinedMetricWarning):
+        assert np.isnan(SCORES[metric](Y_TRUE, Y_SCORE, sample_weight=[0, 1, 0]))
+
+
+@each_metric
+@pytest.mark.parametrize("sample_weight", [[1, 1], [[1, 1, 1]], [1, -1, 1], [1, np.nan, 1]])
+def test_bad_sample_weight_is_refused(metric, sample_weight):
+    with pytest.raises(ValueError, match=r"(?i)sample.weight"):
+        SCORES[metric](Y_TRUE, Y_SCORE, sample_weight=sample_weight)
+
+
+@each_metric
+@pytest.mark.parametrize("average", [True, False])
+def test_type_of_the_result(metric, average):
+    value = SCORES[metric](Y_TRUE[:1], Y_SCORE[:1], average=average)
+    assert isinstance(value, float) == average
+    assert np.shape(value) == (() if average else (1,))
+
+
+@each_metric
+@pytest.mark.parametrize(
+    ("y_true", "y_score", "message"),
+    [
+        (Y_TRUE, np.where(Y_SCORE == 2, np.nan, Y_SCORE), "y_score contains NaN"),
+        (Y_TRUE, np.where(Y_SCORE == 2, np.inf, Y_SCORE), "y_score contains infinity"),
+        (np.where(Y_TRUE == 2, np.nan, Y_TRUE), Y_SCORE, "y_true contains NaN"),
+        (Y_TRUE, Y_SCORE[:, :3], "y_true and y_score must have the same shape"),
+        (Y_TRUE[:2], Y_SCORE, "y_true and y_score must have the same shape"),
+        (-Y_TRUE, Y_SCORE, "y_true must hold affinities: non-negative integers"),
+        (Y_TRUE / 2, Y_SCORE, "y_true must hold affinities: non-negative integers"),
+        (Y_TRUE.astype(str), Y_SCORE, "y_true must hold affinities"),
+        (Y_TRUE[0], Y_SCORE[0], "y_true must be 2-D"),
+        (Y_TRUE, Y_SCORE[0], "y_score must be 2-D"),
+        (Y_TRUE[None], Y_SCORE, "y_true must be 2-D"),
+    ],
+)
+def test_bad_input_names_the_argument(metric, y_true, y_score, message):
+    with pytest.raises(ValueError, match=message):
+        SCORES[metric](y_true, y_score)
+
+
+@each_metric
+@pytest.mark.parametrize("k", [0, -3, 2.5, "all", False])
+def test_bad_cutoff_is_refused(metric, k):
+    with pytest.raises(ValueError, match="k must be a positive integer or None"):
+        SCORES[metric](Y_TRUE, Y_SCORE, k=k)

@@ -1,0 +1,347 @@
+"""make_retrieval_scorer: alone, in Pipelines and in cross-validation."""
+
+import pickle
+
+import numpy as np
+import pytest
+import reference
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_talr.affinity import (
+    LabelAffinity,
+    PrecomputedAffinity,
+    SharedLabelAffinity,
+    ThresholdAffinity,
+)
+from sklearn_talr.hashing import LSHHasher, TALRHasher
+from sklearn_talr.metrics import (
+    make_retrieval_scorer,
+    tie_aware_average_precision_score,
+    tie_aware_dcg_score,
+    tie_aware_ndcg_score,
+)
+
+N_SAMPLES = 48
+RNG = np.random.default_rng(0)
+LABELS = RNG.integers(0, 3, N_SAMPLES)
+X = RNG.normal(size=(N_SAMPLES, 5)) * [1, 2, 3, 4, 5] + LABELS[:, None]
+INDICATOR = RNG.binomial(1, 0.4, (N_SAMPLES, 4))
+MATRIX = RNG.integers(0, 4, (N_SAMPLES, N_SAMPLES)) * np.equal.outer(LABELS, LABELS)
+TRAIN, TEST = np.arange(30), np.arange(30, N_SAMPLES)
+THRESHOLDS = ThresholdAffinity(quantiles=(0.4, 0.1), levels=(1, 3))
+
+SCORES = {
+    "average_precision": tie_aware_average_precision_score,
+    "dcg": tie_aware_dcg_score,
+    "ndcg": tie_aware_ndcg_score,
+}
+
+
+def lsh(**params):
+    return LSHHasher(n_bits=6, random_state=0).set_params(**params)
+
+
+def talr(**params):
+    return TALRHasher(n_bits=6, max_iter=2, random_state=0).set_params(**params)
+
+
+each_hasher = pytest.mark.parametrize("make_hasher", [lsh, talr])
+
+
+def same_label(rows, columns):
+    return np.equal.outer(LABELS[rows], LABELS[columns])
+
+
+def graded(space, fitted_on, rows):
+    """THRESHOLDS by its definition, fitted on some rows of a feature space."""
+    d = np.linalg.norm(space[:, None] - space, axis=2)
+    pairs = d[np.ix_(fitted_on, fitted_on)][np.triu_indices(len(fitted_on), k=1)]
+    far, near = np.quantile(pairs, [0.4, 0.1])
+    return np.where(d <= near, 3, np.where(d <= far, 1, 0))[np.ix_(rows, rows)]
+
+
+def score_among_themselves(codes, affinities, metric="average_precision", k=None):
+    """Each sample ranks all others by Hamming distance."""
+    others = ~np.eye(len(codes), dtype=bool)
+    shape = len(codes), len(codes) - 1
+    distances = reference.hamming_distances(codes, codes)[others].reshape(shape)
+    y_true = np.asarray(affinities)[others].reshape(shape)
+    return SCORES[metric](y_true, -distances, k=k)
+
+
+@each_hasher
+@pytest.mark.parametrize("metric", sorted(SCORES))
+@pytest.mark.parametrize("k", [None, 5])
+def test_score_is_computed_from_codes_of_the_given_samples(make_hasher, metric, k):
+    fitted = make_hasher().fit(X[TRAIN], LABELS[TRAIN])
+    expected = score_among_themselves(
+        fitted.transform(X[TEST]), same_label(TEST, TEST), metric, k
+    )
+    actual = make_retrieval_scorer(metric, k=k)(fitted, X[TEST], LABELS[TEST])
+    assert isinstance(actual, float)
+    assert_allclose(actual, expected, rtol=1e-12)
+
+
+@each_hasher
+def test_a_pipeline_is_scored_by_the_codes_it_ends_in(make_hasher):
+    pipe = make_pipeline(StandardScaler(), PCA(3), make_hasher()).fit(
+        X[TRAIN], LABELS[TRAIN]
+    )
+    expected = score_among_themselves(pipe.transform(X[TEST]), same_label(TEST, TEST))
+    actual = make_retrieval_scorer()(pipe, X[TEST], LABELS[TEST])
+    assert_allclose(actual, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("y", [INDICATOR, sp.csr_array(INDICATOR)], ids=["dense", "csr"])
+@pytest.mark.parametrize("metric", ["ndcg", "average_precision"])
+def test_indicators_are_scored_by_shared_labels(y, metric):
+    fitted = talr().fit(X[TRAIN], y[TRAIN])
+    shared = INDICATOR[TEST] @ INDICATOR[TEST].T
+    expected = score_among_themselves(fitted.transform(X[TEST]), shared, metric)
+    actual = make_retrieval_scorer(metric)(fitted, X[TEST], y[TEST])
+    assert_allclose(actual, expected, rtol=1e-12)
+
+
+def test_auto_takes_the_oracle_that_the_hasher_was_fitted_with():
+    """Four samples with four labels: by its form alone, y would be an affinity matrix."""
+    hasher = talr(affinity=SharedLabelAffinity(binary=True))
+    fitted, rows = hasher.fit(X[TRAIN], INDICATOR[TRAIN]), TEST[:4]
+    shared = INDICATOR[rows] @ INDICATOR[rows].T > 0
+    expected = score_among_themselves(fitted.transform(X[rows]), shared)
+    actual = make_retrieval_scorer()(fitted, X[rows], INDICATOR[rows])
+    assert_allclose(actual, expected, rtol=1e-12)
+
+
+def test_an_oracle_given_to_the_scorer_comes_first():
+    fitted = talr().fit(X[TRAIN], INDICATOR[TRAIN])
+    scorer = make_retrieval_scorer("ndcg", affinity=LabelAffinity())
+    expected = score_among_themselves(
+        fitted.transform(X[TEST]), same_label(TEST, TEST), "ndcg"
+    )
+    assert_allclose(scorer(fitted, X[TEST], LABELS[TEST]), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+def test_selections_of_a_precomputed_affinity(convert):
+    y = PrecomputedAffinity(convert(MATRIX))
+    fitted = talr().fit(X[TRAIN], y[TRAIN])
+    codes = fitted.transform(X[TEST])
+    expected = score_among_themselves(codes, MATRIX[np.ix_(TEST, TEST)], "ndcg")
+    actual = make_retrieval_scorer("ndcg")(fitted, X[TEST], y[TEST])
+    assert_allclose(actual, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_test", [18, 12], ids=["same size", "other size"])
+@pytest.mark.parametrize("wrap", [PrecomputedAffinity, np.asarray, sp.csr_array])
+def test_a_matrix_of_the_test_samples_alone(n_test, wrap):
+    """It is not looked up in the matrix of the training samples."""
+    train, test = TRAIN[:18], TEST[:n_test]
+    fitted = talr().fit(X[train], wrap(MATRIX[np.ix_(train, train)]))
+    expected = score_among_themselves(
+        fitted.transform(X[test]), MATRIX[np.ix_(test, test)], "ndcg"
+    )
+    y_test = wrap(MATRIX[np.ix_(test, test)])
+    actual = make_retrieval_scorer("ndcg")(fitted, X[test], y_test)
+    assert_allclose(actual, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["ndcg", "average_precision"])
+def test_without_y_distances_are_those_of_the_hashers_input(metric):
+    """Thresholds and distances both belong to the scaled features, not to X."""
+    pipe = make_pipeline(StandardScaler(), talr(affinity=THRESHOLDS)).fit(X[TRAIN])
+    scaled = StandardScaler().fit(X[TRAIN]).transform(X)
+    expected = score_among_themselves(
+        pipe.transform(X[TEST]), graded(scaled, TRAIN, TEST), metric
+    )
+    actual = make_retrieval_scorer(metric)(pipe, X[TEST])
+    assert_allclose(actual, expected, rtol=1e-12)
+
+
+def test_without_y_and_without_a_pipeline_distances_are_those_of_x():
+    fitted = talr(affinity=THRESHOLDS).fit(X[TRAIN])
+    expected = score_among_themselves(fitted.transform(X[TEST]), graded(X, TRAIN, TEST))
+    assert_allclose(make_retrieval_scorer()(fitted, X[TEST]), expected, rtol=1e-12)
+
+
+def test_features_as_y_are_graded_in_their_own_space():
+    """The way to keep distances of the original features in a Pipeline that changes X."""
+    pipe = make_pipeline(PCA(2), talr(affinity=THRESHOLDS)).fit(X[TRAIN], X[TRAIN])
+    expected = score_among_themselves(pipe.transform(X[TEST]), graded(X, TRAIN, TEST))
+    assert_allclose(make_retrieval_scorer()(pipe, X[TEST], X[TEST]), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="y has 2 features, but the thresholds"):
+        make_retrieval_scorer()(pipe, X[TEST])
+
+
+def test_without_y_a_fitted_oracle_can_be_given_to_the_scorer():
+    pipe = make_pipeline(StandardScaler(), lsh()).fit(X[TRAIN])
+    scaled = StandardScaler().fit(X[TRAIN]).transform(X)
+    scorer = make_retrieval_scorer(affinity=clone(THRESHOLDS).fit(scaled[TRAIN]))
+    expected = score_among_themselves(pipe.transform(X[TEST]), graded(scaled, TRAIN, TEST))
+    assert_allclose(scorer(pipe, X[TEST]), expected, rtol=1e-12)
+
+
+def test_without_y_and_without_thresholds_there_is_no_score():
+    for fitted in (lsh().fit(X), talr().fit(X, LABELS)):
+        with pytest.raises(ValueError, match="Scoring without y needs an affinity by dist"):
+            make_retrieval_scorer()(fitted, X)
+
+
+@each_hasher
+@pytest.mark.parametrize("k", [None, 7])
+def test_a_fixed_database_is_ranked_whole(make_hasher, k):
+    fitted = make_hasher().fit(X[TRAIN], LABELS[TRAIN])
+    database = X[TRAIN], LABELS[TRAIN]
+    distances = reference.hamming_distances(
+        fitted.transform(X[TEST]), fitted.transform(X[TRAIN])
+    )
+    expected = tie_aware_ndcg_score(same_label(TEST, TRAIN), -distances, k=k)
+    scorer = make_retrieval_scorer("ndcg", k=k, database=database)
+    assert_allclose(scorer(fitted, X[TEST], LABELS[TEST]), expected, rtol=1e-12)
+
+
+def test_a_fixed_database_without_y_in_a_pipeline():
+    pipe = make_pipeline(StandardScaler(), talr(affinity=THRESHOLDS)).fit(X[TRAIN])
+    scaled = StandardScaler().fit(X[TRAIN]).transform(X)
+    affinities = graded(scaled, TRAIN, np.arange(N_SAMPLES))[np.ix_(TEST, TRAIN)]
+    codes = pipe.transform(X)
+    distances = reference.hamming_distances(codes[TEST], codes[TRAIN])
+    expected = tie_aware_average_precision_score(affinities, -distances)
+    actual = make_retrieval_scorer(database=(X[TRAIN], None))(pipe, X[TEST])
+    assert_allclose(actual, expected, rtol=1e-12)
+
+
+def test_a_fixed_database_of_a_precomputed_affinity():
+    y = PrecomputedAffinity(MATRIX)
+    fitted = lsh().fit(X[TRAIN])
+    scorer = make_retrieval_scorer("dcg", database=(X[TRAIN], y[TRAIN]))
+    distances = reference.hamming_distances(
+        fitted.transform(X[TEST]), fitted.transform(X[TRAIN])
+    )
+    expected = tie_aware_dcg_score(MATRIX[np.ix_(TEST, TRAIN)], -distances)
+    assert_allclose(scorer(fitted, X[TEST], y[TEST]), expected, rtol=1e-12)
+
+
+def test_no_sample_with_a_relative_gives_nan_and_a_warning():
+    fitted = lsh().fit(X)
+    with pytest.warns(UndefinedMetricWarning, match="No query has a relevant item"):
+        assert np.isnan(make_retrieval_scorer()(fitted, X, np.arange(N_SAMPLES)))
+
+
+@pytest.mark.parametrize("database", ["rest", (X[TRAIN], LABELS[TRAIN])])
+def test_a_pickled_scorer_scores_the_same(database):
+    fitted = lsh().fit(X[TRAIN])
+    scorer = make_retrieval_scorer("ndcg", k=3, database=database)
+    again = pickle.loads(pickle.dumps(scorer))
+    assert again(fitted, X[TEST], LABELS[TEST]) == scorer(fitted, X[TEST], LABELS[TEST])
+    assert repr(again) == repr(scorer)
+    assert "'ndcg', k=3" in repr(scorer)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"metric": "recall"}, "metric must be one of"),
+        ({"k": 0}, "k must be a positive integer or None"),
+        ({"k": 2.5}, "k must be a positive integer or None"),
+        ({"database": "train"}, "database must be 'rest' or a tuple"),
+        ({"database": (X,)}, "database must be 'rest' or a tuple"),
+        ({"database": None}, "database must be 'rest' or a tuple"),
+        ({"database": X[:2]}, "database must be 'rest' or a tuple"),
+    ],
+)
+def test_bad_parameters_are_refused_when_the_scorer_is_made(params, message):
+    with pytest.raises(ValueError, match=message):
+        make_retrieval_scorer(**params)
+
+
+def shared_labels(_, test):
+    return INDICATOR[test] @ INDICATOR[test].T
+
+
+def looked_up(_, test):
+    return MATRIX[np.ix_(test, test)]
+
+
+FORMS_OF_Y = {  # y, and the affinities of a held-out fold by definition
+    "labels": (LABELS, lambda _, test: same_label(test, test)),
+    "indicator": (INDICATOR, shared_labels),
+    "sparse indicator": (sp.csr_array(INDICATOR), shared_labels),
+    "precomputed": (PrecomputedAffinity(MATRIX), looked_up),
+    "sparse precomputed": (PrecomputedAffinity(sp.csr_array(MATRIX)), looked_up),
+    "no y": (None, lambda train, test: graded(X, train, test)),
+}
+
+
+@pytest.mark.parametrize(
+    ("form", "n_jobs"), [*((form, None) for form in FORMS_OF_Y), ("precomputed", 2)]
+)
+def test_grid_search_over_n_bits(form, n_jobs):
+    """Every fold's score is the one computed from a refitted hasher's codes."""
+    y, affinities = FORMS_OF_Y[form]
+    hasher = talr(affinity=THRESHOLDS if y is None else "auto")
+    search = GridSearchCV(
+        hasher,
+        {"n_bits": [2, 6]},
+        scoring=make_retrieval_scorer("ndcg"),
+        cv=KFold(2, shuffle=True, random_state=0),
+        error_score="raise",
+        n_jobs=n_jobs,
+    ).fit(X, y)
+    for fold, (train, test) in enumerate(search.cv.split(X)):
+        y_train = None if y is None else y[train]
+        for n_bits, actual in zip([2, 6], search.cv_results_[f"split{fold}_test_score"]):
+            fitted = clone(hasher).set_params(n_bits=n_bits).fit(X[train], y_train)
+            codes = fitted.transform(X[test])
+            expected = score_among_themselves(codes, affinities(train, test), "ndcg")
+            assert_allclose(actual, expected, rtol=1e-12)
+
+
+def test_grid_search_over_a_pipeline_without_labels():
+    pipe = make_pipeline(StandardScaler(), TALRHasher(max_iter=2, affinity=THRESHOLDS))
+    grid = {"talrhasher__n_bits": [2, 4], "talrhasher__random_state": [0]}
+    scorers = {"ap": make_retrieval_scorer(), "ndcg": make_retrieval_scorer("ndcg")}
+    search = GridSearchCV(pipe, grid, scoring=scorers, refit="ap", cv=2).fit(X)
+    assert np.all(np.isfinite(search.cv_results_["mean_test_ndcg"]))
+    actual = search.score(X)
+    scaled = StandardScaler().fit_transform(X)
+    every = np.arange(N_SAMPLES)
+    expected = score_among_themselves(search.transform(X), graded(scaled, every, every))
+    assert_allclose(actual, expected, rtol=1e-12)
+
+
+def test_nested_search_is_scored_as_its_best_estimator():
+    hasher = talr(affinity=THRESHOLDS)
+    scorer = make_retrieval_scorer()
+    search = GridSearchCV(hasher, {"n_bits": [3]}, scoring=scorer, cv=2)
+    nested = cross_val_score(search, X, scoring=scorer, cv=2, error_score="raise")
+    plain = cross_val_score(hasher.set_params(n_bits=3), X, scoring=scorer, cv=2)
+    assert_allclose(nested, plain, rtol=1e-12)
+
+
+@each_hasher
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+def test_a_square_matrix_in_cross_validation_is_refused(make_hasher, convert):
+    """scikit-learn slices it by rows only; the remedy is named."""
+    scorer = make_retrieval_scorer()
+    search = GridSearchCV(
+        make_hasher(), {"n_bits": [2]}, scoring=scorer, cv=2, error_score="raise"
+    )
+    with pytest.raises(ValueError, match="PrecomputedAffinity"):
+        search.fit(X, convert(MATRIX))
+
+
+def test_a_fold_smaller_than_its_indicator_names_the_remedy():
+    wide = np.tile(INDICATOR, 8)
+    strict = {"cv": 2, "error_score": "raise"}
+    scorer = make_retrieval_scorer()
+    with pytest.raises(ValueError, match=r"affinity=SharedLabelAffinity\(\)"):
+        cross_val_score(lsh(), X, wide, scoring=scorer, **strict)
+    scorer = make_retrieval_scorer(affinity=SharedLabelAffinity())
+    assert cross_val_score(lsh(), X, wide, scoring=scorer, **strict).min() > 0
