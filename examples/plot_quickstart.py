@@ -93,7 +93,7 @@ for (name, n_bits), (worst, expected, best) in results.items():
 # %%
 # The picture that explains it
 # ----------------------------
-# A bar spans what the order of tied items alone could report, the dot is the expected value.
+# A bar spans what the order of tied items alone could report, the dot is what to expect.
 # Bars of 8-bit codes are wider than the gap between many a pair of published methods; no
 # order of the database moves the dots.
 

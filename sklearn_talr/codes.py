@@ -7,6 +7,8 @@ array always says how many of its bits count and in which order they lie, so tha
 are never taken for 8 and little-endian bytes are never compared with big-endian ones.
 """
 
+import operator
+
 import numpy as np
 from sklearn.utils import check_array
 
@@ -50,7 +52,7 @@ class PackedCodes:
 
     def __init__(self, data, n_bits, bitorder="little"):
         self.data = np.asarray(data)
-        self.n_bits = int(n_bits)
+        self.n_bits = operator.index(n_bits)
         self.bitorder = _check_bitorder(bitorder)
         self._check_layout()
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils import gen_batches
 
-from .affinity import (
+from .affinity._resolve import (
     checked_targets,
     len_targets,
     level_index,

@@ -16,8 +16,8 @@ from sklearn_talr.affinity import (
     PrecomputedAffinity,
     SharedLabelAffinity,
     ThresholdAffinity,
-    resolve_affinity,
 )
+from sklearn_talr.affinity._resolve import resolve_affinity
 
 RNG = np.random.default_rng(0)
 INDICATOR = RNG.binomial(1, 0.4, (8, 4))

@@ -2,7 +2,8 @@
 
 from sklearn.pipeline import Pipeline
 
-from ..affinity import PrecomputedAffinity, ThresholdAffinity, resolve_affinity
+from ..affinity import PrecomputedAffinity, ThresholdAffinity
+from ..affinity._resolve import resolve_affinity
 from ..histogram import hamming_histogram
 from ._queries import average_queries, check_cutoff
 from ._tie_breaking import get_metric

@@ -1,0 +1,192 @@
+"""Affinity by class labels, one or several per sample."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils._missing import is_pandas_na
+from sklearn.utils.extmath import safe_sparse_dot
+
+__all__ = ["LabelAffinity", "SharedLabelAffinity"]
+
+
+class LabelAffinity(BaseEstimator):
+    """Affinity 1 between samples of the same class, 0 otherwise.
+
+    Targets are class labels, shape (n_samples,), numbers or strings.
+
+    Attributes
+    ----------
+    levels_ : ndarray of shape (2,)
+        ``[0, 1]``, the values that the affinity can take.
+
+    See Also
+    --------
+    SharedLabelAffinity : For samples that carry several labels.
+
+    Examples
+    --------
+    >>> from sklearn_talr.affinity import LabelAffinity
+    >>> LabelAffinity()(["cat", "dog"], ["dog", "dog", "cat"])
+    array([[0, 0, 1],
+           [1, 1, 0]], dtype=uint8)
+    """
+
+    levels_ = np.array([0, 1])
+
+    def fit(self, y):
+        """Check the targets; there is nothing to learn.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        self : LabelAffinity
+            The oracle itself.
+        """
+        self.check_targets(y)
+        return self
+
+    def check_targets(self, y):
+        """Return the labels as a 1-D array, or raise ValueError."""
+        y = column_or_1d(y)
+        if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+            raise ValueError("y contains NaN or infinity; every sample needs a label.")
+        if y.dtype.kind == "O" and any(map(_is_missing, y)):
+            raise ValueError("y contains None or NaN; every sample needs a label.")
+        if y.dtype.kind == "O" and all(isinstance(label, str) for label in y):
+            return y.astype(str)  # compares many times faster than objects
+        return y
+
+    def levels_between(self, y_query, y_database):
+        """Return the values that the affinity of these targets can take."""
+        return self.levels_
+
+    def __call__(self, y_query, y_database):
+        """Compare every query label with every database label.
+
+        Parameters
+        ----------
+        y_query : array-like of shape (n_query,)
+            Labels of the queries.
+
+        y_database : array-like of shape (n_database,)
+            Labels of the database.
+
+        Returns
+        -------
+        affinity : ndarray of shape (n_query, n_database), dtype uint8
+            1 where the labels are equal.
+        """
+        y_query, y_database = self.check_targets(y_query), self.check_targets(y_database)
+        return (y_query[:, None] == y_database).astype(np.uint8)
+
+
+class SharedLabelAffinity(BaseEstimator):
+    """Number of labels that two multi-label samples share.
+
+    Targets are indicator rows, shape (n_samples, n_labels), of 0/1, dense or CSR.
+
+    Parameters
+    ----------
+    binary : bool, default=False
+        If True, the affinity is 1 as soon as one label is shared.
+
+    Attributes
+    ----------
+    levels_ : ndarray of shape (n_levels,)
+        Values that the affinity can take among the targets seen by `fit`: no two
+        samples share more labels than a sample has.
+
+    See Also
+    --------
+    LabelAffinity : For one label per sample.
+
+    Examples
+    --------
+    >>> from sklearn_talr.affinity import SharedLabelAffinity
+    >>> y = [[1, 1, 0], [1, 1, 1], [0, 0, 1]]
+    >>> SharedLabelAffinity()(y, y)
+    array([[2, 2, 0],
+           [2, 3, 1],
+           [0, 1, 1]])
+    """
+
+    def __init__(self, binary=False):
+        self.binary = binary
+
+    def fit(self, y):
+        """Find the levels that these targets allow.
+
+        Parameters
+        ----------
+        y : {array-like, CSR} of shape (n_samples, n_labels)
+            Label indicators.
+
+        Returns
+        -------
+        self : SharedLabelAffinity
+            The fitted oracle.
+        """
+        self.levels_ = self.levels_between(y, y)
+        return self
+
+    def check_targets(self, y):
+        """Return the indicators as a 2-D array or CSR matrix, or raise ValueError."""
+        y = check_array(y, accept_sparse="csr", dtype=None, input_name="y")
+        if not is_indicator(y):
+            raise ValueError(
+                "y must be a 0/1 label indicator of shape (n_samples, n_labels). Wrap a "
+                "matrix of affinities as PrecomputedAffinity(y)."
+            )
+        return y
+
+    def levels_between(self, y_query, y_database):
+        """Return the values that the affinity of these targets can take."""
+        if self.binary:
+            return np.array([0, 1])
+        most = min(_most_labels(self.check_targets(y)) for y in (y_query, y_database))
+        return np.arange(most + 1)
+
+    def __call__(self, y_query, y_database):
+        """Count the labels that each query shares with each database item.
+
+        Parameters
+        ----------
+        y_query : {array-like, CSR} of shape (n_query, n_labels)
+            Label indicators of the queries.
+
+        y_database : {array-like, CSR} of shape (n_database, n_labels)
+            Label indicators of the database.
+
+        Returns
+        -------
+        affinity : ndarray of shape (n_query, n_database) of int
+            Number of shared labels, or 0/1 if `binary`.
+        """
+        query = self.check_targets(y_query).astype(np.float32)
+        database = self.check_targets(y_database).astype(np.float32)
+        if query.shape[1] != database.shape[1]:
+            raise ValueError(
+                f"y_query has {query.shape[1]} labels and y_database {database.shape[1]}."
+            )
+        # Sums of ones are exact in float32 up to 2 ** 24, and float products are fast.
+        shared = safe_sparse_dot(query, database.T, dense_output=True)
+        return (shared > 0).astype(int) if self.binary else shared.astype(int)
+
+
+def is_indicator(y):
+    """Whether an array or sparse matrix holds nothing but zeros and ones."""
+    values = y.data if sp.issparse(y) else y
+    return values.dtype.kind in "biuf" and not np.any((values != 0) & (values != 1))
+
+
+def _is_missing(label):
+    return label is None or is_pandas_na(label) or label != label
+
+
+def _most_labels(indicator):
+    return int(np.asarray(indicator.sum(axis=1)).max())

@@ -1,0 +1,150 @@
+"""Affinity looked up in a matrix that cross-validation may slice."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array
+
+__all__ = ["PrecomputedAffinity"]
+
+
+class PrecomputedAffinity:
+    """A known matrix of affinities, safe to slice in cross-validation.
+
+    Give it to `fit` as `y`. scikit-learn slices an (n, n) array given as `y` by rows
+    only, without a word; this object slices rows and columns together. It is the targets
+    and their oracle at once: a selection of samples remembers which rows of the matrix
+    they are, so the affinity between a selection and another one remains known.
+
+    Parameters
+    ----------
+    affinity : {array-like, sparse matrix} of shape (n_samples, n_samples)
+        Non-negative integers, 0 for "not similar". Kept by reference when it is an
+        integer array or an integer CSR matrix; it need not be symmetric
+        (row: query, column: database item).
+
+    Attributes
+    ----------
+    shape : tuple of int
+        ``(n_samples, n_samples)`` of the current selection.
+
+    levels_ : ndarray of shape (n_levels,)
+        Sorted values of the whole matrix, 0 included.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_talr.affinity import PrecomputedAffinity
+    >>> y = PrecomputedAffinity([[3, 1, 0], [1, 3, 2], [0, 2, 3]])
+    >>> y[np.array([0, 2])].toarray()
+    array([[3, 0],
+           [0, 3]])
+    >>> y(y[[0]], y[[1, 2]])
+    array([[1, 0]])
+    """
+
+    def __init__(self, affinity):
+        self._matrix = _check_affinity_matrix(affinity)
+        self._rows = np.arange(self._matrix.shape[0])
+        values = self._matrix.data if sp.issparse(self._matrix) else self._matrix
+        self.levels_ = np.union1d([0], values).astype(int)
+
+    @property
+    def shape(self):
+        return len(self._rows), len(self._rows)
+
+    @property
+    def ndim(self):
+        return 2
+
+    def __len__(self):
+        return len(self._rows)
+
+    def __getitem__(self, rows):
+        """Select samples, rows and columns together.
+
+        Parameters
+        ----------
+        rows : slice, index array or boolean mask
+            The samples to keep. scikit-learn's ``(rows, ...)`` is understood.
+
+        Returns
+        -------
+        selection : PrecomputedAffinity
+            The same matrix seen through these samples; nothing is copied.
+        """
+        if isinstance(rows, tuple):
+            rows = rows[0]
+        selection = object.__new__(type(self))
+        selection.__dict__.update(self.__dict__)
+        selection._rows = np.atleast_1d(self._rows[rows])
+        return selection
+
+    def toarray(self):
+        """Return the affinities among the selected samples as a dense array."""
+        return self(self, self)
+
+    def check_targets(self, y):
+        """Return `y` if it selects from an equal matrix, or raise TypeError."""
+        if not isinstance(y, PrecomputedAffinity) or not _equal(y._matrix, self._matrix):
+            raise TypeError(
+                "y must be a selection of the same PrecomputedAffinity; pass the object "
+                "itself (or a slice of it) as y."
+            )
+        if y._matrix is not self._matrix:  # a copy or a pickle: compare it only once
+            y = y[:]
+            y._matrix = self._matrix
+        return y
+
+    def levels_between(self, y_query, y_database):
+        """Return the values that the affinity of these targets can take."""
+        return self.levels_
+
+    def __call__(self, y_query, y_database):
+        """Look up the affinities between two selections.
+
+        Parameters
+        ----------
+        y_query : PrecomputedAffinity
+            Selection of the queries.
+
+        y_database : PrecomputedAffinity
+            Selection of the database.
+
+        Returns
+        -------
+        affinity : ndarray of shape (n_query, n_database) of int
+            Entries of the matrix.
+        """
+        rows, columns = (self.check_targets(y)._rows for y in (y_query, y_database))
+        block = self._matrix[rows][:, columns]
+        return block.toarray() if sp.issparse(block) else block
+
+    def __repr__(self):
+        return f"PrecomputedAffinity(n_samples={len(self)}, levels={self.levels_})"
+
+
+def _check_affinity_matrix(affinity):
+    matrix = check_array(affinity, accept_sparse="csr", dtype=None, input_name="affinity")
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(
+            f"affinity must be square, got shape {matrix.shape}. If "
+            "cross-validation sliced it by rows, wrap the whole matrix in "
+            "PrecomputedAffinity and pass that as y."
+        )
+    values = matrix.data if sp.issparse(matrix) else matrix
+    if values.dtype.kind not in "biuf" or np.any(values < 0) or np.any(values % 1):
+        raise ValueError(
+            "affinity must hold non-negative integers (0: not similar); negative or "
+            "fractional values have no place in a ranking by levels. Round or bin them."
+        )
+    return matrix if values.dtype.kind in "iu" else matrix.astype(np.int64)
+
+
+def _equal(matrix, other):
+    if matrix is other:
+        return True
+    if matrix.shape != other.shape or sp.issparse(matrix) != sp.issparse(other):
+        return False
+    if sp.issparse(matrix):
+        return (matrix != other).nnz == 0
+    return np.array_equal(matrix, other)

@@ -1,0 +1,170 @@
+"""Affinity graded by the distance of feature rows."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.metrics import euclidean_distances
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+__all__ = ["ThresholdAffinity"]
+
+
+class ThresholdAffinity(BaseEstimator):
+    """Graded affinity by thresholds on the Euclidean distance of feature rows.
+
+    The nearest pairs get the highest level. Thresholds are quantiles of the pairwise
+    distances among the rows seen by `fit`. Targets are feature rows.
+
+    Parameters
+    ----------
+    quantiles : sequence of float, default=(0.05, 0.01, 0.002, 0.001)
+        Fractions of all pairs, in (0, 1): a pair among the nearest ``quantiles[i]`` has
+        at least affinity ``levels[i]``.
+
+    levels : sequence of int, default=(1, 2, 5, 10)
+        Positive affinity of each quantile, higher for smaller quantiles.
+
+    subsample : int, default=5_000
+        At most so many rows, drawn at random, are used to find the thresholds.
+
+    random_state : int, RandomState instance or None, default=0
+        Draws the rows when there are more than `subsample`.
+
+    Attributes
+    ----------
+    thresholds_ : ndarray of shape (n_quantiles,)
+        Distances, in the order of `quantiles`.
+
+    levels_ : ndarray of shape (n_quantiles + 1,)
+        Sorted values that the affinity can take, 0 included.
+
+    References
+    ----------
+    He et al., "Hashing as Tie-Aware Learning to Rank", CVPR 2018, section 5.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_talr.affinity import ThresholdAffinity
+    >>> X = np.array([[0.0], [1.0], [3.0], [9.0]])
+    >>> affinity = ThresholdAffinity(quantiles=(0.5, 0.1), levels=(1, 2)).fit(X)
+    >>> affinity(X, X)
+    array([[2, 2, 1, 0],
+           [2, 2, 1, 0],
+           [1, 1, 2, 0],
+           [0, 0, 0, 2]])
+    """
+
+    def __init__(
+        self,
+        quantiles=(0.05, 0.01, 0.002, 0.001),
+        levels=(1, 2, 5, 10),
+        *,
+        subsample=5_000,
+        random_state=0,
+    ):
+        self.quantiles = quantiles
+        self.levels = levels
+        self.subsample = subsample
+        self.random_state = random_state
+
+    def fit(self, y):
+        """Find the thresholds.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples, n_features)
+            Feature rows, at least two.
+
+        Returns
+        -------
+        self : ThresholdAffinity
+            The fitted oracle.
+        """
+        quantiles, levels = self._check_params()
+        rows = self.check_targets(y)
+        if len(rows) < 2:
+            raise ValueError("ThresholdAffinity needs at least 2 rows, got 1 sample.")
+        if len(rows) > self.subsample:
+            rng = check_random_state(self.random_state)
+            rows = rows[rng.choice(len(rows), self.subsample, replace=False)]
+        thresholds = np.quantile(_pairwise_distances(rows), quantiles)
+        self.thresholds_ = np.maximum(thresholds, _distance_of_equals(rows))
+        self.levels_ = np.concatenate(([0], np.sort(levels)))
+        self.n_features_in_ = rows.shape[1]
+        return self
+
+    def check_targets(self, y):
+        """Return the feature rows as a 2-D float array, or raise ValueError."""
+        return check_array(y, dtype=(np.float64, np.float32), input_name="y")
+
+    def levels_between(self, y_query, y_database):
+        """Return the values that the affinity can take."""
+        check_is_fitted(self)
+        return self.levels_
+
+    def __call__(self, y_query, y_database):
+        """Grade the distance of every pair of rows.
+
+        Parameters
+        ----------
+        y_query : array-like of shape (n_query, n_features)
+            Feature rows of the queries.
+
+        y_database : array-like of shape (n_database, n_features)
+            Feature rows of the database.
+
+        Returns
+        -------
+        affinity : ndarray of shape (n_query, n_database) of int
+            Level of the smallest quantile that holds the pair, 0 beyond all.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`: thresholds come from training data, never from queries.
+        """
+        check_is_fitted(self)
+        y_query, y_database = self.check_targets(y_query), self.check_targets(y_database)
+        for rows in (y_query, y_database):
+            if rows.shape[1] != self.n_features_in_:
+                raise ValueError(
+                    f"y has {rows.shape[1]} features, but the thresholds are those of "
+                    f"distances between rows of {self.n_features_in_} features."
+                )
+        distances = euclidean_distances(y_query, y_database)
+        outside = np.searchsorted(np.sort(self.thresholds_), distances, side="left")
+        return self.levels_[::-1][outside]
+
+    def _check_params(self):
+        quantiles = np.asarray(self.quantiles, dtype=float)
+        levels = np.asarray(self.levels)
+        if quantiles.ndim != 1 or quantiles.shape != levels.shape or not quantiles.size:
+            raise ValueError("quantiles and levels must be two lists of equal length.")
+        if np.any((quantiles <= 0) | (quantiles >= 1)):
+            raise ValueError(f"quantiles must lie in (0, 1), got {self.quantiles}.")
+        if levels.dtype.kind not in "iu" or np.any(levels < 1):
+            raise ValueError(f"levels must be positive integers, got {self.levels}.")
+        descending = levels[np.argsort(quantiles)]
+        if np.any(np.diff(np.sort(quantiles)) <= 0) or np.any(np.diff(descending) >= 0):
+            raise ValueError(
+                "a smaller quantile must have a higher level, got "
+                f"quantiles={self.quantiles}, levels={self.levels}."
+            )
+        if not Interval(Integral, 2, None, closed="left").is_satisfied_by(self.subsample):
+            raise ValueError(f"subsample must be at least 2, got {self.subsample}.")
+        return quantiles, levels
+
+
+def _pairwise_distances(rows):
+    distances = euclidean_distances(rows)
+    return distances[~np.tri(len(rows), dtype=bool)]
+
+
+def _distance_of_equals(rows):
+    """Bound of what rounding makes of the distance 0 of two equal rows."""
+    largest = np.einsum("ij,ij->i", rows, rows, dtype=np.float64).max()
+    return np.sqrt(4 * np.finfo(np.float64).eps * rows.shape[1] * largest)
