@@ -23,7 +23,7 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) docs/_build docs/auto_examples docs/generated
+	rm -rf $(VENV) docs/_build docs/auto_examples docs/api/generated
 
 $(VENV)/.plot $(VENV)/.tests $(VENV)/.docs: $(VENV)/.%: setup.cfg constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -53,12 +53,11 @@ class Trainer:
         self.rng = rng
         self.learning_rate = learning_rate
         self.learning_rate_init = learning_rate_init
+        self.weight_decay = weight_decay
         self.batch_size = batch_size
         self.max_iter = max_iter
         self.verbose = verbose
-        self.optimizer = _make_optimizer(
-            module, solver, learning_rate_init, momentum, weight_decay
-        )
+        self.optimizer = _make_optimizer(module, solver, learning_rate_init, momentum)
 
     def run(self, X):
         """Train on a tensor of features and return the mean loss of each epoch.
@@ -101,7 +100,16 @@ class Trainer:
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
+        self._decay_weights()
         return loss.detach()
+
+    @torch.no_grad()
+    def _decay_weights(self):
+        """Decoupled from the gradient whatever the solver; intercepts are left alone."""
+        rate = self.optimizer.param_groups[0]["lr"]
+        for parameter in self.module.parameters():
+            if parameter.ndim > 1:
+                parameter *= max(0.0, 1 - rate * self.weight_decay)
 
     def _set_learning_rate(self, fraction):
         """`fraction` of all steps is done: a constant rate, or half a cosine down to 0."""
@@ -160,18 +168,11 @@ def _linear(coef, intercept):
     return layer
 
 
-def _make_optimizer(module, solver, learning_rate, momentum, weight_decay):
-    """Decoupled weight decay, on weights but not on biases."""
-    weights = [p for p in module.parameters() if p.ndim > 1]
-    biases = [p for p in module.parameters() if p.ndim <= 1]
-    groups = [
-        {"params": weights, "weight_decay": weight_decay},
-        {"params": biases, "weight_decay": 0.0},
-    ]
+def _make_optimizer(module, solver, learning_rate, momentum):
     if solver == "adam":
-        return torch.optim.AdamW(groups, lr=learning_rate)
+        return torch.optim.Adam(module.parameters(), lr=learning_rate)
     return torch.optim.SGD(
-        groups, lr=learning_rate, momentum=momentum, nesterov=momentum > 0
+        module.parameters(), lr=learning_rate, momentum=momentum, nesterov=momentum > 0
     )
 
 
