@@ -7,7 +7,6 @@ import scipy.sparse as sp
 import sklearn
 from numpy.testing import assert_array_equal
 
-from sklearn_talr import histogram as histogram_module
 from sklearn_talr.affinity import (
     LabelAffinity,
     PrecomputedAffinity,
@@ -16,6 +15,7 @@ from sklearn_talr.affinity import (
 )
 from sklearn_talr.codes import pack_codes
 from sklearn_talr.histogram import RankingHistogram, hamming_histogram
+from sklearn_talr.histogram import _hamming as histogram_module
 
 N_QUERIES, N_DATABASE = 7, 23
 N_SAMPLES = N_QUERIES + N_DATABASE
@@ -98,6 +98,7 @@ def blocks(request, monkeypatch):
     """Sizes of blocks that do not divide the numbers of queries and items."""
     if request.param != "one block":
         monkeypatch.setattr(histogram_module, "_ITEMS_PER_BLOCK", 5)
+        monkeypatch.setattr(histogram_module, "_ITEMS_PER_ORACLE_BLOCK", 5)
     if request.param == "tiny blocks":
         monkeypatch.setattr(histogram_module, "_QUERIES_PER_BLOCK", 3)
     working_memory = {"little memory": 2 * 5 * 32 / 2**20}.get(request.param, 1024)
@@ -144,7 +145,7 @@ def test_leave_one_out_where_a_sample_has_two_codes():
 
 @pytest.mark.parametrize("working_memory", [2**-12, 0.6, 1, 100])
 def test_blocks_of_queries_fit_the_working_memory(working_memory):
-    pair = histogram_module._BYTES_PER_PAIR * histogram_module._ITEMS_PER_BLOCK
+    pair = histogram_module._BYTES_PER_PAIR * histogram_module._ITEMS_PER_ORACLE_BLOCK
     with sklearn.config_context(working_memory=working_memory):
         n_queries = histogram_module._queries_per_block()
     assert 1 <= n_queries <= histogram_module._QUERIES_PER_BLOCK

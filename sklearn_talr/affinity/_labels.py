@@ -65,6 +65,10 @@ class LabelAffinity(BaseEstimator):
         """Return the values that the affinity of these targets can take."""
         return self.levels_
 
+    def group_targets(self, y):
+        """Return the distinct targets, and which of them each target is."""
+        return np.unique(self.check_targets(y), return_inverse=True)
+
     def __call__(self, y_query, y_database):
         """Compare every query label with every database label.
 

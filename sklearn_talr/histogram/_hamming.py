@@ -1,0 +1,311 @@
+"""Counts of Hamming distances by affinity level."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn import config_context, get_config
+from sklearn.utils import gen_batches
+from sklearn.utils.parallel import Parallel, delayed
+
+from ..affinity._resolve import (
+    checked_targets,
+    len_targets,
+    level_index,
+    level_values,
+    resolve_affinity,
+)
+from ..codes import code_words, pack_codes
+from ._kernels import count_block
+from ._table import RankingHistogram
+
+__all__ = ["hamming_histogram"]
+
+# Blocks of queries and items. The intermediate arrays of a block stay in the processor's
+# cache; an oracle is asked for fewer items at a time, because its answer is a full table.
+_QUERIES_PER_BLOCK = 256
+_ITEMS_PER_BLOCK = 16_384
+_ITEMS_PER_ORACLE_BLOCK = 4_096
+_BYTES_PER_PAIR = 32  # of an oracle's answer and what it takes to compute it
+
+_MAX_GROUP_CELLS = 8_192  # of a query, if items are counted by group of equal targets
+
+# Finding equal codes costs about as much as counting an item for so many queries.
+_QUERIES_TO_SEEK_REPEATS = 256
+_SAMPLE_OF_REPEATS = 2_048
+_MOST_DISTINCT = 0.4  # beyond this fraction of pairs, weighing repeats costs more
+
+
+def hamming_histogram(
+    query_codes,
+    database_codes,
+    affinity,
+    y_query,
+    y_database,
+    *,
+    leave_one_out=False,
+    n_jobs=None,
+):
+    """Count database items by affinity level and Hamming distance to each query.
+
+    Parameters
+    ----------
+    query_codes : array-like of shape (n_queries, n_bits) of 0/1, or PackedCodes
+        Codes of the queries.
+
+    database_codes : array-like of shape (n_database, n_bits) of 0/1, or PackedCodes
+        Codes of the database.
+
+    affinity : "auto" or affinity oracle
+        Who is similar to whom, see :mod:`sklearn_talr.affinity`. ``"auto"`` chooses by the
+        form of `y_query`.
+
+    y_query : targets of length n_queries
+        Labels, indicators, feature rows or a PrecomputedAffinity, as the oracle takes
+        them.
+
+    y_database : targets of length n_database
+        The same for the database.
+
+    leave_one_out : bool, default=False
+        Queries and database are the same samples in the same order, and no query is
+        ranked against itself.
+
+    n_jobs : int, default=None
+        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1
+        all processors.
+
+    Returns
+    -------
+    histogram : RankingHistogram
+        Counts of shape (n_queries, n_levels, n_bins), ``n_bins = n_bits + 1``, int64.
+
+    Raises
+    ------
+    ValueError
+        If codes and targets differ in length, or code lengths differ.
+
+    Notes
+    -----
+    Time is linear in n_queries times n_database. Memory beyond the result and the packed
+    codes is a few MiB per thread, less if scikit-learn's ``working_memory`` is less.
+    Learned codes repeat: where codes and labels do so often enough, equal ones are counted
+    once, with weights. With numba installed large tasks run about three times as fast.
+
+    A database too large for memory is counted in parts, which add up:
+    ``sum(hamming_histogram(queries, part, affinity, y_query, y) for part, y in parts)``.
+
+    Examples
+    --------
+    >>> from sklearn_talr.histogram import hamming_histogram
+    >>> codes = [[0, 0], [0, 1], [0, 0]]
+    >>> histogram = hamming_histogram(
+    ...     codes, codes, "auto", [0, 0, 1], [0, 0, 1], leave_one_out=True
+    ... )
+    >>> histogram.counts[0]  # a stranger at distance 0, a relative at distance 1
+    array([[1, 0, 0],
+           [0, 1, 0]])
+    """
+    affinity, y_query, y_database = _paired_targets(affinity, y_query, y_database)
+    query_codes, database_codes = pack_codes(query_codes), pack_codes(database_codes)
+    _check_lengths("query", query_codes, y_query)
+    _check_lengths("database", database_codes, y_database)
+    if leave_one_out and len(query_codes) != len(database_codes):
+        raise ValueError(
+            "leave_one_out needs query i to be database item i, but there are "
+            f"{len(query_codes)} queries and {len(database_codes)} items."
+        )
+    levels = level_values(affinity, y_query, y_database)
+    queries, database = code_words(query_codes, database_codes)
+    task = _Task(
+        queries,
+        database,
+        affinity,
+        levels,
+        y_query,
+        y_database,
+        query_codes.n_bits + 1,
+        leave_one_out,
+    )
+    counts = np.zeros((len(queries), len(levels), task.n_bins), dtype=np.int64)
+    groups = _target_groups(affinity, y_database, task.n_bins)
+    if groups is None:
+        blocks = _count_by_oracle(task, n_jobs)
+    else:
+        blocks = _count_by_group(task, *groups, n_jobs)
+    for rows, block in blocks:
+        counts[rows] = block
+    return RankingHistogram(counts, levels)
+
+
+class _Task(NamedTuple):
+    queries: np.ndarray
+    database: np.ndarray
+    affinity: object
+    levels: np.ndarray
+    y_query: object
+    y_database: object
+    n_bins: int
+    leave_one_out: bool
+
+
+def _count_by_oracle(task, n_jobs):
+    """Ask the oracle about every pair. Returns (query rows, counts) of each block."""
+    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")
+    blocks = gen_batches(len(task.queries), _queries_per_block())
+    return parallel(delayed(_oracle_block)(task, rows) for rows in blocks)
+
+
+def _oracle_block(task, rows):
+    queries, n_levels = task.queries[rows], len(task.levels)
+    y_query = task.y_query[rows]
+    counts = np.zeros((len(queries), n_levels * task.n_bins), dtype=np.int64)
+    with config_context(assume_finite=True):
+        for items in gen_batches(len(task.database), _ITEMS_PER_ORACLE_BLOCK):
+            index = level_index(task.affinity, task.levels, y_query, task.y_database[items])
+            offsets = np.multiply(index, task.n_bins, dtype=_offset_type(counts))
+            counts += count_block(queries, task.database[items], offsets, counts.shape[1])
+            if task.leave_one_out:
+                _uncount_self(counts, offsets, task, rows, items)
+    return rows, counts.reshape(len(queries), n_levels, task.n_bins)
+
+
+def _uncount_self(counts, offsets, task, rows, items):
+    """Take the pairs (i, i) out again, wherever their two codes put them."""
+    both = np.arange(max(rows.start, items.start), min(rows.stop, items.stop))
+    query = both - rows.start
+    cells = offsets[query, both - items.start] + _self_distances(task, both)
+    counts[query, cells] -= 1
+
+
+def _count_by_group(task, group, representatives, n_jobs):
+    """Count by group of equal targets, then ask the oracle about groups, not items.
+
+    Equal codes of one group are counted once with their number as weight, if that is
+    faster. Returns (query rows, counts) of each block.
+    """
+    items = _Items(task.database, group, None)
+    queries, which = task.queries, np.arange(len(task.queries))
+    if len(queries) >= _QUERIES_TO_SEEK_REPEATS and _has_repeats(task.database):
+        merged, (distinct, inverse) = _merge_repeats(items), _distinct_rows(queries)
+        pairs = len(merged.words) * len(distinct)
+        if pairs <= _MOST_DISTINCT * len(items.words) * len(queries):
+            items, queries, which = merged, distinct, inverse
+    members = _members(which, len(queries))
+    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")
+    return parallel(
+        delayed(_group_block)(task, items, group, representatives, queries, rows, members)
+        for rows in gen_batches(len(queries), _QUERIES_PER_BLOCK)
+    )
+
+
+class _Items(NamedTuple):
+    """Database items with their group, and how often each stands for itself."""
+
+    words: np.ndarray
+    group: np.ndarray
+    weights: np.ndarray | None
+
+
+def _group_block(task, items, group, representatives, queries, rows, members):
+    """Counts of the queries whose codes are ``queries[rows]``."""
+    n_groups = len_targets(representatives)
+    by_group = np.zeros((rows.stop - rows.start, n_groups * task.n_bins), dtype=np.int64)
+    for block in gen_batches(len(items.words), _ITEMS_PER_BLOCK):
+        weights = None if items.weights is None else items.weights[block]
+        offsets = items.group[None, block] * task.n_bins
+        by_group += count_block(
+            queries[rows], items.words[block], offsets, by_group.shape[1], weights
+        )
+    by_group = by_group.reshape(-1, n_groups, task.n_bins)
+    code, asking = members(rows)
+    level = level_index(task.affinity, task.levels, task.y_query[asking], representatives)
+    counts = np.zeros((len(asking), len(task.levels), task.n_bins), dtype=np.int64)
+    each = np.arange(len(asking))
+    for g in range(n_groups):
+        counts[each, level[:, g]] += by_group[code, g]
+    if task.leave_one_out:
+        counts[each, level[each, group[asking]], _self_distances(task, asking)] -= 1
+    return asking, counts
+
+
+def _members(which, n_codes):
+    """Return a function from a slice of distinct codes to (code in slice, query)."""
+    order = np.argsort(which, kind="stable")
+    bounds = np.searchsorted(which[order], np.arange(n_codes + 1))
+
+    def members(rows):
+        asking = order[bounds[rows.start] : bounds[rows.stop]]
+        return which[asking] - rows.start, asking
+
+    return members
+
+
+def _target_groups(affinity, y_database, n_bins):
+    """Group items of equal targets, if the oracle can and the groups are few."""
+    if not hasattr(affinity, "group_targets"):
+        return None
+    representatives, group = affinity.group_targets(y_database)
+    if len(representatives) * n_bins > _MAX_GROUP_CELLS:
+        return None
+    return group.astype(np.int32), representatives
+
+
+def _has_repeats(words):
+    """Whether equal codes are so common that a few thousand items show some."""
+    step = max(1, len(words) // _SAMPLE_OF_REPEATS)
+    sample = np.ascontiguousarray(words[::step])
+    return len(_distinct_rows(sample)[0]) < 0.95 * len(sample)
+
+
+def _merge_repeats(items):
+    distinct, inverse = _distinct_rows(items.words)
+    n_groups = int(items.group.max()) + 1
+    keys, weights = np.unique(inverse * n_groups + items.group, return_counts=True)
+    code, group = np.divmod(keys, n_groups)
+    return _Items(distinct[code], group.astype(np.int32), weights)
+
+
+def _distinct_rows(words):
+    """Distinct rows of words, and which of them each row is."""
+    if words.shape[1] == 1:
+        values = words[:, 0]
+    else:
+        values = np.ascontiguousarray(words).view(
+            f"V{words.dtype.itemsize * words.shape[1]}"
+        )
+        values = values[:, 0]
+    _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    return words[first], inverse
+
+
+def _self_distances(task, samples):
+    differing = task.queries[samples] ^ task.database[samples]
+    return np.bitwise_count(differing).sum(axis=1, dtype=np.intp)
+
+
+def _offset_type(counts):
+    return np.int32 if counts.shape[1] <= np.iinfo(np.int32).max else np.int64
+
+
+def _queries_per_block():
+    budget = get_config()["working_memory"] * 2**20
+    most = int(budget / (_BYTES_PER_PAIR * _ITEMS_PER_ORACLE_BLOCK))
+    return max(1, min(_QUERIES_PER_BLOCK, most))
+
+
+def _paired_targets(affinity, y_query, y_database):
+    if y_query is None or y_database is None:
+        raise ValueError(
+            "y_query and y_database are needed to know what is relevant. Under a "
+            "ThresholdAffinity they are feature rows."
+        )
+    affinity, y_query = resolve_affinity(affinity, None, y_query)
+    return affinity, y_query, checked_targets(affinity, y_database)
+
+
+def _check_lengths(side, codes, y):
+    if len(codes) != len_targets(y):
+        raise ValueError(
+            f"{side}_codes and y_{side} must have equal length, got {len(codes)} and "
+            f"{len_targets(y)}."
+        )

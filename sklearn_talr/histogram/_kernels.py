@@ -1,0 +1,135 @@
+"""The inner loop of counting: XOR, popcount, and one cell more, for a block of pairs.
+
+Three implementations of one function. Compiled by numba the three steps are fused, but
+numba must be there and takes about a second to load. `torch.bincount` counts 16-bit keys
+in place where `numpy.bincount` first makes 64-bit ones, but importing torch takes longer
+than counting. So each is used only where it has been paid for.
+"""
+
+import sys
+from functools import cache
+from importlib.util import find_spec
+
+import numpy as np
+
+# Pairs that NumPy counts in about the time numba takes to load and compile. Once so many
+# have been counted in a process, it pays to assume that as many will follow.
+_PAIRS_BEFORE_NUMBA = 1_000_000_000
+_QUERIES_PER_BLOCK = 32
+
+_counted_pairs = 0
+
+
+def count_block(queries, items, offsets, n_cells, weights=None):
+    """Count the pairs of a block by ``offset + distance``.
+
+    Parameters
+    ----------
+    queries : ndarray of shape (n_queries, n_words), unsigned
+        Code words of the queries.
+
+    items : ndarray of shape (n_items, n_words), same dtype
+        Code words of the database items; a block that fits into cache.
+
+    offsets : ndarray of shape (1, n_items) or (n_queries, n_items), int
+        First cell of each item, or of each pair.
+
+    n_cells : int
+        Number of cells of a query.
+
+    weights : ndarray of shape (n_items,) of int64, default=None
+        How often each item counts. None means once.
+
+    Returns
+    -------
+    counts : ndarray of shape (n_queries, n_cells), int64
+        ``counts[q, offsets[q, i] + distance(q, i)]`` sums ``weights[i]``.
+    """
+    global _counted_pairs
+    _counted_pairs += len(queries) * len(items)
+    if _counted_pairs > _PAIRS_BEFORE_NUMBA and find_spec("numba"):
+        counts = np.zeros((len(queries), n_cells), dtype=np.int64)
+        _fused_kernel()(queries, items, offsets, weights, counts)
+        return counts
+    return _count_with_bincount(queries, items, offsets, n_cells, weights)
+
+
+def _count_with_bincount(queries, items, offsets, n_cells, weights):
+    step = _queries_per_pass(n_cells)
+    key_type = _key_type(step * n_cells)
+    counts = np.empty((len(queries), n_cells), dtype=np.int64)
+    # Arrays of a pass are made once: fresh ones would cost as much as the work in them.
+    xor = np.empty((step, len(items)), dtype=items.dtype)
+    popcount = np.empty(xor.shape, dtype=np.uint8)
+    first_cell = np.arange(step, dtype=key_type)[:, None] * key_type(n_cells)
+    shared = first_cell + offsets.astype(key_type) if len(offsets) == 1 else None
+    keys = np.empty(xor.shape, dtype=key_type)
+    if weights is not None:
+        weights = np.tile(weights.astype(np.float64), step)
+    for start in range(0, len(queries), step):
+        rows = slice(start, min(start + step, len(queries)))
+        n = rows.stop - start
+        if shared is None:
+            np.add(first_cell[:n], offsets[rows], out=keys[:n], casting="unsafe")
+        else:
+            keys[:n] = shared[:n]
+        for query_word, item_word in zip(queries[rows].T, items.T):
+            np.bitwise_xor(query_word[:, None], item_word, out=xor[:n])
+            np.bitwise_count(xor[:n], out=popcount[:n])
+            keys[:n] += popcount[:n]
+        found = _bincount(keys[:n].ravel(), n * n_cells, weights)
+        counts[rows] = found.reshape(n, n_cells)
+    return counts
+
+
+def _bincount(keys, n_cells, weights):
+    if weights is not None:
+        return np.bincount(keys, weights[: len(keys)], minlength=n_cells)
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        return torch.bincount(torch.from_numpy(keys), minlength=n_cells).numpy()
+    return np.bincount(keys, minlength=n_cells)
+
+
+def _queries_per_pass(n_cells):
+    """As many queries as 16-bit keys can tell apart, within reason."""
+    fitting = np.iinfo(np.int16).max // n_cells
+    return min(_QUERIES_PER_BLOCK, fitting) if fitting >= 4 else 8
+
+
+def _key_type(n_keys):
+    for key_type in (np.int16, np.int32):
+        if n_keys <= np.iinfo(key_type).max:
+            return key_type
+    return np.int64
+
+
+@cache
+def _fused_kernel():
+    """Compile the fused loop; numba keeps it on disk for the next process."""
+    from numba import njit
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def popcount(context, word):
+        return word(word), lambda _, builder, __, words: builder.ctpop(words[0])
+
+    @njit(nogil=True)
+    def count(queries, items, offsets, weights, counts):
+        n_items, n_words = items.shape
+        for q in range(len(queries)):
+            first = offsets[0] if len(offsets) == 1 else offsets[q]
+            row = counts[q]
+            if n_words == 1:
+                word = queries[q, 0]
+                for i in range(n_items):
+                    cell = first[i] + popcount(word ^ items[i, 0])
+                    row[cell] += 1 if weights is None else weights[i]
+            else:
+                for i in range(n_items):
+                    cell = np.int64(first[i])
+                    for w in range(n_words):
+                        cell += np.int64(popcount(queries[q, w] ^ items[i, w]))
+                    row[cell] += 1 if weights is None else weights[i]
+
+    return count
