@@ -8,11 +8,18 @@ are never taken for 8 and little-endian bytes are never compared with big-endian
 """
 
 import operator
+from numbers import Integral
 
 import numpy as np
 from sklearn.utils import check_array
 
-__all__ = ["PackedCodes", "hamming_distances", "pack_codes", "unpack_codes"]
+__all__ = [
+    "PackedCodes",
+    "extend_codes",
+    "hamming_distances",
+    "pack_codes",
+    "unpack_codes",
+]
 
 _BIT_ORDERS = ("little", "big")
 
@@ -183,6 +190,77 @@ def unpack_codes(packed):
     return np.unpackbits(packed.data, axis=1, count=packed.n_bits, bitorder=packed.bitorder)
 
 
+def extend_codes(codes, n_extra, *, same=True):
+    """Append bits that carry no information, the same to every code.
+
+    With these two constructions Jiang, Li and Li show what a retrieval metric overlooks.
+    The database is extended with the default in both of them, the queries by either:
+
+    * ``same=True`` (LSHSE): queries and database share the new bits, so every distance
+      stays what it was. The codes are only longer, and the buckets within a radius more.
+    * ``same=False`` (LSHDE): queries and database disagree in all new bits, so every
+      distance grows by `n_extra`. The ranking stays, but every ball up to radius
+      ``n_extra - 1`` is empty.
+
+    Parameters
+    ----------
+    codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, or PackedCodes
+        The codes.
+
+    n_extra : int
+        Number of bits to append, at least 0.
+
+    same : bool, default=True
+        Whether the new bits equal those of a database that is extended with the default:
+        zeros if True, ones if False.
+
+    Returns
+    -------
+    extended : ndarray of shape (n_samples, n_bits + n_extra), or PackedCodes
+        Of the kind given: PackedCodes of the same bit order, or an array of the same
+        dtype.
+
+    Raises
+    ------
+    ValueError
+        If `codes` holds anything but zeros and ones, or `n_extra` is not a non-negative
+        integer, or `same` is not a bool.
+
+    See Also
+    --------
+    sklearn_talr.metrics.radius_aware_map : The metric that tells the three apart.
+
+    References
+    ----------
+    Jiang, Li and Li, "On the Evaluation Metric for Hashing", section 4.1.
+
+    Examples
+    --------
+    >>> from sklearn_talr.codes import extend_codes, hamming_distances
+    >>> queries, database = [[0, 1]], [[0, 1], [1, 1]]
+    >>> extend_codes(queries, 3, same=False)
+    array([[0, 1, 1, 1, 1]])
+    >>> hamming_distances(queries, database)
+    array([[0, 1]], dtype=int32)
+    >>> database = extend_codes(database, 3)
+    >>> hamming_distances(extend_codes(queries, 3, same=True), database)
+    array([[0, 1]], dtype=int32)
+    >>> hamming_distances(extend_codes(queries, 3, same=False), database)
+    array([[3, 4]], dtype=int32)
+    """
+    if not isinstance(n_extra, Integral) or isinstance(n_extra, bool) or n_extra < 0:
+        raise ValueError(f"n_extra must be a non-negative integer, got {n_extra!r}.")
+    if not isinstance(same, bool | np.bool_):
+        raise ValueError(f"same must be True or False, got {same!r}.")
+    packed = pack_codes(codes)  # checks that these are codes
+    bits = unpack_codes(packed) if isinstance(codes, PackedCodes) else np.asarray(codes)
+    new_bits = np.full((len(bits), n_extra), not same, dtype=bits.dtype)
+    extended = np.concatenate((bits, new_bits), axis=1)
+    if isinstance(codes, PackedCodes):
+        return pack_codes(extended, bitorder=codes.bitorder)
+    return extended
+
+
 def hamming_distances(query_codes, database_codes):
     """Count the differing bits of every pair of codes.
 
@@ -227,7 +305,7 @@ def code_words(query_codes, database_codes):
             f"query_codes have {queries.n_bits} bits and database_codes "
             f"{database.n_bits}; both must come from the same hash function."
         )
-    return _as_words(queries.data), _as_words(database.data)
+    return as_words(queries.data), as_words(database.data)
 
 
 def word_distances(queries, database, dtype):
@@ -238,7 +316,8 @@ def word_distances(queries, database, dtype):
     return distances
 
 
-def _as_words(data):
+def as_words(data):
+    """View packed rows as the widest unsigned words that fit, zero padded."""
     n_bytes = data.shape[1]
     word = next((size for size in (1, 2, 4) if n_bytes <= size), 8)
     padded = np.zeros((len(data), -(-n_bytes // word) * word), dtype=np.uint8)

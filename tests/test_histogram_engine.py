@@ -31,7 +31,7 @@ def block(rng, n_queries, n_items, n_words, word, shared):
     items = rng.integers(high, size=(n_items, n_words), dtype=word, endpoint=True)
     n_bins = 8 * np.dtype(word).itemsize * n_words + 1
     rows = 1 if shared else n_queries
-    offsets = (rng.integers(3, size=(rows, n_items)) * n_bins).astype(np.int32)
+    offsets = (rng.integers(3, size=(rows, n_items)) * n_bins).astype(np.uint32)
     return queries, items, offsets, 3 * n_bins
 
 
@@ -93,13 +93,13 @@ def test_fused_kernel_takes_over_after_enough_pairs(monkeypatch):
         counts += expected
 
     monkeypatch.setattr(_kernels, "_fused_kernel", lambda: fused)
-    monkeypatch.setattr(_kernels, "find_spec", lambda name: name == "numba")
+    monkeypatch.setattr(_kernels, "_numba_is_installed", lambda: True)
     monkeypatch.setattr(_kernels, "_counted_pairs", 0)
     monkeypatch.setattr(_kernels, "_PAIRS_BEFORE_NUMBA", 50)
     for taken in (0, 1):
         assert_array_equal(_kernels.count_block(*arguments), expected)
         assert len(calls) == taken
-    monkeypatch.setattr(_kernels, "find_spec", lambda name: None)
+    monkeypatch.setattr(_kernels, "_numba_is_installed", lambda: False)
     assert_array_equal(_kernels.count_block(*arguments), expected)
     assert len(calls) == 1
 
@@ -156,14 +156,19 @@ def test_codes_that_repeat_too_little_are_counted_plainly():
     assert_array_equal(whole.counts, np.concatenate([part.counts for part in parts]))
 
 
-@pytest.mark.parametrize("n_classes", [2, 300])
-def test_many_classes_are_compared_pair_by_pair(n_classes):
+@pytest.mark.parametrize(("n_classes", "grouped"), [(2, True), (300, False)])
+def test_many_classes_are_compared_pair_by_pair(n_classes, grouped, monkeypatch):
+    ways = []
+    for way in ("_count_by_group", "_count_by_oracle"):
+        count = getattr(_hamming, way)
+        monkeypatch.setattr(
+            _hamming, way, lambda *a, way=way, count=count: ways.append(way) or count(*a)
+        )
     rng = np.random.default_rng(5)
     codes = rng.integers(2, size=(400, 64), dtype=np.uint8)
     y = rng.permutation(np.arange(400) % n_classes)
-    grouped = _hamming._target_groups(LabelAffinity(), y, 65) is not None
-    assert grouped == (n_classes == 2)
     counts = hamming_histogram(codes, codes, "auto", y, y).counts
+    assert ways == ["_count_by_group" if grouped else "_count_by_oracle"]
     assert_array_equal(counts[:, 1].sum(1), np.bincount(y)[y])
 
 

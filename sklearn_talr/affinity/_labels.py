@@ -5,7 +5,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils._missing import is_pandas_na
-from sklearn.utils.extmath import safe_sparse_dot
+
+from ..codes import as_words
 
 __all__ = ["LabelAffinity", "SharedLabelAffinity"]
 
@@ -116,7 +117,7 @@ class SharedLabelAffinity(BaseEstimator):
     >>> SharedLabelAffinity()(y, y)
     array([[2, 2, 0],
            [2, 3, 1],
-           [0, 1, 1]])
+           [0, 1, 1]], dtype=int32)
     """
 
     def __init__(self, binary=False):
@@ -168,18 +169,18 @@ class SharedLabelAffinity(BaseEstimator):
 
         Returns
         -------
-        affinity : ndarray of shape (n_query, n_database) of int
+        affinity : ndarray of shape (n_query, n_database), dtype int32
             Number of shared labels, or 0/1 if `binary`.
         """
-        query = self.check_targets(y_query).astype(np.float32)
-        database = self.check_targets(y_database).astype(np.float32)
+        query, database = self.check_targets(y_query), self.check_targets(y_database)
         if query.shape[1] != database.shape[1]:
             raise ValueError(
                 f"y_query has {query.shape[1]} labels and y_database {database.shape[1]}."
             )
-        # Sums of ones are exact in float32 up to 2 ** 24, and float products are fast.
-        shared = safe_sparse_dot(query, database.T, dense_output=True)
-        return (shared > 0).astype(int) if self.binary else shared.astype(int)
+        shared = np.zeros((query.shape[0], database.shape[0]), dtype=np.int32)
+        for query_word, database_word in zip(_words(query).T, _words(database).T):
+            shared += np.bitwise_count(query_word[:, None] & database_word)
+        return (shared > 0).astype(np.int32) if self.binary else shared
 
 
 def is_indicator(y):
@@ -190,6 +191,12 @@ def is_indicator(y):
 
 def _is_missing(label):
     return label is None or is_pandas_na(label) or label != label
+
+
+def _words(indicator):
+    """Labels of a sample as the bits of a few words: a popcount counts the shared ones."""
+    dense = indicator.toarray() if sp.issparse(indicator) else indicator
+    return as_words(np.packbits(dense.astype(bool, copy=False), axis=1))
 
 
 def _most_labels(indicator):

@@ -1,5 +1,6 @@
 """Counts of Hamming distances by affinity level."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,11 @@ _ITEMS_PER_BLOCK = 16_384
 _ITEMS_PER_ORACLE_BLOCK = 4_096
 _BYTES_PER_PAIR = 32  # of an oracle's answer and what it takes to compute it
 
-_MAX_GROUP_CELLS = 8_192  # of a query, if items are counted by group of equal targets
+# Counting items by group of equal targets takes a cell per group and distance. Beyond so
+# many of them the cells leave the cache, and asking the oracle about every pair is faster;
+# where codes repeat, merging them makes up for that a while longer.
+_GROUP_CELLS = 2_048
+_GROUP_CELLS_OF_REPEATS = 8_192
 
 # Finding equal codes costs about as much as counting an item for so many queries.
 _QUERIES_TO_SEEK_REPEATS = 256
@@ -127,11 +132,13 @@ def hamming_histogram(
         leave_one_out,
     )
     counts = np.zeros((len(queries), len(levels), task.n_bins), dtype=np.int64)
-    groups = _target_groups(affinity, y_database, task.n_bins)
+    repeats = len(queries) >= _QUERIES_TO_SEEK_REPEATS and _has_repeats(database)
+    n_cells = _GROUP_CELLS_OF_REPEATS if repeats else _GROUP_CELLS
+    groups = _target_groups(affinity, y_database, n_cells // task.n_bins)
     if groups is None:
         blocks = _count_by_oracle(task, n_jobs)
     else:
-        blocks = _count_by_group(task, *groups, n_jobs)
+        blocks = _count_by_group(task, *groups, repeats, n_jobs)
     for rows, block in blocks:
         counts[rows] = block
     return RankingHistogram(counts, levels)
@@ -162,7 +169,9 @@ def _oracle_block(task, rows):
     with config_context(assume_finite=True):
         for items in gen_batches(len(task.database), _ITEMS_PER_ORACLE_BLOCK):
             index = level_index(task.affinity, task.levels, y_query, task.y_database[items])
-            offsets = np.multiply(index, task.n_bins, dtype=_offset_type(counts))
+            offsets = np.multiply(
+                index, task.n_bins, dtype=_offset_type(counts), casting="unsafe"
+            )
             counts += count_block(queries, task.database[items], offsets, counts.shape[1])
             if task.leave_one_out:
                 _uncount_self(counts, offsets, task, rows, items)
@@ -177,7 +186,7 @@ def _uncount_self(counts, offsets, task, rows, items):
     counts[query, cells] -= 1
 
 
-def _count_by_group(task, group, representatives, n_jobs):
+def _count_by_group(task, group, representatives, repeats, n_jobs):
     """Count by group of equal targets, then ask the oracle about groups, not items.
 
     Equal codes of one group are counted once with their number as weight, if that is
@@ -185,7 +194,7 @@ def _count_by_group(task, group, representatives, n_jobs):
     """
     items = _Items(task.database, group, None)
     queries, which = task.queries, np.arange(len(task.queries))
-    if len(queries) >= _QUERIES_TO_SEEK_REPEATS and _has_repeats(task.database):
+    if repeats:
         merged, (distinct, inverse) = _merge_repeats(items), _distinct_rows(queries)
         pairs = len(merged.words) * len(distinct)
         if pairs <= _MOST_DISTINCT * len(items.words) * len(queries):
@@ -212,7 +221,7 @@ def _group_block(task, items, group, representatives, queries, rows, members):
     by_group = np.zeros((rows.stop - rows.start, n_groups * task.n_bins), dtype=np.int64)
     for block in gen_batches(len(items.words), _ITEMS_PER_BLOCK):
         weights = None if items.weights is None else items.weights[block]
-        offsets = items.group[None, block] * task.n_bins
+        offsets = items.group[None, block] * np.uint32(task.n_bins)
         by_group += count_block(
             queries[rows], items.words[block], offsets, by_group.shape[1], weights
         )
@@ -220,10 +229,13 @@ def _group_block(task, items, group, representatives, queries, rows, members):
     code, asking = members(rows)
     level = level_index(task.affinity, task.levels, task.y_query[asking], representatives)
     counts = np.zeros((len(asking), len(task.levels), task.n_bins), dtype=np.int64)
-    each = np.arange(len(asking))
-    for g in range(n_groups):
-        counts[each, level[:, g]] += by_group[code, g]
+    counts[:, 0] = by_group.sum(axis=1)[code]
+    for query, g in zip(*np.nonzero(level)):  # few groups are similar to a query
+        found = by_group[code[query], g]
+        counts[query, 0] -= found
+        counts[query, level[query, g]] += found
     if task.leave_one_out:
+        each = np.arange(len(asking))
         counts[each, level[each, group[asking]], _self_distances(task, asking)] -= 1
     return asking, counts
 
@@ -240,14 +252,14 @@ def _members(which, n_codes):
     return members
 
 
-def _target_groups(affinity, y_database, n_bins):
-    """Group items of equal targets, if the oracle can and the groups are few."""
+def _target_groups(affinity, y_database, most):
+    """Group items of equal targets, if the oracle can and there are at most so many."""
     if not hasattr(affinity, "group_targets"):
         return None
     representatives, group = affinity.group_targets(y_database)
-    if len(representatives) * n_bins > _MAX_GROUP_CELLS:
+    if len(representatives) > max(most, 1):
         return None
-    return group.astype(np.int32), representatives
+    return group.astype(np.uint32), representatives
 
 
 def _has_repeats(words):
@@ -258,24 +270,33 @@ def _has_repeats(words):
 
 
 def _merge_repeats(items):
-    distinct, inverse = _distinct_rows(items.words)
-    n_groups = int(items.group.max()) + 1
-    keys, weights = np.unique(inverse * n_groups + items.group, return_counts=True)
-    code, group = np.divmod(keys, n_groups)
-    return _Items(distinct[code], group.astype(np.int32), weights)
+    """Count equal codes of a group once, with their number as weight."""
+    order = np.argsort(items.group.astype(np.uint16), kind="stable")  # radix sort
+    rows = _row_values(items.words[order])
+    group = items.group[order]
+    bounds = np.r_[0, np.flatnonzero(np.diff(group)) + 1, len(group)]
+    parts = [
+        np.unique(rows[start:stop], return_counts=True) for start, stop in pairwise(bounds)
+    ]
+    distinct = np.concatenate([values for values, _ in parts])
+    weights = np.concatenate([counts for _, counts in parts])
+    group = np.repeat(group[bounds[:-1]], [len(values) for values, _ in parts])
+    words = distinct.view(items.words.dtype).reshape(-1, items.words.shape[1])
+    return _Items(words, group, weights)
 
 
 def _distinct_rows(words):
     """Distinct rows of words, and which of them each row is."""
+    distinct, inverse = np.unique(_row_values(words), return_inverse=True)
+    return distinct.view(words.dtype).reshape(-1, words.shape[1]), inverse
+
+
+def _row_values(words):
+    """One sortable value per row of words."""
     if words.shape[1] == 1:
-        values = words[:, 0]
-    else:
-        values = np.ascontiguousarray(words).view(
-            f"V{words.dtype.itemsize * words.shape[1]}"
-        )
-        values = values[:, 0]
-    _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
-    return words[first], inverse
+        return words[:, 0]
+    row_bytes = words.dtype.itemsize * words.shape[1]
+    return np.ascontiguousarray(words).view(f"V{row_bytes}")[:, 0]
 
 
 def _self_distances(task, samples):
@@ -284,7 +305,8 @@ def _self_distances(task, samples):
 
 
 def _offset_type(counts):
-    return np.int32 if counts.shape[1] <= np.iinfo(np.int32).max else np.int64
+    """The smallest type of a cell's number: offsets of all pairs pass through memory."""
+    return np.min_scalar_type(counts.shape[1])
 
 
 def _queries_per_block():

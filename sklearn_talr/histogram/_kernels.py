@@ -31,7 +31,7 @@ def count_block(queries, items, offsets, n_cells, weights=None):
     items : ndarray of shape (n_items, n_words), same dtype
         Code words of the database items; a block that fits into cache.
 
-    offsets : ndarray of shape (1, n_items) or (n_queries, n_items), int
+    offsets : ndarray of shape (1, n_items) or (n_queries, n_items), unsigned
         First cell of each item, or of each pair.
 
     n_cells : int
@@ -47,7 +47,7 @@ def count_block(queries, items, offsets, n_cells, weights=None):
     """
     global _counted_pairs
     _counted_pairs += len(queries) * len(items)
-    if _counted_pairs > _PAIRS_BEFORE_NUMBA and find_spec("numba"):
+    if _counted_pairs > _PAIRS_BEFORE_NUMBA and _numba_is_installed():
         counts = np.zeros((len(queries), n_cells), dtype=np.int64)
         _fused_kernel()(queries, items, offsets, weights, counts)
         return counts
@@ -65,7 +65,7 @@ def _count_with_bincount(queries, items, offsets, n_cells, weights):
     shared = first_cell + offsets.astype(key_type) if len(offsets) == 1 else None
     keys = np.empty(xor.shape, dtype=key_type)
     if weights is not None:
-        weights = np.tile(weights.astype(np.float64), step)
+        weights = np.tile(weights.astype(np.float64), step)  # exact up to 2 ** 53
     for start in range(0, len(queries), step):
         rows = slice(start, min(start + step, len(queries)))
         n = rows.stop - start
@@ -83,12 +83,12 @@ def _count_with_bincount(queries, items, offsets, n_cells, weights):
 
 
 def _bincount(keys, n_cells, weights):
-    if weights is not None:
-        return np.bincount(keys, weights[: len(keys)], minlength=n_cells)
+    weights = None if weights is None else weights[: len(keys)]
     torch = sys.modules.get("torch")
-    if torch is not None:
-        return torch.bincount(torch.from_numpy(keys), minlength=n_cells).numpy()
-    return np.bincount(keys, minlength=n_cells)
+    if torch is None:
+        return np.bincount(keys, weights, minlength=n_cells)
+    weights = None if weights is None else torch.from_numpy(weights)
+    return torch.bincount(torch.from_numpy(keys), weights, minlength=n_cells).numpy()
 
 
 def _queries_per_pass(n_cells):
@@ -105,8 +105,13 @@ def _key_type(n_keys):
 
 
 @cache
+def _numba_is_installed():
+    return find_spec("numba") is not None
+
+
+@cache
 def _fused_kernel():
-    """Compile the fused loop; numba keeps it on disk for the next process."""
+    """Compile the fused loop."""
     from numba import njit
     from numba.extending import intrinsic
 
@@ -127,9 +132,9 @@ def _fused_kernel():
                     row[cell] += 1 if weights is None else weights[i]
             else:
                 for i in range(n_items):
-                    cell = np.int64(first[i])
+                    cell = np.uint64(first[i])
                     for w in range(n_words):
-                        cell += np.int64(popcount(queries[q, w] ^ items[i, w]))
+                        cell += np.uint64(popcount(queries[q, w] ^ items[i, w]))
                     row[cell] += 1 if weights is None else weights[i]
 
     return count
