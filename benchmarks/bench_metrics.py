@@ -11,7 +11,6 @@ left out: ``pip install ".[bench]"``.
 """
 
 import argparse
-import sys
 import tracemalloc
 from functools import partial
 from importlib.util import find_spec
@@ -304,9 +303,7 @@ def main():
     parser.add_argument("tables", nargs="*", choices=[[], *TABLES], default=[])
     chosen = parser.parse_args().tables or list(TABLES)
     torch.set_num_threads(1)
-    print(
-        f"Python {sys.version.split()[0]}, NumPy {np.__version__}, torch {torch.__version__}"
-    )
+    print(f"NumPy {np.__version__}, torch {torch.__version__}, one thread unless stated")
     for table in chosen:
         TABLES[table](np.random.default_rng(0))
 

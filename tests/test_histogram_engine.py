@@ -7,6 +7,7 @@ import joblib
 import numpy as np
 import pytest
 import reference
+import torch
 from numpy.testing import assert_array_equal
 
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
@@ -223,6 +224,13 @@ def test_any_code_length(n_bits):
     expected = expected_counts(codes, codes, y, y)
     assert_array_equal(counts, expected)
     assert counts[0, 1, n_bits] >= 1
+
+
+def test_torch_gets_its_threads_back():
+    before = torch.get_num_threads()
+    codes, y = np.eye(4, dtype=np.uint8), [0, 0, 1, 1]
+    hamming_histogram(codes, codes, "auto", y, y)
+    assert torch.get_num_threads() == before
 
 
 def test_memory_stays_bounded():

@@ -16,7 +16,7 @@ from ..affinity._resolve import (
     resolve_affinity,
 )
 from ..codes import code_words, pack_codes
-from ._kernels import count_block
+from ._kernels import count_block, one_torch_thread
 from ._table import RankingHistogram
 
 __all__ = ["hamming_histogram"]
@@ -25,7 +25,7 @@ __all__ = ["hamming_histogram"]
 # cache; an oracle is asked for fewer items at a time, because its answer is a full table.
 _QUERIES_PER_BLOCK = 256
 _ITEMS_PER_BLOCK = 16_384
-_ITEMS_PER_ORACLE_BLOCK = 4_096
+_ITEMS_PER_ORACLE_BLOCK = 8_192
 _BYTES_PER_PAIR = 32  # of an oracle's answer and what it takes to compute it
 
 # Counting items by group of equal targets takes a cell per group and distance. Beyond so
@@ -135,12 +135,13 @@ def hamming_histogram(
     repeats = len(queries) >= _QUERIES_TO_SEEK_REPEATS and _has_repeats(database)
     n_cells = _GROUP_CELLS_OF_REPEATS if repeats else _GROUP_CELLS
     groups = _target_groups(affinity, y_database, n_cells // task.n_bins)
-    if groups is None:
-        blocks = _count_by_oracle(task, n_jobs)
-    else:
-        blocks = _count_by_group(task, *groups, repeats, n_jobs)
-    for rows, block in blocks:
-        counts[rows] = block
+    with one_torch_thread():
+        if groups is None:
+            blocks = _count_by_oracle(task, n_jobs)
+        else:
+            blocks = _count_by_group(task, *groups, repeats, n_jobs)
+        for rows, block in blocks:
+            counts[rows] = block
     return RankingHistogram(counts, levels)
 
 

@@ -7,6 +7,7 @@ than counting. So each is used only where it has been paid for.
 """
 
 import sys
+from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 
@@ -15,9 +16,31 @@ import numpy as np
 # Pairs that NumPy counts in about the time numba takes to load and compile. Once so many
 # have been counted in a process, it pays to assume that as many will follow.
 _PAIRS_BEFORE_NUMBA = 1_000_000_000
-_QUERIES_PER_BLOCK = 32
+
+# Queries of one pass: few enough for 16-bit keys and for cells that stay in cache.
+_QUERIES_PER_PASS = 32
+_CELLS_PER_PASS = 16_384
 
 _counted_pairs = 0
+
+
+@contextmanager
+def one_torch_thread():
+    """Hold torch, if it is imported, to one thread, and give the threads back after.
+
+    Its small reductions would otherwise wait for a second thread at every block, which
+    takes many times as long as the work once that processor is busy with something else.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def count_block(queries, items, offsets, n_cells, weights=None):
@@ -92,9 +115,7 @@ def _bincount(keys, n_cells, weights):
 
 
 def _queries_per_pass(n_cells):
-    """As many queries as 16-bit keys can tell apart, within reason."""
-    fitting = np.iinfo(np.int16).max // n_cells
-    return min(_QUERIES_PER_BLOCK, fitting) if fitting >= 4 else 8
+    return min(max(_CELLS_PER_PASS // n_cells, 4), _QUERIES_PER_PASS)
 
 
 def _key_type(n_keys):
