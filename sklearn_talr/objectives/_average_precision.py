@@ -12,7 +12,7 @@ x = C + 1   the first rank of the distance
 
 import torch
 
-from ._digamma import curve, slope
+from ._digamma import differences
 
 __all__ = ["average_precision", "average_precision_simplified"]
 
@@ -58,10 +58,43 @@ def average_precision(counts, levels):
     >>> average_precision(torch.tensor([[[1.0], [1.0]]]), torch.tensor([0, 1]))
     tensor([0.7500])
     """
-    c, c_pos, before, before_pos, n_pos = _tables(counts, levels)
-    x = before + 1
-    gain = (c_pos - 1) * x * curve(x, c) + (before_pos + 1) * slope(x, c)
-    return _divide((c_pos * gain).sum(-1), n_pos).to(counts.dtype)
+    c, c_pos = _tables(counts, levels)
+    return _divide(_PrecisionSum.apply(c, c_pos), c_pos.sum(-1)).to(counts.dtype)
+
+
+class _PrecisionSum(torch.autograd.Function):
+    """sum_d c+ [ (c+ - 1) x curve(x, c) + (C+ + 1) slope(x, c) ] with its gradient.
+
+    Written out because both share psi and psi' at the ends of each interval: several times
+    faster than differentiating the pieces.
+    """
+
+    @staticmethod
+    def forward(ctx, c, c_pos):
+        x = c.cumsum(-1) - c + 1
+        rank_pos = c_pos.cumsum(-1) - c_pos + 1
+        found = differences(x, c)
+        pairs = (c_pos - 1) * x
+        gain = pairs * found.curve + rank_pos * found.slope
+        if any(ctx.needs_input_grad):
+            by_c = pairs * found.curve_by_c + rank_pos * found.slope_by_c
+            by_x = pairs * found.curve_by_x + rank_pos * found.slope_by_x
+            by_x += (c_pos - 1) * found.curve
+            ctx.save_for_backward(
+                c_pos * by_c + _sum_behind(c_pos * by_x),
+                gain + c_pos * x * found.curve + _sum_behind(c_pos * found.slope),
+            )
+        return (c_pos * gain).sum(-1)
+
+    @staticmethod
+    def backward(ctx, grad):
+        by_c, by_c_pos = ctx.saved_tensors
+        return grad[:, None] * by_c, grad[:, None] * by_c_pos
+
+
+def _sum_behind(values):
+    """What farther distances gain from items put before them."""
+    return values.sum(-1, keepdim=True) - values.cumsum(-1)
 
 
 def average_precision_simplified(counts, levels):
@@ -96,18 +129,16 @@ def average_precision_simplified(counts, levels):
     >>> average_precision_simplified(torch.tensor([[[1.0], [1.0]]]), torch.tensor([0, 1]))
     tensor([0.6667])
     """
-    c, c_pos, before, before_pos, n_pos = _tables(counts, levels)
-    precision = (2 * before_pos + c_pos + 1) / (2 * before + c + 1)
-    return _divide((c_pos * precision).sum(-1), n_pos).to(counts.dtype)
+    c, c_pos = _tables(counts, levels)
+    precision = (2 * c_pos.cumsum(-1) - c_pos + 1) / (2 * c.cumsum(-1) - c + 1)
+    return _divide((c_pos * precision).sum(-1), c_pos.sum(-1)).to(counts.dtype)
 
 
 def _tables(counts, levels):
-    """Return c, c+, C, C+ of shape (n_query, n_bins + 1) and N+ of shape (n_query,)."""
+    """Return c and c+ in float64, each of shape (n_query, n_bins + 1)."""
     counts = counts.double()
     relevant = (torch.as_tensor(levels, device=counts.device) > 0).to(counts.dtype)
-    c = counts.sum(1)
-    c_pos = torch.einsum("qvd,v->qd", counts, relevant)
-    return c, c_pos, c.cumsum(-1) - c, c_pos.cumsum(-1) - c_pos, c_pos.sum(-1)
+    return counts.sum(1), torch.einsum("qvd,v->qd", counts, relevant)
 
 
 def _divide(total, n_pos):
