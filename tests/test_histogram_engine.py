@@ -65,7 +65,7 @@ SHAPES = [
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("shared", [True, False], ids=["items", "pairs"])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("way", ["torch", "numpy", "numba"])
+@pytest.mark.parametrize("way", ["torch", "numpy", "numba", "device"])
 def test_kernels_equal_a_loop(shape, shared, weighted, way, monkeypatch):
     rng = np.random.default_rng(0)
     arguments = block(rng, *shape, shared)
@@ -74,6 +74,8 @@ def test_kernels_equal_a_loop(shape, shared, weighted, way, monkeypatch):
         pytest.importorskip("numba", reason="numba is an optional extra")
         counts = np.zeros((shape[0], arguments[3]), dtype=np.int64)
         _kernels._fused_kernel()(*arguments[:3], weights, counts)
+    elif way == "device":  # what runs on a GPU, here on the CPU
+        counts = _kernels._count_with_torch(*arguments, weights, "cpu")
     else:
         if way == "numpy":
             monkeypatch.delitem(sys.modules, "torch", raising=False)
@@ -224,6 +226,24 @@ def test_any_code_length(n_bits):
     expected = expected_counts(codes, codes, y, y)
     assert_array_equal(counts, expected)
     assert counts[0, 1, n_bits] >= 1
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("n_bits", [8, 64, 100])
+def test_cuda_counts_like_the_cpu(n_bits):
+    rng = np.random.default_rng(9)
+    codes = learned_codes(rng, 500, n_bits, 100)
+    y = rng.integers(4, size=500)
+    for target in (y, np.eye(4, dtype=int)[y]):
+        arguments = codes, codes, "auto", target, target
+        cpu, cuda = (hamming_histogram(*arguments, device=d) for d in ("cpu", "cuda"))
+        assert_array_equal(cpu.counts, cuda.counts)
+
+
+def test_unknown_device():
+    with pytest.raises(ValueError, match="device must be"):
+        hamming_histogram([[0]], [[1]], "auto", [0], [0], device="tpu")
 
 
 def test_torch_gets_its_threads_back():

@@ -49,6 +49,7 @@ def hamming_histogram(
     *,
     leave_one_out=False,
     n_jobs=None,
+    device="cpu",
 ):
     """Count database items by affinity level and Hamming distance to each query.
 
@@ -78,6 +79,9 @@ def hamming_histogram(
     n_jobs : int, default=None
         Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1
         all processors.
+
+    device : {"cpu", "cuda"}, default="cpu"
+        Where to count; ``"cuda"`` needs a torch that finds a device.
 
     Returns
     -------
@@ -114,6 +118,8 @@ def hamming_histogram(
     query_codes, database_codes = pack_codes(query_codes), pack_codes(database_codes)
     _check_lengths("query", query_codes, y_query)
     _check_lengths("database", database_codes, y_database)
+    if device not in ("cpu", "cuda"):
+        raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}.")
     if leave_one_out and len(query_codes) != len(database_codes):
         raise ValueError(
             "leave_one_out needs query i to be database item i, but there are "
@@ -130,6 +136,7 @@ def hamming_histogram(
         y_database,
         query_codes.n_bits + 1,
         leave_one_out,
+        device,
     )
     counts = np.zeros((len(queries), len(levels), task.n_bins), dtype=np.int64)
     repeats = len(queries) >= _QUERIES_TO_SEEK_REPEATS and _has_repeats(database)
@@ -154,6 +161,7 @@ class _Task(NamedTuple):
     y_database: object
     n_bins: int
     leave_one_out: bool
+    device: str
 
 
 def _count_by_oracle(task, n_jobs):
@@ -173,7 +181,13 @@ def _oracle_block(task, rows):
             offsets = np.multiply(
                 index, task.n_bins, dtype=_offset_type(counts), casting="unsafe"
             )
-            counts += count_block(queries, task.database[items], offsets, counts.shape[1])
+            counts += count_block(
+                queries,
+                task.database[items],
+                offsets,
+                counts.shape[1],
+                device=task.device,
+            )
             if task.leave_one_out:
                 _uncount_self(counts, offsets, task, rows, items)
     return rows, counts.reshape(len(queries), n_levels, task.n_bins)
@@ -224,7 +238,12 @@ def _group_block(task, items, group, representatives, queries, rows, members):
         weights = None if items.weights is None else items.weights[block]
         offsets = items.group[None, block] * np.uint32(task.n_bins)
         by_group += count_block(
-            queries[rows], items.words[block], offsets, by_group.shape[1], weights
+            queries[rows],
+            items.words[block],
+            offsets,
+            by_group.shape[1],
+            weights,
+            task.device,
         )
     by_group = by_group.reshape(-1, n_groups, task.n_bins)
     code, asking = members(rows)
