@@ -13,7 +13,6 @@ scikit-learn's handwritten digits, in under a minute on a laptop.
 # Two images are similar if they show the same digit. A quarter of the images is held out
 # as queries; the rest is the database, and all the training data there is.
 
-import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
@@ -61,56 +60,35 @@ print("Chosen:", search.best_params_)
 # items could give. Random hyperplanes and iterative quantisation stand beside it.
 
 from sklearn_talr.hashing import ITQHasher, LSHHasher
-from sklearn_talr.histogram import hamming_histogram
-from sklearn_talr.metrics import tie_breaking_range
+from sklearn_talr.metrics import TieBreakingDisplay
 
-hashers = {
-    "random hyperplanes": LSHHasher(random_state=0),
-    "ITQ": ITQHasher(random_state=0),
-    "TALR": TALRHasher(max_iter=50, random_state=0),
+
+def fit(hasher):
+    return make_pipeline(StandardScaler(), hasher).fit(X_database, y_database)
+
+
+models = {
+    "random hyperplanes": [fit(LSHHasher(n, random_state=0)) for n in lengths],
+    "ITQ": [fit(ITQHasher(n, random_state=0)) for n in lengths],
+    "TALR": [fit(TALRHasher(n, max_iter=50, random_state=0)) for n in lengths],
 }
+display = TieBreakingDisplay.from_estimator(
+    models, X_query, y_query, X_database, y_database
+)
 
-
-def evaluate(hasher):
-    """Worst, expected and best mean AP of the held-out queries."""
-    model = make_pipeline(StandardScaler(), hasher).fit(X_database, y_database)
-    histogram = hamming_histogram(
-        model.transform(X_query), model.transform(X_database), "auto", y_query, y_database
-    )
-    return [np.nanmean(values) for values in tie_breaking_range(histogram)]
-
-
-results = {
-    (name, n_bits): evaluate(hasher.set_params(n_bits=n_bits))
-    for n_bits in lengths
-    for name, hasher in hashers.items()
-}
-
-print(f"\n{'':24s}{'worst':>8s}{'expected':>10s}{'best':>8s}")
-for (name, n_bits), (worst, expected, best) in results.items():
-    print(f"{n_bits:2d} bits  {name:16s}{worst:8.3f}{expected:10.3f}{best:8.3f}")
+print(f"\n{'':28s}{'worst':>8s}{'expected':>10s}{'best':>8s}")
+for name, n_bits, worst, expected, best in zip(
+    display.names, display.n_bits, display.worst, display.expected, display.best
+):
+    print(f"{name:20s}{n_bits:2d} bits  {worst:7.3f}{expected:10.3f}{best:8.3f}")
 
 # %%
 # The picture that explains it
 # ----------------------------
-# A bar spans what the order of tied items alone could report, the dot is what to expect.
-# Bars of 8-bit codes are wider than the gap between many a pair of published methods; no
-# order of the database moves the dots.
+# A bar spans what the order of tied items alone could report, the marker is what to
+# expect. Bars of 8-bit codes are wider than the gap between many a pair of published
+# methods; no order of the database moves the markers.
 
-import matplotlib.pyplot as plt
-
-fig, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
-colors = dict(zip(hashers, ["tab:gray", "tab:orange", "tab:blue"]))
-for row, ((name, _), (worst, expected, best)) in enumerate(results.items()):
-    place = row + row // len(hashers)  # a gap between lengths
-    ax.barh(place, best - worst, left=worst, height=0.7, color=colors[name], alpha=0.35)
-    ax.plot(expected, place, "o", color=colors[name], label=name if row < 3 else None)
-groups = np.arange(len(lengths)) * (len(hashers) + 1) + 1
-ax.set_yticks(groups, [f"{n_bits} bits" for n_bits in lengths])
-ax.invert_yaxis()
-ax.set_xlim(0, 1)
-ax.set_xlabel("average precision of held-out queries: worst, expected, best")
-ax.set_title("What tie-breaking can do to a number")
-ax.legend(loc="lower left")
-fig.savefig("quickstart.png", dpi=150)
+display.ax_.set_title("What tie-breaking can do to a number")
+display.figure_.savefig("quickstart.png", dpi=150)
 print("\nFigure saved as quickstart.png")

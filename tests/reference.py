@@ -4,39 +4,108 @@ A ranking is a sequence of affinities, best place first. An item is relevant whe
 affinity is above 0. Ranks count from 1.
 """
 
+from collections import Counter
+from decimal import Decimal, localcontext
 from itertools import groupby, permutations, product
-from math import fsum, log2, nan
+from math import fsum, log, nan
 
 import numpy as np
 
 
-def average_precision(affinities, k=None):
-    """AP@k of one ranking: mean over all relevant items of the precision at their rank.
+def relevant_within(affinities, k=None):
+    """Number of relevant items among the first k ranks."""
+    return sum(affinity > 0 for affinity in affinities[:k])
 
-    A relevant item beyond rank k adds 0, but still counts in the mean. NaN when no item
-    is relevant.
+
+def precision(affinities, k=None):
+    """Relevant items among the first k ranks over k, even if there are fewer ranks."""
+    return relevant_within(affinities, k) / (len(affinities) if k is None else k)
+
+
+def recall(affinities, k=None):
+    """Relevant items among the first k ranks over all relevant items."""
+    return relevant_within(affinities, k) / relevant_within(affinities)
+
+
+def f1(affinities, k=None):
+    """Harmonic mean of precision and recall; 0 if both are."""
+    p, r = precision(affinities, k), recall(affinities, k)
+    return 2 * p * r / (p + r) if p + r else 0.0
+
+
+def average_precision(affinities, k=None, denominator="relevant"):
+    """Sum of the precisions at relevant ranks up to k, over one of three numbers.
+
+    They are the relevant items of the query, those or k if that is smaller, and those at
+    ranks up to k. A query of which nothing is retrieved scores 0.
     """
-    relevant = [affinity > 0 for affinity in affinities]
-    if not any(relevant):
-        return nan
-    cutoff = len(relevant) if k is None else min(k, len(relevant))
-    ranks = [rank for rank in range(1, cutoff + 1) if relevant[rank - 1]]
-    return fsum(sum(relevant[:rank]) / rank for rank in ranks) / sum(relevant)
+    ranks = [r for r, affinity in enumerate(affinities[:k], start=1) if affinity > 0]
+    n_relevant = relevant_within(affinities)
+    over = {
+        "relevant": n_relevant,
+        "min": n_relevant if k is None else min(k, n_relevant),
+        "retrieved": len(ranks),
+    }[denominator]
+    return fsum(precision(affinities, rank) for rank in ranks) / over if ranks else 0.0
 
 
-def dcg(affinities, k=None):
-    """DCG@k of one ranking: (2**affinity - 1) / log2(rank + 1), summed to rank k."""
-    gains = [2.0**affinity - 1 for affinity in affinities[:k]]
-    return fsum(gain / log2(rank + 1) for rank, gain in enumerate(gains, start=1))
+def reciprocal_rank(affinities, k=None):
+    """One over the rank of the first relevant item, 0 if that is beyond k."""
+    for rank, affinity in enumerate(affinities[:k], start=1):
+        if affinity > 0:
+            return 1 / rank
+    return 0.0
 
 
-def ndcg(affinities, k=None):
-    """DCG@k over the DCG@k of the ranking by descending affinity; NaN if that is 0."""
-    ideal = dcg(sorted(affinities, reverse=True), k)
-    return dcg(affinities, k) / ideal if ideal else nan
+def hit_rate(affinities, k=None):
+    """Whether there is a relevant item among the first k ranks."""
+    return float(relevant_within(affinities, k) > 0)
 
 
-METRICS = {"average_precision": average_precision, "dcg": dcg, "ndcg": ndcg}
+def dcg(affinities, k=None, gain="exponential", log_base=2):
+    """Gain over log(rank + 1), summed to rank k."""
+    gains = [2.0**a - 1 if gain == "exponential" else float(a) for a in affinities[:k]]
+    return fsum(g / log(rank + 1, log_base) for rank, g in enumerate(gains, start=1))
+
+
+def ndcg(affinities, k=None, **params):
+    """DCG@k over the DCG@k of the ranking by descending affinity."""
+    ideal = dcg(sorted(affinities, reverse=True), k, **params)
+    return dcg(affinities, k, **params) / ideal
+
+
+METRICS = {
+    "average_precision": average_precision,
+    "dcg": dcg,
+    "f1": f1,
+    "hit_rate": hit_rate,
+    "ndcg": ndcg,
+    "precision": precision,
+    "recall": recall,
+    "reciprocal_rank": reciprocal_rank,
+}
+
+# Every metric with every choice of its parameters that changes the formula.
+VARIANTS = [
+    ("average_precision", {}),
+    ("average_precision", {"denominator": "min"}),
+    ("average_precision", {"denominator": "retrieved"}),
+    ("dcg", {}),
+    ("dcg", {"gain": "linear"}),
+    ("dcg", {"log_base": 10}),
+    ("f1", {}),
+    ("hit_rate", {}),
+    ("ndcg", {}),
+    ("ndcg", {"gain": "linear", "log_base": 1.5}),
+    ("precision", {}),
+    ("recall", {}),
+    ("reciprocal_rank", {}),
+]
+
+
+def evaluate(metric, affinities, k=None, **params):
+    """A metric of one ranking; NaN, whatever the metric, when nothing is relevant."""
+    return METRICS[metric](affinities, k, **params) if any(affinities) else nan
 
 
 def rankings(affinities, scores):
@@ -50,10 +119,21 @@ def rankings(affinities, scores):
         yield [affinity for order in orders for affinity in order]
 
 
-def over_tie_orders(metric, affinities, scores, k=None):
+def tie_orders(affinities, scores):
+    """How many orders within ties give each ranking."""
+    return Counter(map(tuple, rankings(affinities, scores)))
+
+
+def over_orders(orders, metric, k=None, **params):
+    """Minimum, mean and maximum of a metric over the result of `tie_orders`."""
+    values = {order: evaluate(metric, order, k, **params) for order in orders}
+    total = fsum(count * values[order] for order, count in orders.items())
+    return min(values.values()), total / orders.total(), max(values.values())
+
+
+def over_tie_orders(metric, affinities, scores, k=None, **params):
     """Minimum, mean and maximum of a metric over every order within ties."""
-    values = [METRICS[metric](ranking, k) for ranking in rankings(affinities, scores)]
-    return min(values), fsum(values) / len(values), max(values)
+    return over_orders(tie_orders(affinities, scores), metric, k, **params)
 
 
 def expected_average_precision_by_rank(tie_sizes, tie_relevant, k=None):
@@ -74,6 +154,59 @@ def expected_average_precision_by_rank(tie_sizes, tie_relevant, k=None):
     j = rank - 1 - before
     relevant_so_far = relevant_before + 1 + j * (p - 1) / np.maximum(n - 1, 1)
     return fsum(p / n * relevant_so_far / rank) / sum(tie_relevant)
+
+
+def expected_average_precision_over_retrieved(tie_sizes, tie_relevant, k):
+    """Expected AP@k over the relevant items retrieved, for lists too long to enumerate.
+
+    Given how many relevant items of the tie that the cutoff divides are within it, its
+    ranks there are a tie of their own, and their number is hypergeometric.
+    """
+    ends = np.cumsum(tie_sizes)
+    last = int(np.searchsorted(ends, k))
+    n, p = int(tie_sizes[last]), int(tie_relevant[last])
+    take = k - int(ends[last] - n)
+    sizes = np.append(tie_sizes[:last], take)
+    before = int(np.sum(tie_relevant[:last]))
+    values = []
+    for h, probability in hypergeometric(n, p, take):
+        if before + h:
+            relevant = np.append(tie_relevant[:last], h)
+            values.append(probability * expected_average_precision_by_rank(sizes, relevant))
+    return fsum(values)
+
+
+def hypergeometric(n, p, take):
+    """Pairs (h, probability) of h relevant among `take` of n items, p of them relevant.
+
+    From the ratios of neighbours with 50 digits; those below 1e-30 of the largest are
+    left out.
+    """
+    low, high = max(0, take - (n - p)), min(take, p)
+    mode = min(high, max(low, (take + 1) * (p + 1) // (n + 2)))
+    with localcontext(prec=50):
+        weights = {mode: Decimal(1)}
+        for h in range(mode, high):
+            up, down = (take - h) * (p - h), (h + 1) * (n - take - p + h + 1)
+            weights[h + 1] = weights[h] * up / down
+            if weights[h + 1] < Decimal("1e-30"):
+                break
+        for h in range(mode, low, -1):
+            up, down = h * (n - take - p + h), (take - h + 1) * (p - h + 1)
+            weights[h - 1] = weights[h] * up / down
+            if weights[h - 1] < Decimal("1e-30"):
+                break
+        total = sum(weights.values())
+        return [(h, float(weight / total)) for h, weight in weights.items()]
+
+
+def expected_reciprocal_rank_by_place(n, p, t, take):
+    """Expected reciprocal rank when the first tie with relevant items follows t others."""
+    none_before, terms = 1.0, []
+    for j in range(min(take, n - p + 1)):
+        terms.append(none_before * p / (n - j) / (t + j + 1))
+        none_before *= (n - p - j) / (n - j)
+    return fsum(terms)
 
 
 def expected_dcg_by_rank(tie_sizes, tie_gains, k=None):

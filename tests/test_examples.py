@@ -1,8 +1,9 @@
-"""The examples run from a clean directory and leave their picture."""
+"""The examples run from a clean directory and leave their pictures."""
 
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,24 +22,68 @@ def run(script, folder, *arguments, **environment):
     )
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """Run each example once; returns its folder and what it printed."""
+
+    @cache
+    def run_once(script):
+        folder = tmp_path_factory.mktemp(Path(script).stem)
+        result = run(script, folder, SKLEARN_TALR_DATA="")
+        assert result.returncode == 0, result.stderr
+        return folder, result.stdout
+
+    return run_once
+
+
 @pytest.mark.parametrize(
-    ("script", "picture"),
+    ("script", "pictures"),
     [
-        ("plot_quickstart.py", "quickstart.png"),
-        ("plot_labelme_protocol.py", "labelme_protocol.png"),
+        ("plot_quickstart.py", ["quickstart.png"]),
+        ("plot_labelme_protocol.py", ["labelme_protocol.png"]),
+        ("plot_displays.py", ["tie_breaking.png", "retrieval_curve.png", "radius.png"]),
+        ("plot_ramap_tables.py", ["ramap_tables.png"]),
     ],
 )
-def test_example_runs(script, picture, tmp_path):
-    result = run(script, tmp_path)
-    assert result.returncode == 0, result.stderr
-    assert (tmp_path / picture).stat().st_size > 10_000
-    rows = [line.split() for line in result.stdout.splitlines() if " bits  " in line]
+def test_example_leaves_its_pictures(script, pictures, finished):
+    folder, _ = finished(script)
+    assert {path.name for path in folder.iterdir()} == set(pictures)
+    for picture in pictures:
+        assert (folder / picture).stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("script", "columns"),
+    [
+        ("plot_quickstart.py", slice(-3, None)),
+        ("plot_labelme_protocol.py", slice(-4, -1)),
+    ],
+)
+def test_expected_value_lies_between_worst_and_best(script, columns, finished):
+    _, printed = finished(script)
+    rows = [line.split() for line in printed.splitlines() if " bits  " in line]
     assert rows
     for row in rows:
-        worst, expected, best = map(
-            float, row[-4:-1] if "NDCG" in result.stdout else row[-3:]
-        )
+        worst, expected, best = map(float, row[columns])
         assert worst < expected < best
+
+
+def test_ramap_tables_show_what_the_paper_shows(finished):
+    _, printed = finished("plot_ramap_tables.py")
+    for table in printed.split("Table")[1:]:
+        lines = [line for line in table.splitlines() if "LSH" in line]
+        rows = {(line[:10].strip(), line[10:22].strip()): line[22:] for line in lines}
+        assert len(rows) == len(lines) > 0
+        for (metric, method), values in rows.items():
+            first = [float(value) for value in rows[metric, "LSH"].split()[:-1]]
+            values = [float(value) for value in values.split()[: len(first)]]
+            if method == "LSH" or metric == "buckets":
+                continue
+            if metric == "RAMAP":
+                start = 0 if method == "LSHDE" else 1
+                assert all(v < f for v, f in zip(values[start:], first[start:]))
+            else:
+                assert values == first
 
 
 def test_reproduction_without_data_says_what_is_missing(tmp_path):

@@ -1,4 +1,4 @@
-"""Closed forms on histograms: against enumeration, direct sums and each other."""
+"""Closed forms on histograms: against enumeration, definitions and each other."""
 
 import subprocess
 import sys
@@ -10,35 +10,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from sklearn_talr import metrics
 from sklearn_talr.histogram import RankingHistogram
 from sklearn_talr.metrics import (
-    TieBreakingRange,
     tie_aware_average_precision,
-    tie_aware_dcg,
-    tie_aware_ndcg,
+    tie_aware_precision,
     tie_breaking_range,
 )
-from sklearn_talr.metrics._harmonic import cumulative_discount, harmonic_sum
 
-METRICS = {
-    "average_precision": tie_aware_average_precision,
-    "dcg": tie_aware_dcg,
-    "ndcg": tie_aware_ndcg,
-}
+METRICS = {name: getattr(metrics, f"tie_aware_{name}") for name in reference.METRICS}
 each_metric = pytest.mark.parametrize("metric", sorted(METRICS))
+each_variant = pytest.mark.parametrize(("metric", "params"), reference.VARIANTS)
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
+BINARY = np.array([0, 1])
 
 
 @st.composite
-def small_queries(draw):
-    """Distances with many ties, affinities and a cutoff; at most 7 items."""
-    n_items = draw(st.integers(1, 7))
+def small_queries(draw, max_items=7):
+    """Distances with many ties and affinities."""
+    n_items = draw(st.integers(1, max_items))
     n_levels = draw(st.sampled_from([2, 4]))
     row = {"min_size": n_items, "max_size": n_items}
     distances = draw(st.lists(st.integers(0, 3), **row))
     affinities = draw(st.lists(st.integers(0, n_levels - 1), **row))
-    k = draw(st.none() | st.integers(1, n_items + 2))
-    return distances, affinities, n_levels, k
+    return distances, affinities, n_levels
 
 
 @st.composite
@@ -53,34 +48,46 @@ def histograms(draw):
     return RankingHistogram(np.array(draw(flat)).reshape(shape), np.arange(shape[1]))
 
 
-def make_histogram(distances, affinities, n_levels, n_bins=4):
+cutoffs = st.none() | st.lists(st.integers(1, 300), min_size=1, max_size=4)
+
+
+def make_histogram(distances, affinities, n_levels=2, n_bins=4):
     levels = np.arange(n_levels)
     counts = reference.histogram([distances], [affinities], levels, n_bins)
     return RankingHistogram(counts, levels)
 
 
-@each_metric
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=120)
 @given(query=small_queries())
-def test_value_and_range_equal_enumeration_of_tie_orders(metric, query):
-    distances, affinities, n_levels, k = query
+def test_values_and_ranges_equal_enumeration_of_tie_orders(query):
+    """Every metric, parameter and cutoff, also inside ties and beyond the last item."""
+    distances, affinities, n_levels = query
     histogram = make_histogram(distances, affinities, n_levels)
-    scores = [-distance for distance in distances]
-    worst, mean, best = reference.over_tie_orders(metric, affinities, scores, k)
-    assert_allclose(METRICS[metric](histogram, k), [mean], **EXACT)
-    measured = tie_breaking_range(histogram, metric, k)
-    assert_allclose(measured.worst, [worst], **EXACT)
-    assert_allclose(measured.expected, [mean], **EXACT)
-    assert_allclose(measured.best, [best], **EXACT)
+    orders = reference.tie_orders(affinities, np.negative(distances))
+    several = list(range(1, len(distances) + 3))
+    for metric, params in reference.VARIANTS:
+        for k in (None, several):
+            ks = [None] if k is None else several
+            worst, mean, best = np.transpose(
+                [reference.over_orders(orders, metric, cutoff, **params) for cutoff in ks]
+            )
+            message = f"{metric}, {params}, k={k}"
+            value = np.atleast_1d(METRICS[metric](histogram, k, **params)[0])
+            assert_allclose(value, mean, err_msg=message, **EXACT)
+            measured = tie_breaking_range(histogram, metric, k, **params)
+            assert_allclose(np.ravel(measured.worst), worst, err_msg=message, **EXACT)
+            assert_allclose(np.ravel(measured.expected), mean, err_msg=message, **EXACT)
+            assert_allclose(np.ravel(measured.best), best, err_msg=message, **EXACT)
 
 
-@each_metric
-@settings(deadline=None, max_examples=60)
-@given(histogram=histograms(), k=st.none() | st.integers(1, 300))
-def test_worst_expected_best_are_ordered_within_bounds(metric, histogram, k):
-    worst, expected, best = tie_breaking_range(histogram, metric, k)
-    defined = (histogram.n_relevant > 0) | (metric == "dcg")
-    assert_array_equal(np.isnan(expected), ~defined)
+@each_variant
+@settings(deadline=None, max_examples=40)
+@given(histogram=histograms(), k=cutoffs)
+def test_worst_expected_best_are_ordered_within_bounds(metric, params, histogram, k):
+    worst, expected, best = tie_breaking_range(histogram, metric, k, **params)
+    assert_array_equal(expected, METRICS[metric](histogram, k, **params))
+    defined = histogram.n_relevant > 0
+    assert_array_equal(np.isnan(expected.reshape(len(histogram), -1)).all(axis=1), ~defined)
     worst, expected, best = worst[defined], expected[defined], best[defined]
     slack = 1e-12 * np.maximum(1, best)
     assert np.all((worst <= expected + slack) & (expected <= best + slack))
@@ -89,151 +96,137 @@ def test_worst_expected_best_are_ordered_within_bounds(metric, histogram, k):
         assert np.all(best <= 1 + slack)
 
 
-@each_metric
-@settings(deadline=None, max_examples=30)
-@given(histogram=histograms(), k=st.none() | st.integers(1, 100))
-def test_queries_do_not_influence_each_other(metric, histogram, k):
-    together = METRICS[metric](histogram, k)
+@each_variant
+@settings(deadline=None, max_examples=20)
+@given(histogram=histograms(), k=st.lists(st.integers(1, 300), min_size=1, max_size=5))
+def test_several_cutoffs_equal_one_at_a_time(metric, params, histogram, k):
+    together = tie_breaking_range(histogram, metric, k, **params)
+    for column, cutoff in enumerate(k):
+        alone = tie_breaking_range(histogram, metric, cutoff, **params)
+        for several, one in zip(together, alone):
+            assert several.shape == (len(histogram), len(k))
+            assert one.shape == (len(histogram),)
+            assert_allclose(several[:, column], one, rtol=1e-14)
+
+
+@each_variant
+@settings(deadline=None, max_examples=20)
+@given(histogram=histograms(), k=cutoffs)
+def test_queries_do_not_influence_each_other(metric, params, histogram, k):
+    together = METRICS[metric](histogram, k, **params)
     alone = [
-        METRICS[metric](RankingHistogram(counts[None], histogram.levels), k)[0]
+        METRICS[metric](RankingHistogram(counts[None], histogram.levels), k, **params)[0]
         for counts in histogram.counts
     ]
     assert_allclose(together, alone, rtol=1e-14)
 
 
-@each_metric
-@settings(deadline=None, max_examples=30)
-@given(histogram=histograms(), seed=st.integers(0, 99))
-def test_empty_ties_change_nothing(metric, histogram, seed):
+@each_variant
+def test_more_queries_than_fit_a_block(metric, params):
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(1, (2_000, 3, 9))
+    histogram = RankingHistogram(counts, np.array([0, 1, 3]))
+    together = tie_breaking_range(histogram, metric, [1, 7], **params)
+    parts = [
+        tie_breaking_range(
+            RankingHistogram(rows, histogram.levels), metric, [1, 7], **params
+        )
+        for rows in np.array_split(counts, 40)
+    ]
+    for several, pieces in zip(together, zip(*parts)):
+        assert_allclose(several, np.concatenate(pieces), rtol=1e-13, atol=1e-15)
+
+
+@each_variant
+@settings(deadline=None, max_examples=20)
+@given(histogram=histograms(), k=cutoffs, seed=st.integers(0, 99))
+def test_empty_ties_change_nothing(metric, params, histogram, k, seed):
     gaps = np.sort(np.random.default_rng(seed).integers(0, histogram.counts.shape[2], 3))
     padded = RankingHistogram(
         np.insert(histogram.counts, gaps, 0, axis=2), histogram.levels
     )
-    assert_allclose(METRICS[metric](padded), METRICS[metric](histogram), rtol=1e-13)
+    for wide, narrow in zip(
+        tie_breaking_range(padded, metric, k, **params),
+        tie_breaking_range(histogram, metric, k, **params),
+    ):
+        assert_allclose(wide, narrow, rtol=1e-13, atol=1e-15)
 
 
-@each_metric
-@settings(deadline=None, max_examples=30)
+@each_variant
+@settings(deadline=None, max_examples=20)
 @given(histogram=histograms(), beyond=st.integers(0, 3))
-def test_cutoff_at_or_beyond_the_last_item_is_no_cutoff(metric, histogram, beyond):
-    k = int(histogram.n_items.max()) + beyond or 1
-    uncut = METRICS[metric](histogram)
-    assert_allclose(METRICS[metric](histogram, k), uncut, rtol=1e-14)
+def test_cutoff_at_or_beyond_the_last_item_is_no_cutoff(metric, params, histogram, beyond):
+    if metric in ("precision", "f1"):
+        beyond = 0  # these divide by k
+    n_items = histogram.n_items
+    values = METRICS[metric](histogram, n_items.max() + beyond or 1, **params)
+    last = n_items == n_items.max()
+    assert_allclose(values[last], METRICS[metric](histogram, **params)[last], rtol=1e-14)
 
 
-def test_average_precision_at_k_divides_by_all_relevant_items():
-    histogram = make_histogram([0, 1, 2], [1, 1, 1], n_levels=2)
-    assert_allclose(tie_aware_average_precision(histogram, k=1), [1 / 3])
+@settings(deadline=None, max_examples=40)
+@given(histogram=histograms(), k=st.integers(1, 300), times=st.integers(2, 5))
+@pytest.mark.parametrize("metric", ["precision", "recall", "f1"])
+def test_repeating_the_database_only_stretches_the_ranking(metric, histogram, k, times):
+    repeated = RankingHistogram(times * histogram.counts, histogram.levels)
+    expected = METRICS[metric](histogram, k)
+    assert_allclose(METRICS[metric](repeated, times * k), expected, rtol=1e-13)
 
 
-@each_metric
-@pytest.mark.parametrize("k", [None, 1, 1_000, 123_456])
-@pytest.mark.parametrize(("largest_tie", "share"), [(4, 0.3), (9_000, 0.5), (9_000, 1e-3)])
-def test_long_lists_equal_the_sum_over_ranks(metric, k, largest_tie, share):
-    """About a million items; the closed forms never look at single ranks."""
-    rng = np.random.default_rng(largest_tie)
-    n = rng.integers(1, largest_tie, size=2_000_000 // largest_tie)
-    p = rng.binomial(n, share)
-    p[0] = 1  # the first rank counts, whatever the cutoff
-    histogram = RankingHistogram(np.stack([n - p, p])[None], np.array([0, 1]))
-    if metric == "average_precision":
-        expected = reference.expected_average_precision_by_rank(n, p, k)
-    else:
-        expected = reference.expected_dcg_by_rank(n, p, k)
-    if metric == "ndcg":
-        expected /= reference.expected_dcg_by_rank(
-            [p.sum(), (n - p).sum()], [p.sum(), 0], k
-        )
-    assert_allclose(METRICS[metric](histogram, k), [expected], rtol=1e-12)
-
-
-@pytest.mark.parametrize("start", [10**3, 10**6])
-@pytest.mark.parametrize("length", [2, 1_000])
-def test_relevant_tie_at_the_end_of_a_long_list(start, length):
-    """Here the terms of the closed form cancel most: the value is about 1 / start."""
-    n, p = [start, length], [0, length]
-    expected = reference.expected_average_precision_by_rank(n, p)
-    histogram = RankingHistogram(np.array([[[start, 0], p]]), np.array([0, 1]))
-    actual = tie_aware_average_precision(histogram)
-    assert_allclose(actual, [expected], rtol=1e-10, atol=1e-15)
-
-
-@pytest.mark.parametrize("start", [0, 1, 15, 31, 32, 33, 1_000, 10**6, 10**9])
-def test_harmonic_sum_keeps_its_digits(start):
-    lengths = np.array([0, 1, 2, 7, 1_000, 100_000])
-    exact = [np.sum(1 / np.arange(start + n, start, -1.0)) for n in lengths]
-    assert_allclose(harmonic_sum(start, lengths), exact, rtol=5e-14)
-
-
-def test_cumulative_discount_starts_from_no_ranks():
-    expected = [0, 1, 1 + 1 / np.log2(3), 1.5 + 1 / np.log2(3)]
-    assert_allclose(cumulative_discount(3), expected, rtol=1e-15)
-
-
-def test_large_affinities_have_exact_gains():
-    histogram = RankingHistogram(np.array([[[0], [0], [1]]]), np.array([0, 1, 10]))
-    assert tie_aware_dcg(histogram)[0] == 1023
-
-
-def test_levels_need_not_be_consecutive():
-    levels = np.array([0, 1, 2, 5, 10])
-    distances, affinities = [0, 0, 1, 1, 1, 2], [10, 0, 1, 5, 0, 2]
-    histogram = RankingHistogram(
-        reference.histogram([distances], [affinities], levels, n_bins=3), levels
-    )
-    scores = np.negative(distances)
-    for metric, k in [("dcg", None), ("dcg", 4), ("ndcg", None), ("ndcg", 1)]:
-        expected = reference.over_tie_orders(metric, affinities, scores, k)
-        assert_allclose(
-            np.ravel(tie_breaking_range(histogram, metric, k)), expected, rtol=1e-13
+@settings(deadline=None, max_examples=40)
+@given(histogram=histograms(), k=cutoffs)
+def test_relevance_is_all_that_most_metrics_see(histogram, k):
+    counts = histogram.counts
+    merged = np.stack((counts[:, 0], counts[:, 1:].sum(axis=1)), axis=1)
+    for metric in set(METRICS) - {"dcg", "ndcg"}:
+        assert_array_equal(
+            tie_breaking_range(histogram, metric, k),
+            tie_breaking_range(RankingHistogram(merged, BINARY), metric, k),
         )
 
 
-@pytest.mark.parametrize("metric", ["average_precision", "ndcg"])
-@pytest.mark.parametrize(
-    ("zero_relevant", "expected"), [("skip", np.nan), (0, 0.0), (0.25, 0.25), (1.0, 1.0)]
-)
-def test_zero_relevant_fills_only_undefined_queries(metric, zero_relevant, expected):
-    histogram = RankingHistogram(np.array([[[2], [0]], [[0], [2]]]), np.array([0, 1]))
-    values = METRICS[metric](histogram, zero_relevant=zero_relevant)
-    assert_array_equal(values, [expected, 1.0])
+@settings(deadline=None, max_examples=40)
+@given(histogram=histograms())
+def test_denominators_agree_without_a_cutoff(histogram):
+    ranges = [
+        tie_breaking_range(histogram, denominator=denominator)
+        for denominator in ("relevant", "min", "retrieved")
+    ]
+    assert_allclose(ranges[1], ranges[0], rtol=1e-13)
+    assert_allclose(ranges[2], ranges[0], rtol=1e-13)
 
 
-@pytest.mark.parametrize("metric", ["average_precision", "ndcg"])
-@pytest.mark.parametrize("zero_relevant", ["drop", None, True, [0.0]])
-def test_zero_relevant_refuses_other_values(metric, zero_relevant):
-    histogram = make_histogram([0, 1], [1, 0], n_levels=2)
-    with pytest.raises(ValueError, match="zero_relevant must be"):
-        METRICS[metric](histogram, zero_relevant=zero_relevant)
+def test_precision_and_f1_divide_by_the_cutoff_beyond_the_last_item():
+    histogram = make_histogram([0, 0, 1], [1, 0, 1])
+    assert_allclose(tie_aware_precision(histogram, [3, 4, 8]), [[2 / 3, 2 / 4, 2 / 8]])
+    assert_allclose(tie_aware_precision(histogram), [2 / 3])
+    assert_allclose(METRICS["f1"](histogram, [3, 8]), [[4 / 5, 4 / 10]])
 
 
-def test_dcg_of_a_query_with_nothing_relevant_is_zero():
-    assert_array_equal(tie_aware_dcg(make_histogram([0, 0, 1], [0, 0, 0], n_levels=2)), [0])
+def test_denominators_of_average_precision():
+    histogram = make_histogram([0, 1, 2], [1, 1, 1])
+    for denominator, expected in [("relevant", 1 / 3), ("min", 1), ("retrieved", 1)]:
+        value = tie_aware_average_precision(histogram, k=1, denominator=denominator)
+        assert_allclose(value, [expected])
 
 
-@each_metric
-@pytest.mark.parametrize("k", [0, -1, 2.5, 3.0, "3", True])
-def test_cutoff_must_be_a_positive_integer(metric, k):
-    histogram = make_histogram([0, 1], [1, 0], n_levels=2)
-    with pytest.raises(ValueError, match="k must be a positive integer"):
-        METRICS[metric](histogram, k)
-    with pytest.raises(ValueError, match="k must be a positive integer"):
-        tie_breaking_range(histogram, metric, k)
+def test_retrieving_nothing_scores_zero_even_over_the_retrieved():
+    histogram = make_histogram([0, 1], [0, 1])
+    measured = tie_breaking_range(histogram, k=1, denominator="retrieved")
+    assert_array_equal(np.ravel(measured), [0, 0, 0])
 
 
-def test_cutoff_may_be_a_numpy_integer():
-    histogram = make_histogram([0, 0, 1], [1, 0, 1], n_levels=2)
-    actual = tie_aware_average_precision(histogram, np.int32(2))
-    assert_array_equal(actual, tie_aware_average_precision(histogram, 2))
+def test_late_relevant_items_may_cost_precision_over_the_retrieved():
+    """Ranks 1 and 2 hold 1 and 0; at rank 3 an irrelevant item would be better."""
+    histogram = make_histogram([0, 1, 2, 2], [1, 0, 1, 0])
+    measured = tie_breaking_range(histogram, k=3, denominator="retrieved")
+    assert_allclose(np.ravel(measured), [5 / 6, 11 / 12, 1])
 
 
-def test_range_is_a_named_tuple_and_needs_a_known_metric():
-    histogram = make_histogram([0, 0], [1, 0], n_levels=2)
-    measured = tie_breaking_range(histogram)
-    assert isinstance(measured, TieBreakingRange)
-    assert_array_equal(np.ravel(measured), [0.5, 0.75, 1.0])
-    with pytest.raises(ValueError, match="metric must be one of"):
-        tie_breaking_range(histogram, "recall")
+def test_average_precision_refuses_another_denominator():
+    histogram = make_histogram([0, 1], [1, 0])
+    with pytest.raises(ValueError, match="denominator must be 'relevant', 'min' or"):
+        tie_aware_average_precision(histogram, denominator="k")
 
 
 def test_importing_metrics_does_not_import_torch():

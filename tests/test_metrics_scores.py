@@ -10,19 +10,18 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import average_precision_score, dcg_score, ndcg_score
 
+from sklearn_talr import metrics
+from sklearn_talr.histogram import RankingHistogram
 from sklearn_talr.metrics import (
     tie_aware_average_precision_score,
     tie_aware_dcg_score,
     tie_aware_ndcg_score,
+    tie_aware_reciprocal_rank_score,
 )
 
-SCORES = {
-    "average_precision": tie_aware_average_precision_score,
-    "dcg": tie_aware_dcg_score,
-    "ndcg": tie_aware_ndcg_score,
-}
+SCORES = {name: getattr(metrics, f"tie_aware_{name}_score") for name in reference.METRICS}
 each_metric = pytest.mark.parametrize("metric", sorted(SCORES))
-normalised = pytest.mark.parametrize("metric", ["average_precision", "ndcg"])
+each_variant = pytest.mark.parametrize(("metric", "params"), reference.VARIANTS)
 
 Y_TRUE = np.array([[2, 0, 1, 0], [0, 0, 0, 0], [1, 1, 0, 3]])
 Y_SCORE = np.array([[1.0, 1.0, 0.5, 0.5], [2.0, 1.0, 1.0, 0.0], [0.0, 0.0, 0.0, -1.0]])
@@ -47,14 +46,53 @@ def random_problem(seed, n_queries=20, n_items=60, n_scores=12):
     return y_true, rng.integers(0, n_scores, y_true.shape) / 4 - 1.0
 
 
-@each_metric
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=120)
 @given(problem=small_problems())
-def test_score_equals_the_mean_over_tie_orders(metric, problem):
+def test_score_equals_the_mean_over_tie_orders(problem):
     affinity, score, k = problem
-    _, mean, _ = reference.over_tie_orders(metric, affinity, score, k)
-    actual = SCORES[metric]([affinity], [score], k=k, average=False)
-    assert_allclose(actual, [mean], rtol=1e-12, atol=1e-12)
+    orders = reference.tie_orders(affinity, score)
+    for metric, params in reference.VARIANTS:
+        _, mean, _ = reference.over_orders(orders, metric, k, **params)
+        actual = SCORES[metric]([affinity], [score], k=k, average=False, **params)
+        message = f"{metric}, {params}"
+        assert_allclose(actual, [mean], rtol=1e-12, atol=1e-12, err_msg=message)
+
+
+@each_variant
+@pytest.mark.parametrize("k", [None, 6, [1, 6, 60, 70]])
+def test_score_equals_the_metric_of_a_histogram(metric, params, k):
+    y_true, y_score = random_problem(12)
+    y_true[2] = 0
+    values, ties = np.unique(-y_score, return_inverse=True)
+    counts = reference.histogram(ties.reshape(y_true.shape), y_true, range(4), len(values))
+    histogram = RankingHistogram(counts, np.arange(4))
+    expected = getattr(metrics, f"tie_aware_{metric}")(histogram, k, **params)
+    actual = SCORES[metric](y_true, y_score, k=k, average=False, **params)
+    assert_allclose(actual, expected, rtol=1e-13)
+
+
+@each_variant
+def test_several_cutoffs_equal_one_at_a_time(metric, params):
+    y_true, y_score = random_problem(13)
+    y_true[4] = 0
+    weights = np.arange(20)
+    several = SCORES[metric](y_true, y_score, k=(2, 9), sample_weight=weights, **params)
+    assert isinstance(several, np.ndarray)
+    for value, k in zip(several, (2, 9)):
+        alone = SCORES[metric](y_true, y_score, k=k, sample_weight=weights, **params)
+        assert_allclose(value, alone, rtol=1e-14)
+    rows = SCORES[metric](y_true, y_score, k=[2, 9], average=False, **params)
+    assert rows.shape == (20, 2)
+    assert_array_equal(np.isnan(rows).all(axis=1), np.arange(20) == 4)
+
+
+def test_more_items_than_fit_a_block():
+    rng = np.random.default_rng(14)
+    y_true = rng.binomial(1, 0.01, (3, 50_000))
+    y_score = rng.integers(0, 30, y_true.shape)
+    for metric, score in SCORES.items():
+        rows = [score(y_true[[i]], y_score[[i]], k=999) for i in range(3)]
+        assert_array_equal(score(y_true, y_score, k=999, average=False), rows, metric)
 
 
 @pytest.mark.parametrize("k", [None, 1, 5, 13, 59, 100])
@@ -64,18 +102,24 @@ def test_ndcg_and_dcg_equal_scikit_learn(k):
     gains = 2.0**y_true - 1
     actual = tie_aware_ndcg_score(y_true, y_score, k=k, zero_relevant=0.0)
     assert_allclose(actual, ndcg_score(gains, y_score, k=k), rtol=1e-12)
-    actual = tie_aware_dcg_score(y_true, y_score, k=k)
-    assert_allclose(actual, dcg_score(gains, y_score, k=k), rtol=1e-12)
+    for log_base in (2, 10):
+        actual = tie_aware_dcg_score(
+            y_true, y_score, k=k, log_base=log_base, zero_relevant=0.0
+        )
+        expected = dcg_score(gains, y_score, k=k, log_base=log_base)
+        assert_allclose(actual, expected, rtol=1e-12)
+    actual = tie_aware_ndcg_score(y_true, y_score, k=k, gain="linear", zero_relevant=0.0)
+    assert_allclose(actual, ndcg_score(y_true, y_score, k=k), rtol=1e-12)
 
 
-@each_metric
+@each_variant
 @pytest.mark.parametrize("k", [None, 1, 7, 60, 80])
-def test_without_ties_the_ordinary_metric_remains(metric, k):
+def test_without_ties_the_ordinary_metric_remains(metric, params, k):
     y_true, _ = random_problem(1)
     y_score = np.random.default_rng(2).permuted(np.tile(np.arange(60.0), (20, 1)), axis=1)
     ordered = np.take_along_axis(y_true, np.argsort(-y_score, axis=1), axis=1)
-    expected = [reference.METRICS[metric](row.tolist(), k) for row in ordered]
-    actual = SCORES[metric](y_true, y_score, k=k, average=False)
+    expected = [reference.evaluate(metric, row, k, **params) for row in ordered.tolist()]
+    actual = SCORES[metric](y_true, y_score, k=k, average=False, **params)
     assert_allclose(actual, expected, rtol=1e-12)
 
 
@@ -126,10 +170,11 @@ def test_boolean_affinity_is_relevance(metric):
     assert actual == SCORES[metric]((y_true > 0).astype(int), y_score)
 
 
-def test_average_precision_takes_every_affinity_above_zero_as_relevant():
+@pytest.mark.parametrize("metric", sorted(set(SCORES) - {"dcg", "ndcg"}))
+def test_every_affinity_above_zero_is_relevant(metric):
     y_true, y_score = random_problem(10)
-    actual = tie_aware_average_precision_score(y_true, y_score)
-    assert actual == tie_aware_average_precision_score(y_true > 0, y_score)
+    actual = SCORES[metric](y_true, y_score, k=9)
+    assert actual == SCORES[metric](y_true > 0, y_score, k=9)
 
 
 def test_signed_zeros_are_tied():
@@ -143,14 +188,40 @@ def test_large_affinities_are_exact():
     assert_allclose(actual, 512 * (1 + 1 / np.log2(3)), rtol=1e-15)
 
 
-@normalised
+def test_affinities_up_to_two_to_the_fifteenth():
+    """As many levels as items: no table of levels by ties would do."""
+    rng = np.random.default_rng(15)
+    y_true, y_score = rng.integers(0, 2**15 + 1, (2, 5_000)), rng.integers(0, 9, (2, 5_000))
+    y_true[:, 0] = 2**15
+    actual = tie_aware_ndcg_score(y_true, y_score, gain="linear", k=[10, 4_999])
+    expected = [ndcg_score(y_true, y_score, k=k) for k in (10, 4_999)]
+    assert_allclose(actual, expected, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"affinity 32768 .*gain='linear'"):
+        tie_aware_dcg_score(y_true, y_score)
+
+
+@pytest.mark.parametrize("metric", ["dcg", "ndcg"])
+def test_database_order_does_not_show_in_inexact_sums(metric):
+    rng = np.random.default_rng(16)
+    y_true, y_score = rng.integers(0, 500, (3, 400)), rng.integers(0, 3, (3, 400))
+    order = rng.permutation(400)
+    shuffled = SCORES[metric](y_true[:, order], y_score[:, order], k=50, average=False)
+    assert_array_equal(shuffled, SCORES[metric](y_true, y_score, k=50, average=False))
+
+
+def test_scores_of_extreme_size():
+    y_score = [[1.7e308, -1.7e308, 5e-324, 0.0, -5e-324]]
+    assert tie_aware_reciprocal_rank_score([[0, 0, 0, 1, 0]], y_score) == 1 / 3
+
+
+@each_metric
 def test_queries_with_nothing_relevant_are_skipped(metric):
     values = SCORES[metric](Y_TRUE, Y_SCORE, average=False)
     assert_array_equal(np.isnan(values), [False, True, False])
     assert_allclose(SCORES[metric](Y_TRUE, Y_SCORE), (values[0] + values[2]) / 2)
 
 
-@normalised
+@each_metric
 @pytest.mark.parametrize("stand_in", [0, 0.5, 1.0, np.float32(0.25)])
 def test_a_number_stands_in_for_queries_with_nothing_relevant(metric, stand_in):
     values = SCORES[metric](Y_TRUE, Y_SCORE, average=False, zero_relevant=stand_in)
@@ -159,14 +230,14 @@ def test_a_number_stands_in_for_queries_with_nothing_relevant(metric, stand_in):
     assert_allclose(mean, values.mean(), rtol=1e-15)
 
 
-@normalised
+@each_metric
 @pytest.mark.parametrize("zero_relevant", ["drop", None, True])
 def test_other_values_of_zero_relevant_are_refused(metric, zero_relevant):
     with pytest.raises(ValueError, match="zero_relevant must be 'skip' or a number"):
         SCORES[metric](Y_TRUE, Y_SCORE, zero_relevant=zero_relevant)
 
 
-@normalised
+@each_metric
 def test_no_query_with_relevant_items_gives_nan_and_a_warning_at_the_caller(metric):
     with pytest.warns(UndefinedMetricWarning, match="No query has a relevant") as caught:
         value = SCORES[metric](np.zeros((2, 3)), np.ones((2, 3)))
@@ -174,12 +245,6 @@ def test_no_query_with_relevant_items_gives_nan_and_a_warning_at_the_caller(metr
     assert caught[0].filename == __file__
     values = SCORES[metric](np.zeros((2, 3)), np.ones((2, 3)), average=False)
     assert_array_equal(values, [np.nan, np.nan])
-
-
-def test_dcg_counts_queries_with_nothing_relevant_as_zero():
-    values = tie_aware_dcg_score(Y_TRUE, Y_SCORE, average=False)
-    assert values[1] == 0
-    assert_allclose(tie_aware_dcg_score(Y_TRUE, Y_SCORE), values.mean(), rtol=1e-15)
 
 
 @each_metric
@@ -192,14 +257,14 @@ def test_sample_weight_weighs_queries(metric):
     assert_allclose(equal, SCORES[metric](y_true, y_score), rtol=1e-14)
 
 
-@normalised
+@each_metric
 def test_a_skipped_query_takes_its_weight_along(metric):
     first, _, last = SCORES[metric](Y_TRUE, Y_SCORE, average=False)
     weighted = SCORES[metric](Y_TRUE, Y_SCORE, sample_weight=[1, 100, 3])
     assert_allclose(weighted, (first + 3 * last) / 4, rtol=1e-14)
 
 
-@normalised
+@each_metric
 def test_weight_on_undefined_queries_only_gives_nan_and_a_warning(metric):
     with pytest.warns(UndefinedMetricWarning):
         assert np.isnan(SCORES[metric](Y_TRUE, Y_SCORE, sample_weight=[0, 1, 0]))
@@ -243,7 +308,7 @@ def test_bad_input_names_the_argument(metric, y_true, y_score, message):
 
 
 @each_metric
-@pytest.mark.parametrize("k", [0, -3, 2.5, "all", False])
+@pytest.mark.parametrize("k", [0, -3, 2.5, "all", False, [1, 0], [[1]], [2.0]])
 def test_bad_cutoff_is_refused(metric, k):
     with pytest.raises(ValueError, match="k must be a positive integer or None"):
         SCORES[metric](Y_TRUE, Y_SCORE, k=k)

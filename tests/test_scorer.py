@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from sklearn_talr import metrics
 from sklearn_talr.affinity import (
     LabelAffinity,
     PrecomputedAffinity,
@@ -37,11 +38,7 @@ MATRIX = RNG.integers(0, 4, (N_SAMPLES, N_SAMPLES)) * np.equal.outer(LABELS, LAB
 TRAIN, TEST = np.arange(30), np.arange(30, N_SAMPLES)
 THRESHOLDS = ThresholdAffinity(quantiles=(0.4, 0.1), levels=(1, 3))
 
-SCORES = {
-    "average_precision": tie_aware_average_precision_score,
-    "dcg": tie_aware_dcg_score,
-    "ndcg": tie_aware_ndcg_score,
-}
+SCORES = {name: getattr(metrics, f"tie_aware_{name}_score") for name in reference.METRICS}
 
 
 def lsh(**params):
@@ -247,9 +244,10 @@ def test_a_pickled_scorer_scores_the_same(database):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"metric": "recall"}, "metric must be one of"),
+        ({"metric": "map"}, "metric must be one of"),
         ({"k": 0}, "k must be a positive integer or None"),
         ({"k": 2.5}, "k must be a positive integer or None"),
+        ({"k": [1, 2]}, "k must be a positive integer or None"),
         ({"database": "train"}, "database must be 'rest' or a tuple"),
         ({"database": (X,)}, "database must be 'rest' or a tuple"),
         ({"database": None}, "database must be 'rest' or a tuple"),

@@ -1,24 +1,23 @@
-"""Tie-aware average precision of a histogram.
+"""Tie-aware average precision of a histogram; symbols as in `_ties`."""
 
-==========  ==================================================================
-symbol      meaning
-==========  ==================================================================
-n, p        items of one tie: all, and relevant ones
-t, tp       items ranked before the tie: all, and relevant ones
-take        how many ranks of the tie are within the cutoff k
-r           (p - 1) / (n - 1), or 0 when n = 1
-==========  ==================================================================
-"""
+from functools import partial
 
 import numpy as np
 
+from ._evaluate import evaluate_queries
 from ._harmonic import harmonic_sum
-from ._queries import check_cutoff, fill_zero_relevant, ranks_within
+from ._retrieved import (
+    best_over_retrieved,
+    expected_over_retrieved,
+    worst_over_retrieved,
+)
 
 __all__ = ["tie_aware_average_precision"]
 
 
-def tie_aware_average_precision(histogram, k=None, *, zero_relevant="skip"):
+def tie_aware_average_precision(
+    histogram, k=None, *, denominator="relevant", zero_relevant="skip"
+):
     """Expected average precision over all orders of tied items.
 
     At any rank of a tie an item is relevant with probability p/n. Given that it is, its
@@ -26,7 +25,7 @@ def tie_aware_average_precision(histogram, k=None, *, zero_relevant="skip"):
     items of the tie that precede it the fraction (p - 1)/(n - 1) that is relevant. Hence
     (eq. 17 of He et al., CVPR 2018, after McSherry and Najork)::
 
-        AP@k = 1/N+ sum over ties, sum over j < take of
+        AP@k = 1/Z sum over ties, sum over j < take of
                (p/n) (tp + 1 + j (p - 1)/(n - 1)) / (t + 1 + j)
 
     The inner sum is a difference of harmonic numbers, so the cost does not depend on the
@@ -37,9 +36,14 @@ def tie_aware_average_precision(histogram, k=None, *, zero_relevant="skip"):
     histogram : RankingHistogram
         Counts of the ranked items. Every affinity above 0 is relevant.
 
-    k : int or None, default=None
-        Only the first k ranks count; N+ stays the number of all relevant items. None
-        means all ranks.
+    k : int, sequence of int or None, default=None
+        Cutoff, or several: only the first k ranks count. None means all ranks.
+
+    denominator : {"relevant", "min", "retrieved"}, default="relevant"
+        Z, in which definitions of AP at k differ: all relevant items of the query, the
+        smaller of their number and k, or the relevant items among the first k ranks. Of
+        the last the expectation of the ratio is returned; an order that retrieves nothing
+        relevant counts 0. Without a cutoff the three are equal.
 
     zero_relevant : "skip" or float, default="skip"
         Value of a query with nothing relevant, whose AP is undefined: NaN ("skip", so
@@ -47,8 +51,8 @@ def tie_aware_average_precision(histogram, k=None, *, zero_relevant="skip"):
 
     Returns
     -------
-    average_precision : ndarray of shape (n_queries,)
-        Values in [0, 1], float64.
+    average_precision : ndarray of shape (n_queries,) or (n_queries, n_cutoffs)
+        Values in [0, 1], float64; a column per cutoff if `k` is a sequence.
 
     See Also
     --------
@@ -65,18 +69,50 @@ def tie_aware_average_precision(histogram, k=None, *, zero_relevant="skip"):
     >>> histogram = RankingHistogram(np.array([[[1], [1]]]), np.array([0, 1]))
     >>> tie_aware_average_precision(histogram)
     array([0.75])
+
+    After a relevant item, a tie of which the cutoff sees half: the definitions differ.
+
+    >>> histogram = RankingHistogram(np.array([[[0, 1], [1, 1]]]), np.array([0, 1]))
+    >>> for denominator in ("relevant", "min", "retrieved"):
+    ...     tie_aware_average_precision(histogram, k=2, denominator=denominator)
+    array([0.75])
+    array([0.75])
+    array([1.])
     """
-    k = check_cutoff(k)
-    n = histogram.counts.sum(axis=1)
-    p = histogram.counts[:, 1:].sum(axis=1)
-    t = n.cumsum(axis=1) - n
-    tp = p.cumsum(axis=1) - p
-    take = ranks_within(n, t, k)
-    r = (p - 1) / np.maximum(n - 1, 1)
-    harmonic = harmonic_sum(t, take)
-    inner = r * (take - (t + 1) * harmonic) + (tp + 1) * harmonic
-    total = (p / np.maximum(n, 1) * inner).sum(axis=1)
-    n_relevant = histogram.n_relevant
-    return fill_zero_relevant(
-        total / np.maximum(n_relevant, 1), n_relevant == 0, zero_relevant
+    kernel = partial(average_precision, denominator=denominator)
+    return evaluate_queries(kernel, histogram, k, zero_relevant)
+
+
+def average_precision(ties, denominator="relevant"):
+    terms = precision_sum(ties.n, ties.p, ties.t, ties.tp, ties.n)
+    if denominator == "retrieved":
+        return _over_retrieved(ties, terms)
+    total = ties.sum_before_cut(terms) + precision_sum(*ties.divided)
+    if denominator == "relevant":
+        return total / np.maximum(ties.n_relevant, 1)
+    if denominator == "min":
+        return total / np.maximum(np.minimum(ties.k, ties.n_relevant), 1)
+    raise ValueError(
+        f"denominator must be 'relevant', 'min' or 'retrieved', got {denominator!r}."
     )
+
+
+def precision_sum(n, p, t, tp, take):
+    """Expected sum of the precisions at relevant ranks among the first `take` of a tie."""
+    harmonic = harmonic_sum(t, take)
+    among_others = (p - 1) / np.maximum(n - 1, 1)
+    inner = among_others * (take - (t + 1) * harmonic) + (tp + 1) * harmonic
+    return p / np.maximum(n, 1) * inner
+
+
+def _over_retrieved(ties, terms):
+    """Divide by the relevant items retrieved, of which only the divided tie is unsure.
+
+    When ties are broken, how many it should contribute is part of the question, so that
+    the tie is looked at whole.
+    """
+    if ties.order == "expected":
+        return expected_over_retrieved(ties.sum_before_cut(terms), *ties.divided)
+    whole = ties.sum_before_tie(terms)
+    extreme = {"worst": worst_over_retrieved, "best": best_over_retrieved}[ties.order]
+    return extreme(whole, *ties.tied.divided)

@@ -1,25 +1,21 @@
-"""Tie-aware (normalised) discounted cumulative gain of a histogram.
+"""Tie-aware discounted cumulative gain of a histogram; symbols as in `_ties`."""
 
-==========  ==================================================================
-symbol      meaning
-==========  ==================================================================
-n           items of one tie
-t           items ranked before the tie
-take        how many ranks of the tie are within the cutoff k
-gain        2**affinity - 1
-discount    1 / log2(rank + 1)
-==========  ==================================================================
-"""
+from functools import partial
+from numbers import Real
 
 import numpy as np
 
-from ._harmonic import cumulative_discount
-from ._queries import check_cutoff, fill_zero_relevant, ranks_within
+from ._evaluate import evaluate_queries
+from ._harmonic import discount_sum
 
 __all__ = ["tie_aware_dcg", "tie_aware_ndcg"]
 
+_LARGEST_EXPONENT = 1023  # of float64
 
-def tie_aware_dcg(histogram, k=None):
+
+def tie_aware_dcg(
+    histogram, k=None, *, gain="exponential", log_base=2, zero_relevant="skip"
+):
     """Expected discounted cumulative gain over all orders of tied items.
 
     Every item of a tie takes each of its ranks equally often, so a tie contributes its
@@ -27,20 +23,40 @@ def tie_aware_dcg(histogram, k=None):
 
         DCG@k = sum over ties of (mean gain) * (sum of the discounts of its ranks <= k)
 
-    with gain 2**affinity - 1 and discount 1/log2(rank + 1).
+    with discount ``1 / log(rank + 1)`` to the base `log_base`.
 
     Parameters
     ----------
     histogram : RankingHistogram
         Counts of the ranked items.
 
-    k : int or None, default=None
-        Only the first k ranks count. None means all ranks.
+    k : int, sequence of int or None, default=None
+        Cutoff, or several: only the first k ranks count. None means all ranks.
+
+    gain : {"exponential", "linear"}, default="exponential"
+        ``2**affinity - 1``, or the affinity itself.
+
+    log_base : float, default=2
+        Base of the logarithm, above 1.
+
+    zero_relevant : "skip" or float, default="skip"
+        Value of a query with nothing relevant: NaN ("skip", so that averages leave it
+        out) or the given number. Its DCG is 0 in any order; it is treated as by the other
+        metrics, so that all of them average the same queries.
 
     Returns
     -------
-    dcg : ndarray of shape (n_queries,)
-        Non-negative values, float64; 0 for a query with nothing relevant.
+    dcg : ndarray of shape (n_queries,) or (n_queries, n_cutoffs)
+        Non-negative values, float64; a column per cutoff if `k` is a sequence.
+
+    Raises
+    ------
+    ValueError
+        If exponential gains overflow float64, as those of affinities above 1023 do.
+
+    See Also
+    --------
+    tie_aware_dcg_score : The same from affinities and scores.
 
     Examples
     --------
@@ -53,12 +69,13 @@ def tie_aware_dcg(histogram, k=None):
     >>> tie_aware_dcg(histogram)
     array([0.81546488])
     """
-    gains = _gains(histogram.levels)
-    gain_of_tie = np.einsum("qvd,v->qd", histogram.counts, gains)
-    return _discounted(gain_of_tie, histogram.counts.sum(axis=1), check_cutoff(k))
+    kernel = partial(dcg, gain=gain, log_base=log_base)
+    return evaluate_queries(kernel, histogram, k, zero_relevant)
 
 
-def tie_aware_ndcg(histogram, k=None, *, zero_relevant="skip"):
+def tie_aware_ndcg(
+    histogram, k=None, *, gain="exponential", log_base=2, zero_relevant="skip"
+):
     """Expected normalised DCG over all orders of tied items.
 
     :func:`tie_aware_dcg` divided by the DCG@k of the best ranking of the same items.
@@ -68,8 +85,16 @@ def tie_aware_ndcg(histogram, k=None, *, zero_relevant="skip"):
     histogram : RankingHistogram
         Counts of the ranked items.
 
-    k : int or None, default=None
-        Only the first k ranks count, in numerator and denominator. None means all.
+    k : int, sequence of int or None, default=None
+        Cutoff, or several: only the first k ranks count, in numerator and denominator.
+        None means all ranks.
+
+    gain : {"exponential", "linear"}, default="exponential"
+        ``2**affinity - 1``, or the affinity itself.
+
+    log_base : float, default=2
+        Base of the discount's logarithm, which cancels: it is here so that both functions
+        take the same parameters.
 
     zero_relevant : "skip" or float, default="skip"
         Value of a query with nothing relevant, whose NDCG is undefined: NaN ("skip", so
@@ -77,8 +102,13 @@ def tie_aware_ndcg(histogram, k=None, *, zero_relevant="skip"):
 
     Returns
     -------
-    ndcg : ndarray of shape (n_queries,)
-        Values in [0, 1], float64.
+    ndcg : ndarray of shape (n_queries,) or (n_queries, n_cutoffs)
+        Values in [0, 1], float64; a column per cutoff if `k` is a sequence.
+
+    Raises
+    ------
+    ValueError
+        If exponential gains overflow float64, as those of affinities above 1023 do.
 
     See Also
     --------
@@ -94,21 +124,55 @@ def tie_aware_ndcg(histogram, k=None, *, zero_relevant="skip"):
     >>> tie_aware_ndcg(histogram)
     array([0.81546488])
     """
-    k = check_cutoff(k)
-    best_first = histogram.counts.sum(axis=2)[:, ::-1]
-    gains = _gains(histogram.levels)[::-1]
-    ideal = _discounted(best_first * gains, best_first, k)
-    undefined = ideal == 0
-    ndcg = tie_aware_dcg(histogram, k) / np.where(undefined, 1, ideal)
-    return fill_zero_relevant(ndcg, undefined, zero_relevant)
+    kernel = partial(ndcg, gain=gain, log_base=log_base)
+    return evaluate_queries(kernel, histogram, k, zero_relevant)
 
 
-def _gains(levels):
-    return np.exp2(levels.astype(float)) - 1
+def dcg(ties, gain="exponential", log_base=2):
+    gain = _gain_function(gain, ties)
+    return _discounted(*ties.graded(gain)) * _log2(log_base)
 
 
-def _discounted(gain_of_tie, n, k):
-    t = n.cumsum(axis=1) - n
-    sums = cumulative_discount(n.sum(axis=1).max(initial=0))
-    discount = sums[t + ranks_within(n, t, k)] - sums[t]
-    return (gain_of_tie / np.maximum(n, 1) * discount).sum(axis=1)
+def ndcg(ties, gain="exponential", log_base=2):
+    _log2(log_base)
+    gain = _gain_function(gain, ties)
+    ideal = _discounted(*ties.ideal(gain))
+    return _discounted(*ties.graded(gain)) / np.where(ideal == 0, 1, ideal)
+
+
+def _discounted(ladder, gains):
+    """Mean gain of each tie, at each of its ranks within the cutoff."""
+    mean = gains / np.maximum(ladder.n, 1)
+    total = ladder.sum_before_cut(mean * discount_sum(ladder.t, ladder.n))
+    part = ladder.at_cut(mean) * discount_sum(ladder.at_cut(ladder.t), ladder.take)
+    return total + part
+
+
+def _gain_function(gain, ties):
+    if gain == "linear":
+        return _linear
+    if gain != "exponential":
+        raise ValueError(f"gain must be 'exponential' or 'linear', got {gain!r}.")
+    most_items = max(1, ties.t[:, -1].max(initial=1))
+
+    def exponential(affinity):
+        largest = affinity.max(initial=0)
+        if largest + np.log2(most_items) > _LARGEST_EXPONENT:
+            raise ValueError(
+                f"The exponential gain 2**affinity - 1 of affinity {largest} overflows "
+                f"float64 when it is summed over up to {most_items} items. Pass "
+                "gain='linear', or give similar items a smaller affinity."
+            )
+        return np.ldexp(1.0, affinity.astype(np.int32)) - 1
+
+    return exponential
+
+
+def _linear(affinity):
+    return affinity.astype(np.float64)
+
+
+def _log2(log_base):
+    if not isinstance(log_base, Real) or isinstance(log_base, bool) or not log_base > 1:
+        raise ValueError(f"log_base must be a number above 1, got {log_base!r}.")
+    return np.log2(float(log_base))

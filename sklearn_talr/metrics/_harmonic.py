@@ -1,37 +1,95 @@
-"""Harmonic and discount sums over a run of consecutive ranks."""
+"""Harmonic and discount sums over runs of consecutive ranks, to the last digits.
+
+Runs are differences of cumulative sums, tabulated for the first million ranks. Far down a
+list such a sum is so much larger than one term that it keeps only the leading digits of
+it, and the formula of average precision multiplies what is left by the rank. What each
+addition lost is known exactly (Knuth's TwoSum), and is summed beside. Beyond the table
+asymptotic series are exact, in which the difference is taken term by term.
+"""
 
 import numpy as np
-from scipy.special import digamma
 
-_ASYMPTOTIC = 32  # from here on the series below is good to the last digit
+_MOST_RANKS = 2**20  # tabulated: 16 MiB for each of the two functions
+_RANKS_PER_BLOCK = 2**16
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
-def harmonic_sum(start, length):
-    """1/(start+1) + ... + 1/(start+length) for arrays of non-negative integers.
+class RankSum:
+    """Sum of a function of the rank over runs of ranks.
 
-    The plain difference of two harmonic numbers loses the digits that they share: about
-    log10(start) of them when few ranks are summed far down the list, which the formula of
-    average precision then multiplies by `start`. Beyond a short head the difference is
-    therefore expanded term by term.
+    Parameters
+    ----------
+    term : callable
+        The function, of an array of ranks from 1 on.
+
+    tail : callable
+        ``tail(start, end)``, its sum over ranks start + 1, ..., end beyond the table.
     """
-    a = start + 1.0
-    b = a + length
-    far = np.maximum(a, _ASYMPTOTIC), np.maximum(b, _ASYMPTOTIC)
-    near = digamma(b) - digamma(a)
-    return np.where(a < _ASYMPTOTIC, near, _digamma_difference(*far))
+
+    def __init__(self, term, tail):
+        self._term = term
+        self._tail = tail
+        self._tables = _tabulate(term, 2**10)
+
+    def __call__(self, start, length):
+        """Sum over ranks start + 1, ..., start + length, for arrays of integers."""
+        end = start + length
+        sums, lost = self._tables_to(end.max(initial=0))
+        last = len(sums) - 1
+        near_start, near_end = np.minimum(start, last), np.minimum(end, last)
+        total = (sums[near_end] - sums[near_start]) + (lost[near_end] - lost[near_start])
+        beyond = end > last
+        if beyond.any():
+            far_start = np.broadcast_to(np.maximum(start, last), end.shape)
+            total[beyond] += self._tail(far_start[beyond], end[beyond])
+        return total
+
+    def _tables_to(self, rank):
+        """Tables that reach the rank, or as far as they go; they never shrink."""
+        tables = self._tables
+        if len(tables[0]) <= min(rank, _MOST_RANKS):
+            n_ranks = min(_MOST_RANKS, 1 << int(rank).bit_length())
+            tables = self._tables = _tabulate(self._term, n_ranks)
+        return tables
 
 
-def _digamma_difference(a, b):
-    """digamma(b) - digamma(a) from the asymptotic series, differences in closed form."""
-    u, v = 1 / a**2, 1 / b**2
-    reciprocals = (b - a) / (a * b)
-    squares = reciprocals * (a + b) / (a * b)
-    tail = 1 / 12 - (u + v) / 120 + (u * u + u * v + v * v) / 252
-    tail -= (u + v) * (u * u + v * v) / 240
-    return np.log1p((b - a) / a) + reciprocals / 2 + squares * tail
+def _tabulate(term, n_ranks):
+    """Sums of the terms of the first 0, ..., n_ranks ranks, and what rounding took."""
+    sums, lost = np.zeros((2, n_ranks + 1))
+    for start in range(0, n_ranks, _RANKS_PER_BLOCK):
+        end = min(n_ranks, start + _RANKS_PER_BLOCK)
+        terms = term(np.arange(start + 1, end + 1))
+        partial = np.cumsum(np.append(sums[start], terms))
+        before, after = partial[:-1], partial[1:]
+        added = after - before
+        error = (before - (after - added)) + (terms - added)
+        sums[start + 1 : end + 1] = after
+        lost[start + 1 : end + 1] = lost[start] + np.cumsum(error)
+    return sums, lost
 
 
-def cumulative_discount(n_ranks):
-    """Sums of the logarithmic discounts 1/log2(rank + 1) of the first 0..n_ranks ranks."""
-    ranks = np.arange(1, n_ranks + 1)
-    return np.concatenate(([0.0], np.cumsum(1 / np.log2(ranks + 1))))
+def _harmonic_tail(start, end):
+    """digamma(end + 1) - digamma(start + 1)."""
+    a, b = start + 1.0, end + 1.0
+    reciprocals = (b - a) / a / b
+    return np.log1p((b - a) / a) + reciprocals * (0.5 + (1 / a + 1 / b) / 12)
+
+
+def _discount_tail(start, end):
+    """Euler-Maclaurin: an integral between half ranks, and the change of the slope.
+
+    The integral of 1/log(x) is taken over log(x), where the integrand is nearly an
+    exponential, by Gauss-Legendre quadrature.
+    """
+    a, b = start + 1.5, end + 1.5
+    span = np.log1p((b - a) / a)
+    integral = np.zeros_like(a)
+    for node, weight in zip((1 + _NODES) / 2, _WEIGHTS / 2):
+        grown = node * span
+        integral += weight * np.exp(grown) / (np.log(a) + grown)
+    slopes = 1 / (a * np.log(a) ** 2) - 1 / (b * np.log(b) ** 2)
+    return np.log(2) * (a * span * integral - slopes / 24)
+
+
+harmonic_sum = RankSum(lambda rank: 1 / rank, _harmonic_tail)
+discount_sum = RankSum(lambda rank: 1 / np.log2(rank + 1), _discount_tail)

@@ -16,14 +16,24 @@ def check_cutoff(k):
     return int(k)
 
 
-def ranks_within(n, t, k):
-    """How many ranks of ties of size `n`, each after `t` items, are at most `k`."""
-    return n if k is None else np.clip(k - t, 0, n)
+def check_cutoffs(k):
+    """Return the cutoffs as an array, or None for all ranks, and whether `k` is single."""
+    single = k is None or np.ndim(k) == 0
+    if k is None:
+        return None, single
+    cutoffs = np.atleast_1d(np.asarray(k))
+    if not cutoffs.size:
+        raise ValueError("k must hold at least one cutoff, got an empty sequence.")
+    if cutoffs.dtype.kind not in "iu" or cutoffs.ndim > 1 or np.any(cutoffs < 1):
+        raise ValueError(
+            f"k must be a positive integer or None, or a sequence of them, got {k!r}."
+        )
+    return cutoffs.astype(np.int64), single
 
 
 def fill_zero_relevant(values, undefined, zero_relevant):
     """Put NaN ("skip") or the given number where a query has nothing relevant."""
-    if zero_relevant == "skip":
+    if isinstance(zero_relevant, str) and zero_relevant == "skip":
         stand_in = np.nan
     elif isinstance(zero_relevant, Real) and not isinstance(zero_relevant, bool):
         stand_in = float(zero_relevant)
@@ -35,15 +45,22 @@ def fill_zero_relevant(values, undefined, zero_relevant):
 
 
 def average_queries(values, sample_weight=None, stacklevel=3):
-    """Weighted mean of the queries that have a value; NaN, with a warning, if none has."""
-    defined = ~np.isnan(values)
+    """Weighted mean of the queries that have a value; NaN, with a warning, if none has.
+
+    `values` has shape (n_queries,) or (n_queries, ...); queries are undefined in all of
+    their values or in none. The mean of a vector is a float.
+    """
+    flat = values.reshape(len(values), int(np.prod(values.shape[1:])))
+    defined = ~np.isnan(flat).any(axis=1)
     weights = np.ones(len(values)) if sample_weight is None else sample_weight
-    if not np.any(weights[defined] > 0):
+    if np.any(weights[defined] > 0):
+        mean = np.average(values[defined], axis=0, weights=weights[defined])
+    else:
         warnings.warn(
             "No query has a relevant item, so the metric is undefined. Pass "
             "zero_relevant=0.0 to count such queries as 0.",
             UndefinedMetricWarning,
             stacklevel=stacklevel,
         )
-        return float("nan")
-    return float(np.average(values[defined], weights=weights[defined]))
+        mean = np.full(values.shape[1:], np.nan)
+    return float(mean) if values.ndim == 1 else mean

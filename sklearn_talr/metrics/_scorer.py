@@ -22,7 +22,8 @@ def make_retrieval_scorer(
 
     Parameters
     ----------
-    metric : {"average_precision", "ndcg", "dcg"}, default="average_precision"
+    metric : {"average_precision", "dcg", "f1", "hit_rate", "ndcg", "precision", \
+            "recall", "reciprocal_rank"}, default="average_precision"
         The tie-aware metric; queries with nothing relevant are left out of its mean.
 
     k : int or None, default=None
@@ -78,35 +79,8 @@ class _RetrievalScorer:
         self.database = database
 
     def __call__(self, estimator, X, y=None):
-        estimator = getattr(estimator, "best_estimator_", estimator)  # of a search
-        affinity, targets = self._targets(estimator, X, y)
-        codes = estimator.transform(X)
-        if isinstance(self.database, str):
-            histogram = hamming_histogram(
-                codes, codes, affinity, targets, targets, leave_one_out=True
-            )
-        else:
-            X_database, y_database = self.database
-            _, database_targets = self._targets(estimator, X_database, y_database)
-            histogram = hamming_histogram(
-                codes,
-                estimator.transform(X_database),
-                affinity,
-                targets,
-                database_targets,
-            )
+        histogram = estimator_histogram(estimator, X, y, self.affinity, self.database)
         return average_queries(get_metric(self.metric)(histogram, self.k))
-
-    def _targets(self, estimator, X, y):
-        affinity = self.affinity
-        if isinstance(affinity, str):
-            affinity = getattr(_hasher(estimator), "affinity_", affinity)
-            if y is not None and isinstance(affinity, PrecomputedAffinity):
-                affinity = "auto"  # y brings its own matrix
-        if y is None:
-            _require_thresholds(affinity)
-            X = _hasher_space(estimator, X)
-        return resolve_affinity(affinity, X, y)
 
     def __repr__(self):
         return (
@@ -116,8 +90,38 @@ class _RetrievalScorer:
         )
 
 
-def _hasher(estimator):
+def estimator_histogram(estimator, X, y, affinity, database):
+    """Encode samples by a fitted hasher and count what each finds in the database.
+
+    The parameters are those of :func:`make_retrieval_scorer` and of its scorer.
+    """
+    estimator = getattr(estimator, "best_estimator_", estimator)  # of a search
+    oracle, targets = _settle_targets(estimator, X, y, affinity)
+    codes = estimator.transform(X)
+    if isinstance(database, str):
+        return hamming_histogram(codes, codes, oracle, targets, targets, leave_one_out=True)
+    X_database, y_database = database
+    _, database_targets = _settle_targets(estimator, X_database, y_database, affinity)
+    return hamming_histogram(
+        codes, estimator.transform(X_database), oracle, targets, database_targets
+    )
+
+
+def last_step(estimator):
+    """The hasher itself, also of a Pipeline or a search."""
+    estimator = getattr(estimator, "best_estimator_", estimator)
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
+def _settle_targets(estimator, X, y, affinity):
+    if isinstance(affinity, str):
+        affinity = getattr(last_step(estimator), "affinity_", affinity)
+        if y is not None and isinstance(affinity, PrecomputedAffinity):
+            affinity = "auto"  # y brings its own matrix
+    if y is None:
+        _require_thresholds(affinity)
+        X = _hasher_space(estimator, X)
+    return resolve_affinity(affinity, X, y)
 
 
 def _hasher_space(estimator, X):

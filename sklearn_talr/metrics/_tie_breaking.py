@@ -1,31 +1,69 @@
 """Worst, expected and best value of a metric over the orders of tied items."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from ..histogram import RankingHistogram
-from ._average_precision import tie_aware_average_precision
-from ._dcg import tie_aware_dcg, tie_aware_ndcg
+from ._average_precision import average_precision, tie_aware_average_precision
+from ._dcg import dcg, ndcg, tie_aware_dcg, tie_aware_ndcg
+from ._evaluate import evaluate_queries
+from ._first_relevant import (
+    hit_rate,
+    reciprocal_rank,
+    tie_aware_hit_rate,
+    tie_aware_reciprocal_rank,
+)
+from ._precision_recall import (
+    f1,
+    precision,
+    recall,
+    tie_aware_f1,
+    tie_aware_precision,
+    tie_aware_recall,
+)
 
 __all__ = ["TieBreakingRange", "tie_breaking_range"]
 
 METRICS = {
+    "precision": tie_aware_precision,
+    "recall": tie_aware_recall,
+    "f1": tie_aware_f1,
     "average_precision": tie_aware_average_precision,
+    "reciprocal_rank": tie_aware_reciprocal_rank,
+    "hit_rate": tie_aware_hit_rate,
     "dcg": tie_aware_dcg,
     "ndcg": tie_aware_ndcg,
+}
+KERNELS = {
+    "precision": precision,
+    "recall": recall,
+    "f1": f1,
+    "average_precision": average_precision,
+    "reciprocal_rank": reciprocal_rank,
+    "hit_rate": hit_rate,
+    "dcg": dcg,
+    "ndcg": ndcg,
 }
 
 
 class TieBreakingRange(NamedTuple):
-    """Values of a metric per query, each an array of shape (n_queries,)."""
+    """Values of a metric per query.
+
+    Parameters
+    ----------
+    worst, expected, best : ndarray of shape (n_queries,) or (n_queries, n_cutoffs)
+        The least value over all orders of tied items, the mean, and the greatest.
+    """
 
     worst: np.ndarray
     expected: np.ndarray
     best: np.ndarray
 
 
-def tie_breaking_range(histogram, metric="average_precision", k=None):
+def tie_breaking_range(
+    histogram, metric="average_precision", k=None, *, zero_relevant="skip", **params
+):
     """Worst, expected and best value of a metric over all orders of tied items.
 
     A measurement that breaks ties by accident (by database order, say) may report any
@@ -36,17 +74,32 @@ def tie_breaking_range(histogram, metric="average_precision", k=None):
     histogram : RankingHistogram
         Counts of the ranked items.
 
-    metric : {"average_precision", "dcg", "ndcg"}, default="average_precision"
+    metric : {"average_precision", "dcg", "f1", "hit_rate", "ndcg", "precision", \
+            "recall", "reciprocal_rank"}, default="average_precision"
         The metric.
 
-    k : int or None, default=None
-        Only the first k ranks count. None means all ranks.
+    k : int, sequence of int or None, default=None
+        Cutoff, or several. None means all ranks.
+
+    zero_relevant : "skip" or float, default="skip"
+        Value of a query with nothing relevant: NaN ("skip") or the given number.
+
+    **params : dict
+        What else the metric takes: `denominator` of the average precision, `gain` and
+        `log_base` of DCG and NDCG.
 
     Returns
     -------
     range : TieBreakingRange
-        Named tuple of ``worst``, ``expected`` and ``best``, each of shape (n_queries,),
-        NaN for queries with nothing relevant.
+        Named tuple of ``worst``, ``expected`` and ``best``, each of shape (n_queries,) or
+        (n_queries, n_cutoffs).
+
+    Notes
+    -----
+    Worst and best are reached by sorting every tie by affinity, except of the average
+    precision with ``denominator="retrieved"``: to retrieve nothing relevant at rank k can
+    be better than to retrieve it so late. There, how many relevant items of the divided
+    tie are retrieved is chosen by the value.
 
     References
     ----------
@@ -61,11 +114,13 @@ def tie_breaking_range(histogram, metric="average_precision", k=None):
     >>> tie_breaking_range(histogram)
     TieBreakingRange(worst=array([0.5]), expected=array([0.75]), best=array([1.]))
     """
-    evaluate = get_metric(metric)
+    get_metric(metric)
+    kernel = partial(KERNELS[metric], **params)
     return TieBreakingRange(
-        worst=evaluate(_break_ties(histogram, best_first=False), k),
-        expected=evaluate(histogram, k),
-        best=evaluate(_break_ties(histogram, best_first=True), k),
+        *(
+            evaluate_queries(kernel, histogram, k, zero_relevant, order)
+            for order in TieBreakingRange._fields
+        )
     )
 
 
@@ -74,17 +129,3 @@ def get_metric(name):
     if name not in METRICS:
         raise ValueError(f"metric must be one of {sorted(METRICS)}, got {name!r}.")
     return METRICS[name]
-
-
-def _break_ties(histogram, best_first):
-    """Order each tie by affinity: one tie becomes a run of ties of one level each.
-
-    Items that remain tied have equal affinity, so no order among them changes a metric.
-    """
-    counts = histogram.counts
-    n_queries, n_levels, n_ties = counts.shape
-    order = np.arange(n_levels)[:: -1 if best_first else 1]
-    broken = np.zeros((n_queries, n_levels, n_ties, n_levels), dtype=counts.dtype)
-    for place, level in enumerate(order):
-        broken[:, level, :, place] = counts[:, level]
-    return RankingHistogram(broken.reshape(n_queries, n_levels, -1), histogram.levels)

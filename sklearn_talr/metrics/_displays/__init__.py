@@ -1,0 +1,10 @@
+"""Pictures of retrieval metrics, in the manner of scikit-learn's displays.
+
+matplotlib is imported when something is drawn, not before.
+"""
+
+from ._radius import RadiusDisplay
+from ._retrieval_curve import RetrievalCurveDisplay
+from ._tie_breaking import TieBreakingDisplay
+
+__all__ = ["RadiusDisplay", "RetrievalCurveDisplay", "TieBreakingDisplay"]

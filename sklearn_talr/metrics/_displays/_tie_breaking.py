@@ -1,0 +1,392 @@
+"""How far tie-breaking alone can move a metric, method by method."""
+
+import numpy as np
+
+from ...histogram import hamming_histogram
+from .._queries import average_queries
+from .._scorer import estimator_histogram, last_step
+from .._tie_breaking import tie_breaking_range
+from ._axes import add_legend, finish, line_style, single_axes
+from ._histograms import (
+    by_method,
+    check_relevant,
+    is_codes,
+    is_estimator,
+    is_histogram,
+)
+
+_LABELS = {"average_precision": "average precision", "dcg": "DCG", "ndcg": "NDCG"}
+
+
+class TieBreakingDisplay:
+    """Interval from the worst to the best order of ties, with the expected value as a dot.
+
+    Whoever sorts by Hamming distance and lets chance break the ties may report any value
+    of the interval. Where intervals of two methods overlap, such reports do not tell which
+    is better; the dots do.
+
+    Make one by `from_estimator`, `from_codes` or `from_histogram`. All methods and code
+    lengths of a picture are given at once: as a dict whose keys are names of methods and
+    whose values are one set of codes (estimator, histogram), or a list of such of
+    different lengths.
+
+    Parameters
+    ----------
+    worst, expected, best : array-like of shape (n_intervals,)
+        Ends and dot of each interval: means over queries.
+
+    n_bits : array-like of shape (n_intervals,) of int
+        Code length of each.
+
+    names : list of str of length n_intervals, default=None
+        Method of each. None means that all are of one method, which needs no name.
+
+    metric : str, default="average_precision"
+        Name of the metric, for the label of its axis.
+
+    k : int, default=None
+        Cutoff of the metric, for the same label.
+
+    Attributes
+    ----------
+    intervals_ : list of matplotlib BarContainer
+        The intervals of each method, in order of appearance.
+
+    dots_ : list of matplotlib Line2D
+        The expected values of each method.
+
+    ax_ : matplotlib Axes
+        Axes with the picture.
+
+    figure_ : matplotlib Figure
+        Figure of the Axes.
+
+    See Also
+    --------
+    tie_breaking_range : The numbers, query by query.
+
+    References
+    ----------
+    He et al., "Hashing as Tie-Aware Learning to Rank", CVPR 2018, section 5.4 and Fig. 3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_talr.hashing import ITQHasher, LSHHasher
+    >>> from sklearn_talr.metrics import TieBreakingDisplay
+    >>> X, y = load_digits(return_X_y=True)
+    >>> hashers = {
+    ...     name: [hasher(n_bits, random_state=0).fit(X[300:]) for n_bits in (8, 16)]
+    ...     for name, hasher in {"LSH": LSHHasher, "ITQ": ITQHasher}.items()
+    ... }
+    >>> display = TieBreakingDisplay.from_estimator(
+    ...     hashers, X[:300], y[:300], X[300:], y[300:]
+    ... )
+    >>> for row in zip(display.names, display.n_bits, display.expected):
+    ...     print("{} {:2d} bits {:.1f}".format(*row))
+    LSH  8 bits 0.3
+    LSH 16 bits 0.3
+    ITQ  8 bits 0.5
+    ITQ 16 bits 0.6
+    """
+
+    def __init__(
+        self,
+        *,
+        worst,
+        expected,
+        best,
+        n_bits,
+        names=None,
+        metric="average_precision",
+        k=None,
+    ):
+        self.worst = worst
+        self.expected = expected
+        self.best = best
+        self.n_bits = n_bits
+        self.names = names
+        self.metric = metric
+        self.k = k
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        X_query,
+        y_query,
+        X_database,
+        y_database,
+        *,
+        affinity="auto",
+        metric="average_precision",
+        k=None,
+        ax=None,
+        **kwargs,
+    ):
+        """Encode by fitted hashers, evaluate, and plot.
+
+        Parameters
+        ----------
+        estimator : fitted hasher or Pipeline, list of them, or dict
+            One hasher, a list of hashers of one method and several lengths, or a dict
+            whose keys are names of methods and whose values are either. The name of a
+            single method is its class.
+
+        X_query : array-like of shape (n_queries, n_features)
+            Features of the queries.
+
+        y_query : targets of length n_queries
+            Targets of the queries, as the affinity takes them; None with an affinity by
+            distance.
+
+        X_database : array-like of shape (n_database, n_features)
+            Features of the database.
+
+        y_database : targets of length n_database
+            Targets of the database.
+
+        affinity : "auto" or affinity oracle, default="auto"
+            Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with,
+            and the form of `y_query` if it has none.
+
+        metric : str, default="average_precision"
+            A metric that :func:`tie_breaking_range` takes.
+
+        k : int or None, default=None
+            Only the first k ranks count. None means all ranks.
+
+        ax : matplotlib Axes, default=None
+            Where to plot. None means a new figure.
+
+        **kwargs : dict
+            Passed to matplotlib's ``plot`` for the dots.
+
+        Returns
+        -------
+        display : TieBreakingDisplay
+            The picture and its numbers.
+        """
+        database = X_database, y_database
+        histograms = {
+            type(last_step(hashers[0])).__name__ if name is None else name: [
+                estimator_histogram(hasher, X_query, y_query, affinity, database)
+                for hasher in hashers
+            ]
+            for name, hashers in by_method(estimator, is_estimator).items()
+        }
+        return cls.from_histogram(histograms, metric=metric, k=k, ax=ax, **kwargs)
+
+    @classmethod
+    def from_codes(
+        cls,
+        query_codes,
+        database_codes,
+        affinity,
+        y_query,
+        y_database,
+        *,
+        metric="average_precision",
+        k=None,
+        ax=None,
+        **kwargs,
+    ):
+        """Evaluate codes, and plot.
+
+        Parameters
+        ----------
+        query_codes : array-like of shape (n_queries, n_bits), PackedCodes, list or dict
+            Codes of the queries, a list of such of several lengths, or a dict whose keys
+            are names of methods and whose values are either.
+
+        database_codes : array-like of shape (n_database, n_bits), PackedCodes, list or dict
+            Codes of the database in the same form, with the same keys.
+
+        affinity : "auto" or affinity oracle
+            Who is similar to whom. ``"auto"`` chooses by the form of `y_query`.
+
+        y_query : targets of length n_queries
+            Targets of the queries, as the affinity takes them.
+
+        y_database : targets of length n_database
+            Targets of the database.
+
+        metric : str, default="average_precision"
+            A metric that :func:`tie_breaking_range` takes.
+
+        k : int or None, default=None
+            Only the first k ranks count. None means all ranks.
+
+        ax : matplotlib Axes, default=None
+            Where to plot. None means a new figure.
+
+        **kwargs : dict
+            Passed to matplotlib's ``plot`` for the dots.
+
+        Returns
+        -------
+        display : TieBreakingDisplay
+            The picture and its numbers.
+        """
+        queries = by_method(query_codes, is_codes)
+        database = by_method(database_codes, is_codes)
+        _check_same_methods(queries, database)
+        histograms = {
+            name: [
+                hamming_histogram(*codes, affinity, y_query, y_database)
+                for codes in zip(queries[name], database[name])
+            ]
+            for name in queries
+        }
+        return cls.from_histogram(histograms, metric=metric, k=k, ax=ax, **kwargs)
+
+    @classmethod
+    def from_histogram(
+        cls, histogram, *, metric="average_precision", k=None, ax=None, **kwargs
+    ):
+        """Evaluate histograms of Hamming distances, and plot.
+
+        Parameters
+        ----------
+        histogram : RankingHistogram, list of them, or dict
+            One histogram, a list of such of several code lengths, or a dict whose keys are
+            names of methods and whose values are either.
+
+        metric : str, default="average_precision"
+            A metric that :func:`tie_breaking_range` takes.
+
+        k : int or None, default=None
+            Only the first k ranks count. None means all ranks.
+
+        ax : matplotlib Axes, default=None
+            Where to plot. None means a new figure.
+
+        **kwargs : dict
+            Passed to matplotlib's ``plot`` for the dots.
+
+        Returns
+        -------
+        display : TieBreakingDisplay
+            The picture and its numbers.
+        """
+        methods = by_method(histogram, is_histogram)
+        rows = [
+            (name, check_relevant(one))
+            for name, several in methods.items()
+            for one in several
+        ]
+        ranges = [
+            [average_queries(values) for values in tie_breaking_range(one, metric, k)]
+            for _, one in rows
+        ]
+        worst, expected, best = np.transpose(ranges)
+        display = cls(
+            worst=worst,
+            expected=expected,
+            best=best,
+            n_bits=np.array([one.counts.shape[2] - 1 for _, one in rows]),
+            names=None if None in methods else [name for name, _ in rows],
+            metric=metric,
+            k=k,
+        )
+        return display.plot(ax, **kwargs)
+
+    def plot(self, ax=None, *, name=None, **kwargs):
+        """Plot the intervals, grouped by code length.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to plot. None means a new figure.
+
+        name : str or list of str, default=None
+            Names of the methods, in order of appearance, in place of those given before.
+
+        **kwargs : dict
+            Passed to matplotlib's ``plot`` for the dots.
+
+        Returns
+        -------
+        display : TieBreakingDisplay
+            This display.
+        """
+        methods, method = self._methods()
+        labels = self._labels(methods, name)
+        lengths, length = np.unique(self.n_bits, return_inverse=True)
+        height = len(methods) + 0.7  # of a group, with the gap after it
+        places = length * height + method
+        ax = single_axes(self, ax, figsize=(6.4, 1.1 + 0.23 * height * len(lengths)))
+        self.intervals_, self.dots_ = [], []
+        for m, label in enumerate(labels):
+            self._draw_method(ax, method == m, places, m, label, kwargs)
+        self._label_groups(ax, lengths, height, labels)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _methods(self):
+        """Names in order of appearance, and the index of each interval's method."""
+        names = [None] * len(self.worst) if self.names is None else list(self.names)
+        methods = list(dict.fromkeys(names))
+        return methods, np.array([methods.index(name) for name in names])
+
+    def _labels(self, methods, name):
+        if name is None:
+            return methods
+        labels = [name] if isinstance(name, str) else list(name)
+        if len(labels) != len(methods):
+            raise ValueError(
+                f"name must name each of the {len(methods)} methods, got {name!r}."
+            )
+        return labels
+
+    def _draw_method(self, ax, rows, places, m, label, kwargs):
+        worst, expected, best = (
+            np.asarray(values)[rows] for values in (self.worst, self.expected, self.best)
+        )
+        style = line_style(
+            m,
+            kwargs,
+            linestyle="none",
+            markersize=7,
+            markeredgecolor="white",
+            markeredgewidth=0.8,
+            label=label,
+        )
+        dots = ax.plot(expected, places[rows], **style)[0]
+        bars = ax.barh(
+            places[rows],
+            best - worst,
+            left=worst,
+            height=0.5,
+            color=dots.get_color(),
+            alpha=0.35,
+            linewidth=0,
+        )
+        self.dots_.append(dots)
+        self.intervals_.append(bars)
+
+    def _label_groups(self, ax, lengths, height, labels):
+        cutoff = "" if self.k is None else f"@{self.k}"
+        metric = _LABELS.get(self.metric, self.metric.replace("_", " "))
+        finish(ax, f"{metric}{cutoff}: worst, expected, best", "")
+        ax.use_sticky_edges = False  # no bar begins at the frame
+        ax.grid(False, axis="y")
+        ax.tick_params(axis="y", length=0)
+        middle = (len(labels) - 1) / 2
+        ax.set_yticks(
+            np.arange(len(lengths)) * height + middle, [f"{n} bits" for n in lengths]
+        )
+        ax.set_ylim(len(lengths) * height - 0.85, -0.85)  # shortest codes on top
+        if labels != [None]:
+            add_legend(ax)
+
+
+def _check_same_methods(queries, database):
+    if {name: len(codes) for name, codes in queries.items()} != {
+        name: len(codes) for name, codes in database.items()
+    }:
+        raise ValueError(
+            "query_codes and database_codes must have the same methods and lengths, got "
+            f"{ {name: len(codes) for name, codes in queries.items()} } and "
+            f"{ {name: len(codes) for name, codes in database.items()} }."
+        )

@@ -1,0 +1,150 @@
+"""Tie-aware precision, recall and F1 of a histogram; symbols as in `_ties`."""
+
+import numpy as np
+
+from ._evaluate import evaluate_queries
+
+__all__ = ["tie_aware_f1", "tie_aware_precision", "tie_aware_recall"]
+
+
+def tie_aware_precision(histogram, k=None, *, zero_relevant="skip"):
+    """Expected precision at rank k over all orders of tied items.
+
+    Each rank of a tie is relevant with probability p/n, so a tie of which `take` ranks
+    are within k adds ``take p / n`` to the expected number of relevant items there.
+
+    Parameters
+    ----------
+    histogram : RankingHistogram
+        Counts of the ranked items. Every affinity above 0 is relevant.
+
+    k : int, sequence of int or None, default=None
+        Cutoff, or several. The number of relevant items is divided by k, even if there
+        are fewer items. None means the number of items.
+
+    zero_relevant : "skip" or float, default="skip"
+        Value of a query with nothing relevant: NaN ("skip", so that averages leave it
+        out) or the given number. The precision of such a query is 0 in any order; it is
+        treated as by the other metrics, so that all of them average the same queries.
+
+    Returns
+    -------
+    precision : ndarray of shape (n_queries,) or (n_queries, n_cutoffs)
+        Values in [0, 1], float64; a column per cutoff if `k` is a sequence.
+
+    See Also
+    --------
+    tie_aware_precision_score : The same from affinities and scores.
+
+    Examples
+    --------
+    The second of three tied items is relevant in two orders of three:
+
+    >>> import numpy as np
+    >>> from sklearn_talr.histogram import RankingHistogram
+    >>> from sklearn_talr.metrics import tie_aware_precision
+    >>> histogram = RankingHistogram(np.array([[[1], [2]]]), np.array([0, 1]))
+    >>> tie_aware_precision(histogram, k=[1, 2, 4])
+    array([[0.66666667, 0.66666667, 0.5       ]])
+    """
+    return evaluate_queries(precision, histogram, k, zero_relevant)
+
+
+def tie_aware_recall(histogram, k=None, *, zero_relevant="skip"):
+    """Expected recall at rank k over all orders of tied items.
+
+    The expected number of relevant items among the first k ranks, as for
+    :func:`tie_aware_precision`, divided by the number of all relevant items.
+
+    Parameters
+    ----------
+    histogram : RankingHistogram
+        Counts of the ranked items. Every affinity above 0 is relevant.
+
+    k : int, sequence of int or None, default=None
+        Cutoff, or several. None means all ranks, where recall is 1.
+
+    zero_relevant : "skip" or float, default="skip"
+        Value of a query with nothing relevant, whose recall is undefined: NaN ("skip",
+        so that averages leave it out) or the given number.
+
+    Returns
+    -------
+    recall : ndarray of shape (n_queries,) or (n_queries, n_cutoffs)
+        Values in [0, 1], float64; a column per cutoff if `k` is a sequence.
+
+    See Also
+    --------
+    tie_aware_recall_score : The same from affinities and scores.
+
+    Examples
+    --------
+    Two of three tied items are relevant:
+
+    >>> import numpy as np
+    >>> from sklearn_talr.histogram import RankingHistogram
+    >>> from sklearn_talr.metrics import tie_aware_recall
+    >>> histogram = RankingHistogram(np.array([[[1], [2]]]), np.array([0, 1]))
+    >>> tie_aware_recall(histogram, k=[1, 2, 4])
+    array([[0.33333333, 0.66666667, 1.        ]])
+    """
+    return evaluate_queries(recall, histogram, k, zero_relevant)
+
+
+def tie_aware_f1(histogram, k=None, *, zero_relevant="skip"):
+    """Expected F1 at rank k over all orders of tied items.
+
+    With H relevant items among the first k ranks and N+ in all, the harmonic mean of
+    precision H/k and recall H/N+ is ``2 H / (k + N+)``, linear in H. So its expectation
+    is that of H, as for :func:`tie_aware_precision`, put in.
+
+    Parameters
+    ----------
+    histogram : RankingHistogram
+        Counts of the ranked items. Every affinity above 0 is relevant.
+
+    k : int, sequence of int or None, default=None
+        Cutoff, or several. None means the number of items.
+
+    zero_relevant : "skip" or float, default="skip"
+        Value of a query with nothing relevant, whose recall is undefined: NaN ("skip",
+        so that averages leave it out) or the given number.
+
+    Returns
+    -------
+    f1 : ndarray of shape (n_queries,) or (n_queries, n_cutoffs)
+        Values in [0, 1], float64; a column per cutoff if `k` is a sequence.
+
+    See Also
+    --------
+    tie_aware_f1_score : The same from affinities and scores.
+
+    Examples
+    --------
+    Two of three tied items are relevant:
+
+    >>> import numpy as np
+    >>> from sklearn_talr.histogram import RankingHistogram
+    >>> from sklearn_talr.metrics import tie_aware_f1
+    >>> histogram = RankingHistogram(np.array([[[1], [2]]]), np.array([0, 1]))
+    >>> tie_aware_f1(histogram, k=[1, 2, 4])
+    array([[0.44444444, 0.66666667, 0.66666667]])
+    """
+    return evaluate_queries(f1, histogram, k, zero_relevant)
+
+
+def precision(ties):
+    return _relevant_within(ties) / np.maximum(ties.k, 1)
+
+
+def recall(ties):
+    return _relevant_within(ties) / np.maximum(ties.n_relevant, 1)
+
+
+def f1(ties):
+    return 2 * _relevant_within(ties) / np.maximum(ties.k + ties.n_relevant, 1)
+
+
+def _relevant_within(ties):
+    n, p, _, tp, take = ties.divided
+    return tp + take * p / np.maximum(n, 1)

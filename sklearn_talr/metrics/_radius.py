@@ -1,0 +1,286 @@
+"""Hash lookup: what a query finds in the Hamming ball of radius 0, 1, ..., R.
+
+A hash table is searched by looking up every bucket (code) within the radius, so its cost
+is the number of those buckets, whether anything lies in them or not.
+
+==========  ==================================================================
+symbol      meaning
+==========  ==================================================================
+n, p        items in the ball of each radius: all, and relevant ones
+cost        buckets of that ball, C(n_bits, 0) + ... + C(n_bits, r)
+==========  ==================================================================
+"""
+
+import math
+from numbers import Integral
+
+import numpy as np
+
+from ._queries import average_queries, fill_zero_relevant
+
+__all__ = [
+    "empty_lookup_fraction",
+    "lookup_cost",
+    "radius_aware_map",
+    "radius_precision",
+    "radius_recall",
+]
+
+
+def radius_precision(histogram, radius=None, *, zero_relevant="skip"):
+    """Relevant fraction of the items within each Hamming radius.
+
+    Ties do not matter here: a ball contains all items of a distance or none.
+
+    Parameters
+    ----------
+    histogram : RankingHistogram
+        Counts by Hamming distance, as made by
+        :func:`~sklearn_talr.histogram.hamming_histogram`. Every affinity above 0 is
+        relevant.
+
+    radius : int or None, default=None
+        The largest radius. None means the code length, where the ball holds everything.
+
+    zero_relevant : "skip" or float, default="skip"
+        Value of a query with nothing relevant: NaN ("skip", so that averages leave it
+        out) or the given number. The precision of such a query is 0 at every radius; it
+        is treated as by the other metrics, so that all of them average the same queries.
+
+    Returns
+    -------
+    precision : ndarray of shape (n_queries, radius + 1)
+        Values in [0, 1], one for each radius 0, 1, ..., `radius`. An empty ball has
+        precision 0.
+
+    See Also
+    --------
+    radius_recall : How much of the relevant the ball holds.
+    empty_lookup_fraction : How often the ball is empty.
+
+    Examples
+    --------
+    Codes of two bits: a relevant item at distance 1, another and a stranger at 2.
+
+    >>> import numpy as np
+    >>> from sklearn_talr.histogram import RankingHistogram
+    >>> from sklearn_talr.metrics import radius_precision
+    >>> counts = np.array([[[0, 0, 1], [0, 1, 1]]])
+    >>> radius_precision(RankingHistogram(counts, np.array([0, 1]))).round(3)
+    array([[0.   , 1.   , 0.667]])
+    """
+    n, p = _ball_counts(histogram, radius)
+    undefined = histogram.n_relevant[:, None] == 0
+    return fill_zero_relevant(p / np.maximum(n, 1), undefined, zero_relevant)
+
+
+def radius_recall(histogram, radius=None, *, zero_relevant="skip"):
+    """Fraction of the relevant items that lie within each Hamming radius.
+
+    Parameters
+    ----------
+    histogram : RankingHistogram
+        Counts by Hamming distance. Every affinity above 0 is relevant.
+
+    radius : int or None, default=None
+        The largest radius. None means the code length, where recall is 1.
+
+    zero_relevant : "skip" or float, default="skip"
+        Recall of a query with nothing relevant, which is undefined: NaN ("skip", so that
+        averages leave it out) or the given number.
+
+    Returns
+    -------
+    recall : ndarray of shape (n_queries, radius + 1)
+        Values in [0, 1], one for each radius 0, 1, ..., `radius`.
+
+    See Also
+    --------
+    radius_precision : How much of the ball is relevant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_talr.histogram import RankingHistogram
+    >>> from sklearn_talr.metrics import radius_recall
+    >>> counts = np.array([[[0, 0, 1], [0, 1, 1]]])
+    >>> radius_recall(RankingHistogram(counts, np.array([0, 1])))
+    array([[0. , 0.5, 1. ]])
+    """
+    _, p = _ball_counts(histogram, radius)
+    n_relevant = histogram.n_relevant[:, None]
+    recall = p / np.maximum(n_relevant, 1)
+    return fill_zero_relevant(recall, n_relevant == 0, zero_relevant)
+
+
+def radius_aware_map(histogram, radius=None, *, zero_relevant="skip"):
+    """Radius-aware mean average precision (RAMAP) of hash lookup.
+
+    Mean average precision knows only the order of the distances. This metric asks for
+    relevant items *near* the query, where few buckets have to be looked up: the precision
+    within each radius is divided by the number of buckets up to there, and averaged
+    (Jiang, Li and Li, eq. 1)::
+
+        RAAP@R  = 1/(R + 1) * sum over r <= R of precision(r) / cost(r)
+        RAMAP@R = mean over queries of RAAP@R
+
+    Parameters
+    ----------
+    histogram : RankingHistogram
+        Counts by Hamming distance. Every affinity above 0 is relevant.
+
+    radius : int or None, default=None
+        The largest radius R. None means the code length.
+
+    zero_relevant : "skip" or float, default="skip"
+        A query with nothing relevant cannot score: ``"skip"`` leaves it out of the mean,
+        a number stands in for its RAAP (0.0 is the letter of the definition).
+
+    Returns
+    -------
+    ramap : ndarray of shape (radius + 1,)
+        RAMAP@0, ..., RAMAP@radius, values in [0, 1]. NaN, with a warning, if no query has
+        a value.
+
+    See Also
+    --------
+    radius_precision, lookup_cost : The two ingredients.
+    sklearn_talr.codes.extend_codes : Codes that only this metric tells apart.
+
+    Notes
+    -----
+    The cost grows so fast that RAMAP@R is little more than the precision at radius 0
+    over R + 1. With codes so long that most balls of radius 0 are empty, look at
+    :func:`empty_lookup_fraction` too.
+
+    References
+    ----------
+    Jiang, Li and Li, "On the Evaluation Metric for Hashing", section 3.2.
+
+    Examples
+    --------
+    The same item, found in the query's own bucket or next to it. The two rankings have
+    the same average precision, but at radius 1 there are 1 + 2 buckets to look up.
+
+    >>> import numpy as np
+    >>> from sklearn_talr.histogram import RankingHistogram
+    >>> from sklearn_talr.metrics import radius_aware_map
+    >>> levels = np.array([0, 1])
+    >>> at_home = np.array([[[0, 0, 1], [1, 0, 0]]])
+    >>> radius_aware_map(RankingHistogram(at_home, levels), radius=1).round(3)
+    array([1.   , 0.667])
+    >>> next_door = np.array([[[0, 0, 1], [0, 1, 0]]])
+    >>> radius_aware_map(RankingHistogram(next_door, levels), radius=1).round(3)
+    array([0.   , 0.167])
+    """
+    precision = radius_precision(histogram, radius)
+    n_radii = precision.shape[1]
+    cost = lookup_cost(_n_bits(histogram), n_radii - 1)
+    raap = np.cumsum(precision / cost, axis=1) / np.arange(1, n_radii + 1)
+    return average_queries(fill_zero_relevant(raap, np.isnan(raap), zero_relevant))
+
+
+def empty_lookup_fraction(histogram, radius=None):
+    """Fraction of the queries that find nothing at all within each Hamming radius.
+
+    Parameters
+    ----------
+    histogram : RankingHistogram
+        Counts by Hamming distance. Affinities do not matter.
+
+    radius : int or None, default=None
+        The largest radius. None means the code length.
+
+    Returns
+    -------
+    fraction : ndarray of shape (radius + 1,)
+        Values in [0, 1], never rising with the radius, one for each radius 0, 1, ...,
+        `radius`.
+
+    See Also
+    --------
+    radius_precision : Counts an empty ball as 0.
+
+    Examples
+    --------
+    One query finds an item at distance 0, the other needs radius 2:
+
+    >>> import numpy as np
+    >>> from sklearn_talr.histogram import RankingHistogram
+    >>> from sklearn_talr.metrics import empty_lookup_fraction
+    >>> counts = np.array([[[0, 0, 1], [1, 0, 0]], [[0, 0, 1], [0, 0, 1]]])
+    >>> empty_lookup_fraction(RankingHistogram(counts, np.array([0, 1])))
+    array([0.5, 0.5, 0. ])
+    """
+    n, _ = _ball_counts(histogram, radius)
+    return average_queries((n == 0).astype(float))
+
+
+def lookup_cost(n_bits, radius=None):
+    """Number of buckets to look up within each Hamming radius.
+
+    Parameters
+    ----------
+    n_bits : int
+        Length of the codes, at least 1.
+
+    radius : int or None, default=None
+        The largest radius. None means `n_bits`.
+
+    Returns
+    -------
+    cost : ndarray of shape (radius + 1,)
+        ``C(n_bits, 0) + ... + C(n_bits, r)`` for r = 0, 1, ..., `radius`, float64. Sums
+        are made in exact integers and rounded once; beyond the range of float64, 2**1024,
+        they are ``inf``.
+
+    See Also
+    --------
+    radius_aware_map : Divides precision by this cost.
+
+    Examples
+    --------
+    >>> from sklearn_talr.metrics import lookup_cost
+    >>> lookup_cost(32, radius=3)
+    array([1.000e+00, 3.300e+01, 5.290e+02, 5.489e+03])
+    """
+    if not isinstance(n_bits, Integral) or isinstance(n_bits, bool) or n_bits < 1:
+        raise ValueError(f"n_bits must be a positive integer, got {n_bits!r}.")
+    n_bits, radius = int(n_bits), _check_radius(radius, n_bits)
+    costs, shell, ball = [], 1, 0
+    for r in range(radius + 1):
+        ball += shell
+        costs.append(_as_float(ball))
+        shell = shell * (n_bits - r) // (r + 1)  # exact: C(n, r + 1) from C(n, r)
+    return np.array(costs)
+
+
+def _as_float(integer):
+    try:
+        return float(integer)
+    except OverflowError:
+        return math.inf
+
+
+def _ball_counts(histogram, radius):
+    """All and relevant items within each radius, each of shape (n_queries, radius + 1)."""
+    radius = _check_radius(radius, _n_bits(histogram))
+    counts = histogram.counts[:, :, : radius + 1]
+    n, p = counts.sum(axis=1), counts[:, 1:].sum(axis=1)
+    return n.cumsum(axis=1), p.cumsum(axis=1)
+
+
+def _n_bits(histogram):
+    return histogram.counts.shape[2] - 1
+
+
+def _check_radius(radius, n_bits):
+    if radius is None:
+        return n_bits
+    is_integer = isinstance(radius, Integral) and not isinstance(radius, bool)
+    if not is_integer or not 0 <= radius <= n_bits:
+        raise ValueError(
+            f"radius must be None or an integer from 0 to the code length, {n_bits} bits, "
+            f"got {radius!r}."
+        )
+    return int(radius)

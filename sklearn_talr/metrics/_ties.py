@@ -1,0 +1,234 @@
+"""The ties of some queries in ranking order: the tables that every kernel reads.
+
+==========  ==================================================================
+symbol      meaning
+==========  ==================================================================
+n, p        items of one tie: all, and relevant ones
+t, tp       items ranked before the tie: all, and relevant ones
+k           cutoff: ranks 1..k count
+take        how many ranks of a tie are within the cutoff
+==========  ==================================================================
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+
+class Ladder:
+    """Sizes of ties, best first, and where the cutoffs fall among them.
+
+    Every row ends with an empty tie, in which a cutoff falls that leaves nothing out.
+
+    Parameters
+    ----------
+    n : ndarray of shape (n_queries, n_ties) of int
+        Sizes of the ties.
+
+    cutoffs : ndarray of shape (n_cutoffs,) of int, or None
+        None means one cutoff, at the last rank of each query.
+
+    Attributes
+    ----------
+    n, t : ndarray of shape (n_queries, n_ties + 1) of int64
+        Size of each tie, and number of items before it.
+
+    k : ndarray of shape (n_queries, n_cutoffs) of int64
+        The cutoffs.
+
+    cut, take : ndarray of shape (n_queries, n_cutoffs) of int64
+        The tie that each cutoff divides, and how many of its ranks are within.
+    """
+
+    def __init__(self, n, cutoffs):
+        self.n = with_empty_tie(n)
+        self.t = before(self.n)
+        n_items = self.t[:, -1:]
+        self.k = n_items + np.zeros(1, int) if cutoffs is None else cutoffs[None]
+        self.k = np.broadcast_to(self.k, (len(n), self.k.shape[1]))
+        reached = np.minimum(self.k, n_items)
+        self.cut = _count_at_most(self.t[:, 1:], reached)
+        self.take = reached - self.at_cut(self.t)
+
+    def at_cut(self, table):
+        """Entries of a table (n_queries, n_ties + 1) for the ties that are divided."""
+        return np.take_along_axis(table, self.cut, axis=1)
+
+    def sum_before_cut(self, terms):
+        """Sum of the terms of the ties that lie wholly within each cutoff."""
+        return self.at_cut(before(terms))
+
+
+class Ties(Ladder):
+    """Ties with their relevant items: all that a metric of relevance needs to know.
+
+    Attributes
+    ----------
+    p, tp : ndarray of shape (n_queries, n_ties + 1) of int64
+        Relevant items of each tie, and before it.
+
+    n_relevant : ndarray of shape (n_queries, 1) of int64
+        Relevant items of each query.
+    """
+
+    order = "expected"
+
+    def __init__(self, n, p, cutoffs):
+        super().__init__(n, cutoffs)
+        self.p = with_empty_tie(p)
+        self.tp = before(self.p)
+        self.n_relevant = self.tp[:, -1:]
+        self.cutoffs = cutoffs
+
+    @cached_property
+    def divided(self):
+        """n, p, t, tp and take of the tie that each cutoff divides."""
+        tables = self.n, self.p, self.t, self.tp
+        return (*map(self.at_cut, tables), self.take)
+
+    @cached_property
+    def first_relevant(self):
+        """n, p, t of each query's first tie with relevant items, and take per cutoff."""
+        first = np.argmax(self.p > 0, axis=1)[:, None]
+        n, p, t = (
+            np.take_along_axis(table, first, axis=1) for table in (self.n, self.p, self.t)
+        )
+        return n, p, t, np.clip(self.k - t, 0, n)
+
+
+class HistogramTies(Ties):
+    """Ties of a block of a histogram, in random order or broken by affinity.
+
+    Items that remain tied when ties are broken have equal affinity, so no order among
+    them changes a metric. For a metric of relevance two kinds of items are enough,
+    whatever the number of levels.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_queries, n_levels, n_distances)
+
+    levels : ndarray of shape (n_levels,)
+
+    cutoffs : ndarray of shape (n_cutoffs,) or None
+
+    order : {"expected", "worst", "best"}
+    """
+
+    def __init__(self, counts, levels, cutoffs, order="expected"):
+        self.counts = counts.astype(np.int64, copy=False)  # differences must have a sign
+        self.levels = levels
+        self.order = order
+        n = self.counts.sum(axis=1)
+        p = n - self.counts[:, 0]
+        if order == "expected":
+            super().__init__(n, p, cutoffs)
+        else:
+            self.tied = Ties(n, p, cutoffs)
+            kinds = self._sorted(np.stack([n - p, p], axis=2))
+            relevant = self._sorted(np.array([0, 1]))
+            super().__init__(_flat(kinds), _flat(kinds * relevant), cutoffs)
+
+    def sum_before_tie(self, terms):
+        """Sum of the terms of what the divided ties, before they were broken, follow."""
+        return np.take_along_axis(before(terms), 2 * self.tied.cut, axis=1)
+
+    def graded(self, gain):
+        """Ties of this order, whatever the affinity, and the sum of gains of each."""
+        gains = gain(self.levels)
+        if self.order == "expected":
+            return self, with_empty_tie(gains @ self.counts)
+        counts = self._sorted(self.counts.transpose(0, 2, 1))
+        sums = counts * self._sorted(gains)
+        return Ladder(_flat(counts), self.cutoffs), with_empty_tie(_flat(sums))
+
+    def ideal(self, gain):
+        """The same for the ranking by descending affinity."""
+        counts = self.counts.sum(axis=2)[:, ::-1]
+        sums = counts * gain(self.levels)[::-1]
+        return Ladder(counts, self.cutoffs), with_empty_tie(sums)
+
+    def _sorted(self, by_affinity):
+        return by_affinity[..., ::-1] if self.order == "best" else by_affinity
+
+
+class ScoreTies(Ties):
+    """Ties of items with equal scores; a level for every affinity would need no bound.
+
+    Parameters
+    ----------
+    affinity : ndarray of shape (n_queries, n_database) of int64
+
+    score : ndarray of shape (n_queries, n_database) of float64
+        Higher is better.
+
+    cutoffs : ndarray of shape (n_cutoffs,) or None
+    """
+
+    def __init__(self, affinity, score, cutoffs):
+        order = _by_score_and_affinity(affinity, score)
+        score = np.take_along_axis(score, order, axis=1)
+        self._items = np.take_along_axis(affinity, order, axis=1)
+        tie = np.zeros(score.shape, dtype=np.int64)
+        np.cumsum(score[:, 1:] != score[:, :-1], axis=1, out=tie[:, 1:])
+        self._shape = len(tie), int(tie.max(initial=-1)) + 1
+        self._cells = (tie + self._shape[1] * np.arange(len(tie))[:, None]).ravel()
+        n = self._per_tie()
+        p = self._per_tie(self._items > 0).astype(np.int64)
+        super().__init__(n, p, cutoffs)
+
+    def graded(self, gain):
+        """Ties, and the sum of gains of each."""
+        return self, with_empty_tie(self._per_tie(gain(self._items)))
+
+    def ideal(self, gain):
+        """The same for the ranking by descending affinity, an item at a time."""
+        best_first = np.sort(self._items, axis=1)[:, ::-1]
+        return Ladder(np.ones_like(best_first), self.cutoffs), with_empty_tie(
+            gain(best_first)
+        )
+
+    def _per_tie(self, values=None):
+        weights = None if values is None else values.ravel()
+        sums = np.bincount(self._cells, weights, minlength=np.prod(self._shape))
+        return sums.reshape(self._shape)
+
+
+def with_empty_tie(table):
+    """Append a column of zeros."""
+    closed = np.zeros((table.shape[0], table.shape[1] + 1), dtype=table.dtype)
+    closed[:, :-1] = table
+    return closed
+
+
+def before(table):
+    """Sum of the columns before each column."""
+    sums = np.zeros_like(table)
+    np.cumsum(table[:, :-1], axis=1, out=sums[:, 1:])
+    return sums
+
+
+def _count_at_most(ends, limits):
+    """How many entries of each ascending row of `ends` are at most each limit."""
+    row = np.arange(len(ends))[:, None]
+    gap = ends.max(initial=0) + 1
+    keys = (ends + row * gap).ravel()  # ascending as a whole
+    return np.searchsorted(keys, limits + row * gap, side="right") - row * ends.shape[1]
+
+
+def _by_score_and_affinity(affinity, score):
+    """Ranking by descending score.
+
+    Gains of integers below 2**53 add up to the same number in any order. Beyond, items of
+    a tie are added in the order of their affinities, lest the order of the database show.
+    """
+    if affinity.max(initial=0) < 32:
+        return np.argsort(-score, axis=1)
+    by_affinity = np.argsort(affinity, axis=1, kind="stable")
+    ranked = np.take_along_axis(-score, by_affinity, axis=1)
+    order = np.argsort(ranked, axis=1, kind="stable")
+    return np.take_along_axis(by_affinity, order, axis=1)
+
+
+def _flat(table):
+    n_queries, n_ties, n_kinds = table.shape
+    return table.reshape(n_queries, n_ties * n_kinds)

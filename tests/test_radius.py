@@ -1,0 +1,288 @@
+"""Hash-lookup metrics: against balls counted item by item, and the paper's tables."""
+
+from math import comb, inf, nan
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import UndefinedMetricWarning
+
+from sklearn_talr.codes import extend_codes
+from sklearn_talr.histogram import RankingHistogram, hamming_histogram
+from sklearn_talr.metrics import (
+    empty_lookup_fraction,
+    lookup_cost,
+    radius_aware_map,
+    radius_precision,
+    radius_recall,
+    tie_aware_average_precision,
+)
+
+OVER_RADII = [radius_precision, radius_recall, radius_aware_map, empty_lookup_fraction]
+each_function = pytest.mark.parametrize("function", OVER_RADII)
+
+
+@st.composite
+def lookups(draw):
+    """Codes, graded affinities and a radius; some queries have nothing relevant."""
+    n_bits = draw(st.integers(1, 6))
+    n_queries, n_items = draw(st.integers(1, 4)), draw(st.integers(1, 6))
+    rng = np.random.default_rng(draw(st.integers(0, 999)))
+    queries = rng.integers(0, 2, (n_queries, n_bits))
+    database = rng.integers(0, 2, (n_items, n_bits))
+    affinities = rng.integers(0, 3, (n_queries, n_items)) * rng.integers(
+        0, 2, (n_queries, 1)
+    )
+    return queries, database, affinities, draw(st.none() | st.integers(0, n_bits))
+
+
+def make_histogram(queries, database, affinities):
+    distances = reference.hamming_distances(queries, database)
+    levels = np.arange(3)
+    counts = reference.histogram(distances, affinities, levels, queries.shape[1] + 1)
+    return RankingHistogram(counts, levels)
+
+
+def balls(queries, database, affinities, radius):
+    """For each radius and query the affinities within it, item by item."""
+    distances = reference.hamming_distances(queries, database)
+    n_bits = queries.shape[1]
+    return [
+        [
+            [a for a, d in zip(row, near) if d <= r]
+            for row, near in zip(affinities, distances)
+        ]
+        for r in range(n_bits + 1 if radius is None else radius + 1)
+    ]
+
+
+def precision(ball):
+    return sum(a > 0 for a in ball) / len(ball) if ball else 0.0
+
+
+@settings(deadline=None, max_examples=100)
+@given(lookup=lookups())
+def test_metrics_equal_their_definitions(lookup):
+    queries, database, affinities, radius = lookup
+    histogram = make_histogram(queries, database, affinities)
+    by_radius = balls(*lookup)
+    n_bits, n_relevant = queries.shape[1], (affinities > 0).sum(axis=1)
+    cost = [sum(comb(n_bits, s) for s in range(r + 1)) for r in range(len(by_radius))]
+    assert_array_equal(lookup_cost(n_bits, radius), cost)
+
+    precisions = np.array([[precision(ball) for ball in balls] for balls in by_radius]).T
+    measured = radius_precision(histogram, radius, zero_relevant=0.0)
+    assert_allclose(measured, precisions, rtol=1e-14)
+
+    found = np.array([[sum(a > 0 for a in b) for b in balls] for balls in by_radius]).T
+    recalls = [row / n if n else row * nan for row, n in zip(found, n_relevant)]
+    assert_allclose(radius_recall(histogram, radius), recalls, rtol=1e-14)
+
+    empty = [np.mean([not ball for ball in balls]) for balls in by_radius]
+    assert_allclose(empty_lookup_fraction(histogram, radius), empty, rtol=1e-14)
+
+    with_relevant = n_relevant > 0
+    for zero_relevant, rows in [("skip", with_relevant), (0.0, slice(None))]:
+        if len(precisions[rows]):
+            raap = [
+                np.mean(precisions[rows, : r + 1] / cost[: r + 1], axis=1)
+                for r in range(len(cost))
+            ]
+            ramap = radius_aware_map(histogram, radius, zero_relevant=zero_relevant)
+            assert_allclose(ramap, np.mean(raap, axis=1), rtol=1e-13)
+
+
+@each_function
+@settings(deadline=None, max_examples=30)
+@given(lookup=lookups())
+def test_a_smaller_radius_gives_the_first_columns(function, lookup):
+    *pairs, radius = lookup
+    histogram = make_histogram(*pairs)
+    if not histogram.n_relevant.any():
+        return
+    whole, part = function(histogram), function(histogram, radius)
+    assert_array_equal(part, whole[..., : part.shape[-1]])
+    if radius is not None:
+        assert part.shape[-1] == radius + 1
+
+
+@settings(deadline=None, max_examples=30)
+@given(lookup=lookups(), seed=st.integers(0, 99))
+def test_order_of_the_database_and_masks_of_the_codes_change_nothing(lookup, seed):
+    queries, database, affinities, radius = lookup
+    rng = np.random.default_rng(seed)
+    order, bits = rng.permutation(len(database)), rng.permutation(queries.shape[1])
+    mask = rng.integers(0, 2, queries.shape[1])
+    original = make_histogram(queries, database, affinities)
+    moved = make_histogram(
+        (queries ^ mask)[:, bits], (database[order] ^ mask)[:, bits], affinities[:, order]
+    )
+    assert_array_equal(radius_precision(moved, radius), radius_precision(original, radius))
+    assert_array_equal(radius_recall(moved, radius), radius_recall(original, radius))
+
+
+@pytest.mark.parametrize(
+    ("n_extra", "same", "published"),
+    [
+        (0, True, [0.1896, 0.1040, 0.0706, 0.0533]),
+        (1, True, [0.1896, 0.1030, 0.0697, 0.0525]),
+        (8, True, [0.1896, 0.0996, 0.0668, 0.0501]),
+        (1, False, [0.0000, 0.0095, 0.0075, 0.0059]),
+    ],
+)
+def test_published_precisions_give_the_published_ramap(n_extra, same, published):
+    """Tables 2 and 3 of the paper: 8 bits, extended by 1 or 8, to four digits."""
+    items = 10_000  # at each distance
+    within = np.array([1896, 2 * 1651, 3 * 1433, 4 * 1261])  # relevant, up to there
+    p = np.diff(within, prepend=0)
+    start = 0 if same else n_extra
+    counts = np.zeros((1, 2, 9 + n_extra), dtype=int)
+    counts[0, :, start : start + 4] = items - p, p
+    ramap = radius_aware_map(RankingHistogram(counts, np.array([0, 1])), radius=3)
+    assert_allclose(ramap, published, atol=1.1e-4)
+
+
+@pytest.fixture(scope="module")
+def extensions():
+    """Histograms of LSH-like codes, and of the two extensions by three bits."""
+    rng = np.random.default_rng(0)
+    centres = rng.integers(0, 2, (4, 8))
+    y_query, y_database = rng.integers(0, 4, 30), rng.integers(0, 4, 300)
+    queries = centres[y_query] ^ (rng.random((30, 8)) < 0.3)
+    database = centres[y_database] ^ (rng.random((300, 8)) < 0.3)
+
+    def count(queries, database):
+        return hamming_histogram(queries, database, "auto", y_query, y_database)
+
+    longer = extend_codes(database, 3)
+    return {
+        "LSH": count(queries, database),
+        "LSHSE": count(extend_codes(queries, 3), longer),
+        "LSHDE": count(extend_codes(queries, 3, same=False), longer),
+    }
+
+
+@pytest.mark.parametrize("k", [None, 5, 100])
+def test_extensions_leave_average_precision_unchanged(extensions, k):
+    ap = [tie_aware_average_precision(histogram, k) for histogram in extensions.values()]
+    assert_allclose(ap[1], ap[0], rtol=1e-14)
+    assert_allclose(ap[2], ap[0], rtol=1e-14)
+
+
+def test_same_extension_leaves_precision_and_recall_within_a_radius_unchanged(extensions):
+    for metric in (radius_precision, radius_recall, empty_lookup_fraction):
+        short = metric(extensions["LSH"])
+        assert_array_equal(metric(extensions["LSHSE"], radius=8), short)
+        longest = metric(extensions["LSHSE"])[..., 8:]
+        assert_array_equal(longest, np.repeat(short[..., 8:], 4, axis=-1))
+
+
+def test_different_extension_moves_precision_and_recall_outwards(extensions):
+    for metric in (radius_precision, radius_recall):
+        moved = metric(extensions["LSHDE"])
+        assert_array_equal(moved[:, 3:], metric(extensions["LSH"]))
+        assert not moved[:, :3].any()
+    assert_array_equal(empty_lookup_fraction(extensions["LSHDE"], radius=2), 1)
+
+
+def test_ramap_orders_the_extensions_strictly(extensions):
+    lsh, lshse, lshde = (radius_aware_map(h, radius=8) for h in extensions.values())
+    assert lsh[0] == lshse[0] > lshde[0] == 0  # one bucket is one bucket
+    assert np.all(lsh[1:] > lshse[1:])
+    assert np.all(lshse > lshde)
+
+
+def test_graded_affinities_are_relevant_above_zero():
+    counts = np.array([[[1, 0], [0, 1], [1, 0]]])
+    histogram = RankingHistogram(counts, np.array([0, 1, 10]))
+    assert_allclose(radius_precision(histogram), [[1 / 2, 2 / 3]])
+
+
+@pytest.mark.parametrize(
+    ("zero_relevant", "expected"), [("skip", nan), (0, 0.0), (0.25, 0.25)]
+)
+def test_zero_relevant_fills_only_undefined_queries(zero_relevant, expected):
+    counts = np.array([[[2, 0], [0, 0]], [[0, 0], [1, 1]]])
+    histogram = RankingHistogram(counts, np.array([0, 1]))
+    recall = radius_recall(histogram, zero_relevant=zero_relevant)
+    assert_array_equal(recall, [[expected, expected], [0.5, 1.0]])
+    ramap = radius_aware_map(histogram, zero_relevant=zero_relevant)
+    of_second = np.array([1.0, 0.75])
+    if zero_relevant == "skip":
+        assert_allclose(ramap, of_second)
+    else:
+        assert_allclose(ramap, (of_second + expected) / 2)
+    precision = radius_precision(histogram, zero_relevant=zero_relevant)
+    assert_array_equal(precision, [[expected, expected], [1, 1]])
+
+
+@pytest.mark.parametrize("zero_relevant", ["drop", None, True])
+@pytest.mark.parametrize("function", OVER_RADII[:3])
+def test_zero_relevant_refuses_other_values(function, zero_relevant):
+    histogram = RankingHistogram(np.array([[[1, 0], [0, 1]]]), np.array([0, 1]))
+    with pytest.raises(ValueError, match="zero_relevant must be"):
+        function(histogram, zero_relevant=zero_relevant)
+
+
+def test_nothing_relevant_to_anyone_is_nan_with_a_warning():
+    histogram = RankingHistogram(np.array([[[1, 0], [0, 0]]]), np.array([0, 1]))
+    with pytest.warns(UndefinedMetricWarning, match="zero_relevant=0"):
+        assert_array_equal(radius_aware_map(histogram), [nan, nan])
+    assert_array_equal(radius_aware_map(histogram, zero_relevant=0.0), [0, 0])
+    assert_array_equal(empty_lookup_fraction(histogram), [0, 0])
+
+
+def test_empty_database_and_no_queries():
+    nothing = RankingHistogram(np.zeros((1, 2, 3), dtype=int), np.array([0, 1]))
+    assert_array_equal(radius_precision(nothing), [[nan] * 3])
+    assert_array_equal(empty_lookup_fraction(nothing), np.ones(3))
+    nobody = RankingHistogram(np.zeros((0, 2, 3), dtype=int), np.array([0, 1]))
+    assert radius_precision(nobody).shape == radius_recall(nobody).shape == (0, 3)
+    for function in (empty_lookup_fraction, radius_aware_map):
+        with pytest.warns(UndefinedMetricWarning):
+            assert_array_equal(function(nobody), [nan] * 3)
+
+
+@each_function
+@pytest.mark.parametrize("radius", [-1, 3, 1.0, "2", True])
+def test_radius_must_be_an_integer_up_to_the_code_length(function, radius):
+    histogram = RankingHistogram(np.array([[[1, 0, 0], [0, 1, 0]]]), np.array([0, 1]))
+    with pytest.raises(ValueError, match="from 0 to the code length, 2 bits"):
+        function(histogram, radius)
+    with pytest.raises(ValueError, match="from 0 to the code length, 2 bits"):
+        lookup_cost(2, radius)
+
+
+def test_radius_may_be_a_numpy_integer():
+    assert_array_equal(lookup_cost(np.int64(5), np.int32(1)), [1, 6])
+
+
+@pytest.mark.parametrize("n_bits", [0, -1, 8.0, True, "8"])
+def test_cost_needs_a_positive_number_of_bits(n_bits):
+    with pytest.raises(ValueError, match="n_bits must be a positive integer"):
+        lookup_cost(n_bits, 1)
+
+
+@pytest.mark.parametrize("n_bits", [1, 64, 129, 1_023])
+def test_cost_of_everything_is_every_code(n_bits):
+    cost = lookup_cost(n_bits)
+    assert cost.dtype == np.float64
+    assert cost[-1] == 2.0**n_bits
+    middle = n_bits // 2
+    exact = sum(comb(n_bits, r) for r in range(middle + 1))
+    assert cost[middle] == float(exact)
+
+
+def test_codes_of_4096_bits_overflow_to_infinity_and_cost_everything():
+    cost = lookup_cost(4096)
+    assert_array_equal(cost[:3], [1, 4097, 4097 + 4096 * 4095 // 2])
+    assert cost[-1] == inf
+    assert np.all(cost[:-1] <= cost[1:])
+    counts = np.zeros((1, 2, 4097), dtype=int)
+    counts[0, 1, 0] = counts[0, 0, 2048] = 1
+    ramap = radius_aware_map(RankingHistogram(counts, np.array([0, 1])))
+    assert_allclose(ramap[[0, 1]], [1, (1 + 1 / 4097) / 2], rtol=1e-15)
+    assert_allclose(ramap[-1], (1 + 1 / 4097) / 4097, rtol=1e-6)

@@ -1,0 +1,211 @@
+"""retrieval_report: every metric of two sets of codes at once."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import UndefinedMetricWarning
+
+from sklearn_talr.affinity import SharedLabelAffinity
+from sklearn_talr.codes import pack_codes
+from sklearn_talr.histogram import hamming_histogram
+from sklearn_talr.metrics import (
+    empty_lookup_fraction,
+    lookup_cost,
+    radius_aware_map,
+    radius_precision,
+    radius_recall,
+    retrieval_report,
+    tie_breaking_range,
+)
+
+NAMES = [
+    "precision",
+    "recall",
+    "f1",
+    "average_precision",
+    "reciprocal_rank",
+    "hit_rate",
+    "dcg",
+    "ndcg",
+]
+LOOKUP = [
+    "radius_precision",
+    "radius_recall",
+    "radius_aware_map",
+    "empty_lookup_fraction",
+    "lookup_cost",
+]
+COLUMNS = ["worst", "expected", "best"]
+
+
+def random_sets(seed, n_queries=12, n_items=40, n_bits=5):
+    """Codes and indicators of three labels; the first query has none."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 2, (n_queries + n_items, n_bits))
+    y = rng.binomial(1, 0.3, (len(codes), 3))
+    y[0] = 0
+    affinity = SharedLabelAffinity().fit(y)
+    return codes[:n_queries], codes[n_queries:], affinity, y[:n_queries], y[n_queries:]
+
+
+@pytest.mark.parametrize("k", [None, 7, [1, 7, 60]])
+def test_rows_are_the_means_of_the_ranges(k):
+    sets = random_sets(0)
+    report = retrieval_report(*sets, k=k)
+    suffixes = [""] if k is None else [f"@{cutoff}" for cutoff in np.atleast_1d(k)]
+    assert list(report.index) == [name + suffix for name in NAMES for suffix in suffixes]
+    assert list(report.columns) == COLUMNS
+    assert set(report.dtypes) == {np.dtype(float)}
+    histogram = hamming_histogram(*sets)
+    for name in NAMES:
+        values = np.array(tie_breaking_range(histogram, name, k))
+        means = np.nanmean(values.reshape(3, len(histogram), -1), axis=1)
+        rows = [name + suffix for suffix in suffixes]
+        assert_allclose(report.loc[rows].to_numpy(), means.T, rtol=1e-13)
+
+
+def test_against_the_definitions():
+    queries, database, affinity, y_query, y_database = random_sets(1, 4, 6)
+    distances = reference.hamming_distances(queries, database)
+    affinities = y_query @ y_database.T
+    report = retrieval_report(queries, database, affinity, y_query, y_database, k=[2, 4])
+    for name in NAMES:
+        for k in (2, 4):
+            values = [
+                reference.over_tie_orders(name, a, -d, k)
+                for a, d in zip(affinities.tolist(), distances)
+            ]
+            expected = np.nanmean(values, axis=0)
+            assert_allclose(report.loc[f"{name}@{k}"], expected, rtol=1e-12)
+
+
+def test_a_dict_has_the_same_numbers():
+    sets = random_sets(2)
+    frame = retrieval_report(*sets, k=[1, 5], radius=2, as_frame=True)
+    plain = retrieval_report(*sets, k=[1, 5], radius=2, as_frame=False)
+    assert isinstance(frame, pd.DataFrame)
+    assert list(plain) == list(frame.index)
+    assert plain == frame.to_dict(orient="index")
+    assert type(plain["ndcg@5"]["best"]) is float
+
+
+def test_without_pandas(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    sets = random_sets(3)
+    report = retrieval_report(*sets)
+    assert type(report) is dict
+    assert list(report) == NAMES
+    assert list(report["f1"]) == COLUMNS
+    assert retrieval_report(*sets, as_frame=False) == report
+    with pytest.raises(ImportError, match="as_frame=True needs pandas"):
+        retrieval_report(*sets, as_frame=True)
+
+
+def test_other_values_of_as_frame_are_refused():
+    with pytest.raises(ValueError, match="as_frame must be True, False or 'auto'"):
+        retrieval_report(*random_sets(3), as_frame="pandas")
+
+
+def test_hash_lookup():
+    sets = random_sets(4)
+    report = retrieval_report(*sets, radius=2)
+    assert list(report.index) == NAMES + [f"{name}@2" for name in LOOKUP]
+    histogram = hamming_histogram(*sets)
+    expected = [
+        np.nanmean(radius_precision(histogram, 2)[:, -1]),
+        np.nanmean(radius_recall(histogram, 2)[:, -1]),
+        radius_aware_map(histogram, 2)[-1],
+        empty_lookup_fraction(histogram, 2)[-1],
+        lookup_cost(5, 2)[-1],
+    ]
+    for column in COLUMNS:
+        assert_allclose(report[column].iloc[-5:], expected, rtol=1e-14)
+    counted = retrieval_report(*sets, radius=2, zero_relevant=0.0)
+    ramap = radius_aware_map(histogram, 2, zero_relevant=0.0)[-1]
+    assert_allclose(counted.loc["radius_aware_map@2", "expected"], ramap, rtol=1e-14)
+    with pytest.raises(ValueError, match="radius must be"):
+        retrieval_report(*sets, radius=6)
+
+
+def test_sample_weight_repeats_queries():
+    queries, database, affinity, y_query, y_database = random_sets(5)
+    weight = np.arange(len(queries)) % 3
+    weighted = retrieval_report(
+        queries, database, affinity, y_query, y_database, radius=1, sample_weight=weight
+    )
+    again = np.repeat(np.arange(len(queries)), weight)
+    repeated = retrieval_report(
+        queries[again], database, affinity, y_query[again], y_database, radius=1
+    )
+    assert_allclose(weighted, repeated, rtol=1e-13)
+    with pytest.raises(ValueError, match=r"(?i)sample.weight"):
+        retrieval_report(
+            queries, database, affinity, y_query, y_database, sample_weight=[1, 2]
+        )
+
+
+def test_one_convention_for_queries_with_nothing_relevant():
+    sets = random_sets(6)
+    skipped = retrieval_report(*sets, radius=1)
+    defined = np.mean(hamming_histogram(*sets).n_relevant > 0)
+    assert 0 < defined < 1
+    for stand_in in (0.0, 1.0):
+        counted = retrieval_report(*sets, radius=1, zero_relevant=stand_in)
+        averaged = skipped.iloc[:-2] * defined + stand_in * (1 - defined)
+        assert_allclose(counted.iloc[:-2], averaged, rtol=1e-13)
+        assert_array_equal(counted.iloc[-2:], skipped.iloc[-2:])
+
+
+def test_nothing_relevant_at_all_gives_nan_and_one_warning_at_the_caller():
+    codes = [[0, 1], [1, 1]]
+    with pytest.warns(UndefinedMetricWarning, match="No query has a relevant") as caught:
+        report = retrieval_report(codes, codes, "auto", [0, 0], [1, 1], k=[1, 2], radius=0)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert report.iloc[:-2].isna().all(axis=None)
+    assert_array_equal(report.iloc[-2:], [[0, 0, 0], [1, 1, 1]])
+
+
+def test_leave_one_out():
+    codes = [[0, 0], [0, 0], [1, 1]]
+    report = retrieval_report(codes, codes, "auto", [0, 0, 0], [0, 0, 0])
+    assert np.all(report.loc["precision"] == 1)
+    report = retrieval_report(
+        codes, codes, "auto", [0, 0, 1], [0, 0, 1], leave_one_out=True
+    )
+    assert_array_equal(report.loc["average_precision"], [1, 1, 1])
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 999))
+def test_what_must_not_matter_does_not(seed):
+    """Order of the database, order of the bits, flipped bits, packing."""
+    rng = np.random.default_rng(seed)
+    queries, database, affinity, y_query, y_database = random_sets(seed)
+    expected = retrieval_report(
+        queries, database, affinity, y_query, y_database, k=[1, 9], radius=1
+    )
+    items, bits = rng.permutation(len(database)), rng.permutation(queries.shape[1])
+    mask = rng.integers(0, 2, queries.shape[1])
+    actual = retrieval_report(
+        pack_codes(queries[:, bits] ^ mask),
+        (database[:, bits] ^ mask)[items],
+        affinity,
+        y_query,
+        y_database[items],
+        k=[1, 9],
+        radius=1,
+    )
+    pd.testing.assert_frame_equal(actual, expected, check_exact=True)
+
+
+@pytest.mark.parametrize("k", [0, [1, 0], 1.5])
+def test_bad_cutoffs_are_refused(k):
+    with pytest.raises(ValueError, match="k must be a positive integer or None"):
+        retrieval_report(*random_sets(7), k=k)
