@@ -18,6 +18,7 @@ from sklearn_talr.histogram import (
     _kernels,
     hamming_histogram,
 )
+from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
 
 
 def learned_codes(rng, n_samples, n_bits, n_distinct):
@@ -205,6 +206,44 @@ def test_database_in_parts_adds_up(n_labels):
     )
     assert_array_equal(total.levels, whole.levels)
     assert_array_equal(total.counts, whole.counts)
+
+
+def test_table_of_scores():
+    """Ties by equal score, best first; queries with fewer ties end in empty columns."""
+    y_true = [[2, 0, 1, 0], [0, 0, 0, 1]]
+    y_score = [[0.5, 0.5, 1.0, -3.0], [1.0, 1.0, 1.0, 1.0]]
+    histogram = RankingHistogram.from_scores(y_true, y_score)
+    assert_array_equal(histogram.levels, [0, 1, 2])
+    assert_array_equal(
+        histogram.counts,
+        [[[0, 1, 1], [1, 0, 0], [0, 1, 0]], [[3, 0, 0], [1, 0, 0], [0, 0, 0]]],
+    )
+
+
+def test_table_of_distances_is_their_histogram():
+    rng = np.random.default_rng(10)
+    codes = rng.integers(2, size=(30, 12), dtype=np.uint8)
+    y = rng.integers(3, size=30)
+    affinity, distances = (y[:, None] == y) * 1, reference.hamming_distances(codes, codes)
+    by_score = RankingHistogram.from_scores(affinity, -distances)
+    by_code = hamming_histogram(codes, codes, "auto", y, y)
+    for metric in (tie_aware_average_precision, tie_aware_ndcg):
+        assert_array_equal(metric(by_score), metric(by_code))
+
+
+@pytest.mark.parametrize(
+    ("y_true", "y_score", "message"),
+    [
+        ([[0, 1]], [[1.0, 2.0, 3.0]], "same shape"),
+        ([[0, -1]], [[1.0, 2.0]], "non-negative integers"),
+        ([[0, 0.5]], [[1.0, 2.0]], "non-negative integers"),
+        ([[0, 1]], [[1.0, np.nan]], "y_score contains NaN"),
+        ([0, 1], [[1.0, 2.0]], "2D array"),
+    ],
+)
+def test_bad_scores(y_true, y_score, message):
+    with pytest.raises(ValueError, match=message):
+        RankingHistogram.from_scores(y_true, y_score)
 
 
 def test_histograms_of_other_queries_do_not_add():

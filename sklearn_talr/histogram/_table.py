@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.utils import check_array
 
 __all__ = ["RankingHistogram"]
 
@@ -78,6 +79,53 @@ class RankingHistogram:
     def __radd__(self, other):
         # sum() starts from 0
         return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    @classmethod
+    def from_scores(cls, y_true, y_score):
+        """Tabulate rankings by real scores; items of equal score are tied.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_queries, n_database)
+            Affinity of each database item to each query: non-negative integers.
+
+        y_score : array-like of shape (n_queries, n_database)
+            Ranking scores, higher is better.
+
+        Returns
+        -------
+        histogram : RankingHistogram
+            As many columns as the query with the most different scores needs. Scores that
+            hardly tie make a large table; the ``*_score`` functions of
+            :mod:`sklearn_talr.metrics` need none.
+
+        Examples
+        --------
+        >>> from sklearn_talr.histogram import RankingHistogram
+        >>> from sklearn_talr.metrics import tie_breaking_range
+        >>> histogram = RankingHistogram.from_scores([[1, 0, 0]], [[0.9, 0.9, 0.1]])
+        >>> tie_breaking_range(histogram, "reciprocal_rank")
+        TieBreakingRange(worst=array([0.5]), expected=array([0.75]), best=array([1.]))
+        """
+        y_true = check_array(y_true, dtype=None, input_name="y_true")
+        y_score = check_array(y_score, dtype=np.float64, input_name="y_score")
+        if y_true.shape != y_score.shape:
+            raise ValueError(
+                "y_true and y_score must have the same shape (n_queries, n_database), got "
+                f"{y_true.shape} and {y_score.shape}."
+            )
+        if y_true.dtype.kind not in "biuf" or np.any(y_true < 0) or np.any(y_true % 1):
+            raise ValueError("y_true must hold non-negative integers, 0 for not similar.")
+        levels = np.union1d([0], y_true).astype(np.int64)
+        index = np.searchsorted(levels, y_true)
+        ties = [np.unique(-score, return_inverse=True)[1] for score in y_score]
+        n_ties = 1 + max(tie.max() for tie in ties)
+        cells = len(levels) * n_ties
+        counts = [
+            np.bincount(level * n_ties + tie, minlength=cells)
+            for level, tie in zip(index, ties)
+        ]
+        return cls(np.reshape(counts, (len(y_true), len(levels), n_ties)), levels)
 
     @property
     def n_items(self):
