@@ -238,7 +238,7 @@ def test_table_of_distances_is_their_histogram():
         ([[0, -1]], [[1.0, 2.0]], "non-negative integers"),
         ([[0, 0.5]], [[1.0, 2.0]], "non-negative integers"),
         ([[0, 1]], [[1.0, np.nan]], "y_score contains NaN"),
-        ([0, 1], [[1.0, 2.0]], "2D array"),
+        ([0, 1], [[1.0, 2.0]], "y_true must be 2-D"),
     ],
 )
 def test_bad_scores(y_true, y_score, message):

@@ -107,16 +107,8 @@ class RankingHistogram:
         >>> tie_breaking_range(histogram, "reciprocal_rank")
         TieBreakingRange(worst=array([0.5]), expected=array([0.75]), best=array([1.]))
         """
-        y_true = check_array(y_true, dtype=None, input_name="y_true")
-        y_score = check_array(y_score, dtype=np.float64, input_name="y_score")
-        if y_true.shape != y_score.shape:
-            raise ValueError(
-                "y_true and y_score must have the same shape (n_queries, n_database), got "
-                f"{y_true.shape} and {y_score.shape}."
-            )
-        if y_true.dtype.kind not in "biuf" or np.any(y_true < 0) or np.any(y_true % 1):
-            raise ValueError("y_true must hold non-negative integers, 0 for not similar.")
-        levels = np.union1d([0], y_true).astype(np.int64)
+        y_true, y_score = check_ranking(y_true, y_score)
+        levels = np.union1d([0], y_true)
         index = np.searchsorted(levels, y_true)
         ties = [np.unique(-score, return_inverse=True)[1] for score in y_score]
         n_ties = 1 + max(tie.max() for tie in ties)
@@ -136,3 +128,31 @@ class RankingHistogram:
     def n_relevant(self):
         """Number of items of affinity above 0 of each query, shape (n_queries,)."""
         return self.counts[:, 1:].sum(axis=(1, 2))
+
+
+def check_ranking(y_true, y_score):
+    """Return affinities as int64 and scores as float64, or raise ValueError."""
+    y_true = _check_table(y_true, None, "y_true")
+    y_score = _check_table(y_score, np.float64, "y_score")
+    if y_true.shape != y_score.shape:
+        raise ValueError(
+            "y_true and y_score must have the same shape (n_queries, n_database), got "
+            f"{y_true.shape} and {y_score.shape}."
+        )
+    if y_true.dtype.kind not in "biuf" or np.any(y_true < 0) or np.any(y_true % 1):
+        raise ValueError(
+            "y_true must hold affinities: non-negative integers, 0 for not similar."
+        )
+    return y_true.astype(np.int64, copy=False), y_score
+
+
+def _check_table(values, dtype, name):
+    values = check_array(
+        values, dtype=dtype, ensure_2d=False, allow_nd=True, input_name=name
+    )
+    if values.ndim != 2:
+        raise ValueError(
+            f"{name} must be 2-D, (n_queries, n_database), got shape {values.shape}. A "
+            "single query is one row."
+        )
+    return values
