@@ -250,10 +250,11 @@ def _group_block(task, items, group, representatives, queries, rows, members):
     level = level_index(task.affinity, task.levels, task.y_query[asking], representatives)
     counts = np.zeros((len(asking), len(task.levels), task.n_bins), dtype=np.int64)
     counts[:, 0] = by_group.sum(axis=1)[code]
-    for query, g in zip(*np.nonzero(level)):  # few groups are similar to a query
-        found = by_group[code[query], g]
-        counts[query, 0] -= found
-        counts[query, level[query, g]] += found
+    for g in range(n_groups):
+        similar = np.flatnonzero(level[:, g])  # few queries to each group
+        found = by_group[code[similar], g]
+        counts[similar, 0] -= found
+        counts[similar, level[similar, g]] += found
     if task.leave_one_out:
         each = np.arange(len(asking))
         counts[each, level[each, group[asking]], _self_distances(task, asking)] -= 1
