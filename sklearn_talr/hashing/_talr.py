@@ -7,33 +7,14 @@ import torch
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..affinity import ThresholdAffinity
-from ..affinity._resolve import (
-    iter_level_blocks,
-    len_targets,
-    level_index,
-    level_values,
-    resolve_affinity,
-)
-from ..objectives import (
-    average_precision,
-    average_precision_simplified,
-    ndcg,
-    ndcg_simplified,
-    soft_counts,
-)
-from ._base import BaseHasher, centred, feed_forward, independent_random_state
+from ..affinity._resolve import len_targets, level_values, resolve_affinity
+from ._base import BaseHasher, centred, independent_random_state
 from ._projections import PROJECTIONS
+from ._ranking_loss import OBJECTIVES, RankingLoss, check_contrast
 from ._training import Trainer, choose_device, make_module, module_weights
+from ._weights import first_weights, to_feature_units, to_standard_units
 
 __all__ = ["TALRHasher"]
-
-_OBJECTIVES = {
-    "ap": average_precision,
-    "ap_simplified": average_precision_simplified,
-    "ndcg": ndcg,
-    "ndcg_simplified": ndcg_simplified,
-}
 
 
 class TALRHasher(BaseHasher):
@@ -171,7 +152,7 @@ class TALRHasher(BaseHasher):
 
     _parameter_constraints: dict = {
         "n_bits": [Interval(Integral, 1, None, closed="left")],
-        "objective": [StrOptions(set(_OBJECTIVES))],
+        "objective": [StrOptions(set(OBJECTIVES))],
         "hidden_layer_sizes": ["array-like"],
         "affinity": [StrOptions({"auto"}), callable],
         "init": [StrOptions(set(PROJECTIONS))],
@@ -271,18 +252,18 @@ class TALRHasher(BaseHasher):
         unit = np.sqrt(np.mean(np.einsum("ij,ij->i", X, X)))
         X /= unit
         if self._continues():
-            weights = _to_standard_units(self.coefs_, self.intercepts_, mean, unit)
+            weights = to_standard_units(self.coefs_, self.intercepts_, mean, unit)
             scales = scales[1], scales[1]
         else:
-            weights = _first_weights(X, layer_sizes, self.n_bits, self.init, rng)
+            weights = first_weights(X, layer_sizes, self.n_bits, self.init, rng)
             self.loss_curve_ = []
-        loss = _RankingLoss(self, levels, targets, scales, rng)
+        loss = RankingLoss(self, levels, targets, scales, rng)
         module = make_module(*weights).to(device)
         trainer = Trainer(module, loss, rng, **self._training_params(len(X)))
         losses = trainer.run(torch.from_numpy(X.astype(np.float32)).to(device))
         self.loss_curve_ = self.loss_curve_ + losses
         self.n_iter_ = len(self.loss_curve_)
-        self.coefs_, self.intercepts_ = _to_feature_units(
+        self.coefs_, self.intercepts_ = to_feature_units(
             *module_weights(module), mean, unit
         )
         return self
@@ -301,7 +282,7 @@ class TALRHasher(BaseHasher):
         if isinstance(affinity, BaseEstimator):
             affinity = clone(affinity).fit(targets)
         levels = level_values(affinity, targets, targets)
-        _check_contrast(affinity, levels, targets)
+        check_contrast(affinity, levels, targets)
         self.affinity_ = affinity
         return targets, levels
 
@@ -350,96 +331,3 @@ class TALRHasher(BaseHasher):
         if batch_size == "auto":
             batch_size = min(max(n_samples // 20, 32), 256)
         return {name: getattr(self, name) for name in names} | {"batch_size": batch_size}
-
-
-class _RankingLoss:
-    """1 - mean objective of a minibatch in which each sample ranks the others."""
-
-    def __init__(self, hasher, levels, targets, scales, rng):
-        self.objective = _OBJECTIVES[hasher.objective]
-        self.affinity = hasher.affinity_
-        self.bit_dropout = _resolve_bit_dropout(hasher.bit_dropout, hasher.affinity_)
-        self.levels = levels
-        self.targets = targets
-        self.scales = scales
-        self.rng = rng
-
-    def __call__(self, activations, samples, progress):
-        first, last = self.scales
-        scale = first * (last / first) ** progress
-        relaxed = torch.tanh(scale * self._drop_bits(activations))
-        index = self._level_index(samples).to(activations.device)
-        counts = soft_counts(relaxed, relaxed, index, len(self.levels), exclude_self=True)
-        value = self.objective(counts, torch.from_numpy(self.levels))
-        # Without a similar sample in the batch a query has no metric, and no say.
-        has_value = (index > 0).sum(1) > (index.diagonal() > 0)
-        return 1 - (value * has_value).sum() / has_value.sum().clamp(min=1)
-
-    def _drop_bits(self, activations):
-        n_bits = activations.shape[1]
-        n_kept = max(1, round(n_bits * (1 - self.bit_dropout)))
-        if n_kept == n_bits:
-            return activations
-        kept = torch.from_numpy(self.rng.permutation(n_bits)[:n_kept])
-        return activations[:, kept.to(activations.device)]
-
-    def _level_index(self, samples):
-        targets = self.targets[samples]
-        index = level_index(self.affinity, self.levels, targets, targets)
-        return torch.from_numpy(np.ascontiguousarray(index))
-
-
-def _resolve_bit_dropout(bit_dropout, affinity):
-    if bit_dropout == "auto":
-        return 0.0 if isinstance(affinity, ThresholdAffinity) else 0.5
-    return bit_dropout
-
-
-def _first_weights(X, hidden_layer_sizes, n_bits, init, rng):
-    """Random hidden layers (He et al., ICCV 2015), then an unsupervised projection."""
-    coefs, intercepts = [], []
-    for size in hidden_layer_sizes:
-        n_inputs = coefs[-1].shape[1] if coefs else X.shape[1]
-        # Rows of X have unit mean square in all, hidden units each.
-        variance = 1.0 if not coefs else 2.0 / n_inputs
-        coefs.append(rng.standard_normal((n_inputs, size)) * np.sqrt(variance))
-        intercepts.append(np.zeros(size))
-    hidden = np.maximum(feed_forward(X, coefs, intercepts), 0) if coefs else X
-    hidden, mean = centred(hidden)
-    projection = PROJECTIONS[init](hidden, n_bits, rng)
-    projection /= np.sqrt(np.mean((hidden @ projection) ** 2)) or 1.0
-    return [*coefs, projection], [*intercepts, -mean @ projection]
-
-
-def _to_feature_units(coefs, intercepts, mean, unit):
-    """Let the first layer take features instead of (features - mean) / unit."""
-    first = coefs[0] / unit
-    return [first, *coefs[1:]], [intercepts[0] - mean @ first, *intercepts[1:]]
-
-
-def _to_standard_units(coefs, intercepts, mean, unit):
-    """The inverse of :func:`_to_feature_units`."""
-    first = coefs[0]
-    return [first * unit, *coefs[1:]], [intercepts[0] + mean @ first, *intercepts[1:]]
-
-
-def _check_contrast(affinity, levels, targets):
-    """Raise unless some pairs are similar and not all are equally so."""
-    smallest, largest = len(levels), 0
-    for rows, index in iter_level_blocks(affinity, levels, targets, targets):
-        queries = np.arange(len(index))
-        others = np.ones(index.shape, dtype=bool)
-        others[queries, queries + rows.start] = False
-        smallest = min(smallest, index.min(where=others, initial=len(levels)))
-        largest = max(largest, index.max(where=others, initial=0))
-        if largest > smallest:
-            return
-    if largest == 0:
-        raise ValueError(
-            "No two samples are similar, so there is nothing to rank first. Check y; for "
-            "samples without shared labels, y=None takes near neighbours as similar."
-        )
-    raise ValueError(
-        "All pairs of samples are equally similar (only one class in y?), so every "
-        "ranking is as good as any other. Fit on samples of at least two classes."
-    )
