@@ -119,20 +119,15 @@ def _normalise(dcg, counts, gains, discounts):
 
 def _mean_discount(c, discounts):
     """Mean discount of consecutive ties of sizes `c`, shape (n_query, n_ties)."""
-    ends = c.cumsum(-1)
-    starts = torch.nn.functional.pad(ends[..., :-1], (1, 0))
+    ends = torch.nn.functional.pad(c.cumsum(-1), (1, 0))  # of a tie, start of the next
+    index = ends.detach().long()
+    next_discount = discounts[index]
+    # S by linear interpolation; its derivative is the next rank's discount.
+    cumulated = torch.nn.functional.pad(discounts.cumsum(0), (1, 0))[index]
+    cumulated = torch.addcmul(cumulated, ends - index, next_discount)
     tiny = c < _NEAR
-    mean = _cumulated(ends, discounts) - _cumulated(starts, discounts)
-    mean = mean / torch.where(tiny, 1.0, c)
-    return torch.where(tiny, discounts[starts.detach().long()], mean)
-
-
-def _cumulated(rank, discounts):
-    """S(rank) by linear interpolation; its derivative is the next rank's discount."""
-    table = torch.nn.functional.pad(discounts.cumsum(0), (1, 0))
-    whole = rank.detach().floor()
-    index = whole.long()
-    return table[index] + (rank - whole) * discounts[index]
+    mean = cumulated.diff(dim=-1) / torch.where(tiny, 1.0, c)
+    return torch.where(tiny, next_discount[..., :-1], mean)
 
 
 def _discounts(counts):

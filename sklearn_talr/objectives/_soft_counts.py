@@ -18,7 +18,9 @@ import torch
 
 __all__ = ["soft_counts"]
 
-_PAIRS_PER_BLOCK = 1 << 18  # 1 MiB of float32: a block stays in cache between its passes
+_PAIRS_PER_BLOCK = 1 << 17  # half a MiB of float32: it stays in cache between passes
+_PAIRS_PER_DEVICE_BLOCK = 1 << 24  # an accelerator wants few and large steps
+_ROWS_PER_BLOCK = 32  # at least: each block adds to the whole gradient of the database
 
 
 def soft_counts(
@@ -91,61 +93,78 @@ class _SoftCounts(torch.autograd.Function):
     """Scatter forward, gather and two matrix products backward, block by block of rows.
 
     Between the two passes a pair keeps one small integer, the flat index of its lower
-    bin. The position inside the bin is not needed: the kernel is piecewise linear.
+    bin. The position inside the bin is not needed: the kernel is piecewise linear. Blocks
+    write into the same buffers, which stay in cache.
     """
 
     @staticmethod
     def forward(ctx, query, database, level_index, n_levels, n_bins, exclude_self):
         n_query, n_bits = query.shape
         n_cells = n_levels * (n_bins + 1)
-        counts = query.new_zeros(n_query, n_cells)
+        # One cell to spare: the bin above the last takes shares of 0.
+        counts = query.new_zeros(n_query, n_cells + 1)
         cells = torch.empty(
             level_index.shape, dtype=_cell_dtype(n_cells), device=query.device
         )
-        for rows in _row_blocks(*level_index.shape):
-            position = torch.addmm(
-                query.new_full((1, 1), 0.5 * n_bins),
-                query[rows],
-                database.T,
-                alpha=-0.5 * n_bins / n_bits,
-            ).clamp_(0, n_bins)
-            lower = position.floor().clamp_(max=n_bins - 1)
-            upper_share = position.sub_(lower)
-            cell = lower.long().add_(level_index[rows], alpha=n_bins + 1)
-            cells[rows] = cell
-            lower_share = 1 - upper_share
+        centre = query.new_full((1, 1), 0.5 * n_bins)
+        per_distance = -0.5 * n_bins / n_bits
+        blocks = _row_blocks(cells)
+        buffers = _buffers(cells, blocks, query.dtype, query.dtype, torch.int64)
+        for rows in blocks:
+            position, upper_share, index = (buffer[: _size(rows)] for buffer in buffers)
+            torch.addmm(centre, query[rows], database.T, alpha=per_distance, out=position)
+            position.clamp_(0, n_bins)
+            cell = cells[rows].copy_(position)  # rounds down
+            cell.add_(level_index[rows], alpha=n_bins + 1)
+            index.copy_(cell)
+            torch.frac(position, out=upper_share)
+            lower_share = torch.sub(1, upper_share, out=position)
             if exclude_self:
                 lower_share.diagonal(rows.start).zero_()
                 upper_share.diagonal(rows.start).zero_()
-            counts[rows].scatter_add_(1, cell, lower_share)
-            counts[rows].scatter_add_(1, cell.add_(1), upper_share)
+            counts[rows].scatter_add_(1, index, lower_share)
+            counts[rows, 1:].scatter_add_(1, index, upper_share)
         ctx.save_for_backward(query, database, cells)
-        ctx.per_distance = -0.5 * n_bins / n_bits
+        ctx.per_distance = per_distance
         ctx.exclude_self = exclude_self
-        return counts.view(n_query, n_levels, n_bins + 1)
+        return counts[:, :-1].reshape(n_query, n_levels, n_bins + 1)
 
     @staticmethod
     def backward(ctx, grad_counts):
         query, database, cells = ctx.saved_tensors
-        grad_counts = grad_counts.reshape(len(query), -1)
-        # Moving a pair up by one bin takes a count from `cell` and gives it to the next.
-        step = torch.nn.functional.pad(grad_counts.diff(dim=1), (0, 1))
-        grad_query = torch.empty_like(query)
-        grad_database = torch.zeros_like(database)
-        for rows in _row_blocks(*cells.shape):
-            grad_product = step[rows].gather(1, cells[rows].long())
+        # Moving a pair up by one bin takes a count from its cell and gives it to the next;
+        # in the last bin only the move down from it is left.
+        step = grad_counts.diff(dim=2)
+        step = torch.cat([step, step[:, :, -1:]], dim=2).flatten(1) * ctx.per_distance
+        grad_query, grad_database = torch.empty_like(query), torch.zeros_like(database)
+        blocks = _row_blocks(cells)
+        buffers = _buffers(cells, blocks, step.dtype, torch.int64)
+        for rows in blocks:
+            grad_product, index = (buffer[: _size(rows)] for buffer in buffers)
+            index.copy_(cells[rows])
+            torch.gather(step[rows], 1, index, out=grad_product)
             if ctx.exclude_self:
                 grad_product.diagonal(rows.start).zero_()
             torch.mm(grad_product, database, out=grad_query[rows])
             grad_database.addmm_(grad_product.T, query[rows])
-        grad_query *= ctx.per_distance
-        grad_database *= ctx.per_distance
         return grad_query, grad_database, None, None, None, None
 
 
-def _row_blocks(n_query, n_database):
-    size = max(1, _PAIRS_PER_BLOCK // max(1, n_database))
+def _row_blocks(cells):
+    n_query, n_database = cells.shape
+    pairs = _PAIRS_PER_BLOCK if cells.device.type == "cpu" else _PAIRS_PER_DEVICE_BLOCK
+    size = max(_ROWS_PER_BLOCK, pairs // max(1, n_database))
     return [slice(start, min(start + size, n_query)) for start in range(0, n_query, size)]
+
+
+def _buffers(cells, blocks, *dtypes):
+    """Uninitialised tensors of one block of rows, one of each type."""
+    shape = _size(blocks[0]) if blocks else 0, cells.shape[1]
+    return [torch.empty(shape, dtype=dtype, device=cells.device) for dtype in dtypes]
+
+
+def _size(rows):
+    return rows.stop - rows.start
 
 
 def _cell_dtype(n_cells):

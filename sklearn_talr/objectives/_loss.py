@@ -1,0 +1,206 @@
+"""A loss for end-to-end networks: one minus the objective, on activations and targets."""
+
+import torch
+
+from ._average_precision import average_precision, average_precision_simplified
+from ._ndcg import ndcg, ndcg_simplified
+from ._soft_counts import soft_counts
+
+__all__ = ["OBJECTIVES", "TieAwareLoss"]
+
+OBJECTIVES = {
+    "ap": average_precision,
+    "ap_simplified": average_precision_simplified,
+    "ndcg": ndcg,
+    "ndcg_simplified": ndcg_simplified,
+}
+
+
+class TieAwareLoss(torch.nn.Module):
+    """One minus the mean tie-aware AP or NDCG of a batch whose items rank each other.
+
+    For networks trained end to end: the last layer gives one activation per bit, and its
+    signs are the code. All work stays on the device of the activations.
+
+    Parameters
+    ----------
+    objective : {"ap", "ndcg", "ap_simplified", "ndcg_simplified"}, default="ap"
+        Metric to maximise, see :func:`average_precision` and :func:`ndcg`.
+
+    levels : array-like of shape (n_levels,), default=None
+        Affinity values in ascending order, first 0. Given, targets are indices into
+        them, one for each pair. None: targets are labels or label indicators.
+
+    tanh_scale : float, default=1.0
+        Relaxed bits are ``tanh(tanh_scale * activations)``. An attribute: raising it
+        during training, say from 1 to 8, makes codes almost binary.
+
+    bit_dropout : float, default=0.0
+        In training mode each call leaves out this fraction of the bits, drawn at random
+        from torch's generator, in [0, 1). It regularises: every part of a code must rank
+        well by itself.
+
+    n_bins : int, default=None
+        Bins of the soft counts; None: one per distance. See :func:`soft_counts`.
+
+    See Also
+    --------
+    sklearn_talr.TALRHasher : Trains linear and shallow hash functions by this loss.
+
+    Examples
+    --------
+    Two classes of two items. Item 0 is as far from its partner as from both others, so
+    that its AP is the mean of 1, 1/2 and 1/3; the mean AP of the four is 0.4653.
+
+    >>> import torch
+    >>> from sklearn_talr.objectives import TieAwareLoss
+    >>> activations = torch.tensor([[9.0, 9], [9, -9], [-9, 9], [9, -9]])
+    >>> loss = TieAwareLoss("ap", tanh_scale=8.0)
+    >>> loss(activations, torch.tensor([0, 0, 1, 1]))
+    tensor(0.5347)
+    """
+
+    def __init__(
+        self,
+        objective="ap",
+        *,
+        levels=None,
+        tanh_scale=1.0,
+        bit_dropout=0.0,
+        n_bins=None,
+    ):
+        super().__init__()
+        if objective not in OBJECTIVES:
+            raise ValueError(
+                f"objective must be one of {sorted(OBJECTIVES)}, got {objective!r}."
+            )
+        if not 0 <= bit_dropout < 1:
+            raise ValueError(f"bit_dropout must be in [0, 1), got {bit_dropout!r}.")
+        self.objective = objective
+        self.tanh_scale = tanh_scale
+        self.bit_dropout = bit_dropout
+        self.n_bins = n_bins
+        levels = None if levels is None else _check_levels(levels)
+        self.register_buffer("levels", levels, persistent=False)
+
+    def forward(
+        self,
+        activations,
+        targets,
+        database_activations=None,
+        database_targets=None,
+    ):
+        """Compute the loss of a batch.
+
+        Parameters
+        ----------
+        activations : Tensor of shape (n_query, n_bits), float
+            Output of the network; each row is a query.
+
+        targets : Tensor
+            Labels of shape (n_query,): similar if equal. Or 0/1 indicators of shape
+            (n_query, n_labels): the affinity is the number of shared labels. Or, with
+            `levels`, the index of each pair's level, shape (n_query, n_database).
+
+        database_activations : Tensor of shape (n_database, n_bits), default=None
+            Items that every query ranks. None: each query ranks the rest of the batch.
+
+        database_targets : Tensor, default=None
+            Labels or indicators of the database; None with `levels`.
+
+        Returns
+        -------
+        loss : Tensor, scalar
+            In [0, 1]: 1 minus the mean over the queries that have something similar. 1
+            without gradient if none has.
+
+        Raises
+        ------
+        ValueError
+            If the shapes of activations and targets do not fit each other.
+        """
+        exclude_self = database_activations is None
+        if exclude_self:
+            database_activations, database_targets = activations, targets
+        with torch.autocast(activations.device.type, enabled=False):
+            index, levels = self._level_index(targets, database_targets)
+            query, database = self._relax(activations, database_activations)
+            counts = soft_counts(
+                query,
+                database,
+                index,
+                len(levels),
+                n_bins=self.n_bins,
+                exclude_self=exclude_self,
+            )
+            value = OBJECTIVES[self.objective](counts, levels)
+        # Every pair has mass 1: less than a half is nothing similar, and no say.
+        has_value = counts.detach()[:, 1:].sum((1, 2)) > 0.5
+        return 1 - (value * has_value).sum() / has_value.sum().clamp(min=1)
+
+    def extra_repr(self):
+        """Show the settings when the module is printed."""
+        return (
+            f"{self.objective!r}, tanh_scale={self.tanh_scale}, "
+            f"bit_dropout={self.bit_dropout}, n_bins={self.n_bins}"
+        )
+
+    def _relax(self, query, database):
+        """Relaxed bits of both, in float32 at least; one tensor stays one tensor."""
+        kept = self._draw_bits(query)
+        dtype = torch.promote_types(query.dtype, torch.float32)
+        relaxed = torch.tanh(self.tanh_scale * query[:, kept].to(dtype))
+        if database is query:
+            return relaxed, relaxed
+        return relaxed, torch.tanh(self.tanh_scale * database[:, kept].to(dtype))
+
+    def _draw_bits(self, activations):
+        n_bits = activations.shape[1]
+        n_kept = max(1, round(n_bits * (1 - self.bit_dropout)))
+        if n_kept == n_bits or not self.training:
+            return slice(None)
+        return torch.randperm(n_bits, device=activations.device)[:n_kept]
+
+    def _level_index(self, targets, database_targets):
+        """Index of each pair's level, in as small integers as will do, and the levels."""
+        if self.levels is not None:
+            return targets, self.levels
+        if (
+            database_targets is None
+            or targets.ndim not in (1, 2)
+            or targets.shape[1:] != database_targets.shape[1:]
+        ):
+            raise ValueError(
+                "targets and database_targets must both be labels of shape (n,) or both "
+                f"indicators of shape (n, n_labels), got {_shape(targets)} and "
+                f"{_shape(database_targets)}. For ready affinities of pairs declare levels."
+            )
+        if targets.ndim == 1:
+            index = targets[:, None] == database_targets
+            return index.view(torch.uint8), torch.arange(2, device=index.device)
+        n_shared = (targets > 0).float() @ (database_targets > 0).float().T
+        if self.objective.startswith("ap"):  # knows similar and not, no more
+            index = n_shared > 0
+            return index.view(torch.uint8), torch.arange(2, device=index.device)
+        n_levels = int(_most_labels(targets).minimum(_most_labels(database_targets))) + 1
+        dtype = torch.uint8 if n_levels <= 256 else torch.int32
+        return n_shared.to(dtype), torch.arange(n_levels, device=n_shared.device)
+
+
+def _most_labels(targets):
+    """The largest number of labels of one item: bounds the shared ones."""
+    n_labels = (targets > 0).sum(1)
+    return n_labels.max() if len(n_labels) else n_labels.sum()
+
+
+def _check_levels(levels):
+    levels = torch.as_tensor(levels)
+    if levels.ndim != 1 or len(levels) == 0 or levels[0] != 0 or (levels.diff() <= 0).any():
+        raise ValueError(
+            f"levels must be ascending affinity values, the first 0, got {levels.tolist()}."
+        )
+    return levels
+
+
+def _shape(targets):
+    return None if targets is None else tuple(targets.shape)

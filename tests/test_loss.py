@@ -1,0 +1,189 @@
+"""TieAwareLoss: one minus the metric, whatever form the targets have."""
+
+import numpy as np
+import pytest
+import torch
+
+from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
+from sklearn_talr.histogram import hamming_histogram
+from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
+from sklearn_talr.objectives import TieAwareLoss
+
+N, N_BITS = 30, 8
+
+
+def draw(kind, n=N):
+    """Activations of saturated codes, targets, and the oracle that understands them."""
+    rng = np.random.default_rng(0)
+    activations = torch.from_numpy(rng.choice([-30.0, 30.0], size=(n, N_BITS)))
+    if kind == "labels":
+        return activations, torch.from_numpy(rng.integers(4, size=n)), LabelAffinity()
+    indicators = torch.from_numpy((rng.random((n, 5)) < 0.3).astype(int))
+    return activations, indicators, SharedLabelAffinity()
+
+
+def bits(activations):
+    return (activations > 0).numpy().astype(np.uint8)
+
+
+METRICS = [("ap", tie_aware_average_precision), ("ndcg", tie_aware_ndcg)]
+
+
+@pytest.mark.parametrize(("objective", "metric"), METRICS)
+@pytest.mark.parametrize("kind", ["labels", "indicators"])
+def test_equals_one_minus_the_metric_of_saturated_codes(kind, objective, metric):
+    activations, targets, affinity = draw(kind)
+    codes, y = bits(activations), targets.numpy()
+    histogram = hamming_histogram(codes, codes, affinity, y, y, leave_one_out=True)
+    loss = TieAwareLoss(objective)(activations, targets)
+    assert loss.shape == ()
+    assert loss.item() == pytest.approx(1 - np.nanmean(metric(histogram)), abs=1e-10)
+
+
+@pytest.mark.parametrize(("objective", "metric"), METRICS)
+@pytest.mark.parametrize("kind", ["labels", "indicators"])
+def test_queries_rank_a_database_of_their_own(kind, objective, metric):
+    activations, targets, affinity = draw(kind)
+    codes, y = bits(activations), targets.numpy()
+    histogram = hamming_histogram(codes[:10], codes[10:], affinity, y[:10], y[10:])
+    loss = TieAwareLoss(objective)(
+        activations[:10], targets[:10], activations[10:], targets[10:]
+    )
+    assert loss.item() == pytest.approx(1 - np.nanmean(metric(histogram)), abs=1e-10)
+
+
+@pytest.mark.parametrize("objective", ["ap", "ndcg", "ap_simplified", "ndcg_simplified"])
+@pytest.mark.parametrize("kind", ["labels", "indicators"])
+def test_targets_agree_with_declared_levels(kind, objective):
+    activations, targets, affinity = draw(kind)
+    activations /= 30
+    index = torch.from_numpy(affinity(targets.numpy(), targets.numpy()))
+    declared = TieAwareLoss(objective, levels=range(7))
+    expected = TieAwareLoss(objective)(activations, targets)
+    torch.testing.assert_close(declared(activations, index), expected)
+    torch.testing.assert_close(
+        declared(activations[:7], index[:7, 9:], activations[9:]),
+        TieAwareLoss(objective)(activations[:7], targets[:7], activations[9:], targets[9:]),
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int16, torch.float32])
+def test_indicators_of_any_type(dtype):
+    activations, targets, _ = draw("indicators")
+    loss = TieAwareLoss("ndcg")
+    assert torch.equal(loss(activations, targets.to(dtype)), loss(activations, targets))
+
+
+@pytest.mark.parametrize("objective", ["ap", "ndcg", "ap_simplified", "ndcg_simplified"])
+@pytest.mark.parametrize("n_bins", [None, 5])
+def test_gradcheck(objective, n_bins):
+    rng = np.random.default_rng(1)
+    activations = torch.from_numpy(rng.standard_normal((9, 6))).requires_grad_()
+    labels = torch.from_numpy(rng.integers(3, size=9))
+    loss = TieAwareLoss(objective, tanh_scale=0.7, n_bins=n_bins)
+    torch.autograd.gradcheck(lambda a: loss(a, labels), activations)
+    queries, database = activations.detach()[:4], activations.detach()[4:]
+    torch.autograd.gradcheck(
+        lambda q, d: loss(q, labels[:4], d, labels[4:]),
+        (queries.requires_grad_(), database.requires_grad_()),
+    )
+
+
+@pytest.mark.parametrize("objective", ["ap", "ndcg", "ap_simplified", "ndcg_simplified"])
+def test_no_similar_pairs_means_no_gradient(objective):
+    activations = torch.randn(5, 4, generator=torch.Generator().manual_seed(0))
+    activations.requires_grad_()
+    loss = TieAwareLoss(objective)(activations, torch.arange(5))
+    loss.backward()
+    assert loss.item() == 1
+    assert torch.equal(activations.grad, torch.zeros(5, 4))
+
+
+def test_lonely_queries_have_no_say():
+    activations, targets, _ = draw("labels")
+    loss = TieAwareLoss()
+    database = activations[10:], targets[10:]
+    lonely = torch.full_like(targets[:10], 99)
+    expected = loss(activations[:10], targets[:10], *database)
+    queries = activations[:10].repeat(2, 1), torch.cat([targets[:10], lonely])
+    torch.testing.assert_close(loss(*queries, *database), expected)
+
+
+def test_tanh_scale_may_be_raised():
+    activations, targets, _ = draw("labels")
+    loss = TieAwareLoss(tanh_scale=1.0)
+    sharp = loss(activations, targets)
+    assert not torch.equal(loss(activations / 60, targets), sharp)
+    loss.tanh_scale = 60.0
+    torch.testing.assert_close(loss(activations / 60, targets), sharp)
+
+
+def test_bit_dropout_only_in_training_and_reproducible():
+    activations, targets, _ = draw("labels")
+    loss = TieAwareLoss(bit_dropout=0.5)
+    plain = TieAwareLoss()(activations, targets)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        first = loss(activations, targets)
+        torch.manual_seed(0)
+        again = loss(activations, targets)
+        kept = torch.randperm(N_BITS, generator=torch.Generator().manual_seed(0))[:4]
+    assert torch.equal(first, again)
+    expected = TieAwareLoss()(activations[:, kept], targets)
+    torch.testing.assert_close(first, expected)
+    assert torch.equal(loss.eval()(activations, targets), plain)
+
+
+def test_half_precision_counts_in_float32():
+    activations, targets, _ = draw("labels")
+    half = activations.to(torch.bfloat16).requires_grad_()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        value = TieAwareLoss()(half, targets)
+    value.backward()
+    assert value.dtype == torch.float32
+    assert half.grad.dtype == torch.bfloat16
+    torch.testing.assert_close(value, TieAwareLoss()(activations.float(), targets))
+
+
+def test_levels_move_with_the_module_but_are_no_weights():
+    loss = TieAwareLoss(levels=[0, 1, 10])
+    assert loss.state_dict() == {}
+    assert loss.to("meta").levels.device.type == "meta"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"objective": "map"}, "objective must be one of"),
+        ({"bit_dropout": 1.0}, "bit_dropout must be in"),
+        ({"levels": [1, 2]}, "levels must be ascending"),
+        ({"levels": [0, 2, 1]}, "levels must be ascending"),
+        ({"levels": [[0, 1]]}, "levels must be ascending"),
+    ],
+)
+def test_bad_parameters_are_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        TieAwareLoss(**parameters)
+
+
+@pytest.mark.parametrize(
+    ("targets", "database"),
+    [
+        ((6, 1, 1), None),
+        ((6,), (6, 2)),
+        ((6, 3), (6, 2)),
+        ((6,), "none"),
+    ],
+)
+def test_targets_that_do_not_fit_are_refused(targets, database):
+    activations = torch.zeros(6, 4)
+    rest = () if database is None else (activations,)
+    if database not in (None, "none"):
+        rest += (torch.zeros(database),)
+    with pytest.raises(ValueError, match="must both be labels"):
+        TieAwareLoss()(activations, torch.zeros(targets), *rest)
+
+
+def test_targets_of_another_length_are_refused():
+    with pytest.raises(ValueError, match="level_index must have shape"):
+        TieAwareLoss()(torch.zeros(6, 4), torch.zeros(5))
