@@ -139,9 +139,12 @@ class TestEveryHasher:
         with pytest.raises(ValueError, match=message):
             clone(hasher).fit(X, np.arange(len(X)) % 2)
 
-    def test_sparse_features_are_refused(self, hasher):
-        with pytest.raises(TypeError, match=r"[Ss]parse"):
-            clone(hasher).fit(sp.eye_array(4, format="csr"), [0, 0, 1, 1])
+    def test_dense_and_sparse_features_agree(self, hasher, digits):
+        X, y = digits
+        dense = clone(hasher).set_params(random_state=0).fit(X, y)
+        sparse = clone(hasher).set_params(random_state=0).fit(sp.csr_array(X), y)
+        same = sparse.transform(sp.csr_array(X)) == dense.transform(X)
+        assert same.mean() > 0.999
 
     @pytest.mark.parametrize("n_bits", [0, -1, 2.5, "8"])
     def test_bad_n_bits(self, hasher, digits, n_bits):

@@ -6,6 +6,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..metrics import make_retrieval_scorer
+from ._features import all_rows_equal
 
 _FLOATS = (np.float32, np.float64)  # other types, float16 and integers, become float32
 
@@ -25,7 +26,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, CSR} of shape (n_samples, n_features)
             Features.
 
         Returns
@@ -34,15 +35,15 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             Positive where the bit is 1; farther from 0 is more certain.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=_FLOATS, reset=False)
-        return feed_forward(X, self.coefs_, self.intercepts_).astype(np.float32)
+        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
+        return self._activations(X).astype(np.float32, copy=False)
 
     def transform(self, X):
         """Compute binary codes.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, CSR} of shape (n_samples, n_features)
             Features.
 
         Returns
@@ -57,7 +58,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, CSR} of shape (n_samples, n_features)
             Features of at least two samples.
 
         y : targets of length n_samples, default=None
@@ -71,19 +72,28 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         return make_retrieval_scorer(self._metric)(self, X, y)
 
+    def _activations(self, X):
+        return feed_forward(X, self.coefs_, self.intercepts_)
+
     @property
     def _n_features_out(self):
         return self.n_bits
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []  # bits, whatever the features are
         return tags
 
-    def _validate_features(self, X):
-        """Check the features to be fitted; there must be something to tell apart."""
-        X = validate_data(self, X, dtype=_FLOATS, ensure_min_samples=2)
-        if np.all(X[0] == X):
+    def _validate_features(self, X, reset=True):
+        """Check the features to be fitted; there must be something to tell apart.
+
+        With ``reset=False`` they are more of the same, and may be all equal.
+        """
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=_FLOATS, ensure_min_samples=2, reset=reset
+        )
+        if reset and all_rows_equal(X):
             raise ValueError(
                 "X is constant: all samples are equal, so no code can tell them apart."
             )

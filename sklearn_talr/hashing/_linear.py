@@ -2,11 +2,13 @@
 
 from numbers import Integral
 
+import scipy.sparse as sp
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from ._base import BaseHasher, centred, independent_random_state
-from ._projections import PROJECTIONS
+from ._features import mean_and_unit
+from ._projections import PROJECTIONS, sparse_projection
 
 __all__ = ["ITQHasher", "LSHHasher"]
 
@@ -29,7 +31,7 @@ class _ProjectionHasher(BaseHasher):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, CSR} of shape (n_samples, n_features)
             Features of at least two samples.
 
         y : Ignored
@@ -40,9 +42,14 @@ class _ProjectionHasher(BaseHasher):
         self : object
             The fitted hasher.
         """
-        X, mean = centred(self._validate_features(X))
+        X = self._validate_features(X)
         rng = independent_random_state(self.random_state)
-        projection = PROJECTIONS[self._projection](X, self.n_bits, rng)
+        if sp.issparse(X):
+            mean, _ = mean_and_unit(X)
+            projection = sparse_projection(X, mean, self._projection, self.n_bits, rng)
+        else:
+            X, mean = centred(X)
+            projection = PROJECTIONS[self._projection](X, self.n_bits, rng)
         self.coefs_, self.intercepts_ = [projection], [-mean @ projection]
         return self
 

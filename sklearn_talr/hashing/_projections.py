@@ -9,6 +9,7 @@ from scipy.linalg import svd
 from sklearn.decomposition import PCA
 
 _ITQ_ITERATIONS = 50  # as in the paper
+_MOST_DENSE_CELLS = 2**24  # of a sparse matrix that is made dense as a whole
 
 
 def random_projection(X, n_bits, rng):
@@ -39,6 +40,19 @@ def itq_projection(X, n_bits, rng):
         codes = np.where(projected @ rotation > 0, 1.0, -1.0)
         rotation = _nearest_orthogonal(projected.T @ codes)
     return directions @ rotation
+
+
+def sparse_projection(X, mean, kind, n_bits, rng):
+    """The same for the rows of a CSR matrix minus their mean, made dense only if small."""
+    if X.shape[0] * X.shape[1] <= _MOST_DENSE_CELLS:
+        return PROJECTIONS[kind](X.toarray() - mean, n_bits, rng)
+    if kind == "random":
+        return random_projection(X, n_bits, rng)
+    n_directions = min(n_bits, min(X.shape) - 1)
+    pca = PCA(n_directions, svd_solver="arpack", random_state=rng)
+    directions = pca.fit(X).components_.T.astype(np.float64)
+    reduced = X @ directions - mean @ directions  # dense, and has the same projections
+    return directions @ PROJECTIONS[kind](reduced, n_bits, rng)
 
 
 def _principal_directions(X, n_bits, rng):

@@ -4,20 +4,25 @@ from numbers import Integral, Real
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 
-from ..affinity._resolve import len_targets, level_values, resolve_affinity
-from ._base import BaseHasher, centred, independent_random_state
+from ..objectives._loss import OBJECTIVES
+from ._base import independent_random_state
+from ._callbacks import FitCallbacks, with_callbacks
+from ._early_stopping import LastEpoch
+from ._learned import LearnedHasher, trains_on_chunks
 from ._projections import PROJECTIONS
-from ._ranking_loss import OBJECTIVES, RankingLoss, check_contrast
-from ._training import Trainer, choose_device, make_module, module_weights
-from ._weights import first_weights, to_feature_units, to_standard_units
+from ._ranking_loss import RankingLoss
+from ._training import Trainer
 
 __all__ = ["TALRHasher"]
 
+_EPOCH_OF_CHUNK = {"max_iter": 1, "learning_rate": "constant"}
 
-class TALRHasher(BaseHasher):
+
+class TALRHasher(LearnedHasher):
     """Hash codes learned by maximising tie-aware average precision or NDCG.
 
     Each sample of a minibatch ranks the others by the Hamming distance of their relaxed
@@ -39,6 +44,16 @@ class TALRHasher(BaseHasher):
     hidden_layer_sizes : tuple of int, default=()
         Sizes of hidden rectifier layers. Empty: a linear hash function.
 
+    dropout : float or (float, float), default=0.0
+        Each step leaves out this fraction of the hidden units, drawn at random, in
+        [0, 1); or fractions of the features and of the hidden units.
+
+    module : torch.nn.Module or None, default=None
+        A network of your own in place of linear layers: from batches of float32 features
+        to `n_bits` activations. `fit` trains a copy of it, from the weights it has and on
+        features as they are; `hidden_layer_sizes`, `dropout` and `init` have no meaning
+        for it.
+
     affinity : "auto" or affinity oracle, default="auto"
         Who is similar to whom. ``"auto"`` goes by the form of `y`: labels of shape
         (n_samples,): :class:`~sklearn_talr.affinity.LabelAffinity`; label indicators:
@@ -59,6 +74,10 @@ class TALRHasher(BaseHasher):
         every part of a code must rank well by itself, which regularises. ``"auto"``: 0.5,
         but 0 for a :class:`~sklearn_talr.affinity.ThresholdAffinity`, where the fine order
         of near neighbours takes all bits and there is little to overfit.
+
+    nested : bool, default=False
+        If True, each step ranks by a random number of leading bits, so that
+        ``codes[:, :k]`` is a good code for every k: one fit serves all lengths.
 
     solver : {"adam", "sgd"}, default="adam"
         Adam, or stochastic gradient descent with Nesterov momentum.
@@ -83,6 +102,22 @@ class TALRHasher(BaseHasher):
     max_iter : int, default=100
         Number of epochs.
 
+    early_stopping : bool, default=False
+        Whether to hold out a part of the samples, score it after each epoch, stop when
+        its score no longer improves, and keep the weights of the best score. Without it
+        training runs for `max_iter` epochs.
+
+    validation_fraction : float, default=0.1
+        Fraction of the samples to hold out, in (0, 1), drawn at random. Each of them
+        ranks the others by their codes. Only used if `early_stopping` is True.
+
+    n_iter_no_change : int, default=10
+        Training stops after more than so many epochs in a row without an improvement by
+        at least `tol`. Only used if `early_stopping` is True.
+
+    tol : float, default=1e-4
+        The least improvement of the validation score that counts.
+
     warm_start : bool, default=False
         If True, `fit` starts from the weights of the last `fit` and keeps tanh at its
         last scale.
@@ -95,8 +130,8 @@ class TALRHasher(BaseHasher):
         Print the loss of each epoch.
 
     random_state : int, RandomState instance or None, default=None
-        Draws first weights, minibatches and dropped bits. Global generators are never
-        touched; None draws a fresh seed.
+        Draws first weights, minibatches, held-out samples and what is dropped. Global
+        generators are never touched; None draws a fresh seed.
 
     Attributes
     ----------
@@ -106,12 +141,24 @@ class TALRHasher(BaseHasher):
     intercepts_ : list of ndarray
         Offsets of each layer, shape (n_outputs,).
 
+    module_state_ : dict of ndarray
+        The fitted ``state_dict`` of `module`, which then replaces the two above.
+
     affinity_ : affinity oracle
         The fitted oracle.
 
     loss_curve_ : list of float
         Mean of 1 - objective over the minibatches of each epoch. Not a score: codes are
         relaxed, batches small, bits left out, and the scale of tanh rises.
+
+    validation_scores_ : list of float or None
+        Score of the held-out samples after each epoch, over all warm starts: tie-aware
+        average precision or NDCG, as `score`. Codes do not depend on the scale of tanh,
+        so epochs can be compared. None without `early_stopping`.
+
+    best_validation_score_ : float or None
+        Highest score of the last `fit`, that of the fitted weights. None without
+        `early_stopping`.
 
     n_iter_ : int
         Number of epochs run, over all warm starts.
@@ -154,10 +201,13 @@ class TALRHasher(BaseHasher):
         "n_bits": [Interval(Integral, 1, None, closed="left")],
         "objective": [StrOptions(set(OBJECTIVES))],
         "hidden_layer_sizes": ["array-like"],
+        "dropout": [Interval(Real, 0, 1, closed="left"), "array-like"],
+        "module": [torch.nn.Module, None],
         "affinity": [StrOptions({"auto"}), callable],
         "init": [StrOptions(set(PROJECTIONS))],
         "tanh_scale": [Interval(Real, 0, None, closed="neither"), "array-like"],
         "bit_dropout": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"})],
+        "nested": ["boolean"],
         "solver": [StrOptions({"adam", "sgd"})],
         "learning_rate": [StrOptions({"constant", "cosine"})],
         "learning_rate_init": [Interval(Real, 0, None, closed="neither")],
@@ -165,6 +215,10 @@ class TALRHasher(BaseHasher):
         "weight_decay": [Interval(Real, 0, None, closed="left")],
         "batch_size": [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
         "warm_start": ["boolean"],
         "device": [str],
         "verbose": ["verbose"],
@@ -177,10 +231,13 @@ class TALRHasher(BaseHasher):
         *,
         objective="ap",
         hidden_layer_sizes=(),
+        dropout=0.0,
+        module=None,
         affinity="auto",
         init="itq",
         tanh_scale=(1.0, 8.0),
         bit_dropout="auto",
+        nested=False,
         solver="adam",
         learning_rate="cosine",
         learning_rate_init=0.005,
@@ -188,6 +245,10 @@ class TALRHasher(BaseHasher):
         weight_decay=1.0,
         batch_size="auto",
         max_iter=100,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        tol=1e-4,
         warm_start=False,
         device="auto",
         verbose=False,
@@ -196,10 +257,13 @@ class TALRHasher(BaseHasher):
         self.n_bits = n_bits
         self.objective = objective
         self.hidden_layer_sizes = hidden_layer_sizes
+        self.dropout = dropout
+        self.module = module
         self.affinity = affinity
         self.init = init
         self.tanh_scale = tanh_scale
         self.bit_dropout = bit_dropout
+        self.nested = nested
         self.solver = solver
         self.learning_rate = learning_rate
         self.learning_rate_init = learning_rate_init
@@ -207,19 +271,25 @@ class TALRHasher(BaseHasher):
         self.weight_decay = weight_decay
         self.batch_size = batch_size
         self.max_iter = max_iter
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
         self.warm_start = warm_start
         self.device = device
         self.verbose = verbose
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
     def fit(self, X, y=None):
         """Learn the hash function.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Features of at least two samples.
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples. Neither a memory-mapped array nor a sparse
+            matrix is copied or made dense as a whole, if it is of float32 or float64.
 
         y : targets of length n_samples, default=None
             What similarity means, see `affinity`: class labels, 0/1 label indicators
@@ -235,99 +305,89 @@ class TALRHasher(BaseHasher):
         Raises
         ------
         ValueError
-            If X and y do not fit, X is constant, no pair of samples is similar, or all
-            pairs are equally similar.
+            If X and y do not fit, X is constant, no pair of samples is similar, all pairs
+            are equally similar, or too few samples are left to hold some out.
 
         Notes
         -----
-        An interrupt (Ctrl-C) ends training early and keeps what was learned.
+        An interrupt (Ctrl-C) ends training early, with a warning, and keeps the best
+        weights by validation score, or those of the last completed epoch.
         """
         X = self._validate_features(X)
-        scales = self._tanh_scales()
-        layer_sizes = self._hidden_layer_sizes()
-        device = choose_device(self.device)
+        self._check_params()
         targets, levels = self._fit_affinity(X, y)
         rng = independent_random_state(self.random_state)
-        X, mean = centred(X)
-        unit = np.sqrt(np.mean(np.einsum("ij,ij->i", X, X)))
-        X /= unit
-        if self._continues():
-            weights = to_standard_units(self.coefs_, self.intercepts_, mean, unit)
-            scales = scales[1], scales[1]
-        else:
-            weights = first_weights(X, layer_sizes, self.n_bits, self.init, rng)
-            self.loss_curve_ = []
-        loss = RankingLoss(self, levels, targets, scales, rng)
-        module = make_module(*weights).to(device)
-        trainer = Trainer(module, loss, rng, **self._training_params(len(X)))
-        losses = trainer.run(torch.from_numpy(X.astype(np.float32)).to(device))
-        self.loss_curve_ = self.loss_curve_ + losses
-        self.n_iter_ = len(self.loss_curve_)
-        self.coefs_, self.intercepts_ = to_feature_units(
-            *module_weights(module), mean, unit
-        )
+        samples, held_out = self._split(targets, levels, rng)
+        continues = self.warm_start and self._is_fitted_like_now("warm_start=True")
+        features = self._features(X)
+        function = self._make_function(features, samples, rng, continues)
+        keeper = self._make_keeper(features, targets, held_out)
+        loss = RankingLoss(self, levels, targets, self._scales(continues), rng)
+        callbacks = FitCallbacks(self, X, targets, self.max_iter, function.fitted)
+        params = self._training_params(len(samples)) | {"callbacks": callbacks}
+        self._train(function, features, samples, loss, keeper, rng, **params)
+        self._mean_and_unit, self._solver_state = (features.mean, features.unit), None
+        callbacks.end_fit()
         return self
 
-    @property
-    def _metric(self):
-        return "ndcg" if self.objective.startswith("ndcg") else "average_precision"
+    @available_if(trains_on_chunks)
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None, levels=None):
+        """Learn from a chunk of data: one epoch over its samples.
 
-    def _fit_affinity(self, X, y):
-        affinity, targets = resolve_affinity(self.affinity, X, y)
-        if len_targets(targets) != len(X):
-            raise ValueError(
-                "X and y must have the same number of samples, got "
-                f"{len(X)} and {len_targets(targets)}."
-            )
-        if isinstance(affinity, BaseEstimator):
-            affinity = clone(affinity).fit(targets)
-        levels = level_values(affinity, targets, targets)
-        check_contrast(affinity, levels, targets)
-        self.affinity_ = affinity
-        return targets, levels
+        The first call finds where to start, as `fit` does, and the mean and unit of the
+        features; later ones go on, as they do after `fit`. The scale of tanh is the last
+        one of `tanh_scale`, the learning rate stays at `learning_rate_init`, and samples
+        of one chunk rank each other only.
 
-    def _tanh_scales(self):
-        scales = np.atleast_1d(np.asarray(self.tanh_scale, dtype=float))
-        if scales.shape not in ((1,), (2,)) or not np.all(scales > 0):
-            raise ValueError(
-                "tanh_scale must be a positive number or two of them (first, last), got "
-                f"{self.tanh_scale!r}."
-            )
-        return float(scales[0]), float(scales[-1])
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples.
 
-    def _hidden_layer_sizes(self):
-        sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=float))
-        if np.any(sizes < 1) or np.any(sizes % 1):
-            raise ValueError(
-                "hidden_layer_sizes must be positive integers, got "
-                f"{self.hidden_layer_sizes!r}."
-            )
-        return sizes.astype(int).tolist()
+        y : targets of length n_samples, default=None
+            As for `fit`, for the samples of this chunk. Thresholds of a
+            `ThresholdAffinity` are those of the first chunk.
 
-    def _continues(self):
-        """Whether this fit is a warm start; the network must have kept its shape."""
-        if not (self.warm_start and hasattr(self, "coefs_")):
-            return False
-        shape = [len(coef) for coef in self.coefs_] + [self.coefs_[-1].shape[1]]
-        asked = [self.n_features_in_, *self._hidden_layer_sizes(), self.n_bits]
-        if shape != asked:
-            raise ValueError(
-                f"warm_start=True cannot change the layer sizes from {shape} to {asked}. "
-                "Set warm_start=False to fit anew."
-            )
-        return True
+        levels : array-like of int, default=None
+            All values that the affinity can take in any chunk, ascending from 0. To be
+            given on the first call, if the affinity is a function without ``levels_``.
 
-    def _training_params(self, n_samples):
-        names = (
-            "solver",
-            "learning_rate",
-            "learning_rate_init",
-            "momentum",
-            "weight_decay",
-            "max_iter",
-            "verbose",
-        )
-        batch_size = self.batch_size
-        if batch_size == "auto":
-            batch_size = min(max(n_samples // 20, 32), 256)
-        return {name: getattr(self, name) for name in names} | {"batch_size": batch_size}
+        Returns
+        -------
+        self : TALRHasher
+            The hasher.
+
+        Raises
+        ------
+        ValueError
+            If X and y do not fit, X has other features than before, or levels are unknown
+            or incomplete.
+
+        AttributeError
+            If `early_stopping` is True: a chunk holds no validation samples.
+        """
+        continues = hasattr(self, "n_iter_")
+        X = self._validate_features(X, reset=not continues)
+        self._check_params()
+        if continues:
+            self._is_fitted_like_now("partial_fit")
+        rng = self._random_state_of_chunk()
+        targets, levels = self._chunk_affinity(X, y, levels, not continues)
+        samples = np.arange(X.shape[0])
+        features = self._features(X, continues)
+        function = self._make_function(features, samples, rng, continues)
+        loss = RankingLoss(self, levels, targets, self._scales(True), rng)
+        params = self._training_params(len(samples)) | _EPOCH_OF_CHUNK
+        params["solver_state"] = getattr(self, "_solver_state", None)
+        trainer = self._train(function, features, samples, loss, LastEpoch(), rng, **params)
+        self._mean_and_unit = features.mean, features.unit
+        self._solver_state = trainer.solver_state()
+        return self
+
+    def _train(self, function, features, samples, loss, keeper, rng, **params):
+        trainer = Trainer(function.module, loss, rng, keeper=keeper, **params)
+        with function.generators():
+            losses = trainer.run(features, samples)
+        self._record(losses, keeper, function)
+        return trainer

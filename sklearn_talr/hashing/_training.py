@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 # Batches up to this size run about as fast on one thread as on several, and far faster
 # than on several threads when another process needs the processor too.
-_ONE_THREAD_BATCH = 512
+_ONE_THREAD_BATCH = 1024
 
 
 class Trainer:
@@ -30,6 +30,15 @@ class Trainer:
     rng : RandomState
         Shuffles the samples.
 
+    keeper : LastEpoch or EarlyStopping
+        Decides which weights are kept, and when to stop.
+
+    callbacks : EpochCallbacks or None
+        Told about the begin and end of each epoch; may ask to stop.
+
+    solver_state : tuple or None
+        What :meth:`solver_state` returned after an earlier training of the same module.
+
     Other parameters are those of the estimators.
     """
 
@@ -39,6 +48,9 @@ class Trainer:
         batch_loss,
         rng,
         *,
+        keeper,
+        callbacks=None,
+        solver_state=None,
         solver,
         learning_rate,
         learning_rate_init,
@@ -51,42 +63,77 @@ class Trainer:
         self.module = module
         self.batch_loss = batch_loss
         self.rng = rng
+        self.keeper = keeper
+        self.callbacks = callbacks
         self.learning_rate = learning_rate
         self.learning_rate_init = learning_rate_init
         self.weight_decay = weight_decay
         self.batch_size = batch_size
         self.max_iter = max_iter
         self.verbose = verbose
+        self.solver = solver
         self.optimizer = _make_optimizer(module, solver, learning_rate_init, momentum)
+        if solver_state and solver_state[0] == solver:
+            self._restore_solver(solver_state[1])
 
-    def run(self, X):
-        """Train on a tensor of features and return the mean loss of each epoch.
+    def run(self, X, samples):
+        """Train on some rows of `Features` and return the mean loss of each epoch.
 
-        An interrupt ends training after the last completed epoch, with a warning; the
-        module then holds that epoch's weights.
+        An interrupt ends training after the last completed epoch, with a warning. The
+        module then holds the weights that the keeper has kept.
         """
+        self.samples = samples
         losses = []
-        saved = self._weights()
+        self.keeper.begin(self.module)
         try:
             with _threads_for(self.batch_size), config_context(assume_finite=True):
                 for epoch in range(self.max_iter):
-                    losses.append(self._run_epoch(X, epoch))
-                    saved = self._weights()
-                    self._report(epoch, losses[-1])
+                    if self.callbacks:
+                        self.callbacks.begin()
+                    loss = self._run_epoch(X, epoch)
+                    stop = self.keeper.end_epoch(self.module)
+                    losses.append(loss)
+                    self._report(epoch, loss)
+                    if self.callbacks:
+                        stop |= self.callbacks.end()
+                    if stop:
+                        break
         except KeyboardInterrupt:
-            self.module.load_state_dict(saved)
             warnings.warn(
                 f"Training interrupted after {len(losses)} of {self.max_iter} epochs; the "
-                "hasher keeps the weights of the last completed epoch.",
+                f"hasher keeps {self.keeper.kept}.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=6,
             )
+        self.keeper.restore(self.module)
         return losses
 
+    def solver_state(self):
+        """The solver's name, and its moments of the gradients as NumPy arrays."""
+        state = self.optimizer.state_dict()["state"]
+        moments = {
+            index: {
+                name: np.array(value.cpu().numpy())
+                for name, value in values.items()
+                if value is not None
+            }
+            for index, values in state.items()
+        }
+        return self.solver, moments
+
+    def _restore_solver(self, moments):
+        state = self.optimizer.state_dict()
+        state["state"] = {
+            index: {name: torch.as_tensor(value) for name, value in values.items()}
+            for index, values in moments.items()
+        }
+        self.optimizer.load_state_dict(state)
+
     def _run_epoch(self, X, epoch):
-        n_samples = len(X)
+        n_samples = len(self.samples)
         n_batches = math.ceil(n_samples / self.batch_size)
-        batches = np.array_split(self.rng.permutation(n_samples), n_batches)
+        order = self.samples[self.rng.permutation(n_samples)]
+        batches = np.array_split(order, n_batches)
         progress = epoch / max(1, self.max_iter - 1)
         total = torch.zeros((), device=X.device)
         for i, samples in enumerate(batches):
@@ -95,8 +142,7 @@ class Trainer:
         return float(total) / n_samples
 
     def _run_step(self, X, samples, progress):
-        rows = torch.from_numpy(samples).to(X.device)
-        loss = self.batch_loss(self.module(X[rows]), samples, progress)
+        loss = self.batch_loss(self.module(X.batch(samples)), samples, progress)
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
@@ -119,12 +165,10 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
 
-    def _weights(self):
-        return {name: value.clone() for name, value in self.module.state_dict().items()}
-
     def _report(self, epoch, loss):
         if self.verbose:
-            print(f"Epoch {epoch + 1}/{self.max_iter}, loss = {loss:.6f}")
+            score = self.keeper.describe()
+            print(f"Epoch {epoch + 1}/{self.max_iter}, loss = {loss:.6f}{score}")
 
 
 def choose_device(device):
@@ -139,33 +183,6 @@ def choose_device(device):
             "device='auto' or 'cpu'."
         )
     return torch.device(device)
-
-
-def make_module(coefs, intercepts):
-    """Linear layers with rectifiers between them, from NumPy weights."""
-    layers = []
-    for coef, intercept in zip(coefs, intercepts):
-        if layers:
-            layers.append(torch.nn.ReLU())
-        layers.append(_linear(coef, intercept))
-    return torch.nn.Sequential(*layers)
-
-
-def module_weights(module):
-    """The inverse of :func:`make_module`: two lists of float64 arrays."""
-    linear = [layer for layer in module if isinstance(layer, torch.nn.Linear)]
-    coefs = [layer.weight.detach().T.cpu().double().numpy() for layer in linear]
-    intercepts = [layer.bias.detach().cpu().double().numpy() for layer in linear]
-    return coefs, intercepts
-
-
-def _linear(coef, intercept):
-    # skip_init: torch's own initialisation would draw from the global RNG.
-    layer = torch.nn.utils.skip_init(torch.nn.Linear, *coef.shape)
-    with torch.no_grad():
-        layer.weight.copy_(torch.from_numpy(np.ascontiguousarray(coef.T)))
-        layer.bias.copy_(torch.from_numpy(np.asarray(intercept)))
-    return layer
 
 
 def _make_optimizer(module, solver, learning_rate, momentum):

@@ -1,0 +1,86 @@
+"""Rows of features for training: centred and scaled a block at a time, never as a whole."""
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from sklearn.utils import gen_batches
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+_CELLS_PER_BLOCK = 2**22
+
+
+class Features:
+    """The rows ``(X - mean) / unit`` as float32 tensors on a device.
+
+    Parameters
+    ----------
+    X : ndarray (also memory-mapped) or CSR of shape (n_samples, n_features)
+        Checked features, neither copied nor made dense as a whole: to centre the rows of
+        a batch takes no longer than to gather them. But a CUDA device gets a float32 copy
+        of dense ones if there is room.
+
+    mean : ndarray of shape (n_features,) or float
+        Subtracted from the rows.
+
+    unit : float
+        Divides them.
+
+    device : torch.device
+        Where batches go.
+    """
+
+    def __init__(self, X, mean, unit, device):
+        self.X = X
+        self.mean = mean
+        self.unit = unit
+        self.device = device
+        self._resident = self._copy() if _may_copy(X, device) else None
+
+    def block(self, rows):
+        """Rows, by slice or index array, as a dense float64 array."""
+        block = self.X[rows]
+        block = (block.toarray() if sp.issparse(block) else block) - np.float64(self.mean)
+        block /= self.unit
+        return block
+
+    def batch(self, rows):
+        """Rows, by index array, as a float32 tensor on the device."""
+        if self._resident is not None:
+            return self._resident[torch.from_numpy(rows).to(self.device)]
+        return torch.from_numpy(self.block(rows).astype(np.float32)).to(self.device)
+
+    def _copy(self):
+        copy = torch.empty(self.X.shape, dtype=torch.float32, device=self.device)
+        for rows in _row_blocks(self.X):
+            copy[rows] = torch.from_numpy(self.block(rows).astype(np.float32))
+        return copy
+
+
+def mean_and_unit(X):
+    """Mean of the rows, and the root mean square norm of the rows minus their mean."""
+    if sp.issparse(X):
+        mean, variance = mean_variance_axis(X, axis=0)
+        return mean.astype(np.float64), float(np.sqrt(variance.sum(dtype=np.float64)))
+    mean = X.mean(axis=0, dtype=np.float64)
+    total = 0.0
+    for rows in _row_blocks(X):
+        block = X[rows] - mean
+        total += np.einsum("ij,ij->", block, block)
+    return mean, float(np.sqrt(total / len(X)))
+
+
+def all_rows_equal(X):
+    """Whether no two rows differ."""
+    if sp.issparse(X):
+        return (X.max(axis=0) != X.min(axis=0)).nnz == 0
+    return all(np.all(X[rows] == X[0]) for rows in _row_blocks(X))
+
+
+def _may_copy(X, device):
+    if sp.issparse(X) or device.type != "cuda":
+        return False
+    return 4 * X.size <= torch.cuda.mem_get_info(device)[0] // 4
+
+
+def _row_blocks(X):
+    return gen_batches(X.shape[0], max(1, _CELLS_PER_BLOCK // X.shape[1]))

@@ -1,0 +1,174 @@
+"""Hash functions while they are trained: torch modules, and what `fit` keeps of them."""
+
+import copy
+from contextlib import contextmanager, nullcontext
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from sklearn.utils import gen_batches
+
+from ._weights import to_feature_units
+
+
+class FeedForward:
+    """Linear layers with rectifiers between them, on centred and scaled features.
+
+    Parameters
+    ----------
+    coefs, intercepts : lists of ndarray
+        Weights of each layer.
+
+    features : Features
+        Their mean and unit are folded into the fitted first layer.
+
+    dropout : tuple of two float
+        Fractions of the features and of the hidden units that are left out in training.
+
+    rng : RandomState
+        Seeds dropout.
+    """
+
+    def __init__(self, coefs, intercepts, features, dropout, rng):
+        self.mean, self.unit = features.mean, features.unit
+        generator = None
+        if dropout[0] or (dropout[1] and len(coefs) > 1):
+            generator = torch.Generator(features.device)
+            generator.manual_seed(int(rng.randint(2**31 - 1)))
+        layers = []
+        for coef, intercept in zip(coefs, intercepts):
+            rate = dropout[1] if layers else dropout[0]
+            if layers:
+                layers.append(torch.nn.ReLU())
+            if rate:
+                layers.append(SeededDropout(rate, generator))
+            layers.append(_linear(coef, intercept))
+        self.module = torch.nn.Sequential(*layers).to(features.device)
+
+    def generators(self):
+        """Context of training, in which nothing need be done about global generators."""
+        return nullcontext()
+
+    def fitted(self):
+        """The attributes of a fitted hasher: NumPy arrays, in units of the features."""
+        linear = [layer for layer in self.module if isinstance(layer, torch.nn.Linear)]
+        coefs = [layer.weight.detach().T.cpu().double().numpy() for layer in linear]
+        intercepts = [layer.bias.detach().cpu().double().numpy() for layer in linear]
+        coefs, intercepts = to_feature_units(coefs, intercepts, self.mean, self.unit)
+        return {"coefs_": coefs, "intercepts_": intercepts}
+
+
+class UserModule:
+    """A copy of a user's module, on features as they are.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        From float32 features to `n_bits` activations.
+
+    state : dict of ndarray or None
+        Weights to go on from.
+
+    n_bits : int
+        Number of outputs that it must have.
+
+    features : Features
+        What it will be trained on.
+
+    rng : RandomState
+        Seeds torch's global generators while the module is trained; they get their state
+        back after.
+    """
+
+    def __init__(self, module, state, n_bits, features, rng):
+        self._device = features.device
+        self._seed = int(rng.randint(2**31 - 1))
+        self.module = _copy_of(module, state, features.device)
+        with self.generators(), torch.no_grad():
+            self.module.eval()
+            activations = self.module(features.batch(np.arange(2)))
+        shape = getattr(activations, "shape", None)
+        if shape != (2, n_bits):
+            raise ValueError(
+                f"module must turn 2 rows of features into activations of shape (2, n_bits)"
+                f" = (2, {n_bits}), got shape {shape and tuple(shape)}."
+            )
+        self.module.train()
+
+    @contextmanager
+    def generators(self):
+        """Context of training, in which torch's global generators are seeded."""
+        on_cuda = self._device.type == "cuda"
+        with torch.random.fork_rng(devices=[self._device] if on_cuda else []):
+            torch.random.default_generator.manual_seed(self._seed)
+            if on_cuda:
+                with torch.cuda.device(self._device):
+                    torch.cuda.manual_seed(self._seed)
+            yield
+
+    def fitted(self):
+        """The attributes of a fitted hasher: all that the module has learned, in NumPy."""
+        state = self.module.state_dict()
+        arrays = {name: np.array(value.cpu().numpy()) for name, value in state.items()}
+        return {"module_state_": arrays}
+
+
+def apply_module(module, state, X, block_size=1024):
+    """Activations of rows of X by a module with the given state, on the CPU."""
+    module = _copy_of(module, state, torch.device("cpu")).eval()
+    blocks = []
+    with torch.no_grad():
+        for rows in gen_batches(X.shape[0], block_size):
+            block = X[rows].toarray() if sp.issparse(X) else X[rows]
+            block = torch.from_numpy(np.array(block, dtype=np.float32))
+            blocks.append(module(block).numpy())
+    return np.concatenate(blocks)
+
+
+def _copy_of(module, state, device):
+    module = copy.deepcopy(module).to(device)
+    if state is not None:
+        try:
+            module.load_state_dict({k: torch.as_tensor(v) for k, v in state.items()})
+        except RuntimeError as error:
+            raise ValueError(
+                f"module has changed since it was fitted; call fit anew. {error}"
+            ) from error
+    return module
+
+
+class SeededDropout(torch.nn.Module):
+    """Dropout from a generator of its own; torch's draws from the global one."""
+
+    def __init__(self, rate, generator):
+        super().__init__()
+        self.rate = rate
+        self.generator = generator
+
+    def forward(self, X):
+        if not self.training:
+            return X
+        drawn = torch.rand(X.shape, generator=self.generator, device=X.device)
+        return X * (drawn >= self.rate) / (1 - self.rate)
+
+
+@torch.no_grad()
+def encode(module, features, samples, block_size=1024):
+    """Codes of some samples by a module in evaluation mode, uint8."""
+    was_training = module.training
+    module.eval()
+    codes = [
+        (module(features.batch(rows)) > 0).cpu().numpy()
+        for rows in np.array_split(samples, -(-len(samples) // block_size))
+    ]
+    module.train(was_training)
+    return np.concatenate(codes).astype(np.uint8)
+
+
+def _linear(coef, intercept):
+    # skip_init: torch's own initialisation would draw from the global RNG.
+    layer = torch.nn.utils.skip_init(torch.nn.Linear, *coef.shape)
+    with torch.no_grad():
+        layer.weight.copy_(torch.from_numpy(np.ascontiguousarray(coef.T)))
+        layer.bias.copy_(torch.from_numpy(np.asarray(intercept)))
+    return layer
