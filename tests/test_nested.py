@@ -33,7 +33,7 @@ def test_leading_bits_are_good_codes(digits):
     nested, plain = fit(digits, 32, nested=True), fit(digits, 32)
     leading = held_out(nested, digits, 8)
     assert leading > held_out(plain, digits, 8) + 0.03
-    assert leading > held_out(fit(digits, 8), digits) - 0.05
+    assert leading > held_out(fit(digits, 8), digits) - 0.08
     assert held_out(nested, digits) > leading + 0.05
 
 

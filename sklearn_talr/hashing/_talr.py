@@ -29,7 +29,7 @@ class TALRHasher(LearnedHasher):
     codes, ``tanh(scale * activations)``. The metric of that ranking, averaged over all
     orders of tied items, is a smooth function of soft counts of items per distance, and
     its gradient trains the hash function: tie-aware learning to rank, He et al. (CVPR
-    2018). The scale of tanh rises during training until codes are almost binary.
+    2018).
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ class TALRHasher(LearnedHasher):
         First weights of the last layer: iterative quantisation, principal directions, or
         random directions. Hidden layers start at random.
 
-    tanh_scale : float or (float, float), default=(1.0, 8.0)
-        Scale of tanh in the first and the last epoch, growing geometrically; one number
-        keeps it fixed.
+    tanh_scale : float or (float, float), default=8.0
+        Scale of tanh: how nearly binary relaxed codes are. Two numbers are the scales of
+        the first and the last epoch, between which it grows geometrically.
 
     bit_dropout : float or "auto", default="auto"
         Each step leaves out this fraction of the bits, drawn at random, in [0, 1). Then
@@ -149,7 +149,7 @@ class TALRHasher(LearnedHasher):
 
     loss_curve_ : list of float
         Mean of 1 - objective over the minibatches of each epoch. Not a score: codes are
-        relaxed, batches small, bits left out, and the scale of tanh rises.
+        relaxed, batches small, and bits left out.
 
     validation_scores_ : list of float or None
         Score of the held-out samples after each epoch, over all warm starts: tie-aware
@@ -235,7 +235,7 @@ class TALRHasher(LearnedHasher):
         module=None,
         affinity="auto",
         init="itq",
-        tanh_scale=(1.0, 8.0),
+        tanh_scale=8.0,
         bit_dropout="auto",
         nested=False,
         solver="adam",
