@@ -96,9 +96,9 @@ def hamming_histogram(
     Notes
     -----
     Time is linear in n_queries times n_database. Memory beyond the result and the packed
-    codes is a few MiB per thread, less if scikit-learn's ``working_memory`` is less.
+    codes is some tens of MiB per thread, less if scikit-learn's ``working_memory`` is less.
     Learned codes repeat: where codes and labels do so often enough, equal ones are counted
-    once, with weights. With numba installed large tasks run about three times as fast.
+    once, with weights. With numba installed large tasks run about twice as fast.
 
     A database too large for memory is counted in parts, which add up:
     ``sum(hamming_histogram(queries, part, affinity, y_query, y) for part, y in parts)``.
