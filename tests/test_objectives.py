@@ -181,57 +181,80 @@ def test_moving_a_relevant_item_forward_is_rewarded(objective):
     assert positives[0] > positives[1] > positives[2]
 
 
-def differences(x, c):
-    """Divided differences at two numbers."""
-    points = torch.tensor([[x, x + c]], dtype=torch.float64)
-    return _digamma.differences(points, torch.tensor([[c]], dtype=torch.float64))
+def mean_trigamma(x, c):
+    """The mean of psi' from x + 1 to x + c, and its derivatives, at two numbers."""
+    x, length = torch.tensor([[x]]).double(), torch.tensor([[c]]).double() - 1
+    points = torch.cat([x, x + 1 + length], dim=1)
+    return _digamma.mean_trigamma(points, 1 / x, length)
 
 
 @pytest.mark.parametrize("x", [1.0, 2.5, 40.0, 5000.0])
 @pytest.mark.parametrize("c", [0.0, 1e-6, 0.2, 0.7, 1.0, 1 + 1e-6, 3.0, 250.0])
-def test_divided_differences_equal_their_series(x, c):
-    """The sums over 1/((x+m)(x+m+c)) and 1/((x+m)(x+m+1)(x+m+c)), tail as an integral."""
+def test_mean_trigamma_equals_its_series(x, c):
+    """The sum over 1/((x+1+m)(x+c+m)), tail as an integral."""
     m = np.arange(2_000_000)
-    first = 1 / ((x + m) * (x + m + c))
-    second = first / (x + m + 1)
-    end = x + len(m) - 0.5
-    tail = np.log1p(c / end) / c if c else 1 / end
-    found = differences(x, c)
-    assert found.slope.item() == pytest.approx(first.sum() + tail, rel=1e-8)
-    assert found.curve.item() == pytest.approx(second.sum(), rel=1e-6)
+    terms = 1 / ((x + 1 + m) * (x + c + m))
+    end, length = x + 0.5 + len(m), c - 1
+    tail = np.log1p(length / end) / length if length else 1 / end
+    assert mean_trigamma(x, c).mean.item() == pytest.approx(terms.sum() + tail, rel=1e-7)
 
 
-@pytest.mark.parametrize("x", [1.0, 3.7, 200.0])
-def test_slope_without_length_is_the_trigamma_function(x):
-    expected = float(polygamma(1, x))
-    assert differences(x, 0.0).slope.item() == pytest.approx(expected, rel=1e-8)
-
-
-def test_slope_away_from_zero_is_the_quotient():
-    expected = float(digamma(6.5) - digamma(4.0)) / 2.5
-    assert differences(4.0, 2.5).slope.item() == pytest.approx(expected, rel=1e-13)
+def test_mean_trigamma_away_from_one_item_is_the_quotient():
+    expected = float(digamma(6.5) - digamma(5.0)) / 1.5
+    assert mean_trigamma(4.0, 2.5).mean.item() == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.parametrize("x", [1.0, 2.3, 60.0])
 @pytest.mark.parametrize("c", [0.0, 5e-4, 0.1, 0.5, 0.9995, 1.0, 1.0005, 1.7, 30.0])
-def test_derivatives_of_divided_differences(x, c):
+def test_derivatives_of_mean_trigamma(x, c):
     """Central differences; near 0 / 0 the derivatives are right to about 1e-3."""
     step = 1e-3
-    found = differences(x, c)
-    for name in ("slope", "curve"):
-        values = {
-            (i, j): getattr(differences(x + i * step, abs(c + j * step)), name).item()
-            for i, j in ((1, 0), (-1, 0), (0, 1), (0, -1))
-        }
-        by_x = (values[1, 0] - values[-1, 0]) / (2 * step)
-        assert getattr(found, f"{name}_by_x").item() == pytest.approx(by_x, abs=3e-3)
-        if c > step:
-            by_c = (values[0, 1] - values[0, -1]) / (2 * step)
-            assert getattr(found, f"{name}_by_c").item() == pytest.approx(by_c, abs=3e-3)
+    found = mean_trigamma(x, c)
+
+    def slope(dx, dc):
+        ahead, behind = (mean_trigamma(x + s * dx, c + s * dc).mean for s in (step, -step))
+        return (ahead - behind).item() / (2 * step)
+
+    by_end = slope(0, 1)
+    # Moving x alone moves both ends.
+    assert found.by_end.item() == pytest.approx(by_end, abs=3e-3)
+    assert found.by_start.item() == pytest.approx(slope(1, 0) - by_end, abs=3e-3)
 
 
-def test_tetragamma_equals_scipy():
-    x = np.concatenate([np.linspace(1, 12, 200), [100.0, 1e4]])
-    inverse, trigamma = torch.from_numpy(1 / x), torch.from_numpy(polygamma(1, x))
-    value = _digamma._tetragamma(inverse, trigamma).numpy()
-    np.testing.assert_allclose(value, polygamma(2, x), rtol=1e-4)
+def test_digamma_and_trigamma_equal_scipy():
+    x = np.concatenate([np.linspace(1, 12, 500), [100.0, 1e4, 1e7]])
+    psi, trigamma = _digamma.digamma_and_trigamma(torch.from_numpy(x))
+    np.testing.assert_allclose(psi.numpy(), digamma(x), rtol=0, atol=2e-11)
+    np.testing.assert_allclose(trigamma.numpy(), polygamma(1, x), rtol=3e-8)
+
+
+@pytest.mark.parametrize("objective", [average_precision, average_precision_simplified])
+def test_levels_must_be_as_many_as_the_counts_have(objective):
+    with pytest.raises(ValueError, match="3 levels, but levels has 2 values"):
+        objective(torch.ones(2, 3, 5), torch.tensor([0, 1]))
+
+
+def test_gradient_of_average_precision_equals_autograd_through_digamma():
+    """The formula of the docstring, on soft tables as training has them."""
+    rng = np.random.default_rng(7)
+    bits = torch.from_numpy(np.tanh(2 * rng.standard_normal((60, 24))))
+    index = torch.from_numpy(rng.integers(3, size=(60, 60)))
+    counts = soft_counts(bits, bits, index, 3, exclude_self=True)
+    counts += torch.from_numpy(rng.uniform(0.01, 0.02, counts.shape))  # no empty distance
+
+    def by_autograd(counts):
+        c, c_pos = counts.sum(1), counts[:, 1:].sum(1)
+        x, a = c.cumsum(1) - c + 1, c_pos.cumsum(1) - c_pos + 1
+        slope = (torch.digamma(x + c) - torch.digamma(x)) / c
+        curve = (1 / x - slope) / (c - 1)
+        terms = c_pos * ((c_pos - 1) * x * curve + a * slope)
+        return terms.sum(1) / c_pos.sum(1)
+
+    values, gradients = [], []
+    for function in (lambda t: average_precision(t, torch.arange(3)), by_autograd):
+        leaf = counts.clone().requires_grad_()
+        values.append(function(leaf))
+        values[-1].sum().backward()
+        gradients.append(leaf.grad)
+    torch.testing.assert_close(*values, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(*gradients, rtol=1e-5, atol=1e-7)

@@ -7,16 +7,18 @@ c, c+       soft counts of one distance: all items, and relevant ones
 C, C+       how many items lie before that distance: all, and relevant ones
 N+          relevant items in all
 x = C + 1   the first rank of the distance
+S           mean of psi' from x + 1 to x + c, see _digamma
 ==========  ==================================================================
 """
 
 import torch
 
-from ._digamma import differences
+from ._digamma import mean_trigamma
 
 __all__ = ["average_precision", "average_precision_simplified"]
 
-_ROWS_PER_BLOCK = 128  # queries whose tables stay in cache between operations
+_ROWS_PER_BLOCK = 512  # queries whose tables stay in cache between operations
+_NEAR = 1e-6  # emptier distances are to have the limit of the quotient at 0
 
 
 def average_precision(counts, levels):
@@ -31,11 +33,11 @@ def average_precision(counts, levels):
     the first non-empty distance (C = 0) and has a pole at c = 1. H(n) continues to real
     n as digamma(n + 1) + 0.577..., and with it the pole is removable: the same sum is
 
-        sum_d c+/N+ [ (c+ - 1) x curve(x, c) + (C+ + 1) slope(x, c) ]
+        sum_d c+/(c N+) [ (c+ - 1) (1 - x S) + (C+ + 1) (1/x + (c - 1) S) ]
 
-    with two positive functions that are smooth for all c >= 0 (divided differences of
-    digamma). So the value equals tie-aware AP at integer counts, and gradients are finite
-    at empty distances, at c = 1 and when all items are tied.
+    with x = C + 1 and S the mean of the derivative of digamma from x + 1 to x + c, which
+    is smooth for all c >= 0. So the value equals tie-aware AP at integer counts, and
+    gradients are finite at empty distances, at c = 1 and when all items are tied.
 
     Parameters
     ----------
@@ -60,7 +62,8 @@ def average_precision(counts, levels):
     >>> average_precision(torch.tensor([[[1.0], [1.0]]]), torch.tensor([0, 1]))
     tensor([0.7500])
     """
-    return _AveragePrecision.apply(counts, _relevant(counts, levels))
+    _check_levels(counts, levels)
+    return _AveragePrecision.apply(counts)
 
 
 class _AveragePrecision(torch.autograd.Function):
@@ -71,47 +74,59 @@ class _AveragePrecision(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, counts, relevant):
+    def forward(ctx, counts):
         value = counts.new_empty(len(counts))
-        by_c, by_c_pos = counts.new_empty(2, len(counts), counts.shape[2])
-        for start in range(0, len(counts), _ROWS_PER_BLOCK):
-            rows = slice(start, start + _ROWS_PER_BLOCK)
-            c, c_pos = _tables(counts[rows], relevant)
-            value[rows], by_c[rows], by_c_pos[rows] = _precision_with_gradient(c, c_pos)
-        ctx.save_for_backward(by_c, by_c_pos, relevant.to(counts.dtype))
+        grad = torch.empty_like(counts)
+        rows_per_block = _ROWS_PER_BLOCK if counts.device.type == "cpu" else len(counts)
+        for start in range(0, len(counts), max(1, rows_per_block)):
+            rows = slice(start, start + rows_per_block)
+            c, c_pos = _tables(counts[rows])
+            value[rows], by_c, by_c_pos = _precision_with_gradient(c, c_pos)
+            grad[rows, 0] = by_c
+            grad[rows, 1:] = by_c.add_(by_c_pos)[:, None]
+        ctx.save_for_backward(grad)
         return value
 
     @staticmethod
-    def backward(ctx, grad):
-        by_c, by_c_pos, relevant = ctx.saved_tensors
-        by_c, by_c_pos = grad[:, None] * by_c, grad[:, None] * by_c_pos
-        return torch.addcmul(by_c[:, None], relevant[:, None], by_c_pos[:, None]), None
+    def backward(ctx, grad_value):
+        (grad,) = ctx.saved_tensors
+        return grad * grad_value[:, None, None]
 
 
 def _precision_with_gradient(c, c_pos):
-    """1 / N+ sum_d c+ [ (c+ - 1) x curve(x, c) + (C+ + 1) slope(x, c) ], by c and by c+."""
-    points = torch.nn.functional.pad(c.cumsum(-1), (1, 0)).add_(1)
+    """1 / N+ sum_d c+ gain, by c and by c+, where c gain = B (1 - x S) + A (1/x + (c-1) S).
+
+    A = C+ + 1 and B = c+ - 1. At c = 0 the quotient is the derivative of its numerator.
+    """
+    points = torch.nn.functional.pad(c, (1, 0), value=1).cumsum(-1)
     x = points[:, :-1].contiguous()
-    rank_pos = (c_pos.cumsum(-1) - c_pos).add_(1)
-    found = differences(points, c)
-    others = c_pos - 1
-    pairs = others * x
-    gain = (pairs * found.curve).addcmul_(rank_pos, found.slope)
-    by_c = (pairs * found.curve_by_c).addcmul_(rank_pos, found.slope_by_c).mul_(c_pos)
-    by_x = (pairs * found.curve_by_x).addcmul_(rank_pos, found.slope_by_x)
-    by_x.addcmul_(others, found.curve).mul_(c_pos)
-    by_c += _sum_behind(by_x)
-    by_c_pos = (c_pos * x).mul_(found.curve).add_(gain)
-    by_c_pos += _sum_behind(c_pos * found.slope)
+    inverse, length = x.reciprocal(), c - 1
+    mean, by_start, by_end = mean_trigamma(points, inverse, length)
+    a = (c_pos.cumsum(-1) - c_pos).add_(1)
+    b = c_pos - 1
+    slant = (b * x).neg_().addcmul_(a, length)  # S enters the numerator times this
+    limit = (mean * a).addcmul_(slant, by_end)
+    share = c.clamp(min=_NEAR).reciprocal_()
+    start = a * inverse
+    gain = (b + start).addcmul_(slant, mean).addcmul_(c, limit, value=-1)
+    gain = torch.addcmul(limit, gain, share)
+    share.mul_(c_pos)
+
     n_pos = c_pos.sum(-1, keepdim=True)
-    share = 1 / torch.where(n_pos > 0, n_pos, torch.inf)
-    value = (c_pos * gain).sum(-1, keepdim=True) * share
-    return value[:, 0], by_c * share, (by_c_pos - value) * share
+    weight = n_pos.reciprocal().nan_to_num_(posinf=0)  # 0 where nothing is relevant
+    value = (c_pos * gain).sum(-1, keepdim=True).mul_(weight)
+    by_x = by_start.add_(by_end).mul_(slant).addcmul_(b, mean, value=-1)
+    by_x.addcmul_(start, inverse, value=-1).mul_(share)
+    by_c = limit.sub_(gain).mul_(share).add_(_sum_behind(by_x))
+    by_c_pos = (gain + share).addcmul_(share * mean, x, value=-1)
+    by_c_pos.add_(_sum_behind(inverse.addcmul_(length, mean).mul_(share)))
+    return value[:, 0], by_c.mul_(weight), by_c_pos.sub_(value).mul_(weight)
 
 
 def _sum_behind(values):
     """What farther distances gain from items put before them."""
-    return values.sum(-1, keepdim=True) - values.cumsum(-1)
+    before = values.cumsum(-1)
+    return before[:, -1:] - before
 
 
 def average_precision_simplified(counts, levels):
@@ -146,20 +161,25 @@ def average_precision_simplified(counts, levels):
     >>> average_precision_simplified(torch.tensor([[[1.0], [1.0]]]), torch.tensor([0, 1]))
     tensor([0.6667])
     """
-    c, c_pos = _tables(counts, _relevant(counts, levels))
+    _check_levels(counts, levels)
+    c, c_pos = _tables(counts)
     precision = (2 * c_pos.cumsum(-1) - c_pos + 1) / (2 * c.cumsum(-1) - c + 1)
     return _divide((c_pos * precision).sum(-1), c_pos.sum(-1)).to(counts.dtype)
 
 
-def _relevant(counts, levels):
-    """1 for relevant levels and 0 for others, in float64."""
-    return (torch.as_tensor(levels, device=counts.device) > 0).double()
+def _check_levels(counts, levels):
+    if len(levels) != counts.shape[1]:
+        raise ValueError(
+            f"levels must name the affinity of each level: counts have {counts.shape[1]} "
+            f"levels, but levels has {len(levels)} values."
+        )
 
 
-def _tables(counts, relevant):
+def _tables(counts):
     """Return c and c+ in float64, each of shape (n_query, n_bins + 1)."""
     counts = counts.double()
-    return counts.sum(1), torch.einsum("qvd,v->qd", counts, relevant)
+    c_pos = counts[:, 1:].sum(1)  # all levels but the first, 0
+    return counts[:, 0] + c_pos, c_pos
 
 
 def _divide(total, n_pos):
