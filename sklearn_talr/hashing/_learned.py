@@ -22,6 +22,7 @@ from ._features import Features, mean_and_unit
 from ._modules import FeedForward, UserModule, apply_module
 from ._ranking_loss import check_contrast
 from ._start import start_weights
+from ._threads import one_thread
 from ._training import choose_device
 from ._weights import to_standard_units
 
@@ -44,7 +45,8 @@ class LearnedHasher(CallbackSupportMixin, BaseHasher):
     def _fit_affinity(self, X, y):
         affinity, targets = self._resolve(self.affinity, X, y)
         if isinstance(affinity, BaseEstimator):
-            affinity = clone(affinity).fit(targets)
+            with one_thread():
+                affinity = clone(affinity).fit(targets)
         levels = level_values(affinity, targets, targets)
         check_contrast(affinity, levels, targets)
         self.affinity_, self._declared_levels = affinity, None
@@ -56,7 +58,8 @@ class LearnedHasher(CallbackSupportMixin, BaseHasher):
         if known is None or (isinstance(known, PrecomputedAffinity) and y is not None):
             affinity, targets = self._resolve(self.affinity, X, y)
             if first and isinstance(affinity, BaseEstimator):
-                affinity = clone(affinity).fit(targets)
+                with one_thread():
+                    affinity = clone(affinity).fit(targets)
         else:
             affinity, targets = self._resolve(known, X, y)
         self._declared_levels = declared_levels(
@@ -119,7 +122,10 @@ class LearnedHasher(CallbackSupportMixin, BaseHasher):
                 self.coefs_, self.intercepts_, features.mean, features.unit
             )
         else:
-            weights = start_weights(features, samples, sizes, self.n_bits, self.init, rng)
+            with one_thread():
+                weights = start_weights(
+                    features, samples, sizes, self.n_bits, self.init, rng
+                )
         return FeedForward(*weights, features, dropout_rates(self.dropout), rng)
 
     def _forget(self):

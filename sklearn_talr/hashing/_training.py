@@ -2,17 +2,13 @@
 
 import math
 import warnings
-from contextlib import contextmanager
 
 import numpy as np
 import torch
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
-# Batches up to this size run about as fast on one thread as on several, and far faster
-# than on several threads when another process needs the processor too.
-_ONE_THREAD_BATCH = 1024
+from ._threads import one_thread
 
 
 class Trainer:
@@ -86,7 +82,7 @@ class Trainer:
         losses = []
         self.keeper.begin(self.module)
         try:
-            with _threads_for(self.batch_size), config_context(assume_finite=True):
+            with one_thread(), config_context(assume_finite=True):
                 for epoch in range(self.max_iter):
                     if self.callbacks:
                         self.callbacks.begin()
@@ -191,18 +187,3 @@ def _make_optimizer(module, solver, learning_rate, momentum):
     return torch.optim.SGD(
         module.parameters(), lr=learning_rate, momentum=momentum, nesterov=momentum > 0
     )
-
-
-@contextmanager
-def _threads_for(batch_size):
-    """Hold torch and BLAS to one thread while batches are small; give them back after."""
-    if batch_size > _ONE_THREAD_BATCH:
-        yield
-        return
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with threadpool_limits(1):
-            yield
-    finally:
-        torch.set_num_threads(threads)
