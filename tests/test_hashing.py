@@ -464,6 +464,27 @@ def test_cuda_trains_like_the_cpu(digits, objective):
     assert scores[0] == pytest.approx(scores[1], abs=0.03)
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("labels", ["classes", "indicators", "distances"])
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_a_step_on_cuda_does_not_wait_for_the_device(
+    digits, objective, labels, monkeypatch
+):
+    X, y = digits
+    y = {"classes": y, "indicators": np.eye(10)[y], "distances": None}[labels]
+    step = _talr.Trainer._run_step
+
+    def watched(*args):
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            return step(*args)
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+
+    monkeypatch.setattr(_talr.Trainer, "_run_step", watched)
+    small(device="cuda", objective=objective).fit(X, y)
+
+
 def test_pipeline_scores_in_the_hashers_space(digits):
     X, y = digits
     model = make_pipeline(StandardScaler(), small()).fit(X, y)

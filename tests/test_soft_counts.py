@@ -100,6 +100,21 @@ def test_row_blocks_do_not_change_the_result(monkeypatch):
         torch.testing.assert_close(blocked, expected)
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_cuda_counts_like_the_cpu():
+    rng = np.random.default_rng(8)
+    bits, _, index = draw(rng, 300, 300, 32, 3)
+    weights = torch.from_numpy(rng.standard_normal((300, 3, 33)))
+    found = []
+    for device in ("cpu", "cuda"):
+        leaf = bits.to(device).requires_grad_()
+        counts = soft_counts(leaf, leaf, index.to(device), 3, exclude_self=True)
+        (counts * weights.to(device)).sum().backward()
+        found.append((counts.detach().cpu(), leaf.grad.cpu()))
+    for cpu, cuda in zip(*found):
+        torch.testing.assert_close(cpu, cuda, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int32, torch.int64])
 def test_level_index_of_any_integer_type_is_left_alone(dtype):
     rng = np.random.default_rng(7)

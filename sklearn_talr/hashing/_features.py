@@ -6,6 +6,8 @@ import torch
 from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from ._device import to_device
+
 _CELLS_PER_BLOCK = 2**22
 
 
@@ -46,8 +48,8 @@ class Features:
     def batch(self, rows):
         """Rows, by index array, as a float32 tensor on the device."""
         if self._resident is not None:
-            return self._resident[torch.from_numpy(rows).to(self.device)]
-        return torch.from_numpy(self.block(rows).astype(np.float32)).to(self.device)
+            return self._resident[to_device(rows, self.device)]
+        return to_device(self.block(rows).astype(np.float32), self.device)
 
     def _copy(self):
         copy = torch.empty(self.X.shape, dtype=torch.float32, device=self.device)

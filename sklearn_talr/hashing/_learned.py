@@ -17,13 +17,13 @@ from ._check_params import (
     resolve_batch_size,
     tanh_scales,
 )
+from ._device import choose_device
 from ._early_stopping import EarlyStopping, HeldOutScore, LastEpoch, split_samples
 from ._features import Features, mean_and_unit
 from ._modules import FeedForward, UserModule, apply_module
 from ._ranking_loss import check_contrast
 from ._start import start_weights
 from ._threads import one_thread
-from ._training import choose_device
 from ._weights import to_standard_units
 
 

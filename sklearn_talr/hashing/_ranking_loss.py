@@ -4,9 +4,11 @@ import numpy as np
 import torch
 
 from ..affinity import ThresholdAffinity
-from ..affinity._resolve import iter_level_blocks, len_targets, level_index
+from ..affinity._resolve import iter_level_blocks, len_targets
 from ..objectives import soft_counts
-from ..objectives._loss import OBJECTIVES
+from ..objectives._loss import mean_loss
+from ._batch_levels import batch_levels
+from ._device import choose_device, to_device
 
 _SHORTEST_NESTED = 4  # leading bits; fewer rank nothing
 
@@ -17,16 +19,14 @@ class RankingLoss:
     """1 - mean objective of a minibatch in which each sample ranks the others."""
 
     def __init__(self, hasher, levels, targets, scales, rng):
-        self.objective = OBJECTIVES[hasher.objective]
-        self.affinity = hasher.affinity_
+        device = choose_device(hasher.device)
+        self.objective = hasher.objective
         self.bit_dropout = _resolve_bit_dropout(hasher.bit_dropout, hasher.affinity_)
         self.nested = hasher.nested
         self.binary = hasher.objective.startswith("ap")  # similar or not, no more
-        self.levels = levels
-        self.counted_levels = (
-            torch.tensor([0, 1]) if self.binary else torch.from_numpy(levels)
-        )
-        self.targets = targets
+        counted_levels = np.array([0, 1]) if self.binary else levels
+        self.counted_levels = to_device(counted_levels, device)
+        self.level_index = batch_levels(hasher.affinity_, levels, targets, device)
         self.scales = scales
         self.rng = rng
 
@@ -34,13 +34,12 @@ class RankingLoss:
         first, last = self.scales
         scale = first * (last / first) ** progress
         relaxed = torch.tanh(scale * self._drop_bits(activations))
-        index = self._level_index(samples).to(activations.device)
+        index = self.level_index(samples)
+        if self.binary and index.dtype != torch.uint8:
+            index = (index > 0).byte()
         n_levels = len(self.counted_levels)
         counts = soft_counts(relaxed, relaxed, index, n_levels, exclude_self=True)
-        value = self.objective(counts, self.counted_levels)
-        # Without a similar sample in the batch a query has no metric, and no say.
-        has_value = counts.detach()[:, 1:].sum((1, 2)) > 0.5
-        return 1 - (value * has_value).sum() / has_value.sum().clamp(min=1)
+        return mean_loss(self.objective, counts, self.counted_levels, len(samples))
 
     def _drop_bits(self, activations):
         """A random part of all bits or, if codes are nested, of some leading ones."""
@@ -51,15 +50,8 @@ class RankingLoss:
         n_kept = max(1, round(n_leading * (1 - self.bit_dropout)))
         if n_kept == n_bits:
             return activations
-        kept = torch.from_numpy(self.rng.permutation(n_leading)[:n_kept])
-        return activations[:, kept.to(activations.device)]
-
-    def _level_index(self, samples):
-        targets = self.targets[samples]
-        index = level_index(self.affinity, self.levels, targets, targets)
-        if self.binary:
-            index = (index > 0).view(np.uint8)
-        return torch.from_numpy(np.ascontiguousarray(index))
+        kept = self.rng.permutation(n_leading)[:n_kept]
+        return activations.index_select(1, to_device(kept, activations.device))
 
 
 def _resolve_bit_dropout(bit_dropout, affinity):

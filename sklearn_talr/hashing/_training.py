@@ -167,20 +167,6 @@ class Trainer:
             print(f"Epoch {epoch + 1}/{self.max_iter}, loss = {loss:.6f}{score}")
 
 
-def choose_device(device):
-    """Return the torch device meant by `device`, or raise ValueError."""
-    if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if device.split(":")[0] not in ("cpu", "cuda"):  # objectives need float64
-        raise ValueError(f"device must be 'auto', 'cpu' or 'cuda[:index]', got {device!r}.")
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        raise ValueError(
-            f"device={device!r} was asked for, but torch finds no CUDA device. Use "
-            "device='auto' or 'cpu'."
-        )
-    return torch.device(device)
-
-
 def _make_optimizer(module, solver, learning_rate, momentum):
     if solver == "adam":
         return torch.optim.Adam(module.parameters(), lr=learning_rate)

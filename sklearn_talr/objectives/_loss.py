@@ -6,7 +6,7 @@ from ._average_precision import average_precision, average_precision_simplified
 from ._ndcg import ndcg, ndcg_simplified
 from ._soft_counts import soft_counts
 
-__all__ = ["OBJECTIVES", "TieAwareLoss"]
+__all__ = ["OBJECTIVES", "TieAwareLoss", "mean_loss"]
 
 OBJECTIVES = {
     "ap": average_precision,
@@ -133,10 +133,7 @@ class TieAwareLoss(torch.nn.Module):
                 n_bins=self.n_bins,
                 exclude_self=exclude_self,
             )
-            value = OBJECTIVES[self.objective](counts, levels)
-        # Every pair has mass 1: less than a half is nothing similar, and no say.
-        has_value = counts.detach()[:, 1:].sum((1, 2)) > 0.5
-        return 1 - (value * has_value).sum() / has_value.sum().clamp(min=1)
+            return mean_loss(self.objective, counts, levels, index.shape[1])
 
     def extra_repr(self):
         """Show the settings when the module is printed."""
@@ -185,6 +182,18 @@ class TieAwareLoss(torch.nn.Module):
         n_levels = int(_most_labels(targets).minimum(_most_labels(database_targets))) + 1
         dtype = torch.uint8 if n_levels <= 256 else torch.int32
         return n_shared.to(dtype), torch.arange(n_levels, device=n_shared.device)
+
+
+def mean_loss(objective, counts, levels, n_items):
+    """1 - mean objective of the queries that have something similar.
+
+    `n_items` bounds the items of a query, so that nothing has to be read from the device.
+    """
+    options = {"n_items": n_items} if objective.startswith("ndcg") else {}
+    value = OBJECTIVES[objective](counts, levels, **options)
+    # Every pair has mass 1: less than a half is nothing similar, and no say.
+    has_value = counts.detach()[:, 1:].sum((1, 2)) > 0.5
+    return 1 - (value * has_value).sum() / has_value.sum().clamp(min=1)
 
 
 def _most_labels(targets):

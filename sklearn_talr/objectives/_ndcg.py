@@ -11,6 +11,9 @@ S(n)        D(1) + ... + D(n), interpolated linearly between integers
 ==========  ==================================================================
 """
 
+from functools import lru_cache
+from typing import NamedTuple
+
 import torch
 
 __all__ = ["ndcg", "ndcg_simplified"]
@@ -18,7 +21,7 @@ __all__ = ["ndcg", "ndcg_simplified"]
 _NEAR = 1e-6  # below this a tie's mean discount is that of its first rank
 
 
-def ndcg(counts, levels):
+def ndcg(counts, levels, *, n_items=None):
     """Tie-aware NDCG, continued exactly to real counts.
 
     The expected DCG of a ranking whose items are tied within each distance is, for
@@ -40,6 +43,10 @@ def ndcg(counts, levels):
     levels : Tensor of shape (n_levels,)
         Affinity values in ascending order, first 0. The gain is ``2**level - 1``.
 
+    n_items : int, default=None
+        No query counts more items than this. None looks for the largest number in
+        `counts`, and waits for an accelerator that is still computing them.
+
     Returns
     -------
     ndcg : Tensor of shape (n_query,)
@@ -56,13 +63,12 @@ def ndcg(counts, levels):
     tensor([0.8155])
     """
     table, gains = counts.double(), _gains(counts, levels)
-    discounts = _discounts(table)
-    mean = _mean_discount(table.sum(1), discounts)
-    dcg = (_gain_per_distance(table, gains) * mean).sum(-1)
+    discounts = _Discounts.of(table, n_items)
+    dcg = _TiedGain.apply(_gain_per_distance(table, gains), table.sum(1), discounts)
     return _normalise(dcg, table, gains, discounts).to(counts.dtype)
 
 
-def ndcg_simplified(counts, levels):
+def ndcg_simplified(counts, levels, *, n_items=None):
     """Simplified relaxation of tie-aware NDCG, eq. 66 of He et al.
 
     Replaces a tie's mean discount by the discount of its middle rank, which is a lower
@@ -79,6 +85,10 @@ def ndcg_simplified(counts, levels):
 
     levels : Tensor of shape (n_levels,)
         Affinity values in ascending order, first 0. The gain is ``2**level - 1``.
+
+    n_items : int, default=None
+        No query counts more items than this. None looks for the largest number in
+        `counts`, and waits for an accelerator that is still computing them.
 
     Returns
     -------
@@ -98,7 +108,7 @@ def ndcg_simplified(counts, levels):
     c = table.sum(1)
     middle = 1 / torch.log2(c.cumsum(-1) - c / 2 + 1.5)
     dcg = (_gain_per_distance(table, gains) * middle).sum(-1)
-    return _normalise(dcg, table, gains, _discounts(table)).to(counts.dtype)
+    return _normalise(dcg, table, gains, _Discounts.of(table, n_items)).to(counts.dtype)
 
 
 def _gains(counts, levels):
@@ -113,25 +123,56 @@ def _gain_per_distance(counts, gains):
 def _normalise(dcg, counts, gains, discounts):
     """Divide by the ideal DCG, giving 0 with zero gradient where nothing is relevant."""
     totals = counts.sum(-1).flip(-1)  # of each level, best first
-    ideal = (totals * gains.flip(-1) * _mean_discount(totals, discounts)).sum(-1)
+    ideal = _TiedGain.apply(totals * gains.flip(-1), totals, discounts)
     return dcg / torch.where(ideal > 0, ideal, torch.inf)
 
 
-def _mean_discount(c, discounts):
-    """Mean discount of consecutive ties of sizes `c`, shape (n_query, n_ties)."""
-    ends = torch.nn.functional.pad(c.cumsum(-1), (1, 0))  # of a tie, start of the next
-    index = ends.detach().long()
-    next_discount = discounts[index]
-    # S by linear interpolation; its derivative is the next rank's discount.
-    cumulated = torch.nn.functional.pad(discounts.cumsum(0), (1, 0))[index]
-    cumulated = torch.addcmul(cumulated, ends - index, next_discount)
-    tiny = c < _NEAR
-    mean = cumulated.diff(dim=-1) / torch.where(tiny, 1.0, c)
-    return torch.where(tiny, next_discount[..., :-1], mean)
+class _Discounts(NamedTuple):
+    """Tables by rank: D(1), D(2), ... and S(0), S(1), ..."""
+
+    single: torch.Tensor
+    cumulated: torch.Tensor
+
+    @classmethod
+    def of(cls, counts, n_items):
+        """As many as any query has ranks, and one to spare."""
+        if n_items is None:
+            n_items = int(counts.detach().sum((1, 2)).max().ceil()) if len(counts) else 0
+        return cls._of_ranks(n_items, counts.device)
+
+    @classmethod
+    @lru_cache(maxsize=4)
+    def _of_ranks(cls, n_ranks, device):
+        ranks = torch.arange(n_ranks + 2, dtype=torch.float64, device=device)
+        single = 1 / torch.log2(ranks + 2)
+        return cls(single, torch.nn.functional.pad(single.cumsum(0), (1, 0)))
 
 
-def _discounts(counts):
-    """D(1), D(2), ... for as many ranks as any query has, and one to spare."""
-    n_items = int(counts.detach().sum((1, 2)).max().ceil()) if len(counts) else 0
-    ranks = torch.arange(n_items + 2, dtype=torch.float64, device=counts.device)
-    return 1 / torch.log2(ranks + 2)
+class _TiedGain(torch.autograd.Function):
+    """Sum over consecutive ties of their gain times their mean discount.
+
+    The gradient is written out: autograd would spend most of the time of a step.
+    """
+
+    @staticmethod
+    def forward(ctx, gain, c, discounts):
+        ends = torch.nn.functional.pad(c.cumsum(-1), (1, 0))  # of a tie, start of the next
+        index = ends.long()
+        # S by linear interpolation; its derivative is the next rank's discount.
+        following = discounts.single[index]
+        cumulated = discounts.cumulated[index].addcmul_(ends.sub_(index), following)
+        start, end = following[..., :-1], following[..., 1:]
+        tiny = c < _NEAR
+        share = c.clamp(min=_NEAR).reciprocal_()
+        mean = torch.where(tiny, start, cumulated.diff(dim=-1).mul_(share))
+        share.mul_(gain)
+        by_start = (end - start).mul_(share)
+        by_c = (end - mean).mul_(share) + by_start.sum(-1, keepdim=True)
+        by_c.sub_(by_start.cumsum(-1))
+        ctx.save_for_backward(mean, by_c)
+        return (gain * mean).sum(-1)
+
+    @staticmethod
+    def backward(ctx, grad):
+        mean, by_c = ctx.saved_tensors
+        return grad[:, None] * mean, grad[:, None] * by_c, None
