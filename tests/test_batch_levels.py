@@ -7,6 +7,7 @@ import torch
 
 from sklearn_talr import PrecomputedAffinity
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
+from sklearn_talr.hashing import _batch_levels
 from sklearn_talr.hashing._batch_levels import batch_levels
 
 rng = np.random.default_rng(0)
@@ -27,8 +28,10 @@ CASES = {
 }
 
 
+@pytest.mark.parametrize("pairs_per_block", [2**20, 13])  # one block, two rows each
 @pytest.mark.parametrize("name", CASES)
-def test_levels_are_those_of_the_oracle(name):
+def test_levels_are_those_of_the_oracle(name, pairs_per_block, monkeypatch):
+    monkeypatch.setattr(_batch_levels, "_PAIRS_PER_BLOCK", pairs_per_block)
     affinity, targets = CASES[name]
     if hasattr(affinity, "fit"):
         affinity.fit(targets)

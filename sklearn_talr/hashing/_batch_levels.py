@@ -2,10 +2,13 @@
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 
 from ..affinity import LabelAffinity, SharedLabelAffinity
-from ..affinity._resolve import level_index
+from ..affinity._resolve import iter_level_blocks
 from ._device import to_device
+
+_PAIRS_PER_BLOCK = 2**20  # of an oracle, which may need many bytes for each
 
 
 def batch_levels(affinity, levels, targets, device):
@@ -28,7 +31,7 @@ class _EqualLabels:
 
     def __call__(self, samples):
         classes = self._classes[to_device(samples, self._classes.device)]
-        return (classes[:, None] == classes).byte()
+        return (classes[:, None] == classes).view(torch.uint8)
 
 
 class _SharedLabels:
@@ -39,7 +42,7 @@ class _SharedLabels:
     def __call__(self, samples):
         labels = self._labels[to_device(samples, self._labels.device)].float()
         shared = labels @ labels.T
-        return (shared > 0).byte() if self._binary else shared.short()
+        return (shared > 0).view(torch.uint8) if self._binary else shared.short()
 
 
 class _AnyOracle:
@@ -50,6 +53,12 @@ class _AnyOracle:
         self._device = device
 
     def __call__(self, samples):
-        targets = self._targets[samples]
-        index = level_index(self._affinity, self._levels, targets, targets)
-        return to_device(np.ascontiguousarray(index), self._device)
+        targets, n_samples = self._targets[samples], len(samples)
+        dtype = np.uint8 if len(self._levels) <= 256 else np.int32
+        index = np.empty((n_samples, n_samples), dtype)
+        n_rows = max(1, _PAIRS_PER_BLOCK // n_samples)
+        for rows, block in iter_level_blocks(
+            self._affinity, self._levels, targets, targets, n_rows
+        ):
+            index[rows] = block
+        return to_device(index, self._device)

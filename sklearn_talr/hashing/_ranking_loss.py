@@ -36,7 +36,7 @@ class RankingLoss:
         relaxed = torch.tanh(scale * self._drop_bits(activations))
         index = self.level_index(samples)
         if self.binary and index.dtype != torch.uint8:
-            index = (index > 0).byte()
+            index = (index > 0).view(torch.uint8)
         n_levels = len(self.counted_levels)
         counts = soft_counts(relaxed, relaxed, index, n_levels, exclude_self=True)
         return mean_loss(self.objective, counts, self.counted_levels, len(samples))
