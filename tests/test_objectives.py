@@ -168,6 +168,23 @@ def test_nothing_relevant_gives_zero_and_no_gradient(objective):
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
+def test_a_single_level_has_nothing_relevant(objective):
+    counts = torch.ones(3, 1, 4, requires_grad=True)
+    value = objective(counts, torch.tensor([0]))
+    value.sum().backward()
+    assert not value.any()
+    assert not counts.grad.any()
+
+
+@pytest.mark.parametrize("objective", [ndcg, ndcg_simplified])
+def test_a_bound_on_the_items_changes_nothing(objective):
+    counts = torch.from_numpy(integer_counts(np.random.default_rng(8), 9, 3, 6, 5)).double()
+    levels = torch.tensor([0, 1, 2])
+    expected = objective(counts, levels)
+    assert torch.equal(objective(counts, levels, n_items=1000), expected)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_no_queries(objective):
     assert objective(torch.zeros(0, 2, 5), torch.tensor([0, 1])).shape == (0,)
 

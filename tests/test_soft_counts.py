@@ -125,6 +125,18 @@ def test_level_index_of_any_integer_type_is_left_alone(dtype):
     assert torch.equal(given, index.to(dtype))
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_counted_in_single(dtype):
+    rng = np.random.default_rng(9)
+    bits, _, index = draw(rng, 40, 40, 8, 2)
+    half, single = (bits.to(dtype).to(t).requires_grad_() for t in (dtype, torch.float32))
+    found, expected = (soft_counts(leaf, leaf, index, 2) for leaf in (half, single))
+    torch.testing.assert_close(found, expected.to(dtype))
+    for counts in (found, expected):
+        counts[:, 1, :3].sum().backward()
+    torch.testing.assert_close(half.grad, single.grad.to(dtype))
+
+
 @pytest.mark.parametrize("exclude_self", [False, True])
 def test_every_pair_has_mass_one(exclude_self):
     rng = np.random.default_rng(4)

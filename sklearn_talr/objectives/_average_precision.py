@@ -177,9 +177,8 @@ def _check_levels(counts, levels):
 
 def _tables(counts):
     """Return c and c+ in float64, each of shape (n_query, n_bins + 1)."""
-    counts = counts.double()
-    c_pos = counts[:, 1:].sum(1)  # all levels but the first, 0
-    return counts[:, 0] + c_pos, c_pos
+    c_pos = counts[:, 1:].sum(1).double()  # all levels but the first, 0
+    return counts[:, 0].double() + c_pos, c_pos
 
 
 def _divide(total, n_pos):

@@ -84,9 +84,16 @@ def soft_counts(
     _check_shapes(
         relaxed_query, relaxed_database, level_index, n_levels, n_bins, exclude_self
     )
-    return _SoftCounts.apply(
-        relaxed_query, relaxed_database, level_index, n_levels, n_bins, exclude_self
+    dtype = torch.promote_types(relaxed_query.dtype, torch.float32)  # half cannot count
+    counts = _SoftCounts.apply(
+        relaxed_query.to(dtype),
+        relaxed_database.to(dtype),
+        level_index,
+        n_levels,
+        n_bins,
+        exclude_self,
     )
+    return counts.to(relaxed_query.dtype)
 
 
 class _SoftCounts(torch.autograd.Function):
@@ -107,12 +114,12 @@ class _SoftCounts(torch.autograd.Function):
         cells = torch.empty(
             level_index.shape, dtype=_cell_dtype(n_cells), device=query.device
         )
-        complex_dtype = torch.promote_types(query.dtype, torch.complex64)
-        sums = query.new_zeros((n_query, n_cells + 1), dtype=complex_dtype)
+        pair_dtype = query.dtype.to_complex()
+        sums = query.new_zeros((n_query, n_cells + 1), dtype=pair_dtype)
         centre = query.new_full((1, 1), 0.5 * n_bins)
         per_distance = -0.5 * n_bins / n_bits
         blocks = _row_blocks(cells)
-        buffers = _buffers(cells, blocks, query.dtype, complex_dtype, torch.int64)
+        buffers = _buffers(cells, blocks, query.dtype, pair_dtype, torch.int64)
         buffers[1].fill_(1)
         for rows in blocks:
             position, pair, index = (buffer[: _size(rows)] for buffer in buffers)
@@ -130,7 +137,7 @@ class _SoftCounts(torch.autograd.Function):
         number, upper_share = sums.real[:, :-1], sums.imag[:, :-1]
         counts = number - upper_share
         counts[:, 1:] += upper_share[:, :-1]  # a level's last bin has none to give
-        return counts.to(query.dtype).view(n_query, n_levels, n_bins + 1)
+        return counts.view(n_query, n_levels, n_bins + 1)
 
     @staticmethod
     def backward(ctx, grad_counts):
