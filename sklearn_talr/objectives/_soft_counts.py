@@ -22,6 +22,10 @@ _PAIRS_PER_BLOCK = 1 << 17  # half a MiB of float32: it stays in cache between p
 _PAIRS_PER_DEVICE_BLOCK = 1 << 24  # an accelerator wants few and large steps
 _ROWS_PER_BLOCK = 32  # at least: each block adds to the whole gradient of the database
 
+# glibc returns the memory of freed tensors to the system, and every step would fault it in
+# anew, until it has once seen a larger block freed. This one is never touched.
+torch.empty(1 << 24, dtype=torch.uint8)
+
 
 def soft_counts(
     relaxed_query,
