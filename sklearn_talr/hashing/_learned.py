@@ -15,6 +15,8 @@ from ._check_params import (
     dropout_rates,
     layer_sizes,
     resolve_batch_size,
+    resolve_learning_rate,
+    resolve_weight_decay,
     tanh_scales,
 )
 from ._device import choose_device
@@ -168,17 +170,15 @@ class LearnedHasher(CallbackSupportMixin, BaseHasher):
         vars(self).update(function.fitted())
 
     def _training_params(self, n_samples):
-        names = (
-            "solver",
-            "learning_rate",
-            "learning_rate_init",
-            "momentum",
-            "weight_decay",
-            "max_iter",
-            "verbose",
-        )
-        batch_size = resolve_batch_size(self.batch_size, n_samples)
-        return {name: getattr(self, name) for name in names} | {"batch_size": batch_size}
+        names = "solver", "learning_rate", "momentum", "max_iter", "verbose"
+        own_layers = self.module is None
+        return {name: getattr(self, name) for name in names} | {
+            "learning_rate_init": resolve_learning_rate(
+                self.learning_rate_init, self.solver, own_layers
+            ),
+            "weight_decay": resolve_weight_decay(self.weight_decay, own_layers),
+            "batch_size": resolve_batch_size(self.batch_size, n_samples),
+        }
 
     def _scales(self, continues):
         first, last = tanh_scales(self.tanh_scale)

@@ -79,21 +79,24 @@ class TALRHasher(LearnedHasher):
         If True, each step ranks by a random number of leading bits, so that
         ``codes[:, :k]`` is a good code for every k: one fit serves all lengths.
 
-    solver : {"adam", "sgd"}, default="adam"
-        Adam, or stochastic gradient descent with Nesterov momentum.
+    solver : {"adam_mini", "adam", "sgd"}, default="adam_mini"
+        Adam with one second moment per unit, whose steps do not depend on the axes that
+        features are given in; Adam; or stochastic gradient descent with Nesterov momentum.
 
     learning_rate : {"cosine", "constant"}, default="cosine"
         Whether the learning rate falls to 0 along half a cosine, or stays.
 
-    learning_rate_init : float, default=0.005
+    learning_rate_init : float or "auto", default="auto"
         First learning rate. Features are centred and scaled as a whole before training,
-        so that it does not depend on their unit.
+        so that it does not depend on their unit. ``"auto"``: 0.025, but 0.005 for a
+        `module` and for other solvers than ``"adam_mini"``.
 
     momentum : float, default=0.9
         Momentum in [0, 1) of ``solver="sgd"``.
 
-    weight_decay : float, default=1.0
-        Decoupled weight decay, at least 0; intercepts are left alone.
+    weight_decay : float or "auto", default="auto"
+        Decoupled weight decay, at least 0; intercepts are left alone. ``"auto"``: 0.6,
+        but 0.01 for a `module`.
 
     batch_size : int or "auto", default="auto"
         Samples that rank each other in one step, at least 2. ``"auto"``: a twentieth of
@@ -208,11 +211,14 @@ class TALRHasher(LearnedHasher):
         "tanh_scale": [Interval(Real, 0, None, closed="neither"), "array-like"],
         "bit_dropout": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"})],
         "nested": ["boolean"],
-        "solver": [StrOptions({"adam", "sgd"})],
+        "solver": [StrOptions({"adam_mini", "adam", "sgd"})],
         "learning_rate": [StrOptions({"constant", "cosine"})],
-        "learning_rate_init": [Interval(Real, 0, None, closed="neither")],
+        "learning_rate_init": [
+            Interval(Real, 0, None, closed="neither"),
+            StrOptions({"auto"}),
+        ],
         "momentum": [Interval(Real, 0, 1, closed="left")],
-        "weight_decay": [Interval(Real, 0, None, closed="left")],
+        "weight_decay": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "batch_size": [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "early_stopping": ["boolean"],
@@ -238,11 +244,11 @@ class TALRHasher(LearnedHasher):
         tanh_scale=8.0,
         bit_dropout="auto",
         nested=False,
-        solver="adam",
+        solver="adam_mini",
         learning_rate="cosine",
-        learning_rate_init=0.005,
+        learning_rate_init="auto",
         momentum=0.9,
-        weight_decay=1.0,
+        weight_decay="auto",
         batch_size="auto",
         max_iter=100,
         early_stopping=False,

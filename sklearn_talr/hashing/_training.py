@@ -8,6 +8,7 @@ import torch
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
+from ._solvers import make_solver
 from ._threads import one_thread
 
 
@@ -68,7 +69,7 @@ class Trainer:
         self.max_iter = max_iter
         self.verbose = verbose
         self.solver = solver
-        self.optimizer = _make_optimizer(module, solver, learning_rate_init, momentum)
+        self.optimizer = make_solver(solver, module, learning_rate_init, momentum)
         if solver_state and solver_state[0] == solver:
             self._restore_solver(solver_state[1])
 
@@ -165,11 +166,3 @@ class Trainer:
         if self.verbose:
             score = self.keeper.describe()
             print(f"Epoch {epoch + 1}/{self.max_iter}, loss = {loss:.6f}{score}")
-
-
-def _make_optimizer(module, solver, learning_rate, momentum):
-    if solver == "adam":
-        return torch.optim.Adam(module.parameters(), lr=learning_rate)
-    return torch.optim.SGD(
-        module.parameters(), lr=learning_rate, momentum=momentum, nesterov=momentum > 0
-    )

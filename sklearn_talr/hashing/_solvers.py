@@ -1,0 +1,69 @@
+"""Solvers: what turns gradients into steps."""
+
+import torch
+
+
+def make_solver(name, module, learning_rate, momentum):
+    """A torch optimiser of all parameters of a module."""
+    parameters = module.parameters()
+    if name == "adam_mini":
+        return AdamMini(parameters, lr=learning_rate)
+    if name == "adam":
+        return torch.optim.Adam(parameters, lr=learning_rate)
+    return torch.optim.SGD(
+        parameters, lr=learning_rate, momentum=momentum, nesterov=momentum > 0
+    )
+
+
+class AdamMini(torch.optim.Optimizer):
+    """Adam with one second moment per unit of a layer, and one per vector of offsets.
+
+    Adam divides the step of each weight by the size of that weight's own gradients, which
+    gives directions of small variance among the features as much weight as the others: it
+    whitens, and learns noise. With one divisor for all weights of a unit, steps turn with
+    the features when these are rotated. The blocks are those of Adam-mini, Zhang et al.
+    (ICLR 2025).
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+        The first dimension of a weight array counts the units.
+
+    lr : float
+        Learning rate.
+
+    betas : (float, float)
+        Decay of the means of gradients and of their squares.
+
+    eps : float
+        Added to the divisor.
+    """
+
+    def __init__(self, parameters, lr, betas=(0.9, 0.999), eps=1e-8):
+        super().__init__(parameters, {"lr": lr, "betas": betas, "eps": eps})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self._step(parameter, parameter.grad, group)
+
+    def _step(self, parameter, grad, group):
+        state = self.state[parameter]
+        if not state:
+            state["step"] = torch.zeros(())
+            state["exp_avg"] = torch.zeros_like(parameter)
+            state["exp_avg_sq"] = _unit_means(torch.zeros_like(parameter))
+        state["step"] += 1
+        step, (decay, square_decay) = state["step"].item(), group["betas"]
+        state["exp_avg"].lerp_(grad, 1 - decay)
+        state["exp_avg_sq"].lerp_(_unit_means(grad.square()), 1 - square_decay)
+        size = (state["exp_avg_sq"] / (1 - square_decay**step)).sqrt_().add_(group["eps"])
+        parameter.sub_(state["exp_avg"] / size, alpha=group["lr"] / (1 - decay**step))
+
+
+def _unit_means(values):
+    """Means per row, with the shape kept; of a vector one mean."""
+    dims = tuple(range(1, values.ndim)) if values.ndim > 1 else None
+    return values.mean(dim=dims, keepdim=True)
