@@ -361,12 +361,15 @@ class TestTraining:
     def test_one_bit(self, digits):
         assert small(n_bits=1).fit_transform(*digits).shape == (300, 1)
 
-    def test_bit_dropout_is_off_for_distances_only(self, digits):
+    @pytest.mark.parametrize(("n_bits", "dropout"), [(4, 0.0), (32, 0.5), (64, 41 / 64)])
+    def test_automatic_bit_dropout_leaves_more_out_of_long_codes(
+        self, digits, n_bits, dropout
+    ):
         X, y = digits
-        for target, dropout in ((y, 0.5), (None, 0.0)):
-            automatic = small().fit(X, target).transform(X)
-            explicit = small(bit_dropout=dropout).fit(X, target).transform(X)
-            np.testing.assert_array_equal(automatic, explicit)
+        for target, fraction in ((y, dropout), (None, 0.0)):
+            automatic = small(n_bits=n_bits).fit(X, target).transform(X)
+            explicit = small(n_bits=n_bits, bit_dropout=fraction).fit(X, target)
+            np.testing.assert_array_equal(automatic, explicit.transform(X))
 
     def test_warm_start_continues(self, digits):
         X, y = digits

@@ -12,7 +12,7 @@ _PAIRS_PER_BLOCK = 2**20  # of an oracle, which may need many bytes for each
 
 
 def batch_levels(affinity, levels, targets, device):
-    """Return ``index(samples)``: the level of each pair of some samples, as a tensor.
+    """Return ``index(samples, n_queries)``: levels of the first samples and all, a tensor.
 
     Labels and dense label indicators are brought to the device once, checked already. Any
     other oracle is evaluated on the host.
@@ -29,9 +29,9 @@ class _EqualLabels:
         _, classes = affinity.group_targets(targets)
         self._classes = to_device(classes, device)
 
-    def __call__(self, samples):
+    def __call__(self, samples, n_queries):
         classes = self._classes[to_device(samples, self._classes.device)]
-        return (classes[:, None] == classes).view(torch.uint8)
+        return (classes[:n_queries, None] == classes).view(torch.uint8)
 
 
 class _SharedLabels:
@@ -39,9 +39,9 @@ class _SharedLabels:
         self._labels = to_device((np.asarray(targets) > 0).astype(np.uint8), device)
         self._binary = affinity.binary
 
-    def __call__(self, samples):
+    def __call__(self, samples, n_queries):
         labels = self._labels[to_device(samples, self._labels.device)].float()
-        shared = labels @ labels.T
+        shared = labels[:n_queries] @ labels.T
         return (shared > 0).view(torch.uint8) if self._binary else shared.short()
 
 
@@ -52,13 +52,13 @@ class _AnyOracle:
         self._targets = targets
         self._device = device
 
-    def __call__(self, samples):
-        targets, n_samples = self._targets[samples], len(samples)
+    def __call__(self, samples, n_queries):
+        queries, database = self._targets[samples[:n_queries]], self._targets[samples]
         dtype = np.uint8 if len(self._levels) <= 256 else np.int32
-        index = np.empty((n_samples, n_samples), dtype)
-        n_rows = max(1, _PAIRS_PER_BLOCK // n_samples)
+        index = np.empty((n_queries, len(samples)), dtype)
+        n_rows = max(1, _PAIRS_PER_BLOCK // len(samples))
         for rows, block in iter_level_blocks(
-            self._affinity, self._levels, targets, targets, n_rows
+            self._affinity, self._levels, queries, database, n_rows
         ):
             index[rows] = block
         return to_device(index, self._device)

@@ -170,7 +170,14 @@ class LearnedHasher(CallbackSupportMixin, BaseHasher):
         vars(self).update(function.fitted())
 
     def _training_params(self, n_samples):
-        names = "solver", "learning_rate", "momentum", "max_iter", "verbose"
+        names = (
+            "solver",
+            "learning_rate",
+            "momentum",
+            "database_batch_size",
+            "max_iter",
+            "verbose",
+        )
         own_layers = self.module is None
         return {name: getattr(self, name) for name in names} | {
             "learning_rate_init": resolve_learning_rate(

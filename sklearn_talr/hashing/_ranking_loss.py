@@ -1,5 +1,7 @@
 """The loss of a minibatch in which each sample ranks the others."""
 
+import math
+
 import numpy as np
 import torch
 
@@ -16,29 +18,31 @@ _PAIRS_PER_BLOCK = 2**20  # whose affinities are looked at at once
 
 
 class RankingLoss:
-    """1 - mean objective of a minibatch in which each sample ranks the others."""
+    """1 - mean objective of a minibatch whose first samples rank all the others."""
 
     def __init__(self, hasher, levels, targets, scales, rng):
         device = choose_device(hasher.device)
         self.objective = hasher.objective
-        self.bit_dropout = _resolve_bit_dropout(hasher.bit_dropout, hasher.affinity_)
+        self.n_kept = _kept_bits(hasher.bit_dropout, hasher.affinity_)
         self.nested = hasher.nested
-        self.binary = hasher.objective.startswith("ap")  # similar or not, no more
-        counted_levels = np.array([0, 1]) if self.binary else levels
+        # Similar or not is all that average precision sees.
+        self.merges_levels = hasher.objective.startswith("ap") and len(levels) > 2
+        counted_levels = np.array([0, 1]) if self.merges_levels else levels
         self.counted_levels = to_device(counted_levels, device)
         self.level_index = batch_levels(hasher.affinity_, levels, targets, device)
         self.scales = scales
         self.rng = rng
 
-    def __call__(self, activations, samples, progress):
+    def __call__(self, activations, samples, n_queries, progress):
         first, last = self.scales
         scale = first * (last / first) ** progress
         relaxed = torch.tanh(scale * self._drop_bits(activations))
-        index = self.level_index(samples)
-        if self.binary and index.dtype != torch.uint8:
+        index = self.level_index(samples, n_queries)
+        if self.merges_levels:
             index = (index > 0).view(torch.uint8)
         n_levels = len(self.counted_levels)
-        counts = soft_counts(relaxed, relaxed, index, n_levels, exclude_self=True)
+        queries = relaxed[:n_queries]
+        counts = soft_counts(queries, relaxed, index, n_levels, exclude_self=True)
         return mean_loss(self.objective, counts, self.counted_levels, len(samples))
 
     def _drop_bits(self, activations):
@@ -47,17 +51,21 @@ class RankingLoss:
         n_leading = n_bits
         if self.nested:
             n_leading = self.rng.randint(min(n_bits, _SHORTEST_NESTED), n_bits + 1)
-        n_kept = max(1, round(n_leading * (1 - self.bit_dropout)))
+        n_kept = self.n_kept(n_leading)
         if n_kept == n_bits:
             return activations
         kept = self.rng.permutation(n_leading)[:n_kept]
         return activations.index_select(1, to_device(kept, activations.device))
 
 
-def _resolve_bit_dropout(bit_dropout, affinity):
-    if bit_dropout == "auto":
-        return 0.0 if isinstance(affinity, ThresholdAffinity) else 0.5
-    return bit_dropout
+def _kept_bits(bit_dropout, affinity):
+    """How many bits of a code of a given length a step keeps, as a function."""
+    if bit_dropout != "auto":
+        return lambda n_bits: max(1, round(n_bits * (1 - bit_dropout)))
+    if isinstance(affinity, ThresholdAffinity):
+        return lambda n_bits: n_bits
+    # Half of 32 bits. Longer codes overfit more: keeping half of 64 was worse.
+    return lambda n_bits: min(n_bits, round(math.sqrt(8 * n_bits)))
 
 
 def check_contrast(affinity, levels, targets):

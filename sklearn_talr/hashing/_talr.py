@@ -71,9 +71,10 @@ class TALRHasher(LearnedHasher):
 
     bit_dropout : float or "auto", default="auto"
         Each step leaves out this fraction of the bits, drawn at random, in [0, 1). Then
-        every part of a code must rank well by itself, which regularises. ``"auto"``: 0.5,
-        but 0 for a :class:`~sklearn_talr.affinity.ThresholdAffinity`, where the fine order
-        of near neighbours takes all bits and there is little to overfit.
+        every part of a code must rank well by itself, which regularises. ``"auto"`` keeps
+        the square root of 8 times their number: 8 of 8, 16 of 32, 23 of 64 bits; but all
+        for a :class:`~sklearn_talr.affinity.ThresholdAffinity`, where the fine order of
+        near neighbours takes all bits and there is little to overfit.
 
     nested : bool, default=False
         If True, each step ranks by a random number of leading bits, so that
@@ -101,6 +102,10 @@ class TALRHasher(LearnedHasher):
     batch_size : int or "auto", default="auto"
         Samples that rank each other in one step, at least 2. ``"auto"``: a twentieth of
         the samples, but between 32 and 256. Smaller data are one batch.
+
+    database_batch_size : int or None, default=None
+        In each step the samples of the batch also rank others, drawn at random, so many
+        in all. None, or no more than `batch_size`: they rank each other only.
 
     max_iter : int, default=100
         Number of epochs.
@@ -220,6 +225,7 @@ class TALRHasher(LearnedHasher):
         "momentum": [Interval(Real, 0, 1, closed="left")],
         "weight_decay": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "batch_size": [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})],
+        "database_batch_size": [Interval(Integral, 2, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
@@ -250,6 +256,7 @@ class TALRHasher(LearnedHasher):
         momentum=0.9,
         weight_decay="auto",
         batch_size="auto",
+        database_batch_size=None,
         max_iter=100,
         early_stopping=False,
         validation_fraction=0.1,
@@ -276,6 +283,7 @@ class TALRHasher(LearnedHasher):
         self.momentum = momentum
         self.weight_decay = weight_decay
         self.batch_size = batch_size
+        self.database_batch_size = database_batch_size
         self.max_iter = max_iter
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction

@@ -21,8 +21,9 @@ class Trainer:
         From features to activations.
 
     batch_loss : callable
-        ``batch_loss(activations, samples, progress) -> scalar tensor``; `samples` are the
-        row indices of the batch and `progress` runs from 0 to 1 over the epochs.
+        ``batch_loss(activations, samples, n_queries, progress) -> scalar tensor``;
+        `samples` are row indices, first those of the queries, and `progress` runs from 0
+        to 1 over the epochs.
 
     rng : RandomState
         Shuffles the samples.
@@ -54,6 +55,7 @@ class Trainer:
         momentum,
         weight_decay,
         batch_size,
+        database_batch_size,
         max_iter,
         verbose,
     ):
@@ -66,6 +68,7 @@ class Trainer:
         self.learning_rate_init = learning_rate_init
         self.weight_decay = weight_decay
         self.batch_size = batch_size
+        self.database_batch_size = database_batch_size
         self.max_iter = max_iter
         self.verbose = verbose
         self.solver = solver
@@ -133,13 +136,23 @@ class Trainer:
         batches = np.array_split(order, n_batches)
         progress = epoch / max(1, self.max_iter - 1)
         total = torch.zeros((), device=X.device)
-        for i, samples in enumerate(batches):
+        for i, queries in enumerate(batches):
             self._set_learning_rate((epoch + i / n_batches) / self.max_iter)
-            total += self._run_step(X, samples, progress) * len(samples)
+            samples = self._with_database(queries)
+            total += self._run_step(X, samples, len(queries), progress) * len(queries)
         return float(total) / n_samples
 
-    def _run_step(self, X, samples, progress):
-        loss = self.batch_loss(self.module(X.batch(samples)), samples, progress)
+    def _with_database(self, queries):
+        """Queries, and other samples that make them up to a larger database."""
+        n_database = min(self.database_batch_size or 0, len(self.samples))
+        if n_database <= len(queries):
+            return queries
+        others = np.setdiff1d(self.samples, queries, assume_unique=True)
+        drawn = self.rng.choice(others, n_database - len(queries), replace=False)
+        return np.concatenate([queries, drawn])
+
+    def _run_step(self, X, samples, n_queries, progress):
+        loss = self.batch_loss(self.module(X.batch(samples)), samples, n_queries, progress)
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
