@@ -25,10 +25,9 @@ class RankingLoss:
         self.objective = hasher.objective
         self.n_kept = _kept_bits(hasher.bit_dropout, hasher.affinity_)
         self.nested = hasher.nested
-        # Similar or not is all that average precision sees.
-        self.merges_levels = hasher.objective.startswith("ap") and len(levels) > 2
-        counted_levels = np.array([0, 1]) if self.merges_levels else levels
-        self.counted_levels = to_device(counted_levels, device)
+        binary = hasher.objective.startswith("ap")  # similar or not, no more
+        self.merges_levels = binary and len(levels) > 2
+        self.counted_levels = to_device(np.array([0, 1]) if binary else levels, device)
         self.level_index = batch_levels(hasher.affinity_, levels, targets, device)
         self.scales = scales
         self.rng = rng
@@ -39,7 +38,7 @@ class RankingLoss:
         relaxed = torch.tanh(scale * self._drop_bits(activations))
         index = self.level_index(samples, n_queries)
         if self.merges_levels:
-            index = (index > 0).view(torch.uint8)
+            index.clamp_(max=1)
         n_levels = len(self.counted_levels)
         queries = relaxed[:n_queries]
         counts = soft_counts(queries, relaxed, index, n_levels, exclude_self=True)
