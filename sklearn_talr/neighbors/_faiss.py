@@ -1,0 +1,137 @@
+"""The same searches by faiss, an optional library.
+
+faiss is given distinct codes, so repeats cannot fill its answers. Asked for a fixed number
+of codes it may stop in the middle of a shell; asked for a radius it does not, and is
+faster. So the radius that holds enough is found for a few queries, tried on all, and
+found for those that it leaves short. faiss's radius is strict: ``range_search(r)`` finds
+distances below r.
+"""
+
+from threading import Lock
+
+import numpy as np
+
+from ._cost import ball_cost, n_tables_for, scan_cost, table_widths
+from ._found import join, nearest_shells, nothing_found
+
+_QUERIES_TO_ESTIMATE = 8
+
+
+class FaissScanner:
+    """Search of a :class:`~._store.CodeStore` by ``IndexBinaryFlat``."""
+
+    def __init__(self, store):
+        self.store = store
+        self._index = _add_codes(_faiss().IndexBinaryFlat(_padded_bits(store)), store)
+
+    def within(self, queries, radius):
+        """Codes within a radius, see :mod:`~._found`."""
+        octets = _octets(queries, self.store)
+        return _found(*self._index.range_search(octets, radius + 1))
+
+    def at_least(self, queries, n_items):
+        """Codes within the smallest radius that holds so many items, if there are."""
+        n_items = min(n_items, self.store.n_items)
+        expected = self._radii(queries[:_QUERIES_TO_ESTIMATE], n_items)
+        radius = min(int(np.median(expected)) + 1, int(expected.max()))
+        found, done = nearest_shells(self.within(queries, radius), self.store, n_items)
+        parts, rows = [found], [np.arange(len(queries))]
+        waiting = np.flatnonzero(~done)
+        if len(waiting):
+            radii = self._radii(queries[waiting], n_items)
+            for radius in np.unique(radii).tolist():
+                rows.append(waiting[radii == radius])
+                parts.append(self.within(queries[rows[-1]], radius))
+        return join(parts, rows, len(queries))
+
+    def _radii(self, queries, n_items):
+        """The smallest radius of each query that holds so many items."""
+        n_codes = min(n_items, len(self.store))
+        distance, code = self._index.search(_octets(queries, self.store), n_codes)
+        held = np.cumsum(self.store.sizes(code), axis=1)
+        last = (held >= n_items).argmax(axis=1)
+        return np.take_along_axis(distance, last[:, None], axis=1)[:, 0]
+
+
+class FaissHash:
+    """Search by ``IndexBinaryHash``: buckets of the first bits, looked up by flips."""
+
+    def __init__(self, store):
+        width = min(store.n_bits, max(1, len(store).bit_length()), 64)
+        self._prepare(store, [width])
+        self._index = _faiss().IndexBinaryHash(_padded_bits(store), width)
+        _add_codes(self._index, store)
+
+    def _prepare(self, store, widths):
+        self.store = store
+        self.widths = widths
+        self._scanner = FaissScanner(store)
+        self._lock = Lock()  # the number of flips is an attribute of the index
+
+    def within(self, queries, radius):
+        """Codes within a radius, see :mod:`~._found`."""
+        if self._scanning_is_cheaper(radius):
+            return self._scanner.within(queries, radius)
+        with self._lock:
+            # A code of the ball differs in so few bits of one table at least.
+            self._index.nflip = radius // len(self.widths)
+            octets = _octets(queries, self.store)
+            return _found(*self._index.range_search(octets, radius + 1))
+
+    def at_least(self, queries, n_items):
+        """Codes within the smallest radius that holds so many items, if there are."""
+        parts, rows, waiting = [], [], np.arange(len(queries))
+        for radius in range(self.store.n_bits + 1):
+            if not len(waiting) or self._scanning_is_cheaper(radius):
+                break
+            found = self.within(queries[waiting], radius)
+            found, done = nearest_shells(found, self.store, n_items)
+            parts.append(found)
+            rows.append(waiting)
+            waiting = waiting[~done]
+        if len(waiting):
+            parts.append(self._scanner.at_least(queries[waiting], n_items))
+            rows.append(waiting)
+        return join(parts, rows, len(queries))
+
+    def _scanning_is_cheaper(self, radius):
+        return ball_cost(self.store, self.widths, radius) > scan_cost(self.store)
+
+
+class FaissMultiHash(FaissHash):
+    """Search by ``IndexBinaryMultiHash``: several tables of disjoint bits."""
+
+    def __init__(self, store):
+        n_tables = n_tables_for(store)
+        width = min(table_widths(store.n_bits, n_tables)[-1], 64)
+        self._prepare(store, [width] * n_tables)
+        n_bits = _padded_bits(store)
+        self._index = _faiss().IndexBinaryMultiHash(n_bits, n_tables, width)
+        _add_codes(self._index, store)
+
+
+def _faiss():
+    import faiss
+
+    return faiss
+
+
+def _padded_bits(store):
+    return 8 * -(-store.n_bits // 8)
+
+
+def _octets(words, store):
+    return store.pack_words(words).data.copy()
+
+
+def _add_codes(index, store):
+    index.add(_octets(store.words, store))
+    return index
+
+
+def _found(ends, distance, code):
+    """What a range search returned."""
+    n_queries = len(ends) - 1
+    query = np.repeat(np.arange(n_queries), np.diff(ends.astype(np.int64)))
+    answer = nothing_found(n_queries)
+    return answer._replace(query=query, code=code, distance=distance.astype(np.int64))

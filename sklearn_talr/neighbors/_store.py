@@ -1,0 +1,160 @@
+"""What is searched: every distinct code once, with the items that have it.
+
+Learned codes repeat, and many items of one code are found by one comparison. Codes are
+sorted, so that equal ones are neighbours; items of one code are sorted by index.
+"""
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.utils import gen_batches
+
+from ..codes import PackedCodes, as_words
+
+_ROWS_PER_BLOCK = 65_536
+
+
+class CodeStore:
+    """Distinct codes and their members. Never changed: `add` and `remove` make new ones.
+
+    Parameters
+    ----------
+    words : ndarray of shape (n_codes, n_words), unsigned
+        Distinct codes as :func:`~sklearn_talr.codes.as_words` lays them out, sorted.
+
+    starts : ndarray of shape (n_codes + 1,) of int64
+        Items of code c are ``members[starts[c]:starts[c + 1]]``.
+
+    members : ndarray of shape (n_items,) of int32 or int64
+        Indices of the items, ascending within a code.
+
+    n_bits : int
+        Length of the codes.
+
+    n_indices : int
+        Indices given so far; those of removed items are not given again.
+    """
+
+    def __init__(self, words, starts, members, n_bits, n_indices):
+        # Each word of all codes side by side is what a scan reads.
+        self.columns = np.ascontiguousarray(words.T)
+        self.words = self.columns.T
+        self.starts = starts
+        self.members = members
+        self.n_bits = n_bits
+        self.n_indices = n_indices
+        self.all_differ = len(members) == len(words)
+        self.searchers = {}  # made when first asked for
+
+    @classmethod
+    def from_codes(cls, packed, first_index=0):
+        """Store little-endian packed codes; item i gets index ``first_index + i``."""
+        words = as_words(packed.data)
+        n_indices = first_index + len(words)
+        order = _sorting_order(words)
+        words = words[order]
+        starts = _group_starts(words)
+        members = (order + first_index).astype(np.int64 if n_indices >> 31 else np.int32)
+        return cls(words[starts[:-1]], starts, members, packed.n_bits, n_indices)
+
+    def __getstate__(self):
+        return self.__dict__ | {"words": None, "searchers": {}}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self.words = self.columns.T
+
+    def __len__(self):
+        return len(self.words)
+
+    @property
+    def n_items(self):
+        return len(self.members)
+
+    def sizes(self, codes=slice(None)):
+        """Number of items of codes, by their numbers."""
+        return self.starts[1:][codes] - self.starts[:-1][codes]
+
+    def add(self, packed):
+        """A store with more items, which get the next indices."""
+        new = CodeStore.from_codes(packed, first_index=self.n_indices)
+        words = np.concatenate((self.words, new.words))
+        order = _sorting_order(words)
+        starts = np.concatenate((self.starts[:-1], self.n_items + new.starts[:-1]))
+        sizes = np.concatenate((self.sizes(), new.sizes()))[order]
+        members = np.concatenate((self.members, new.members))
+        members = members[ranges(starts[order], sizes)]
+        words = words[order]
+        groups = _group_starts(words)
+        ends = np.concatenate(([0], np.cumsum(sizes)))
+        return CodeStore(
+            words[groups[:-1]], ends[groups], members, self.n_bits, new.n_indices
+        )
+
+    def remove(self, indices):
+        """A store without these items; indices of the others stay what they are."""
+        gone = np.zeros(self.n_indices, dtype=bool)
+        gone[indices] = True
+        kept = ~gone[self.members]
+        ends = np.concatenate(([0], np.cumsum(kept)))[self.starts]
+        left = np.flatnonzero(np.diff(ends))
+        starts = np.concatenate((ends[left], ends[-1:]))
+        return CodeStore(
+            self.words[left], starts, self.members[kept], self.n_bits, self.n_indices
+        )
+
+    def contains(self, indices):
+        """Which indices are those of items in the store."""
+        present = np.zeros(self.n_indices, dtype=bool)
+        present[self.members] = True
+        within = (indices >= 0) & (indices < self.n_indices)
+        return within & present[np.where(within, indices, 0)]
+
+    def items(self):
+        """Indices of all items, ascending, and the number of the code of each."""
+        order = np.argsort(self.members, kind="stable")
+        codes = np.repeat(np.arange(len(self)), self.sizes())
+        return self.members[order].astype(np.int64), codes[order]
+
+    def packed(self, codes):
+        """Packed codes by their numbers."""
+        return self.pack_words(self.words[codes])
+
+    def pack_words(self, words):
+        """Words back to bytes."""
+        data = np.ascontiguousarray(words).view(np.uint8)[:, : -(-self.n_bits // 8)]
+        return PackedCodes(data, self.n_bits)
+
+    def members_as_matrix(self):
+        """Ones where an item (column, its index) has a code (row)."""
+        ones = np.ones(self.n_items, dtype=np.int64)
+        shape = len(self), self.n_indices
+        return csr_array((ones, self.members, self.starts), shape=shape)
+
+
+def ranges(starts, sizes):
+    """Concatenate ``arange(start, start + size)`` for all of them."""
+    ends = np.cumsum(sizes)
+    if not len(ends):
+        return np.zeros(0, dtype=np.int64)
+    return np.arange(ends[-1]) + np.repeat(starts - (ends - sizes), sizes)
+
+
+def pack_signs(X):
+    """Pack "is positive" of every entry, little-endian, without a copy of all of X."""
+    data = np.empty((len(X), -(-X.shape[1] // 8)), dtype=np.uint8)
+    for rows in gen_batches(len(X), _ROWS_PER_BLOCK):
+        data[rows] = np.packbits(X[rows] > 0, axis=1, bitorder="little")
+    return PackedCodes(data, X.shape[1])
+
+
+def _sorting_order(words):
+    """Stable order by code: what is in order already is merged, not sorted."""
+    if words.shape[1] == 1:
+        return np.argsort(words[:, 0], kind="stable")
+    return np.lexsort(words.T)
+
+
+def _group_starts(words):
+    """Where each run of equal rows starts, and the end of the last."""
+    changes = np.any(words[1:] != words[:-1], axis=1)
+    return np.concatenate(([0], np.flatnonzero(changes) + 1, [len(words)]))
