@@ -4,12 +4,15 @@ The unit costs are ratios measured by ``benchmarks/bench_neighbors.py crossover`
 decide which way is taken, never what is found.
 """
 
-from math import comb, log2
+from math import comb, inf, log2
 
 COMPARE_WORD = 1.0  # a scan, for each word of each code
 PROBE = 8.0  # look a bucket up
 CANDIDATE = 25.0  # fetch a code from a bucket and compare it
 INDEX_CODE = 200.0  # put a code into one table
+
+_COUNTLESS = 2**40  # buckets that nobody looks up
+_FEWEST_BITS = 8  # that are worth a table
 
 
 def scan_cost(store):
@@ -20,16 +23,20 @@ def scan_cost(store):
 def shell_cost(store, width, radius):
     """Cost of looking up all buckets at a radius, in a table keyed by so many bits."""
     n_buckets = comb(width, radius)
+    if n_buckets > _COUNTLESS:
+        return inf
     return n_buckets * PROBE + _candidates(store, width, n_buckets) * CANDIDATE
 
 
 def ball_cost(store, widths, radius):
     """Cost of what :meth:`BucketSearcher.within` looks up, table by table."""
-    return sum(
-        shell_cost(store, width, r)
-        for width, last in zip(widths, radii_of_tables(radius, len(widths)))
-        for r in range(min(last, width) + 1)
-    )
+    cost = 0.0
+    for width, last in zip(widths, radii_of_tables(radius, len(widths))):
+        for r in range(min(last, width) + 1):
+            cost += shell_cost(store, width, r)
+            if cost == inf:
+                return cost
+    return cost
 
 
 def radii_of_tables(radius, n_tables):
@@ -50,7 +57,7 @@ def address_bits(store):
 
 def n_tables_for(store):
     """As many tables as make one of them have about as many buckets as there are codes."""
-    return max(1, min(store.n_bits, round(store.n_bits / max(1, log2(len(store))))))
+    return max(1, round(store.n_bits / max(_FEWEST_BITS, log2(len(store)))))
 
 
 def table_widths(n_bits, n_tables):

@@ -74,7 +74,7 @@ class FaissHash:
             return self._scanner.within(queries, radius)
         with self._lock:
             # A code of the ball differs in so few bits of one table at least.
-            self._index.nflip = radius // len(self.widths)
+            self._index.nflip = min(radius // len(self.widths), min(self.widths))
             octets = _octets(queries, self.store)
             return _found(*self._index.range_search(octets, radius + 1))
 

@@ -15,6 +15,7 @@ from uuid import uuid4
 import numpy as np
 import scipy.sparse as sp
 from numpy.lib import format as npy
+from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
 from ._store import CodeStore
@@ -60,6 +61,7 @@ class SaveMixin:
         >>> loaded.kneighbors([[1, 1]])
         (array([[1]]), array([[1]]))
         """
+        check_is_fitted(self)
         header, arrays = _describe(self)
         write_arrays(path, header, arrays)
 
@@ -184,11 +186,14 @@ def _map_member(archive, info, path):
 def _describe(neighbors):
     """Header and arrays of fitted neighbors."""
     store, targets = neighbors._store, neighbors._targets
+    affinity = _describe_affinity(neighbors.affinity_)
     if callable(neighbors.scoring):
         raise ValueError("scoring is a function, which cannot be saved; set a name.")
     if sp.issparse(targets):
         targets = sp.csr_array(targets)
         arrays = {f"targets_{part}": getattr(targets, part) for part in _CSR_PARTS}
+    elif targets is not None and targets.dtype.hasobject:
+        raise ValueError("y holds Python objects, which cannot be saved; use one type.")
     else:
         arrays = {} if targets is None else {"targets": targets}
     header = {
@@ -198,7 +203,7 @@ def _describe(neighbors):
         "n_bits": store.n_bits,
         "n_samples": store.n_indices,
         "params": neighbors.get_params(deep=False) | {"affinity": None},
-        "affinity": _describe_affinity(neighbors.affinity_),
+        "affinity": affinity,
         "affinity_is_auto": isinstance(neighbors.affinity, str),
         "targets_shape": targets.shape if sp.issparse(targets) else None,
         "feature_names": getattr(neighbors, "feature_names_in_", np.array(None)).tolist(),
@@ -238,6 +243,9 @@ def _rebuild(cls, header, arrays):
     if header["feature_names"] is not None:
         neighbors.feature_names_in_ = np.array(header["feature_names"], dtype=object)
     neighbors._set_store(_rebuild_store(header, arrays))
+    known = neighbors._targets
+    if known is not None and known.shape[0] != neighbors.n_samples_fit_:
+        raise ValueError("The arrays of the file contradict each other; save it anew.")
     return neighbors
 
 

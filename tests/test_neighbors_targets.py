@@ -1,0 +1,251 @@
+"""Scores and votes of HammingNeighbors: ties are averaged over and shared."""
+
+from fractions import Fraction
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from neighbor_cases import ALGORITHMS, CODES, draw, ranking
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.model_selection import GridSearchCV, ShuffleSplit
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_talr import PrecomputedAffinity, TALRHasher, metrics
+from sklearn_talr.affinity import SharedLabelAffinity, ThresholdAffinity
+from sklearn_talr.histogram import hamming_histogram
+from sklearn_talr.metrics import (
+    make_retrieval_scorer,
+    tie_aware_average_precision,
+    tie_aware_average_precision_score,
+    tie_aware_ndcg,
+)
+from sklearn_talr.neighbors import HammingNeighbors
+
+
+def targets(kind, rng, n):
+    return {
+        "labels": lambda: rng.integers(0, 3, n),
+        "indicator": lambda: np.c_[rng.integers(0, 2, (n, 3)), np.ones(n, int)],
+        "sparse": lambda: sp.csr_array(np.c_[rng.integers(0, 2, (n, 3)), np.ones(n, int)]),
+    }[kind]()
+
+
+@pytest.mark.parametrize("metric", ["average_precision", "ndcg", "hit_rate"])
+@pytest.mark.parametrize("kind", ["labels", "indicator", "sparse"])
+def test_score_is_the_metric_of_queries_against_the_database(kind, metric):
+    queries, database = draw("learned", 9, 40, 12)
+    rng = np.random.default_rng(0)
+    y_query, y = targets(kind, rng, 9), targets(kind, rng, 40)
+    neighbors = HammingNeighbors(scoring=metric).fit(database, y)
+    histogram = hamming_histogram(queries, database, neighbors.affinity_, y_query, y)
+    expected = np.nanmean(getattr(metrics, f"tie_aware_{metric}")(histogram))
+    assert neighbors.score(queries, y_query) == expected
+
+
+def test_score_takes_a_function_of_the_histogram():
+    queries, database = draw("learned", 9, 40, 12)
+    rng = np.random.default_rng(0)
+    y_query, y = targets("indicator", rng, 9), targets("indicator", rng, 40)
+    metric = partial(tie_aware_ndcg, k=5)
+    neighbors = HammingNeighbors(scoring=metric).fit(database, y)
+    histogram = hamming_histogram(queries, database, SharedLabelAffinity(), y_query, y)
+    assert neighbors.score(queries, y_query) == np.nanmean(metric(histogram))
+
+
+def test_score_leaves_removed_items_out():
+    queries, database = draw("learned", 9, 40, 12)
+    rng = np.random.default_rng(0)
+    y_query, y = targets("labels", rng, 9), targets("labels", rng, 40)
+    kept = np.setdiff1d(np.arange(40), [0, 3, 39])
+    removed = HammingNeighbors().fit(database, y).remove([0, 3, 39])
+    expected = HammingNeighbors().fit(database[kept], y[kept]).score(queries, y_query)
+    assert removed.score(queries, y_query) == expected
+
+
+def test_score_by_known_affinities_of_queries_to_items():
+    """Fitted without y, it takes the affinities themselves."""
+    queries, database = draw("learned", 5, 20, 8)
+    affinities = np.random.default_rng(0).integers(0, 2, (5, 20))
+    distances = np.array([[d for d, _ in row] for row in ranking(queries, database)])
+    order = np.array([[i for _, i in row] for row in ranking(queries, database)])
+    expected = tie_aware_average_precision_score(
+        np.take_along_axis(affinities, order, axis=1), -distances
+    )
+    neighbors = HammingNeighbors().fit(database)
+    assert_allclose(neighbors.score(queries, affinities), expected, rtol=1e-14)
+    with pytest.raises(ValueError, match="y_true and y_score must have the same shape"):
+        neighbors.score(queries, affinities[:, :-1])
+    with pytest.raises(ValueError, match="y is needed"):
+        neighbors.score(queries, None)
+
+
+def test_score_by_a_precomputed_affinity():
+    _, codes = draw("learned", 2, 30, 8)
+    matrix = np.random.default_rng(0).integers(0, 3, (30, 30))
+    y = PrecomputedAffinity(matrix)
+    database, queries = np.arange(20), np.arange(20, 30)
+    neighbors = HammingNeighbors().fit(codes[database], y[database])
+    expected = (
+        HammingNeighbors()
+        .fit(codes[database])
+        .score(codes[queries], matrix[np.ix_(queries, database)])
+    )
+    assert_allclose(neighbors.score(codes[queries], y[queries]), expected, rtol=1e-14)
+    with pytest.raises(TypeError, match="y must be a selection of the same"):
+        neighbors.score(codes[queries], matrix[queries])
+
+
+def test_a_fitted_oracle_keeps_its_thresholds():
+    rng = np.random.default_rng(0)
+    X, codes = rng.random((30, 2)), draw("random", 2, 30, 8)[1]
+    fitted = ThresholdAffinity((0.5,), (1,)).fit(X)
+    few = HammingNeighbors(affinity=fitted).fit(codes[:4], X[:4])
+    assert_array_equal(few.affinity_.thresholds_, fitted.thresholds_)
+    anew = HammingNeighbors(affinity=ThresholdAffinity((0.5,), (1,))).fit(codes[:4], X[:4])
+    assert anew.affinity_.thresholds_[0] != fitted.thresholds_[0]
+
+
+def test_queries_without_anything_relevant_have_no_score():
+    neighbors = HammingNeighbors().fit([[0, 1], [1, 1]], ["a", "b"])
+    with pytest.warns(UndefinedMetricWarning, match="No query has a relevant item"):
+        assert np.isnan(neighbors.score([[0, 1]], ["c"]))
+
+
+def test_targets_of_another_length_are_refused():
+    with pytest.raises(ValueError, match="codes and y must have the same number of sampl"):
+        HammingNeighbors().fit(np.eye(3), [0, 1])
+
+
+# Votes
+
+
+def votes_over_all_orders(row, labels, n_neighbors):
+    """Mean number of places of each label, over all choices among the last tie."""
+    last = row[n_neighbors - 1][0]
+    nearer = [i for d, i in row if d < last]
+    tied = [i for d, i in row if d == last]
+    choices = list(combinations(tied, n_neighbors - len(nearer)))
+    votes = np.array([Fraction(0)] * labels.shape[1])
+    for choice in choices:
+        votes += labels[[*nearer, *choice]].sum(axis=0) * Fraction(1, len(choices))
+    return votes
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    kind=st.sampled_from(sorted(CODES)),
+    algorithm=st.sampled_from(ALGORITHMS),
+    n_neighbors=st.integers(1, 8),
+    seed=st.integers(0, 999),
+)
+def test_votes_are_means_over_all_orders_of_ties(kind, algorithm, n_neighbors, seed):
+    queries, database = draw(kind, 4, 8, 5, seed)
+    rng = np.random.default_rng(seed)
+    rows = ranking(queries, database)
+    neighbors = HammingNeighbors(n_neighbors, algorithm=algorithm)
+
+    y = rng.choice(["x", "y", "z"], 8)
+    classes = np.unique(y)
+    expected = [
+        classes[np.argmax(votes_over_all_orders(row, y[:, None] == classes, n_neighbors))]
+        for row in rows
+    ]
+    assert_array_equal(neighbors.fit(database, y).predict(queries), expected)
+
+    labels = rng.integers(0, 2, (8, 3))
+    expected = [
+        [2 * vote > n_neighbors for vote in votes_over_all_orders(row, labels, n_neighbors)]
+        for row in rows
+    ]
+    for y in (labels, sp.csr_array(labels)):
+        predicted = neighbors.fit(database, y).predict(queries)
+        assert predicted.shape == (4, 3)
+        assert_array_equal(predicted, expected)
+
+
+def test_without_ties_it_votes_as_scikit_learn_does():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 12)
+    database = np.tri(12, dtype=int)  # distances to any query of zeros are 1, 2, ..., 12
+    theirs = KNeighborsClassifier(5, metric="hamming").fit(database, y)
+    ours = HammingNeighbors(5).fit(database, y)
+    query = np.zeros((1, 12), dtype=int)
+    assert_array_equal(ours.predict(query), theirs.predict(query))
+
+
+def test_the_order_of_the_database_decides_no_vote():
+    queries, database = draw("equal", 3, 30, 8)
+    y = np.array([0] * 16 + [1] * 14)
+    for order in (np.arange(30), np.arange(30)[::-1]):
+        neighbors = HammingNeighbors(3).fit(database[order], y[order])
+        assert_array_equal(neighbors.predict(queries), 0)
+
+
+def test_removed_items_do_not_vote():
+    neighbors = HammingNeighbors(1).fit([[0, 0], [0, 1]], ["near", "far"])
+    assert_array_equal(neighbors.predict([[0, 0]]), ["near"])
+    assert_array_equal(neighbors.remove([0]).predict([[0, 0]]), ["far"])
+
+
+def test_nobody_votes_without_labels():
+    codes = [[0, 0], [0, 1]]
+    with pytest.raises(ValueError, match=r"predict needs y of labels.*got none"):
+        HammingNeighbors(1).fit(codes).predict(codes)
+    with pytest.raises(ValueError, match="got PrecomputedAffinity"):
+        HammingNeighbors(1).fit(codes, PrecomputedAffinity(np.eye(2, dtype=int))).predict(
+            codes
+        )
+
+
+# Pipelines
+
+
+@pytest.fixture(scope="module")
+def pipeline():
+    hasher = TALRHasher(n_bits=8, max_iter=3, random_state=0)
+    return Pipeline(
+        [("scale", StandardScaler()), ("hash", hasher), ("search", HammingNeighbors(5))]
+    )
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_grid_search_ranks_the_training_database_for_held_out_queries(pipeline, wrapped):
+    """The protocol of the papers, also with affinities that folds must slice."""
+    X, labels = load_digits(return_X_y=True)
+    X, labels = X[:300], labels[:300]
+    matrix = (labels[:, None] == labels).astype(int)
+    y = PrecomputedAffinity(matrix) if wrapped else labels
+    folds = ShuffleSplit(2, random_state=0)
+    search = GridSearchCV(pipeline, {"hash__n_bits": [4, 12]}, cv=folds).fit(X, y)
+    for split, (database, queries) in enumerate(folds.split(X)):
+        for candidate, params in enumerate(search.cv_results_["params"]):
+            fitted = pipeline.set_params(**params).fit(X[database], y[database])
+            histogram = hamming_histogram(
+                fitted[:-1].transform(X[queries]),
+                fitted[:-1].transform(X[database]),
+                "auto",
+                labels[queries],
+                labels[database],
+            )
+            expected = tie_aware_average_precision(histogram).mean()
+            score = search.cv_results_[f"split{split}_test_score"][candidate]
+            assert_allclose(score, expected, rtol=1e-12)
+    assert search.best_params_ == {"hash__n_bits": 12}
+    assert 0 < search.score(X[:50], y[:50]) <= 1
+
+
+def test_pipeline_predicts_and_its_hasher_is_scored_as_before(pipeline):
+    X, y = load_digits(return_X_y=True)
+    fitted = pipeline.set_params(hash__n_bits=16).fit(X[:900], y[:900])
+    assert np.mean(fitted.predict(X[900:1200]) == y[900:1200]) > 0.7
+    database = make_retrieval_scorer(database=(X[:900], y[:900]))
+    expected = database(fitted[:-1], X[900:1200], y[900:1200])
+    assert_allclose(fitted.score(X[900:1200], y[900:1200]), expected, rtol=1e-12)
