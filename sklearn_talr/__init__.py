@@ -7,6 +7,7 @@ __version__ = "0.1.0.dev0"
 # Names and where they live. They are imported on first use, so that
 # ``import sklearn_talr.metrics`` does not pay for torch.
 _HOMES = {
+    "HammingNeighbors": "neighbors",
     "ITQHasher": "hashing",
     "LSHHasher": "hashing",
     "PrecomputedAffinity": "affinity",
@@ -17,9 +18,11 @@ _SUBMODULES = (
     "affinity",
     "codes",
     "datasets",
+    "export",
     "hashing",
     "histogram",
     "metrics",
+    "neighbors",
     "objectives",
 )
 

@@ -8,7 +8,19 @@ import pytest
 
 import sklearn_talr
 
-ROOMS = ["affinity", "codes", "datasets", "hashing", "histogram", "metrics", "objectives"]
+ROOMS = [
+    "affinity",
+    "codes",
+    "datasets",
+    "export",
+    "hashing",
+    "histogram",
+    "metrics",
+    "neighbors",
+    "objectives",
+]
+NUMPY_ROOMS = [room for room in ROOMS if room not in ("hashing", "objectives")]
+ENGINES = {"apsw", "duckdb", "faiss", "numba", "pandas", "sqlite_vec", "usearch"}
 
 
 def imported_by(statement):
@@ -20,9 +32,9 @@ def imported_by(statement):
     return set(result.stdout.split())
 
 
-@pytest.mark.parametrize("room", ["metrics", "codes", "affinity", "histogram", "datasets"])
-def test_numpy_rooms_do_not_import_torch(room):
-    assert "torch" not in imported_by(f"import sklearn_talr.{room}")
+@pytest.mark.parametrize("room", NUMPY_ROOMS)
+def test_numpy_rooms_import_neither_torch_nor_what_is_optional(room):
+    assert not imported_by(f"import sklearn_talr.{room}") & (ENGINES | {"torch"})
 
 
 def test_names_at_the_top():

@@ -1,0 +1,232 @@
+"""Tables of databases, filled with codes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils import gen_batches
+
+from ..codes import PackedCodes
+from ._bytes import to_bit_strings
+from ._checks import check_codes, check_table_name, warn_of_repeats
+
+__all__ = ["PgvectorExport", "to_duckdb", "to_pgvector", "to_sqlite_vec"]
+
+_ROWS_PER_BLOCK = 8_192
+_HNSW_LINKS = 16  # pgvector's default
+
+
+@dataclass(frozen=True)
+class PgvectorExport:
+    """Statements and rows that make codes a table of PostgreSQL with pgvector.
+
+    Parameters
+    ----------
+    create_table : str
+        Makes the extension and the table, with columns ``id`` and ``code``.
+
+    copy : str
+        ``COPY ... FROM STDIN``, which takes the rows.
+
+    create_index : str or None
+        Makes the graph index, if one was asked for.
+
+    search : str
+        Finds neighbors; its two parameters are a string of bits and a number of rows.
+
+    codes : PackedCodes
+        The codes.
+
+    ids : ndarray of shape (n_samples,) of int64
+        Their ids.
+    """
+
+    create_table: str
+    copy: str
+    create_index: str | None
+    search: str
+    codes: PackedCodes
+    ids: np.ndarray
+
+    def rows(self):
+        """Generate the rows as blocks of text in the format of COPY.
+
+        Yields
+        ------
+        block : str
+            Lines of id, tabulator and bits.
+        """
+        for rows in gen_batches(len(self.ids), _ROWS_PER_BLOCK):
+            strings = to_bit_strings(self.codes[rows])
+            lines = zip(self.ids[rows].tolist(), strings)
+            yield "".join(f"{name}\t{bits}\n" for name, bits in lines)
+
+
+def to_pgvector(codes, *, ids=None, table="codes", hnsw=False):
+    """Prepare codes for PostgreSQL with pgvector, as a column of type ``bit(n)``.
+
+    Parameters
+    ----------
+    codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, or PackedCodes
+        The codes. Bit 0 is the first character of the bit string.
+
+    ids : array-like of shape (n_samples,) of int, default=None
+        Primary keys. None means 0, 1, and so on.
+
+    table : str, default="codes"
+        Name of the table to be made: letters, digits and underscores.
+
+    hnsw : bool, default=False
+        Whether to prepare a graph index, which makes searches fast and approximate.
+
+    Returns
+    -------
+    export : PgvectorExport
+        ``create_table``, ``copy``, ``create_index`` and ``search`` are SQL; ``rows()``
+        generates what COPY reads.
+
+    Warns
+    -----
+    UserWarning
+        If a graph is asked for and more items share a code than a node has links.
+
+    Notes
+    -----
+    With psycopg::
+
+        connection.execute(export.create_table)
+        with connection.cursor().copy(export.copy) as copy:
+            for block in export.rows():
+                copy.write(block)
+        bits = to_bit_strings(query)[0]
+        connection.execute(export.search, (bits, 10)).fetchall()
+
+    Examples
+    --------
+    >>> from sklearn_talr.export import to_pgvector
+    >>> export = to_pgvector([[1, 0, 1], [0, 0, 1]], table="photos")
+    >>> print(export.copy)
+    COPY photos (id, code) FROM STDIN
+    >>> list(export.rows())
+    ['0\\t101\\n1\\t001\\n']
+    """
+    packed, ids = check_codes(codes, ids)
+    table, n_bits = check_table_name(table), packed.n_bits
+    create_index = None
+    if hnsw:
+        warn_of_repeats(packed, _HNSW_LINKS)
+        create_index = f"CREATE INDEX ON {table} USING hnsw (code bit_hamming_ops)"
+    return PgvectorExport(
+        create_table="CREATE EXTENSION IF NOT EXISTS vector; "
+        f"CREATE TABLE {table} (id bigint PRIMARY KEY, code bit({n_bits}) NOT NULL)",
+        copy=f"COPY {table} (id, code) FROM STDIN",
+        create_index=create_index,
+        search=f"SELECT id, code <~> %s::bit({n_bits}) AS distance FROM {table} "
+        "ORDER BY distance, id LIMIT %s",
+        codes=packed,
+        ids=ids,
+    )
+
+
+def to_sqlite_vec(codes, connection, *, ids=None, table="codes"):
+    """Write codes to a table of SQLite with sqlite-vec, as a column of type ``bit[n]``.
+
+    Parameters
+    ----------
+    codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, or PackedCodes
+        The codes, packed little-endian, as ``vec_quantize_binary`` packs. They are padded
+        with zeros to whole bytes.
+
+    connection : sqlite3.Connection or apsw.Connection
+        An open database that has loaded sqlite-vec.
+
+    ids : array-like of shape (n_samples,) of int, default=None
+        Row ids. None means 0, 1, and so on.
+
+    table : str, default="codes"
+        Name of the table to be made: letters, digits and underscores.
+
+    Returns
+    -------
+    search : str
+        SQL that finds neighbors; its parameters are a row of ``to_bytes(queries)`` as
+        bytes, and their number. sqlite-vec orders ties as it likes.
+
+    Examples
+    --------
+    >>> import apsw, sqlite_vec  # doctest: +SKIP
+    >>> from sklearn_talr.export import to_bytes, to_sqlite_vec
+    >>> connection = apsw.Connection("codes.db")  # doctest: +SKIP
+    >>> connection.enable_load_extension(True)  # doctest: +SKIP
+    >>> connection.load_extension(sqlite_vec.loadable_path())  # doctest: +SKIP
+    >>> search = to_sqlite_vec([[0, 0, 1], [1, 1, 1]], connection)  # doctest: +SKIP
+    >>> query = to_bytes([[1, 1, 0]])[0].tobytes()
+    >>> connection.execute(search, (query, 1)).fetchall()  # doctest: +SKIP
+    [(1, 1.0)]
+    """
+    packed, ids = check_codes(codes, ids)
+    check_table_name(table)
+    n_bits = 8 * packed.data.shape[1]
+    connection.execute(f"CREATE VIRTUAL TABLE {table} USING vec0(code bit[{n_bits}])")
+    rows = ((i, row.tobytes()) for i, row in zip(ids.tolist(), packed.data))
+    connection.execute("SAVEPOINT codes")  # one transaction, whatever the driver begins
+    try:
+        connection.executemany(
+            f"INSERT INTO {table} (rowid, code) VALUES (?, vec_bit(?))", rows
+        )
+    except BaseException:
+        connection.execute("ROLLBACK TO codes")
+        raise
+    finally:
+        connection.execute("RELEASE codes")
+    return f"SELECT rowid, distance FROM {table} WHERE code MATCH vec_bit(?) AND k = ?"
+
+
+def to_duckdb(codes, connection, *, ids=None, table="codes"):
+    """Write codes to a table of DuckDB, as a column of type ``BIT``.
+
+    Parameters
+    ----------
+    codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, or PackedCodes
+        The codes. Bit 0 is the first character of the bit string.
+
+    connection : duckdb.DuckDBPyConnection
+        An open database.
+
+    ids : array-like of shape (n_samples,) of int, default=None
+        Values of the column ``id``. None means 0, 1, and so on.
+
+    table : str, default="codes"
+        Name of the table to be made: letters, digits and underscores.
+
+    Returns
+    -------
+    search : str
+        SQL that finds neighbors; its parameters are an entry of
+        ``to_bit_strings(queries)``, and their number. Ties are ordered by id.
+
+    Examples
+    --------
+    >>> import duckdb  # doctest: +SKIP
+    >>> from sklearn_talr.export import to_bit_strings, to_duckdb
+    >>> connection = duckdb.connect()  # doctest: +SKIP
+    >>> search = to_duckdb([[0, 0, 1], [1, 1, 1]], connection)  # doctest: +SKIP
+    >>> connection.execute(search, [*to_bit_strings([[1, 1, 0]]), 1]).fetchall()
+    ... # doctest: +SKIP
+    [(1, 1)]
+    """
+    packed, ids = check_codes(codes, ids)
+    check_table_name(table)
+    connection.execute(f"CREATE TABLE {table} (id BIGINT, code BIT)")
+    for rows in gen_batches(len(packed), _ROWS_PER_BLOCK):
+        strings = np.array(to_bit_strings(packed[rows]), dtype=object)
+        connection.register("codes_to_insert", {"id": ids[rows], "code": strings})
+        try:
+            connection.execute(
+                f"INSERT INTO {table} SELECT id, code::BIT FROM codes_to_insert"
+            )
+        finally:
+            connection.unregister("codes_to_insert")
+    return (
+        f"SELECT id, bit_count(xor(code, ?::BIT)) AS distance FROM {table} "
+        "ORDER BY distance, id LIMIT ?"
+    )

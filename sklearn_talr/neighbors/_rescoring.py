@@ -1,0 +1,173 @@
+"""A second look at candidates, by their features."""
+
+from numbers import Integral
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn import get_config
+from sklearn.utils import check_array
+
+from ._results import ragged
+
+__all__ = ["rescore"]
+
+
+def rescore(X_query, X_database, candidates, *, metric="euclidean", n_neighbors=None):
+    """Order candidates by exact feature distance or inner product.
+
+    This is how codes are used with embeddings: the codes, in memory, find some hundred
+    candidates; the features of those alone, on disk perhaps, decide their order.
+
+    Parameters
+    ----------
+    X_query : array-like of shape (n_queries, n_features)
+        Features of the queries.
+
+    X_database : ndarray or memmap of shape (n_samples, n_features)
+        Features of the database, of any real type; row i belongs to index i. Only the
+        rows of candidates are read. They are compared in float32, or in float64 if either
+        side is wider.
+
+    candidates : array of shape (n_queries, n_candidates) of int, or of n_queries arrays
+        Indices of the candidates of each query, as `kneighbors`, `radius_neighbors` or
+        `lookup` return them.
+
+    metric : {"euclidean", "inner_product"}, default="euclidean"
+        Distances, the smallest first, or products, the largest first.
+
+    n_neighbors : int, default=None
+        Number of candidates to keep for each query. None means all.
+
+    Returns
+    -------
+    values : ndarray of shape (n_queries, n_neighbors), or (n_queries,) of arrays
+        Distances or products, best first. Arrays of various lengths if `candidates` are,
+        or if `n_neighbors` is more than there are.
+
+    indices : ndarray of the same shape, dtype int64
+        Indices of the candidates, ascending where values are equal.
+
+    Raises
+    ------
+    ValueError
+        If shapes differ, a candidate has no row, or its row is not finite.
+
+    Examples
+    --------
+    The two candidates are tied by their codes, but not by their features:
+
+    >>> import numpy as np
+    >>> from sklearn_talr.neighbors import HammingNeighbors, rescore
+    >>> X = np.array([[3.0, 1.0], [1.0, 2.0], [-1.0, 1.0]])
+    >>> query = np.array([[1.0, 1.0]])
+    >>> neighbors = HammingNeighbors(n_neighbors=2).fit(X)  # signs as codes
+    >>> candidates = neighbors.kneighbors(query, return_distance=False)
+    >>> candidates
+    array([[0, 1]])
+    >>> rescore(query, X, candidates)
+    (array([[1., 2.]]), array([[1, 0]]))
+    """
+    if metric not in ("euclidean", "inner_product"):
+        raise ValueError(
+            f"metric must be 'euclidean' or 'inner_product', got {metric!r}. For the "
+            "cosine, scale the rows to unit length and take 'inner_product'."
+        )
+    if n_neighbors is not None and not _is_positive_integer(n_neighbors):
+        raise ValueError(
+            f"n_neighbors must be a positive integer or None, got {n_neighbors!r}."
+        )
+    X_query, X_database = _check_features(X_query, X_database)
+    rows = _check_candidates(candidates, len(X_query), len(X_database))
+    values, indices = [], []
+    for first, last in _blocks(rows, X_database):
+        wanted, place = np.unique(np.concatenate(rows[first:last]), return_inverse=True)
+        features = _read(X_database, wanted, X_query.dtype)
+        ends = np.cumsum([len(row) for row in rows[first:last]])[:-1]
+        for query, part in zip(X_query[first:last], np.split(place, ends)):
+            value, order = _compare(query, features[part], wanted[part], metric)
+            values.append(value[:n_neighbors])
+            indices.append(wanted[part][order][:n_neighbors])
+    if len({len(row) for row in indices}) == 1:
+        return np.stack(values), np.stack(indices)
+    return ragged(values), ragged(indices)
+
+
+def _compare(query, features, index, metric):
+    """Values, best first, and the order that makes them so."""
+    if metric == "euclidean":
+        difference = features - query
+        values = np.sqrt(np.einsum("ij,ij->i", difference, difference))
+        order = np.lexsort((index, values))
+    else:
+        values = features @ query
+        order = np.lexsort((index, -values))
+    return values[order], order
+
+
+def _read(X_database, rows, dtype):
+    """Rows of the database, in ascending order as a disk likes them."""
+    features = np.asarray(X_database[rows], dtype=dtype)
+    if not np.isfinite(features).all():
+        bad = rows[~np.isfinite(features).all(axis=1)]
+        raise ValueError(
+            f"X_database contains NaN or infinity in the rows {bad[:5].tolist()}."
+        )
+    return features
+
+
+def _blocks(rows, X_database):
+    """Runs of queries whose candidates' features fit into the working memory."""
+    most = get_config()["working_memory"] * 2**20 / (8 * X_database.shape[1])
+    first, held = 0, 0
+    for query, row in enumerate(rows):
+        if query > first and held + len(row) > most:
+            yield first, query
+            first, held = query, 0
+        held += len(row)
+    yield first, len(rows)
+
+
+def _check_features(X_query, X_database):
+    X_query = check_array(X_query, dtype=None, input_name="X_query")
+    if sp.issparse(X_database) or getattr(X_database, "ndim", None) != 2:
+        raise ValueError(
+            "X_database must be a dense 2-D array or memmap, got "
+            f"{type(X_database).__name__}."
+        )
+    if X_database.shape[1] != X_query.shape[1]:
+        raise ValueError(
+            f"X_query has {X_query.shape[1]} features and X_database "
+            f"{X_database.shape[1]}; they must be the same features."
+        )
+    if X_query.dtype.kind not in "biuf" or X_database.dtype.kind not in "biuf":
+        raise ValueError(
+            "X_query and X_database must hold real numbers, got "
+            f"{X_query.dtype} and {X_database.dtype}."
+        )
+    dtype = np.result_type(X_query.dtype, X_database.dtype, np.float32)
+    return X_query.astype(dtype, copy=False), X_database
+
+
+def _check_candidates(candidates, n_queries, n_samples):
+    rows = [np.asarray(row) for row in candidates]
+    if len(rows) != n_queries:
+        raise ValueError(
+            f"candidates must hold one row for each of {n_queries} queries, got "
+            f"{len(rows)}."
+        )
+    for row in rows:
+        if row.ndim != 1 or (row.size and row.dtype.kind not in "iu"):
+            raise ValueError(
+                "candidates must be integer indices, one row for each query, got a row of "
+                f"{row.dtype} of shape {row.shape}."
+            )
+        if row.size and not 0 <= row.min() <= row.max() < n_samples:
+            raise ValueError(
+                f"candidates must be rows of X_database, from 0 to {n_samples - 1}, got "
+                f"{row.min()} to {row.max()}."
+            )
+    return [row.astype(np.int64, copy=False) for row in rows]
+
+
+def _is_positive_integer(value):
+    return isinstance(value, Integral) and not isinstance(value, bool) and value > 0

@@ -1,0 +1,142 @@
+"""Rescoring orders candidates by their features, and reads no others."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
+from sklearn.neighbors import NearestNeighbors
+
+from sklearn_talr.neighbors import HammingNeighbors, rescore
+
+METRICS = ["euclidean", "inner_product"]
+each_metric = pytest.mark.parametrize("metric", METRICS)
+
+
+def by_definition(query, X, row, metric):
+    """(value, index) of each candidate, best first."""
+    if metric == "euclidean":
+        pairs = [(sum((a - b) ** 2 for a, b in zip(X[i], query)) ** 0.5, i) for i in row]
+        return sorted(pairs)
+    pairs = [(sum(a * b for a, b in zip(X[i], query)), i) for i in row]
+    return sorted(pairs, key=lambda pair: (-pair[0], pair[1]))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    metric=st.sampled_from(METRICS),
+    lengths=st.lists(st.integers(0, 8), min_size=1, max_size=5),
+    seed=st.integers(0, 999),
+    n_neighbors=st.none() | st.integers(1, 9),
+)
+def test_equals_its_definition(metric, lengths, seed, n_neighbors):
+    """Integer features, so that ties are exact and go by index."""
+    rng = np.random.default_rng(seed)
+    X, queries = rng.integers(-2, 3, (12, 3)), rng.integers(-2, 3, (len(lengths), 3))
+    candidates = [rng.choice(12, length, replace=False) for length in lengths]
+    values, indices = rescore(
+        queries, X, candidates, metric=metric, n_neighbors=n_neighbors
+    )
+    for query, row, value, index in zip(queries, candidates, values, indices, strict=True):
+        expected = by_definition(query, X, row, metric)[:n_neighbors]
+        assert_allclose(value, [v for v, _ in expected], rtol=1e-6)
+        assert_array_equal(index, [i for _, i in expected])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8])
+@each_metric
+def test_all_items_as_candidates_give_the_exact_neighbors(dtype, metric):
+    rng = np.random.default_rng(0)
+    X, queries = rng.normal(0, 9, (200, 16)), rng.normal(0, 9, (10, 16))
+    X, queries = X.astype(dtype), queries.astype(dtype)
+    candidates = np.tile(np.arange(200), (10, 1))
+    values, indices = rescore(queries, X, candidates, metric=metric, n_neighbors=7)
+    X, queries = X.astype(float), queries.astype(float)
+    if metric == "euclidean":
+        exact = NearestNeighbors(n_neighbors=7).fit(X).kneighbors(queries)
+    else:
+        products = queries @ X.T
+        order = np.argsort(-products, axis=1, kind="stable")[:, :7]
+        exact = np.take_along_axis(products, order, axis=1), order
+    assert_allclose(values, exact[0], rtol=1e-4)
+    assert_array_equal(indices, exact[1])
+    assert indices.dtype == np.int64
+    assert values.dtype == (np.float64 if dtype == np.float64 else np.float32)
+
+
+@each_metric
+def test_only_the_candidates_are_read(metric, tmp_path):
+    """Rows that nobody asks for may hold anything, and the file stays a map."""
+    X = np.full((1_000, 8), np.nan, dtype=np.float32)
+    X[100:110] = np.random.default_rng(0).normal(size=(10, 8))
+    np.save(tmp_path / "features.npy", X)
+    mapped = np.load(tmp_path / "features.npy", mmap_mode="r")
+    candidates = np.arange(100, 110)[None]
+    assert_array_equal(
+        rescore(X[[100]], mapped, candidates, metric=metric)[1],
+        100 + rescore(X[[100]], X[100:110], candidates - 100, metric=metric)[1],
+    )
+    with pytest.raises(ValueError, match=r"NaN or infinity in the rows \[99\]"):
+        rescore(X[[100]], mapped, [[99, 100]], metric=metric)
+
+
+def test_candidates_in_blocks_are_the_same():
+    rng = np.random.default_rng(0)
+    X, queries = rng.normal(size=(300, 64)), rng.normal(size=(20, 64))
+    candidates = [rng.choice(300, size) for size in rng.integers(1, 90, 20)]
+    expected = rescore(queries, X, candidates)
+    with config_context(working_memory=0.05):
+        found = rescore(queries, X, candidates)
+    for mine, theirs in zip(found, expected):
+        for row, other in zip(mine, theirs, strict=True):
+            assert_array_equal(row, other)
+
+
+def test_rescored_candidates_of_a_search():
+    rng = np.random.default_rng(0)
+    X, queries = rng.normal(size=(500, 24)), rng.normal(size=(10, 24))
+    exact = NearestNeighbors(n_neighbors=5).fit(X).kneighbors(queries)[1]
+    neighbors = HammingNeighbors().fit(X)
+
+    def recall(indices):
+        return np.mean([np.isin(e, i).mean() for e, i in zip(exact, indices)])
+
+    _, by_code = neighbors.kneighbors(queries, 5)
+    _, candidates = neighbors.kneighbors(queries, 100)
+    _, rescored = rescore(queries, X, candidates, n_neighbors=5)
+    assert recall(by_code) < recall(rescored) == recall(candidates)
+    for candidates in (
+        neighbors.radius_neighbors(queries, 9)[1],
+        neighbors.lookup(queries).indices,
+    ):
+        _, rescored = rescore(queries, X, candidates)
+        for row, other in zip(rescored, candidates):
+            assert_array_equal(np.sort(row), np.sort(other))
+
+
+X = np.eye(4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "params", "message"),
+    [
+        ((X, X, X.astype(int)), {"metric": "cosine"}, "metric must be 'euclidean' or"),
+        ((X, X, X.astype(int)), {"n_neighbors": 0}, "n_neighbors must be a positive"),
+        ((X, X[:, :3], X.astype(int)), {}, "X_query has 4 features and X_database 3"),
+        ((X, sp.csr_array(X), X.astype(int)), {}, "X_database must be a dense 2-D array"),
+        ((X, X.tolist(), X.astype(int)), {}, "X_database must be a dense 2-D array"),
+        ((X, X.astype(complex), X.astype(int)), {}, "must hold real numbers"),
+        ((X * np.nan, X, X.astype(int)), {}, "X_query contains NaN"),
+        ((X[0], X, X.astype(int)), {}, "Expected 2D array"),
+        ((X, X, X[:3].astype(int)), {}, "one row for each of 4 queries, got 3"),
+        ((X, X, X), {}, "candidates must be integer indices"),
+        ((X, X, [0, 1, 2, 3]), {}, "candidates must be integer indices"),
+        ((X, X, 4 * X.astype(int)), {}, "from 0 to 3, got 0 to 4"),
+        ((X, X, -X.astype(int)), {}, "from 0 to 3, got -1 to 0"),
+    ],
+)
+def test_what_does_not_fit_is_refused(arguments, params, message):
+    with pytest.raises(ValueError, match=message):
+        rescore(*arguments, **params)
