@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+METHODS = ("signs", "ITQ", "TALR")
 
 
 def run(script, folder, *arguments, **environment):
@@ -85,6 +86,20 @@ def test_ramap_tables_show_what_the_paper_shows(finished):
                 assert all(v < f for v, f in zip(values[start:], first[start:]))
             else:
                 assert values == first
+
+
+def test_rescoring_finds_more_than_codes_alone(finished):
+    pytest.importorskip("wordllama")
+    folder, printed = finished("plot_text_embeddings.py")
+    assert [path.name for path in folder.iterdir()] == ["text_embeddings.png"]
+    lines = [line.split() for line in printed.splitlines()]
+    rows = {line[0]: line[1:] for line in lines if line and line[0] in METHODS}
+    assert len(rows) == 3
+    for values in rows.values():
+        recalls = [float(value) for value in values]
+        assert recalls == sorted(recalls)
+        assert recalls[-1] > 0.9
+    assert float(rows["signs"][0]) < float(rows["ITQ"][0])
 
 
 def test_reproduction_without_data_says_what_is_missing(tmp_path):

@@ -1,0 +1,147 @@
+"""
+Searching text embeddings by 256 bits, and rescoring
+====================================================
+
+Text embeddings are large: 256 numbers of 4 bytes for every sentence here, 1 536 or more
+elsewhere. A common remedy keeps one bit of each number, searches these codes, and orders
+the best hundred candidates by the embeddings, which may stay on disk. This example
+measures what that costs on the sentences of a real corpus, with three kinds of codes: the
+plain signs, ITQ's rotation, and codes learned by :class:`~sklearn_talr.hashing.TALRHasher`.
+
+The embedding model comes with the package ``wordllama``: ``pip install
+".[embeddings]"``. Nothing is downloaded.
+"""
+
+# %%
+# A corpus and its embeddings
+# ---------------------------
+# The documentation strings of scikit-learn and SciPy, cut into sentences: text that is
+# there wherever this package is. A thousand sentences are queries, the rest the database.
+
+import ast
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import wordllama
+
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+
+
+def sentences_of(package):
+    """Sentences in the documentation strings of an installed package."""
+    for file in sorted(Path(find_spec(package).origin).parent.rglob("*.py")):
+        if "tests" in file.parts:
+            continue
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                for paragraph in re.split(r"\n\s*\n", ast.get_docstring(node) or ""):
+                    yield from SENTENCE_END.split(" ".join(paragraph.split()))
+
+
+def reads_well(sentence):
+    return 30 < len(sentence) < 300 and re.fullmatch(r"[A-Z][^>]*\.", sentence)
+
+
+corpus = set(filter(reads_well, [*sentences_of("sklearn"), *sentences_of("scipy")]))
+corpus = np.array(sorted(corpus))
+model = wordllama.WordLlama.load(
+    cache_dir=Path(wordllama.__file__).parent, disable_download=True
+)
+X = model.embed(corpus.tolist(), norm=True)
+
+order = np.random.default_rng(0).permutation(len(X))
+query, database = order[:1_000], order[1_000:]
+X_query, X_database = X[query], X[database]
+print(f"{len(database)} sentences, embeddings of shape {X_database.shape}")
+
+# %%
+# What full precision finds
+# -------------------------
+# The ten sentences whose embeddings have the largest inner product with the query's.
+
+exact = np.argpartition(-(X_query @ X_database.T), 10, axis=1)[:, :10]
+
+
+def recall(found):
+    """Fraction of the ten exact neighbors among those found."""
+    return np.mean([np.isin(truth, row).mean() for truth, row in zip(exact, found)])
+
+
+# %%
+# Three kinds of codes
+# --------------------
+# :class:`~sklearn_talr.neighbors.HammingNeighbors` takes positive entries for ones, so the
+# embeddings themselves stand for their signs. The hashers are fitted on 3 000 sentences
+# without labels; for TALR, near sentences are then similar ones.
+
+from sklearn_talr import HammingNeighbors, ITQHasher, TALRHasher
+
+n_bits = X.shape[1]
+itq = ITQHasher(n_bits, random_state=0).fit(X_database[:3_000])
+talr = TALRHasher(
+    n_bits, objective="ndcg", max_iter=8, batch_size=1_000, random_state=0
+).fit(X_database[:3_000])
+codes = {"signs": (X_query, X_database)} | {
+    name: (hasher.transform(X_query), hasher.transform(X_database))
+    for name, hasher in {"ITQ": itq, "TALR": talr}.items()
+}
+
+# %%
+# Search by codes, order by embeddings
+# ------------------------------------
+# :func:`~sklearn_talr.neighbors.rescore` reads the rows of the candidates only. The
+# embeddings are a file that is mapped into memory, as a larger collection would be.
+
+from tempfile import TemporaryDirectory
+
+from sklearn_talr.neighbors import rescore
+
+folder = TemporaryDirectory()
+np.save(Path(folder.name) / "embeddings.npy", X_database)
+on_disk = np.load(Path(folder.name) / "embeddings.npy", mmap_mode="r")
+
+n_candidates = [10, 20, 50, 100, 200]
+recalls = {}
+print(f"\n{'recall of 10':14s}{'by codes':>10s}", end="")
+print("".join(f"{f'{n} rescored':>14s}" for n in n_candidates[1:]))
+for name, (query_codes, database_codes) in codes.items():
+    neighbors = HammingNeighbors().fit(database_codes)
+    found = neighbors.kneighbors(query_codes, max(n_candidates), return_distance=False)
+    recalls[name] = [
+        recall(rescore(X_query, on_disk, found[:, :n], metric="inner_product")[1][:, :10])
+        for n in n_candidates
+    ]
+    print(f"{name:14s}{recalls[name][0]:10.3f}", end="")
+    print("".join(f"{value:14.3f}" for value in recalls[name][1:]))
+
+n_bytes = len(database) * n_bits // 8
+print(f"\nembeddings {X_database.nbytes / 2**20:.1f} MiB, codes {n_bytes / 2**20:.1f} MiB")
+
+# %%
+# Ten candidates are not reordered in any way that recall would see: the left end of each
+# line is the search by codes alone.
+
+import matplotlib.pyplot as plt
+
+figure, ax = plt.subplots(figsize=(5, 3.5), layout="constrained")
+for name, values in recalls.items():
+    ax.plot(n_candidates, values, marker="o", markersize=4, label=name)
+ax.set(xscale="log", xticks=n_candidates, xticklabels=n_candidates)
+ax.minorticks_off()
+ax.set(xlabel="candidates rescored", ylabel="recall of the 10 nearest")
+ax.legend()
+figure.savefig("text_embeddings.png", dpi=150)
+print("Figure saved as text_embeddings.png")
+
+# %%
+# One query
+# ---------
+
+neighbors = HammingNeighbors().fit(codes["TALR"][1])
+candidates = neighbors.kneighbors(codes["TALR"][0][:1], 100, return_distance=False)
+_, best = rescore(X_query[:1], on_disk, candidates, metric="inner_product", n_neighbors=3)
+print(f"\n{corpus[query[0]]}")
+for sentence in corpus[database[best[0]]]:
+    print(f"  -> {sentence}")
