@@ -42,7 +42,7 @@ class HammingNeighbors(QueryMixin, SaveMixin, BaseEstimator):
         * ``"multi_index"`` has a table for each of several parts of the code, so that
           fewer bits need to be flipped: for long codes.
         * ``"auto"`` takes whichever costs least, by the number of buckets within the
-          radius, of codes and of queries.
+          radius, of codes and of queries so far.
 
         The last three compare with every code once that costs less than looking up.
 

@@ -310,7 +310,7 @@ class QueryMixin:
             for start, stop in zip([0, *ends[:-1].tolist()], ends.tolist()):
                 part = slice(start, stop)
                 if own is None:
-                    yield distance[part].copy(), index[part].copy()
+                    yield distance[part], index[part]
                 else:
                     others = index[part] != own[query]
                     yield distance[part][others], index[part][others]

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 from sklearn.utils.parallel import Parallel, delayed
 
+from ..codes import word_distances
 from ._buckets import BucketSearcher
 from ._cost import ball_cost, index_cost, n_tables_for, scan_cost, table_widths
 from ._faiss import FaissHash, FaissMultiHash, FaissScanner
@@ -14,7 +15,8 @@ from ._found import join
 from ._scan import Scanner
 
 _QUERIES_PER_BLOCK = 256
-_FOUND_PER_BLOCK = 2**24  # pairs that a block finds at the largest radius
+_FOUND_PER_BLOCK = 2**24
+_SAMPLE = 1_024, 8  # codes and queries that tell how many are found
 _QUERIES_TO_ESTIMATE = 8
 
 
@@ -45,10 +47,22 @@ def search(store, algorithm, backend, n_jobs, question, queries, argument):
     """
     searcher = get_searcher(store, algorithm, backend, len(queries))
     ask = getattr(searcher, question)
-    size = max(4, min(_QUERIES_PER_BLOCK, _FOUND_PER_BLOCK // len(store)))
+    size = _block_size(store, question, queries, argument)
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
     blocks = list(gen_batches(len(queries), size))
     return zip(blocks, parallel(delayed(ask)(queries[b], argument) for b in blocks))
+
+
+def _block_size(store, question, queries, argument):
+    """Queries that will not find more codes together than fit into memory."""
+    if question == "at_least":
+        expected = 4 * argument
+    else:
+        sample = store.words[: _SAMPLE[0]], queries[: _SAMPLE[1]]
+        near = word_distances(*sample, np.uint16) <= argument
+        expected = len(store) * near.mean(axis=0).max(initial=0)
+    expected += len(store) / 256  # what the sample may have missed
+    return int(max(4, min(_QUERIES_PER_BLOCK, _FOUND_PER_BLOCK // expected)))
 
 
 def get_searcher(store, algorithm, backend, n_queries):
@@ -59,7 +73,8 @@ def get_searcher(store, algorithm, backend, n_queries):
             "finds the same neighbors."
         )
     if algorithm == "auto":
-        return _Cheapest(store, backend, n_queries)
+        store.n_asked += n_queries
+        return _Cheapest(store, backend)
     return _searcher(store, algorithm, backend)
 
 
@@ -91,12 +106,11 @@ def _make_searcher(store, algorithm, backend):
 
 
 class _Cheapest:
-    """Decides by cost, counting what is not yet indexed as shared by the queries."""
+    """Decides by cost. Queries so far share that of tables which are yet to be made."""
 
-    def __init__(self, store, backend, n_queries):
+    def __init__(self, store, backend):
         self._store = store
         self._backend = backend
-        self._n_queries = n_queries
 
     def within(self, queries, radius):
         return self._choose(radius).within(queries, radius)
@@ -121,5 +135,5 @@ class _Cheapest:
                 store, table_widths(store.n_bits, n_tables), radius
             )
             if (algorithm, _settle(self._backend, algorithm)) not in store.searchers:
-                costs[algorithm] += index_cost(store, n_tables) / self._n_queries
+                costs[algorithm] += index_cost(store, n_tables) / store.n_asked
         return _searcher(store, min(costs, key=costs.get), self._backend)

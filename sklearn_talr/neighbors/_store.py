@@ -44,6 +44,7 @@ class CodeStore:
         self.n_indices = n_indices
         self.all_differ = len(members) == len(words)
         self.searchers = {}  # made when first asked for
+        self.n_asked = 0  # queries for which the cheapest way was chosen
 
     @classmethod
     def from_codes(cls, packed, first_index=0):
@@ -57,7 +58,7 @@ class CodeStore:
         return cls(words[starts[:-1]], starts, members, packed.n_bits, n_indices)
 
     def __getstate__(self):
-        return self.__dict__ | {"words": None, "searchers": {}}
+        return self.__dict__ | {"words": None, "searchers": {}, "n_asked": 0}
 
     def __setstate__(self, state):
         self.__dict__.update(state)
