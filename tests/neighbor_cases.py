@@ -21,7 +21,19 @@ def equal_codes(rng, n_items, n_bits):
     return np.repeat(random_codes(rng, 1, n_bits), n_items, axis=0)
 
 
-CODES = {"random": random_codes, "learned": learned_codes, "equal": equal_codes}
+def crowded_codes(rng, n_items, n_bits):
+    """All different, if they are long, but equal in most of their bits."""
+    codes = np.zeros((n_items, n_bits), dtype=np.uint8)
+    codes[:, -(-n_bits // 3) :] = rng.integers(0, 2, (n_items, n_bits - -(-n_bits // 3)))
+    return codes
+
+
+CODES = {
+    "random": random_codes,
+    "learned": learned_codes,
+    "crowded": crowded_codes,
+    "equal": equal_codes,
+}
 
 
 def draw(kind, n_queries, n_items, n_bits, seed=0):

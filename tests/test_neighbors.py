@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_talr.codes import pack_codes
 from sklearn_talr.metrics import lookup_cost
-from sklearn_talr.neighbors import HammingNeighbors, _cost, _found, _scan, _search
+from sklearn_talr.neighbors import HammingNeighbors, _buckets, _cost, _found, _scan, _search
 
 LENGTHS = [1, 2, 7, 8, 9, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128, 255, 256, 300, 1024]
 WAYS = [(algorithm, "numpy") for algorithm in ALGORITHMS]
@@ -145,8 +145,11 @@ def test_many_queries_in_several_blocks(algorithm, backend, monkeypatch):
     monkeypatch.setattr(_scan, "_PAIRS_PER_PASS", 512)
     monkeypatch.setattr(_scan, "_CODES_PER_PASS", 24)
     monkeypatch.setattr(_found, "_ITEMS_PER_PASS", 100)
+    monkeypatch.setattr(_buckets, "_PROBES_PER_PASS", 50)
+    monkeypatch.setattr(_buckets, "_CANDIDATES_PER_PASS", 7)
+    monkeypatch.setattr(_search, "_FOUND_PER_BLOCK", 2_000)
     queries, database = draw("learned", 70, 90, 24)
-    for codes in (database, random_codes(np.random.default_rng(1), 90, 24)):
+    for codes in (database, *(draw(kind, 1, 90, 24)[1] for kind in ("random", "crowded"))):
         for n_jobs in (None, 2):
             neighbors = fit(codes, algorithm, backend, n_jobs=n_jobs)
             check_neighbors(neighbors, queries, codes, 9)
@@ -290,6 +293,14 @@ class TestLookup:
         assert np.all(several.n_buckets < 100)
         for ours, theirs in zip(one.indices, several.indices):
             assert_array_equal(ours, theirs)
+
+    def test_crowded_buckets_are_not_looked_up(self):
+        """Codes that agree in the bits of some table would all be candidates."""
+        queries, database = draw("crowded", 5, 3_000, 64)
+        found = fit(database, "multi_index").lookup(queries, radius=2)
+        assert_array_equal(found.n_buckets, 0)
+        even = draw("random", 5, 3_000, 64)[1]
+        assert np.all(fit(even, "multi_index").lookup(queries, radius=2).n_buckets > 0)
 
     def test_number_and_radius_exclude_each_other(self):
         with pytest.raises(ValueError, match="n_neighbors and radius exclude each other"):

@@ -16,6 +16,7 @@ from math import comb
 import numpy as np
 
 from ._cost import (
+    CANDIDATE,
     address_bits,
     ball_cost,
     radii_of_tables,
@@ -28,6 +29,7 @@ from ._scan import first_limits
 from ._store import ranges
 
 _PROBES_PER_PASS = 131_072
+_CANDIDATES_PER_PASS = 2**20
 
 
 class BucketSearcher:
@@ -53,11 +55,14 @@ class BucketSearcher:
 
     def within(self, queries, radius):
         """Codes within a radius, see :mod:`~._found`."""
-        if ball_cost(self.store, self.widths, radius) > scan_cost(self.store):
+        radii = radii_of_tables(radius, len(self.tables))
+        cost = ball_cost(self.store, self.widths, radius)
+        cost += sum(table.crowd_cost for table, r in zip(self.tables, radii) if r >= 0)
+        if cost > scan_cost(self.store):
             return self.scanner.within(queries, radius)
         pool = _Pool(self.store, queries)
         everyone, limits = np.arange(len(queries)), np.full(len(queries), radius)
-        for table, last in zip(self.tables, radii_of_tables(radius, len(self.tables))):
+        for table, last in zip(self.tables, radii):
             for r in range(min(last, table.width) + 1):
                 pool.look_up(table, r, everyone, limits)
         return pool.found()
@@ -69,11 +74,13 @@ class BucketSearcher:
         limits = first_limits(self.store, queries, n_items)
         spent, enough = 0.0, scan_cost(self.store)
         for r in range(self.store.n_bits + 1):
-            flips, table = divmod(r, len(self.tables))
-            spent += shell_cost(self.store, self.widths[table], flips)
+            flips, turn = divmod(r, len(self.tables))
+            table = self.tables[turn]
+            spent += shell_cost(self.store, table.width, flips)
+            spent += 0 if flips else table.crowd_cost
             if spent > enough or not len(waiting):
                 break
-            pool.look_up(self.tables[table], flips, waiting, limits)
+            pool.look_up(table, flips, waiting, limits)
             done = pool.items_within(waiting, r) >= n_items
             radius[waiting[done]] = r
             waiting = waiting[~done]
@@ -103,6 +110,8 @@ class _Table:
         self._starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
         self._codes = np.argsort(address, kind="stable").astype(np.int32)
         self._in_use = sizes > 0
+        # What a query finds in its own bucket if queries are spread as the codes are.
+        self.crowd_cost = CANDIDATE * float(np.square(sizes).sum()) / len(store)
 
     def addresses(self, words):
         """Addresses of codes, shape (n,)."""
@@ -127,19 +136,19 @@ class _Table:
         return self._flips[radius]
 
     def look_up(self, addresses, radius):
-        """Pairs (which address, code) in the buckets at a radius of each address."""
+        """Generate pairs (which address, code) in the buckets at a radius of each."""
         flips = self.flips(radius)
         step = max(1, _PROBES_PER_PASS // max(1, len(flips)))
-        asking, codes = [], []
         for start in range(0, len(addresses), step):
             bucket = addresses[start : start + step, None] ^ flips
             used = np.flatnonzero(self._in_use[bucket])
             bucket = bucket.ravel()[used]
             first = self._starts[bucket]
             sizes = self._starts[bucket + 1] - first
-            asking.append(np.repeat(start + used // len(flips), sizes))
-            codes.append(self._codes[ranges(first, sizes)])
-        return np.concatenate(asking), np.concatenate(codes)
+            asking = start + used // len(flips)
+            for part in _runs(sizes):
+                codes = self._codes[ranges(first[part], sizes[part])]
+                yield np.repeat(asking[part], sizes[part]), codes
 
 
 class _Pool:
@@ -158,13 +167,13 @@ class _Pool:
         """Add what some of the queries find in a table, except beyond their limits."""
         if table not in self._addresses:
             self._addresses[table] = table.addresses(self._queries)
-        row, code = table.look_up(self._addresses[table][asking], radius)
-        query = asking[row]
-        distance = self._distances(query, code)
-        near = distance <= limits[query]
-        self._add(query[near] * len(self._store) + code[near], distance[near])
         self._answer.n_buckets[asking] += len(table.flips(radius))
-        self._answer.n_candidates[asking] += np.bincount(row, minlength=len(asking))
+        for row, code in table.look_up(self._addresses[table][asking], radius):
+            query = asking[row]
+            distance = self._distances(query, code)
+            near = distance <= limits[query]
+            self._add(query[near] * len(self._store) + code[near], distance[near])
+            self._answer.n_candidates[asking] += np.bincount(row, minlength=len(asking))
 
     def _distances(self, query, code):
         distance = np.zeros(len(query), dtype=np.int64)
@@ -194,6 +203,17 @@ class _Pool:
         """All of them."""
         query, code = np.divmod(self._keys, len(self._store))
         return self._answer._replace(query=query, code=code, distance=self._distance)
+
+
+def _runs(sizes):
+    """Slices of buckets whose codes fit into memory together, or single buckets."""
+    ends = np.cumsum(sizes, dtype=np.int64)
+    total = int(ends[-1]) if len(ends) else 0
+    edges = np.searchsorted(
+        ends, np.arange(_CANDIDATES_PER_PASS, total, _CANDIDATES_PER_PASS)
+    )
+    for start, stop in pairwise(np.unique([0, *edges, len(sizes)]).tolist()):
+        yield slice(start, stop)
 
 
 def _addresses_of_bits(width, n_address_bits):

@@ -75,7 +75,19 @@ class HammingNeighbors(QueryMixin, SaveMixin, BaseEstimator):
     n_features_in_ : int
         Number of bits of a code.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    n_items_ : int
+        Number of items in the database.
+
+    n_distinct_codes_ : int
+        Number of different codes among them.
+
+    codes_ : PackedCodes
+        Codes of the items, in the order of `indices_`.
+
+    indices_ : ndarray of shape (n_items,)
+        Indices of the items, ascending.
+
+    feature_names_in_ : ndarray of shape (n_bits,)
         Names of the bits, if the codes have column names.
 
     See Also
@@ -252,7 +264,7 @@ class HammingNeighbors(QueryMixin, SaveMixin, BaseEstimator):
 
         y : targets of length n_queries
             Targets of the queries, as the affinity takes them. If none were given to
-            `fit`: the affinity of each query to each item, shape (n_queries, n_items_).
+            `fit`: the affinity of each query to each item, shape (n_queries, n_items).
 
         Returns
         -------

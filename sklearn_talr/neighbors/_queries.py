@@ -146,7 +146,7 @@ class QueryMixin:
 
         Returns
         -------
-        graph : CSR array of shape (n_queries, n_samples_fit_), dtype float64
+        graph : CSR array of shape (n_queries, n_samples_fit), dtype float64
             Entry (q, i) tells that item i is a neighbor of query q.
 
         Examples
@@ -176,7 +176,7 @@ class QueryMixin:
         -------
         ranking : Ranking
             Named tuple of ``distances``, ``indices`` and ``ties``, each of shape
-            (n_queries, n_items_): items by distance, tied ones by index, and the number
+            (n_queries, n_items): items by distance, tied ones by index, and the number
             of the tie that each place belongs to.
 
         Notes

@@ -12,11 +12,11 @@ from ._buckets import BucketSearcher
 from ._cost import ball_cost, index_cost, n_tables_for, scan_cost, table_widths
 from ._faiss import FaissHash, FaissMultiHash, FaissScanner
 from ._found import join
-from ._scan import Scanner
+from ._scan import Scanner, first_limits
 
 _QUERIES_PER_BLOCK = 256
 _FOUND_PER_BLOCK = 2**24
-_SAMPLE = 1_024, 8  # codes and queries that tell how many are found
+_SAMPLE_QUERIES, _SAMPLE_CODES = 8, 1_024  # tell how many are found
 _QUERIES_TO_ESTIMATE = 8
 
 
@@ -55,12 +55,12 @@ def search(store, algorithm, backend, n_jobs, question, queries, argument):
 
 def _block_size(store, question, queries, argument):
     """Queries that will not find more codes together than fit into memory."""
+    queries, codes = queries[:_SAMPLE_QUERIES], store.words[:_SAMPLE_CODES]
+    radius = argument
     if question == "at_least":
-        expected = 4 * argument
-    else:
-        sample = store.words[: _SAMPLE[0]], queries[: _SAMPLE[1]]
-        near = word_distances(*sample, np.uint16) <= argument
-        expected = len(store) * near.mean(axis=0).max(initial=0)
+        radius = first_limits(store, queries, argument)[:, None]
+    near = word_distances(queries, codes, np.uint16) <= radius
+    expected = len(store) * near.mean(axis=1).max()
     expected += len(store) / 256  # what the sample may have missed
     return int(max(4, min(_QUERIES_PER_BLOCK, _FOUND_PER_BLOCK // expected)))
 
