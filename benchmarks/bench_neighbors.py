@@ -240,10 +240,11 @@ def lookup_time(repeats=5, path="lookup_time.png"):
 def _lookup_milliseconds(database, words, algorithm, radii, repeats):
     """Time of probing itself: nothing is compared instead."""
     keep, cost.COMPARE_WORD = cost.COMPARE_WORD, 1e12
-    searcher = _searcher(database, algorithm)
-    some = {
-        r: words[: 8 if lookup_cost(database.n_bits, r)[r] > 1e5 else None] for r in radii
+    searcher, n_bits = _searcher(database, algorithm), database.n_bits
+    countless = {
+        r: algorithm == "lookup" and lookup_cost(n_bits, r)[r] > 1e5 for r in radii
     }
+    some = {r: words[: 8 if countless[r] else None] for r in radii}
     seconds = medians({r: partial(searcher.within, some[r], r) for r in radii}, repeats)
     cost.COMPARE_WORD = keep
     return [1e3 * seconds[r] / len(some[r]) for r in radii]

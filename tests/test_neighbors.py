@@ -23,13 +23,7 @@ from sklearn_talr.neighbors import HammingNeighbors, _buckets, _cost, _found, _s
 LENGTHS = [1, 2, 7, 8, 9, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128, 255, 256, 300, 1024]
 WAYS = [(algorithm, "numpy") for algorithm in ALGORITHMS]
 WAYS += [(algorithm, "faiss") for algorithm in ALGORITHMS]
-each_way = pytest.mark.parametrize(
-    ("algorithm", "backend"),
-    [
-        pytest.param(*way, marks=pytest.mark.filterwarnings("ignore::DeprecationWarning"))
-        for way in WAYS
-    ],
-)
+each_way = pytest.mark.parametrize(("algorithm", "backend"), WAYS)
 each_kind = pytest.mark.parametrize("kind", CODES)
 
 
