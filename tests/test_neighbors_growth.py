@@ -248,6 +248,12 @@ def test_mapped_arrays_stay_on_disk_and_are_aligned(path):
     assert np.shares_memory(store.words, store.columns)
 
 
+def test_numbers_of_numpy_are_saved_as_parameters(path):
+    HammingNeighbors(np.int64(2), radius=np.int8(1)).fit(np.eye(3)).save(path)
+    loaded = HammingNeighbors.load(path)
+    assert (loaded.n_neighbors, loaded.radius) == (2, 1)
+
+
 def test_column_names_are_kept(path):
     pd = pytest.importorskip("pandas")
     HammingNeighbors().fit(pd.DataFrame(np.eye(3), columns=list("abc"))).save(path)

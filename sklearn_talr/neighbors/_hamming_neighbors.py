@@ -205,8 +205,9 @@ class HammingNeighbors(QueryMixin, SaveMixin, BaseEstimator):
             return self.fit(X, y)
         self._validate_params()
         packed = self._pack(X, reset=False)
-        self._targets = append_targets(self.affinity_, self._targets, y, len(packed))
+        targets = append_targets(self.affinity_, self._targets, y, len(packed))
         self._set_store(self._store.add(packed))
+        self._targets = targets
         return self
 
     def remove(self, indices):

@@ -101,7 +101,8 @@ def write_arrays(path, header, arrays):
     """Write a header and arrays to a file, all or nothing."""
     path = Path(path)
     aside = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
-    header = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    header = json.dumps(header, default=np.generic.item)  # integers of NumPy
+    header = np.frombuffer(header.encode(), dtype=np.uint8)
     try:
         with open(aside, "xb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
