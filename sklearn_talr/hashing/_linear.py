@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import Interval
 from ._base import BaseHasher, centred, independent_random_state
 from ._features import mean_and_unit
 from ._projections import PROJECTIONS, sparse_projection
+from ._threads import one_thread
 
 __all__ = ["ITQHasher", "LSHHasher"]
 
@@ -44,12 +45,13 @@ class _ProjectionHasher(BaseHasher):
         """
         X = self._validate_features(X)
         rng = independent_random_state(self.random_state)
-        if sp.issparse(X):
-            mean, _ = mean_and_unit(X)
-            projection = sparse_projection(X, mean, self._projection, self.n_bits, rng)
-        else:
-            X, mean = centred(X)
-            projection = PROJECTIONS[self._projection](X, self.n_bits, rng)
+        with one_thread():
+            if sp.issparse(X):
+                mean, _ = mean_and_unit(X)
+                projection = sparse_projection(X, mean, self._projection, self.n_bits, rng)
+            else:
+                X, mean = centred(X)
+                projection = PROJECTIONS[self._projection](X, self.n_bits, rng)
         self.coefs_, self.intercepts_ = [projection], [-mean @ projection]
         return self
 
