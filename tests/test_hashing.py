@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_talr import ITQHasher, LSHHasher, PrecomputedAffinity, TALRHasher
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
-from sklearn_talr.hashing import _talr
+from sklearn_talr.hashing import _trained
 
 HASHERS = [LSHHasher(), ITQHasher(), TALRHasher(max_iter=3)]
 OBJECTIVES = ["ap", "ap_simplified", "ndcg", "ndcg_simplified"]
@@ -199,7 +199,7 @@ def test_cosine_learning_rate_ends_softer_than_constant(digits):
         coefs = []
         for max_iter in (9, 10):
             hasher = small(max_iter=10, learning_rate=learning_rate)
-            trainer = _talr.Trainer
+            trainer = _trained.Trainer
             stop = max_iter
 
             class Stopped(trainer):
@@ -210,7 +210,7 @@ def test_cosine_learning_rate_ends_softer_than_constant(digits):
 
             with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                patch.setattr(_talr, "Trainer", Stopped)
+                patch.setattr(_trained, "Trainer", Stopped)
                 coefs.append(hasher.fit(X, y).coefs_[0])
         return np.abs(coefs[1] - coefs[0]).max()
 
@@ -392,7 +392,7 @@ class TestTraining:
 
     def test_interrupt_keeps_the_last_epoch(self, digits, monkeypatch):
         X, y = digits
-        run_epoch = _talr.Trainer._run_epoch
+        run_epoch = _trained.Trainer._run_epoch
 
         def interrupted(self, X, epoch):
             if epoch == 2:
@@ -400,7 +400,7 @@ class TestTraining:
                 raise KeyboardInterrupt
             return run_epoch(self, X, epoch)
 
-        monkeypatch.setattr(_talr.Trainer, "_run_epoch", interrupted)
+        monkeypatch.setattr(_trained.Trainer, "_run_epoch", interrupted)
         with pytest.warns(ConvergenceWarning, match="2 of 3 epochs"):
             hasher = small().fit(X, y)
         assert hasher.n_iter_ == 2
@@ -475,7 +475,7 @@ def test_a_step_on_cuda_does_not_wait_for_the_device(
 ):
     X, y = digits
     y = {"classes": y, "indicators": np.eye(10)[y], "distances": None}[labels]
-    step = _talr.Trainer._run_step
+    step = _trained.Trainer._run_step
 
     def watched(*args):
         torch.cuda.set_sync_debug_mode("error")
@@ -484,7 +484,7 @@ def test_a_step_on_cuda_does_not_wait_for_the_device(
         finally:
             torch.cuda.set_sync_debug_mode("default")
 
-    monkeypatch.setattr(_talr.Trainer, "_run_step", watched)
+    monkeypatch.setattr(_trained.Trainer, "_run_step", watched)
     small(device="cuda", objective=objective).fit(X, y)
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_talr import PrecomputedAffinity, TALRHasher
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
-from sklearn_talr.hashing import _talr
+from sklearn_talr.hashing import _trained
 from sklearn_talr.hashing._early_stopping import EarlyStopping, split_samples
 from sklearn_talr.hashing._modules import SeededDropout
 from sklearn_talr.metrics import make_retrieval_scorer
@@ -69,7 +69,7 @@ class TestEarlyStopping:
 
     def test_best_weights_are_restored_when_training_does_harm(self, digits, monkeypatch):
         X, y = digits
-        run_epoch = _talr.Trainer._run_epoch
+        run_epoch = _trained.Trainer._run_epoch
 
         def ruined(self, X, epoch):
             loss = run_epoch(self, X, epoch)
@@ -77,7 +77,7 @@ class TestEarlyStopping:
                 self.module[0].weight.data.zero_()
             return loss
 
-        monkeypatch.setattr(_talr.Trainer, "_run_epoch", ruined)
+        monkeypatch.setattr(_trained.Trainer, "_run_epoch", ruined)
         hasher = stopping().fit(X, y)
         assert np.argmax(hasher.validation_scores_) <= 2
         assert hasher.transform(X).std(axis=0).any()
@@ -182,7 +182,7 @@ class TestEarlyStopping:
 
 
 def interrupt_epoch(monkeypatch, number):
-    run_epoch = _talr.Trainer._run_epoch
+    run_epoch = _trained.Trainer._run_epoch
 
     def interrupted(self, X, epoch):
         if epoch == number:
@@ -190,7 +190,7 @@ def interrupt_epoch(monkeypatch, number):
             raise KeyboardInterrupt
         return run_epoch(self, X, epoch)
 
-    monkeypatch.setattr(_talr.Trainer, "_run_epoch", interrupted)
+    monkeypatch.setattr(_trained.Trainer, "_run_epoch", interrupted)
 
 
 class TestInterrupt:

@@ -174,7 +174,6 @@ class LearnedHasher(CallbackSupportMixin, BaseHasher):
             "solver",
             "learning_rate",
             "momentum",
-            "database_batch_size",
             "max_iter",
             "verbose",
         )
@@ -190,10 +189,6 @@ class LearnedHasher(CallbackSupportMixin, BaseHasher):
     def _scales(self, continues):
         first, last = tanh_scales(self.tanh_scale)
         return (last if continues else first), last
-
-    @property
-    def _metric(self):
-        return "ndcg" if self.objective.startswith("ndcg") else "average_precision"
 
     def _activations(self, X):
         if hasattr(self, "module_state_"):

@@ -1,41 +1,32 @@
 """The loss of a minibatch in which each sample ranks the others."""
 
-import math
-
 import numpy as np
-import torch
 
-from ..affinity import ThresholdAffinity
 from ..affinity._resolve import iter_level_blocks, len_targets
 from ..objectives import soft_counts
 from ..objectives._loss import mean_loss
-from ._batch_levels import batch_levels
-from ._device import choose_device, to_device
+from ._batch_loss import BatchLoss, keep_bits
+from ._device import to_device
 
 _SHORTEST_NESTED = 4  # leading bits; fewer rank nothing
 
 _PAIRS_PER_BLOCK = 2**20  # whose affinities are looked at at once
 
 
-class RankingLoss:
+class RankingLoss(BatchLoss):
     """1 - mean objective of a minibatch whose first samples rank all the others."""
 
     def __init__(self, hasher, levels, targets, scales, rng):
-        device = choose_device(hasher.device)
+        super().__init__(hasher, levels, targets, scales, rng)
         self.objective = hasher.objective
-        self.n_kept = _kept_bits(hasher.bit_dropout, hasher.affinity_)
         self.nested = hasher.nested
         binary = hasher.objective.startswith("ap")  # similar or not, no more
         self.merges_levels = binary and len(levels) > 2
-        self.counted_levels = to_device(np.array([0, 1]) if binary else levels, device)
-        self.level_index = batch_levels(hasher.affinity_, levels, targets, device)
-        self.scales = scales
-        self.rng = rng
+        counted_levels = np.array([0, 1]) if binary else levels
+        self.counted_levels = to_device(counted_levels, self.device)
 
     def __call__(self, activations, samples, n_queries, progress):
-        first, last = self.scales
-        scale = first * (last / first) ** progress
-        relaxed = torch.tanh(scale * self._drop_bits(activations))
+        relaxed = self.relax(self._drop_bits(activations), progress)
         index = self.level_index(samples, n_queries)
         if self.merges_levels:
             index.clamp_(max=1)
@@ -46,25 +37,10 @@ class RankingLoss:
 
     def _drop_bits(self, activations):
         """A random part of all bits or, if codes are nested, of some leading ones."""
-        n_bits = activations.shape[1]
-        n_leading = n_bits
+        n_bits = n_leading = activations.shape[1]
         if self.nested:
             n_leading = self.rng.randint(min(n_bits, _SHORTEST_NESTED), n_bits + 1)
-        n_kept = self.n_kept(n_leading)
-        if n_kept == n_bits:
-            return activations
-        kept = self.rng.permutation(n_leading)[:n_kept]
-        return activations.index_select(1, to_device(kept, activations.device))
-
-
-def _kept_bits(bit_dropout, affinity):
-    """How many bits of a code of a given length a step keeps, as a function."""
-    if bit_dropout != "auto":
-        return lambda n_bits: max(1, round(n_bits * (1 - bit_dropout)))
-    if isinstance(affinity, ThresholdAffinity):
-        return lambda n_bits: n_bits
-    # Half of 32 bits. Longer codes overfit more: keeping half of 64 was worse.
-    return lambda n_bits: min(n_bits, round(math.sqrt(8 * n_bits)))
+        return keep_bits(activations, self.draw_bits(n_bits, n_leading))
 
 
 def check_contrast(affinity, levels, targets):

@@ -55,7 +55,7 @@ class Trainer:
         momentum,
         weight_decay,
         batch_size,
-        database_batch_size,
+        database_batch_size=None,
         max_iter,
         verbose,
     ):

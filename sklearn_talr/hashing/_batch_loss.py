@@ -1,0 +1,66 @@
+"""What losses of minibatches share: levels of pairs, relaxed bits, and those left out."""
+
+import math
+
+import torch
+
+from ..affinity import ThresholdAffinity
+from ._batch_levels import batch_levels
+from ._device import choose_device, to_device
+
+
+class BatchLoss:
+    """Base of losses of a minibatch, as a `Trainer` calls them.
+
+    Parameters
+    ----------
+    hasher : TrainedHasher
+        Its `bit_dropout`, `device` and `affinity_` are read.
+
+    levels : ndarray
+        Values of the affinity, first 0.
+
+    targets : sequence
+        Checked targets of all samples.
+
+    scales : (float, float)
+        Scales of tanh in the first and the last epoch.
+
+    rng : RandomState
+        Draws the bits to keep.
+    """
+
+    def __init__(self, hasher, levels, targets, scales, rng):
+        self.device = choose_device(hasher.device)
+        self.n_kept = _kept_bits(hasher.bit_dropout, hasher.affinity_)
+        self.level_index = batch_levels(hasher.affinity_, levels, targets, self.device)
+        self.scales = scales
+        self.rng = rng
+
+    def relax(self, activations, progress):
+        """Relaxed bits, by the scale of this stage of training."""
+        first, last = self.scales
+        return torch.tanh(first * (last / first) ** progress * activations)
+
+    def draw_bits(self, n_bits, n_leading=None):
+        """Indices of the (leading) bits to keep in this step, or None for all."""
+        n_leading = n_bits if n_leading is None else n_leading
+        n_kept = self.n_kept(n_leading)
+        if n_kept == n_bits:
+            return None
+        return to_device(self.rng.permutation(n_leading)[:n_kept], self.device)
+
+
+def keep_bits(bits, kept):
+    """The columns that `draw_bits` has drawn."""
+    return bits if kept is None else bits.index_select(1, kept)
+
+
+def _kept_bits(bit_dropout, affinity):
+    """How many bits of a code of a given length a step keeps, as a function."""
+    if bit_dropout != "auto":
+        return lambda n_bits: max(1, round(n_bits * (1 - bit_dropout)))
+    if isinstance(affinity, ThresholdAffinity):
+        return lambda n_bits: n_bits
+    # Half of 32 bits. Longer codes overfit more: keeping half of 64 was worse.
+    return lambda n_bits: min(n_bits, round(math.sqrt(8 * n_bits)))
