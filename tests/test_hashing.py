@@ -18,9 +18,29 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_talr import ITQHasher, LSHHasher, PrecomputedAffinity, TALRHasher
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
-from sklearn_talr.hashing import _trained
+from sklearn_talr.hashing import (
+    CSQHasher,
+    DPSHHasher,
+    DSHHasher,
+    DTSHHasher,
+    HashNetHasher,
+    MIHasher,
+    OrthoHasher,
+    _trained,
+)
 
-HASHERS = [LSHHasher(), ITQHasher(), TALRHasher(max_iter=3)]
+HASHERS = [
+    LSHHasher(),
+    ITQHasher(),
+    TALRHasher(max_iter=3),
+    CSQHasher(max_iter=3),
+    DPSHHasher(max_iter=3),
+    DSHHasher(max_iter=3, margin=2),
+    DTSHHasher(max_iter=3),
+    HashNetHasher(max_iter=3),
+    MIHasher(max_iter=3),
+    OrthoHasher(max_iter=3),
+]
 OBJECTIVES = ["ap", "ap_simplified", "ndcg", "ndcg_simplified"]
 
 

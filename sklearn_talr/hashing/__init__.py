@@ -1,7 +1,21 @@
 """Estimators that turn features into binary codes."""
 
+from ._class_hashers import CSQHasher, OrthoHasher
 from ._export import export_onnx
 from ._linear import ITQHasher, LSHHasher
+from ._pairwise import DPSHHasher, DSHHasher, DTSHHasher, HashNetHasher, MIHasher
 from ._talr import TALRHasher
 
-__all__ = ["ITQHasher", "LSHHasher", "TALRHasher", "export_onnx"]
+__all__ = [
+    "CSQHasher",
+    "DPSHHasher",
+    "DSHHasher",
+    "DTSHHasher",
+    "HashNetHasher",
+    "ITQHasher",
+    "LSHHasher",
+    "MIHasher",
+    "OrthoHasher",
+    "TALRHasher",
+    "export_onnx",
+]

@@ -1,11 +1,8 @@
-"""What losses of minibatches share: levels of pairs, relaxed bits, and those left out."""
+"""What losses of minibatches share: relaxed bits, and those left out."""
 
 import math
 
-import torch
-
 from ..affinity import ThresholdAffinity
-from ._batch_levels import batch_levels
 from ._device import choose_device, to_device
 
 
@@ -17,30 +14,23 @@ class BatchLoss:
     hasher : TrainedHasher
         Its `bit_dropout`, `device` and `affinity_` are read.
 
-    levels : ndarray
-        Values of the affinity, first 0.
-
-    targets : sequence
-        Checked targets of all samples.
-
-    scales : (float, float)
-        Scales of tanh in the first and the last epoch.
+    scales : (float, float) or None
+        Scales of tanh in the first and the last epoch; None leaves activations as they are.
 
     rng : RandomState
         Draws the bits to keep.
     """
 
-    def __init__(self, hasher, levels, targets, scales, rng):
+    def __init__(self, hasher, scales, rng):
         self.device = choose_device(hasher.device)
         self.n_kept = _kept_bits(hasher.bit_dropout, hasher.affinity_)
-        self.level_index = batch_levels(hasher.affinity_, levels, targets, self.device)
         self.scales = scales
         self.rng = rng
 
-    def relax(self, activations, progress):
-        """Relaxed bits, by the scale of this stage of training."""
+    def scale(self, progress):
+        """Scale of tanh at this stage of training."""
         first, last = self.scales
-        return torch.tanh(first * (last / first) ** progress * activations)
+        return first * (last / first) ** progress
 
     def draw_bits(self, n_bits, n_leading=None):
         """Indices of the (leading) bits to keep in this step, or None for all."""

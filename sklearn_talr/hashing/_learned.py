@@ -32,9 +32,11 @@ from ._weights import to_standard_units
 class LearnedHasher(CallbackSupportMixin, BaseHasher):
     """Base of hashers trained by gradients; their parameters are those of `TALRHasher`."""
 
+    _trains_on_chunks = True
+
     def _check_params(self):
         """Raise what would otherwise be found out late."""
-        tanh_scales(self.tanh_scale)
+        self._scales(False)
         dropout_rates(self.dropout)
         choose_device(self.device)
         sizes = layer_sizes(self.hidden_layer_sizes)
@@ -45,7 +47,7 @@ class LearnedHasher(CallbackSupportMixin, BaseHasher):
             )
 
     def _fit_affinity(self, X, y):
-        affinity, targets = self._resolve(self.affinity, X, y)
+        affinity, targets = self._resolve(self._asked_affinity(y), X, y)
         if isinstance(affinity, BaseEstimator):
             with one_thread():
                 affinity = clone(affinity).fit(targets)
@@ -53,6 +55,10 @@ class LearnedHasher(CallbackSupportMixin, BaseHasher):
         check_contrast(affinity, levels, targets)
         self.affinity_, self._declared_levels = affinity, None
         return targets, levels
+
+    def _asked_affinity(self, y):
+        """What the affinity of these targets is to be: "auto" or an oracle."""
+        return self.affinity
 
     def _chunk_affinity(self, X, y, levels, first):
         """The same for a chunk of data, whose pairs may all be alike."""
@@ -187,6 +193,7 @@ class LearnedHasher(CallbackSupportMixin, BaseHasher):
         }
 
     def _scales(self, continues):
+        """Scale of tanh in the first and the last epoch."""
         first, last = tanh_scales(self.tanh_scale)
         return (last if continues else first), last
 
@@ -198,6 +205,11 @@ class LearnedHasher(CallbackSupportMixin, BaseHasher):
 
 def trains_on_chunks(hasher):
     """Whether there is a partial_fit, or AttributeError with the reason."""
+    if not hasher._trains_on_chunks:
+        raise AttributeError(
+            f"{type(hasher).__name__} has no partial_fit: all classes must be known from "
+            "the start. Use fit."
+        )
     if hasher.early_stopping:
         raise AttributeError(
             "partial_fit does not support early_stopping=True, since a chunk holds no "

@@ -1,10 +1,12 @@
 """The loss of a minibatch in which each sample ranks the others."""
 
 import numpy as np
+import torch
 
 from ..affinity._resolve import iter_level_blocks, len_targets
 from ..objectives import soft_counts
 from ..objectives._loss import mean_loss
+from ._batch_levels import batch_levels
 from ._batch_loss import BatchLoss, keep_bits
 from ._device import to_device
 
@@ -17,7 +19,8 @@ class RankingLoss(BatchLoss):
     """1 - mean objective of a minibatch whose first samples rank all the others."""
 
     def __init__(self, hasher, levels, targets, scales, rng):
-        super().__init__(hasher, levels, targets, scales, rng)
+        super().__init__(hasher, scales, rng)
+        self.level_index = batch_levels(hasher.affinity_, levels, targets, self.device)
         self.objective = hasher.objective
         self.nested = hasher.nested
         binary = hasher.objective.startswith("ap")  # similar or not, no more
@@ -26,7 +29,7 @@ class RankingLoss(BatchLoss):
         self.counted_levels = to_device(counted_levels, self.device)
 
     def __call__(self, activations, samples, n_queries, progress):
-        relaxed = self.relax(self._drop_bits(activations), progress)
+        relaxed = torch.tanh(self.scale(progress) * self._drop_bits(activations))
         index = self.level_index(samples, n_queries)
         if self.merges_levels:
             index.clamp_(max=1)

@@ -147,8 +147,8 @@ class TALRHasher(TrainedHasher):
         The fitted oracle.
 
     loss_curve_ : list of float
-        Mean of 1 - objective over the minibatches of each epoch. Not a score: codes are
-        relaxed, batches small, and bits left out.
+        Mean loss of the minibatches of each epoch, 1 - objective for `TALRHasher`. Not a
+        score: codes are relaxed, batches small, and bits left out.
 
     validation_scores_ : list of float or None
         Score of the held-out samples after each epoch, over all warm starts: tie-aware

@@ -1,0 +1,84 @@
+"""Parameters that hashers have in common: declared and described once."""
+
+import functools
+import inspect
+import re
+
+# One parameter of a numpydoc section: "    name : type", then lines indented deeper.
+_PARAMETER = re.compile(r"^    (\w+) : (.*)\n((?:(?: {8}.*)?\n)+)", re.MULTILINE)
+_ATTRIBUTES = "    Attributes\n    ----------\n"
+
+
+def inherits_parameters(source, names, **defaults):
+    """Class decorator: add parameters of another estimator to those of `__init__`.
+
+    Their constraints and descriptions are those of `source`; the latter go where the
+    class's docstring says ``{inherited parameters}``, and the descriptions of its
+    attributes where it says ``{inherited attributes}``.
+
+    Parameters
+    ----------
+    source : estimator class
+        Where they are declared.
+
+    names : sequence of str
+        Which parameters, in the order of the new signature.
+
+    **defaults : dict
+        Default values other than those of `source`.
+    """
+
+    def decorate(cls):
+        params = inspect.signature(source).parameters
+        inherited = [
+            params[name].replace(default=defaults.get(name, params[name].default))
+            for name in names
+        ]
+        cls.__init__ = _extended_init(cls.__init__, inherited)
+        cls._parameter_constraints = cls._parameter_constraints | {
+            name: source._parameter_constraints[name] for name in names
+        }
+        if cls.__doc__:  # python -OO strips it
+            cls.__doc__ = _completed(cls.__doc__, source.__doc__, inherited)
+        return cls
+
+    return decorate
+
+
+def _extended_init(own_init, inherited):
+    own = inspect.signature(own_init)
+    signature = own.replace(parameters=[*own.parameters.values(), *inherited])
+    names = [parameter.name for parameter in inherited]
+
+    @functools.wraps(own_init)
+    def __init__(self, *args, **kwargs):  # noqa: N807
+        given = signature.bind(self, *args, **kwargs)
+        given.apply_defaults()
+        for name in names:
+            setattr(self, name, given.arguments.pop(name))
+        own_init(*given.args, **given.kwargs)
+
+    __init__.__signature__ = signature
+    return __init__
+
+
+def _completed(doc, source_doc, inherited):
+    params, attributes = source_doc.split(_ATTRIBUTES)
+    attributes = attributes[: attributes.index("    See Also\n")]
+    doc = doc.replace("    {inherited parameters}\n", _described(params, inherited))
+    return doc.replace("    {inherited attributes}\n\n", attributes)
+
+
+def _described(section, inherited):
+    """The entries of a section, with these default values."""
+    entries = {name: entry for name, *entry in _PARAMETER.findall(section)}
+    lines = []
+    for parameter in inherited:
+        kind, text = entries[parameter.name]
+        kind = kind[: kind.rindex("default=")] + f"default={_shown(parameter.default)}"
+        lines.append(f"    {parameter.name} : {kind}\n{text.rstrip()}\n")
+    return "\n".join(lines)
+
+
+def _shown(default):
+    return f'"{default}"' if isinstance(default, str) else repr(default)
