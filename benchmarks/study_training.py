@@ -53,11 +53,7 @@ CHOICES = {
 BITS = {f"{n} bits": {"n_bits": n} for n in (12, 16, 24, 32, 48, 64)}
 ROWS = {f"{n} rows": {"n_rows": n} for n in (1000, 2000, 5000, 10_000)}
 ROWS["whole database"] = {"n_rows": None}
-LAYERS = {
-    "linear": {},
-    "64 units": {"hidden_layer_sizes": (64,), "dropout": (0.2, 0.5)},
-    "512 units": {"hidden_layer_sizes": (512,), "dropout": (0.2, 0.5)},
-}
+LAYERS = {"linear": {}, "512 hidden units": {"hidden_layer_sizes": (512,)}}
 STUDIES = {"choices": CHOICES, "bits": BITS, "rows": ROWS, "layers": LAYERS}
 
 

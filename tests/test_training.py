@@ -249,6 +249,13 @@ class TestDropout:
         np.testing.assert_array_equal(first, activations(dropout=dropout))
         assert np.abs(first - activations(dropout=0.0)).max() > 1e-3
 
+    def test_automatic_rates_are_for_hidden_layers(self, digits):
+        X, y = digits
+        for layers, rates in (((16,), (0.2, 0.5)), ((), 0.0)):
+            automatic = small(hidden_layer_sizes=layers).fit(X, y)
+            explicit = small(hidden_layer_sizes=layers, dropout=rates).fit(X, y)
+            np.testing.assert_array_equal(automatic.transform(X), explicit.transform(X))
+
     def test_a_number_is_for_hidden_units_only(self, digits):
         X, y = digits
         one = small(hidden_layer_sizes=(16,), dropout=0.5).fit(X, y)
@@ -293,6 +300,7 @@ class TestPartialFit:
             learning_rate_init=rate,
             hidden_layer_sizes=hidden_layer_sizes,
             weight_decay=0.0,
+            dropout=0.0,
         )
         scores = []
         for _ in range(10):

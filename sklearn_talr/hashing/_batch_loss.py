@@ -1,8 +1,8 @@
 """What losses of minibatches share: relaxed bits, and those left out."""
 
-import math
+from functools import partial
 
-from ..affinity import ThresholdAffinity
+from ._automatic import kept_bits
 from ._device import choose_device, to_device
 
 
@@ -12,7 +12,7 @@ class BatchLoss:
     Parameters
     ----------
     hasher : TrainedHasher
-        Its `bit_dropout`, `device` and `affinity_` are read.
+        Its parameters and `affinity_` are read.
 
     scales : (float, float) or None
         Scales of tanh in the first and the last epoch; None leaves activations as they are.
@@ -23,7 +23,7 @@ class BatchLoss:
 
     def __init__(self, hasher, scales, rng):
         self.device = choose_device(hasher.device)
-        self.n_kept = _kept_bits(hasher.bit_dropout, hasher.affinity_)
+        self.n_kept = partial(kept_bits, hasher)
         self.scales = scales
         self.rng = rng
 
@@ -44,13 +44,3 @@ class BatchLoss:
 def keep_bits(bits, kept):
     """The columns that `draw_bits` has drawn."""
     return bits if kept is None else bits.index_select(1, kept)
-
-
-def _kept_bits(bit_dropout, affinity):
-    """How many bits of a code of a given length a step keeps, as a function."""
-    if bit_dropout != "auto":
-        return lambda n_bits: max(1, round(n_bits * (1 - bit_dropout)))
-    if isinstance(affinity, ThresholdAffinity):
-        return lambda n_bits: n_bits
-    # Half of 32 bits. Longer codes overfit more: keeping half of 64 was worse.
-    return lambda n_bits: min(n_bits, round(math.sqrt(8 * n_bits)))

@@ -35,25 +35,6 @@ def dropout_rates(dropout):
     return (0.0, float(rates[0])) if len(rates) == 1 else (float(rates[0]), float(rates[1]))
 
 
-def resolve_batch_size(batch_size, n_samples):
-    """Samples per step."""
-    return min(max(n_samples // 20, 32), 256) if batch_size == "auto" else batch_size
-
-
-def resolve_learning_rate(learning_rate, solver, own_layers):
-    """First learning rate."""
-    if learning_rate != "auto":
-        return learning_rate
-    return 0.025 if solver == "adam_mini" and own_layers else 0.005
-
-
-def resolve_weight_decay(weight_decay, own_layers):
-    """Decoupled weight decay; a user's module gets torch's usual one."""
-    if weight_decay != "auto":
-        return weight_decay
-    return 0.6 if own_layers else 0.01
-
-
 def declared_levels(levels, before):
     """Levels of affinity for `partial_fit`: None, or those declared on its first call."""
     if levels is None:

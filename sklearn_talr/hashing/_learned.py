@@ -8,15 +8,12 @@ from sklearn.base import BaseEstimator, clone
 
 from ..affinity import PrecomputedAffinity, SharedLabelAffinity, ThresholdAffinity
 from ..affinity._resolve import len_targets, level_values, resolve_affinity
+from . import _automatic
 from ._base import BaseHasher, independent_random_state
 from ._callbacks import CallbackSupportMixin
 from ._check_params import (
     declared_levels,
-    dropout_rates,
     layer_sizes,
-    resolve_batch_size,
-    resolve_learning_rate,
-    resolve_weight_decay,
     tanh_scales,
 )
 from ._device import choose_device
@@ -37,7 +34,7 @@ class LearnedHasher(CallbackSupportMixin, BaseHasher):
     def _check_params(self):
         """Raise what would otherwise be found out late."""
         self._scales(False)
-        dropout_rates(self.dropout)
+        _automatic.dropout(self)
         choose_device(self.device)
         sizes = layer_sizes(self.hidden_layer_sizes)
         if self.module is not None and sizes:
@@ -134,7 +131,7 @@ class LearnedHasher(CallbackSupportMixin, BaseHasher):
                 weights = start_weights(
                     features, samples, sizes, self.n_bits, self.init, rng
                 )
-        return FeedForward(*weights, features, dropout_rates(self.dropout), rng)
+        return FeedForward(*weights, features, _automatic.dropout(self), rng)
 
     def _forget(self):
         for name in ("coefs_", "intercepts_", "module_state_"):
@@ -176,20 +173,11 @@ class LearnedHasher(CallbackSupportMixin, BaseHasher):
         vars(self).update(function.fitted())
 
     def _training_params(self, n_samples):
-        names = (
-            "solver",
-            "learning_rate",
-            "momentum",
-            "max_iter",
-            "verbose",
-        )
-        own_layers = self.module is None
+        names = "solver", "learning_rate", "momentum", "max_iter", "verbose"
         return {name: getattr(self, name) for name in names} | {
-            "learning_rate_init": resolve_learning_rate(
-                self.learning_rate_init, self.solver, own_layers
-            ),
-            "weight_decay": resolve_weight_decay(self.weight_decay, own_layers),
-            "batch_size": resolve_batch_size(self.batch_size, n_samples),
+            "learning_rate_init": _automatic.learning_rate(self),
+            "weight_decay": _automatic.weight_decay(self),
+            "batch_size": _automatic.batch_size(self, n_samples),
         }
 
     def _scales(self, continues):

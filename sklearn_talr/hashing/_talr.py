@@ -35,9 +35,10 @@ class TALRHasher(TrainedHasher):
     hidden_layer_sizes : tuple of int, default=()
         Sizes of hidden rectifier layers. Empty: a linear hash function.
 
-    dropout : float or (float, float), default=0.0
+    dropout : float, (float, float) or "auto", default="auto"
         Each step leaves out this fraction of the hidden units, drawn at random, in
-        [0, 1); or fractions of the features and of the hidden units.
+        [0, 1); or fractions of the features and of the hidden units. ``"auto"``: 0.2 and
+        0.5 with hidden layers, nothing without.
 
     module : torch.nn.Module or None, default=None
         A network of your own in place of linear layers: from batches of float32 features
@@ -63,9 +64,10 @@ class TALRHasher(TrainedHasher):
     bit_dropout : float or "auto", default="auto"
         Each step leaves out this fraction of the bits, drawn at random, in [0, 1). Then
         every part of a code must rank well by itself, which regularises. ``"auto"`` keeps
-        the square root of 8 times their number: 8 of 8, 16 of 32, 23 of 64 bits; but all
-        for a :class:`~sklearn_talr.affinity.ThresholdAffinity`, where the fine order of
-        near neighbours takes all bits and there is little to overfit.
+        the square root of 8 times their number: 8 of 8, 16 of 32, 23 of 64 bits; half as
+        many again with hidden layers; and all for a
+        :class:`~sklearn_talr.affinity.ThresholdAffinity`, where the fine order of near
+        neighbours takes all bits and there is little to overfit.
 
     nested : bool, default=False
         If True, each step ranks by a random number of leading bits, so that
@@ -80,15 +82,16 @@ class TALRHasher(TrainedHasher):
 
     learning_rate_init : float or "auto", default="auto"
         First learning rate. Features are centred and scaled as a whole before training,
-        so that it does not depend on their unit. ``"auto"``: 0.025, but 0.005 for a
-        `module` and for other solvers than ``"adam_mini"``.
+        so that it does not depend on their unit. ``"auto"``: 0.025, or 0.014
+        with hidden layers, but 0.005 for a `module` and for other solvers than
+        ``"adam_mini"``.
 
     momentum : float, default=0.9
         Momentum in [0, 1) of ``solver="sgd"``.
 
     weight_decay : float or "auto", default="auto"
         Decoupled weight decay, at least 0; intercepts are left alone. ``"auto"``: 0.6,
-        but 0.01 for a `module`.
+        or 1.2 with hidden layers, but 0.01 for a `module`.
 
     batch_size : int or "auto", default="auto"
         Samples that rank each other in one step, at least 2. ``"auto"``: a twentieth of
@@ -200,7 +203,11 @@ class TALRHasher(TrainedHasher):
         "n_bits": [Interval(Integral, 1, None, closed="left")],
         "objective": [StrOptions(set(OBJECTIVES))],
         "hidden_layer_sizes": ["array-like"],
-        "dropout": [Interval(Real, 0, 1, closed="left"), "array-like"],
+        "dropout": [
+            Interval(Real, 0, 1, closed="left"),
+            "array-like",
+            StrOptions({"auto"}),
+        ],
         "module": [torch.nn.Module, None],
         "affinity": [StrOptions({"auto"}), callable],
         "init": [StrOptions(set(PROJECTIONS))],
@@ -234,7 +241,7 @@ class TALRHasher(TrainedHasher):
         *,
         objective="ap",
         hidden_layer_sizes=(),
-        dropout=0.0,
+        dropout="auto",
         module=None,
         affinity="auto",
         init="itq",
