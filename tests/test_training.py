@@ -249,11 +249,16 @@ class TestDropout:
         np.testing.assert_array_equal(first, activations(dropout=dropout))
         assert np.abs(first - activations(dropout=0.0)).max() > 1e-3
 
-    def test_automatic_rates_are_for_hidden_layers(self, digits):
+    def test_automatic_rates_are_for_hidden_layers_and_labels(self, digits):
         X, y = digits
-        for layers, rates in (((16,), (0.2, 0.5)), ((), 0.0)):
-            automatic = small(hidden_layer_sizes=layers).fit(X, y)
-            explicit = small(hidden_layer_sizes=layers, dropout=rates).fit(X, y)
+        hidden = (16,)
+        for layers, target, rates in (
+            (hidden, y, (0.2, 0.5)),
+            (hidden, None, 0.0),
+            ((), y, 0.0),
+        ):
+            automatic = small(hidden_layer_sizes=layers).fit(X, target)
+            explicit = small(hidden_layer_sizes=layers, dropout=rates).fit(X, target)
             np.testing.assert_array_equal(automatic.transform(X), explicit.transform(X))
 
     def test_a_number_is_for_hidden_units_only(self, digits):

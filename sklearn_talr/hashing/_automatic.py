@@ -3,7 +3,7 @@
 import math
 
 from ..affinity import ThresholdAffinity
-from ._check_params import dropout_rates, layer_sizes
+from ._check_params import dropout_rates, is_auto, layer_sizes
 
 # Kinds of hash functions. A user's module gets torch's usual weight decay.
 _LEARNING_RATE_OF_ADAM_MINI = {"linear": 0.025, "hidden layers": 0.014, "module": 0.005}
@@ -37,9 +37,11 @@ def weight_decay(hasher):
 
 def dropout(hasher):
     """Fractions of the features and of the hidden units to leave out."""
-    if isinstance(hasher.dropout, str) and hasher.dropout == "auto":
-        return _DROPOUT[_kind(hasher)]
-    return dropout_rates(hasher.dropout)
+    if not is_auto(hasher.dropout):
+        return dropout_rates(hasher.dropout)
+    if isinstance(hasher.affinity_, ThresholdAffinity):  # noise to the fine order
+        return (0.0, 0.0)
+    return _DROPOUT[_kind(hasher)]
 
 
 def kept_bits(hasher, n_bits):

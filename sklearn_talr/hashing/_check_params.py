@@ -24,6 +24,11 @@ def layer_sizes(hidden_layer_sizes):
     return sizes.astype(int).tolist()
 
 
+def is_auto(value):
+    """Whether a parameter that may be an array is the word."""
+    return isinstance(value, str) and value == "auto"
+
+
 def dropout_rates(dropout):
     """Fractions of the features and of the hidden units to leave out."""
     rates = np.atleast_1d(np.asarray(dropout, dtype=float))

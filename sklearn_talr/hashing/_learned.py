@@ -13,6 +13,8 @@ from ._base import BaseHasher, independent_random_state
 from ._callbacks import CallbackSupportMixin
 from ._check_params import (
     declared_levels,
+    dropout_rates,
+    is_auto,
     layer_sizes,
     tanh_scales,
 )
@@ -34,7 +36,8 @@ class LearnedHasher(CallbackSupportMixin, BaseHasher):
     def _check_params(self):
         """Raise what would otherwise be found out late."""
         self._scales(False)
-        _automatic.dropout(self)
+        if not is_auto(self.dropout):
+            dropout_rates(self.dropout)
         choose_device(self.device)
         sizes = layer_sizes(self.hidden_layer_sizes)
         if self.module is not None and sizes:

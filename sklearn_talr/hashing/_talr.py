@@ -38,7 +38,8 @@ class TALRHasher(TrainedHasher):
     dropout : float, (float, float) or "auto", default="auto"
         Each step leaves out this fraction of the hidden units, drawn at random, in
         [0, 1); or fractions of the features and of the hidden units. ``"auto"``: 0.2 and
-        0.5 with hidden layers, nothing without.
+        0.5 with hidden layers, but nothing for a
+        :class:`~sklearn_talr.affinity.ThresholdAffinity`.
 
     module : torch.nn.Module or None, default=None
         A network of your own in place of linear layers: from batches of float32 features
