@@ -69,11 +69,20 @@ def load_benchmark(name, seed=0, *, data_home=None):
         y = None if target_name is None else arrays[target_name]
     split = _split_by_class if name == "cifar10" else _split_by_order
     rows = split(np.random.default_rng(seed), y, len(X))
+    return split_rows(X, y, rows, oracle())
+
+
+def split_rows(X, y, rows, oracle):
+    """Features and targets of each part as `load_benchmark` returns them.
+
+    `rows` are index arrays by the name of the part, "train" among them; `y` None stands
+    for the features.
+    """
     X = _unit_rows(X - X[rows["train"]].mean(axis=0))
     y = X if y is None else y
     parts = {f"X_{part}": X[index] for part, index in rows.items()}
     parts |= {f"y_{part}": y[index] for part, index in rows.items()}
-    return Bunch(**parts, affinity=oracle().fit(parts["y_train"]))
+    return Bunch(**parts, affinity=oracle.fit(parts["y_train"]))
 
 
 def _data_home(data_home):

@@ -54,7 +54,7 @@ class _ClassHasher(TrainedHasher):
         return self.class_codes_, memberships
 
 
-@inherits_parameters(TALRHasher, (*_FUNCTION, *TRAINING_PARAMS))
+@inherits_parameters(TALRHasher, (*_FUNCTION, *TRAINING_PARAMS), weight_decay=2.0)
 class OrthoHasher(_ClassHasher):
     r"""OrthoHash: one cosine loss to codes of the classes that are nearly orthogonal.
 
@@ -79,10 +79,10 @@ class OrthoHasher(_ClassHasher):
     n_bits : int, default=32
         Number of bits of a code, at least 1.
 
-    margin : float, default=0.2
+    margin : float, default=0.4
         Margin m of the cosine, at least 0.
 
-    cosine_scale : float, default=8.0
+    cosine_scale : float, default=4.0
         Scale s of the cosine, above 0.
 
     {inherited parameters}
@@ -117,7 +117,7 @@ class OrthoHasher(_ClassHasher):
         "cosine_scale": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, n_bits=32, *, margin=0.2, cosine_scale=8.0):
+    def __init__(self, n_bits=32, *, margin=0.4, cosine_scale=4.0):
         self.n_bits = n_bits
         self.margin = margin
         self.cosine_scale = cosine_scale

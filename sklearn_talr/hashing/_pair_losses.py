@@ -23,7 +23,7 @@ from ._batch_levels import batch_levels
 from ._batch_loss import BatchLoss, keep_bits
 
 _LEAST_COUNT = 1e-6  # of pairs: the logarithm of less is cut off
-_MOST_TRIPLETS = 2**20
+_MOST_TRIPLETS = 2**18
 
 
 class PairLoss(BatchLoss):

@@ -111,7 +111,7 @@ class MIHasher(_PairHasher):
         return mutual_information_loss
 
 
-@inherits_parameters(TALRHasher, _RELAXED)
+@inherits_parameters(TALRHasher, _RELAXED, bit_dropout=0.0)
 class DSHHasher(_PairHasher):
     r"""DSH and m-DSH: squared errors of pairwise distances.
 
@@ -297,7 +297,7 @@ class DTSHHasher(_UnboundedPairHasher):
     Graded affinities are used: p is similar to q, and n has a lower level than p.
 
     What differs from the original: both terms are means, over triplets and over samples
-    and bits; of more than about a million triplets in a minibatch a part is taken; a linear
+    and bits; of more than about 260 000 triplets in a minibatch a part is taken; a linear
     or shallow function of given features, and the defaults of training.
 
     Parameters
@@ -305,7 +305,7 @@ class DTSHHasher(_UnboundedPairHasher):
     n_bits : int, default=32
         Number of bits of a code, at least 1.
 
-    margin : float, default=5.0
+    margin : float, default=2.0
         Margin m in bits, at least 0.
 
     quantization_weight : float, default=0.1
@@ -336,7 +336,7 @@ class DTSHHasher(_UnboundedPairHasher):
         "margin": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, n_bits=32, *, margin=5.0, quantization_weight=0.1):
+    def __init__(self, n_bits=32, *, margin=2.0, quantization_weight=0.1):
         self.n_bits = n_bits
         self.margin = margin
         self.quantization_weight = quantization_weight
