@@ -11,6 +11,7 @@ from sklearn.multiclass import OneVsRestClassifier
 
 from sklearn_talr.affinity import LabelAffinity, ThresholdAffinity
 from sklearn_talr.hashing import (
+    BREHasher,
     CSQHasher,
     DPSHHasher,
     DSHHasher,
@@ -38,6 +39,7 @@ from sklearn_talr.neighbors import HammingNeighbors
 METHODS = {
     "LSH": LSHHasher(),
     "ITQ": ITQHasher(),
+    "BRE": BREHasher(),
     "DSH": DSHHasher(),
     "DPSH": DPSHHasher(),
     "HashNet": HashNetHasher(),

@@ -80,7 +80,7 @@ def test_every_method_has_the_same_budget(module):
     methods = module("_comparison_methods")
     for name, hasher in methods.METHODS.items():
         tuned = set(methods.GRID) & set(hasher.get_params())
-        assert tuned == (set() if name in ("LSH", "ITQ") else set(methods.GRID))
+        assert tuned == (set() if name in ("LSH", "ITQ", "BRE") else set(methods.GRID))
 
 
 def test_several_labels(run, tmp_path):

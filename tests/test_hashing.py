@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn_talr import ITQHasher, LSHHasher, PrecomputedAffinity, TALRHasher
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
 from sklearn_talr.hashing import (
+    BREHasher,
     CSQHasher,
     DPSHHasher,
     DSHHasher,
@@ -33,6 +34,7 @@ HASHERS = [
     LSHHasher(),
     ITQHasher(),
     TALRHasher(max_iter=3),
+    BREHasher(n_anchors=5, n_samples=60, max_iter=1),
     CSQHasher(max_iter=3),
     DPSHHasher(max_iter=3),
     DSHHasher(max_iter=3, margin=2),

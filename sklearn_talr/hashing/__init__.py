@@ -1,5 +1,6 @@
 """Estimators that turn features into binary codes."""
 
+from ._bre import BREHasher
 from ._class_hashers import CSQHasher, OrthoHasher
 from ._export import export_onnx
 from ._linear import ITQHasher, LSHHasher
@@ -7,6 +8,7 @@ from ._pairwise import DPSHHasher, DSHHasher, DTSHHasher, HashNetHasher, MIHashe
 from ._talr import TALRHasher
 
 __all__ = [
+    "BREHasher",
     "CSQHasher",
     "DPSHHasher",
     "DSHHasher",

@@ -3,13 +3,13 @@
 from numbers import Integral
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 
-from ..affinity import PrecomputedAffinity, SharedLabelAffinity, ThresholdAffinity
-from ..affinity._resolve import len_targets, level_values, resolve_affinity
+from ..affinity import PrecomputedAffinity, SharedLabelAffinity
+from ..affinity._resolve import len_targets, level_values
 from . import _automatic
-from ._base import BaseHasher, independent_random_state
+from ._affinity_hasher import AffinityHasher
+from ._base import independent_random_state
 from ._callbacks import CallbackSupportMixin
 from ._check_params import (
     declared_levels,
@@ -22,13 +22,12 @@ from ._device import choose_device
 from ._early_stopping import EarlyStopping, HeldOutScore, LastEpoch, split_samples
 from ._features import Features, mean_and_unit
 from ._modules import FeedForward, UserModule, apply_module
-from ._ranking_loss import check_contrast
 from ._start import start_weights
 from ._threads import one_thread
 from ._weights import to_standard_units
 
 
-class LearnedHasher(CallbackSupportMixin, BaseHasher):
+class LearnedHasher(CallbackSupportMixin, AffinityHasher):
     """Base of hashers trained by gradients; their parameters are those of `TALRHasher`."""
 
     _trains_on_chunks = True
@@ -45,20 +44,6 @@ class LearnedHasher(CallbackSupportMixin, BaseHasher):
                 "module brings its own layers; leave hidden_layer_sizes=() with it, got "
                 f"{self.hidden_layer_sizes!r}."
             )
-
-    def _fit_affinity(self, X, y):
-        affinity, targets = self._resolve(self._asked_affinity(y), X, y)
-        if isinstance(affinity, BaseEstimator):
-            with one_thread():
-                affinity = clone(affinity).fit(targets)
-        levels = level_values(affinity, targets, targets)
-        check_contrast(affinity, levels, targets)
-        self.affinity_, self._declared_levels = affinity, None
-        return targets, levels
-
-    def _asked_affinity(self, y):
-        """What the affinity of these targets is to be: "auto" or an oracle."""
-        return self.affinity
 
     def _chunk_affinity(self, X, y, levels, first):
         """The same for a chunk of data, whose pairs may all be alike."""
@@ -78,22 +63,6 @@ class LearnedHasher(CallbackSupportMixin, BaseHasher):
             affinity.levels_ = max(affinity.levels_, levels, key=len)
         self.affinity_ = affinity
         return targets, levels
-
-    def _resolve(self, affinity, X, y):
-        by_distance = isinstance(affinity, (str, ThresholdAffinity))
-        if y is None and by_distance and sp.issparse(X):
-            raise ValueError(
-                "y=None means affinity by distance, which needs dense rows, but X is "
-                "sparse. Pass y: labels, or dense feature rows of fewer dimensions with "
-                "affinity=ThresholdAffinity()."
-            )
-        affinity, targets = resolve_affinity(affinity, X, y)
-        if len_targets(targets) != X.shape[0]:
-            raise ValueError(
-                "X and y must have the same number of samples, got "
-                f"{X.shape[0]} and {len_targets(targets)}."
-            )
-        return affinity, targets
 
     def _split(self, targets, levels, rng):
         """Row indices to train on, and what keeps the best weights by the others."""

@@ -56,6 +56,7 @@ class TrainedHasher(LearnedHasher):
         X = self._validate_features(X)
         self._check_params()
         targets, levels = self._fit_affinity(X, y)
+        self._declared_levels = None
         rng = independent_random_state(self.random_state)
         samples, held_out = self._split(targets, levels, rng)
         continues = self.warm_start and self._is_fitted_like_now("warm_start=True")
