@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 
 from sklearn_talr.datasets import load_benchmark
-from sklearn_talr.hashing import ITQHasher, TALRHasher
+from sklearn_talr.hashing import (
+    BREHasher,
+    CSQHasher,
+    DPSHHasher,
+    DSHHasher,
+    DTSHHasher,
+    HashNetHasher,
+    ITQHasher,
+    LSHHasher,
+    MIHasher,
+    OrthoHasher,
+    TALRHasher,
+)
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
 
@@ -22,7 +34,7 @@ pytestmark = [
 def held_out(hasher, metric, name, seed, leading=None):
     """Mean metric of held-out queries against the database, by all or leading bits."""
     data = load_benchmark(name, seed)
-    if isinstance(hasher, TALRHasher):
+    if "affinity" in hasher.get_params():
         hasher.set_params(affinity=data.affinity)
     hasher.set_params(random_state=seed).fit(data.X_train, data.y_train)
     histogram = hamming_histogram(
@@ -59,3 +71,24 @@ def test_leading_bits_of_nested_codes_keep_up_with_separate_fits(n_bits):
     nested = TALRHasher(64, nested=True)
     leading = mean_of_seeds(nested, tie_aware_average_precision, "cifar10", n_bits)
     assert leading >= separate - 0.015
+
+
+@pytest.mark.parametrize(
+    "cls",
+    [CSQHasher, DPSHHasher, DSHHasher, DTSHHasher, HashNetHasher, MIHasher, OrthoHasher],
+)
+def test_trained_baselines_beat_random_hyperplanes_by_far(cls):
+    trained, random = (
+        held_out(hasher, tie_aware_average_precision, "cifar10", 0)
+        for hasher in (cls(), LSHHasher())
+    )
+    assert trained >= random + 0.35
+
+
+def test_bre_beats_random_hyperplanes_and_itq():
+    bre, itq, random = (
+        held_out(hasher, tie_aware_average_precision, "cifar10", 0)
+        for hasher in (BREHasher(), ITQHasher(), LSHHasher())
+    )
+    assert bre > itq + 0.05
+    assert itq > random + 0.1
