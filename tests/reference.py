@@ -234,3 +234,28 @@ def histogram(distances, affinities, levels, n_bins, leave_one_out=False):
             if not (leave_one_out and query == item):
                 counts[query, levels.index(affinities[query][item]), distance] += 1
     return counts
+
+
+def most_violating(positive, negative, delta):
+    """Maximum of loss plus score over all interleavings, with the ranks that attain it.
+
+    `delta` takes a ranking, a list of 1 (positive) and 0, best first. Scores must be
+    descending. The score of a ranking is its mean over pairs of R (s+ - s-).
+    """
+    n_pairs = len(positive) * len(negative)
+    best = (-np.inf,)
+    for ranking in set(permutations([1] * len(positive) + [0] * len(negative))):
+        before = [sum(ranking[:i]) for i, item in enumerate(ranking) if not item]
+        score = fsum(
+            (1 if k < before[j] else -1) * (p - n) / n_pairs
+            for j, n in enumerate(negative)
+            for k, p in enumerate(positive)
+        )
+        best = max(best, (delta(ranking) + score, [b + 1 for b in before]))
+    return best
+
+
+def ranking_of(ranks, n_positive):
+    """The ranking, 1 for a positive and 0 for a negative, of interleaving ranks."""
+    items = [(k + 0.5, 1) for k in range(1, n_positive + 1)] + [(r, 0) for r in ranks]
+    return [kind for _, kind in sorted(items)]

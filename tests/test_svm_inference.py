@@ -1,0 +1,267 @@
+"""Loss-augmented inference: all methods against the definition, and against each other."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from reference import average_precision, most_violating, ndcg, ranking_of
+
+from sklearn_talr.svm import _search, interleaving_loss, loss_augmented_ranks
+
+METHODS = ["auto", "quicksort", "sort", "exhaustive"]
+FAST = METHODS[:3]
+DELTA = {
+    "ap": lambda ranking: 1 - average_precision(ranking),
+    "ndcg": lambda ranking: 1 - ndcg(ranking),
+}
+
+
+def draw_scores(seed, n_positive, n_negative, tied, scale=1.0):
+    rng = np.random.default_rng(seed)
+    if tied:
+        draw = lambda n: rng.integers(3, size=n) * scale  # noqa: E731
+    else:
+        draw = lambda n: rng.normal(size=n) * scale  # noqa: E731
+    return draw(n_positive), draw(n_negative)
+
+
+def loss_plus_score(positive, negative, ranks, delta):
+    """The maximand of eq. 6, pair by pair."""
+    positive = np.sort(positive)[::-1]
+    sign = np.where(np.arange(1, len(positive) + 1) < np.asarray(ranks)[:, None], 1, -1)
+    score = np.mean(sign * (positive - np.asarray(negative)[:, None]))
+    return delta(ranking_of(ranks, len(positive))) + score
+
+
+@pytest.fixture
+def small_buckets(monkeypatch):
+    """Lets "auto" distribute even a handful of negatives over buckets."""
+    monkeypatch.setattr(_search, "_MIN_NEGATIVES", 0)
+    monkeypatch.setattr(_search, "_PER_BUCKET", 2)
+
+
+@pytest.mark.parametrize("loss", ["ap", "ndcg"])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize(
+    ("n_positive", "n_negative"), [(1, 1), (1, 5), (4, 1), (3, 4), (4, 3)]
+)
+def test_every_method_finds_the_maximum_over_all_rankings(
+    loss, method, tied, n_positive, n_negative
+):
+    for seed in range(4):
+        for scale in (0.0, 0.1, 0.5, 3.0):
+            positive, negative = draw_scores(seed, n_positive, n_negative, tied, scale)
+            ranks, value = loss_augmented_ranks(positive, negative, loss, method=method)
+            best, best_ranks = most_violating(
+                sorted(positive, reverse=True), sorted(negative, reverse=True), DELTA[loss]
+            )
+            found = loss_plus_score(positive, negative, ranks, DELTA[loss])
+            assert found == pytest.approx(best, abs=1e-12)
+            assert value == pytest.approx(DELTA[loss](ranking_of(ranks, n_positive)))
+            if not tied and scale:
+                assert_array_equal(ranks[np.argsort(-negative)], best_ranks)
+
+
+@pytest.mark.parametrize("loss", ["ap", "ndcg"])
+@pytest.mark.parametrize("tied", [False, True])
+@given(
+    n_positive=st.integers(1, 6),
+    n_negative=st.integers(1, 6),
+    seed=st.integers(0, 10**6),
+    scale=st.sampled_from([0.05, 0.3, 1.0, 10.0]),
+)
+@settings(max_examples=60, deadline=None)
+def test_methods_equal_exhaustive_search(loss, tied, n_positive, n_negative, seed, scale):
+    positive, negative = draw_scores(seed, n_positive, n_negative, tied, scale)
+    ranks, value = loss_augmented_ranks(positive, negative, loss, method="exhaustive")
+    best = loss_plus_score(positive, negative, ranks, DELTA[loss])
+    for method in FAST:
+        other, other_value = loss_augmented_ranks(positive, negative, loss, method=method)
+        found = loss_plus_score(positive, negative, other, DELTA[loss])
+        assert found == pytest.approx(best, abs=1e-12)
+        if not tied:
+            assert_array_equal(other, ranks)
+            assert other_value == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["ap", "ndcg"])
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize(
+    ("n_positive", "n_negative"), [(7, 300), (300, 7), (60, 900), (1, 500)]
+)
+@pytest.mark.parametrize("buckets", [False, True])
+def test_methods_equal_the_scan(loss, tied, n_positive, n_negative, buckets, request):
+    if buckets:
+        request.getfixturevalue("small_buckets")
+    for seed, scale in enumerate([0.01, 0.1, 1.0, 10.0]):
+        positive, negative = draw_scores(seed, n_positive, n_negative, tied, scale)
+        ranks, value = loss_augmented_ranks(positive, negative, loss, method="sort")
+        best = loss_plus_score(positive, negative, ranks, DELTA[loss])
+        for method in ("auto", "quicksort"):
+            other, other_value = loss_augmented_ranks(
+                positive, negative, loss, method=method
+            )
+            found = loss_plus_score(positive, negative, other, DELTA[loss])
+            assert found == pytest.approx(best, abs=1e-12)
+            if not tied:
+                assert_array_equal(other, ranks)
+                assert other_value == value
+
+
+@pytest.mark.parametrize("loss", ["ap", "ndcg"])
+@pytest.mark.parametrize(
+    "spread",
+    [
+        lambda x: x,
+        np.exp,
+        lambda x: np.where(np.arange(len(x)) == 7, 1e12, x),  # all others in one bucket
+        lambda x: x * 5e-324,  # a spread without a reciprocal
+        np.round,
+        np.zeros_like,
+    ],
+    ids=["normal", "skew", "outlier", "subnormal", "ties", "equal"],
+)
+def test_buckets_of_many_negatives_equal_the_scan(loss, spread):
+    rng = np.random.default_rng(0)
+    positive, negative = rng.normal(1, size=20), spread(rng.normal(size=30_000))
+    assert len(negative) >= _search._MIN_NEGATIVES
+    ranks, value = loss_augmented_ranks(positive, negative, loss)
+    expected, expected_value = loss_augmented_ranks(positive, negative, loss, method="sort")
+    assert_array_equal(np.bincount(ranks), np.bincount(expected))
+    if len(np.unique(negative)) == len(negative):
+        assert_array_equal(ranks, expected)
+    assert value == pytest.approx(expected_value, abs=1e-12)
+    assert (np.diff(ranks[np.lexsort((ranks, -negative))]) >= 0).all()
+
+
+@pytest.mark.parametrize("loss", ["ap", "ndcg"])
+@pytest.mark.parametrize("method", FAST)
+@pytest.mark.parametrize("buckets", [False, True])
+def test_queries_of_a_batch_are_independent(loss, method, buckets, request):
+    if buckets:
+        request.getfixturevalue("small_buckets")
+    rng = np.random.default_rng(1)
+    positive, negative = rng.normal(size=(6, 4)), rng.normal(size=(6, 40))
+    negative *= np.logspace(-3, 3, 6)[:, None]
+    ranks, values = loss_augmented_ranks(positive, negative, loss, method=method)
+    assert ranks.shape == negative.shape
+    for q in range(6):
+        one, value = loss_augmented_ranks(positive[q], negative[q], loss)
+        assert_array_equal(ranks[q], one)
+        assert values[q] == pytest.approx(value, abs=1e-14)
+
+
+def table_of(delta, n_negative, n_positive):
+    """delta_j(i) by its definition: what the loss grows by when negative j is put at i."""
+    return [
+        [
+            delta(ranking_of([i] * j, n_positive))
+            - delta(ranking_of([i] * (j - 1), n_positive))
+            for i in range(1, n_positive + 2)
+        ]
+        for j in range(1, n_negative + 1)
+    ]
+
+
+@pytest.mark.parametrize("loss", ["ap", "ndcg"])
+@pytest.mark.parametrize("method", METHODS)
+def test_delta_table_equals_the_name(loss, method):
+    positive, negative = draw_scores(2, 4, 6, tied=False, scale=0.3)
+    table = table_of(DELTA[loss], 6, 4)
+    ranks, value = loss_augmented_ranks(positive, negative, table, method=method)
+    expected, expected_value = loss_augmented_ranks(positive, negative, loss)
+    assert_array_equal(ranks, expected)
+    assert value == pytest.approx(expected_value, abs=1e-12)
+    assert interleaving_loss(ranks, 4, table) == pytest.approx(expected_value, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_table_of_swapped_pairs_is_the_pairwise_hinge(method):
+    """The loss of AUC: each swapped pair costs 1 / (P N), whatever the places."""
+    positive, negative = draw_scores(3, 3, 5, tied=False)
+    table = np.tile(np.arange(3, -1, -1) / 15, (5, 1))
+    ranks, value = loss_augmented_ranks(positive, negative, table, method=method)
+    swapped = 2 * (np.sort(positive)[::-1] - negative[:, None]) < 1
+    assert_array_equal(ranks, 4 - swapped.sum(axis=1))
+    assert value == pytest.approx(swapped.mean())
+
+
+def test_losses_of_the_example_of_the_paper():
+    ranks = [3, 4, 5, 5]  # + + - + - + - -
+    assert round(interleaving_loss(ranks, 4), 3) == 0.146
+    assert round(interleaving_loss(ranks, 4, "ndcg"), 3) == 0.056
+
+
+@pytest.mark.parametrize("loss", ["ap", "ndcg"])
+@given(
+    n_positive=st.integers(1, 8),
+    ranks=st.lists(st.integers(0, 7), min_size=1, max_size=12),
+)
+@settings(max_examples=60, deadline=None)
+def test_interleaving_loss_equals_the_metric(loss, n_positive, ranks):
+    ranks = [1 + rank % (n_positive + 1) for rank in ranks]
+    expected = DELTA[loss](ranking_of(ranks, n_positive))
+    assert interleaving_loss(ranks, n_positive, loss) == pytest.approx(expected, abs=1e-12)
+    both = interleaving_loss([ranks, ranks[::-1]], n_positive, loss)
+    assert_allclose(both, [expected] * 2, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_input_of_any_type_and_layout(method):
+    positive, negative = np.array([2, 1, 0]), np.array([1, 3, 0, 2])
+    expected = loss_augmented_ranks(positive, negative, method=method)
+    for convert in (list, np.float16, np.float32, lambda x: np.repeat(x, 2)[::2]):
+        ranks, value = loss_augmented_ranks(
+            convert(positive), convert(negative), method=method
+        )
+        assert_array_equal(ranks, expected[0])
+        assert value == expected[1]
+    assert_array_equal(positive, [2, 1, 0])
+    assert_array_equal(negative, [1, 3, 0, 2])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([1.0, np.nan], [0.0]), "positive_scores contains NaN"),
+        (([1.0], [np.inf]), "negative_scores contains infinity"),
+        (([], [0.0]), "0 feature"),
+        (([1.0], []), "0 feature"),
+        (([[1.0]], [0.0]), "same number of queries"),
+        (([[1.0], [2.0]], [[0.0]]), "same number of queries"),
+        (([[[1.0]]], [[[0.0]]]), "dim 3"),
+        (([1.0], [0.0], "auc"), "loss must be 'ap', 'ndcg' or a table"),
+        (([1.0], [0.0], "none"), "loss must be 'ap', 'ndcg' or a table"),
+        (([1.0], [0.0], [[1.0, 0.0, 0.0]]), r"shape \(n_negatives, n_positives \+ 1\)"),
+        (([1.0], [0.0], [[1.0, 0.5]]), "0 in its last column"),
+        (([1.0], [0.0], [[np.nan, 0.0]]), "must be finite"),
+        (([1.0], [0.0, 1.0], [[1.0, 0.0], [2.0, 0.0]]), "not quicksort-suitable"),
+    ],
+)
+def test_bad_input_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        loss_augmented_ranks(*arguments)
+
+
+def test_bad_method_is_refused():
+    with pytest.raises(ValueError, match="method must be one of"):
+        loss_augmented_ranks([1.0], [0.0], method="fast")
+    with pytest.raises(ValueError, match="Use another method"):
+        loss_augmented_ranks(np.zeros(20), np.zeros(20), method="exhaustive")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0], 1), "ranks must be integers in"),
+        (([3], 1), "ranks must be integers in"),
+        (([1.5], 1), "ranks must be integers in"),
+        (([1], 0), "n_positives must be at least 1"),
+        (([], 1), "0 feature"),
+    ],
+)
+def test_bad_ranks_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        interleaving_loss(*arguments)
