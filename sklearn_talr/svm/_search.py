@@ -47,7 +47,7 @@ def _exhaustive(queries, query, negative):
     if comb(n_positive + n_negative, n_positive) > _MAX_INTERLEAVINGS:
         raise ValueError(
             f"method='exhaustive' tries at most {_MAX_INTERLEAVINGS} interleavings, too "
-            f"few for {n_positive} positives and {n_negative} negatives. Use another method."
+            f"few for {n_positive} positives and {n_negative} negatives."
         )
     order = np.argsort(-negative, kind="stable")
     totals = np.zeros((n_negative, n_positive + 1))
