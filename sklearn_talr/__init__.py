@@ -11,6 +11,7 @@ _HOMES = {
     "ITQHasher": "hashing",
     "LSHHasher": "hashing",
     "PrecomputedAffinity": "affinity",
+    "RankingSVC": "svm",
     "TALRHasher": "hashing",
     "make_retrieval_scorer": "metrics",
 }
@@ -24,6 +25,7 @@ _SUBMODULES = (
     "metrics",
     "neighbors",
     "objectives",
+    "svm",
 )
 
 __all__ = sorted([*_HOMES, *_SUBMODULES])

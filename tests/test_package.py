@@ -18,6 +18,7 @@ ROOMS = [
     "metrics",
     "neighbors",
     "objectives",
+    "svm",
 ]
 NUMPY_ROOMS = [room for room in ROOMS if room not in ("hashing", "objectives")]
 OPTIONAL = {"apsw", "duckdb", "faiss", "numba", "sqlite_vec", "torch", "usearch"}
@@ -35,6 +36,11 @@ def imported_by(statement):
 @pytest.mark.parametrize("room", NUMPY_ROOMS)
 def test_numpy_rooms_import_neither_torch_nor_what_is_optional(room):
     assert not imported_by(f"import sklearn_talr.{room}") & OPTIONAL
+@pytest.mark.parametrize(
+    "room", ["metrics", "codes", "affinity", "histogram", "datasets", "svm"]
+)
+def test_numpy_rooms_do_not_import_torch(room):
+    assert "torch" not in imported_by(f"import sklearn_talr.{room}")
 
 
 def test_names_at_the_top():

@@ -10,7 +10,7 @@ from math import comb
 import numpy as np
 
 from ._queries import descending
-from ._recursion import Intervals, optimal_before
+from ._recursion import intervals_of, optimal_before
 
 _PAIRS_PER_BLOCK = 1 << 18  # of a scan: they stay in cache
 _MAX_INTERLEAVINGS = 100_000
@@ -120,11 +120,10 @@ def fastest(queries):
     if n_negatives < _MIN_NEGATIVES:
         query = np.repeat(np.arange(n_queries), queries.n_negative)
         order = descending(queries.negative, query)
-        zeros = np.zeros(n_queries, dtype=np.intp)
-        each = Intervals(
+        each = intervals_of(
             queries.first_negative,
             queries.first_negative + queries.n_negative,
-            zeros,
+            0,
             queries.n_positive,
             np.arange(n_queries),
         )
@@ -154,7 +153,7 @@ def _settle(queries, buckets, bucket, score, lo, hi):
     stop = np.append(start[1:], len(bucket))
     which = bucket[start]
     place = np.arange(len(bucket)) + np.repeat(buckets.place[which] - start, stop - start)
-    intervals = Intervals(start, stop, lo[which], hi[which], which // buckets.per_query)
+    intervals = intervals_of(start, stop, lo[which], hi[which], which // buckets.per_query)
     return optimal_before(queries, place, score, intervals)
 
 
@@ -194,10 +193,10 @@ class _Buckets:
         place = self.place[filled]
         best, worst = self._edges(filled, query)
         start = 2 * np.searchsorted(query, np.arange(len(self.top)))
-        intervals = Intervals(
+        intervals = intervals_of(
             start,
             np.append(start[1:], 2 * len(filled)),
-            np.zeros(len(start), dtype=np.intp),
+            0,
             self.queries.n_positive,
             np.arange(len(start)),
         )

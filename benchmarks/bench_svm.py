@@ -1,0 +1,247 @@
+"""RankingSVC and its loss-augmented inference, side by side with scans and other SVMs.
+
+    python benchmarks/bench_svm.py              # all tables but the last, a few minutes
+    python benchmarks/bench_svm.py inference    # one of: inference scaling sizes training
+                                                #         path quality
+
+``quality`` needs the folder of benchmark sets (environment variable
+``SKLEARN_TALR_DATA``) and takes about twenty minutes. Contenders take turns in one process;
+figures are medians of wall time.
+"""
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+from _timing import medians
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import LinearSVC
+
+from sklearn_talr.datasets import load_benchmark
+from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
+from sklearn_talr.svm import RankingSVC, _bundle, loss_augmented_ranks
+from sklearn_talr.svm import _ranking_svc as estimator
+from sklearn_talr.svm._features import Features
+from sklearn_talr.svm._risks import HingeRisk, RankingRisk
+
+LOSSES = "ap", "ndcg"
+METRICS = {
+    "ap": tie_aware_average_precision_score,
+    "ndcg": tie_aware_ndcg_score,
+}
+
+
+def draw_scores(n_positive, n_negative):
+    rng = np.random.default_rng(0)
+    return rng.normal(1.0, size=n_positive), rng.normal(size=n_negative)
+
+
+def inference():
+    """One call with a million negatives: ours, the scan over all ranks, one np.sort."""
+    print("\nOne call, N = 1 000 000, milliseconds")
+    print(f"{'loss':6s}{'P':>6s}{'auto':>9s}{'quicksort':>11s}{'scan':>10s}{'np.sort':>9s}"
+          f"{'scan/auto':>11s}{'auto/sort':>11s}")  # fmt: skip
+    for loss in LOSSES:
+        for n_positive in (100, 1_000):
+            positive, negative = draw_scores(n_positive, 1_000_000)
+            contenders = _methods(positive, negative, loss, ("auto", "quicksort", "sort"))
+            contenders["np.sort"] = lambda negative=negative: np.sort(negative)
+            ms = {name: 1e3 * t for name, t in medians(contenders, repeats=5).items()}
+            print(
+                f"{loss:6s}{n_positive:6d}{ms['auto']:9.1f}{ms['quicksort']:11.0f}"
+                f"{ms['sort']:10.0f}{ms['np.sort']:9.1f}{ms['sort'] / ms['auto']:11.0f}"
+                f"{ms['auto'] / ms['np.sort']:11.2f}"
+            )
+
+
+def scaling():
+    """Growth with N: nanoseconds per negative and log2 P would be constant."""
+    print("\nTime per negative, nanoseconds")
+    print(f"{'loss':6s}{'P':>6s}" + "".join(f"{f'N = 10^{e}':>12s}" for e in (4, 5, 6)))
+    for loss in LOSSES:
+        for n_positive in (10, 100, 1_000):
+            row = f"{loss:6s}{n_positive:6d}"
+            for n_negative in (10**4, 10**5, 10**6):
+                scores = draw_scores(n_positive, n_negative)
+                seconds = medians(_methods(*scores, loss, ("auto",)), repeats=9)["auto"]
+                row += f"{1e9 * seconds / n_negative:12.1f}"
+            print(row)
+
+
+def sizes():
+    """Figures 2 and 3 of Mohapatra et al.: samples, negatives and positives in turn."""
+    print("\nOne call at the sizes of the paper, milliseconds")
+    print(f"{'loss':6s}{'P':>6s}{'N':>8s}{'auto':>9s}{'quicksort':>11s}{'scan':>10s}"
+          f"{'0-1':>8s}{'scan/auto':>11s}{'scan/qs':>9s}")  # fmt: skip
+    grid = [(n // 10, n - n // 10) for n in (500, 1_000, 3_300, 10_000)]
+    grid += [(227, n) for n in (1_000, 3_000, 30_000)]
+    grid += [(p, 200) for p in (50, 200, 800)]
+    for loss in LOSSES:
+        for n_positive, n_negative in grid:
+            positive, negative = draw_scores(n_positive, n_negative)
+            contenders = _methods(positive, negative, loss, ("auto", "quicksort", "sort"))
+            is_positive = np.arange(n_positive + n_negative) < n_positive
+            hinge = HingeRisk(is_positive, np.ones(len(is_positive)))
+            both = np.concatenate([positive, negative])
+            contenders["0-1"] = lambda hinge=hinge, both=both: hinge(both)
+            ms = {name: 1e3 * t for name, t in medians(contenders, repeats=7).items()}
+            print(
+                f"{loss:6s}{n_positive:6d}{n_negative:8d}{ms['auto']:9.2f}"
+                f"{ms['quicksort']:11.2f}{ms['sort']:10.2f}{ms['0-1']:8.3f}"
+                f"{ms['sort'] / ms['auto']:11.1f}{ms['sort'] / ms['quicksort']:9.1f}"
+            )
+
+
+def _methods(positive, negative, loss, names):
+    return {
+        name: lambda name=name: loss_augmented_ranks(positive, negative, loss, method=name)
+        for name in names
+    }
+
+
+def draw_features(n_samples=3_300, n_features=2_400):
+    """As many samples and features as in the paper, a tenth positive, with noise."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_samples, n_features)) * np.arange(1, n_features + 1) ** -0.4
+    X /= np.linalg.norm(X, axis=1).mean()
+    z = X @ rng.normal(size=n_features)
+    z += z.std() * rng.normal(size=n_samples)
+    return X, (z > np.quantile(z, 0.9)).astype(int)
+
+
+def training():
+    """Table 1 of the paper: whole trainings to a gap of 1e-3, and the inference in them."""
+    X, y = draw_features()
+    print("\nTraining on 3 300 x 2 400 to a gap of 1e-3, seconds")
+    print(f"{'C':>5s}  {'loss':9s}{'total':>8s}{'inference':>11s}{'steps':>7s}{'calls':>7s}"
+          f"{'/ 0-1':>8s}{'cutting plane':>15s}")  # fmt: skip
+    for C in (0.1, 1.0, 10.0):
+        fits = {
+            (loss, solver): RankingSVC(loss, C, solver=solver)
+            for loss in ("zero_one", *LOSSES)
+            for solver in ("bundle", "cutting_plane")
+        }
+        seconds = medians(
+            {key: lambda svc=svc: svc.fit(X, y) for key, svc in fits.items()}, repeats=3
+        )
+        for loss in ("zero_one", *LOSSES):
+            spent, calls = _time_of_inference(RankingSVC(loss, C), X, y)
+            total = seconds[loss, "bundle"]
+            print(
+                f"{C:5.1f}  {loss:9s}{total:8.2f}{spent:11.3f}"
+                f"{fits[loss, 'bundle'].n_iter_:7d}{calls:7d}"
+                f"{total / seconds['zero_one', 'bundle']:8.2f}"
+                f"{seconds[loss, 'cutting_plane']:15.2f}"
+            )
+
+
+def _time_of_inference(svc, X, y):
+    """Seconds and number of evaluations of the risk within one training."""
+    positive = y == 1
+    if svc.loss == "zero_one":
+        risk = HingeRisk(positive, np.ones(len(y)))
+    else:
+        risk = RankingRisk(positive, np.zeros(len(y), dtype=int), svc.loss)
+    spent = []
+
+    def timed(scores):
+        start = time.perf_counter()
+        result = risk(scores)
+        spent.append(time.perf_counter() - start)
+        return result
+
+    features = Features(X, constant=svc.loss == "zero_one")
+    bundle = _bundle.Bundle(features.n_weights)
+    options = {"tol": svc.tol, "max_iter": svc.max_iter, "line_search": True}
+    estimator.minimise(features, timed, svc.C * len(y), bundle, **options)
+    return sum(spent), len(spent)
+
+
+def path():
+    """A path of seven C, from cold and from warm starts."""
+    X, y = draw_features(n_features=600)
+    print("\nPath of 7 values of C on 3 300 x 600, seconds")
+    for loss in ("zero_one", *LOSSES):
+        seconds = medians(
+            {warm: lambda warm=warm: _fit_path(loss, X, y, warm) for warm in (False, True)},
+            repeats=3,
+        )
+        print(
+            f"{loss:9s} cold {seconds[False]:6.2f}  warm {seconds[True]:6.2f}  "
+            f"ratio {seconds[False] / seconds[True]:.2f}"
+        )
+
+
+def _fit_path(loss, X, y, warm_start):
+    svc = RankingSVC(loss, warm_start=warm_start)
+    for C in np.logspace(-2, 1, 7):
+        svc.set_params(C=C).fit(X, y)
+
+
+def quality(seeds=(0, 1, 2)):
+    """Held-out AP and NDCG of one label against the rest, C by cross-validation for all.
+
+    The sets are the training rows and the queries of the protocol of coco17. Every model
+    gets the same grid of C, three folds, and the metric it is compared in to choose by.
+    """
+    models = {
+        "RankingSVC ap": RankingSVC("ap", warm_start=True),
+        "RankingSVC ndcg": RankingSVC("ndcg", warm_start=True),
+        "RankingSVC zero_one": RankingSVC("zero_one", warm_start=True),
+        "LinearSVC": LinearSVC(random_state=0),
+        "LinearSVC hinge": LinearSVC(loss="hinge", random_state=0),
+    }
+    grid = np.logspace(-3, 2, 11)
+    values = {name: [] for name in models}
+    print("\ncoco17, one label against the rest, held-out AP / NDCG")
+    for seed in seeds:
+        data = load_benchmark("coco17", seed)
+        for label in range(data.y_train.shape[1]):
+            y, y_test = data.y_train[:, label], data.y_query[:, label]
+            row = f"seed {seed} label {label:2d}"
+            for name, model in models.items():
+                best = _held_out(model, grid, data.X_train, y, data.X_query, y_test)
+                values[name].append(best)
+                row += f"  {best[0]:.4f}/{best[1]:.4f}"
+            print(row, flush=True)
+    for name, rows in values.items():
+        table = np.reshape(rows, (len(seeds), -1, 2)).mean(axis=1)
+        print(
+            f"{name:20s} AP {table[:, 0].mean():.4f} {table[:, 0].round(4)}  "
+            f"NDCG {table[:, 1].mean():.4f} {table[:, 1].round(4)}"
+        )
+
+
+def _held_out(model, grid, X, y, X_test, y_test):
+    """AP and NDCG on the test set, each with the C that is best in it on three folds."""
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+    tuning = np.mean(
+        [_along(model, grid, X[a], y[a], X[b], y[b]) for a, b in folds], axis=0
+    )
+    test = _along(model, grid, X, y, X_test, y_test)
+    return [test[chosen, m] for m, chosen in enumerate(tuning.argmax(axis=0))]
+
+
+def _along(model, grid, X, y, X_test, y_test):
+    """Metrics for each C, shape (n_C, n_metrics)."""
+    rows = []
+    for C in grid:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.set_params(C=C).fit(X, y)
+        scores = model.decision_function(X_test)
+        rows.append([metric([y_test], [scores]) for metric in METRICS.values()])
+    return np.array(rows)
+
+
+TABLES = {run.__name__: run for run in (inference, scaling, sizes, training, path, quality)}
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("table", nargs="?", choices=[*TABLES])
+    chosen = parser.parse_args().table
+    for name, run in TABLES.items():
+        if name == chosen or (chosen is None and name != "quality"):
+            run()

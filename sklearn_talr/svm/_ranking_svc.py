@@ -1,0 +1,341 @@
+"""A linear classifier that is trained to rank."""
+
+import warnings
+from numbers import Integral, Real
+
+import joblib
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_consistent_length, column_or_1d, compute_class_weight
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
+from ._bundle import Bundle, minimise
+from ._features import Features
+from ._risks import HingeRisk, RankingRisk
+from ._threshold import best_threshold
+
+__all__ = ["RankingSVC"]
+
+_FLOATS = (np.float64, np.float32)
+_SCORES = {"ap": tie_aware_average_precision_score, "ndcg": tie_aware_ndcg_score}
+
+
+class RankingSVC(ClassifierMixin, BaseEstimator):
+    """Linear SVM trained on average precision or NDCG.
+
+    Minimises ``|w|^2 / 2 + C * n_samples * R(w)``, where R is the structured hinge loss of
+    the ranking of all samples by ``X @ w`` (eq. 4 of Mohapatra et al., "Efficient
+    Optimization for Rank-based Loss Functions", CVPR 2018): a convex upper bound of one
+    minus AP, or of one minus NDCG. With ``loss="zero_one"`` R is the mean hinge of the
+    samples, and the classifier an ordinary linear SVM.
+
+    Parameters
+    ----------
+    loss : {"ap", "ndcg", "zero_one"}, default="ap"
+        What to bound: one minus average precision, one minus NDCG, or the rate of errors.
+
+    C : float, default=1.0
+        Weight of the loss against the norm of the coefficients, greater than 0. As in
+        scikit-learn's SVMs it grows with the number of samples, to which the mean loss is
+        scaled up.
+
+    solver : {"bundle", "cutting_plane"}, default="bundle"
+        Both bound R from below by tangents, one per iteration, and stop by the duality gap.
+        "bundle" searches the line to the minimum of the bound and adds a tangent near the
+        best point (Franc and Sonnenburg, JMLR 2009), "cutting_plane" adds one at the
+        minimum of the bound (Joachims, Finley and Yu, 2009) and needs more iterations.
+
+    tol : float, default=1e-3
+        Stop when the objective is known to be within this fraction of its minimum.
+
+    max_iter : int, default=1000
+        Greatest number of iterations, each of which reads `X` twice.
+
+    fit_intercept : bool, default=True
+        Whether `predict` has a threshold other than 0. A ranking has none, so for "ap" and
+        "ndcg" the threshold with the least training error is taken afterwards; for
+        "zero_one" the intercept is the coefficient of a constant feature 1.
+
+    class_weight : dict or "balanced", default=None
+        Weights of errors, by class: in the loss of "zero_one", and in the choice of the
+        threshold for "ap" and "ndcg", whose loss weighs ranks, not samples.
+
+    warm_start : bool, default=False
+        Start from the tangents that the last fit found, which saves most of the work when
+        only `C` or `tol` has changed. If anything else has, fit starts afresh.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The negative and the positive class.
+
+    coef_ : ndarray of shape (1, n_features)
+        Weights of the features.
+
+    intercept_ : ndarray of shape (1,)
+        Added to the scores, so that `predict` may compare them with 0.
+
+    n_iter_ : int
+        Iterations made.
+
+    objective_ : float
+        Value of what is minimised.
+
+    dual_gap_ : float
+        Fraction of the objective by which it is above its minimum, at most.
+
+    n_features_in_ : int
+        Number of features seen by `fit`.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if `fit` saw any.
+
+    See Also
+    --------
+    loss_augmented_ranks : The search for the most violating ranking, the core of it.
+    sklearn_talr.objectives.RankingHingeLoss : The same loss for neural networks.
+
+    Notes
+    -----
+    For several classes or labels wrap it in scikit-learn's ``OneVsRestClassifier``.
+
+    Examples
+    --------
+    Two of the samples have the same features. Of equal scores none comes first, and the AP
+    is the mean over both orders, of 1 and 5/6.
+
+    >>> from sklearn_talr.svm import RankingSVC
+    >>> X = [[3.0, 0.0], [1.0, 1.0], [1.0, 1.0], [0.0, 3.0]]
+    >>> y = [1, 1, 0, 0]
+    >>> svc = RankingSVC("ap").fit(X, y)
+    >>> round(svc.score(X, y), 3)
+    0.917
+    """
+
+    _parameter_constraints: dict = {
+        "loss": [StrOptions({"ap", "ndcg", "zero_one"})],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "solver": [StrOptions({"bundle", "cutting_plane"})],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "warm_start": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        loss="ap",
+        C=1.0,
+        *,
+        solver="bundle",
+        tol=1e-3,
+        max_iter=1000,
+        fit_intercept=True,
+        class_weight=None,
+        warm_start=False,
+    ):
+        self.loss = loss
+        self.C = C
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, groups=None):
+        """Learn to rank the positive samples first.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features.
+
+        y : array-like of shape (n_samples,)
+            Labels of two classes; the greater one is positive.
+
+        groups : array-like of shape (n_samples,), default=None
+            Query of each sample. Given, samples are ranked within their query, and the loss
+            is the mean over queries that have positives and negatives. None: all samples
+            are one ranking. Not used by "zero_one".
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+
+        Raises
+        ------
+        ValueError
+            If `y` has not two classes, or no group has both.
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=_FLOATS)
+        self.classes_, target = _two_classes(y)
+        positive = target == 1
+        query = _query_numbers(groups, X)
+        weight = compute_class_weight(self.class_weight, classes=self.classes_, y=y)[target]
+        risk = self._risk(positive, query, weight)
+        features = Features(X, constant=self.loss == "zero_one" and self.fit_intercept)
+        bundle = self._bundle_for(features.n_weights, X, positive, query, weight)
+        solution = minimise(
+            features,
+            risk,
+            self.C * len(y),
+            bundle,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            line_search=self.solver == "bundle",
+        )
+        self._keep(solution, X)
+        if self.loss != "zero_one" and self.fit_intercept:
+            scores = self.decision_function(X)
+            self.intercept_ = np.array([-best_threshold(scores, positive, weight)])
+        return self
+
+    def decision_function(self, X):
+        """Score samples.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Higher is ranked first; above 0 is predicted to be of the positive class.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
+        return X @ self.coef_[0] + self.intercept_[0]
+
+    def predict(self, X):
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        is_positive = self.decision_function(X) > 0
+        return self.classes_[is_positive.astype(int)]
+
+    def score(self, X, y, groups=None, sample_weight=None):
+        """Metric that `loss` bounds: tie-aware AP or NDCG, or accuracy.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features.
+
+        y : array-like of shape (n_samples,)
+            True labels.
+
+        groups : array-like of shape (n_samples,), default=None
+            Query of each sample. Given, AP and NDCG are means over queries that have a
+            positive. Not used by "zero_one".
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights in the accuracy of "zero_one". Rankings have no weights.
+
+        Returns
+        -------
+        score : float
+            In [0, 1], higher is better. NaN with a warning if AP or NDCG is wanted and
+            nothing is positive.
+        """
+        scores = self.decision_function(X)
+        if self.loss == "zero_one":
+            return accuracy_score(y, self.predict(X), sample_weight=sample_weight)
+        if sample_weight is not None:
+            raise ValueError(
+                f"sample_weight must be None for loss={self.loss!r}: AP and NDCG have no "
+                "weights of samples."
+            )
+        relevant = column_or_1d(y) == self.classes_[1]
+        check_consistent_length(relevant, scores)
+        if groups is None or not relevant.any():
+            return _SCORES[self.loss]([relevant.astype(int)], [scores])
+        query = _query_numbers(groups, scores)
+        rows_of_query = (np.flatnonzero(query == q) for q in np.unique(query[relevant]))
+        return np.mean(
+            [
+                _SCORES[self.loss]([relevant[rows].astype(int)], [scores[rows]])
+                for rows in rows_of_query
+            ]
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+    def _risk(self, positive, query, weight):
+        if self.loss == "zero_one":
+            return HingeRisk(positive, weight)
+        return RankingRisk(positive, query, self.loss)
+
+    def _bundle_for(self, n_weights, *data):
+        """Tangents to start from: those kept if the risk is still the same, or none."""
+        if not self.warm_start:
+            self._tangents = None
+            return Bundle(n_weights)
+        key = joblib.hash((self.loss, self.fit_intercept, *data))
+        kept = getattr(self, "_tangents", None)
+        if kept is None or kept[0] != key:
+            self._tangents = key, Bundle(n_weights)
+        return self._tangents[1]
+
+    def _keep(self, solution, X):
+        n_features = X.shape[1]
+        self.coef_ = solution.w[None, :n_features].astype(X.dtype)
+        self.intercept_ = np.array([solution.w[n_features:].sum()])
+        self.n_iter_ = solution.n_iter
+        self.objective_, self.dual_gap_ = solution.objective, solution.gap
+        if solution.gap > self.tol:
+            warnings.warn(
+                f"The duality gap is still {solution.gap:.2g} of the objective after "
+                f"{self.max_iter} iterations. Increase max_iter or tol, or scale the "
+                "features.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+
+def _two_classes(y):
+    """Classes, and the number of each sample's class."""
+    check_classification_targets(y)
+    kind = type_of_target(y, input_name="y", raise_unknown=True)
+    if kind != "binary":
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}. "
+            "Wrap the classifier in sklearn.multiclass.OneVsRestClassifier."
+        )
+    classes, target = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y must have samples of 2 classes to rank, got only one class, {classes[0]!r}."
+        )
+    return classes, target
+
+
+def _query_numbers(groups, X):
+    """Number of the query of each sample, 0 for all if there are no groups."""
+    if groups is None:
+        return np.zeros(X.shape[0], dtype=np.intp)
+    groups = column_or_1d(groups)
+    check_consistent_length(X, groups)
+    return np.unique(groups, return_inverse=True)[1]

@@ -1,0 +1,86 @@
+"""The dual of a bundle of cuts: a small quadratic programme on a simplex."""
+
+import numpy as np
+
+_RIDGE = 1e-11  # of the unit diagonal: cuts may be linearly dependent
+_TOLERANCE = 1e-10  # of the objective
+
+
+def minimise_on_simplex(gram, linear, total, start):
+    """Minimise 1/2 x' gram x - linear' x over x >= 0, sum(x) = total, by active sets.
+
+    Like Lawson and Hanson's algorithm for non-negative least squares: variables enter one
+    by one, and those that would become negative leave on the way.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n, n)
+        Positive semi-definite.
+
+    linear : ndarray of shape (n,)
+
+    total : float
+
+    start : ndarray of shape (n,)
+        Feasible; the solution of a problem with few variables less is best.
+
+    Returns
+    -------
+    x : ndarray of shape (n,)
+        Feasible, and optimal up to rounding.
+    """
+    norms = np.sqrt(gram.diagonal())
+    scale = np.divide(1, norms, out=np.ones_like(norms), where=norms > 0)
+    unit = gram * scale * scale[:, None]  # in z = x / scale, for accuracy
+    unit[np.diag_indices_from(unit)] += _RIDGE
+    z = _descend(
+        unit, linear * scale, scale / scale.max(), total / scale.max(), start / scale
+    )
+    x = z * scale
+    return x * (total / x.sum())
+
+
+def _descend(gram, linear, share, total, z):
+    """Minimise 1/2 z' gram z - linear' z over z >= 0, share' z = total."""
+    support, best, lowest = np.flatnonzero(z), z, np.inf
+    while True:
+        support, solution, multiplier = _minimise_on(
+            gram, linear, share, total, support, z[support]
+        )
+        product = gram[:, support] @ solution
+        value = solution @ (product[support] / 2 - linear[support])
+        if value >= lowest:  # rounding is all that is left
+            return best
+        lowest, best = value, np.zeros_like(linear)
+        best[support] = solution
+        slope = (product - linear) / share - multiplier
+        entering = slope.argmin()
+        if slope[entering] * total >= -_TOLERANCE * abs(value):
+            return best
+        support, z = np.append(support, entering), best
+
+
+def _minimise_on(gram, linear, share, total, support, current):
+    """Minimum on the support, from which those that would become negative leave."""
+    while True:
+        solution, multiplier = _solve(
+            gram[np.ix_(support, support)], linear[support], share[support], total
+        )
+        shrinking = np.flatnonzero(solution < 0)
+        if not len(shrinking):
+            return support, solution, multiplier
+        ratio = current[shrinking] / (current[shrinking] - solution[shrinking])
+        current = current + ratio.min() * (solution - current)
+        current[shrinking[ratio.argmin()]] = 0
+        kept = current > 0
+        support, current = support[kept], current[kept]
+
+
+def _solve(gram, linear, share, total):
+    """Minimum with whatever signs, and the multiplier of the constraint."""
+    n = len(gram)
+    system = np.zeros((n + 1, n + 1))
+    system[:n, :n] = gram
+    system[:n, n] = system[n, :n] = share
+    solution = np.linalg.solve(system, np.append(linear, total))
+    return solution[:n], -solution[n]

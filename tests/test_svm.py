@@ -1,0 +1,444 @@
+"""RankingSVC: the optimum it certifies, what it learns, and scikit-learn's contract."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from reference import average_precision, most_violating, ndcg
+from scipy.optimize import minimize
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_blobs, make_multilabel_classification
+from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
+from sklearn_talr.svm import RankingSVC
+from sklearn_talr.svm._risks import HingeRisk, RankingRisk
+from sklearn_talr.svm._simplex_qp import minimise_on_simplex
+from sklearn_talr.svm._threshold import best_threshold
+
+LOSSES = ["ap", "ndcg", "zero_one"]
+RANKING = LOSSES[:2]
+DELTA = {
+    "ap": lambda ranking: 1 - average_precision(ranking),
+    "ndcg": lambda ranking: 1 - ndcg(ranking),
+}
+SCORE = {"ap": tie_aware_average_precision_score, "ndcg": tie_aware_ndcg_score}
+
+
+@parametrize_with_checks(
+    [
+        RankingSVC(),
+        RankingSVC("ndcg", solver="cutting_plane"),
+        RankingSVC("zero_one", class_weight="balanced"),
+        RankingSVC("zero_one", warm_start=True),
+        RankingSVC(warm_start=True),
+    ]
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    """A tenth positive, far from separable."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 10))
+    y = X[:, 0] + X[:, 1] + 2 * rng.normal(size=200) > 2.6
+    return X, y.astype(int)
+
+
+def objective(w, X, y, C, loss):
+    """What is to be minimised, from definitions."""
+    scores = X @ w
+    positive, negative = (np.sort(scores[y == c])[::-1] for c in (1, 0))
+    best, _ = most_violating(positive, negative, DELTA[loss])
+    perfect = np.mean(positive[:, None] - negative)
+    return w @ w / 2 + C * len(y) * (best - perfect)
+
+
+@pytest.mark.parametrize("loss", RANKING)
+@pytest.mark.parametrize("solver", ["bundle", "cutting_plane"])
+@pytest.mark.parametrize("C", [0.1, 3.0])
+def test_optimum_by_definition(loss, solver, C):
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(6, 2)), np.array([1, 0, 1, 0, 0, 0])
+    svc = RankingSVC(loss, C, solver=solver, tol=1e-6).fit(X, y)
+    found = objective(svc.coef_[0], X, y, C, loss)
+    assert svc.objective_ == pytest.approx(found, rel=1e-9)
+    search = minimize(
+        objective,
+        svc.coef_[0],
+        (X, y, C, loss),
+        method="Nelder-Mead",
+        options={"maxfev": 60},
+    )
+    assert search.fun >= found * (1 - svc.dual_gap_ - 1e-12)
+    assert svc.dual_gap_ <= 1e-6
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 1, 1: 3.5}])
+@pytest.mark.parametrize("C", [0.01, 1.0])
+def test_zero_one_is_the_linear_svm(fit_intercept, class_weight, C, noisy):
+    X, y = noisy
+    options = {"C": C, "fit_intercept": fit_intercept, "class_weight": class_weight}
+    svc = RankingSVC("zero_one", tol=1e-7, max_iter=3000, **options).fit(X, y)
+    peer = LinearSVC(loss="hinge", tol=1e-8, max_iter=10**6, random_state=0, **options)
+    peer.fit(X, y)
+    assert_allclose(svc.coef_, peer.coef_, atol=1e-3)
+    assert_allclose(svc.intercept_, peer.intercept_, atol=1e-3)
+    assert svc.score(X, y) == np.mean(svc.predict(X) == y)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gap_is_certified(loss, noisy):
+    exact = RankingSVC(loss, tol=1e-7, max_iter=3000).fit(*noisy).objective_
+    for tol in (0.3, 1e-2, 1e-4):
+        svc = RankingSVC(loss, tol=tol).fit(*noisy)
+        assert 0 <= svc.dual_gap_ <= tol
+        assert svc.objective_ * (1 - svc.dual_gap_) <= exact * (1 + 1e-9)
+        assert exact <= svc.objective_ * (1 + 1e-7)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_solvers_agree_and_the_line_search_saves_iterations(loss, noisy):
+    fits = [
+        RankingSVC(loss, tol=1e-5, solver=solver, max_iter=3000).fit(*noisy)
+        for solver in ("bundle", "cutting_plane")
+    ]
+    assert fits[0].objective_ == pytest.approx(fits[1].objective_, rel=2e-5)
+    assert fits[0].n_iter_ < fits[1].n_iter_
+
+
+@pytest.mark.parametrize("loss", RANKING)
+def test_each_loss_is_best_at_itself(loss, noisy):
+    X, y = noisy
+    own = RankingSVC(loss, 0.1, tol=1e-5).fit(X, y)
+    risk = RankingRisk(y == 1, np.zeros(len(y), dtype=int), loss)
+    for other in set(LOSSES) - {loss}:
+        w = RankingSVC(other, 0.1, tol=1e-5).fit(X, y).coef_[0]
+        assert own.objective_ < w @ w / 2 + 0.1 * len(y) * risk(X @ w)[0]
+
+
+def test_unfinished_fit_warns_and_tells_the_gap(noisy):
+    with pytest.warns(ConvergenceWarning, match="duality gap is still") as warned:
+        svc = RankingSVC(max_iter=3, tol=1e-9).fit(*noisy)
+    assert svc.n_iter_ == 3
+    assert svc.dual_gap_ > 1e-9
+    assert warned[0].filename == __file__
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_warm_start_along_a_path(loss, noisy):
+    X, y = noisy
+    path = np.logspace(-2, 1, 5)
+    warm = RankingSVC(loss, warm_start=True, tol=1e-4)
+    cold = [RankingSVC(loss, C, tol=1e-4).fit(X, y) for C in path]
+    n_iter = []
+    for C, fresh in zip(path, cold):
+        warm.set_params(C=C).fit(X, y)
+        n_iter.append(warm.n_iter_)
+        assert warm.objective_ == pytest.approx(fresh.objective_, rel=2e-4)
+        assert warm.dual_gap_ <= 1e-4
+    assert sum(n_iter) < 0.8 * sum(fresh.n_iter_ for fresh in cold)
+    assert warm.fit(X, y).n_iter_ == 1
+    assert pickle.loads(pickle.dumps(warm)).fit(X, y).n_iter_ == 1
+    assert clone(warm).fit(X, y).n_iter_ > 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda X, y: (X + 0.1, y, None),
+        lambda X, y: (X, 1 - y, None),
+        lambda X, y: (X, y, np.arange(len(y)) % 2),
+        lambda X, y: (X[:, :5], y, None),
+        lambda X, y: (X[:100], y[:100], None),
+    ],
+)
+def test_warm_start_forgets_when_data_change(change, noisy):
+    X, y, groups = change(*noisy)
+    svc = RankingSVC(warm_start=True).fit(*noisy).fit(X, y, groups=groups)
+    fresh = RankingSVC().fit(X, y, groups=groups)
+    assert_array_equal(svc.coef_, fresh.coef_)
+    assert svc.n_iter_ == fresh.n_iter_
+    svc.set_params(loss="ndcg").fit(X, y, groups=groups)
+    assert_array_equal(svc.coef_, RankingSVC("ndcg").fit(X, y, groups=groups).coef_)
+
+
+class TestRisks:
+    @staticmethod
+    def draw(seed, n, n_queries=1):
+        rng = np.random.default_rng(seed)
+        positive = rng.random(n) < 0.4
+        query = rng.integers(n_queries, size=n)
+        positive[:2], query[:2] = [True, False], 0
+        return rng, positive, query
+
+    @pytest.mark.parametrize("loss", LOSSES)
+    @given(seed=st.integers(0, 10**6), n=st.integers(2, 30), n_queries=st.integers(1, 4))
+    @settings(max_examples=50, deadline=None)
+    def test_subgradient_bounds_from_below(self, loss, seed, n, n_queries):
+        rng, positive, query = self.draw(seed, n, n_queries)
+        if loss == "zero_one":
+            risk = HingeRisk(positive, rng.random(n))
+        else:
+            risk = RankingRisk(positive, query, loss)
+        here, there = rng.normal(size=(2, n)) * rng.choice([0.1, 1, 10])
+        value, weights = risk(here)
+        assert value >= 0
+        assert risk(there)[0] >= value + weights @ (there - here) - 1e-9
+        if loss != "zero_one":
+            assert weights.sum() == pytest.approx(0, abs=1e-12)
+            assert (weights[positive] <= 0).all()
+            assert (weights[~positive] >= 0).all()
+
+    @pytest.mark.parametrize("loss", RANKING)
+    @given(seed=st.integers(0, 10**6), n=st.integers(2, 30))
+    @settings(max_examples=50, deadline=None)
+    def test_upper_bound_of_the_loss(self, loss, seed, n):
+        rng, positive, query = self.draw(seed, n)
+        scores = rng.integers(4, size=n) / 2
+        value, _ = RankingRisk(positive, query, loss)(scores)
+        assert value >= 1 - SCORE[loss]([positive.astype(int)], [scores]) - 1e-12
+
+    @pytest.mark.parametrize("loss", RANKING)
+    def test_mean_over_queries_that_can_be_ranked(self, loss):
+        rng, positive, query = self.draw(0, 40, n_queries=6)
+        positive[query == 2], positive[query == 4] = True, False
+        scores = rng.normal(size=40)
+        values, weights = [], np.zeros(40)
+        for q in {0, 1, 3, 5}:
+            rows = query == q
+            zeros = np.zeros(rows.sum(), dtype=int)
+            value, weights[rows] = RankingRisk(positive[rows], zeros, loss)(scores[rows])
+            values.append(value)
+        mean, found = RankingRisk(positive, query, loss)(scores)
+        assert mean == pytest.approx(np.mean(values))
+        assert_allclose(found, weights / 4, atol=1e-15)
+
+
+class TestGroups:
+    @staticmethod
+    def draw(n_queries=12, per_query=15):
+        rng = np.random.default_rng(1)
+        groups = np.repeat(np.arange(n_queries), per_query)
+        X = rng.normal(size=(len(groups), 5))
+        y = (X[:, 0] + rng.normal(size=len(X)) > 0.8).astype(int)
+        return X, y, groups
+
+    @pytest.mark.parametrize("loss", RANKING)
+    def test_order_of_samples_and_names_of_groups_do_not_matter(self, loss):
+        X, y, groups = self.draw()
+        svc = RankingSVC(loss, tol=1e-6).fit(X, y, groups=groups)
+        order = np.random.default_rng(0).permutation(len(y))
+        names = np.array([f"q{g}" for g in groups])
+        other = RankingSVC(loss, tol=1e-6).fit(X[order], y[order], groups=names[order])
+        assert other.objective_ == pytest.approx(svc.objective_, rel=1e-5)
+        assert svc.score(X, y, groups=groups) == pytest.approx(
+            svc.score(X[order], y[order], groups=names[order])
+        )
+
+    @pytest.mark.parametrize("loss", RANKING)
+    def test_what_is_added_to_a_whole_query_does_not_matter(self, loss):
+        X, y, groups = self.draw()
+        moved = X + np.random.default_rng(0).normal(size=(12, 5))[groups]
+        fits = [RankingSVC(loss, tol=1e-6).fit(Z, y, groups=groups) for Z in (X, moved)]
+        assert fits[1].objective_ == pytest.approx(fits[0].objective_, rel=1e-5)
+        assert RankingSVC(loss).fit(X, y).objective_ != pytest.approx(
+            RankingSVC(loss).fit(moved, y).objective_, rel=1e-2
+        )
+
+    @pytest.mark.parametrize("loss", RANKING)
+    def test_score_is_the_mean_over_queries_with_a_positive(self, loss):
+        X, y, groups = self.draw()
+        y[groups == 3] = 0
+        svc = RankingSVC(loss).fit(X, y, groups=groups)
+        scores = svc.decision_function(X)
+        shape = 12, 15  # groups are consecutive
+        expected = SCORE[loss](y.reshape(shape), scores.reshape(shape))
+        assert svc.score(X, y, groups=groups) == pytest.approx(expected)
+
+    def test_routing(self):
+        X, y, groups = self.draw()
+        with config_context(enable_metadata_routing=True):
+            svc = RankingSVC().set_fit_request(groups=True).set_score_request(groups=True)
+            model = make_pipeline(StandardScaler(), svc)
+            result = cross_validate(
+                model, X, y, cv=GroupKFold(3), params={"groups": groups}
+            )
+            search = GridSearchCV(model, {"rankingsvc__C": [0.1, 1.0]}, cv=GroupKFold(3))
+            search.fit(X, y, groups=groups)
+        train, test = next(GroupKFold(3).split(X, y, groups))
+        scaler = StandardScaler().fit(X[train])
+        one = RankingSVC().fit(scaler.transform(X[train]), y[train], groups=groups[train])
+        expected = one.score(scaler.transform(X[test]), y[test], groups=groups[test])
+        assert result["test_score"][0] == pytest.approx(expected)
+        assert search.best_score_ >= result["test_score"].mean()
+
+    @pytest.mark.parametrize("groups", [[0] * 3, np.zeros((180, 2))])
+    def test_bad_groups_are_refused(self, groups):
+        X, y, _ = self.draw()
+        with pytest.raises(ValueError, match=r"inconsistent numbers of samples|1d array"):
+            RankingSVC().fit(X, y, groups=groups)
+
+    def test_no_query_to_rank_is_refused(self):
+        X, y, _ = self.draw()
+        with pytest.raises(ValueError, match="no group has both a positive and a negative"):
+            RankingSVC().fit(X, y, groups=np.arange(len(y)))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_multi_class_and_multi_label(loss):
+    X, y = load_iris(return_X_y=True)
+    model = make_pipeline(StandardScaler(), OneVsRestClassifier(RankingSVC(loss)))
+    assert model.fit(X, y).score(X, y) > 0.85
+    X, Y = make_multilabel_classification(100, 10, n_classes=3, random_state=0)
+    model = make_pipeline(StandardScaler(), OneVsRestClassifier(RankingSVC(loss)))
+    assert np.mean(model.fit(X, Y).predict(X) == Y) > 0.85
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_sparse_single_precision_and_integers(loss, noisy):
+    X, y = noisy
+    X = np.round(X)
+    svc = RankingSVC(loss, tol=1e-5).fit(X, y)
+    for convert in (sp.csr_matrix, sp.csr_array, sp.coo_array, lambda X: X.astype(int)):
+        other = RankingSVC(loss, tol=1e-5).fit(convert(X), y)
+        assert other.objective_ == pytest.approx(svc.objective_, rel=2e-5)
+        assert_allclose(
+            svc.decision_function(convert(X)), svc.decision_function(X), atol=1e-12
+        )
+    single = RankingSVC(loss, tol=1e-5).fit(np.asfortranarray(X, dtype=np.float32), y)
+    assert single.objective_ == pytest.approx(svc.objective_, rel=1e-4)
+    assert single.coef_.dtype == np.float32
+
+
+def test_names_of_classes():
+    X, y = make_blobs(60, centers=2, random_state=0)
+    svc = RankingSVC().fit(X, np.array(["no", "yes"])[y])
+    assert_array_equal(svc.classes_, ["no", "yes"])
+    assert np.mean((svc.predict(X) == "yes") == y) > 0.9
+    assert svc.score(X, np.array(["no", "yes"])[y]) > 0.9
+
+
+class TestThreshold:
+    @given(seed=st.integers(0, 10**6), n=st.integers(1, 12))
+    @settings(max_examples=80, deadline=None)
+    def test_least_error_of_all(self, seed, n):
+        rng = np.random.default_rng(seed)
+        scores, positive = rng.integers(5, size=n).astype(float), rng.random(n) < 0.5
+        weight = rng.random(n)
+        errors = [
+            weight @ ((scores > threshold) != positive) for threshold in np.arange(-0.5, 5)
+        ]
+        chosen = best_threshold(scores, positive, weight)
+        assert weight @ ((scores > chosen) != positive) == pytest.approx(min(errors))
+
+    def test_class_weight_moves_the_threshold_and_not_the_ranking(self, noisy):
+        plain = RankingSVC().fit(*noisy)
+        balanced = RankingSVC(class_weight="balanced").fit(*noisy)
+        assert_array_equal(plain.coef_, balanced.coef_)
+        assert balanced.predict(noisy[0]).sum() > plain.predict(noisy[0]).sum()
+
+    def test_no_intercept(self, noisy):
+        svc = RankingSVC(fit_intercept=False).fit(*noisy)
+        assert_array_equal(svc.intercept_, [0.0])
+        assert_array_equal(svc.coef_, RankingSVC().fit(*noisy).coef_)
+
+
+class TestSimplex:
+    @given(
+        seed=st.integers(0, 10**6),
+        n=st.integers(1, 9),
+        rank=st.integers(0, 9),
+        total=st.sampled_from([0.01, 1.0, 50.0]),
+    )
+    @settings(max_examples=80, deadline=None)
+    def test_optimality_conditions(self, seed, n, rank, total):
+        rng = np.random.default_rng(seed)
+        half = rng.normal(size=(n, rank)) * 10.0 ** rng.integers(-2, 3, size=(n, 1))
+        gram, linear = half @ half.T, rng.normal(size=n)
+        start = total * np.eye(n)[rng.integers(n)]
+        x = minimise_on_simplex(gram, linear, total, start)
+        assert (x >= 0).all()
+        assert x.sum() == pytest.approx(total)
+        slope = gram @ x - linear
+        scale = 1 + np.abs(linear).max() + np.abs(gram).max() * total
+        assert x @ slope - total * slope.min() <= 1e-7 * total * scale
+
+    def test_equal_cuts(self):
+        """Copies of a variable, and variables without curvature, do no harm."""
+        gram = np.zeros((4, 4))
+        gram[2:, 2:] = 1.0
+        x = minimise_on_simplex(gram, np.array([0.0, 0, 2, 2]), 1.0, np.eye(4)[0])
+        assert x[2:].sum() == pytest.approx(1)
+
+
+def test_features_that_say_nothing():
+    X, y = np.zeros((10, 2)), np.arange(10) % 2
+    svc = RankingSVC().fit(X, y)
+    assert_array_equal(svc.coef_, [[0.0, 0.0]])
+    expected = tie_aware_average_precision_score([y], [np.zeros(10)])
+    assert svc.score(X, y) == pytest.approx(expected)
+
+
+def test_undefined_score_is_nan(noisy):
+    svc = RankingSVC().fit(*noisy)
+    for groups in (None, [0, 0, 1]):
+        with pytest.warns(UndefinedMetricWarning):
+            assert np.isnan(svc.score(noisy[0][:3], [0, 0, 0], groups=groups))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"y": np.zeros(200)}, "only one class"),
+        ({"y": np.arange(200) % 3}, "Only binary classification is supported"),
+        ({"y": np.ones(3)}, "inconsistent numbers of samples"),
+        ({"X": np.full((200, 2), np.nan)}, "NaN"),
+        ({"X": np.zeros((200, 0))}, "0 feature"),
+    ],
+)
+def test_bad_data_are_refused(change, message, noisy):
+    X, y = noisy
+    with pytest.raises(ValueError, match=message):
+        RankingSVC().fit(**({"X": X, "y": y} | change))
+
+
+def test_weights_in_the_score(noisy):
+    X, y = noisy
+    svc = RankingSVC("zero_one").fit(X, y)
+    weight = np.arange(len(y))
+    correct = svc.predict(X) == y
+    assert svc.score(X, y, sample_weight=weight) == np.average(correct, weights=weight)
+    with pytest.raises(ValueError, match="sample_weight must be None for loss='ap'"):
+        RankingSVC().fit(X, y).score(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"loss": "auc"},
+        {"C": 0.0},
+        {"solver": "newton"},
+        {"tol": 0.0},
+        {"max_iter": 0},
+        {"class_weight": "auto"},
+    ],
+)
+def test_bad_parameters_are_refused(params, noisy):
+    with pytest.raises(ValueError, match=f"The '{next(iter(params))}' parameter"):
+        RankingSVC(**params).fit(*noisy)
