@@ -12,6 +12,7 @@ figures are medians of wall time.
 import argparse
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 from _timing import medians
@@ -47,7 +48,7 @@ def inference():
         for n_positive in (100, 1_000):
             positive, negative = draw_scores(n_positive, 1_000_000)
             contenders = _methods(positive, negative, loss, ("auto", "quicksort", "sort"))
-            contenders["np.sort"] = lambda negative=negative: np.sort(negative)
+            contenders["np.sort"] = partial(np.sort, negative)
             ms = {name: 1e3 * t for name, t in medians(contenders, repeats=5).items()}
             print(
                 f"{loss:6s}{n_positive:6d}{ms['auto']:9.1f}{ms['quicksort']:11.0f}"
@@ -85,7 +86,7 @@ def sizes():
             is_positive = np.arange(n_positive + n_negative) < n_positive
             hinge = HingeRisk(is_positive, np.ones(len(is_positive)))
             both = np.concatenate([positive, negative])
-            contenders["0-1"] = lambda hinge=hinge, both=both: hinge(both)
+            contenders["0-1"] = partial(hinge, both)
             ms = {name: 1e3 * t for name, t in medians(contenders, repeats=7).items()}
             print(
                 f"{loss:6s}{n_positive:6d}{n_negative:8d}{ms['auto']:9.2f}"
@@ -96,7 +97,7 @@ def sizes():
 
 def _methods(positive, negative, loss, names):
     return {
-        name: lambda name=name: loss_augmented_ranks(positive, negative, loss, method=name)
+        name: partial(loss_augmented_ranks, positive, negative, loss, method=name)
         for name in names
     }
 
@@ -124,7 +125,7 @@ def training():
             for solver in ("bundle", "cutting_plane")
         }
         seconds = medians(
-            {key: lambda svc=svc: svc.fit(X, y) for key, svc in fits.items()}, repeats=3
+            {key: partial(svc.fit, X, y) for key, svc in fits.items()}, repeats=3
         )
         for loss in ("zero_one", *LOSSES):
             spent, calls = _time_of_inference(RankingSVC(loss, C), X, y)
@@ -165,7 +166,7 @@ def path():
     print("\nPath of 7 values of C on 3 300 x 600, seconds")
     for loss in ("zero_one", *LOSSES):
         seconds = medians(
-            {warm: lambda warm=warm: _fit_path(loss, X, y, warm) for warm in (False, True)},
+            {warm: partial(_fit_path, loss, X, y, warm) for warm in (False, True)},
             repeats=3,
         )
         print(

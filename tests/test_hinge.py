@@ -1,0 +1,170 @@
+"""RankingHingeLoss: its value by definition, its semi-gradient, and the SVM's."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from reference import average_precision, most_violating, ndcg
+
+from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
+from sklearn_talr.objectives import RankingHingeLoss
+from sklearn_talr.svm import RankingSVC
+
+DELTA = {
+    "ap": lambda ranking: 1 - average_precision(ranking),
+    "ndcg": lambda ranking: 1 - ndcg(ranking),
+}
+SCORE = {"ap": tie_aware_average_precision_score, "ndcg": tie_aware_ndcg_score}
+
+
+def by_definition(scores, targets, loss, epsilon):
+    """Maxima over all rankings, one query."""
+    positive, negative = (np.sort(scores[targets == t])[::-1] for t in (1, 0))
+    if epsilon is None:
+        best, _ = most_violating(positive, negative, DELTA[loss])
+        return best - np.mean(positive[:, None] - negative)
+    best, _ = most_violating(positive, negative, lambda r: epsilon * DELTA[loss](r))
+    best_score, _ = most_violating(positive, negative, lambda r: 0.0)
+    return (best - best_score) / epsilon
+
+
+@pytest.mark.parametrize("loss", ["ap", "ndcg"])
+@pytest.mark.parametrize("epsilon", [None, 0.1, 2.0])
+@pytest.mark.parametrize("tied", [False, True])
+def test_value_by_definition(loss, epsilon, tied):
+    rng = np.random.default_rng(0)
+    targets = np.array([[1, 0, 0, 1, 0], [0, 0, 1, 0, 0], [1, 1, 1, 0, 1], [0, 0, 0, 0, 0]])
+    scores = rng.integers(3, size=targets.shape) / 2 if tied else rng.normal(size=(4, 5))
+    module = RankingHingeLoss(loss, epsilon=epsilon)
+    expected = [by_definition(s, t, loss, epsilon) for s, t in zip(scores[:3], targets)]
+    for s, t, value in zip(scores, targets, expected):
+        assert module(torch.tensor(s), torch.tensor(t)).item() == pytest.approx(value)
+    batch = module(torch.tensor(scores), torch.tensor(targets))  # the last has no say
+    assert batch.item() == pytest.approx(np.mean(expected))
+
+
+@pytest.mark.parametrize("loss", ["ap", "ndcg"])
+@pytest.mark.parametrize("epsilon", [None, 0.3])
+def test_gradient(loss, epsilon):
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.randn(3, 12, generator=generator, dtype=torch.float64)
+    targets = torch.arange(36).reshape(3, 12) % 5 < 2
+    module = RankingHingeLoss(loss, epsilon=epsilon)
+    assert torch.autograd.gradcheck(
+        lambda s: module(s, targets), scores.requires_grad_(), eps=1e-7
+    )
+
+
+@pytest.mark.parametrize("loss", ["ap", "ndcg"])
+@given(seed=st.integers(0, 10**6), n_items=st.integers(2, 20))
+@settings(max_examples=40, deadline=None)
+def test_bounds_and_limit_of_the_direct_loss(loss, seed, n_items):
+    rng = np.random.default_rng(seed)
+    scores, targets = torch.tensor(rng.normal(size=n_items)), torch.arange(n_items) < 2
+    if n_items == 2:
+        targets[1] = False
+    actual = 1 - SCORE[loss]([targets.int().numpy()], [scores.numpy()])
+    values = [RankingHingeLoss(loss, epsilon=e)(scores, targets) for e in (1e-9, 0.1, 10)]
+    assert values[0].item() == pytest.approx(actual, abs=1e-6)
+    assert actual <= values[1] + 1e-9 <= values[2] + 2e-9
+    assert RankingHingeLoss(loss)(scores, targets) >= actual - 1e-9
+
+
+@pytest.mark.parametrize("loss", ["ap", "ndcg"])
+def test_gradient_vanishes_at_the_optimum_of_the_svm(loss):
+    """Few steps of descent from the SVM's weights gain no more than its gap allows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 4))
+    y = (X[:, 0] + rng.normal(size=80) > 1).astype(int)
+    svc = RankingSVC(loss, 0.2, tol=1e-6).fit(X, y)
+    features, targets = torch.tensor(X), torch.tensor(y)
+    w = torch.tensor(svc.coef_[0], requires_grad=True)
+
+    def objective():
+        risk = RankingHingeLoss(loss)(features @ w, targets)
+        return w @ w / 2 + svc.C * len(y) * risk
+
+    assert objective().item() == pytest.approx(svc.objective_, rel=1e-9)
+    optimiser = torch.optim.SGD([w], lr=1e-5)
+    for _ in range(50):
+        optimiser.zero_grad()
+        value = objective()
+        value.backward()
+        optimiser.step()
+        assert value.item() >= svc.objective_ * (1 - svc.dual_gap_)
+
+
+def test_training_a_network_lowers_the_loss():
+    torch.manual_seed(0)
+    X = torch.randn(64, 3)
+    targets = (X[:, 0] * X[:, 1] > 0.5).int()
+    network = torch.nn.Sequential(
+        torch.nn.Linear(3, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1)
+    )
+    optimiser = torch.optim.Adam(network.parameters(), lr=0.02)
+    losses = []
+    for _ in range(60):
+        optimiser.zero_grad()
+        loss = RankingHingeLoss()(network(X)[:, 0], targets)
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.5 * losses[0]
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+)
+def test_types(dtype):
+    scores = torch.tensor([1.0, 0.5, 0.0], dtype=dtype, requires_grad=True)
+    loss = RankingHingeLoss()(scores, torch.tensor([0.0, 2.0, 0.0]))
+    assert loss.dtype == torch.promote_types(dtype, torch.float32)
+    loss.backward()
+    assert scores.grad.dtype == dtype
+    assert_allclose(scores.grad.double().sum(), 0, atol=1e-3)
+
+
+def test_strided_scores():
+    scores = torch.randn(5, 8, generator=torch.Generator().manual_seed(0))
+    targets = (torch.arange(40).reshape(5, 8) % 3 == 0).T
+    assert RankingHingeLoss()(scores.T, targets) == RankingHingeLoss()(
+        scores.T.contiguous(), targets.contiguous()
+    )
+
+
+@pytest.mark.parametrize("targets", [[0, 0], [1, 1]])
+def test_nothing_to_rank_is_zero(targets):
+    assert RankingHingeLoss()(torch.randn(2), torch.tensor(targets)) == 0
+    assert RankingHingeLoss()(torch.empty(0, 3), torch.empty(0, 3)) == 0
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_on_a_device():
+    scores = torch.randn(4, 30, generator=torch.Generator().manual_seed(0))
+    targets = torch.arange(120).reshape(4, 30) % 7 == 0
+    loss = RankingHingeLoss()(scores.cuda(), targets.cuda())
+    assert loss.device.type == "cuda"
+    assert loss.item() == pytest.approx(RankingHingeLoss()(scores, targets).item())
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match="loss must be 'ap' or 'ndcg'"):
+        RankingHingeLoss("zero_one")
+    for epsilon in (0, -1.0, float("nan")):
+        with pytest.raises(ValueError, match="epsilon must be None or greater than 0"):
+            RankingHingeLoss(epsilon=epsilon)
+    with pytest.raises(ValueError, match="must have one shape"):
+        RankingHingeLoss()(torch.zeros(3), torch.zeros(2))
+    with pytest.raises(ValueError, match="must have one shape"):
+        RankingHingeLoss()(torch.zeros(1, 1, 1), torch.zeros(1, 1, 1))
+    with pytest.raises(ValueError, match="must be finite"):
+        RankingHingeLoss()(torch.tensor([1.0, torch.nan]), torch.tensor([1, 0]))
+
+
+def test_shows_its_settings():
+    assert repr(RankingHingeLoss("ndcg", epsilon=1.0)) == (
+        "RankingHingeLoss('ndcg', epsilon=1.0)"
+    )
