@@ -36,6 +36,8 @@ def imported_by(statement):
 @pytest.mark.parametrize("room", NUMPY_ROOMS)
 def test_numpy_rooms_import_neither_torch_nor_what_is_optional(room):
     assert not imported_by(f"import sklearn_talr.{room}") & OPTIONAL
+
+
 @pytest.mark.parametrize(
     "room", ["metrics", "codes", "affinity", "histogram", "datasets", "svm"]
 )
