@@ -143,13 +143,13 @@ class TestEveryBaseline:
         signature = inspect.signature(cls).parameters
         assert next(iter(signature)) == "n_bits"
         assert set(signature) == set(cls._parameter_constraints)
-        section, attributes = cls.__doc__.split("    Attributes\n")
-        documented = re.findall(r"^    (\w+) : ", section, re.MULTILINE)
+        section, attributes = cls.__doc__.split("\nAttributes\n")
+        documented = re.findall(r"^(\w+) : ", section, re.MULTILINE)
         assert documented == list(signature)
         assert "loss_curve_ : list of float" in attributes
         assert "{" + "inherited" not in cls.__doc__
         for name, parameter in signature.items():
-            shown = re.search(rf"^    {name} : .*default=(.*)$", section, re.MULTILINE)
+            shown = re.search(rf"^{name} : .*default=(.*)$", section, re.MULTILINE)
             assert eval(shown[1]) == parameter.default
 
     @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from ._threads import one_thread
 __all__ = ["BREHasher"]
 
 
-@inherits_parameters(TALRHasher, ("affinity", "random_state"))
+@inherits_parameters(TALRHasher, ("affinity",))
 class BREHasher(AffinityHasher):
     r"""Binary reconstructive embeddings: weights of anchors, one after another.
 
@@ -49,6 +49,10 @@ class BREHasher(AffinityHasher):
 
     max_iter : int, default=1
         Number of passes over all weights; fewer if one changes nothing.
+
+    random_state : int, RandomState instance or None, default=None
+        Draws samples, anchors, first weights and the order of steps. Global generators
+        are never touched; None draws a fresh seed.
 
     {inherited parameters}
 
@@ -94,13 +98,17 @@ class BREHasher(AffinityHasher):
         "n_anchors": [Interval(Integral, 1, None, closed="left")],
         "n_samples": [Interval(Integral, 2, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
     }
 
-    def __init__(self, n_bits=32, *, n_anchors=50, n_samples=1000, max_iter=1):
+    def __init__(
+        self, n_bits=32, *, n_anchors=50, n_samples=1000, max_iter=1, random_state=None
+    ):
         self.n_bits = n_bits
         self.n_anchors = n_anchors
         self.n_samples = n_samples
         self.max_iter = max_iter
+        self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):

@@ -4,9 +4,9 @@ import functools
 import inspect
 import re
 
-# One parameter of a numpydoc section: "    name : type", then lines indented deeper.
-_PARAMETER = re.compile(r"^    (\w+) : (.*)\n((?:(?: {8}.*)?\n)+)", re.MULTILINE)
-_ATTRIBUTES = "    Attributes\n    ----------\n"
+# One parameter of a numpydoc section: "name : type", then lines indented deeper.
+_PARAMETER = re.compile(r"^(\w+) : (.*)\n((?:(?: {4}.*)?\n)+)", re.MULTILINE)
+_ATTRIBUTES = "\nAttributes\n----------\n"
 
 
 def inherits_parameters(source, names, **defaults):
@@ -31,7 +31,11 @@ def inherits_parameters(source, names, **defaults):
     def decorate(cls):
         params = inspect.signature(source).parameters
         inherited = [
-            params[name].replace(default=defaults.get(name, params[name].default))
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=defaults.get(name, params[name].default),
+            )
             for name in names
         ]
         cls.__init__ = _extended_init(cls.__init__, inherited)
@@ -39,7 +43,9 @@ def inherits_parameters(source, names, **defaults):
             name: source._parameter_constraints[name] for name in names
         }
         if cls.__doc__:  # python -OO strips it
-            cls.__doc__ = _completed(cls.__doc__, source.__doc__, inherited)
+            # Cleaned, as Python 3.13 does by itself: indentation would differ.
+            docs = map(inspect.cleandoc, (cls.__doc__, source.__doc__))
+            cls.__doc__ = _completed(*docs, inherited)
         return cls
 
     return decorate
@@ -64,9 +70,9 @@ def _extended_init(own_init, inherited):
 
 def _completed(doc, source_doc, inherited):
     params, attributes = source_doc.split(_ATTRIBUTES)
-    attributes = attributes[: attributes.index("    See Also\n")]
-    doc = doc.replace("    {inherited parameters}\n", _described(params, inherited))
-    return doc.replace("    {inherited attributes}\n\n", attributes)
+    attributes = attributes[: attributes.index("See Also\n")]
+    doc = doc.replace("{inherited parameters}\n", _described(params, inherited))
+    return doc.replace("{inherited attributes}\n\n", attributes)
 
 
 def _described(section, inherited):
@@ -76,7 +82,7 @@ def _described(section, inherited):
     for parameter in inherited:
         kind, text = entries[parameter.name]
         kind = kind[: kind.rindex("default=")] + f"default={_shown(parameter.default)}"
-        lines.append(f"    {parameter.name} : {kind}\n{text.rstrip()}\n")
+        lines.append(f"{parameter.name} : {kind}\n{text.rstrip()}\n")
     return "\n".join(lines)
 
 
