@@ -44,6 +44,7 @@ def finished(tmp_path_factory):
         ("plot_labelme_protocol.py", ["labelme_protocol.png"]),
         ("plot_displays.py", ["tie_breaking.png", "retrieval_curve.png", "radius.png"]),
         ("plot_ramap_tables.py", ["ramap_tables.png"]),
+        ("plot_ranking_svm.py", ["ranking_svm.png"]),
         ("plot_end_to_end.py", ["end_to_end.png"]),
     ],
 )
