@@ -5,7 +5,7 @@
                                                 #         path quality
 
 ``quality`` needs the folder of benchmark sets (environment variable
-``SKLEARN_TALR_DATA``) and takes about twenty minutes. Contenders take turns in one process;
+``SKLEARN_TALR_DATA``) and takes about half an hour. Contenders take turns in one process;
 figures are medians of wall time.
 """
 
