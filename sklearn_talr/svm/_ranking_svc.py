@@ -66,8 +66,8 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         threshold for "ap" and "ndcg", whose loss weighs ranks, not samples.
 
     warm_start : bool, default=False
-        Start from the tangents that the last fit found, which saves most of the work when
-        only `C` or `tol` has changed. If anything else has, fit starts afresh.
+        Start from the tangents that the last fit found, which saves iterations when only
+        `C` or `tol` has changed. If loss or data have, fit starts afresh.
 
     Attributes
     ----------
