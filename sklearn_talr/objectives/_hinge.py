@@ -102,11 +102,9 @@ class RankingHingeLoss(torch.nn.Module):
         """The loss near these scores: constant plus weights @ scores."""
         augmented = RankingRisk(relevant, query, self.loss)
         if self.epsilon is None:
-            value, weights = augmented(scores)
-            return value - weights @ scores, weights
-        value, weights = augmented(scores / self.epsilon)
-        constant = value - weights @ scores / self.epsilon
-        _, by_score = RankingRisk(relevant, query, "none")(scores)
+            return augmented.linear(scores)
+        constant, weights = augmented.linear(scores / self.epsilon)
+        _, by_score = RankingRisk(relevant, query, "none").linear(scores)
         return constant, (weights - by_score) / self.epsilon
 
 

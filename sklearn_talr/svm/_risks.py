@@ -44,10 +44,11 @@ class RankingRisk:
         ]
         self._loss = RANKING_LOSSES[loss](self.n_positive)
 
-    def of_queries(self, scores):
-        """Loss of the most violating ranking of each query, and its weights of scores.
+    def linear(self, scores):
+        """The risk near these scores: a constant, and the weights of the scores.
 
-        The weights are those of the score of this ranking less that of a perfect one.
+        The constant is the mean loss of the most violating rankings; the weights are those
+        of their scores less those of the perfect rankings.
         """
         samples = [scores[rows] for rows in self._of_kind]
         queries = Queries(*samples, self.n_positive, self.n_negative, self._loss)
@@ -56,12 +57,11 @@ class RankingRisk:
         weights = np.zeros(len(scores))
         for rows, values in zip(self._of_kind, queries.weights(before, n_before)):
             weights[rows] = values
-        return queries.losses(n_before), weights
+        return queries.losses(n_before).mean(), weights / len(self.n_positive)
 
     def __call__(self, scores):
-        losses, weights = self.of_queries(scores)
-        weights /= len(losses)
-        return losses.mean() + weights @ scores, weights
+        constant, weights = self.linear(scores)
+        return constant + weights @ scores, weights
 
 
 class HingeRisk:
