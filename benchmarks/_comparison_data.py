@@ -1,5 +1,6 @@
 """Feature sets of the comparison, split into queries, database and training rows."""
 
+import gzip
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from sklearn_talr.datasets import BENCHMARKS, load_benchmark
 from sklearn_talr.datasets._benchmarks import split_rows
 
 SEEN_CLASSES = 0.7  # of all, where queries and database are of the others
+_FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")  # package dataset-fashion-mnist
 
 
 def load_comparison(name, seed, unseen=False):
@@ -44,9 +46,7 @@ def load_comparison(name, seed, unseen=False):
 def _arrays(name):
     loaders = {
         "digits": partial(load_digits, return_X_y=True),
-        "fashion_mnist": partial(
-            fetch_openml, "Fashion-MNIST", version=1, return_X_y=True, as_frame=False
-        ),
+        "fashion_mnist": _load_fashion_mnist,
     }
     if name in loaders:
         X, y = loaders[name]()
@@ -57,6 +57,21 @@ def _arrays(name):
         return X, np.concatenate([data.y_query, data.y_database])
     with np.load(Path(name)) as arrays:
         return arrays["X"].astype(np.float32), arrays["y"]
+
+
+def _load_fashion_mnist():
+    """From the files of Debian's package if it is installed, or else from OpenML."""
+    if not _FASHION_MNIST.exists():
+        return fetch_openml("Fashion-MNIST", version=1, return_X_y=True, as_frame=False)
+    parts = ("train", "t10k")
+    X = [_read_idx(f"{part}-images-idx3-ubyte.gz", 16).reshape(-1, 784) for part in parts]
+    y = [_read_idx(f"{part}-labels-idx1-ubyte.gz", 8) for part in parts]
+    return np.concatenate(X), np.concatenate(y)
+
+
+def _read_idx(name, n_header_bytes):
+    with gzip.open(_FASHION_MNIST / name) as file:
+        return np.frombuffer(file.read(), np.uint8, offset=n_header_bytes)
 
 
 def _parts(order):

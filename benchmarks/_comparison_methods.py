@@ -81,7 +81,7 @@ def main_metric(data):
     return "average_precision" if is_binary else "ndcg"
 
 
-def tune(method, data, seed, n_jobs):
+def tune(method, data, seed):
     """Parameters that are best in cross-validation on training rows, and the seconds."""
     start = time.perf_counter()
     if method in CLASSIFIERS:
@@ -94,9 +94,7 @@ def tune(method, data, seed, n_jobs):
     if not set(grid) <= set(estimator.get_params()):
         return {}, 0.0
     folds = KFold(N_FOLDS, shuffle=True, random_state=seed)
-    search = GridSearchCV(
-        estimator, grid, scoring=scoring, cv=folds, refit=False, n_jobs=n_jobs
-    )
+    search = GridSearchCV(estimator, grid, scoring=scoring, cv=folds, refit=False)
     search.fit(data.X_train, data.y_train)
     return search.best_params_, time.perf_counter() - start
 

@@ -11,9 +11,10 @@ bit dropout by cross-validation in two folds at 32 bits, scored by tie-aware AP,
 where affinity is graded. Then it is fitted at each length, and held-out queries rank the
 whole database.
 
-Rows go to ``OUT/DATA.csv`` as they are finished; what is there already is not run again, so
-an interrupted run goes on, and a finished one only renders. Tables are written beside, as
-Markdown and reStructuredText, and a figure of the tie intervals.
+Rows go to ``OUT/DATA.csv`` when a method is finished; what is there already is not run
+again, so an interrupted run goes on, and a finished one only renders. Tables are written
+beside, as Markdown and reStructuredText, and a figure of the tie intervals. Seconds are
+those of processes that ran side by side, if ``--jobs`` asked for several.
 
 ``--unseen`` trains on 70 % of the classes and ranks samples of the others. ``--lookup``
 compares DSH with m-DSH, for m = 4, 8 and 12, by the metrics of hash lookup, and draws them.
@@ -22,11 +23,13 @@ compares DSH with m-DSH, for m = 4, 8 and 12, by the metrics of hash lookup, and
 import argparse
 import json
 import time
+from functools import lru_cache
 from pathlib import Path
 
 from _comparison_data import load_comparison
 from _comparison_methods import CLASSIFIERS, LOOKUP_METHODS, METHODS, applies, measure, tune
 from _comparison_results import Results, as_markdown, as_rst, at_radius, table
+from joblib import Parallel, delayed
 
 TABLES = {
     "AP": lambda row: row["ap"],
@@ -50,7 +53,7 @@ def parse_arguments():
     parser.add_argument("--unseen", action="store_true")
     parser.add_argument("--lookup", action="store_true")
     parser.add_argument("--no-tuning", action="store_true", help="defaults everywhere")
-    parser.add_argument("--jobs", type=int, default=1, help="processes that tune")
+    parser.add_argument("--jobs", type=int, default=1, help="processes, a method in each")
     parser.add_argument("--out", type=Path, default=Path("comparison"))
     arguments = parser.parse_args()
     if arguments.lookup and arguments.methods:
@@ -67,38 +70,55 @@ def stem(arguments):
 
 
 def missing(arguments, results):
-    """What is still to be run: seeds, methods and lengths."""
+    """What is still to be run: a seed, a method, its parameters if known, its lengths."""
     methods = LOOKUP_METHODS if arguments.lookup else [*METHODS, *CLASSIFIERS]
     for seed in arguments.seeds:
         for method in arguments.methods or methods:
-            for n_bits in [0] if method in CLASSIFIERS else arguments.bits:
-                if not results.has(method, n_bits, seed):
-                    yield seed, method, n_bits
+            lengths = [0] if method in CLASSIFIERS else arguments.bits
+            lengths = [n for n in lengths if not results.has(method, n, seed)]
+            if lengths:
+                yield seed, method, results.params(method, seed), lengths
+
+
+def run_method(arguments, seed, method, params, lengths):
+    """Rows of a method that is tuned, if asked for, and fitted at each length."""
+    data = _load(arguments.data, seed, arguments.unseen)
+    if not applies(method, data):
+        return []
+    rows, seconds = [], 0.0
+    if params is None:
+        params = {}
+        if not arguments.no_tuning:
+            params, seconds = tune(method, data, seed)
+    for n_bits in lengths:
+        row = {"data": stem(arguments), "method": method, "n_bits": n_bits, "seed": seed}
+        row |= measure(method, n_bits, seed, data, params, arguments.lookup)
+        rows.append(row | {"tune_seconds": seconds, "params": json.dumps(params)})
+        seconds = 0.0  # it was tuned once
+    return rows
+
+
+@lru_cache(maxsize=1)
+def _load(name, seed, unseen):
+    return load_comparison(name, seed, unseen)
 
 
 def run(arguments, results):
+    """Run what is missing, in several processes if asked; write rows as they come."""
     todo = list(missing(arguments, results))
-    data, loaded, start = None, None, time.perf_counter()
-    for done, (seed, method, n_bits) in enumerate(todo, start=1):
-        if loaded != seed:
-            data = load_comparison(arguments.data, seed, arguments.unseen)
-            loaded = seed
-        if not applies(method, data):
-            continue
-        row = {"data": stem(arguments), "method": method, "n_bits": n_bits, "seed": seed}
-        params, seconds = results.params(method, seed), 0.0
-        if params is None:
-            params, seconds = {}, 0.0
-            if not arguments.no_tuning:
-                params, seconds = tune(method, data, seed, arguments.jobs)
-        row |= measure(method, n_bits, seed, data, params, arguments.lookup)
-        results.add(row | {"tune_seconds": seconds, "params": json.dumps(params)})
-        left = (time.perf_counter() - start) / done * (len(todo) - done)
-        print(
-            f"[{done}/{len(todo)}] {row['data']} {method} {n_bits} bits seed {seed}: "
-            f"AP {row['ap']:.4f} NDCG {row['ndcg']:.4f}, about {left / 60:.0f} min left",
-            flush=True,
-        )
+    in_turn = Parallel(arguments.jobs, return_as="generator_unordered")
+    start = time.perf_counter()
+    calls = (delayed(run_method)(arguments, *part) for part in todo)
+    for done, rows in enumerate(in_turn(calls), start=1):
+        for row in rows:
+            results.add(row)
+            print(
+                f"{row['data']} {row['method']} {row['n_bits']} bits seed {row['seed']}: "
+                f"AP {row['ap']:.4f} NDCG {row['ndcg']:.4f}"
+            )
+        minutes = (time.perf_counter() - start) / done * (len(todo) - done) / 60
+        bar = "#" * (30 * done // len(todo))
+        print(f"[{bar:.<30}] {done}/{len(todo)}, {minutes:.0f} min left", flush=True)
 
 
 def render(arguments, results):

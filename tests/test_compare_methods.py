@@ -1,6 +1,7 @@
 """The comparison's runner: what it writes, that it goes on, and how it shows results."""
 
 import csv
+import gzip
 import json
 import sys
 from importlib import import_module
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.datasets import load_digits, make_multilabel_classification
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -83,6 +85,16 @@ def test_every_method_has_the_same_budget(module):
         assert tuned == (set() if name in ("LSH", "ITQ", "BRE") else set(methods.GRID))
 
 
+def test_jobs_side_by_side_find_the_same(run, digits_file, tmp_path):
+    command = ("--data", digits_file, *SMALL, "--methods", "LSH", "ITQ", "--no-tuning")
+    alone = run(*command)
+    (tmp_path / "mine-defaults.csv").unlink()
+    with parallel_config("threading"):  # starts sooner than processes
+        beside = run(*command, "--jobs", 2)
+    key = lambda row: (row["method"], row["n_bits"], row["seed"], row["ap"])  # noqa: E731
+    assert sorted(map(key, beside)) == sorted(map(key, alone))
+
+
 def test_several_labels(run, tmp_path):
     X, y = make_multilabel_classification(120, random_state=0)
     np.savez(tmp_path / "tags.npz", X=X, y=y)
@@ -98,6 +110,25 @@ def test_unseen_classes_are_not_trained_on(module, digits_file):
     assert not seen & others
     assert len(seen) == 7
     assert len(others) == 3
+
+
+def test_fashion_mnist_from_files(module, tmp_path, monkeypatch):
+    """In the format of the data set: a header, then bytes."""
+    rng = np.random.default_rng(0)
+    images, labels = rng.integers(256, size=(30, 784)), rng.integers(10, size=30)
+    for part, rows in (("train", slice(0, 20)), ("t10k", slice(20, 30))):
+        files = (("images-idx3", 16, images[rows]), ("labels-idx1", 8, labels[rows]))
+        for kind, n_header, values in files:
+            with gzip.open(tmp_path / f"{part}-{kind}-ubyte.gz", "wb") as file:
+                file.write(bytes(n_header) + values.astype(np.uint8).tobytes())
+    source = module("_comparison_data")
+    monkeypatch.setattr(source, "_FASHION_MNIST", tmp_path)
+    data = source.load_comparison("fashion_mnist", 0)
+    order = np.random.default_rng(0).permutation(30)
+    np.testing.assert_array_equal(data.y_query, labels[order[:3]])
+    mean = images[order[3:]].mean(axis=0)
+    first = images[order[0]] - mean
+    np.testing.assert_allclose(data.X_query[0], first / np.linalg.norm(first), atol=1e-6)
 
 
 def test_unseen_classes_need_labels(module, tmp_path):
