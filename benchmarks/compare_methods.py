@@ -34,6 +34,8 @@ from joblib import Parallel, delayed
 TABLES = {
     "AP": lambda row: row["ap"],
     "NDCG": lambda row: row["ndcg"],
+    "AP, worst order of ties": lambda row: row["ap_worst"],
+    "AP, best order of ties": lambda row: row["ap_best"],
     "AP, best minus worst order of ties": lambda row: (
         None if row["ap_worst"] is None else row["ap_best"] - row["ap_worst"]
     ),
