@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from sklearn.datasets import load_digits, make_multilabel_classification
+from sklearn.model_selection import ParameterGrid
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -83,6 +84,7 @@ def test_every_method_has_the_same_budget(module):
     for name, hasher in methods.METHODS.items():
         tuned = set(methods.GRID) & set(hasher.get_params())
         assert tuned == (set() if name in ("LSH", "ITQ", "BRE") else set(methods.GRID))
+    assert len(ParameterGrid(methods.GRID)) == len(ParameterGrid(methods.DISTANCE_GRID))
 
 
 def test_jobs_side_by_side_find_the_same(run, digits_file, tmp_path):
