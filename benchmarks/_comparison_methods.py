@@ -59,10 +59,8 @@ LOOKUP_METHODS = {
 CLASSIFIERS = ("one-hot predictions", "classifier scores")  # have no length to choose
 NEEDS_CLASSES = ("OrthoHash", "CSQ", *CLASSIFIERS)
 
-# The tuning budget of each method that has something to tune: four candidates. Affinity by
-# distance has no bit dropout by default.
-GRID = {"weight_decay": [0.1, 0.6], "bit_dropout": [0.0, "auto"]}
-DISTANCE_GRID = {"weight_decay": [0.1, 0.3, 0.6, 1.5], "bit_dropout": ["auto"]}
+# The tuning budget of each method that has something to tune: four candidates.
+GRID = {"weight_decay": [0.1, 0.3, 0.6, 1.5]}
 CLASSIFIER_GRID = {"C": [0.1, 1.0, 10.0, 100.0]}
 N_FOLDS = 2
 TUNING_BITS = 32
@@ -91,9 +89,7 @@ def tune(method, data, seed):
         if not isinstance(data.affinity, LabelAffinity):
             grid = {f"estimator__{name}": values for name, values in grid.items()}
     else:
-        by_distance = isinstance(data.affinity, ThresholdAffinity)
-        grid = DISTANCE_GRID if by_distance else GRID
-        scoring = make_retrieval_scorer(main_metric(data))
+        grid, scoring = GRID, make_retrieval_scorer(main_metric(data))
     estimator = _estimator(method, TUNING_BITS, seed, data)
     if not set(grid) <= set(estimator.get_params()):
         return {}, 0.0

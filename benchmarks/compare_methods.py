@@ -6,10 +6,9 @@
     python benchmarks/compare_methods.py --data cifar10 --unseen
     python benchmarks/compare_methods.py --data cifar10 --lookup --bits 48 64
 
-Each method is tuned on the training rows of each seed: four candidates of weight decay and
-bit dropout, or of weight decay alone where affinity is by distance, by cross-validation in
-two folds at 32 bits, scored by tie-aware AP, or NDCG where affinity is graded. Then it is
-fitted at each length, and held-out queries rank the whole database.
+Each method is tuned on the training rows of each seed: four candidates of weight decay by
+cross-validation in two folds at 32 bits, scored by tie-aware AP, or NDCG where affinity is
+graded. Then it is fitted at each length, and held-out queries rank the whole database.
 
 Rows go to ``OUT/DATA.csv`` when a method is finished; what is there already is not run
 again, so an interrupted run goes on, and a finished one only renders. Tables are written

@@ -84,7 +84,8 @@ def test_every_method_has_the_same_budget(module):
     for name, hasher in methods.METHODS.items():
         tuned = set(methods.GRID) & set(hasher.get_params())
         assert tuned == (set() if name in ("LSH", "ITQ", "BRE") else set(methods.GRID))
-    assert len(ParameterGrid(methods.GRID)) == len(ParameterGrid(methods.DISTANCE_GRID))
+    grids = (methods.GRID, methods.CLASSIFIER_GRID)
+    assert len({len(ParameterGrid(grid)) for grid in grids}) == 1
 
 
 def test_jobs_side_by_side_find_the_same(run, digits_file, tmp_path):
