@@ -1,5 +1,8 @@
 """Training does not depend on how many threads torch and BLAS are given."""
 
+import sys
+from types import ModuleType
+
 import numpy as np
 import pytest
 import torch
@@ -7,7 +10,7 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr import TALRHasher
-from sklearn_talr.hashing import _learned
+from sklearn_talr.hashing import _learned, _threads
 from sklearn_talr.hashing._ranking_loss import RankingLoss
 
 
@@ -63,3 +66,21 @@ def test_work_whose_rounding_depends_on_threads_has_one(
         assert torch.get_num_threads() == 2
     assert len(found) >= 3  # the start, and two batches at least
     assert set(found) == {1}
+
+
+def test_thread_pools_are_looked_for_once_until_libraries_may_have_come(monkeypatch):
+    class Counted(_threads.ThreadpoolController):
+        n_searches = 0
+
+        def __init__(self):
+            Counted.n_searches += 1
+            super().__init__()
+
+    monkeypatch.setattr(_threads, "ThreadpoolController", Counted)
+    _threads._thread_pools.cache_clear()
+    for library in (None, None, "new", None):
+        if library:
+            monkeypatch.setitem(sys.modules, library, ModuleType(library))
+        with _threads.one_thread():
+            assert all(pool["num_threads"] == 1 for pool in threadpool_info())
+    assert Counted.n_searches == 2

@@ -1,8 +1,10 @@
 """One thread for all that must not depend on how many there are."""
 
+import sys
 from contextlib import contextmanager
+from functools import lru_cache
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from ..histogram._kernels import one_torch_thread
 
@@ -15,5 +17,14 @@ def one_thread():
     amplifies. Besides, the small operations of training gain little from a second thread,
     and wait for it whenever that processor is busy with something else.
     """
-    with one_torch_thread(), threadpool_limits(1):
+    with one_torch_thread(), _thread_pools(len(sys.modules)).limit(limits=1):
         yield
+
+
+@lru_cache(maxsize=1)
+def _thread_pools(n_modules):
+    """Those of all loaded libraries, looked for again once there are other modules.
+
+    To look for them takes as long as a step of training or two.
+    """
+    return ThreadpoolController()
