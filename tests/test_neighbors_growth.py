@@ -392,6 +392,7 @@ def test_an_error_while_saving_leaves_the_old_file(path, monkeypatch):
     assert list(path.parent.iterdir()) == [path]
 
 
+# Saves to each path, and dies as soon as the member after it is written.
 CRASH = """
 import os, signal, sys
 import numpy as np
@@ -401,30 +402,41 @@ write_member = _persistence._write_member
 
 def crash(archive, name, array):
     write_member(archive, name, array)
-    if name == sys.argv[2]:
+    if name == member:
         archive.fp.flush()
         os.kill(os.getpid(), signal.SIGKILL)
 
 _persistence._write_member = crash
-HammingNeighbors().fit(np.ones((5, 64)), np.ones(5)).save(sys.argv[1])
+neighbors = HammingNeighbors().fit(np.ones((5, 64)), np.ones(5))
+for path, member in zip(sys.argv[1::2], sys.argv[2::2]):
+    if os.fork() == 0:
+        neighbors.save(path)
+        os._exit(0)
+    print(os.WTERMSIG(os.wait()[1]))
 """
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
-@pytest.mark.parametrize("member", ["header.npy", "columns.npy", "targets.npy"])
-@pytest.mark.parametrize("replaces", [False, True])
-def test_a_crash_while_saving_leaves_what_was_there(member, replaces, path):
-    before = saved(path) if replaces else None
-    result = subprocess.run([sys.executable, "-c", CRASH, path, member], check=False)
-    assert result.returncode == -signal.SIGKILL
-    if replaces:
-        assert path.read_bytes() == before
-        assert HammingNeighbors.load(path).n_items_ == 400
-    else:
-        assert not path.exists()
-    (aside,) = set(path.parent.iterdir()) - {path}  # a part, under another name
-    with pytest.raises(ValueError, match="truncated"):
-        HammingNeighbors.load(aside)
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_crash_while_saving_leaves_what_was_there(tmp_path):
+    before, arguments = {}, []
+    for member in ("header.npy", "columns.npy", "targets.npy"):
+        for replaces in (False, True):
+            path = tmp_path / f"{member} {replaces}" / "codes.npz"
+            path.parent.mkdir()
+            before[path] = saved(path) if replaces else None
+            arguments += [path, member]
+    command = [sys.executable, "-c", CRASH, *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout.split() == [str(int(signal.SIGKILL))] * len(before)
+    for path, old in before.items():
+        if old is None:
+            assert not path.exists()
+        else:
+            assert path.read_bytes() == old
+            assert HammingNeighbors.load(path).n_items_ == 400
+        (aside,) = set(path.parent.iterdir()) - {path}  # a part, under another name
+        with pytest.raises(ValueError, match="truncated"):
+            HammingNeighbors.load(aside)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows keeps files that are mapped")
