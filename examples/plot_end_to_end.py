@@ -90,7 +90,7 @@ from sklearn_talr.affinity import LabelAffinity
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.metrics import tie_aware_average_precision
 
-linear = TALRHasher(N_BITS, max_iter=50, random_state=0).fit(X_database, y_database)
+linear = TALRHasher(N_BITS, max_iter=N_EPOCHS, random_state=0).fit(X_database, y_database)
 encoders = {"linear function": linear.transform, "network": encode}
 histograms = {
     name: hamming_histogram(

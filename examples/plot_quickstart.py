@@ -37,11 +37,10 @@ from sklearn_talr import TALRHasher, make_retrieval_scorer
 
 lengths = [8, 16, 32, 64]
 search = GridSearchCV(
-    make_pipeline(StandardScaler(), TALRHasher(max_iter=50, random_state=0)),
+    make_pipeline(StandardScaler(), TALRHasher(max_iter=20, random_state=0)),
     {"talrhasher__n_bits": lengths},
     scoring=make_retrieval_scorer("average_precision"),
     cv=3,
-    n_jobs=2,
 )
 search.fit(X_database, y_database)
 
@@ -70,7 +69,7 @@ def fit(hasher):
 models = {
     "random hyperplanes": [fit(LSHHasher(n, random_state=0)) for n in lengths],
     "ITQ": [fit(ITQHasher(n, random_state=0)) for n in lengths],
-    "TALR": [fit(TALRHasher(n, max_iter=50, random_state=0)) for n in lengths],
+    "TALR": [fit(TALRHasher(n, max_iter=20, random_state=0)) for n in lengths],
 }
 display = TieBreakingDisplay.from_estimator(
     models, X_query, y_query, X_database, y_database

@@ -29,15 +29,22 @@ import wordllama
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 
 
+def definitions(node):
+    """A module, class or function, and those in its body."""
+    yield node
+    for child in node.body:
+        if isinstance(child, ast.ClassDef | ast.FunctionDef):
+            yield from definitions(child)
+
+
 def sentences_of(package):
     """Sentences in the documentation strings of an installed package."""
     for file in sorted(Path(find_spec(package).origin).parent.rglob("*.py")):
         if "tests" in file.parts:
             continue
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-                for paragraph in re.split(r"\n\s*\n", ast.get_docstring(node) or ""):
-                    yield from SENTENCE_END.split(" ".join(paragraph.split()))
+        for node in definitions(ast.parse(file.read_text(encoding="utf-8"))):
+            for paragraph in re.split(r"\n\s*\n", ast.get_docstring(node) or ""):
+                yield from SENTENCE_END.split(" ".join(paragraph.split()))
 
 
 def reads_well(sentence):
@@ -145,3 +152,5 @@ _, best = rescore(X_query[:1], on_disk, candidates, metric="inner_product", n_ne
 print(f"\n{corpus[query[0]]}")
 for sentence in corpus[database[best[0]]]:
     print(f"  -> {sentence}")
+
+folder.cleanup()
