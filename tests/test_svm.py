@@ -394,6 +394,28 @@ def test_features_that_say_nothing():
     assert svc.score(X, y) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("row", [[0.1, 0.1, 0.1], [1e4, 0.3, -2e4]])
+def test_features_that_are_constant(loss, row):
+    """Their gradients are zero but for rounding."""
+    X, y = np.tile(row, (50, 1)), np.arange(50) % 3 == 0
+    svc = RankingSVC(loss).fit(X, y)
+    assert svc.dual_gap_ <= svc.tol
+    assert np.ptp(svc.decision_function(X)) < 1e-12
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("scale", [1e-4, 1e2, 1e3, 1e4])
+def test_features_of_any_scale(loss, scale, noisy):
+    """A scale of features is a scale of C, also where it leaves few digits."""
+    X, y = noisy
+    options = {"loss": loss, "fit_intercept": False}
+    svc = RankingSVC(C=1.0, **options).fit(X * scale, y)
+    assert svc.dual_gap_ <= svc.tol
+    same = RankingSVC(C=scale**2, **options).fit(X, y)
+    assert svc.objective_ == pytest.approx(same.objective_ / scale**2, rel=2e-3)
+
+
 def test_undefined_score_is_nan(noisy):
     svc = RankingSVC().fit(*noisy)
     for groups in (None, [0, 0, 1]):

@@ -2,8 +2,10 @@
 
 import numpy as np
 
+_FLAT = 1e-16  # curvature, of the linear terms: it changes no digit of the objective
 _RIDGE = 1e-11  # of the unit diagonal: cuts may be linearly dependent
 _TOLERANCE = 1e-10  # of the objective
+_ROUNDS_PER_VARIABLE = 2
 
 
 def minimise_on_simplex(gram, linear, total, start):
@@ -29,7 +31,7 @@ def minimise_on_simplex(gram, linear, total, start):
     x : ndarray of shape (n,)
         Feasible, and optimal up to rounding.
     """
-    norms = np.sqrt(gram.diagonal())
+    norms = np.sqrt(np.maximum(gram.diagonal(), _FLAT * np.abs(linear).max()))
     scale = np.divide(1, norms, out=np.ones_like(norms), where=norms > 0)
     unit = gram * scale * scale[:, None]  # in z = x / scale, for accuracy
     unit[np.diag_indices_from(unit)] += _RIDGE
@@ -41,23 +43,29 @@ def minimise_on_simplex(gram, linear, total, start):
 
 
 def _descend(gram, linear, share, total, z):
-    """Minimise 1/2 z' gram z - linear' z over z >= 0, share' z = total."""
+    """Minimise 1/2 z' gram z - linear' z over z >= 0, share' z = total.
+
+    The diagonal of `gram` is at most about 1. A variable whose entry lowers the value by no
+    more than rounding still enters: later ones may need it.
+    """
     support, best, lowest = np.flatnonzero(z), z, np.inf
-    while True:
+    for _ in range(_ROUNDS_PER_VARIABLE * len(linear)):  # rounding may lead in circles
         support, solution, multiplier = _minimise_on(
             gram, linear, share, total, support, z[support]
         )
         product = gram[:, support] @ solution
         value = solution @ (product[support] / 2 - linear[support])
-        if value >= lowest:  # rounding is all that is left
+        if value >= lowest + np.finfo(float).eps * np.abs(solution).sum() ** 2:
             return best
-        lowest, best = value, np.zeros_like(linear)
+        lowest, best = min(lowest, value), np.zeros_like(linear)
         best[support] = solution
         slope = (product - linear) / share - multiplier
+        slope[support] = 0  # but for rounding: none of these enters again
         entering = slope.argmin()
         if slope[entering] * total >= -_TOLERANCE * abs(value):
             return best
         support, z = np.append(support, entering), best
+    return best
 
 
 def _minimise_on(gram, linear, share, total, support, current):
