@@ -15,6 +15,7 @@ from sklearn_talr.hashing import (
     HashNetHasher,
     ITQHasher,
     LSHHasher,
+    MACHasher,
     MIHasher,
     OrthoHasher,
     TALRHasher,
@@ -112,3 +113,11 @@ def test_bre_beats_random_hyperplanes_and_itq():
     )
     assert bre > itq + 0.05
     assert itq > random + 0.1
+
+
+def test_mac_beats_random_hyperplanes_by_far():
+    mac, random = (
+        held_out(hasher, tie_aware_average_precision, "cifar10", 0)
+        for hasher in (MACHasher(n_samples=2000), LSHHasher())
+    )
+    assert mac >= random + 0.3

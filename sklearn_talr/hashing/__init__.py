@@ -4,6 +4,7 @@ from ._bre import BREHasher
 from ._class_hashers import CSQHasher, OrthoHasher
 from ._export import export_onnx
 from ._linear import ITQHasher, LSHHasher
+from ._mac import MACHasher
 from ._pairwise import DPSHHasher, DSHHasher, DTSHHasher, HashNetHasher, MIHasher
 from ._talr import TALRHasher
 
@@ -16,6 +17,7 @@ __all__ = [
     "HashNetHasher",
     "ITQHasher",
     "LSHHasher",
+    "MACHasher",
     "MIHasher",
     "OrthoHasher",
     "TALRHasher",

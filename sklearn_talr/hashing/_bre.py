@@ -3,11 +3,9 @@
 from numbers import Integral
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from ..affinity._resolve import level_index
 from ._affinity_hasher import AffinityHasher
 from ._base import centred, independent_random_state
 from ._inherited_params import inherits_parameters
@@ -133,15 +131,10 @@ class BREHasher(AffinityHasher):
             If X and y do not fit, X is constant, no pair of samples is similar, or all
             pairs are equally similar.
         """
-        X = self._validate_features(X)
-        targets, levels = self._fit_affinity(X, y)
         rng = independent_random_state(self.random_state)
-        rows = rng.permutation(X.shape[0])[: self.n_samples]
-        X = X[rows].toarray() if sp.issparse(X) else X[rows]
-        index = level_index(self.affinity_, levels, targets[rows], targets[rows])
-        similarity = 2 * np.take(levels, index) / levels[-1] - 1
+        X, affinities = self._draw_pairs(self._validate_features(X), y, rng)
         with one_thread():
-            self._fit_weights(*centred(X), similarity, rng)
+            self._fit_weights(*centred(X), 2 * affinities - 1, rng)
         return self
 
     def _fit_weights(self, X, mean, similarity, rng):

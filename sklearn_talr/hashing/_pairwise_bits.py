@@ -1,0 +1,144 @@
+"""Bits whose products with others fit pairs of samples: graph cuts, block by block.
+
+====================  =======================================================
+symbol                meaning
+====================  =======================================================
+v                     the bit at hand, -1 and +1, (n,)
+R                     the other bits, (n, any number)
+Y                     +1 for similar pairs, -1 for others, (n, n)
+t                     what the inner product of similar codes should be
+A                     R R' - t Y: a pair that wants equal bits is below 0
+p                     pull on the bit from outside, (n,)
+====================  =======================================================
+
+For the loss of Liu et al. (CVPR 2012), the sum of (R_i.R_j + v_i v_j - t Y_ij)^2 over pairs
+i != j, a bit matters by 2 v'Av only. Lin et al. (CVPR 2014) minimise v'Av - p'v over one
+block of samples after the other, all similar to each other. As long as t exceeds the number
+of other bits, no pair within a block wants different bits. That is submodular, and a
+minimal cut of a graph finds the best bits of the block.
+"""
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+# Beyond that, time of a cut grows faster than what larger blocks gain.
+_LARGEST_BLOCK = 250
+
+
+class PairwiseBits:
+    """Pairs of samples, and bits that fit them.
+
+    Samples are rearranged such that those of a block are neighbours.
+
+    Parameters
+    ----------
+    similar : ndarray of bool, shape (n, n)
+        Who is similar to whom, symmetric.
+
+    rng : RandomState
+        Draws the blocks and the order in which they are taken.
+
+    Attributes
+    ----------
+    order : ndarray of int, shape (n,)
+        The arrangement of samples; codes are in this order.
+    """
+
+    def __init__(self, similar, rng):
+        blocks = mutual_blocks(similar, rng)
+        self.order = np.concatenate(blocks)
+        ends = np.cumsum([len(block) for block in blocks])
+        self._blocks = [slice(i, j) for i, j in zip([0, *ends[:-1]], ends)]
+        # Half the memory of float64; integers of this size are exact all the same.
+        similar = similar[np.ix_(self.order, self.order)]
+        self.signs = np.where(similar, np.float32(1), np.float32(-1))
+        self._rng = rng
+
+    def loss(self, codes):
+        """Mean of (z_i.z_j / b - Y_ij)^2 over pairs of different samples."""
+        n, n_bits = codes.shape
+        residual = codes @ codes.T / n_bits - self.signs
+        np.fill_diagonal(residual, 0)
+        return float(np.sum(residual**2, dtype=np.float64)) / (n * (n - 1))
+
+    def improve(self, bit, others, wanted, pull=None):
+        """Set each block of a bit to the best that it can be, in place.
+
+        Parameters
+        ----------
+        bit : ndarray of shape (n,)
+            v.
+
+        others : ndarray of shape (n, n_others)
+            R.
+
+        wanted : int, above n_others
+            t.
+
+        pull : ndarray of shape (n,), optional
+            p, integers.
+        """
+        for place in self._rng.permutation(len(self._blocks)):
+            block = self._blocks[place]
+            rows = others[block]
+            inner = rows @ rows.T - wanted * self.signs[block, block]
+            np.fill_diagonal(inner, 0)
+            total = rows @ (others.T @ bit) - wanted * (self.signs[block] @ bit)
+            itself = (others.shape[1] - wanted) * bit[block]
+            unary = 2 * (total - itself - inner @ bit[block])
+            if pull is not None:
+                unary -= pull[block]
+            cut = best_cut(-inner, unary)
+            # Of equally good ones, that which is there already.
+            if _energy(cut, inner, unary) < _energy(bit[block], inner, unary):
+                bit[block] = cut
+
+
+def mutual_blocks(similar, rng):
+    """Part samples into blocks within which all are similar to each other, greedily."""
+    free = np.ones(len(similar), dtype=bool)
+    blocks = []
+    for first in rng.permutation(len(similar)):
+        if not free[first]:
+            continue
+        block, free[first] = [first], False
+        candidates = free & similar[first]
+        while candidates.any() and len(block) < _LARGEST_BLOCK:
+            block.append(np.argmax(candidates))
+            free[block[-1]] = candidates[block[-1]] = False
+            candidates &= similar[block[-1]]
+        blocks.append(np.array(block))
+    return blocks
+
+
+def best_cut(weights, unary):
+    """Minimise -w'Ww + u'w over w of -1 and +1, W at least 0: one minimal cut.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n, n)
+        W: symmetric integers, 0 on the diagonal.
+
+    unary : ndarray of shape (n,)
+        u, integers.
+    """
+    n = len(unary)
+    reach = 2 * weights.sum(axis=1)  # a stronger u decides alone
+    if np.all(np.abs(unary) >= reach):
+        return np.where(unary < 0, 1, -1)
+    unary = np.clip(unary, -reach - 1, reach + 1)  # so that no sum overflows
+    capacity = np.zeros((n + 2, n + 2), dtype=np.int32)
+    capacity[:n, :n] = 2 * weights
+    capacity[n, :n], capacity[:n, n + 1] = np.maximum(-unary, 0), np.maximum(unary, 0)
+    capacity = sp.csr_array(capacity)
+    residual = capacity - maximum_flow(capacity, n, n + 1).flow
+    residual.eliminate_zeros()
+    side = breadth_first_order(residual, n, return_predecessors=False)
+    best = np.full(n, -1)
+    best[side[side < n]] = 1
+    return best
+
+
+def _energy(bit, inner, unary):
+    return bit @ inner @ bit + unary @ bit
