@@ -3,6 +3,7 @@
 from ._bre import BREHasher
 from ._class_hashers import CSQHasher, OrthoHasher
 from ._export import export_onnx
+from ._fasthash import FastHasher
 from ._linear import ITQHasher, LSHHasher
 from ._mac import MACHasher
 from ._pairwise import DPSHHasher, DSHHasher, DTSHHasher, HashNetHasher, MIHasher
@@ -14,6 +15,7 @@ __all__ = [
     "DPSHHasher",
     "DSHHasher",
     "DTSHHasher",
+    "FastHasher",
     "HashNetHasher",
     "ITQHasher",
     "LSHHasher",

@@ -35,7 +35,7 @@ def export_onnx(hasher, path):
         If `hasher` is not a hasher.
 
     ValueError
-        If it is not fitted, or was fitted with a torch module of its own.
+        If it is not fitted, has trees, or was fitted with a torch module of its own.
 
     ImportError
         If the package onnx is not installed.
@@ -62,8 +62,8 @@ def export_onnx(hasher, path):
     check_is_fitted(hasher)
     if not hasattr(hasher, "coefs_"):
         raise ValueError(
-            "export_onnx writes linear layers with rectifiers; this hasher was fitted with "
-            "a module of its own. Export that by torch.onnx."
+            "export_onnx writes linear layers with rectifiers, which this hasher lacks. "
+            "Export a module of its own by torch.onnx; for trees, fit another hasher."
         )
     try:
         import onnx
