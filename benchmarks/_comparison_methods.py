@@ -23,6 +23,7 @@ from sklearn_talr.hashing import (
     MACHasher,
     MIHasher,
     OrthoHasher,
+    StructHasher,
     TALRHasher,
 )
 from sklearn_talr.histogram import hamming_histogram
@@ -44,6 +45,7 @@ METHODS = {
     "BRE": BREHasher(),
     "MACHash": MACHasher(),
     "FastHash": FastHasher(),
+    "StructHash": StructHasher(),
     "DSH": DSHHasher(),
     "DPSH": DPSHHasher(),
     "HashNet": HashNetHasher(),

@@ -19,6 +19,7 @@ from sklearn_talr.hashing import (
     MACHasher,
     MIHasher,
     OrthoHasher,
+    StructHasher,
     TALRHasher,
 )
 from sklearn_talr.histogram import hamming_histogram
@@ -116,8 +117,8 @@ def test_bre_beats_random_hyperplanes_and_itq():
     assert itq > random + 0.1
 
 
-@pytest.mark.parametrize("cls", [FastHasher, MACHasher])
-def test_graph_cuts_beat_random_hyperplanes_by_far(cls):
+@pytest.mark.parametrize("cls", [FastHasher, MACHasher, StructHasher])
+def test_older_methods_beat_random_hyperplanes_by_far(cls):
     learned, random = (
         held_out(hasher, tie_aware_average_precision, "cifar10", 0)
         for hasher in (cls(n_samples=2000), LSHHasher())

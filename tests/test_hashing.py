@@ -29,6 +29,7 @@ from sklearn_talr.hashing import (
     MACHasher,
     MIHasher,
     OrthoHasher,
+    StructHasher,
     _trained,
 )
 
@@ -39,6 +40,7 @@ HASHERS = [
     BREHasher(n_anchors=5, n_samples=60, max_iter=1),
     MACHasher(8, first_penalty=1.0, n_samples=60),
     FastHasher(4, n_trees=2, n_samples=60),
+    StructHasher(4, n_queries=10, n_samples=60),
     CSQHasher(max_iter=3),
     DPSHHasher(max_iter=3),
     DSHHasher(max_iter=3, margin=2),

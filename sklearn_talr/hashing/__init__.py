@@ -7,6 +7,7 @@ from ._fasthash import FastHasher
 from ._linear import ITQHasher, LSHHasher
 from ._mac import MACHasher
 from ._pairwise import DPSHHasher, DSHHasher, DTSHHasher, HashNetHasher, MIHasher
+from ._structhash import StructHasher
 from ._talr import TALRHasher
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "MACHasher",
     "MIHasher",
     "OrthoHasher",
+    "StructHasher",
     "TALRHasher",
     "export_onnx",
 ]
