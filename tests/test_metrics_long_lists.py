@@ -45,7 +45,7 @@ def test_long_lists_equal_the_sum_over_ranks(k, largest_tie, share):
 
 
 @long_lists
-@pytest.mark.parametrize("k", [1, 1_000, 123_456])
+@pytest.mark.parametrize("k", [1, 1_000, 30_000])
 def test_long_lists_over_the_retrieved(k, largest_tie, share):
     n, p, histogram = long_list(largest_tie, share)
     expected = reference.expected_average_precision_over_retrieved(n, p, k)

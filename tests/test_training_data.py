@@ -36,12 +36,22 @@ def wide():
     words = 500 * y[:, None] + rng.integers(0, 700, (600, 30))
     rows = np.repeat(np.arange(600), 30)
     values = np.ones(rows.size, dtype=np.float32)
-    return sp.csr_array((values, (rows, words.ravel())), shape=(600, 20_000)), y
+    return sp.csr_array((values, (rows, words.ravel())), shape=(600, 4_000)), y
 
 
 def memory_mapped(tmp_path, X):
     np.save(tmp_path / "X.npy", X)
     return np.load(tmp_path / "X.npy", mmap_mode="r")
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A file of 40 MB, and labels that its first features tell."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 512)).astype(np.float32)
+    y = np.arange(len(X)) % 5
+    X[:, :5] += 3 * np.eye(5, dtype=np.float32)[y]
+    return memory_mapped(tmp_path_factory.mktemp("large"), X), y
 
 
 class TestFeatures:
@@ -183,24 +193,21 @@ class TestMemoryMapped:
     @pytest.mark.parametrize("hidden_layer_sizes", [(), (8,)])
     @pytest.mark.parametrize("early_stopping", [False, True])
     def test_memory_does_not_grow_with_the_file(
-        self, tmp_path, monkeypatch, hidden_layer_sizes, early_stopping
+        self, large, monkeypatch, hidden_layer_sizes, early_stopping
     ):
-        rng = np.random.default_rng(0)
-        X = rng.standard_normal((20_000, 512)).astype(np.float32)
-        y = np.arange(len(X)) % 5
-        X[:, :5] += 3 * np.eye(5, dtype=np.float32)[y]
-        mapped = memory_mapped(tmp_path, X)
+        X, y = large
         monkeypatch.setattr(_start, "_MOST_ROWS", 500)
         monkeypatch.setattr(_features, "_CELLS_PER_BLOCK", 2**15)
         hasher = small(
             max_iter=1,
+            batch_size=256,
             hidden_layer_sizes=hidden_layer_sizes,
             early_stopping=early_stopping,
             validation_fraction=0.02,
         )
-        hasher.fit(mapped[:500], y[:500])  # imports and caches
+        hasher.fit(X[:500], y[:500])  # imports and caches
         tracemalloc.start()
-        hasher.fit(mapped, y)
+        hasher.fit(X, y)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 0.25 * X.nbytes
