@@ -356,6 +356,8 @@ class TestThreshold:
         svc = RankingSVC(fit_intercept=False).fit(*noisy)
         assert_array_equal(svc.intercept_, [0.0])
         assert_array_equal(svc.coef_, RankingSVC().fit(*noisy).coef_)
+        weighted = RankingSVC(fit_intercept=False, class_weight="balanced").fit(*noisy)
+        assert_array_equal(weighted.predict(noisy[0]), svc.predict(noisy[0]))
 
 
 class TestSimplex:

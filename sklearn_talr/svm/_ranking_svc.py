@@ -63,7 +63,8 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
 
     class_weight : dict or "balanced", default=None
         Weights of errors, by class: in the loss of "zero_one", and in the choice of the
-        threshold for "ap" and "ndcg", whose loss weighs ranks, not samples.
+        threshold for "ap" and "ndcg", whose loss weighs ranks, not samples. For these it
+        does nothing if `fit_intercept` is False: the threshold is 0 then.
 
     warm_start : bool, default=False
         Start from the tangents that the last fit found, which saves iterations when only
