@@ -294,7 +294,8 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         if not self.warm_start:
             self._tangents = None
             return Bundle(n_weights)
-        key = joblib.hash((self.loss, self.fit_intercept, *data))
+        # SHA-1, for it takes less than half the time of the default, MD5.
+        key = joblib.hash((self.loss, self.fit_intercept, *data), hash_name="sha1")
         kept = getattr(self, "_tangents", None)
         if kept is None or kept[0] != key:
             self._tangents = key, Bundle(n_weights)
