@@ -10,7 +10,6 @@ import torch
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_multilabel_classification
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_talr import PrecomputedAffinity, TALRHasher
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
@@ -43,17 +42,6 @@ def held_out_samples(hasher, y, seed=0):
     rng = np.random.RandomState(seed)
     fraction = hasher.validation_fraction
     return split_samples(y, fraction, affinity, affinity.levels_, rng)[1]
-
-
-@parametrize_with_checks(
-    [
-        TALRHasher(max_iter=3, dropout=(0.2, 0.0), batch_size=16),
-        TALRHasher(max_iter=3, hidden_layer_sizes=(5,), dropout=(0.2, 0.5)),
-    ]
-)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 class TestEarlyStopping:
