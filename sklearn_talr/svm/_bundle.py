@@ -15,6 +15,7 @@ of the cuts, which is at least b.x - |sum_i x_i a_i|^2 / 2 for any x (Joachims, 
 Yu, Machine Learning 2009). So each step knows how far it is from the optimum at most.
 """
 
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ class Bundle:
     """Cuts, and the minimum of the bound that they give: where to go on later."""
 
     def __init__(self, n_weights):
-        self._slopes = np.zeros((1, n_weights))  # the first cut: no risk is below 0
+        self._slopes = [np.zeros(n_weights)]  # the first cut: no risk is below 0
         self._offsets, self._dual, self._idle = np.zeros((3, 1))
         self._gram = np.zeros((1, 1))
         self._dual[0] = 1.0  # in units of total
@@ -40,9 +41,9 @@ class Bundle:
         """Add a cut, and drop those that have long been idle."""
         kept = self._idle < _MAX_IDLE
         kept[0] = True
-        self._gram = _bordered(self._gram[np.ix_(kept, kept)], self._slopes[kept] @ slope)
-        self._gram[-1, -1] = slope @ slope
-        self._slopes = np.vstack([self._slopes[kept], slope])
+        self._slopes = [*compress(self._slopes, kept), slope]  # many weights: no copies
+        border = np.array([other @ slope for other in self._slopes])
+        self._gram = _bordered(self._gram[np.ix_(kept, kept)], border)
         self._offsets = np.append(self._offsets[kept], offset)
         self._dual = np.append(self._dual[kept], 0.0)
         self._idle = np.append(self._idle[kept], 0.0)
@@ -53,8 +54,9 @@ class Bundle:
             self._gram * total, self._offsets, 1.0, start=self._dual
         )
         self._idle = np.where(self._dual > 0, 0.0, self._idle + 1)
-        used = np.flatnonzero(self._dual)
-        w = -total * (self._dual[used] @ self._slopes[used])
+        w = np.zeros_like(self.best)
+        for i in np.flatnonzero(self._dual):
+            w -= (total * self._dual[i]) * self._slopes[i]
         return w, total * (self._dual @ self._offsets) - w @ w / 2
 
 
@@ -200,9 +202,9 @@ class _Line:
 
 
 def _bordered(matrix, border):
-    """The matrix with one more row and column."""
+    """The matrix with one more row and column, which share their last entry."""
     n = len(matrix)
     larger = np.empty((n + 1, n + 1))
     larger[:n, :n] = matrix
-    larger[n, :n] = larger[:n, n] = border
+    larger[n] = larger[:, n] = border
     return larger
