@@ -271,6 +271,18 @@ class TestGroups:
         expected = SCORE[loss](y.reshape(shape), scores.reshape(shape))
         assert svc.score(X, y, groups=groups) == pytest.approx(expected)
 
+    @pytest.mark.parametrize("loss", RANKING)
+    def test_score_with_queries_of_any_sizes(self, loss):
+        X, y, _ = self.draw()
+        groups = np.random.default_rng(0).integers(40, size=len(y)) // 3 * 5 - 9
+        svc = RankingSVC(loss).fit(X, y)
+        each = [
+            SCORE[loss]([y[groups == g]], [svc.decision_function(X[groups == g])])
+            for g in np.unique(groups[y == 1])
+        ]
+        assert len(np.unique(np.bincount(groups + 9))) > 4
+        assert svc.score(X, y, groups=groups) == pytest.approx(np.mean(each))
+
     def test_routing(self):
         X, y, groups = self.draw()
         with config_context(enable_metadata_routing=True):

@@ -270,13 +270,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         if groups is None or not relevant.any():
             return _SCORES[self.loss]([relevant.astype(int)], [scores])
         query = _query_numbers(groups, scores)
-        rows_of_query = (np.flatnonzero(query == q) for q in np.unique(query[relevant]))
-        return np.mean(
-            [
-                _SCORES[self.loss]([relevant[rows].astype(int)], [scores[rows]])
-                for rows in rows_of_query
-            ]
-        )
+        return _mean_over_queries(_SCORES[self.loss], relevant, scores, query)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -341,3 +335,17 @@ def _query_numbers(groups, X):
     groups = column_or_1d(groups)
     check_consistent_length(X, groups)
     return np.unique(groups, return_inverse=True)[1]
+
+
+def _mean_over_queries(metric, relevant, scores, query):
+    """Mean over queries with something relevant; those of equal size go in one call."""
+    order = np.argsort(query, kind="stable")
+    sizes = np.bincount(query)
+    first = np.cumsum(sizes) - sizes
+    chosen = np.unique(query[relevant])
+    total = 0.0
+    for size in np.unique(sizes[chosen]):
+        same = chosen[sizes[chosen] == size]
+        rows = order[first[same, None] + np.arange(size)]
+        total += metric(relevant[rows].astype(int), scores[rows]) * len(same)
+    return total / len(chosen)
