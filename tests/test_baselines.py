@@ -58,7 +58,7 @@ def mean_ap(histogram):
 class TestEveryBaseline:
     def test_beats_random_hyperplanes_by_far(self, cls, digits):
         random = mean_ap(held_out(LSHHasher(16, random_state=0), *digits))
-        hasher = cls(n_bits=16, max_iter=30, random_state=0)
+        hasher = cls(n_bits=16, max_iter=15, random_state=0)
         assert mean_ap(held_out(hasher, *digits)) > random + 0.2
 
     def test_loss_falls(self, cls, digits):
@@ -81,7 +81,7 @@ class TestEveryBaseline:
         assert same.mean() > 0.999
 
     def test_learns_several_labels(self, cls, multilabel):
-        hasher = cls(n_bits=16, max_iter=30, random_state=0)
+        hasher = cls(n_bits=16, max_iter=15, random_state=0)
         random = mean_ap(held_out(LSHHasher(16, random_state=0), *multilabel, 200))
         assert mean_ap(held_out(hasher, *multilabel, 200)) > random + 0.02
 
@@ -188,15 +188,15 @@ class TestPairHashers:
 
     def test_chunks(self, cls, digits):
         X, y = digits
-        hasher = cls(n_bits=16, learning_rate_init=0.005, random_state=0)
+        hasher = cls(n_bits=16, init="random", learning_rate_init=0.01, random_state=0)
         scores = []
-        for epoch in range(12):
+        for epoch in range(6):
             for start in range(0, 800, 200):
                 rows = slice(start, start + 200)
                 hasher.partial_fit(X[rows], y[rows])
-            if epoch in (0, 11):
+            if epoch in (0, 5):
                 scores.append(hasher.score(X[800:], y[800:]))
-        assert scores[1] > scores[0] + 0.03
+        assert scores[1] > scores[0] + 0.06
 
 
 @pytest.mark.parametrize("cls", CLASS_HASHERS)
@@ -243,7 +243,7 @@ def test_margins_leave_ap_and_lower_ramap(digits):
     """The RAMAP paper's point: average precision does not see what m-DSH does."""
     aps, ramaps = [], []
     for margin in (0, 6, 12):
-        hasher = DSHHasher(48, margin=margin, max_iter=30, random_state=0)
+        hasher = DSHHasher(48, margin=margin, max_iter=15, random_state=0)
         histogram = held_out(hasher, *digits)
         aps.append(mean_ap(histogram))
         ramaps.append(np.nanmean(radius_aware_map(histogram, 2)))

@@ -44,19 +44,22 @@ def check_neighbors(neighbors, queries, database, n_neighbors):
     distances, indices, tied = neighbors.kneighbors(queries, n_neighbors, return_tied=True)
     assert distances.dtype == indices.dtype == np.int64
     nearest = [row[:n_neighbors] for row in expected]
-    assert_array_equal(distances, [[d for d, _ in row] for row in nearest])
-    assert_array_equal(indices, [[i for _, i in row] for row in nearest])
-    for items, row, first in zip(tied, expected, nearest, strict=True):
-        assert_array_equal(items, [i for d, i in row if d == first[-1][0]])
+    assert distances.tolist() == [[d for d, _ in row] for row in nearest]
+    assert indices.tolist() == [[i for _, i in row] for row in nearest]
+    last = [row[-1][0] for row in nearest]
+    assert [items.tolist() for items in tied] == [
+        [i for d, i in row if d == limit] for row, limit in zip(expected, last)
+    ]
 
 
 def check_radius(neighbors, queries, database, radius):
-    expected = ranking(queries, database)
+    expected = [
+        [pair for pair in row if pair[0] <= radius] for row in ranking(queries, database)
+    ]
     distances, indices = neighbors.radius_neighbors(queries, radius)
-    for found, items, row in zip(distances, indices, expected, strict=True):
-        assert_array_equal(found, [d for d, _ in row if d <= radius])
-        assert_array_equal(items, [i for d, i in row if d <= radius])
-        assert found.dtype == items.dtype == np.int64
+    assert {array.dtype for array in (*distances, *indices)} == {np.dtype(np.int64)}
+    assert [found.tolist() for found in distances] == [[d for d, _ in r] for r in expected]
+    assert [items.tolist() for items in indices] == [[i for _, i in r] for r in expected]
 
 
 @parametrize_with_checks(

@@ -193,7 +193,7 @@ class TALRHasher(TrainedHasher):
     >>> from sklearn_talr import TALRHasher
     >>> X, y = load_digits(return_X_y=True)
     >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-    >>> hasher = TALRHasher(n_bits=16, max_iter=30, random_state=0).fit(X_train, y_train)
+    >>> hasher = TALRHasher(n_bits=16, max_iter=10, random_state=0).fit(X_train, y_train)
     >>> hasher.transform(X_test).shape
     (450, 16)
     >>> hasher.score(X_test, y_test) > 0.8
