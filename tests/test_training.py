@@ -461,6 +461,20 @@ class TestCallbacks:
         assert scores[-1] == pytest.approx(hasher.score(X, y))
         assert len(set(scores)) > 1
 
+    def test_scoring_monitor_sees_every_chunk(self, digits, callback):
+        X, y = digits
+        monitor = callback.ScoringMonitor(scoring={"score": make_retrieval_scorer()})
+        hasher = small().set_callbacks(monitor)
+        expected = []
+        for start in (0, 100, 200):
+            rows = slice(start, start + 100)
+            hasher.partial_fit(X[rows], y[rows])
+            expected.append(hasher.score(X[rows], y[rows]))
+        runs = monitor.get_logs(select="all")
+        epochs = [[row for row in run.data if row["task_name"] == "epoch"] for run in runs]
+        assert [len(rows) for rows in epochs] == [1, 1, 1]
+        assert [rows[0]["score"] for rows in epochs] == pytest.approx(expected)
+
     def test_progress_bar(self, digits, callback, capsys):
         pytest.importorskip("rich")
         X, y = digits
@@ -471,8 +485,8 @@ class TestCallbacks:
 
     def test_a_callback_may_stop(self, digits, callback):
         class Stop:
-            epochs = 0
-            ended = []
+            def __init__(self):
+                self.ended = []
 
             def setup(self, estimator, context):
                 pass
@@ -493,13 +507,17 @@ class TestCallbacks:
         assert hasher.n_iter_ == 2
         assert stop.ended == ["epoch", "epoch", "fit", "teardown"]
         np.testing.assert_array_equal(stop.codes, hasher.transform(digits[0]))
+        stop.ended.clear()
+        hasher.partial_fit(*digits)
+        assert stop.ended == ["epoch", "fit", "teardown"]
+        np.testing.assert_array_equal(stop.codes, hasher.transform(digits[0]))
 
     def test_fits_without_support_of_callbacks(self, digits, monkeypatch):
         """As with scikit-learn before 1.9, whose estimators cannot be given callbacks."""
         for owner in TALRHasher.__mro__:
             if "_init_callback_context" in vars(owner):
                 monkeypatch.delattr(owner, "_init_callback_context")
-        assert small().fit(*digits).n_iter_ == 3
+        assert small().fit(*digits).partial_fit(*digits).n_iter_ == 4
 
 
 class Network(torch.nn.Module):
@@ -620,9 +638,10 @@ class TestModule:
         assert not hasattr(hasher, "coefs_")
 
 
-def test_a_warning_of_an_interrupt_points_at_the_caller(digits, monkeypatch):
-    interrupt_epoch(monkeypatch, 1)
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_a_warning_of_an_interrupt_points_at_the_caller(digits, monkeypatch, method):
+    interrupt_epoch(monkeypatch, 0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
-        small().fit(*digits)
+        getattr(small(), method)(*digits)
     assert caught[0].filename == __file__

@@ -73,13 +73,14 @@ class TrainedHasher(LearnedHasher):
 
     @available_if(trains_on_chunks)
     @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
     def partial_fit(self, X, y=None, levels=None):
         """Learn from a chunk of data: one epoch over its samples.
 
         The first call finds where to start, as `fit` does, and the mean and unit of the
         features; later ones go on, as they do after `fit`. The scale of tanh is the last
         one of `tanh_scale`, the learning rate stays at `learning_rate_init`, and samples
-        of one chunk rank each other only.
+        of one chunk rank each other only. To callbacks each call is a fit of one epoch.
 
         Parameters
         ----------
@@ -119,11 +120,16 @@ class TrainedHasher(LearnedHasher):
         features = self._features(X, continues)
         function = self._make_function(features, samples, rng, continues)
         loss = self._make_loss(levels, targets, self._scales(True), rng)
+        callbacks = FitCallbacks(self, X, targets, 1, function.fitted)
         params = self._training_params(len(samples)) | _EPOCH_OF_CHUNK
-        params["solver_state"] = getattr(self, "_solver_state", None)
+        params |= {
+            "callbacks": callbacks,
+            "solver_state": getattr(self, "_solver_state", None),
+        }
         trainer = self._train(function, features, samples, loss, LastEpoch(), rng, **params)
         self._mean_and_unit = features.mean, features.unit
         self._solver_state = trainer.solver_state()
+        callbacks.end_fit()
         return self
 
     def _train(self, function, features, samples, loss, keeper, rng, **params):
