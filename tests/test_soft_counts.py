@@ -1,11 +1,14 @@
 """Soft counts against a double loop, and their gradient against finite differences."""
 
+from importlib.util import find_spec, module_from_spec
+
 import numpy as np
 import pytest
 import torch
 
+from sklearn_talr.hashing import DPSHHasher, _training
+from sklearn_talr.objectives import _memory, soft_counts
 from sklearn_talr.objectives import _soft_counts as module
-from sklearn_talr.objectives import soft_counts
 
 
 def counts_by_loop(query, database, level_index, n_levels, n_bins, exclude_self):
@@ -198,3 +201,42 @@ def test_bad_shapes_are_refused(change, message):
             n_bins=shapes.get("n_bins"),
             exclude_self=shapes.get("exclude_self", False),
         )
+
+
+class TestMemory:
+    """The allocator is told to keep freed memory when training begins, not before."""
+
+    @pytest.fixture
+    def allocated(self, monkeypatch):
+        """Elements of all tensors that `torch.empty` has made."""
+        sizes = []
+        empty = torch.empty
+
+        def recorded(*args, **kwargs):
+            tensor = empty(*args, **kwargs)
+            sizes.append(tensor.numel())
+            return tensor
+
+        monkeypatch.setattr(torch, "empty", recorded)
+        _memory.keep_freed_memory.cache_clear()
+        return sizes
+
+    @pytest.mark.parametrize("imported", [_memory, module, _training])
+    def test_imports_allocate_nothing(self, imported, allocated):
+        spec = find_spec(imported.__name__)
+        spec.loader.exec_module(module_from_spec(spec))
+        assert max(allocated, default=0) < 1 << 20
+
+    def test_the_first_counts_of_a_process_do(self, allocated):
+        bits = torch.zeros(2, 3)
+        for _ in range(2):
+            soft_counts(bits, bits, torch.zeros(2, 2, dtype=torch.int64), 1)
+        assert sum(size >= 1 << 24 for size in allocated) == 1
+
+    def test_the_first_fit_of_a_process_does(self, allocated):
+        """Also where the loss is one of pairs, and counts nothing."""
+        X = np.random.default_rng(0).standard_normal((40, 3))
+        hasher = DPSHHasher(4, max_iter=1, random_state=0)
+        for _ in range(2):
+            hasher.fit(X, np.arange(40) % 2)
+        assert sum(size >= 1 << 24 for size in allocated) == 1

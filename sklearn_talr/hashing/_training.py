@@ -8,6 +8,7 @@ import torch
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
+from ..objectives._memory import keep_freed_memory
 from ._solvers import make_solver
 from ._threads import one_thread
 
@@ -82,6 +83,7 @@ class Trainer:
         An interrupt ends training after the last completed epoch, with a warning. The
         module then holds the weights that the keeper has kept.
         """
+        keep_freed_memory()
         self.samples = samples
         losses = []
         self.keeper.begin(self.module)

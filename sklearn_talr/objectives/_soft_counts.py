@@ -16,15 +16,13 @@ to `lo` and frac to `lo + 1`: in all exactly 1. Only these two are ever touched.
 
 import torch
 
+from ._memory import keep_freed_memory
+
 __all__ = ["soft_counts"]
 
 _PAIRS_PER_BLOCK = 1 << 17  # half a MiB of float32: it stays in cache between passes
 _PAIRS_PER_DEVICE_BLOCK = 1 << 24  # an accelerator wants few and large steps
 _ROWS_PER_BLOCK = 32  # at least: each block adds to the whole gradient of the database
-
-# glibc returns the memory of freed tensors to the system, and every step would fault it in
-# anew, until it has once seen a larger block freed. This one is never touched.
-torch.empty(1 << 24, dtype=torch.uint8)
 
 
 def soft_counts(
@@ -88,6 +86,7 @@ def soft_counts(
     _check_shapes(
         relaxed_query, relaxed_database, level_index, n_levels, n_bins, exclude_self
     )
+    keep_freed_memory()
     dtype = torch.promote_types(relaxed_query.dtype, torch.float32)  # half cannot count
     counts = _SoftCounts.apply(
         relaxed_query.to(dtype),
