@@ -147,7 +147,8 @@ class TestEveryBaseline:
         documented = re.findall(r"^(\w+) : ", section, re.MULTILINE)
         assert documented == list(signature)
         assert "loss_curve_ : list of float" in attributes
-        assert "{" + "inherited" not in cls.__doc__
+        assert f">>> from sklearn_talr.hashing import {cls.__name__}\n" in cls.__doc__
+        assert not re.search(r"\{(inherited|example)", cls.__doc__)
         for name, parameter in signature.items():
             shown = re.search(rf"^{name} : .*default=(.*)$", section, re.MULTILINE)
             assert eval(shown[1]) == parameter.default

@@ -103,12 +103,7 @@ class OrthoHasher(_ClassHasher):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
-    >>> from sklearn_talr.hashing import OrthoHasher
-    >>> X, y = load_digits(return_X_y=True)
-    >>> hasher = OrthoHasher(n_bits=16, max_iter=10, random_state=0).fit(X[:900], y[:900])
-    >>> hasher.score(X[900:], y[900:]) > 0.6
-    True
+    {example}
     """
 
     _parameter_constraints: dict = {
@@ -176,12 +171,7 @@ class CSQHasher(_ClassHasher):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
-    >>> from sklearn_talr.hashing import CSQHasher
-    >>> X, y = load_digits(return_X_y=True)
-    >>> hasher = CSQHasher(n_bits=16, max_iter=10, random_state=0).fit(X[:900], y[:900])
-    >>> hasher.score(X[900:], y[900:]) > 0.6
-    True
+    {example}
     """
 
     _parameter_constraints: dict = {

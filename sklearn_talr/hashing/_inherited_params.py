@@ -7,6 +7,14 @@ import re
 # One parameter of a numpydoc section: "name : type", then lines indented deeper.
 _PARAMETER = re.compile(r"^(\w+) : (.*)\n((?:(?: {4}.*)?\n)+)", re.MULTILINE)
 _ATTRIBUTES = "\nAttributes\n----------\n"
+_EXAMPLE = """
+>>> from sklearn.datasets import load_digits
+>>> from sklearn_talr.hashing import {name}
+>>> X, y = load_digits(return_X_y=True)
+>>> hasher = {name}(n_bits=16, max_iter=10, random_state=0).fit(X[:900], y[:900])
+>>> hasher.score(X[900:], y[900:]) > 0.6
+True
+"""
 
 
 def inherits_parameters(source, names, **defaults):
@@ -14,7 +22,8 @@ def inherits_parameters(source, names, **defaults):
 
     Their constraints and descriptions are those of `source`; the latter go where the
     class's docstring says ``{inherited parameters}``, and the descriptions of its
-    attributes where it says ``{inherited attributes}``.
+    attributes where it says ``{inherited attributes}``. For ``{example}`` stands one that
+    trains the class on digits.
 
     Parameters
     ----------
@@ -45,7 +54,8 @@ def inherits_parameters(source, names, **defaults):
         if cls.__doc__:  # python -OO strips it
             # Cleaned, as Python 3.13 does by itself: indentation would differ.
             docs = map(inspect.cleandoc, (cls.__doc__, source.__doc__))
-            cls.__doc__ = _completed(*docs, inherited)
+            example = _EXAMPLE.format(name=cls.__name__).strip()
+            cls.__doc__ = _completed(*docs, inherited).replace("{example}", example)
         return cls
 
     return decorate

@@ -99,12 +99,7 @@ class MIHasher(_PairHasher):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
-    >>> from sklearn_talr.hashing import MIHasher
-    >>> X, y = load_digits(return_X_y=True)
-    >>> hasher = MIHasher(n_bits=16, max_iter=10, random_state=0).fit(X[:900], y[:900])
-    >>> hasher.score(X[900:], y[900:]) > 0.6
-    True
+    {example}
     """
 
     def _pair_loss(self):
@@ -215,12 +210,7 @@ class HashNetHasher(_PairHasher):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
-    >>> from sklearn_talr.hashing import HashNetHasher
-    >>> X, y = load_digits(return_X_y=True)
-    >>> hasher = HashNetHasher(16, max_iter=10, random_state=0).fit(X[:900], y[:900])
-    >>> hasher.score(X[900:], y[900:]) > 0.6
-    True
+    {example}
     """
 
     def _pair_loss(self):
@@ -266,12 +256,7 @@ class DPSHHasher(_UnboundedPairHasher):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
-    >>> from sklearn_talr.hashing import DPSHHasher
-    >>> X, y = load_digits(return_X_y=True)
-    >>> hasher = DPSHHasher(n_bits=16, max_iter=10, random_state=0).fit(X[:900], y[:900])
-    >>> hasher.score(X[900:], y[900:]) > 0.6
-    True
+    {example}
     """
 
     def __init__(self, n_bits=32, *, quantization_weight=0.1):
@@ -323,12 +308,7 @@ class DTSHHasher(_UnboundedPairHasher):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
-    >>> from sklearn_talr.hashing import DTSHHasher
-    >>> X, y = load_digits(return_X_y=True)
-    >>> hasher = DTSHHasher(n_bits=16, max_iter=10, random_state=0).fit(X[:900], y[:900])
-    >>> hasher.score(X[900:], y[900:]) > 0.6
-    True
+    {example}
     """
 
     _parameter_constraints: dict = {
