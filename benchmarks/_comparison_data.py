@@ -1,7 +1,7 @@
 """Feature sets of the comparison, split into queries, database and training rows."""
 
 import gzip
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +41,12 @@ def load_comparison(name, seed, unseen=False):
     order = np.random.default_rng(seed).permutation(len(X))
     oracle = LabelAffinity() if y.ndim == 1 else SharedLabelAffinity()
     return split_rows(X, y, _parts(order), oracle)
+
+
+@lru_cache(maxsize=1)
+def load_once(name, seed, unseen):
+    """The same, kept until another set or split is asked for."""
+    return load_comparison(name, seed, unseen)
 
 
 def _arrays(name):

@@ -22,10 +22,9 @@ compares DSH with m-DSH, for m = 4, 8 and 12, by the metrics of hash lookup, and
 import argparse
 import json
 import time
-from functools import lru_cache
 from pathlib import Path
 
-from _comparison_data import load_comparison
+from _comparison_data import load_once
 from _comparison_methods import CLASSIFIERS, LOOKUP_METHODS, METHODS, applies, measure, tune
 from _comparison_results import Results, as_markdown, as_rst, at_radius, table
 from joblib import Parallel, delayed
@@ -83,7 +82,7 @@ def missing(arguments, results):
 
 def run_method(arguments, seed, method, params, lengths):
     """Rows of a method that is tuned, if asked for, and fitted at each length."""
-    data = _load(arguments.data, seed, arguments.unseen)
+    data = load_once(arguments.data, seed, arguments.unseen)
     if not applies(method, data):
         return []
     rows, seconds = [], 0.0
@@ -97,11 +96,6 @@ def run_method(arguments, seed, method, params, lengths):
         rows.append(row | {"tune_seconds": seconds, "params": json.dumps(params)})
         seconds = 0.0  # it was tuned once
     return rows
-
-
-@lru_cache(maxsize=1)
-def _load(name, seed, unseen):
-    return load_comparison(name, seed, unseen)
 
 
 def run(arguments, results):
