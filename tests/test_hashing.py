@@ -537,3 +537,12 @@ def test_pipeline_scores_in_the_hashers_space(digits):
     X, y = digits
     model = make_pipeline(StandardScaler(), small()).fit(X, y)
     assert model.score(X, y) == model[-1].score(model[0].transform(X), y)
+
+
+@pytest.mark.parametrize("cls", [BREHasher, MACHasher, FastHasher, StructHasher])
+def test_samples_drawn_that_are_all_equal(cls):
+    """X is not constant, but what is drawn of it tells nothing."""
+    X = np.zeros((60, 3))
+    X[0] = 1.0
+    with pytest.raises(ValueError, match="5 samples drawn have equal features"):
+        cls(4, n_samples=5, random_state=0).fit(X, np.arange(60) % 2)

@@ -76,11 +76,12 @@ def test_no_other_weight_is_better(seed, loss):
 def test_scores_are_distances(seed):
     """What the weight multiplies ranks like the Hamming distance."""
     svm, codes, _ = draw(seed)
-    svm.fit(codes)
+    risk = svm.fit(codes)
     distance = np.sum(codes[:3, None] != codes, axis=2)
     with_distances = svm.risk(-svm.weight * distance)
     with_products = svm.risk(svm.weight * (codes[:3] @ codes.T) / 2)
     assert with_distances == pytest.approx(with_products)
+    assert risk == pytest.approx(risk_by_definition(-svm.weight * distance))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -1,11 +1,10 @@
 """What hashers that learn from similarity do with their targets."""
 
-import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 
 from ..affinity import ThresholdAffinity
-from ..affinity._resolve import len_targets, level_index, level_values, resolve_affinity
+from ..affinity._resolve import len_targets, level_values, resolve_affinity
 from ._base import BaseHasher
 from ._ranking_loss import check_contrast
 from ._threads import one_thread
@@ -24,17 +23,6 @@ class AffinityHasher(BaseHasher):
         check_contrast(affinity, levels, targets)
         self.affinity_ = affinity
         return targets, levels
-
-    def _draw_pairs(self, X, y, rng):
-        """Settle it, and draw `n_samples`: their dense rows, and the affinity of pairs.
-
-        Affinities are divided by the highest there is.
-        """
-        targets, levels = self._fit_affinity(X, y)
-        rows = rng.permutation(X.shape[0])[: self.n_samples]
-        index = level_index(self.affinity_, levels, targets[rows], targets[rows])
-        X = X[rows].toarray() if sp.issparse(X) else X[rows]
-        return X, np.take(levels / levels[-1], index)
 
     def _asked_affinity(self, y):
         """What the affinity of these targets is to be: "auto" or an oracle."""

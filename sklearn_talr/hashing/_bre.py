@@ -3,21 +3,18 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from ._affinity_hasher import AffinityHasher
-from ._base import centred, independent_random_state
 from ._inherited_params import inherits_parameters
 from ._reconstruction import Reconstruction
+from ._sampled_pairs import SampledPairsHasher, in_units
 from ._talr import TALRHasher
-from ._threads import one_thread
 
 __all__ = ["BREHasher"]
 
 
 @inherits_parameters(TALRHasher, ("affinity",))
-class BREHasher(AffinityHasher):
+class BREHasher(SampledPairsHasher):
     r"""Binary reconstructive embeddings: weights of anchors, one after another.
 
     Kulis and Darrell, "Learning to Hash with Binary Reconstructive Embeddings", NIPS 2009.
@@ -91,12 +88,9 @@ class BREHasher(AffinityHasher):
     True
     """
 
-    _parameter_constraints: dict = {
-        "n_bits": [Interval(Integral, 1, None, closed="left")],
+    _parameter_constraints: dict = SampledPairsHasher._parameter_constraints | {
         "n_anchors": [Interval(Integral, 1, None, closed="left")],
-        "n_samples": [Interval(Integral, 2, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -108,43 +102,14 @@ class BREHasher(AffinityHasher):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
-        """Find the weights.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_samples, n_features)
-            Features of at least two samples.
-
-        y : targets of length n_samples, default=None
-            What similarity means, see `affinity`.
-
-        Returns
-        -------
-        self : BREHasher
-            The fitted hasher.
-
-        Raises
-        ------
-        ValueError
-            If X and y do not fit, X is constant, no pair of samples is similar, or all
-            pairs are equally similar.
-        """
-        rng = independent_random_state(self.random_state)
-        X, affinities = self._draw_pairs(self._validate_features(X), y, rng)
-        with one_thread():
-            self._fit_weights(*centred(X), 2 * affinities - 1, rng)
-        return self
-
-    def _fit_weights(self, X, mean, similarity, rng):
-        unit = np.sqrt(np.mean(np.sum(X**2, axis=1))) or 1.0  # drawn rows may be all equal
+    def _fit_pairs(self, X, affinities, rng):
+        X, mean, unit = in_units(X)
         n_anchors = min(self.n_anchors, len(X))
         anchors = np.stack(
             [rng.permutation(len(X))[:n_anchors] for _ in range(self.n_bits)], axis=1
         )
         weights = rng.standard_normal((n_anchors, self.n_bits))
-        model = Reconstruction(X @ X.T / unit**2, similarity, anchors, weights)
+        model = Reconstruction(X @ X.T, 2 * affinities - 1, anchors, weights)
         self.loss_curve_ = [model.error()]
         for self.n_iter_ in range(1, self.max_iter + 1):  # noqa: B020
             model.descend(rng)
@@ -152,4 +117,4 @@ class BREHasher(AffinityHasher):
             if self.loss_curve_[-1] == self.loss_curve_[-2]:
                 break
         coef = np.stack([X[a].T @ w for a, w in zip(anchors.T, weights.T)], axis=1)
-        self.coefs_, self.intercepts_ = [coef / unit**2], [-mean @ coef / unit**2]
+        self._keep_linear(coef, 0.0, mean, unit)

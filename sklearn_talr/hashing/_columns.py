@@ -63,7 +63,7 @@ class HammingRankingSVM:
         return -slope
 
     def fit(self, codes):
-        """Find the weight for these bits, and the multipliers.
+        """Find the weight for these bits, and the multipliers; return the risk.
 
         Parameters
         ----------
@@ -78,11 +78,13 @@ class HammingRankingSVM:
             if constant + np.sum(slope * scores) - estimate <= self._tol:
                 break
             self._tangents.append((constant, slope))
-        self.weight, _ = self._solve(agreement, codes.shape[1])
+        else:  # the last tangent is not in the weight yet
+            self.weight, _ = self._solve(agreement, codes.shape[1])
         # Tangents that do not touch are found again where they do; the first one stays.
         kept = [0, *np.flatnonzero(self._multipliers[1:] > 0) + 1]
         self._tangents = [self._tangents[place] for place in kept]
         self._multipliers = self._multipliers[kept]
+        return self.risk(self.weight * agreement)
 
     def _tangent(self, scores):
         constant, weights = self._risk.linear(scores[self._pairs])

@@ -4,18 +4,15 @@ from numbers import Integral, Real
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import _fit_context
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval
 
-from ._affinity_hasher import AffinityHasher
-from ._base import independent_random_state
 from ._inherited_params import inherits_parameters
 from ._pairwise_bits import PairwiseBits
+from ._sampled_pairs import SampledPairsHasher
 from ._talr import TALRHasher
-from ._threads import one_thread
 
 __all__ = ["FastHasher"]
 
@@ -24,7 +21,7 @@ _ROWS_PER_BLOCK = 4096  # of features to be encoded: sparse ones are made dense
 
 
 @inherits_parameters(TALRHasher, ("affinity",))
-class FastHasher(AffinityHasher):
+class FastHasher(SampledPairsHasher):
     r"""FastHash: boosted decision trees fitted to bits that are inferred by graph cuts.
 
     Lin et al., "Fast Supervised Hashing with Decision Trees for High-Dimensional Data",
@@ -103,13 +100,10 @@ class FastHasher(AffinityHasher):
     True
     """
 
-    _parameter_constraints: dict = {
-        "n_bits": [Interval(Integral, 1, None, closed="left")],
+    _parameter_constraints: dict = SampledPairsHasher._parameter_constraints | {
         "n_trees": [Interval(Integral, 1, None, closed="left")],
         "max_depth": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "n_samples": [Interval(Integral, 2, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -129,44 +123,18 @@ class FastHasher(AffinityHasher):
         self.n_samples = n_samples
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
-        """Find bits and the trees that give them.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_samples, n_features)
-            Features of at least two samples.
-
-        y : targets of length n_samples, default=None
-            What similarity means, see `affinity`.
-
-        Returns
-        -------
-        self : FastHasher
-            The fitted hasher.
-
-        Raises
-        ------
-        ValueError
-            If X and y do not fit, X is constant, no pair of samples is similar, or all
-            pairs are equally similar.
-        """
-        rng = independent_random_state(self.random_state)
-        X, affinities = self._draw_pairs(self._validate_features(X), y, rng)
-        with one_thread():
-            pairs = PairwiseBits(affinities > 0, rng)
-            X = X[pairs.order]
-            codes = rng.choice(np.float32([-1, 1]), (len(X), self.n_bits))
-            self.estimators_, self.loss_curve_ = [], []
-            for place in range(self.n_bits):
-                bit, before = codes[:, place], codes[:, :place]
-                for _ in range(_PASSES):
-                    pairs.improve(bit, before, place + 1)
-                self.estimators_.append(self._fit_trees(X, bit, rng))
-                bit[:] = np.where(_activations(self.estimators_[-1], X) > 0, 1, -1)
-                self.loss_curve_.append(pairs.loss(codes[:, : place + 1]))
-        return self
+    def _fit_pairs(self, X, affinities, rng):
+        pairs = PairwiseBits(affinities > 0, rng)
+        X = X[pairs.order]
+        codes = rng.choice(np.float32([-1, 1]), (len(X), self.n_bits))
+        self.estimators_, self.loss_curve_ = [], []
+        for place in range(self.n_bits):
+            bit, before = codes[:, place], codes[:, :place]
+            for _ in range(_PASSES):
+                pairs.improve(bit, before, place + 1)
+            self.estimators_.append(self._fit_trees(X, bit, rng))
+            bit[:] = np.where(_activations(self.estimators_[-1], X) > 0, 1, -1)
+            self.loss_curve_.append(pairs.loss(codes[:, : place + 1]))
 
     def _fit_trees(self, X, bit, rng):
         if np.all(bit == bit[0]):

@@ -1,27 +1,25 @@
 """MACHasher: codes and hash functions fitted to each other."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.svm import LinearSVC
 from sklearn.utils._param_validation import Interval
 
-from ._affinity_hasher import AffinityHasher
-from ._base import centred, independent_random_state
 from ._inherited_params import inherits_parameters
 from ._pairwise_bits import PairwiseBits
 from ._projections import PROJECTIONS
+from ._sampled_pairs import SampledPairsHasher, in_units
 from ._talr import TALRHasher
-from ._threads import one_thread
 
 __all__ = ["MACHasher"]
 
 _GROWTH = 2.0  # of the penalty, after each round
+_FIRST_PASSES = 2  # over the bits, without penalty: one leaves much to improve
 
 
 @inherits_parameters(TALRHasher, ("affinity",))
-class MACHasher(AffinityHasher):
+class MACHasher(SampledPairsHasher):
     r"""Auxiliary coordinates: codes and linear SVMs in turn, until they agree.
 
     Raziperchikolaei and Carreira-Perpinan, "Optimizing affinity-based binary hashing using
@@ -103,12 +101,9 @@ class MACHasher(AffinityHasher):
     True
     """
 
-    _parameter_constraints: dict = {
-        "n_bits": [Interval(Integral, 1, None, closed="left")],
+    _parameter_constraints: dict = SampledPairsHasher._parameter_constraints | {
         "C": [Interval(Real, 0, None, closed="neither")],
         "first_penalty": [Interval(Real, 0, None, closed="neither")],
-        "n_samples": [Interval(Integral, 2, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -120,46 +115,18 @@ class MACHasher(AffinityHasher):
         self.n_samples = n_samples
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
-        """Find codes and the function that gives them.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_samples, n_features)
-            Features of at least two samples.
-
-        y : targets of length n_samples, default=None
-            What similarity means, see `affinity`.
-
-        Returns
-        -------
-        self : MACHasher
-            The fitted hasher.
-
-        Raises
-        ------
-        ValueError
-            If X and y do not fit, X is constant, no pair of samples is similar, or all
-            pairs are equally similar.
-        """
-        rng = independent_random_state(self.random_state)
-        X, affinities = self._draw_pairs(self._validate_features(X), y, rng)
-        with one_thread():
-            pairs = PairwiseBits(affinities > 0, rng)
-            X, mean = centred(X[pairs.order])
-            unit = np.sqrt(np.mean(np.sum(X**2, axis=1))) or 1.0
-            svms = BitwiseSVMs(X / unit, self.n_bits, self.C, rng)
-            self._alternate(svms, pairs, rng)
-            coef = svms.coef / unit
-        self.coefs_, self.intercepts_ = [coef], [svms.intercept - mean @ coef]
-        return self
+    def _fit_pairs(self, X, affinities, rng):
+        pairs = PairwiseBits(affinities > 0, rng)
+        X, mean, unit = in_units(X[pairs.order])
+        svms = BitwiseSVMs(X, self.n_bits, self.C, rng)
+        self._alternate(svms, pairs, rng)
+        self._keep_linear(svms.coef, svms.intercept, mean, unit)
 
     def _alternate(self, svms, pairs, rng):
         start = PROJECTIONS["itq"](svms.X, self.n_bits, rng)
         codes = _signs(svms.X @ start)
-        for penalty in (0.0, 0.0):  # one pass over the bits leaves much to improve
-            improve_codes(codes, codes, pairs, penalty, rng)
+        for _ in range(_FIRST_PASSES):
+            improve_codes(codes, codes, pairs, 0.0, rng)
         svms.fit(codes)
         self.loss_curve_ = [pairs.loss(svms.outputs)]
         best, penalty = svms.functions(), self.first_penalty

@@ -3,21 +3,18 @@
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ._affinity_hasher import AffinityHasher
-from ._base import centred, independent_random_state
 from ._columns import HammingRankingSVM, agreeing_direction
 from ._inherited_params import inherits_parameters
+from ._sampled_pairs import SampledPairsHasher, in_units
 from ._talr import TALRHasher
-from ._threads import one_thread
 
 __all__ = ["StructHasher"]
 
 
 @inherits_parameters(TALRHasher, ("affinity",))
-class StructHasher(AffinityHasher):
+class StructHasher(SampledPairsHasher):
     r"""StructHash: column generation for a structured SVM on a ranking loss.
 
     Lin, Shen and Wu, "Optimizing Ranking Measures for Compact Binary Code Learning",
@@ -105,15 +102,12 @@ class StructHasher(AffinityHasher):
     True
     """
 
-    _parameter_constraints: dict = {
-        "n_bits": [Interval(Integral, 1, None, closed="left")],
+    _parameter_constraints: dict = SampledPairsHasher._parameter_constraints | {
         "loss": [StrOptions({"ndcg", "ap"})],
         "C": [Interval(Real, 0, None, closed="neither")],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "n_queries": [Interval(Integral, 1, None, closed="left")],
-        "n_samples": [Interval(Integral, 2, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -137,41 +131,14 @@ class StructHasher(AffinityHasher):
         self.tol = tol
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
-        """Find one bit after another.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_samples, n_features)
-            Features of at least two samples.
-
-        y : targets of length n_samples, default=None
-            What similarity means, see `affinity`.
-
-        Returns
-        -------
-        self : StructHasher
-            The fitted hasher.
-
-        Raises
-        ------
-        ValueError
-            If X and y do not fit, X is constant, no pair of samples is similar, all pairs
-            are equally similar, or these are so among the samples drawn.
-        """
-        rng = independent_random_state(self.random_state)
-        X, affinities = self._draw_pairs(self._validate_features(X), y, rng)
+    def _fit_pairs(self, X, affinities, rng):
         similar = affinities > 0
         order, n_queries = self._queries_first(similar)
-        X, similar = X[order], similar[np.ix_(order[:n_queries], order)]
-        with one_thread():
-            X, mean = centred(X)
-            unit = np.sqrt(np.mean(np.sum(X**2, axis=1))) or 1.0
-            svm = HammingRankingSVM(similar, self.loss, self.C, self.tol)
-            coef = self._add_bits(X / unit, svm, n_queries, rng) / unit
-        self.coefs_, self.intercepts_ = [coef], [-mean @ coef]
-        return self
+        X, mean, unit = in_units(X[order])
+        similar = similar[np.ix_(order[:n_queries], order)]
+        svm = HammingRankingSVM(similar, self.loss, self.C, self.tol)
+        coef = self._add_bits(X, svm, rng)
+        self._keep_linear(coef, 0.0, mean, unit)
 
     def _queries_first(self, similar):
         """Samples that can rank others, in front; and how many of them do."""
@@ -185,15 +152,12 @@ class StructHasher(AffinityHasher):
         order = np.concatenate([np.flatnonzero(ranks), np.flatnonzero(~ranks)])
         return order, min(self.n_queries, np.count_nonzero(ranks))
 
-    def _add_bits(self, X, svm, n_queries, rng):
+    def _add_bits(self, X, svm, rng):
         coef = np.empty((X.shape[1], self.n_bits))
         codes = np.empty((len(X), self.n_bits), dtype=np.float32)
         self.loss_curve_ = []
         for bit in range(self.n_bits):
             coef[:, bit] = agreeing_direction(X, svm.wanted(), self.alpha, rng)
             codes[:, bit] = np.where(X @ coef[:, bit] > 0, 1, -1)
-            so_far = codes[:, : bit + 1]
-            svm.fit(so_far)
-            scores = svm.weight * (so_far[:n_queries] @ so_far.T) / 2
-            self.loss_curve_.append(svm.risk(scores))
+            self.loss_curve_.append(svm.fit(codes[:, : bit + 1]))
         return coef
