@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.multiclass import OneVsRestClassifier
 
 from sklearn_talr.affinity import LabelAffinity, ThresholdAffinity
-from sklearn_talr.hashing import (
+from sklearn_talr.baselines import (
     BREHasher,
     CSQHasher,
     DPSHHasher,
@@ -18,14 +18,12 @@ from sklearn_talr.hashing import (
     DTSHHasher,
     FastHasher,
     HashNetHasher,
-    ITQHasher,
-    LSHHasher,
     MACHasher,
     MIHasher,
     OrthoHasher,
     StructHasher,
-    TALRHasher,
 )
+from sklearn_talr.hashing import ITQHasher, LSHHasher, TALRHasher
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.metrics import (
     empty_lookup_fraction,

@@ -9,9 +9,9 @@ import torch
 from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sklearn_talr import TALRHasher
-from sklearn_talr.hashing import _learned, _threads
-from sklearn_talr.hashing._ranking_loss import RankingLoss
+from sklearn_talr import TALRHasher, _threads
+from sklearn_talr.hashing.gradient import _learned
+from sklearn_talr.hashing.losses._ranking import RankingLoss
 
 
 @pytest.fixture(scope="module")

@@ -19,9 +19,11 @@ NumPy, others     :func:`to_bytes`          ``to_bytes(queries, bitorder)``
 from ._bytes import to_bit_strings, to_bytes
 from ._databases import PgvectorExport, to_duckdb, to_pgvector, to_sqlite_vec
 from ._indexes import to_faiss, to_usearch
+from ._onnx import export_onnx
 
 __all__ = [
     "PgvectorExport",
+    "export_onnx",
     "to_bit_strings",
     "to_bytes",
     "to_duckdb",

@@ -3,11 +3,11 @@
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 
+from .._threads import one_thread
 from ..affinity import ThresholdAffinity
+from ..affinity._contrast import check_contrast
 from ..affinity._resolve import len_targets, level_values, resolve_affinity
 from ._base import BaseHasher
-from ._ranking_loss import check_contrast
-from ._threads import one_thread
 
 
 class AffinityHasher(BaseHasher):

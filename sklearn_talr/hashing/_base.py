@@ -6,7 +6,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..metrics import make_retrieval_scorer
-from ._features import all_rows_equal
+from .gradient._features import all_rows_equal
 
 _FLOATS = (np.float32, np.float64)  # other types, float16 and integers, become float32
 

@@ -9,7 +9,7 @@ _PARAMETER = re.compile(r"^(\w+) : (.*)\n((?:(?: {4}.*)?\n)+)", re.MULTILINE)
 _ATTRIBUTES = "\nAttributes\n----------\n"
 _EXAMPLE = """
 >>> from sklearn.datasets import load_digits
->>> from sklearn_talr.hashing import {name}
+>>> from sklearn_talr.baselines import {name}
 >>> X, y = load_digits(return_X_y=True)
 >>> hasher = {name}(n_bits=16, max_iter=10, random_state=0).fit(X[:900], y[:900])
 >>> hasher.score(X[900:], y[900:]) > 0.6

@@ -6,10 +6,10 @@ import scipy.sparse as sp
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
+from .._threads import one_thread
 from ._base import BaseHasher, centred, independent_random_state
-from ._features import mean_and_unit
 from ._projections import PROJECTIONS, sparse_projection
-from ._threads import one_thread
+from .gradient._features import mean_and_unit
 
 __all__ = ["ITQHasher", "LSHHasher"]
 

@@ -7,8 +7,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..objectives._loss import OBJECTIVES
 from ._projections import PROJECTIONS
-from ._ranking_loss import RankingLoss
-from ._trained import TrainedHasher
+from .gradient._trained import TrainedHasher
+from .losses._ranking import RankingLoss
 
 __all__ = ["TALRHasher"]
 

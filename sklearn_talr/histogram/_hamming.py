@@ -8,6 +8,7 @@ from sklearn import config_context, get_config
 from sklearn.utils import gen_batches
 from sklearn.utils.parallel import Parallel, delayed
 
+from .._threads import one_torch_thread
 from ..affinity._resolve import (
     checked_targets,
     len_targets,
@@ -16,7 +17,7 @@ from ..affinity._resolve import (
     resolve_affinity,
 )
 from ..codes import code_words, pack_codes
-from ._kernels import count_block, one_torch_thread
+from ._kernels import count_block
 from ._table import RankingHistogram
 
 __all__ = ["hamming_histogram"]

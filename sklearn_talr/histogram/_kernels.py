@@ -8,7 +8,6 @@ for.
 """
 
 import sys
-from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 
@@ -23,25 +22,6 @@ _QUERIES_PER_PASS = 32
 _CELLS_PER_PASS = 16_384
 
 _counted_pairs = 0
-
-
-@contextmanager
-def one_torch_thread():
-    """Hold torch, if it is imported, to one thread, and give the threads back after.
-
-    Its small reductions would otherwise wait for a second thread at every block, which
-    takes many times as long as the work once that processor is busy with something else.
-    """
-    torch = sys.modules.get("torch")
-    if torch is None:
-        yield
-        return
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def count_block(queries, items, offsets, n_cells, weights=None, device="cpu"):

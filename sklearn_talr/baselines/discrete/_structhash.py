@@ -1,0 +1,163 @@
+"""StructHasher: bits added one after another to a structured SVM of rankings."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ...hashing._inherited_params import inherits_parameters
+from ...hashing._talr import TALRHasher
+from ._column_generation import HammingRankingSVM, agreeing_direction
+from ._sampled_pairs import SampledPairsHasher, in_units
+
+__all__ = ["StructHasher"]
+
+
+@inherits_parameters(TALRHasher, ("affinity",))
+class StructHasher(SampledPairsHasher):
+    r"""StructHash: column generation for a structured SVM on a ranking loss.
+
+    Lin, Shen and Wu, "Optimizing Ranking Measures for Compact Binary Code Learning",
+    ECCV 2014. Samples q rank the others by Hamming distance. With r bits of weight w,
+
+    .. math::
+
+        \min_{w \ge 0} \; r w + C \, \operatorname{mean}_q \max_R \left[ \Delta_q(R)
+        + w \left( \psi_q(R) - \psi_q(R^*) \right) \right],
+
+    R being a ranking, R* one with all similar samples first, :math:`\Delta` 1 minus its
+    NDCG or AP, and :math:`\psi_q(R)` the mean over pairs of another sample and a similar
+    one of the difference of their distances, its sign reversed where R has the similar one
+    behind. Cutting planes, the rankings that violate most, give w and multipliers. By
+    these, each pair of samples counts for or against being alike in the next bit, which is
+    added as the linear function that maximises their agreement, with tanh for signs.
+
+    What differs from the original: there each bit has a weight of its own and distances are
+    weighted; here all bits have the same weight, at any time, so that the distance is that
+    of plain codes. Hence a new bit may also raise the objective. The search for a bit
+    starts at random and has a penalty. Affinities of several levels are similar or not.
+
+    Parameters
+    ----------
+    n_bits : int, default=32
+        Number of bits of a code, at least 1.
+
+    loss : {"ndcg", "ap"}, default="ndcg"
+        Loss of a ranking.
+
+    C : float, default=1000.0
+        Weight of the loss, above 0.
+
+    alpha : float, default=0.003
+        Penalty on the squared norm of the weights of each bit's function, at least 0.
+        Features are centred, with a mean squared norm of 1.
+
+    n_queries : int, default=300
+        Samples that rank the others, at most and at least 1.
+
+    n_samples : int, default=3000
+        Samples to fit at most, at least 2, drawn at random.
+
+    tol : float, default=0.01
+        How far the mean loss may be from that of the cutting planes, above 0.
+
+    random_state : int, RandomState instance or None, default=None
+        Draws samples, queries and first directions. Global generators are never touched;
+        None draws a fresh seed.
+
+    {inherited parameters}
+
+    Attributes
+    ----------
+    coefs_ : list of one ndarray of shape (n_features, n_bits)
+        Weights of the functions of the bits.
+
+    intercepts_ : list of one ndarray of shape (n_bits,)
+        Offsets that centre the features.
+
+    affinity_ : affinity oracle
+        The fitted oracle.
+
+    loss_curve_ : list of float
+        Mean structured hinge loss with the first bits, for each number of them.
+
+    n_features_in_ : int
+        Number of features seen by `fit`.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if `fit` saw any.
+
+    See Also
+    --------
+    TALRHasher : Maximises AP or NDCG, ties included, by gradients.
+    sklearn_talr.svm.RankingSVC : The structured SVM of linear scores.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_talr.baselines import StructHasher
+    >>> X, y = load_digits(return_X_y=True)
+    >>> hasher = StructHasher(8, n_queries=50, random_state=0).fit(X[:900], y[:900])
+    >>> hasher.score(X[900:], y[900:]) > 0.5
+    True
+    """
+
+    _parameter_constraints: dict = SampledPairsHasher._parameter_constraints | {
+        "loss": [StrOptions({"ndcg", "ap"})],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "n_queries": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        n_bits=32,
+        *,
+        loss="ndcg",
+        C=1000.0,
+        alpha=0.003,
+        n_queries=300,
+        n_samples=3000,
+        tol=0.01,
+        random_state=None,
+    ):
+        self.n_bits = n_bits
+        self.loss = loss
+        self.C = C
+        self.alpha = alpha
+        self.n_queries = n_queries
+        self.n_samples = n_samples
+        self.tol = tol
+        self.random_state = random_state
+
+    def _fit_pairs(self, X, affinities, rng):
+        similar = affinities > 0
+        order, n_queries = self._queries_first(similar)
+        X, mean, unit = in_units(X[order])
+        similar = similar[np.ix_(order[:n_queries], order)]
+        svm = HammingRankingSVM(similar, self.loss, self.C, self.tol)
+        coef = self._add_bits(X, svm, rng)
+        self._keep_linear(coef, 0.0, mean, unit)
+
+    def _queries_first(self, similar):
+        """Samples that can rank others, in front; and how many of them do."""
+        others = ~np.eye(len(similar), dtype=bool)
+        ranks = (similar & others).any(axis=1) & (~similar & others).any(axis=1)
+        if not ranks.any():
+            raise ValueError(
+                f"None of the {len(similar)} samples drawn has both a similar one and "
+                "another among them. Raise n_samples."
+            )
+        order = np.concatenate([np.flatnonzero(ranks), np.flatnonzero(~ranks)])
+        return order, min(self.n_queries, np.count_nonzero(ranks))
+
+    def _add_bits(self, X, svm, rng):
+        coef = np.empty((X.shape[1], self.n_bits))
+        codes = np.empty((len(X), self.n_bits), dtype=np.float32)
+        self.loss_curve_ = []
+        for bit in range(self.n_bits):
+            coef[:, bit] = agreeing_direction(X, svm.wanted(), self.alpha, rng)
+            codes[:, bit] = np.where(X @ coef[:, bit] > 0, 1, -1)
+            self.loss_curve_.append(svm.fit(codes[:, : bit + 1]))
+        return coef

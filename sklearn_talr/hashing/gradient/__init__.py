@@ -1,0 +1,1 @@
+"""The fit of a hash function by gradients of a loss of minibatches."""

@@ -1,0 +1,134 @@
+"""Which weights training keeps, and when it stops."""
+
+import math
+
+import numpy as np
+
+from ...affinity._contrast import check_contrast
+from ...affinity._resolve import len_targets
+from ...metrics import make_retrieval_scorer
+from ._functions import encode
+
+
+class LastEpoch:
+    """Keeps the weights of the last completed epoch, and never stops."""
+
+    kept = "the weights of the last completed epoch"
+
+    def begin(self, module):
+        """Keep the weights that training starts from."""
+        self._keep(module)
+
+    def end_epoch(self, module):
+        """Look at the weights after an epoch; return whether to stop."""
+        self._keep(module)
+        return False
+
+    def restore(self, module):
+        """Give the module the weights that were kept."""
+        module.load_state_dict(self._weights)
+
+    def describe(self):
+        """What to print about the last epoch."""
+        return ""
+
+    def _keep(self, module):
+        state = module.state_dict()
+        self._weights = {name: value.clone() for name, value in state.items()}
+
+
+class EarlyStopping(LastEpoch):
+    """Keeps the weights of the best held-out score; stops when that no longer improves.
+
+    The rule is that of scikit-learn's multi-layer perceptrons: an epoch counts as no
+    improvement unless it beats the best score by `tol`.
+
+    Parameters
+    ----------
+    score : callable
+        ``score(module) -> float``, higher is better.
+
+    n_iter_no_change : int
+        Stop after more than so many epochs in a row without improvement.
+
+    tol : float
+        The least improvement that counts.
+    """
+
+    kept = "the weights of the best validation score"
+
+    def __init__(self, score, n_iter_no_change, tol):
+        self.score = score
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.scores = []
+        self.best_score = -math.inf
+        self._n_without = 0
+
+    def end_epoch(self, module):
+        score = self.score(module)
+        improved = score >= self.best_score + self.tol
+        self._n_without = 0 if improved else self._n_without + 1
+        if score > self.best_score:
+            self._keep(module)
+            self.best_score = score
+        self.scores.append(score)
+        return self._n_without > self.n_iter_no_change
+
+    def describe(self):
+        return f", validation score = {self.scores[-1]:.6f}"
+
+
+class HeldOutScore:
+    """Tie-aware score of held-out samples, each of which ranks the others.
+
+    Neither queries nor database items were trained on. Against the training rows scores
+    would be higher: codes of those are fitted, and a database grows beyond them.
+    """
+
+    def __init__(self, hasher, features, targets, samples):
+        self.affinity_ = hasher.affinity_
+        self._scorer = make_retrieval_scorer(hasher._metric)
+        self._features = features
+        self._targets = targets[samples]
+        self._samples = samples
+
+    def __call__(self, module):
+        self._module = module
+        return self._scorer(self, self._samples, self._targets)
+
+    def transform(self, samples):
+        """Codes of some samples: to the scorer this object is a fitted hasher."""
+        return encode(self._module, self._features, samples)
+
+
+def split_samples(targets, validation_fraction, affinity, levels, rng):
+    """Row indices for training and for validation, both ascending.
+
+    Raises
+    ------
+    ValueError
+        If either part is too small to rank anything.
+    """
+    n_samples = len_targets(targets)
+    n_held_out = math.ceil(validation_fraction * n_samples)
+    if n_held_out < 2 or n_samples - n_held_out < 2:
+        raise ValueError(
+            f"early_stopping=True with validation_fraction={validation_fraction} would "
+            f"split {n_samples} samples into {n_samples - n_held_out} for training and "
+            f"{n_held_out} for validation; both need at least 2. Change "
+            "validation_fraction, or set early_stopping=False."
+        )
+    order = rng.permutation(n_samples)
+    parts = np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
+    for part, name in zip(parts, ("training", "validation")):
+        try:
+            check_contrast(affinity, levels, targets[part])
+        except ValueError as error:
+            raise ValueError(
+                f"early_stopping=True with validation_fraction={validation_fraction} "
+                f"leaves {len(part)} samples for {name}, which cannot be ranked: {error} "
+                "More samples, another validation_fraction or early_stopping=False may "
+                "help."
+            ) from error
+    return parts

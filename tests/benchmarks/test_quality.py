@@ -1,0 +1,124 @@
+"""Quality of the defaults on the benchmark sets: what the project promises of them."""
+
+import os
+
+import numpy as np
+import pytest
+
+from sklearn_talr.baselines import (
+    BREHasher,
+    CSQHasher,
+    DPSHHasher,
+    DSHHasher,
+    DTSHHasher,
+    FastHasher,
+    HashNetHasher,
+    MACHasher,
+    MIHasher,
+    OrthoHasher,
+    StructHasher,
+)
+from sklearn_talr.datasets import load_benchmark
+from sklearn_talr.hashing import ITQHasher, LSHHasher, TALRHasher
+from sklearn_talr.histogram import hamming_histogram
+from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not os.environ.get("SKLEARN_TALR_DATA"),
+        reason="SKLEARN_TALR_DATA does not name the folder of the benchmark files",
+    ),
+]
+
+
+def held_out(hasher, metric, name, seed, leading=None):
+    """Mean metric of held-out queries against the database, by all or leading bits."""
+    data = load_benchmark(name, seed)
+    if "affinity" in hasher.get_params():
+        hasher.set_params(affinity=data.affinity)
+    hasher.set_params(random_state=seed).fit(data.X_train, data.y_train)
+    histogram = hamming_histogram(
+        hasher.transform(data.X_query)[:, :leading],
+        hasher.transform(data.X_database)[:, :leading],
+        data.affinity,
+        data.y_query,
+        data.y_database,
+    )
+    return np.nanmean(metric(histogram))
+
+
+def mean_of_seeds(hasher, metric, name, leading=None):
+    seeds = (0, 1, 2)
+    return np.mean([held_out(hasher, metric, name, seed, leading) for seed in seeds])
+
+
+@pytest.mark.parametrize(
+    ("name", "least"), [("cifar10", 0.63), ("coco17", 0.57), ("tmc2007", 0.695)]
+)
+def test_average_precision_of_the_defaults(name, least):
+    assert mean_of_seeds(TALRHasher(), tie_aware_average_precision, name) >= least
+
+
+@pytest.mark.parametrize("name", ["cifar10", "coco17"])
+def test_longer_codes_are_better(name):
+    short, long = (
+        mean_of_seeds(TALRHasher(n_bits), tie_aware_average_precision, name)
+        for n_bits in (32, 64)
+    )
+    assert long > short + 0.01
+
+
+@pytest.mark.parametrize(
+    ("name", "least"), [("cifar10", 0.0), ("coco17", 0.0), ("tmc2007", -0.01)]
+)
+def test_hidden_layers_keep_up_with_linear_functions(name, least):
+    linear, hidden = (
+        mean_of_seeds(hasher, tie_aware_average_precision, name)
+        for hasher in (TALRHasher(), TALRHasher(hidden_layer_sizes=(512,)))
+    )
+    assert hidden >= linear + least
+
+
+def test_ndcg_of_distances_beats_itq():
+    talr = mean_of_seeds(TALRHasher(objective="ndcg"), tie_aware_ndcg, "scenes")
+    itq = mean_of_seeds(ITQHasher(), tie_aware_ndcg, "scenes")
+    assert talr >= itq + 0.008
+
+
+@pytest.mark.parametrize("n_bits", [16, 32])
+def test_leading_bits_of_nested_codes_keep_up_with_separate_fits(n_bits):
+    separate = mean_of_seeds(TALRHasher(n_bits), tie_aware_average_precision, "cifar10")
+    nested = TALRHasher(64, nested=True)
+    leading = mean_of_seeds(nested, tie_aware_average_precision, "cifar10", n_bits)
+    assert leading >= separate - 0.015
+
+
+@pytest.mark.parametrize(
+    "cls",
+    [CSQHasher, DPSHHasher, DSHHasher, DTSHHasher, HashNetHasher, MIHasher, OrthoHasher],
+)
+def test_trained_baselines_beat_random_hyperplanes_by_far(cls):
+    trained, random = (
+        held_out(hasher, tie_aware_average_precision, "cifar10", 0)
+        for hasher in (cls(), LSHHasher())
+    )
+    assert trained >= random + 0.35
+
+
+def test_bre_beats_random_hyperplanes_and_itq():
+    bre, itq, random = (
+        held_out(hasher, tie_aware_average_precision, "cifar10", 0)
+        for hasher in (BREHasher(), ITQHasher(), LSHHasher())
+    )
+    assert bre > itq + 0.05
+    assert itq > random + 0.1
+
+
+@pytest.mark.parametrize("cls", [FastHasher, MACHasher, StructHasher])
+def test_older_methods_beat_random_hyperplanes_by_far(cls):
+    learned, random = (
+        held_out(hasher, tie_aware_average_precision, "cifar10", 0)
+        for hasher in (cls(n_samples=2000), LSHHasher())
+    )
+    assert learned >= random + 0.25

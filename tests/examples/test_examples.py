@@ -1,0 +1,133 @@
+"""The examples run from a clean directory and leave their pictures."""
+
+import io
+import os
+import runpy
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from functools import cache
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+import torch
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+QUICKSTART = "plot_quickstart.py"
+METHODS = ("signs", "ITQ", "TALR")
+
+
+def run_alone(script, folder):
+    """Run an example as a user does; returns what it printed."""
+    result = subprocess.run(
+        [sys.executable, str(EXAMPLES / script)],
+        cwd=folder,
+        env=os.environ | {"MPLBACKEND": "agg"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def run_here(script, folder):
+    """The same in this process, which has loaded the libraries, and forbids warnings."""
+    threads = torch.get_num_threads()
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, torch.random.fork_rng(devices=[]):
+        patch.chdir(folder)
+        patch.setenv("SKLEARN_TALR_DATA", "")
+        patch.setattr(sys, "argv", [script])
+        try:
+            with redirect_stdout(printed):
+                runpy.run_path(str(EXAMPLES / script), run_name="__main__")
+        finally:
+            torch.set_num_threads(threads)
+            plt.close("all")
+    return printed.getvalue()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """Run each example once; returns its folder and what it printed."""
+
+    @cache
+    def run_once(script):
+        folder = tmp_path_factory.mktemp(Path(script).stem)
+        run = run_alone if script == QUICKSTART else run_here
+        return folder, run(script, folder)
+
+    return run_once
+
+
+@pytest.mark.parametrize(
+    ("script", "pictures"),
+    [
+        (QUICKSTART, ["quickstart.png"]),
+        ("plot_labelme_protocol.py", ["labelme_protocol.png"]),
+        ("plot_displays.py", ["tie_breaking.png", "retrieval_curve.png", "radius.png"]),
+        ("plot_ramap_tables.py", ["ramap_tables.png"]),
+        ("plot_ranking_svm.py", ["ranking_svm.png"]),
+        ("plot_end_to_end.py", ["end_to_end.png"]),
+    ],
+)
+def test_example_leaves_its_pictures(script, pictures, finished):
+    folder, _ = finished(script)
+    assert {path.name for path in folder.iterdir()} == set(pictures)
+    for picture in pictures:
+        assert (folder / picture).stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("script", "columns"),
+    [
+        (QUICKSTART, slice(-3, None)),
+        ("plot_labelme_protocol.py", slice(-4, -1)),
+    ],
+)
+def test_expected_value_lies_between_worst_and_best(script, columns, finished):
+    _, printed = finished(script)
+    rows = [line.split() for line in printed.splitlines() if " bits  " in line]
+    assert rows
+    for row in rows:
+        worst, expected, best = map(float, row[columns])
+        assert worst < expected < best
+
+
+def test_ramap_tables_show_what_the_paper_shows(finished):
+    _, printed = finished("plot_ramap_tables.py")
+    for table in printed.split("Table")[1:]:
+        lines = [line for line in table.splitlines() if "LSH" in line]
+        rows = {(line[:10].strip(), line[10:22].strip()): line[22:] for line in lines}
+        assert len(rows) == len(lines) > 0
+        for (metric, method), values in rows.items():
+            first = [float(value) for value in rows[metric, "LSH"].split()[:-1]]
+            values = [float(value) for value in values.split()[: len(first)]]
+            if method == "LSH" or metric == "buckets":
+                continue
+            if metric == "RAMAP":
+                start = 0 if method == "LSHDE" else 1
+                assert all(v < f for v, f in zip(values[start:], first[start:]))
+            else:
+                assert values == first
+
+
+def test_rescoring_finds_more_than_codes_alone(finished):
+    pytest.importorskip("wordllama")
+    folder, printed = finished("plot_text_embeddings.py")
+    assert [path.name for path in folder.iterdir()] == ["text_embeddings.png"]
+    lines = [line.split() for line in printed.splitlines()]
+    rows = {line[0]: line[1:] for line in lines if line and line[0] in METHODS}
+    assert len(rows) == 3
+    for values in rows.values():
+        recalls = [float(value) for value in values]
+        assert recalls == sorted(recalls)
+        assert recalls[-1] > 0.9
+    assert float(rows["signs"][0]) < float(rows["ITQ"][0])
+
+
+def test_reproduction_without_data_says_what_is_missing(tmp_path):
+    with pytest.raises(SystemExit, match="SKLEARN_TALR_DATA"):
+        run_here("reproduce_protocols.py", tmp_path)

@@ -1,0 +1,163 @@
+"""Losses of pairs and triplets against slow definitions, and their gradients."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import mutual_info_score
+
+from sklearn_talr.hashing.losses import _pairs
+from sklearn_talr.hashing.losses._pairs import (
+    likelihood_loss,
+    mutual_information_loss,
+    quantization_error,
+    squared_distance_loss,
+    triplet_loss,
+    weighted_likelihood_loss,
+)
+
+N, N_KEPT, N_BITS = 9, 6, 8  # 6 of 8 bits take part
+PAIRS = list(itertools.permutations(range(N), 2))
+
+LOSSES = {
+    "mutual information": (mutual_information_loss, {}),
+    "squared distance": (squared_distance_loss, {"margin": 2.0}),
+    "likelihood": (likelihood_loss, {"quantization_weight": 0.3}),
+    "weighted likelihood": (weighted_likelihood_loss, {}),
+    "triplet": (triplet_loss, {"margin": 1.5, "quantization_weight": 0.3}),
+}
+
+
+@pytest.fixture
+def batch():
+    rng = np.random.default_rng(0)
+    bits = rng.uniform(-1, 1, (N, N_KEPT))
+    levels = rng.integers(0, 3, (N, N))
+    levels = np.triu(levels, 1) + np.triu(levels, 1).T
+    np.fill_diagonal(levels, 2)  # every sample is similar to itself
+    return bits, levels
+
+
+def value(name, bits, levels, **params):
+    function, defaults = LOSSES[name]
+    tensors = torch.from_numpy(bits), torch.from_numpy(levels)
+    return function(*tensors, N_BITS, **(defaults | params)).item()
+
+
+def inner(bits, i, j):
+    return bits[i] @ bits[j] * N_BITS / N_KEPT
+
+
+def quantization(bits):
+    return np.mean((np.sign(bits) - bits) ** 2)
+
+
+def test_squared_distance(batch):
+    bits, levels = batch
+    similar, dissimilar = [], []
+    for i, j in PAIRS:
+        distance = (N_BITS - inner(bits, i, j)) / 2
+        if levels[i, j]:
+            similar.append((distance - 2.0) ** 2)
+        else:
+            dissimilar.append((distance - N_BITS) ** 2)
+    expected = np.mean(similar) + np.mean(dissimilar)
+    assert value("squared distance", bits, levels) == pytest.approx(expected)
+
+
+def test_likelihood(batch):
+    bits, levels = batch
+    terms = []
+    for i, j in PAIRS:
+        theta = inner(bits, i, j) / 2
+        probability = 1 / (1 + math.exp(-theta))
+        terms.append(-math.log(probability if levels[i, j] else 1 - probability))
+    expected = np.mean(terms) + 0.3 * quantization(bits)
+    assert value("likelihood", bits, levels) == pytest.approx(expected)
+
+
+def test_weighted_likelihood(batch):
+    bits, levels = batch
+    n_similar = sum(levels[pair] > 0 for pair in PAIRS)
+    total = 0.0
+    for i, j in PAIRS:
+        logit, is_similar = 10 / N_BITS * inner(bits, i, j), levels[i, j] > 0
+        weight = len(PAIRS) / (n_similar if is_similar else len(PAIRS) - n_similar)
+        total += weight * (math.log(1 + math.exp(logit)) - is_similar * logit)
+    expected = total / len(PAIRS)
+    assert value("weighted likelihood", bits, levels) == pytest.approx(expected)
+
+
+def test_triplets(batch):
+    bits, levels = batch
+    terms = []
+    for q, p, n in itertools.permutations(range(N), 3):
+        if levels[q, p] > levels[q, n]:
+            gap = (inner(bits, q, p) - inner(bits, q, n)) / 2 - 1.5
+            terms.append(-(gap - math.log(1 + math.exp(gap))))
+    expected = np.mean(terms) + 0.3 * quantization(bits)
+    assert value("triplet", bits, levels) == pytest.approx(expected)
+
+
+def test_part_of_the_triplets(batch, monkeypatch):
+    """Every second pair of a query and a positive one, in their order."""
+    bits, levels = batch
+    positive_pairs = [pair for pair in PAIRS if levels[pair]]
+    monkeypatch.setattr(_pairs, "_MOST_TRIPLETS", -(-len(positive_pairs) // 2) * N)
+    terms = [
+        math.log(1 + math.exp(1.5 - (inner(bits, q, p) - inner(bits, q, n)) / 2))
+        for q, p in positive_pairs[::2]
+        for n in range(N)
+        if n != q and levels[q, p] > levels[q, n]
+    ]
+    part = value("triplet", bits, levels, quantization_weight=0.0)
+    assert part == pytest.approx(np.mean(terms))
+
+
+def test_mutual_information_of_binary_codes(batch):
+    """At integer counts it is that of two discrete variables, as scikit-learn has it."""
+    codes, levels = np.sign(batch[0]), batch[1]
+    information = []
+    for i in range(N):
+        others = [j for j in range(N) if j != i]
+        distances = [np.sum(codes[i] != codes[j]) for j in others]
+        information.append(mutual_info_score(levels[i, others] > 0, distances))
+    loss = value("mutual information", codes, levels)
+    assert loss == pytest.approx(-np.mean(information), abs=1e-6)
+    assert loss < -0.05
+
+
+def test_quantization_error(batch):
+    bits = 3 * batch[0]
+    error = quantization_error(torch.from_numpy(bits)).item()
+    assert error == pytest.approx(quantization(bits))
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_gradients(name, batch):
+    bits, levels = batch
+    function, params = LOSSES[name]
+    bits = torch.from_numpy(bits).requires_grad_()
+    index = torch.from_numpy(levels)
+    assert torch.autograd.gradcheck(lambda u: function(u, index, N_BITS, **params), bits)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("level", [0, 1])
+def test_batches_of_pairs_that_are_all_alike(name, level, batch):
+    function, params = LOSSES[name]
+    bits = torch.from_numpy(batch[0]).float().requires_grad_()
+    index = torch.full((N, N), level, dtype=torch.uint8)
+    function(bits, index, N_BITS, **params).backward()
+    assert torch.isfinite(bits.grad).all()
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_saturated_bits_have_finite_gradients(name, batch):
+    """Distances meet integers, and whole bins are empty."""
+    function, params = LOSSES[name]
+    bits = torch.from_numpy(np.sign(batch[0])).float().requires_grad_()
+    function(bits, torch.from_numpy(batch[1]), N_BITS, **params).backward()
+    assert torch.isfinite(bits.grad).all()

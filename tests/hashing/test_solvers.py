@@ -1,0 +1,77 @@
+"""Solvers: Adam-mini against its definition, and the symmetry it is there for."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import ortho_group
+from sklearn.datasets import load_digits
+
+from sklearn_talr.hashing.gradient._solvers import AdamMini, make_solver
+from sklearn_talr.objectives import TieAwareLoss
+
+
+def adam_mini_by_definition(weights, grads, lr, decay, square_decay, eps):
+    """Loop over steps and units."""
+    weights = weights.copy()
+    mean, square = np.zeros_like(weights), np.zeros(len(weights))
+    for step, grad in enumerate(grads, start=1):
+        mean = decay * mean + (1 - decay) * grad
+        for unit in range(len(weights)):
+            square[unit] = square_decay * square[unit] + (1 - square_decay) * np.mean(
+                grad[unit] ** 2
+            )
+            size = np.sqrt(square[unit] / (1 - square_decay**step)) + eps
+            weights[unit] -= lr * mean[unit] / (1 - decay**step) / size
+    return weights
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (2, 3, 2, 2)])
+def test_adam_mini_follows_its_definition(shape):
+    rng = np.random.default_rng(0)
+    start, grads = rng.normal(size=shape), rng.normal(size=(7, *shape))
+    weights = torch.nn.Parameter(torch.tensor(start))
+    solver = AdamMini([weights], lr=0.1, betas=(0.8, 0.95), eps=1e-3)
+    for grad in grads:
+        weights.grad = torch.tensor(grad)
+        solver.step()
+    expected = adam_mini_by_definition(start, grads, 0.1, 0.8, 0.95, 1e-3)
+    np.testing.assert_allclose(weights.detach().numpy(), expected, rtol=1e-6)
+
+
+def test_offsets_share_one_divisor():
+    offsets = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
+    offsets.grad = torch.tensor([3.0, -4.0], dtype=torch.float64)
+    AdamMini([offsets], lr=0.1).step()
+    expected = -0.1 * np.array([3.0, -4.0]) / np.sqrt(12.5)
+    np.testing.assert_allclose(offsets.detach().numpy(), expected, rtol=1e-6)
+
+
+def test_parameters_without_gradient_stay():
+    used, unused = (torch.nn.Parameter(torch.ones(2, 2)) for _ in range(2))
+    used.grad = torch.ones(2, 2)
+    make_solver("adam_mini", torch.nn.ParameterList([used, unused]), 0.1, 0.9).step()
+    assert torch.all(used < 1)
+    assert torch.all(unused == 1)
+
+
+@pytest.mark.parametrize(("solver", "is_free"), [("adam_mini", True), ("adam", False)])
+def test_training_does_not_depend_on_the_axes_of_the_features(solver, is_free):
+    """Rotated features and weights stay rotated; plain Adam depends on the axes."""
+    X, y = load_digits(return_X_y=True)
+    X, y = torch.tensor(X[:300] / 16), torch.tensor(y[:300])
+    rotation = torch.tensor(ortho_group.rvs(64, random_state=0))
+    start = torch.tensor(np.random.default_rng(0).normal(size=(16, 64)))
+
+    def trained(X, start):
+        layer = torch.nn.utils.skip_init(torch.nn.Linear, 64, 16, dtype=torch.float64)
+        layer.load_state_dict({"weight": start, "bias": torch.zeros(16)})
+        optimizer = make_solver(solver, layer, 0.02, 0.9)
+        for _ in range(5):
+            optimizer.zero_grad()
+            TieAwareLoss("ap")(layer(X), y).backward()
+            optimizer.step()
+        return layer(X).detach().numpy()
+
+    activations = trained(X, start)
+    of_rotated = trained(X @ rotation, start @ rotation)
+    assert np.allclose(activations, of_rotated, atol=1e-6) is is_free
