@@ -58,7 +58,7 @@ STUDIES = {"choices": CHOICES, "bits": BITS, "rows": ROWS, "layers": LAYERS}
 
 
 def hasher_for(name, seed, affinity, simplified=False, **params):
-    objective = "ndcg" if name == "scenes" else "ap"
+    objective = "ndcg" if name == "scenes" else "average_precision"
     objective += "_simplified" if simplified else ""
     return TALRHasher(objective=objective, affinity=affinity, random_state=seed, **params)
 

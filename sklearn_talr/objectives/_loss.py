@@ -170,7 +170,7 @@ class TieAwareLoss(torch.nn.Module):
         """Relaxed bits of both, in float32 at least; one tensor stays one tensor."""
         kept = self._draw_bits(query)
         relaxed = self._relax_bits(query, kept)
-        if database is query:  # a view: autograd then always adds the gradients in one order
+        if database is query:  # as a view: autograd then adds gradients in one order
             return relaxed.view_as(relaxed), relaxed
         return relaxed, self._relax_bits(database, kept)
 

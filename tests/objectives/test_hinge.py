@@ -30,7 +30,7 @@ def by_definition(scores, targets, loss, epsilon):
     return (best - best_score) / epsilon
 
 
-@pytest.mark.parametrize("loss", ["ap", "ndcg"])
+@pytest.mark.parametrize("loss", ["average_precision", "ndcg"])
 @pytest.mark.parametrize("epsilon", [None, 0.1, 2.0])
 @pytest.mark.parametrize("tied", [False, True])
 def test_value_by_definition(loss, epsilon, tied):
@@ -45,7 +45,7 @@ def test_value_by_definition(loss, epsilon, tied):
     assert batch.item() == pytest.approx(np.mean(expected))
 
 
-@pytest.mark.parametrize("loss", ["ap", "ndcg"])
+@pytest.mark.parametrize("loss", ["average_precision", "ndcg"])
 @pytest.mark.parametrize("epsilon", [None, 0.3])
 def test_gradient(loss, epsilon):
     generator = torch.Generator().manual_seed(0)
@@ -57,7 +57,7 @@ def test_gradient(loss, epsilon):
     )
 
 
-@pytest.mark.parametrize("loss", ["ap", "ndcg"])
+@pytest.mark.parametrize("loss", ["average_precision", "ndcg"])
 @given(seed=st.integers(0, 10**6), n_items=st.integers(2, 20))
 @settings(max_examples=40, deadline=None)
 def test_bounds_and_limit_of_the_direct_loss(loss, seed, n_items):
@@ -74,7 +74,7 @@ def test_bounds_and_limit_of_the_direct_loss(loss, seed, n_items):
     assert RankingHingeLoss(loss)(scores, targets) >= actual - 1e-9
 
 
-@pytest.mark.parametrize("loss", ["ap", "ndcg"])
+@pytest.mark.parametrize("loss", ["average_precision", "ndcg"])
 def test_gradient_vanishes_at_the_optimum_of_the_svm(loss):
     """Few steps of descent from the SVM's weights gain no more than its gap allows."""
     rng = np.random.default_rng(0)
