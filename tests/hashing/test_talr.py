@@ -110,7 +110,7 @@ class TestNested:
 
     def test_every_length_keeps_up_with_a_separate_fit(self, split):
         nested, plain, short = (
-            self.fit(split, n_bits, 15, batch_size=128, nested=nested)
+            self.fit(split, n_bits, 30, batch_size=128, nested=nested)
             for n_bits, nested in ((24, True), (24, False), (12, False))
         )
         assert self.held_out(nested, split, slice(12)) > self.held_out(short, split) - 0.05

@@ -1,101 +1,41 @@
-"""BREHasher: each step of coordinate descent against a search over all steps."""
+"""BREHasher: the hash function is the sum of anchors that coordinate descent finds."""
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
+from hashers import held_out_histogram, mean_ap
 
 from sklearn_talr.baselines import BREHasher
-from sklearn_talr.baselines.discrete._coordinate_descent import Reconstruction, best_step
 from sklearn_talr.hashing import LSHHasher
-from sklearn_talr.histogram import hamming_histogram
-from sklearn_talr.metrics import tie_aware_average_precision
 
 
-def draw(seed, n=9, n_bits=5, n_anchors=3):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, 4))
-    similarity = rng.choice([-1.0, 0.0, 1.0], (n, n))
-    similarity = np.triu(similarity, 1) + np.triu(similarity, 1).T
-    anchors = rng.integers(n, size=(n_anchors, n_bits))
-    weights = rng.standard_normal((n_anchors, n_bits))
-    return Reconstruction(X @ X.T, similarity, anchors, weights), similarity
-
-
-def error_by_definition(codes, similarity):
-    terms = []
-    for i in range(len(codes)):
-        for j in range(len(codes)):
-            if i != j:
-                distance = np.mean(codes[i] != codes[j])
-                terms.append(((1 - similarity[i, j]) / 2 - distance) ** 2)
-    return np.mean(terms)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_error(seed):
-    model, similarity = draw(seed)
-    assert model.error() == pytest.approx(error_by_definition(model.codes, similarity))
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_no_other_value_of_a_weight_is_better(seed):
-    model, similarity = draw(seed)
-    bit, anchor = seed % 5, seed % 3
-    column = model.kernel[:, model.anchors[anchor, bit]]
-
-    def error_after(step):
-        codes = model.codes.copy()
-        codes[:, bit] = np.where(model.activations[:, bit] + step * column > 0, 1, -1)
-        return error_by_definition(codes, similarity)
-
-    borders = np.sort(-model.activations[:, bit] / column)
-    between = (borders[1:] + borders[:-1]) / 2
-    steps = [0, *between, borders[0] - 1, borders[-1] + 1]
-    step = best_step(
-        model.activations[:, bit], column, model.codes[:, bit], model._wanted(bit)
-    )
-    assert error_after(step) == pytest.approx(min(map(error_after, steps)))
-    if error_after(step) == error_after(0):
-        assert step == 0
-
-
-def test_samples_that_flip_together():
-    """Equal rows have equal bits, whatever would be better."""
-    activations, column = np.array([1.0, 1.0, -2.0]), np.array([-1.0, -1.0, 0.0])
-    code, wanted = np.sign(activations), np.array([[0, -9, 1], [-9, 0, 1], [1, 1, 0.0]])
-    step = best_step(activations, column, code, wanted)
-    assert np.all(np.sign(activations + step * column) == -1)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_descent_keeps_activations_and_weights_together(seed):
-    model, _ = draw(seed)
-    before = model.error()
-    model.descend(np.random.RandomState(0))
-    assert model.error() <= before
-    for bit, (anchors, weights) in enumerate(zip(model.anchors.T, model.weights.T)):
-        activations = model.kernel[:, anchors] @ weights
-        np.testing.assert_allclose(model.activations[:, bit], activations, atol=1e-9)
-        np.testing.assert_array_equal(model.codes[:, bit] > 0, activations > 0)
-
-
-def test_learns():
-    X, y = load_digits(return_X_y=True)
-    aps = []
-    for hasher in (
-        LSHHasher(16, random_state=0),
-        BREHasher(16, subsample=300, n_anchors=20, random_state=0),
-    ):
-        codes = hasher.fit(X[:900], y[:900]).transform(X)
-        histogram = hamming_histogram(codes[900:], codes[:900], "auto", y[900:], y[:900])
-        aps.append(np.nanmean(tie_aware_average_precision(histogram)))
+def test_learns(digits):
+    X, y = digits[0][:1400], digits[1][:1400]
+    hasher = BREHasher(16, subsample=300, n_anchors=20, max_iter=2, random_state=0)
+    aps = [
+        mean_ap(held_out_histogram(h, X, y, 900))
+        for h in (LSHHasher(16, random_state=0), hasher)
+    ]
     assert aps[1] > aps[0] + 0.2
-    assert len(hasher.loss_curve_) == hasher.n_iter_ + 1
+    assert len(hasher.loss_curve_) == hasher.n_iter_ + 1 == 3
     assert np.all(np.diff(hasher.loss_curve_) <= 0)
 
 
-@pytest.mark.parametrize("name", ["n_anchors", "n_samples", "max_iter"])
-def test_bad_parameters(name):
-    X, y = load_digits(return_X_y=True)
-    with pytest.raises(ValueError, match=name):
-        BREHasher(**{name: 0}).fit(X, y)
+@pytest.mark.parametrize("binary", [True, False])
+def test_loss_is_that_of_the_codes(few_digits, binary):
+    """Of distances 0 for the highest affinity, 1 for none, and between by its share."""
+    X, y = few_digits
+    affinities = (y[:, None] == y) * (1 if binary else np.minimum(y + 1, 3))
+    targets = np.minimum(affinities, affinities.T)
+    hasher = BREHasher(8, n_anchors=9, subsample=None, random_state=0).fit(X, targets)
+    codes = hasher.transform(X).astype(int)
+    distances = np.mean(codes[:, None] != codes, axis=2)
+    errors = (1 - targets / targets.max() - distances) ** 2
+    expected = errors[~np.eye(300, dtype=bool)].mean()
+    assert hasher.loss_curve_[-1] == pytest.approx(expected, rel=1e-3)
+
+
+def test_descent_ends_where_a_pass_changes_nothing():
+    X, y = np.arange(6.0)[:, None], np.arange(6) > 2
+    hasher = BREHasher(2, max_iter=50, random_state=0).fit(X, y)
+    assert hasher.n_iter_ < 50
+    assert hasher.loss_curve_[-1] == hasher.loss_curve_[-2]
