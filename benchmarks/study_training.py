@@ -33,7 +33,6 @@ CHOICES = {
     "tanh scale 1": {"tanh_scale": 1.0},
     "tanh scale 4": {"tanh_scale": 4.0},
     "tanh scale 16": {"tanh_scale": 16.0},
-    "tanh scale from 1 to 8": {"tanh_scale": (1.0, 8.0)},
     "random start": {"init": "random"},
     "PCA start": {"init": "pca"},
     "weight decay 0.2": {"weight_decay": 0.2},
@@ -43,7 +42,6 @@ CHOICES = {
     "constant learning rate": {"learning_rate": "constant"},
     "batches of 128": {"batch_size": 128},
     "batches of 512": {"batch_size": 512},
-    "database batches of 1000": {"database_batch_size": 1000},
     "50 epochs": {"max_iter": 50},
     "200 epochs": {"max_iter": 200},
     "early stopping": {"early_stopping": True},
@@ -58,7 +56,7 @@ STUDIES = {"choices": CHOICES, "bits": BITS, "rows": ROWS, "layers": LAYERS}
 
 
 def hasher_for(name, seed, affinity, simplified=False, **params):
-    objective = "ndcg" if name == "scenes" else "ap"
+    objective = "ndcg" if name == "scenes" else "average_precision"
     objective += "_simplified" if simplified else ""
     return TALRHasher(objective=objective, affinity=affinity, random_state=seed, **params)
 

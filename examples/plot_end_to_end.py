@@ -58,7 +58,7 @@ from sklearn_talr.objectives import TieAwareLoss
 
 N_EPOCHS, BATCH_SIZE = 30, 200
 images, labels = torch.from_numpy(X_database), torch.from_numpy(y_database)
-loss = TieAwareLoss("ap", bit_dropout=0.5)
+loss = TieAwareLoss("average_precision", bit_dropout=0.5)
 optimizer = torch.optim.AdamW(network.parameters(), lr=3e-3)
 schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, N_EPOCHS)
 

@@ -28,7 +28,7 @@ from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
 METHODS = {
     "LSH": LSHHasher(),
     "ITQ": ITQHasher(),
-    "TALR-AP": TALRHasher(objective="ap"),
+    "TALR-AP": TALRHasher(objective="average_precision"),
     "TALR-NDCG": TALRHasher(objective="ndcg"),
 }
 

@@ -1,11 +1,11 @@
 """Short binary codes for retrieval, learned by maximising tie-aware ranking metrics."""
 
-from importlib import import_module
+from ._lazy import lazy_names
 
 __version__ = "0.1.0.dev0"
 
-# Names and where they live. They are imported on first use, so that
-# ``import sklearn_talr.metrics`` does not pay for torch.
+# Names are imported on first use, so that ``import sklearn_talr.metrics`` does not pay for
+# torch.
 _HOMES = {
     "HammingNeighbors": "neighbors",
     "ITQHasher": "hashing",
@@ -13,31 +13,20 @@ _HOMES = {
     "PrecomputedAffinity": "affinity",
     "RankingSVC": "svm",
     "TALRHasher": "hashing",
+    "affinity": "affinity",
+    "baselines": "baselines",
+    "codes": "codes",
+    "datasets": "datasets",
+    "export": "export",
+    "hashing": "hashing",
+    "histogram": "histogram",
     "make_retrieval_scorer": "metrics",
+    "metrics": "metrics",
+    "neighbors": "neighbors",
+    "objectives": "objectives",
+    "svm": "svm",
 }
-_SUBMODULES = (
-    "affinity",
-    "codes",
-    "datasets",
-    "export",
-    "hashing",
-    "histogram",
-    "metrics",
-    "neighbors",
-    "objectives",
-    "svm",
-)
 
-__all__ = sorted([*_HOMES, *_SUBMODULES])
+__all__ = list(_HOMES)
 
-
-def __getattr__(name):
-    if name in _HOMES:
-        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    if name in _SUBMODULES:
-        return import_module(f".{name}", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__():
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -1,10 +1,13 @@
-"""One thread for all that must not depend on how many there are."""
+"""One thread for torch and BLAS while our own work runs."""
 
 import sys
+import threading
 from contextlib import contextmanager
 from functools import lru_cache
 
 from threadpoolctl import ThreadpoolController
+
+_lock = threading.Lock()
 
 
 @contextmanager
@@ -12,36 +15,82 @@ def one_thread():
     """Hold torch and BLAS to one thread, and give the threads back after.
 
     Threads share out a sum in parts, and the parts decide its rounding, which training
-    amplifies. Besides, the small operations of training gain little from a second thread,
-    and wait for it whenever that processor is busy with something else.
+    amplifies. Besides, small operations gain little from a second thread, and wait for it
+    whenever that processor is busy with something else.
+
+    Several Python threads may be inside at the same time. The number of threads of BLAS
+    and of torch belongs to the process: the first to enter lowers it, and the last to
+    leave restores it. That of OpenMP belongs to each Python thread, and each restores its
+    own.
     """
-    with one_torch_thread(), _thread_pools(len(sys.modules)).limit(limits=1):
+    own = _process.enter(_thread_pools(len(sys.modules)))
+    try:
         yield
+    finally:
+        _process.leave()
+        own.restore_original_limits()
+
+
+class _Process:
+    """What is lowered for the whole process while anybody holds it."""
+
+    def __init__(self):
+        self._n_holders = 0
+        self._blas = self._torch_threads = None
+
+    def enter(self, pools):
+        """Lower all numbers; return what restores those of this Python thread."""
+        torch = _imported_torch()
+        with _lock:
+            self._n_holders += 1
+            if self._n_holders == 1:
+                self._blas = pools.select(user_api="blas").limit(limits=1)
+            if torch is not None and self._torch_threads is None:
+                self._torch_threads = _free_torch_threads(torch)
+            own = pools.select(user_api="openmp").limit(limits=1)
+            if torch is not None:
+                torch.set_num_threads(1)
+        return own
+
+    def leave(self):
+        with _lock:
+            self._n_holders -= 1
+            if self._n_holders:
+                return
+            self._blas.restore_original_limits()
+            if self._torch_threads is not None:
+                _imported_torch().set_num_threads(self._torch_threads)
+            self._blas = self._torch_threads = None
+
+
+_process = _Process()
+
+
+def _imported_torch():
+    """Torch, if something has imported it to the end."""
+    torch = sys.modules.get("torch")
+    return torch if hasattr(torch, "set_num_threads") else None
+
+
+def _free_torch_threads(torch):
+    """The number of threads that torch gives to a new Python thread.
+
+    A Python thread that first used torch while somebody held it to one thread has been
+    told one for good, so that only the main thread can be asked itself.
+    """
+    if threading.current_thread() is threading.main_thread():
+        return torch.get_num_threads()
+    found = []
+    asked = threading.Thread(target=lambda: found.append(torch.get_num_threads()))
+    asked.start()
+    asked.join()
+    return found[0]
 
 
 @lru_cache(maxsize=1)
 def _thread_pools(n_modules):
-    """Those of all loaded libraries, looked for again once there are other modules.
+    """Find the thread pools of all loaded libraries, again once there are more modules.
 
-    To look for them takes as long as a step of training or two.
+    The search takes as long as a step of training or two.
     """
     return ThreadpoolController()
-
-
-@contextmanager
-def one_torch_thread():
-    """Hold torch, if it is imported, to one thread, and give the threads back after.
-
-    Its small reductions would otherwise wait for a second thread at every block, which
-    takes many times as long as the work once that processor is busy with something else.
-    """
-    torch = sys.modules.get("torch")
-    if torch is None:
-        yield
-        return
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)

@@ -4,9 +4,69 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import hadamard
 
-from ..affinity import LabelAffinity
+from ..affinity import LabelAffinity, SharedLabelAffinity
 
 _N_DRAWS = 100  # of sets of random codes, of which the best is taken
+
+
+def class_affinity(hasher, y):
+    """Choose the oracle of labels or label indicators: nothing else names classes."""
+    if y is None:
+        raise ValueError(
+            f"{type(hasher).__name__} requires y to be passed, but the target y is None. "
+            "Pass class labels or label indicators."
+        )
+    y = y if sp.issparse(y) else np.asarray(y)
+    one_label = y.ndim == 1 or y.shape[1:] == (1,)
+    return LabelAffinity() if one_label else SharedLabelAffinity()
+
+
+class ClassCodes:
+    """Classes of training samples, and a code for each class.
+
+    Parameters
+    ----------
+    data : TrainingData
+        Targets, labels or label indicators.
+
+    n_bits : int
+        Length of a code.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Labels of the classes, or the columns of label indicators.
+
+    memberships : ndarray of shape (n_samples, n_classes), dtype float32
+        1 where a sample belongs to a class, else 0.
+
+    codes : ndarray of shape (n_classes, n_bits) or None
+        Codes of -1 and +1, None until they are drawn.
+    """
+
+    def __init__(self, data, n_bits):
+        self.classes, self.memberships = class_memberships(data.affinity, data.targets)
+        self.n_bits = n_bits
+        self.codes = None
+
+    def go_on_from(self, classes, codes):
+        """Keep the codes of an earlier fit, which must have known the same classes."""
+        if not np.array_equal(classes, self.classes):
+            raise ValueError(
+                "warm_start=True cannot change the classes. Call fit with "
+                "warm_start=False to start anew."
+            )
+        self.codes = codes
+
+    def draw(self, rng):
+        """Draw the codes, unless they are there already, and return them."""
+        if self.codes is None:
+            self.codes = draw_class_codes(len(self.classes), self.n_bits, rng)
+        return self.codes
+
+    def draw_majority(self, rng):
+        """Draw what each sample aims at, see :func:`majority_codes`."""
+        return majority_codes(self.memberships, self.codes, rng)
 
 
 def draw_class_codes(n_classes, n_bits, rng):

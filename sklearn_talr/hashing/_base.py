@@ -5,8 +5,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._state import validate_aside
 from ..metrics import make_retrieval_scorer
-from .gradient._features import all_rows_equal
+from ._rows import all_rows_equal
 
 _FLOATS = (np.float32, np.float64)  # other types, float16 and integers, become float32
 
@@ -18,8 +19,6 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     like scikit-learn's multi-layer perceptron. So encoding is plain NumPy, and a pickle
     holds no torch objects and knows no device.
     """
-
-    _metric = "average_precision"
 
     def decision_function(self, X):
         """Compute the activations whose signs are the bits.
@@ -54,7 +53,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return (self.decision_function(X) > 0).astype(np.uint8)
 
     def score(self, X, y=None):
-        """Tie-aware retrieval score of these samples, each ranking all the others.
+        """Tie-aware average precision of these samples, each ranking all the others.
 
         Parameters
         ----------
@@ -67,17 +66,16 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Returns
         -------
         score : float
-            Mean over the samples that have something similar among the others, in
-            [0, 1]: average precision, or NDCG for hashers that maximise NDCG.
+            Mean over the samples that have something similar among the others, in [0, 1].
         """
-        return make_retrieval_scorer(self._metric)(self, X, y)
+        return make_retrieval_scorer("average_precision")(self, X, y)
 
     def _activations(self, X):
         return feed_forward(X, self.coefs_, self.intercepts_)
 
     @property
     def _n_features_out(self):
-        return self.n_bits
+        return self.coefs_[-1].shape[1]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -85,19 +83,31 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.transformer_tags.preserves_dtype = []  # bits, whatever the features are
         return tags
 
-    def _validate_features(self, X, reset=True):
-        """Check the features to be fitted; there must be something to tell apart.
 
-        With ``reset=False`` they are more of the same, and may be all equal.
-        """
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=_FLOATS, ensure_min_samples=2, reset=reset
+def check_features(hasher, X):
+    """Check features to be fitted; there must be something to tell apart.
+
+    Returns
+    -------
+    X : ndarray or CSR of shape (n_samples, n_features)
+        Checked features.
+
+    seen : dict
+        Fitted attributes that say which features those were.
+    """
+    X, seen = check_more_features(hasher, X, reset=True)
+    if all_rows_equal(X):
+        raise ValueError(
+            "X is constant: all samples are equal, so no code can tell them apart."
         )
-        if reset and all_rows_equal(X):
-            raise ValueError(
-                "X is constant: all samples are equal, so no code can tell them apart."
-            )
-        return X
+    return X, seen
+
+
+def check_more_features(hasher, X, reset=False):
+    """Check features like those seen before; return what `check_features` does."""
+    return validate_aside(
+        hasher, X, accept_sparse="csr", dtype=_FLOATS, ensure_min_samples=2, reset=reset
+    )
 
 
 def feed_forward(X, coefs, intercepts):
@@ -109,14 +119,8 @@ def feed_forward(X, coefs, intercepts):
     return X
 
 
-def centred(X):
-    """Return the rows minus their mean in float64, and the mean."""
-    mean = X.mean(axis=0, dtype=np.float64)
-    return X - mean, mean
-
-
 def independent_random_state(random_state):
-    """scikit-learn's check_random_state, except that None does not touch the global RNG."""
+    """Make a generator as check_random_state does, but None leaves the global one alone."""
     return check_random_state(
         np.random.RandomState() if random_state is None else random_state
     )

@@ -6,10 +6,11 @@ import scipy.sparse as sp
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
+from .._state import replace_fitted
 from .._threads import one_thread
-from ._base import BaseHasher, centred, independent_random_state
+from ._base import BaseHasher, check_features, independent_random_state
 from ._projections import PROJECTIONS, sparse_projection
-from .gradient._features import mean_and_unit
+from ._rows import centred, mean_and_unit
 
 __all__ = ["ITQHasher", "LSHHasher"]
 
@@ -43,7 +44,7 @@ class _ProjectionHasher(BaseHasher):
         self : object
             The fitted hasher.
         """
-        X = self._validate_features(X)
+        X, seen = check_features(self, X)
         rng = independent_random_state(self.random_state)
         with one_thread():
             if sp.issparse(X):
@@ -52,8 +53,8 @@ class _ProjectionHasher(BaseHasher):
             else:
                 X, mean = centred(X)
                 projection = PROJECTIONS[self._projection](X, self.n_bits, rng)
-        self.coefs_, self.intercepts_ = [projection], [-mean @ projection]
-        return self
+        weights = {"coefs_": [projection], "intercepts_": [-mean @ projection]}
+        return replace_fitted(self, seen | weights)
 
 
 class LSHHasher(_ProjectionHasher):

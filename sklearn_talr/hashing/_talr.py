@@ -1,19 +1,25 @@
 """TALRHasher: hash codes by maximising a tie-aware ranking metric."""
 
-from numbers import Integral, Real
+from numbers import Real
 
-import torch
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 
-from ..objectives._loss import OBJECTIVES
-from ._projections import PROJECTIONS
-from .gradient._trained import TrainedHasher
-from .losses._ranking import RankingLoss
+from .._state import replace_fitted
+from ..metrics import make_retrieval_scorer
+from ..objectives._loss import OBJECTIVES, TieAwareLoss
+from .gradient._callbacks import with_callbacks
+from .gradient._data import check_chunk, check_data
+from .gradient._fit import fit_by_gradient, fit_chunk_by_gradient
+from .gradient._hasher import GradientHasher, trains_on_chunks
+from .gradient._settings import Settings
+from .losses._minibatch import PairwiseLoss
 
 __all__ = ["TALRHasher"]
 
 
-class TALRHasher(TrainedHasher):
+class TALRHasher(GradientHasher):
     """Hash codes learned by maximising tie-aware average precision or NDCG.
 
     Each sample of a minibatch ranks the others by the Hamming distance of their relaxed
@@ -27,17 +33,18 @@ class TALRHasher(TrainedHasher):
     n_bits : int, default=32
         Number of bits of a code, at least 1.
 
-    objective : {"ap", "ndcg", "ap_simplified", "ndcg_simplified"}, default="ap"
+    objective : {"average_precision", "ndcg", "average_precision_simplified", \
+            "ndcg_simplified"}, default="average_precision"
         Metric to maximise: average precision (any affinity above 0 is relevant), or NDCG
         for graded affinities. The simplified forms are the paper's eq. 62 and 66; see
         :mod:`sklearn_talr.objectives`.
 
-    hidden_layer_sizes : tuple of int, default=()
+    hidden_layer_sizes : int or sequence of int, default=()
         Sizes of hidden rectifier layers. Empty: a linear hash function.
 
     dropout : float, (float, float) or "auto", default="auto"
-        Each step leaves out this fraction of the hidden units, drawn at random, in
-        [0, 1); or fractions of the features and of the hidden units. ``"auto"``: 0.2 and
+        Fraction of the hidden units that each step leaves out, drawn at random, in [0, 1);
+        or a pair: that of the features, and that of the hidden units. ``"auto"``: 0.2 and
         0.5 with hidden layers, but nothing for a
         :class:`~sklearn_talr.affinity.ThresholdAffinity`.
 
@@ -58,9 +65,8 @@ class TALRHasher(TrainedHasher):
         First weights of the last layer: iterative quantisation, principal directions, or
         random directions. Hidden layers start at random.
 
-    tanh_scale : float or (float, float), default=8.0
-        Scale of tanh: how nearly binary relaxed codes are. Two numbers are the scales of
-        the first and the last epoch, between which it grows geometrically.
+    tanh_scale : float, default=8.0
+        Scale of tanh, above 0: how nearly binary relaxed codes are.
 
     bit_dropout : float or "auto", default="auto"
         Each step leaves out this fraction of the bits, drawn at random, in [0, 1). Then
@@ -74,9 +80,9 @@ class TALRHasher(TrainedHasher):
         If True, each step ranks by a random number of leading bits, so that
         ``codes[:, :k]`` is a good code for every k: one fit serves all lengths.
 
-    solver : {"adam_mini", "adam", "sgd"}, default="adam_mini"
+    solver : {"adam_mini", "adam"}, default="adam_mini"
         Adam with one second moment per unit, whose steps do not depend on the axes that
-        features are given in; Adam; or stochastic gradient descent with Nesterov momentum.
+        features are given in; or Adam.
 
     learning_rate : {"cosine", "constant"}, default="cosine"
         Whether the learning rate falls to 0 along half a cosine, or stays.
@@ -87,9 +93,6 @@ class TALRHasher(TrainedHasher):
         with hidden layers, but 0.005 for a `module` and for other solvers than
         ``"adam_mini"``.
 
-    momentum : float, default=0.9
-        Momentum in [0, 1) of ``solver="sgd"``.
-
     weight_decay : float or "auto", default="auto"
         Decoupled weight decay, at least 0; intercepts are left alone. ``"auto"``: 0.6,
         or 1.2 with hidden layers, but 0.01 for a `module`.
@@ -97,10 +100,6 @@ class TALRHasher(TrainedHasher):
     batch_size : int or "auto", default="auto"
         Samples that rank each other in one step, at least 2. ``"auto"``: a twentieth of
         the samples, but between 32 and 256. Smaller data are one batch.
-
-    database_batch_size : int or None, default=None
-        In each step the samples of the batch also rank others, drawn at random, so many
-        in all. None, or no more than `batch_size`: they rank each other only.
 
     max_iter : int, default=100
         Number of epochs.
@@ -122,8 +121,7 @@ class TALRHasher(TrainedHasher):
         The least improvement of the validation score that counts.
 
     warm_start : bool, default=False
-        If True, `fit` starts from the weights of the last `fit` and keeps tanh at its
-        last scale.
+        If True, `fit` starts from the weights of the last `fit`.
 
     device : str, default="auto"
         Where to train: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` takes CUDA when
@@ -151,8 +149,8 @@ class TALRHasher(TrainedHasher):
         The fitted oracle.
 
     loss_curve_ : list of float
-        Mean loss of the minibatches of each epoch, 1 - objective for `TALRHasher`. Not a
-        score: codes are relaxed, batches small, and bits left out.
+        Mean loss of the minibatches of each epoch, 1 - objective. Not a score: codes are
+        relaxed, batches small, and bits left out.
 
     validation_scores_ : list of float or None
         Score of the held-out samples after each epoch, over all warm starts: tie-aware
@@ -201,46 +199,18 @@ class TALRHasher(TrainedHasher):
     """
 
     _parameter_constraints: dict = {
-        "n_bits": [Interval(Integral, 1, None, closed="left")],
+        **GradientHasher._parameter_constraints,
         "objective": [StrOptions(set(OBJECTIVES))],
-        "hidden_layer_sizes": ["array-like"],
-        "dropout": [
-            Interval(Real, 0, 1, closed="left"),
-            "array-like",
-            StrOptions({"auto"}),
-        ],
-        "module": [torch.nn.Module, None],
         "affinity": [StrOptions({"auto"}), callable],
-        "init": [StrOptions(set(PROJECTIONS))],
-        "tanh_scale": [Interval(Real, 0, None, closed="neither"), "array-like"],
-        "bit_dropout": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"})],
+        "tanh_scale": [Interval(Real, 0, None, closed="neither")],
         "nested": ["boolean"],
-        "solver": [StrOptions({"adam_mini", "adam", "sgd"})],
-        "learning_rate": [StrOptions({"constant", "cosine"})],
-        "learning_rate_init": [
-            Interval(Real, 0, None, closed="neither"),
-            StrOptions({"auto"}),
-        ],
-        "momentum": [Interval(Real, 0, 1, closed="left")],
-        "weight_decay": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "batch_size": [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})],
-        "database_batch_size": [Interval(Integral, 2, None, closed="left"), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "warm_start": ["boolean"],
-        "device": [str],
-        "verbose": ["verbose"],
-        "random_state": ["random_state"],
     }
 
     def __init__(
         self,
         n_bits=32,
         *,
-        objective="ap",
+        objective="average_precision",
         hidden_layer_sizes=(),
         dropout="auto",
         module=None,
@@ -252,10 +222,8 @@ class TALRHasher(TrainedHasher):
         solver="adam_mini",
         learning_rate="cosine",
         learning_rate_init="auto",
-        momentum=0.9,
         weight_decay="auto",
         batch_size="auto",
-        database_batch_size=None,
         max_iter=100,
         early_stopping=False,
         validation_fraction=0.1,
@@ -279,10 +247,8 @@ class TALRHasher(TrainedHasher):
         self.solver = solver
         self.learning_rate = learning_rate
         self.learning_rate_init = learning_rate_init
-        self.momentum = momentum
         self.weight_decay = weight_decay
         self.batch_size = batch_size
-        self.database_batch_size = database_batch_size
         self.max_iter = max_iter
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
@@ -293,13 +259,114 @@ class TALRHasher(TrainedHasher):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _make_loss(self, levels, targets, scales, rng):
-        return RankingLoss(self, levels, targets, scales, rng)
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X, y=None):
+        """Learn the hash function.
 
-    def _training_params(self, n_samples):
-        params = super()._training_params(n_samples)
-        return params | {"database_batch_size": self.database_batch_size}
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples. Neither a memory-mapped array nor a sparse
+            matrix is copied or made dense as a whole, if it is of float32 or float64.
+
+        y : targets of length n_samples, default=None
+            What similarity means, see `affinity`: class labels, 0/1 label indicators
+            (dense or CSR), affinities of all pairs (wrapped in `PrecomputedAffinity` when
+            cross-validation slices them), or feature rows for a `ThresholdAffinity`; None
+            stands for X itself.
+
+        Returns
+        -------
+        self : object
+            The fitted hasher.
+
+        Raises
+        ------
+        ValueError
+            If X and y do not fit, X is constant, no pair of samples is similar, all pairs
+            are equally similar, or too few samples are left to hold some out.
+
+        Notes
+        -----
+        An interrupt (Ctrl-C) ends training early, with a warning, and keeps the best
+        weights by validation score, or those of the last completed epoch.
+        """
+        data = check_data(self, X, y, self.affinity)
+        settings = Settings.of(self, data, self._metric)
+        loss = self._loss(data, settings)
+        return replace_fitted(self, fit_by_gradient(self, data, settings, loss))
+
+    @available_if(trains_on_chunks)
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def partial_fit(self, X, y=None, levels=None):
+        """Learn from a chunk of data: one epoch over its samples.
+
+        The first call finds where to start, as `fit` does, and the mean and unit of the
+        features; later ones go on, as they do after `fit`. The learning rate stays at
+        `learning_rate_init`, and samples of one chunk rank each other only. To callbacks
+        each call is a fit of one epoch.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples.
+
+        y : targets of length n_samples, default=None
+            As for `fit`, for the samples of this chunk. Thresholds of a
+            `ThresholdAffinity` are those of the first chunk.
+
+        levels : array-like of int, default=None
+            All values that the affinity can take in any chunk, ascending from 0. To be
+            given on the first call, if the affinity is a function without ``levels_``.
+
+        Returns
+        -------
+        self : object
+            The hasher.
+
+        Raises
+        ------
+        ValueError
+            If X and y do not fit, X has other features than before, or levels are unknown
+            or incomplete.
+
+        AttributeError
+            If `early_stopping` is True: a chunk holds no validation samples.
+        """
+        data = check_chunk(self, X, y, levels)
+        settings = Settings.of(self, data, self._metric).for_chunk()
+        loss = self._loss(data, settings)
+        return replace_fitted(self, fit_chunk_by_gradient(self, data, settings, loss))
+
+    def score(self, X, y=None):
+        """Tie-aware retrieval score of these samples, each ranking all the others.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples.
+
+        y : targets of length n_samples, default=None
+            As given to `fit`.
+
+        Returns
+        -------
+        score : float
+            Mean over the samples that have something similar among the others, in
+            [0, 1]: average precision, or NDCG if that is the objective.
+        """
+        return make_retrieval_scorer(self._metric)(self, X, y)
 
     @property
     def _metric(self):
         return "ndcg" if self.objective.startswith("ndcg") else "average_precision"
+
+    def _loss(self, data, settings):
+        binary = self._metric == "average_precision"  # knows similar and not, no grades
+        levels = [0, 1] if binary else data.levels
+        ranking = TieAwareLoss(self.objective, levels=levels, tanh_scale=self.tanh_scale)
+        return PairwiseLoss(
+            ranking.to(settings.device), data, settings, nested=self.nested, binary=binary
+        )

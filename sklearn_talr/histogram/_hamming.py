@@ -8,7 +8,7 @@ from sklearn import config_context, get_config
 from sklearn.utils import gen_batches
 from sklearn.utils.parallel import Parallel, delayed
 
-from .._threads import one_torch_thread
+from .._threads import one_thread
 from ..affinity._resolve import (
     checked_targets,
     len_targets,
@@ -143,7 +143,7 @@ def hamming_histogram(
     repeats = len(queries) >= _QUERIES_TO_SEEK_REPEATS and _has_repeats(database)
     n_cells = _GROUP_CELLS_OF_REPEATS if repeats else _GROUP_CELLS
     groups = _target_groups(affinity, y_database, n_cells // task.n_bins)
-    with one_torch_thread():
+    with one_thread():
         if groups is None:
             blocks = _count_by_oracle(task, n_jobs)
         else:

@@ -1,16 +1,19 @@
 """A loss for end-to-end networks: one minus the objective, on activations and targets."""
 
+from numbers import Integral, Real
+
 import torch
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from ._average_precision import average_precision, average_precision_simplified
 from ._ndcg import ndcg, ndcg_simplified
 from ._soft_counts import soft_counts
 
-__all__ = ["OBJECTIVES", "TieAwareLoss", "mean_loss"]
+__all__ = ["OBJECTIVES", "TieAwareLoss"]
 
 OBJECTIVES = {
-    "ap": average_precision,
-    "ap_simplified": average_precision_simplified,
+    "average_precision": average_precision,
+    "average_precision_simplified": average_precision_simplified,
     "ndcg": ndcg,
     "ndcg_simplified": ndcg_simplified,
 }
@@ -24,7 +27,8 @@ class TieAwareLoss(torch.nn.Module):
 
     Parameters
     ----------
-    objective : {"ap", "ndcg", "ap_simplified", "ndcg_simplified"}, default="ap"
+    objective : {"average_precision", "ndcg", "average_precision_simplified", \
+            "ndcg_simplified"}, default="average_precision"
         Metric to maximise, see :func:`average_precision` and :func:`ndcg`.
 
     levels : array-like of shape (n_levels,), default=None
@@ -55,14 +59,24 @@ class TieAwareLoss(torch.nn.Module):
     >>> import torch
     >>> from sklearn_talr.objectives import TieAwareLoss
     >>> activations = torch.tensor([[9.0, 9], [9, -9], [-9, 9], [9, -9]])
-    >>> loss = TieAwareLoss("ap", tanh_scale=8.0)
+    >>> loss = TieAwareLoss("average_precision", tanh_scale=8.0)
     >>> loss(activations, torch.tensor([0, 0, 1, 1]))
     tensor(0.5347)
     """
 
+    @validate_params(
+        {
+            "objective": [StrOptions(set(OBJECTIVES))],
+            "levels": ["array-like", torch.Tensor, None],
+            "tanh_scale": [Interval(Real, 0, None, closed="neither")],
+            "bit_dropout": [Interval(Real, 0, 1, closed="left")],
+            "n_bins": [Interval(Integral, 1, None, closed="left"), None],
+        },
+        prefer_skip_nested_validation=True,
+    )
     def __init__(
         self,
-        objective="ap",
+        objective="average_precision",
         *,
         levels=None,
         tanh_scale=1.0,
@@ -70,12 +84,6 @@ class TieAwareLoss(torch.nn.Module):
         n_bins=None,
     ):
         super().__init__()
-        if objective not in OBJECTIVES:
-            raise ValueError(
-                f"objective must be one of {sorted(OBJECTIVES)}, got {objective!r}."
-            )
-        if not 0 <= bit_dropout < 1:
-            raise ValueError(f"bit_dropout must be in [0, 1), got {bit_dropout!r}.")
         self.objective = objective
         self.tanh_scale = tanh_scale
         self.bit_dropout = bit_dropout
@@ -133,7 +141,12 @@ class TieAwareLoss(torch.nn.Module):
                 n_bins=self.n_bins,
                 exclude_self=exclude_self,
             )
-            return mean_loss(self.objective, counts, levels, index.shape[1])
+            return self._mean_loss(counts, levels, index.shape[1])
+
+    @property
+    def is_binary(self):
+        """Whether the objective knows similar and not, and no grades."""
+        return not self.objective.startswith("ndcg")
 
     def extra_repr(self):
         """Show the settings when the module is printed."""
@@ -142,20 +155,37 @@ class TieAwareLoss(torch.nn.Module):
             f"bit_dropout={self.bit_dropout}, n_bins={self.n_bins}"
         )
 
+    def _mean_loss(self, counts, levels, n_items):
+        """1 - mean objective of the queries that have something similar.
+
+        `n_items` bounds the items of a query: nothing has to be read from the device.
+        """
+        options = {} if self.is_binary else {"n_items": n_items}
+        value = OBJECTIVES[self.objective](counts, levels, **options)
+        # Every pair has mass 1: less than a half is nothing similar, and no say.
+        has_value = counts.detach()[:, 1:].sum((1, 2)) > 0.5
+        return 1 - (value * has_value).sum() / has_value.sum().clamp(min=1)
+
     def _relax(self, query, database):
         """Relaxed bits of both, in float32 at least; one tensor stays one tensor."""
         kept = self._draw_bits(query)
-        dtype = torch.promote_types(query.dtype, torch.float32)
-        relaxed = torch.tanh(self.tanh_scale * query[:, kept].to(dtype))
-        if database is query:
-            return relaxed, relaxed
-        return relaxed, torch.tanh(self.tanh_scale * database[:, kept].to(dtype))
+        relaxed = self._relax_bits(query, kept)
+        if database is query:  # as a view: autograd then adds gradients in one order
+            return relaxed.view_as(relaxed), relaxed
+        return relaxed, self._relax_bits(database, kept)
+
+    def _relax_bits(self, activations, kept):
+        if kept is not None:
+            activations = activations[:, kept]
+        dtype = torch.promote_types(activations.dtype, torch.float32)
+        return torch.tanh(self.tanh_scale * activations.to(dtype))
 
     def _draw_bits(self, activations):
+        """Indices of the bits to keep, or None for all."""
         n_bits = activations.shape[1]
         n_kept = max(1, round(n_bits * (1 - self.bit_dropout)))
         if n_kept == n_bits or not self.training:
-            return slice(None)
+            return None
         return torch.randperm(n_bits, device=activations.device)[:n_kept]
 
     def _level_index(self, targets, database_targets):
@@ -176,24 +206,12 @@ class TieAwareLoss(torch.nn.Module):
             index = targets[:, None] == database_targets
             return index.view(torch.uint8), torch.arange(2, device=index.device)
         n_shared = (targets > 0).float() @ (database_targets > 0).float().T
-        if self.objective.startswith("ap"):  # knows similar and not, no more
+        if self.is_binary:
             index = n_shared > 0
             return index.view(torch.uint8), torch.arange(2, device=index.device)
         n_levels = int(_most_labels(targets).minimum(_most_labels(database_targets))) + 1
         dtype = torch.uint8 if n_levels <= 256 else torch.int32
         return n_shared.to(dtype), torch.arange(n_levels, device=n_shared.device)
-
-
-def mean_loss(objective, counts, levels, n_items):
-    """1 - mean objective of the queries that have something similar.
-
-    `n_items` bounds the items of a query, so that nothing has to be read from the device.
-    """
-    options = {"n_items": n_items} if objective.startswith("ndcg") else {}
-    value = OBJECTIVES[objective](counts, levels, **options)
-    # Every pair has mass 1: less than a half is nothing similar, and no say.
-    has_value = counts.detach()[:, 1:].sum((1, 2)) > 0.5
-    return 1 - (value * has_value).sum() / has_value.sum().clamp(min=1)
 
 
 def _most_labels(targets):

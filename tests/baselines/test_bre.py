@@ -84,7 +84,7 @@ def test_learns():
     aps = []
     for hasher in (
         LSHHasher(16, random_state=0),
-        BREHasher(16, n_samples=300, n_anchors=20, random_state=0),
+        BREHasher(16, subsample=300, n_anchors=20, random_state=0),
     ):
         codes = hasher.fit(X[:900], y[:900]).transform(X)
         histogram = hamming_histogram(codes[900:], codes[:900], "auto", y[900:], y[:900])

@@ -80,7 +80,7 @@ def test_bits_that_all_samples_share():
     """Trees need two classes, but the samples drawn may be all similar."""
     X = np.arange(12.0)[:, None]
     y = np.repeat([0, 1], [11, 1])
-    hasher = FastHasher(4, n_samples=3, random_state=1).fit(X, y)
+    hasher = FastHasher(4, subsample=3, random_state=1).fit(X, y)
     shared = [isinstance(trees, DummyRegressor) for trees in hasher.estimators_]
     assert all(shared)
     codes = hasher.transform(X)

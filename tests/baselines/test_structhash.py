@@ -21,7 +21,7 @@ from sklearn_talr.metrics import tie_aware_average_precision
 SIMILAR = np.array([[1, 1, 0, 0, 1], [1, 1, 0, 1, 0], [0, 0, 1, 1, 0]], dtype=bool)
 
 
-def draw(seed, n_bits=4, loss="ap", C=20.0):
+def draw(seed, n_bits=4, loss="average_precision", C=20.0):
     rng = np.random.RandomState(seed)
     codes = rng.choice([-1.0, 1.0], (5, n_bits))
     return HammingRankingSVM(SIMILAR, loss, C, 1e-6), codes, rng
@@ -59,7 +59,7 @@ def test_risk(seed):
     assert svm.risk(scores) == pytest.approx(risk_by_definition(scores))
 
 
-@pytest.mark.parametrize("loss", ["ap", "ndcg"])
+@pytest.mark.parametrize("loss", ["average_precision", "ndcg"])
 @pytest.mark.parametrize("seed", range(5))
 def test_no_other_weight_is_better(seed, loss):
     svm, codes, _ = draw(seed, loss=loss)
@@ -128,7 +128,7 @@ def test_direction_separates_what_should_differ():
     assert signs[0] != signs[1]
 
 
-@pytest.mark.parametrize("loss", ["ap", "ndcg"])
+@pytest.mark.parametrize("loss", ["average_precision", "ndcg"])
 def test_learns(loss):
     X, y = load_digits(return_X_y=True)
     aps = []
@@ -145,7 +145,7 @@ def test_samples_drawn_that_cannot_rank():
     X = np.arange(12.0)[:, None]
     y = np.repeat([0, 1], [11, 1])
     with pytest.raises(ValueError, match="Raise n_samples"):
-        StructHasher(4, n_samples=2, random_state=1).fit(X, y)
+        StructHasher(4, subsample=2, random_state=1).fit(X, y)
 
 
 @pytest.mark.parametrize("name", ["C", "loss", "n_queries", "n_samples", "tol"])

@@ -13,7 +13,7 @@ import pytest
 from sklearn.datasets import load_digits, make_multilabel_classification
 from sklearn.model_selection import ParameterGrid
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks" / "comparison"
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_runs_goes_on_and_renders(run, digits_file, tmp_path, capsys):
 
 
 def test_tuning_is_done_once_for_all_lengths(run, module, digits_file, monkeypatch):
-    hasher = module("_comparison_methods").METHODS["CSQ"]
+    hasher = module("_methods").METHODS["CSQ"]
     monkeypatch.setattr(hasher, "max_iter", 2)
     rows = run("--data", digits_file, "--bits", 8, 16, "--seeds", 0, "--methods", "CSQ")
     assert [float(row["tune_seconds"]) > 0 for row in rows] == [True, False]
@@ -80,7 +80,7 @@ def test_tuning_is_done_once_for_all_lengths(run, module, digits_file, monkeypat
 
 
 def test_every_method_has_the_same_budget(module):
-    methods = module("_comparison_methods")
+    methods = module("_methods")
     untuned = ("LSH", "ITQ", "BRE", "MACHash", "FastHash", "StructHash")
     for name, hasher in methods.METHODS.items():
         tuned = set(methods.GRID) & set(hasher.get_params())
@@ -109,7 +109,7 @@ def test_several_labels(run, tmp_path):
 
 
 def test_unseen_classes_are_not_trained_on(module, digits_file):
-    load = module("_comparison_data").load_comparison
+    load = module("_data").load_comparison
     data = load(str(digits_file), 0, unseen=True)
     seen, others = set(data.y_train), set(data.y_query) | set(data.y_database)
     assert not seen & others
@@ -126,7 +126,7 @@ def test_fashion_mnist_from_files(module, tmp_path, monkeypatch):
         for kind, n_header, values in files:
             with gzip.open(tmp_path / f"{part}-{kind}-ubyte.gz", "wb") as file:
                 file.write(bytes(n_header) + values.astype(np.uint8).tobytes())
-    source = module("_comparison_data")
+    source = module("_data")
     monkeypatch.setattr(source, "_FASHION_MNIST", tmp_path)
     data = source.load_comparison("fashion_mnist", 0)
     order = np.random.default_rng(0).permutation(30)
@@ -139,13 +139,13 @@ def test_fashion_mnist_from_files(module, tmp_path, monkeypatch):
 def test_unseen_classes_need_labels(module, tmp_path):
     X, y = make_multilabel_classification(60, random_state=0)
     np.savez(tmp_path / "tags.npz", X=X, y=y)
-    load = module("_comparison_data").load_comparison
+    load = module("_data").load_comparison
     with pytest.raises(SystemExit, match="one label per sample"):
         load(str(tmp_path / "tags.npz"), 0, unseen=True)
 
 
 def test_lookup(run, module, digits_file, monkeypatch):
-    for hasher in module("_comparison_methods").LOOKUP_METHODS.values():
+    for hasher in module("_methods").LOOKUP_METHODS.values():
         monkeypatch.setattr(hasher, "max_iter", 2)
     command = ("--lookup", "--no-tuning", "--bits", 16, "--seeds", 0)
     rows = run("--data", digits_file, *command)
@@ -159,11 +159,11 @@ def test_foreign_results_are_refused(module, tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("method,ap\nLSH,0.5\n")
     with pytest.raises(SystemExit, match="other columns"):
-        module("_comparison_results").Results(path)
+        module("_results").Results(path)
 
 
 def test_tables(module):
-    results = module("_comparison_results")
+    results = module("_results")
     rows = [["method", "8 bits"], ["LSH", "0.100 ±0.010"], ["ITQ", ""]]
     assert results.as_markdown(rows).splitlines() == [
         "| method | 8 bits |",

@@ -68,7 +68,7 @@ def test_training_does_not_depend_on_the_axes_of_the_features(solver, is_free):
         optimizer = make_solver(solver, layer, 0.02, 0.9)
         for _ in range(5):
             optimizer.zero_grad()
-            TieAwareLoss("ap")(layer(X), y).backward()
+            TieAwareLoss("average_precision")(layer(X), y).backward()
             optimizer.step()
         return layer(X).detach().numpy()
 

@@ -102,7 +102,7 @@ class TestEarlyStopping:
         assert hasher.n_iter_ == 5
         assert hasher.validation_scores_ is hasher.best_validation_score_ is None
 
-    @pytest.mark.parametrize("objective", ["ap", "ndcg"])
+    @pytest.mark.parametrize("objective", ["average_precision", "ndcg"])
     def test_any_kind_of_target(self, digits, objective):
         X, labels = digits
         _, indicator = make_multilabel_classification(300, random_state=0)

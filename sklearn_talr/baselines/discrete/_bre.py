@@ -3,18 +3,19 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from ...hashing._inherited_params import inherits_parameters
-from ...hashing._talr import TALRHasher
+from ..._state import replace_fitted
+from ..._threads import one_thread
+from ...hashing._base import BaseHasher
 from ._coordinate_descent import Reconstruction
-from ._sampled_pairs import SampledPairsHasher, in_units
+from ._sampled_pairs import in_units, linear_function, sample_pairs
 
 __all__ = ["BREHasher"]
 
 
-@inherits_parameters(TALRHasher, ("affinity",))
-class BREHasher(SampledPairsHasher):
+class BREHasher(BaseHasher):
     r"""Binary reconstructive embeddings: weights of anchors, one after another.
 
     Kulis and Darrell, "Learning to Hash with Binary Reconstructive Embeddings", NIPS 2009.
@@ -36,11 +37,19 @@ class BREHasher(SampledPairsHasher):
     n_bits : int, default=32
         Number of bits of a code, at least 1.
 
+    affinity : "auto" or affinity oracle, default="auto"
+        Who is similar to whom. ``"auto"`` goes by the form of `y`: labels of shape
+        (n_samples,): :class:`~sklearn_talr.affinity.LabelAffinity`; label indicators:
+        :class:`~sklearn_talr.affinity.SharedLabelAffinity`; a
+        :class:`~sklearn_talr.affinity.PrecomputedAffinity` or a square matrix: itself;
+        None: :class:`~sklearn_talr.affinity.ThresholdAffinity` on the features.
+
     n_anchors : int, default=50
         Anchors of each bit, at least 1.
 
-    n_samples : int, default=1000
-        Samples to fit at most, at least 2, drawn at random. Time grows with their square.
+    subsample : int or None, default=1000
+        Samples to fit at most, at least 2, drawn at random; None for all. Time grows with
+        their square.
 
     max_iter : int, default=1
         Number of passes over all weights; fewer if one changes nothing.
@@ -48,8 +57,6 @@ class BREHasher(SampledPairsHasher):
     random_state : int, RandomState instance or None, default=None
         Draws samples, anchors, first weights and the order of steps. Global generators
         are never touched; None draws a fresh seed.
-
-    {inherited parameters}
 
     Attributes
     ----------
@@ -83,24 +90,64 @@ class BREHasher(SampledPairsHasher):
     >>> from sklearn.datasets import load_digits
     >>> from sklearn_talr.baselines import BREHasher
     >>> X, y = load_digits(return_X_y=True)
-    >>> hasher = BREHasher(8, n_anchors=10, n_samples=200, random_state=0).fit(X, y)
+    >>> hasher = BREHasher(8, n_anchors=10, subsample=200, random_state=0).fit(X, y)
     >>> hasher.loss_curve_[-1] < hasher.loss_curve_[0]
     True
     """
 
-    _parameter_constraints: dict = SampledPairsHasher._parameter_constraints | {
+    _parameter_constraints: dict = {
+        "n_bits": [Interval(Integral, 1, None, closed="left")],
+        "affinity": [StrOptions({"auto"}), callable],
+        "subsample": [Interval(Integral, 2, None, closed="left"), None],
+        "random_state": ["random_state"],
         "n_anchors": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
-        self, n_bits=32, *, n_anchors=50, n_samples=1000, max_iter=1, random_state=None
+        self,
+        n_bits=32,
+        *,
+        affinity="auto",
+        n_anchors=50,
+        subsample=1000,
+        max_iter=1,
+        random_state=None,
     ):
         self.n_bits = n_bits
+        self.affinity = affinity
         self.n_anchors = n_anchors
-        self.n_samples = n_samples
+        self.subsample = subsample
         self.max_iter = max_iter
         self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Learn from samples drawn at random and all their pairs.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples.
+
+        y : targets of length n_samples, default=None
+            What similarity means, see `affinity`.
+
+        Returns
+        -------
+        self : object
+            The fitted hasher.
+
+        Raises
+        ------
+        ValueError
+            If X and y do not fit, X or what is drawn of it is constant, no pair of samples
+            is similar, or all pairs are equally similar.
+        """
+        pairs = sample_pairs(self, X, y)
+        with one_thread():
+            fitted = self._fit_pairs(pairs.X, pairs.affinities, pairs.rng)
+        return replace_fitted(self, pairs.fitted | fitted)
 
     def _fit_pairs(self, X, affinities, rng):
         X, mean, unit = in_units(X)
@@ -110,11 +157,12 @@ class BREHasher(SampledPairsHasher):
         )
         weights = rng.standard_normal((n_anchors, self.n_bits))
         model = Reconstruction(X @ X.T, 2 * affinities - 1, anchors, weights)
-        self.loss_curve_ = [model.error()]
-        for self.n_iter_ in range(1, self.max_iter + 1):  # noqa: B020
+        losses = [model.error()]
+        for _ in range(self.max_iter):
             model.descend(rng)
-            self.loss_curve_.append(model.error())
-            if self.loss_curve_[-1] == self.loss_curve_[-2]:
+            losses.append(model.error())
+            if losses[-1] == losses[-2]:
                 break
         coef = np.stack([X[a].T @ w for a, w in zip(anchors.T, weights.T)], axis=1)
-        self._keep_linear(coef, 0.0, mean, unit)
+        history = {"loss_curve_": losses, "n_iter_": len(losses) - 1}
+        return linear_function(coef, 0.0, mean, unit) | history

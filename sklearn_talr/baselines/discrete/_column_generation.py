@@ -33,7 +33,7 @@ class HammingRankingSVM:
     similar : ndarray of bool, shape (n_queries, n)
         Each query needs both kinds among the others.
 
-    loss : {"ap", "ndcg"}
+    loss : {"average_precision", "ndcg"}
         Loss of a ranking.
 
     C : float

@@ -4,15 +4,17 @@ from numbers import Integral, Real
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import _fit_context
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from ...hashing._inherited_params import inherits_parameters
-from ...hashing._talr import TALRHasher
+from ..._state import replace_fitted
+from ..._threads import one_thread
+from ...hashing._base import BaseHasher
 from ._graph_cuts import PairwiseBits
-from ._sampled_pairs import SampledPairsHasher
+from ._sampled_pairs import sample_pairs
 
 __all__ = ["FastHasher"]
 
@@ -20,8 +22,7 @@ _PASSES = 2  # over the blocks, for each bit
 _ROWS_PER_BLOCK = 4096  # of features to be encoded: sparse ones are made dense
 
 
-@inherits_parameters(TALRHasher, ("affinity",))
-class FastHasher(SampledPairsHasher):
+class FastHasher(BaseHasher):
     r"""FastHash: boosted decision trees fitted to bits that are inferred by graph cuts.
 
     Lin et al., "Fast Supervised Hashing with Decision Trees for High-Dimensional Data",
@@ -46,6 +47,13 @@ class FastHasher(SampledPairsHasher):
     n_bits : int, default=32
         Number of bits of a code, at least 1.
 
+    affinity : "auto" or affinity oracle, default="auto"
+        Who is similar to whom. ``"auto"`` goes by the form of `y`: labels of shape
+        (n_samples,): :class:`~sklearn_talr.affinity.LabelAffinity`; label indicators:
+        :class:`~sklearn_talr.affinity.SharedLabelAffinity`; a
+        :class:`~sklearn_talr.affinity.PrecomputedAffinity` or a square matrix: itself;
+        None: :class:`~sklearn_talr.affinity.ThresholdAffinity` on the features.
+
     n_trees : int, default=50
         Trees of each bit, at least 1.
 
@@ -55,14 +63,13 @@ class FastHasher(SampledPairsHasher):
     learning_rate : float, default=0.2
         Factor of the values that each tree adds, above 0.
 
-    n_samples : int, default=5000
-        Samples to fit at most, at least 2, drawn at random. Memory grows with their square.
+    subsample : int or None, default=5000
+        Samples to fit at most, at least 2, drawn at random; None for all. Memory grows with
+        their square.
 
     random_state : int, RandomState instance or None, default=None
         Draws samples, first bits, blocks and the order of steps. Global generators are
         never touched; None draws a fresh seed.
-
-    {inherited parameters}
 
     Attributes
     ----------
@@ -88,7 +95,7 @@ class FastHasher(SampledPairsHasher):
 
     Notes
     -----
-    Trees are no layers: :func:`export_onnx` does not know them.
+    Trees are no layers: :func:`~sklearn_talr.export.export_onnx` does not know them.
 
     Examples
     --------
@@ -100,7 +107,11 @@ class FastHasher(SampledPairsHasher):
     True
     """
 
-    _parameter_constraints: dict = SampledPairsHasher._parameter_constraints | {
+    _parameter_constraints: dict = {
+        "n_bits": [Interval(Integral, 1, None, closed="left")],
+        "affinity": [StrOptions({"auto"}), callable],
+        "subsample": [Interval(Integral, 2, None, closed="left"), None],
+        "random_state": ["random_state"],
         "n_trees": [Interval(Integral, 1, None, closed="left")],
         "max_depth": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
@@ -110,31 +121,62 @@ class FastHasher(SampledPairsHasher):
         self,
         n_bits=32,
         *,
+        affinity="auto",
         n_trees=50,
         max_depth=4,
         learning_rate=0.2,
-        n_samples=5000,
+        subsample=5000,
         random_state=None,
     ):
         self.n_bits = n_bits
+        self.affinity = affinity
         self.n_trees = n_trees
         self.max_depth = max_depth
         self.learning_rate = learning_rate
-        self.n_samples = n_samples
+        self.subsample = subsample
         self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Learn from samples drawn at random and all their pairs.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples.
+
+        y : targets of length n_samples, default=None
+            What similarity means, see `affinity`.
+
+        Returns
+        -------
+        self : object
+            The fitted hasher.
+
+        Raises
+        ------
+        ValueError
+            If X and y do not fit, X or what is drawn of it is constant, no pair of samples
+            is similar, or all pairs are equally similar.
+        """
+        pairs = sample_pairs(self, X, y)
+        with one_thread():
+            fitted = self._fit_pairs(pairs.X, pairs.affinities, pairs.rng)
+        return replace_fitted(self, pairs.fitted | fitted)
 
     def _fit_pairs(self, X, affinities, rng):
         pairs = PairwiseBits(affinities > 0, rng)
         X = X[pairs.order]
         codes = rng.choice(np.float32([-1, 1]), (len(X), self.n_bits))
-        self.estimators_, self.loss_curve_ = [], []
+        estimators, losses = [], []
         for place in range(self.n_bits):
             bit, before = codes[:, place], codes[:, :place]
             for _ in range(_PASSES):
                 pairs.improve(bit, before, place + 1)
-            self.estimators_.append(self._fit_trees(X, bit, rng))
-            bit[:] = np.where(_activations(self.estimators_[-1], X) > 0, 1, -1)
-            self.loss_curve_.append(pairs.loss(codes[:, : place + 1]))
+            estimators.append(self._fit_trees(X, bit, rng))
+            bit[:] = np.where(_activations(estimators[-1], X) > 0, 1, -1)
+            losses.append(pairs.loss(codes[:, : place + 1]))
+        return {"estimators_": estimators, "loss_curve_": losses}
 
     def _fit_trees(self, X, bit, rng):
         if np.all(bit == bit[0]):
@@ -148,8 +190,12 @@ class FastHasher(SampledPairsHasher):
         )
         return trees.fit(X, bit)
 
+    @property
+    def _n_features_out(self):
+        return len(self.estimators_)
+
     def _activations(self, X):
-        activations = np.empty((X.shape[0], self.n_bits))
+        activations = np.empty((X.shape[0], len(self.estimators_)))
         for rows in gen_batches(X.shape[0], _ROWS_PER_BLOCK):
             block = X[rows].toarray() if sp.issparse(X) else X[rows]
             for place, trees in enumerate(self.estimators_):

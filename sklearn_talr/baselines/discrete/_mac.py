@@ -1,16 +1,18 @@
 """MACHasher: codes and hash functions fitted to each other."""
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
+from sklearn.base import _fit_context
 from sklearn.svm import LinearSVC
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from ...hashing._inherited_params import inherits_parameters
+from ..._state import replace_fitted
+from ..._threads import one_thread
+from ...hashing._base import BaseHasher
 from ...hashing._projections import PROJECTIONS
-from ...hashing._talr import TALRHasher
 from ._graph_cuts import PairwiseBits
-from ._sampled_pairs import SampledPairsHasher, in_units
+from ._sampled_pairs import in_units, linear_function, sample_pairs
 
 __all__ = ["MACHasher"]
 
@@ -18,8 +20,7 @@ _GROWTH = 2.0  # of the penalty, after each round
 _FIRST_PASSES = 2  # over the bits, without penalty: one leaves much to improve
 
 
-@inherits_parameters(TALRHasher, ("affinity",))
-class MACHasher(SampledPairsHasher):
+class MACHasher(BaseHasher):
     r"""Auxiliary coordinates: codes and linear SVMs in turn, until they agree.
 
     Raziperchikolaei and Carreira-Perpinan, "Optimizing affinity-based binary hashing using
@@ -47,6 +48,13 @@ class MACHasher(SampledPairsHasher):
     n_bits : int, default=32
         Number of bits of a code, at least 1.
 
+    affinity : "auto" or affinity oracle, default="auto"
+        Who is similar to whom. ``"auto"`` goes by the form of `y`: labels of shape
+        (n_samples,): :class:`~sklearn_talr.affinity.LabelAffinity`; label indicators:
+        :class:`~sklearn_talr.affinity.SharedLabelAffinity`; a
+        :class:`~sklearn_talr.affinity.PrecomputedAffinity` or a square matrix: itself;
+        None: :class:`~sklearn_talr.affinity.ThresholdAffinity` on the features.
+
     C : float, default=1.0
         Inverse strength of the SVMs' regularisation, above 0. Features are centred, with a
         mean squared norm of 1.
@@ -55,14 +63,13 @@ class MACHasher(SampledPairsHasher):
         Where :math:`\mu` starts, above 0; it doubles from round to round. Beyond 4 it
         outweighs the loss, and training ends.
 
-    n_samples : int, default=5000
-        Samples to fit at most, at least 2, drawn at random. Memory grows with their square.
+    subsample : int or None, default=5000
+        Samples to fit at most, at least 2, drawn at random; None for all. Memory grows with
+        their square.
 
     random_state : int, RandomState instance or None, default=None
         Draws samples, first codes, blocks and the order of steps. Global generators are
         never touched; None draws a fresh seed.
-
-    {inherited parameters}
 
     Attributes
     ----------
@@ -96,49 +103,90 @@ class MACHasher(SampledPairsHasher):
     >>> from sklearn.datasets import load_digits
     >>> from sklearn_talr.baselines import MACHasher
     >>> X, y = load_digits(return_X_y=True)
-    >>> hasher = MACHasher(8, n_samples=500, random_state=0).fit(X[:900], y[:900])
+    >>> hasher = MACHasher(8, subsample=500, random_state=0).fit(X[:900], y[:900])
     >>> hasher.score(X[900:], y[900:]) > 0.6
     True
     """
 
-    _parameter_constraints: dict = SampledPairsHasher._parameter_constraints | {
+    _parameter_constraints: dict = {
+        "n_bits": [Interval(Integral, 1, None, closed="left")],
+        "affinity": [StrOptions({"auto"}), callable],
+        "subsample": [Interval(Integral, 2, None, closed="left"), None],
+        "random_state": ["random_state"],
         "C": [Interval(Real, 0, None, closed="neither")],
         "first_penalty": [Interval(Real, 0, None, closed="neither")],
     }
 
     def __init__(
-        self, n_bits=32, *, C=1.0, first_penalty=0.1, n_samples=5000, random_state=None
+        self,
+        n_bits=32,
+        *,
+        affinity="auto",
+        C=1.0,
+        first_penalty=0.1,
+        subsample=5000,
+        random_state=None,
     ):
         self.n_bits = n_bits
+        self.affinity = affinity
         self.C = C
         self.first_penalty = first_penalty
-        self.n_samples = n_samples
+        self.subsample = subsample
         self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Learn from samples drawn at random and all their pairs.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples.
+
+        y : targets of length n_samples, default=None
+            What similarity means, see `affinity`.
+
+        Returns
+        -------
+        self : object
+            The fitted hasher.
+
+        Raises
+        ------
+        ValueError
+            If X and y do not fit, X or what is drawn of it is constant, no pair of samples
+            is similar, or all pairs are equally similar.
+        """
+        pairs = sample_pairs(self, X, y)
+        with one_thread():
+            fitted = self._fit_pairs(pairs.X, pairs.affinities, pairs.rng)
+        return replace_fitted(self, pairs.fitted | fitted)
 
     def _fit_pairs(self, X, affinities, rng):
         pairs = PairwiseBits(affinities > 0, rng)
         X, mean, unit = in_units(X[pairs.order])
         svms = BitwiseSVMs(X, self.n_bits, self.C, rng)
-        self._alternate(svms, pairs, rng)
-        self._keep_linear(svms.coef, svms.intercept, mean, unit)
+        best, losses = self._alternate(svms, pairs, rng)
+        history = {"loss_curve_": losses, "n_iter_": len(losses)}
+        return linear_function(*best, mean, unit) | history
 
     def _alternate(self, svms, pairs, rng):
+        """Return the best coefficients and intercepts, and the loss of each round."""
         start = PROJECTIONS["itq"](svms.X, self.n_bits, rng)
         codes = _signs(svms.X @ start)
         for _ in range(_FIRST_PASSES):
             improve_codes(codes, codes, pairs, 0.0, rng)
         svms.fit(codes)
-        self.loss_curve_ = [pairs.loss(svms.outputs)]
+        losses = [pairs.loss(svms.outputs)]
         best, penalty = svms.functions(), self.first_penalty
         while np.any(svms.outputs != codes):
             improve_codes(codes, svms.outputs, pairs, penalty, rng)
             svms.fit(codes)
-            self.loss_curve_.append(pairs.loss(svms.outputs))
-            if self.loss_curve_[-1] == min(self.loss_curve_):
+            losses.append(pairs.loss(svms.outputs))
+            if losses[-1] == min(losses):
                 best = svms.functions()
             penalty *= _GROWTH
-        self.n_iter_ = len(self.loss_curve_)
-        svms.coef, svms.intercept = best
+        return best, losses
 
 
 def improve_codes(codes, outputs, pairs, penalty, rng):

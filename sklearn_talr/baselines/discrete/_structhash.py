@@ -3,18 +3,19 @@
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ...hashing._inherited_params import inherits_parameters
-from ...hashing._talr import TALRHasher
+from ..._state import replace_fitted
+from ..._threads import one_thread
+from ...hashing._base import BaseHasher
 from ._column_generation import HammingRankingSVM, agreeing_direction
-from ._sampled_pairs import SampledPairsHasher, in_units
+from ._sampled_pairs import in_units, linear_function, sample_pairs
 
 __all__ = ["StructHasher"]
 
 
-@inherits_parameters(TALRHasher, ("affinity",))
-class StructHasher(SampledPairsHasher):
+class StructHasher(BaseHasher):
     r"""StructHash: column generation for a structured SVM on a ranking loss.
 
     Lin, Shen and Wu, "Optimizing Ranking Measures for Compact Binary Code Learning",
@@ -42,7 +43,14 @@ class StructHasher(SampledPairsHasher):
     n_bits : int, default=32
         Number of bits of a code, at least 1.
 
-    loss : {"ndcg", "ap"}, default="ndcg"
+    affinity : "auto" or affinity oracle, default="auto"
+        Who is similar to whom. ``"auto"`` goes by the form of `y`: labels of shape
+        (n_samples,): :class:`~sklearn_talr.affinity.LabelAffinity`; label indicators:
+        :class:`~sklearn_talr.affinity.SharedLabelAffinity`; a
+        :class:`~sklearn_talr.affinity.PrecomputedAffinity` or a square matrix: itself;
+        None: :class:`~sklearn_talr.affinity.ThresholdAffinity` on the features.
+
+    loss : {"ndcg", "average_precision"}, default="ndcg"
         Loss of a ranking.
 
     C : float, default=1000.0
@@ -55,8 +63,8 @@ class StructHasher(SampledPairsHasher):
     n_queries : int, default=300
         Samples that rank the others, at most and at least 1.
 
-    n_samples : int, default=3000
-        Samples to fit at most, at least 2, drawn at random.
+    subsample : int or None, default=3000
+        Samples to fit at most, at least 2, drawn at random; None for all.
 
     tol : float, default=0.01
         How far the mean loss may be from that of the cutting planes, above 0.
@@ -64,8 +72,6 @@ class StructHasher(SampledPairsHasher):
     random_state : int, RandomState instance or None, default=None
         Draws samples, queries and first directions. Global generators are never touched;
         None draws a fresh seed.
-
-    {inherited parameters}
 
     Attributes
     ----------
@@ -102,8 +108,12 @@ class StructHasher(SampledPairsHasher):
     True
     """
 
-    _parameter_constraints: dict = SampledPairsHasher._parameter_constraints | {
-        "loss": [StrOptions({"ndcg", "ap"})],
+    _parameter_constraints: dict = {
+        "n_bits": [Interval(Integral, 1, None, closed="left")],
+        "affinity": [StrOptions({"auto"}), callable],
+        "subsample": [Interval(Integral, 2, None, closed="left"), None],
+        "random_state": ["random_state"],
+        "loss": [StrOptions({"ndcg", "average_precision"})],
         "C": [Interval(Real, 0, None, closed="neither")],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "n_queries": [Interval(Integral, 1, None, closed="left")],
@@ -114,22 +124,53 @@ class StructHasher(SampledPairsHasher):
         self,
         n_bits=32,
         *,
+        affinity="auto",
         loss="ndcg",
         C=1000.0,
         alpha=0.003,
         n_queries=300,
-        n_samples=3000,
+        subsample=3000,
         tol=0.01,
         random_state=None,
     ):
         self.n_bits = n_bits
+        self.affinity = affinity
         self.loss = loss
         self.C = C
         self.alpha = alpha
         self.n_queries = n_queries
-        self.n_samples = n_samples
+        self.subsample = subsample
         self.tol = tol
         self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Learn from samples drawn at random and all their pairs.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples.
+
+        y : targets of length n_samples, default=None
+            What similarity means, see `affinity`.
+
+        Returns
+        -------
+        self : object
+            The fitted hasher.
+
+        Raises
+        ------
+        ValueError
+            If X and y do not fit, X or what is drawn of it is constant, no pair of samples
+            is similar, or all pairs are equally similar. There must also be
+            samples drawn that have both similar and other ones among them.
+        """
+        pairs = sample_pairs(self, X, y)
+        with one_thread():
+            fitted = self._fit_pairs(pairs.X, pairs.affinities, pairs.rng)
+        return replace_fitted(self, pairs.fitted | fitted)
 
     def _fit_pairs(self, X, affinities, rng):
         similar = affinities > 0
@@ -137,8 +178,8 @@ class StructHasher(SampledPairsHasher):
         X, mean, unit = in_units(X[order])
         similar = similar[np.ix_(order[:n_queries], order)]
         svm = HammingRankingSVM(similar, self.loss, self.C, self.tol)
-        coef = self._add_bits(X, svm, rng)
-        self._keep_linear(coef, 0.0, mean, unit)
+        coef, losses = self._add_bits(X, svm, rng)
+        return linear_function(coef, 0.0, mean, unit) | {"loss_curve_": losses}
 
     def _queries_first(self, similar):
         """Samples that can rank others, in front; and how many of them do."""
@@ -147,7 +188,7 @@ class StructHasher(SampledPairsHasher):
         if not ranks.any():
             raise ValueError(
                 f"None of the {len(similar)} samples drawn has both a similar one and "
-                "another among them. Raise n_samples."
+                "another among them. Raise subsample."
             )
         order = np.concatenate([np.flatnonzero(ranks), np.flatnonzero(~ranks)])
         return order, min(self.n_queries, np.count_nonzero(ranks))
@@ -155,9 +196,9 @@ class StructHasher(SampledPairsHasher):
     def _add_bits(self, X, svm, rng):
         coef = np.empty((X.shape[1], self.n_bits))
         codes = np.empty((len(X), self.n_bits), dtype=np.float32)
-        self.loss_curve_ = []
+        losses = []
         for bit in range(self.n_bits):
             coef[:, bit] = agreeing_direction(X, svm.wanted(), self.alpha, rng)
             codes[:, bit] = np.where(X @ coef[:, bit] > 0, 1, -1)
-            self.loss_curve_.append(svm.fit(codes[:, : bit + 1]))
-        return coef
+            losses.append(svm.fit(codes[:, : bit + 1]))
+        return coef, losses

@@ -84,13 +84,27 @@ class HeldOutScore:
 
     Neither queries nor database items were trained on. Against the training rows scores
     would be higher: codes of those are fitted, and a database grows beyond them.
+
+    Parameters
+    ----------
+    data : TrainingData
+        Targets and affinity of all samples.
+
+    features : Features
+        Features of all samples.
+
+    samples : ndarray of int
+        Rows held out.
+
+    metric : str
+        Name of the metric.
     """
 
-    def __init__(self, hasher, features, targets, samples):
-        self.affinity_ = hasher.affinity_
-        self._scorer = make_retrieval_scorer(hasher._metric)
+    def __init__(self, data, features, samples, metric):
+        self.affinity_ = data.affinity
+        self._scorer = make_retrieval_scorer(metric)
         self._features = features
-        self._targets = targets[samples]
+        self._targets = data.targets[samples]
         self._samples = samples
 
     def __call__(self, module):
@@ -102,7 +116,7 @@ class HeldOutScore:
         return encode(self._module, self._features, samples)
 
 
-def split_samples(targets, validation_fraction, affinity, levels, rng):
+def split_samples(data, n_held_out, rng):
     """Row indices for training and for validation, both ascending.
 
     Raises
@@ -110,12 +124,11 @@ def split_samples(targets, validation_fraction, affinity, levels, rng):
     ValueError
         If either part is too small to rank anything.
     """
-    n_samples = len_targets(targets)
-    n_held_out = math.ceil(validation_fraction * n_samples)
+    n_samples = len_targets(data.targets)
     if n_held_out < 2 or n_samples - n_held_out < 2:
         raise ValueError(
-            f"early_stopping=True with validation_fraction={validation_fraction} would "
-            f"split {n_samples} samples into {n_samples - n_held_out} for training and "
+            "early_stopping=True with this validation_fraction would split "
+            f"{n_samples} samples into {n_samples - n_held_out} for training and "
             f"{n_held_out} for validation; both need at least 2. Change "
             "validation_fraction, or set early_stopping=False."
         )
@@ -123,11 +136,11 @@ def split_samples(targets, validation_fraction, affinity, levels, rng):
     parts = np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
     for part, name in zip(parts, ("training", "validation")):
         try:
-            check_contrast(affinity, levels, targets[part])
+            check_contrast(data.affinity, data.levels, data.targets[part])
         except ValueError as error:
             raise ValueError(
-                f"early_stopping=True with validation_fraction={validation_fraction} "
-                f"leaves {len(part)} samples for {name}, which cannot be ranked: {error} "
+                "early_stopping=True with this validation_fraction leaves "
+                f"{len(part)} samples for {name}, which cannot be ranked: {error} "
                 "More samples, another validation_fraction or early_stopping=False may "
                 "help."
             ) from error

@@ -3,12 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 import torch
-from sklearn.utils import gen_batches
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from ._device import to_device
-
-_CELLS_PER_BLOCK = 2**22
+from .._rows import row_blocks
 
 
 class Features:
@@ -53,36 +49,20 @@ class Features:
 
     def _copy(self):
         copy = torch.empty(self.X.shape, dtype=torch.float32, device=self.device)
-        for rows in _row_blocks(self.X):
+        for rows in row_blocks(self.X):
             copy[rows] = torch.from_numpy(self.block(rows).astype(np.float32))
         return copy
 
 
-def mean_and_unit(X):
-    """Mean of the rows, and the root mean square norm of the rows minus their mean."""
-    if sp.issparse(X):
-        mean, variance = mean_variance_axis(X, axis=0)
-        return mean.astype(np.float64), float(np.sqrt(variance.sum(dtype=np.float64)))
-    mean = X.mean(axis=0, dtype=np.float64)
-    total = 0.0
-    for rows in _row_blocks(X):
-        block = X[rows] - mean
-        total += np.einsum("ij,ij->", block, block)
-    return mean, float(np.sqrt(total / len(X)))
-
-
-def all_rows_equal(X):
-    """Whether no two rows differ."""
-    if sp.issparse(X):
-        return (X.max(axis=0) != X.min(axis=0)).nnz == 0
-    return all(np.all(X[rows] == X[0]) for rows in _row_blocks(X))
+def to_device(array, device):
+    """A tensor of the array on the device, for which the host does not wait."""
+    tensor = torch.from_numpy(array)
+    if device.type == "cuda":
+        tensor = tensor.pin_memory()
+    return tensor.to(device, non_blocking=True)
 
 
 def _may_copy(X, device):
     if sp.issparse(X) or device.type != "cuda":
         return False
     return 4 * X.size <= torch.cuda.mem_get_info(device)[0] // 4
-
-
-def _row_blocks(X):
-    return gen_batches(X.shape[0], max(1, _CELLS_PER_BLOCK // X.shape[1]))

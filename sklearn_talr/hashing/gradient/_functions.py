@@ -8,8 +8,6 @@ import scipy.sparse as sp
 import torch
 from sklearn.utils import gen_batches
 
-from ._weights import to_feature_units
-
 
 class FeedForward:
     """Linear layers with rectifiers between them, on centred and scaled features.
@@ -54,7 +52,9 @@ class FeedForward:
         linear = [layer for layer in self.module if isinstance(layer, torch.nn.Linear)]
         coefs = [layer.weight.detach().T.cpu().double().numpy() for layer in linear]
         intercepts = [layer.bias.detach().cpu().double().numpy() for layer in linear]
-        coefs, intercepts = to_feature_units(coefs, intercepts, self.mean, self.unit)
+        # The first layer is to take features instead of (features - mean) / unit.
+        coefs[0] = coefs[0] / self.unit
+        intercepts[0] = intercepts[0] - self.mean @ coefs[0]
         return {"coefs_": coefs, "intercepts_": intercepts}
 
 

@@ -1,64 +1,233 @@
-"""What "auto" stands for in parameters that depend on the hash function and the data."""
+"""Settings of a fit by gradients, as numbers: all "auto" is resolved here, once."""
 
 import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
 
 from ...affinity import ThresholdAffinity
-from ._check_params import dropout_rates, is_auto, layer_sizes
 
-# Kinds of hash functions. A user's module gets torch's usual weight decay.
+# By kind of hash function. A user's module gets torch's usual weight decay.
 _LEARNING_RATE_OF_ADAM_MINI = {"linear": 0.025, "hidden layers": 0.014, "module": 0.005}
 _LEARNING_RATE = 0.005
 _WEIGHT_DECAY = {"linear": 0.6, "hidden layers": 1.2, "module": 0.01}
 _DROPOUT = {"linear": (0.0, 0.0), "hidden layers": (0.2, 0.5), "module": (0.0, 0.0)}
 
 
-def batch_size(hasher, n_samples):
-    """Samples per step."""
-    if hasher.batch_size != "auto":
-        return hasher.batch_size
-    return min(max(n_samples // 20, 32), 256)
+@dataclass(frozen=True)
+class Settings:
+    """What a fit is to do.
+
+    Parameters
+    ----------
+    n_bits : int
+        Bits of a code.
+
+    layer_sizes : tuple of int
+        Units of each hidden layer.
+
+    module : torch.nn.Module or None
+        The user's network in place of layers.
+
+    init : str
+        Name of the projection that the last layer starts from.
+
+    dropout : (float, float)
+        Fractions of the features and of the hidden units that a step leaves out.
+
+    tanh_scale : (float, float) or None
+        Scale of tanh in the first and the last epoch; None where the loss has no tanh.
+
+    n_kept_bits : tuple of int
+        How many bits a step keeps of the leading n, at place n.
+
+    solver : {"adam_mini", "adam"}
+        What turns gradients into steps.
+
+    learning_rate : {"cosine", "constant"}
+        Schedule of the rate.
+
+    learning_rate_init : float
+        First rate.
+
+    weight_decay : float
+        Decoupled decay.
+
+    batch_size : int
+        Samples of a step.
+
+    max_iter : int
+        Epochs.
+
+    n_held_out : int
+        Samples for validation; 0 without early stopping.
+
+    n_iter_no_change : int
+        Epochs without improvement that early stopping waits for.
+
+    tol : float
+        Least improvement that counts.
+
+    metric : str
+        What the validation samples are scored by.
+
+    device : torch.device
+        Where to train.
+
+    verbose : bool
+        Whether to print each epoch.
+    """
+
+    n_bits: int
+    layer_sizes: tuple
+    module: torch.nn.Module | None
+    init: str
+    dropout: tuple
+    tanh_scale: tuple | None
+    n_kept_bits: tuple
+    solver: str
+    learning_rate: str
+    learning_rate_init: float
+    weight_decay: float
+    batch_size: int
+    max_iter: int
+    n_held_out: int
+    n_iter_no_change: int
+    tol: float
+    metric: str
+    device: torch.device
+    verbose: bool
+
+    @classmethod
+    def of(cls, hasher, data, metric="average_precision"):
+        """Resolve the parameters of a hasher for this data."""
+        layer_sizes = _layer_sizes(hasher)
+        kind = _kind(hasher.module, layer_sizes)
+        by_distance = isinstance(data.affinity, ThresholdAffinity)
+        n_samples = data.X.shape[0]
+        n_held_out = 0
+        if hasher.early_stopping:
+            n_held_out = math.ceil(hasher.validation_fraction * n_samples)
+        return cls(
+            n_bits=hasher.n_bits,
+            layer_sizes=layer_sizes,
+            module=hasher.module,
+            init=hasher.init,
+            dropout=_dropout(hasher.dropout, kind, by_distance),
+            tanh_scale=_tanh_scale(hasher),
+            n_kept_bits=_n_kept_bits(hasher, kind, by_distance),
+            solver=hasher.solver,
+            learning_rate=hasher.learning_rate,
+            learning_rate_init=_learning_rate_init(hasher, kind),
+            weight_decay=_or_auto(hasher.weight_decay, _WEIGHT_DECAY[kind]),
+            batch_size=_or_auto(
+                hasher.batch_size, min(max((n_samples - n_held_out) // 20, 32), 256)
+            ),
+            max_iter=hasher.max_iter,
+            n_held_out=n_held_out,
+            n_iter_no_change=hasher.n_iter_no_change,
+            tol=hasher.tol,
+            metric=metric,
+            device=_choose_device(hasher.device),
+            verbose=hasher.verbose,
+        )
+
+    def for_chunk(self):
+        """Settings of one epoch over a chunk of data.
+
+        The learning rate stays the first one, the scale of tanh is the last one.
+        """
+        scale = self.tanh_scale and (self.tanh_scale[1],) * 2
+        return replace(self, max_iter=1, learning_rate="constant", tanh_scale=scale)
 
 
-def learning_rate(hasher):
-    """First learning rate."""
-    if hasher.learning_rate_init != "auto":
-        return hasher.learning_rate_init
-    if hasher.solver == "adam_mini":
-        return _LEARNING_RATE_OF_ADAM_MINI[_kind(hasher)]
-    return _LEARNING_RATE
+def _or_auto(value, automatic):
+    return automatic if _is_auto(value) else value
 
 
-def weight_decay(hasher):
-    """Decoupled weight decay."""
-    if hasher.weight_decay != "auto":
-        return hasher.weight_decay
-    return _WEIGHT_DECAY[_kind(hasher)]
+def _is_auto(value):
+    """Whether a parameter, which may be an array, is the word."""
+    return isinstance(value, str) and value == "auto"
 
 
-def dropout(hasher):
+def _kind(module, layer_sizes):
+    if module is not None:
+        return "module"
+    return "hidden layers" if layer_sizes else "linear"
+
+
+def _layer_sizes(hasher):
+    given = hasher.hidden_layer_sizes
+    sizes = np.atleast_1d(np.asarray(given, dtype=float))
+    if sizes.ndim > 1 or np.any(sizes < 1) or np.any(sizes % 1):
+        raise ValueError(
+            "hidden_layer_sizes must be a positive integer or a sequence of them, got "
+            f"{given!r}."
+        )
+    if hasher.module is not None and sizes.size:
+        raise ValueError(
+            "module brings its own layers; leave hidden_layer_sizes=() with it, got "
+            f"{given!r}."
+        )
+    return tuple(sizes.astype(int).tolist())
+
+
+def _dropout(dropout, kind, by_distance):
     """Fractions of the features and of the hidden units to leave out."""
-    if not is_auto(hasher.dropout):
-        return dropout_rates(hasher.dropout)
-    if isinstance(hasher.affinity_, ThresholdAffinity):  # noise to the fine order
-        return (0.0, 0.0)
-    return _DROPOUT[_kind(hasher)]
+    if _is_auto(dropout):  # distances: noise to the fine order
+        return (0.0, 0.0) if by_distance else _DROPOUT[kind]
+    rates = np.atleast_1d(np.asarray(dropout, dtype=float))
+    if rates.shape not in ((1,), (2,)) or not np.all((rates >= 0) & (rates < 1)):
+        raise ValueError(
+            "dropout must be a number in [0, 1) or two of them (features, hidden units), "
+            f"got {dropout!r}."
+        )
+    return (0.0, float(rates[0])) if len(rates) == 1 else (float(rates[0]), float(rates[1]))
 
 
-def kept_bits(hasher, n_bits):
-    """How many bits of a code of this length a step keeps."""
-    if hasher.bit_dropout != "auto":
-        return max(1, round(n_bits * (1 - hasher.bit_dropout)))
-    if isinstance(hasher.affinity_, ThresholdAffinity):
-        return n_bits
+def _tanh_scale(hasher):
+    """Scales of tanh in the first and the last epoch; a warm start keeps the last one."""
+    if not hasattr(hasher, "tanh_scale"):
+        return None
+    scales = np.atleast_1d(np.asarray(hasher.tanh_scale, dtype=float))
+    if scales.shape not in ((1,), (2,)) or not np.all(scales > 0):
+        raise ValueError(
+            "tanh_scale must be a positive number or two of them (first, last), got "
+            f"{hasher.tanh_scale!r}."
+        )
+    goes_on = hasher.warm_start and hasattr(hasher, "n_iter_")
+    return float(scales[-1 if goes_on else 0]), float(scales[-1])
+
+
+def _n_kept_bits(hasher, kind, by_distance):
+    """How many bits a step keeps of the leading n, for n from 0 to all."""
+    numbers = range(hasher.n_bits + 1)
+    if not _is_auto(hasher.bit_dropout):
+        return tuple(max(1, round(n * (1 - hasher.bit_dropout))) for n in numbers)
+    if by_distance:
+        return tuple(numbers)
     # Half of 32 bits. Longer codes overfit more: keeping half of 64 was worse. Hidden
     # layers, whose units are left out as well, need more bits.
-    n_kept = math.sqrt(8 * n_bits)
-    if _kind(hasher) == "hidden layers":
-        n_kept *= 1.5
-    return min(n_bits, round(n_kept))
+    more = 1.5 if kind == "hidden layers" else 1.0
+    return tuple(min(n, round(more * math.sqrt(8 * n))) for n in numbers)
 
 
-def _kind(hasher):
-    if hasher.module is not None:
-        return "module"
-    return "hidden layers" if layer_sizes(hasher.hidden_layer_sizes) else "linear"
+def _learning_rate_init(hasher, kind):
+    of_adam_mini = hasher.solver == "adam_mini"
+    automatic = _LEARNING_RATE_OF_ADAM_MINI[kind] if of_adam_mini else _LEARNING_RATE
+    return _or_auto(hasher.learning_rate_init, automatic)
+
+
+def _choose_device(device):
+    """Return the torch device meant by `device`, or raise ValueError."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if device.split(":")[0] not in ("cpu", "cuda"):  # objectives need float64
+        raise ValueError(f"device must be 'auto', 'cpu' or 'cuda[:index]', got {device!r}.")
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise ValueError(
+            f"device={device!r} was asked for, but torch finds no CUDA device. Use "
+            "device='auto' or 'cpu'."
+        )
+    return torch.device(device)

@@ -1,18 +1,35 @@
 """Solvers: what turns gradients into steps."""
 
+import numpy as np
 import torch
 
 
-def make_solver(name, module, learning_rate, momentum):
-    """A torch optimiser of all parameters of a module."""
-    parameters = module.parameters()
-    if name == "adam_mini":
-        return AdamMini(parameters, lr=learning_rate)
-    if name == "adam":
-        return torch.optim.Adam(parameters, lr=learning_rate)
-    return torch.optim.SGD(
-        parameters, lr=learning_rate, momentum=momentum, nesterov=momentum > 0
-    )
+def make_solver(name, parameters, learning_rate):
+    """Make the torch optimiser of this name for the parameters of a module."""
+    solver = {"adam_mini": AdamMini, "adam": torch.optim.Adam}[name]
+    return solver(parameters, lr=learning_rate)
+
+
+def moments_of(solver):
+    """What a solver remembers of earlier gradients, as NumPy arrays by parameter."""
+    return {
+        index: {
+            name: np.array(value.cpu().numpy())
+            for name, value in values.items()
+            if value is not None
+        }
+        for index, values in solver.state_dict()["state"].items()
+    }
+
+
+def load_moments(solver, moments):
+    """Let a solver go on from what :func:`moments_of` has returned."""
+    state = solver.state_dict()
+    state["state"] = {
+        index: {name: torch.as_tensor(value) for name, value in values.items()}
+        for index, values in moments.items()
+    }
+    solver.load_state_dict(state)
 
 
 class AdamMini(torch.optim.Optimizer):

@@ -1,10 +1,11 @@
-"""Weights to start from, found on a part of the rows when there are many."""
+"""Weights that a feed-forward function starts from."""
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._projections import sparse_projection
-from ._weights import first_weights
+from .._base import feed_forward
+from .._projections import PROJECTIONS, sparse_projection
+from .._rows import centred
 
 # The projection is made from at most so many rows and numbers: principal directions of
 # more hardly differ, and the rows are copied and made dense.
@@ -12,15 +13,37 @@ _MOST_ROWS = 20_000
 _MOST_CELLS = 2**25
 
 
-def start_weights(features, samples, hidden_layer_sizes, n_bits, init, rng):
-    """First weights of a feed-forward function, in the units of `features`."""
+def start_weights(features, samples, layer_sizes, n_bits, init, rng):
+    """Find first weights on a part of the rows, in the units of `features`."""
     n_features = features.X.shape[1]
     samples = _draw(samples, _MOST_ROWS, rng)
     is_large = len(samples) * n_features > _MOST_CELLS
-    if is_large and sp.issparse(features.X) and not hidden_layer_sizes:
+    if is_large and sp.issparse(features.X) and not layer_sizes:
         return _sparse_start(features, samples, n_bits, init, rng)
     samples = _draw(samples, max(2, _MOST_CELLS // n_features), rng)
-    return first_weights(features.block(samples), hidden_layer_sizes, n_bits, init, rng)
+    return _dense_start(features.block(samples), layer_sizes, n_bits, init, rng)
+
+
+def to_standard_units(coefs, intercepts, mean, unit):
+    """Let the first layer take (features - mean) / unit instead of features."""
+    first = coefs[0]
+    return [first * unit, *coefs[1:]], [intercepts[0] + mean @ first, *intercepts[1:]]
+
+
+def _dense_start(X, layer_sizes, n_bits, init, rng):
+    """Random hidden layers (He et al., ICCV 2015), then an unsupervised projection."""
+    coefs, intercepts = [], []
+    for size in layer_sizes:
+        n_inputs = coefs[-1].shape[1] if coefs else X.shape[1]
+        # Rows of X have unit mean square in all, hidden units each.
+        variance = 1.0 if not coefs else 2.0 / n_inputs
+        coefs.append(rng.standard_normal((n_inputs, size)) * np.sqrt(variance))
+        intercepts.append(np.zeros(size))
+    hidden = np.maximum(feed_forward(X, coefs, intercepts), 0) if coefs else X
+    hidden, mean = centred(hidden)
+    projection = PROJECTIONS[init](hidden, n_bits, rng)
+    projection /= np.sqrt(np.mean((hidden @ projection) ** 2)) or 1.0
+    return [*coefs, projection], [*intercepts, -mean @ projection]
 
 
 def _sparse_start(features, samples, n_bits, init, rng):

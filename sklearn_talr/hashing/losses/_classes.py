@@ -10,21 +10,37 @@ import numpy as np
 import torch
 from torch.nn.functional import normalize, softplus
 
-from ..gradient._device import to_device
+from ..gradient._features import to_device
 from ._minibatch import BatchLoss, keep_bits
 
 
 class OrthogonalLoss(BatchLoss):
-    """`orthogonal_loss` of a minibatch, given codes of classes and who belongs to them."""
+    """`orthogonal_loss` of a minibatch.
 
-    def __init__(self, class_codes, memberships, margin, cosine_scale, hasher, rng):
-        super().__init__(hasher, None, rng)
-        self.class_codes = _on_device(class_codes, self.device)
-        self.memberships = _on_device(memberships, self.device)
+    Parameters
+    ----------
+    classes : ClassCodes
+        Codes of the classes, which may be drawn when training begins, and memberships.
+
+    margin, cosine_scale : float
+        Of the cosine.
+
+    settings : Settings
+        How many bits a step keeps, and the device.
+    """
+
+    def __init__(self, classes, margin, cosine_scale, settings):
+        super().__init__(settings)
+        self.classes = classes
+        self.memberships = _on_device(classes.memberships, self.device)
         self.margin = margin
         self.cosine_scale = cosine_scale
 
-    def __call__(self, activations, samples, n_queries, progress):
+    def begin(self, rng):
+        super().begin(rng)
+        self.class_codes = _on_device(self.classes.draw(rng), self.device)
+
+    def __call__(self, activations, samples, progress):
         kept = self.draw_bits(activations.shape[1])
         return orthogonal_loss(
             keep_bits(activations, kept),
@@ -36,16 +52,33 @@ class OrthogonalLoss(BatchLoss):
 
 
 class CentralLoss(BatchLoss):
-    """`central_similarity_loss` of a minibatch, given the codes that samples aim at."""
+    """`central_similarity_loss` of a minibatch.
 
-    def __init__(self, codes, quantization_weight, hasher, scales, rng):
-        super().__init__(hasher, scales, rng)
-        self.codes = _on_device(codes, self.device)
+    Parameters
+    ----------
+    classes : ClassCodes
+        Codes of the classes, which may be drawn when training begins, and memberships.
+
+    quantization_weight : float
+        Weight of the quantisation error.
+
+    settings : Settings
+        How many bits a step keeps, the scale of tanh, and the device.
+    """
+
+    def __init__(self, classes, quantization_weight, settings):
+        super().__init__(settings, settings.tanh_scale)
+        self.classes = classes
         self.quantization_weight = quantization_weight
 
-    def __call__(self, activations, samples, n_queries, progress):
+    def begin(self, rng):
+        super().begin(rng)
+        self.classes.draw(rng)
+        self.codes = _on_device(self.classes.draw_majority(rng), self.device)
+
+    def __call__(self, activations, samples, progress):
         kept = self.draw_bits(activations.shape[1])
-        scaled = self.scale(progress) * keep_bits(activations, kept)
+        scaled = self.scale(keep_bits(activations, kept), progress)
         codes = keep_bits(self.codes[to_device(samples, self.device)], kept)
         return central_similarity_loss(scaled, codes, self.quantization_weight)
 

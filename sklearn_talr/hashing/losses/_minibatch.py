@@ -1,46 +1,158 @@
-"""What losses of minibatches share: relaxed bits, and those left out."""
+"""What a minibatch costs: the levels of its pairs, and the bits that take part."""
 
-from functools import partial
+import numpy as np
+import scipy.sparse as sp
+import torch
 
-from ..gradient._device import choose_device, to_device
-from ..gradient._settings import kept_bits
+from ...affinity import LabelAffinity, SharedLabelAffinity
+from ...affinity._resolve import iter_level_blocks
+from ..gradient._features import to_device
+
+_SHORTEST_NESTED = 4  # leading bits; fewer rank nothing
+_PAIRS_PER_BLOCK = 2**20  # of an oracle, which may need many bytes for each
 
 
 class BatchLoss:
     """Base of losses of a minibatch, as a `Trainer` calls them.
 
+    Subclasses define ``__call__(activations, samples, progress) -> scalar tensor``.
+
     Parameters
     ----------
-    hasher : TrainedHasher
-        Its parameters and `affinity_` are read.
+    settings : Settings
+        How many bits a step keeps, and the device.
 
-    scales : (float, float) or None
-        Scales of tanh in the first and the last epoch; None leaves activations as they are.
+    tanh_scale : (float, float) or None, default=None
+        Scale of tanh in the first and the last epoch; None leaves activations as they are.
 
-    rng : RandomState
-        Draws the bits to keep.
+    nested : bool, default=False
+        Whether each step has a random number of leading bits.
     """
 
-    def __init__(self, hasher, scales, rng):
-        self.device = choose_device(hasher.device)
-        self.n_kept = partial(kept_bits, hasher)
-        self.scales = scales
+    def __init__(self, settings, tanh_scale=None, nested=False):
+        self.device = settings.device
+        self.n_kept = settings.n_kept_bits
+        self.tanh_scale = tanh_scale
+        self.nested = nested
+
+    def begin(self, rng):
+        """Training begins, once the first weights are drawn."""
         self.rng = rng
 
-    def scale(self, progress):
-        """Scale of tanh at this stage of training."""
-        first, last = self.scales
-        return first * (last / first) ** progress
-
-    def draw_bits(self, n_bits, n_leading=None):
-        """Indices of the (leading) bits to keep in this step, or None for all."""
-        n_leading = n_bits if n_leading is None else n_leading
-        n_kept = self.n_kept(n_leading)
+    def draw_bits(self, n_bits):
+        """Indices of the bits to keep in this step, or None for all."""
+        n_leading = n_bits
+        if self.nested:
+            n_leading = self.rng.randint(min(n_bits, _SHORTEST_NESTED), n_bits + 1)
+        n_kept = self.n_kept[n_leading]
         if n_kept == n_bits:
             return None
         return to_device(self.rng.permutation(n_leading)[:n_kept], self.device)
+
+    def scale(self, activations, progress):
+        """Activations times the scale of tanh at this stage of training."""
+        first, last = self.tanh_scale
+        return first * (last / first) ** progress * activations
+
+
+class PairwiseLoss(BatchLoss):
+    """A function of the bits of a minibatch and of the levels of its pairs.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(bits, level_index) -> scalar tensor``. Bits are activations, or relaxed
+        by tanh if it has a scale; `level_index` has shape (n, n).
+
+    data : TrainingData
+        Targets and affinity of all samples.
+
+    settings : Settings
+        How many bits a step keeps, and the device.
+
+    tanh_scale : (float, float) or None, default=None
+        Scale of tanh in the first and the last epoch; None leaves activations as they are.
+
+    nested : bool, default=False
+        Whether each step has a random number of leading bits.
+
+    binary : bool, default=False
+        Whether all levels above 0 count as one.
+    """
+
+    def __init__(
+        self, function, data, settings, *, tanh_scale=None, nested=False, binary=False
+    ):
+        super().__init__(settings, tanh_scale, nested)
+        self.function = function
+        self.level_index = batch_levels(
+            data.affinity, data.levels, data.targets, settings.device
+        )
+        self.merges_levels = binary and len(data.levels) > 2
+
+    def __call__(self, activations, samples, progress):
+        bits = keep_bits(activations, self.draw_bits(activations.shape[1]))
+        if self.tanh_scale is not None:
+            bits = torch.tanh(self.scale(bits, progress))
+        index = self.level_index(samples)
+        if self.merges_levels:
+            index.clamp_(max=1)
+        return self.function(bits, index)
 
 
 def keep_bits(bits, kept):
     """The columns that `draw_bits` has drawn."""
     return bits if kept is None else bits.index_select(1, kept)
+
+
+def batch_levels(affinity, levels, targets, device):
+    """Return ``index(samples)``, a tensor of the levels of all pairs of some samples.
+
+    Labels and dense label indicators are brought to the device once, checked already. Any
+    other oracle is evaluated on the host.
+    """
+    if type(affinity) is LabelAffinity:
+        return _EqualLabels(affinity, targets, device)
+    if type(affinity) is SharedLabelAffinity and not sp.issparse(targets):
+        return _SharedLabels(affinity, targets, device)
+    return _AnyOracle(affinity, levels, targets, device)
+
+
+class _EqualLabels:
+    def __init__(self, affinity, targets, device):
+        _, classes = affinity.group_targets(targets)
+        self._classes = to_device(classes, device)
+
+    def __call__(self, samples):
+        classes = self._classes[to_device(samples, self._classes.device)]
+        return (classes[:, None] == classes).view(torch.uint8)
+
+
+class _SharedLabels:
+    def __init__(self, affinity, targets, device):
+        self._labels = to_device((np.asarray(targets) > 0).astype(np.uint8), device)
+        self._binary = affinity.binary
+
+    def __call__(self, samples):
+        labels = self._labels[to_device(samples, self._labels.device)].float()
+        shared = labels @ labels.T
+        return (shared > 0).view(torch.uint8) if self._binary else shared.short()
+
+
+class _AnyOracle:
+    def __init__(self, affinity, levels, targets, device):
+        self._affinity = affinity
+        self._levels = levels
+        self._targets = targets
+        self._device = device
+
+    def __call__(self, samples):
+        targets = self._targets[samples]
+        dtype = np.uint8 if len(self._levels) <= 256 else np.int32
+        index = np.empty((len(samples), len(samples)), dtype)
+        n_rows = max(1, _PAIRS_PER_BLOCK // len(samples))
+        for rows, block in iter_level_blocks(
+            self._affinity, self._levels, targets, targets, n_rows
+        ):
+            index[rows] = block
+        return to_device(index, self._device)

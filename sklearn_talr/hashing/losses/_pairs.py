@@ -19,45 +19,12 @@ import torch
 from torch.nn.functional import softplus
 
 from ...objectives import soft_counts
-from ._levels import batch_levels
-from ._minibatch import BatchLoss, keep_bits
 
 _LEAST_COUNT = 1e-6  # of pairs: the logarithm of less is cut off
 _MOST_TRIPLETS = 2**18
 
 
-class PairLoss(BatchLoss):
-    """A function of the bits of a minibatch and of the levels of its pairs.
-
-    Parameters
-    ----------
-    function : callable
-        ``function(bits, level_index, n_bits) -> scalar tensor``. Bits are activations if
-        `scales` is None, and else relaxed ones.
-
-    levels : ndarray
-        Values of the affinity, first 0.
-
-    targets : sequence
-        Checked targets of all samples.
-
-    Other parameters are those of `BatchLoss`.
-    """
-
-    def __init__(self, function, hasher, levels, targets, scales, rng):
-        super().__init__(hasher, scales, rng)
-        self.level_index = batch_levels(hasher.affinity_, levels, targets, self.device)
-        self.function = function
-
-    def __call__(self, activations, samples, n_queries, progress):
-        n_bits = activations.shape[1]
-        bits = keep_bits(activations, self.draw_bits(n_bits))
-        if self.scales is not None:
-            bits = torch.tanh(self.scale(progress) * bits)
-        return self.function(bits, self.level_index(samples, n_queries), n_bits)
-
-
-def mutual_information_loss(bits, level_index, n_bits):
+def mutual_information_loss(bits, level_index):
     """Minus the mutual information of distance and similarity, mean over the samples.
 
     From soft counts c[s, d] of one sample's N pairs, with C[d] their sum over s and N[s]

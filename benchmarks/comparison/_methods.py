@@ -49,7 +49,7 @@ METHODS = {
     "HashNet": HashNetHasher(),
     "DTSH": DTSHHasher(),
     "MIHash": MIHasher(),
-    "TALR-AP": TALRHasher(objective="ap"),
+    "TALR-AP": TALRHasher(objective="average_precision"),
     "TALR-NDCG": TALRHasher(objective="ndcg"),
     "OrthoHash": OrthoHasher(),
     "CSQ": CSQHasher(),

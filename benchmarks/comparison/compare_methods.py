@@ -1,10 +1,12 @@
 """Every method on the same splits, hash functions and tuning budget, in one table.
 
-    SKLEARN_TALR_DATA=/path/to/data python benchmarks/compare_methods.py --data cifar10
-    python benchmarks/compare_methods.py --data digits --bits 12 24 32 48 --seeds 0 1 2
-    python benchmarks/compare_methods.py --data mine.npz --methods LSH ITQ TALR-AP
-    python benchmarks/compare_methods.py --data cifar10 --unseen
-    python benchmarks/compare_methods.py --data cifar10 --lookup --bits 48 64
+Run it from its folder:
+
+    SKLEARN_TALR_DATA=/path/to/data python compare_methods.py --data cifar10
+    python compare_methods.py --data digits --bits 12 24 32 48 --seeds 0 1 2
+    python compare_methods.py --data mine.npz --methods LSH ITQ TALR-AP
+    python compare_methods.py --data cifar10 --unseen
+    python compare_methods.py --data cifar10 --lookup --bits 48 64
 
 Each method is tuned on the training rows of each seed: four candidates of weight decay by
 cross-validation in two folds at 32 bits, scored by tie-aware AP, or NDCG where affinity is
@@ -24,9 +26,9 @@ import json
 import time
 from pathlib import Path
 
-from _comparison_data import load_once
-from _comparison_methods import CLASSIFIERS, LOOKUP_METHODS, METHODS, applies, measure, tune
-from _comparison_results import Results, as_markdown, as_rst, at_radius, table
+from _data import load_once
+from _methods import CLASSIFIERS, LOOKUP_METHODS, METHODS, applies, measure, tune
+from _results import Results, as_markdown, as_rst, at_radius, table
 from joblib import Parallel, delayed
 
 TABLES = {
@@ -126,7 +128,7 @@ def render(arguments, results):
     rst = "\n\n".join(f"{t}\n{'-' * len(t)}\n\n{as_rst(r)}" for t, r in tables.items())
     path.with_suffix(".rst").write_text(rst + "\n")
     print(markdown)
-    from _comparison_figures import draw_lookup, draw_tie_intervals  # needs matplotlib
+    from _figures import draw_lookup, draw_tie_intervals  # needs matplotlib
 
     draw = draw_lookup if arguments.lookup else draw_tie_intervals
     draw(results, path.with_suffix(".png"))

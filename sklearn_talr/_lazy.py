@@ -1,0 +1,37 @@
+"""Names of a package that are imported when they are first used."""
+
+import sys
+from importlib import import_module
+
+
+def lazy_names(package, homes):
+    """Make ``__getattr__`` and ``__dir__`` of a package.
+
+    Parameters
+    ----------
+    package : str
+        Name of the package.
+
+    homes : dict of str to str
+        Public names, and the modules below the package that define them. A module that
+        is public itself is its own home.
+
+    Returns
+    -------
+    getattr : callable
+        Imports a name.
+
+    dir : callable
+        Lists all names, so that completion shows them.
+    """
+
+    def get(name):
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = import_module(f".{homes[name]}", package)
+        return module if homes[name] == name else getattr(module, name)
+
+    def names():
+        return sorted({*vars(sys.modules[package]), *homes})
+
+    return get, names

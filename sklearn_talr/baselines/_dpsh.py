@@ -1,0 +1,315 @@
+"""DPSHHasher: likelihood of similar and dissimilar pairs."""
+
+from functools import partial
+from numbers import Real
+
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+
+from .._state import replace_fitted
+from ..hashing.gradient._callbacks import with_callbacks
+from ..hashing.gradient._data import check_chunk, check_data
+from ..hashing.gradient._fit import fit_by_gradient, fit_chunk_by_gradient
+from ..hashing.gradient._hasher import GradientHasher, trains_on_chunks
+from ..hashing.gradient._settings import Settings
+from ..hashing.losses._minibatch import PairwiseLoss
+from ..hashing.losses._pairs import likelihood_loss
+
+__all__ = ["DPSHHasher"]
+
+
+class DPSHHasher(GradientHasher):
+    r"""DPSH: likelihood of similar and dissimilar pairs.
+
+    Li, Wang and Kang, "Feature Learning Based Deep Supervised Hashing with Pairwise
+    Labels", IJCAI 2016, eq. 3 and 4. Of activations u, half the inner product is the logit
+    of similarity s, and a penalty draws activations to their signs:
+
+    .. math::
+
+        \sum_{ij} \left[ \ln(1 + e^{\Theta_{ij}}) - s_{ij} \Theta_{ij} \right] + \eta
+        \sum_i \| \mathrm{sign}(u_i) - u_i \|^2, \quad \Theta_{ij} = u_i^T u_j / 2.
+
+    What differs from the original: pairs are those of a minibatch, rather than of a
+    minibatch and all other samples as last seen; both terms are means, over pairs and over
+    samples and bits; a linear or shallow function of given features, and the defaults of
+    training.
+
+    Parameters
+    ----------
+    n_bits : int, default=32
+        Number of bits of a code, at least 1.
+
+    quantization_weight : float, default=0.1
+        Weight of the penalty, at least 0.
+
+    hidden_layer_sizes : int or sequence of int, default=()
+        Sizes of hidden rectifier layers. Empty: a linear hash function.
+
+    dropout : float, (float, float) or "auto", default="auto"
+        Fraction of the hidden units that each step leaves out, drawn at random, in [0, 1);
+        or a pair: that of the features, and that of the hidden units. ``"auto"``: 0.2 and
+        0.5 with hidden layers, but nothing for a
+        :class:`~sklearn_talr.affinity.ThresholdAffinity`.
+
+    module : torch.nn.Module or None, default=None
+        A network of your own in place of linear layers: from batches of float32 features
+        to `n_bits` activations. `fit` trains a copy of it, from the weights it has and on
+        features as they are; `hidden_layer_sizes`, `dropout` and `init` have no meaning
+        for it.
+
+    affinity : "auto" or affinity oracle, default="auto"
+        Who is similar to whom. ``"auto"`` goes by the form of `y`: labels of shape
+        (n_samples,): :class:`~sklearn_talr.affinity.LabelAffinity`; label indicators:
+        :class:`~sklearn_talr.affinity.SharedLabelAffinity`; a
+        :class:`~sklearn_talr.affinity.PrecomputedAffinity` or a square matrix: itself;
+        None: :class:`~sklearn_talr.affinity.ThresholdAffinity` on the features.
+
+    init : {"itq", "pca", "random"}, default="itq"
+        First weights of the last layer: iterative quantisation, principal directions, or
+        random directions. Hidden layers start at random.
+
+    bit_dropout : float or "auto", default="auto"
+        Each step leaves out this fraction of the bits, drawn at random, in [0, 1). Then
+        every part of a code must rank well by itself, which regularises. ``"auto"`` keeps
+        the square root of 8 times their number: 8 of 8, 16 of 32, 23 of 64 bits; half as
+        many again with hidden layers; and all for a
+        :class:`~sklearn_talr.affinity.ThresholdAffinity`, where the fine order of near
+        neighbours takes all bits and there is little to overfit.
+
+    solver : {"adam_mini", "adam"}, default="adam_mini"
+        Adam with one second moment per unit, whose steps do not depend on the axes that
+        features are given in; or Adam.
+
+    learning_rate : {"cosine", "constant"}, default="cosine"
+        Whether the learning rate falls to 0 along half a cosine, or stays.
+
+    learning_rate_init : float or "auto", default="auto"
+        First learning rate. Features are centred and scaled as a whole before training,
+        so that it does not depend on their unit. ``"auto"``: 0.025, or 0.014
+        with hidden layers, but 0.005 for a `module` and for other solvers than
+        ``"adam_mini"``.
+
+    weight_decay : float or "auto", default=0.1
+        Decoupled weight decay, at least 0; intercepts are left alone. ``"auto"``: 0.6,
+        or 1.2 with hidden layers, but 0.01 for a `module`.
+
+    batch_size : int or "auto", default="auto"
+        Samples that rank each other in one step, at least 2. ``"auto"``: a twentieth of
+        the samples, but between 32 and 256. Smaller data are one batch.
+
+    max_iter : int, default=100
+        Number of epochs.
+
+    early_stopping : bool, default=False
+        Whether to hold out a part of the samples, score it after each epoch, stop when
+        its score no longer improves, and keep the weights of the best score. Without it
+        training runs for `max_iter` epochs.
+
+    validation_fraction : float, default=0.1
+        Fraction of the samples to hold out, in (0, 1), drawn at random. Each of them
+        ranks the others by their codes. Only used if `early_stopping` is True.
+
+    n_iter_no_change : int, default=10
+        Training stops after more than so many epochs in a row without an improvement by
+        at least `tol`. Only used if `early_stopping` is True.
+
+    tol : float, default=0.0001
+        The least improvement of the validation score that counts.
+
+    warm_start : bool, default=False
+        If True, `fit` starts from the weights of the last `fit`.
+
+    device : str, default="auto"
+        Where to train: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` takes CUDA when
+        there is any. The fitted hasher lives in NumPy and does not remember the device.
+
+    verbose : bool, default=False
+        Print the loss of each epoch.
+
+    random_state : int, RandomState instance or None, default=None
+        Draws first weights, minibatches, held-out samples and what is dropped. Global
+        generators are never touched; None draws a fresh seed.
+
+    Attributes
+    ----------
+    coefs_ : list of ndarray
+        Weights of each layer, shape (n_inputs, n_outputs).
+
+    intercepts_ : list of ndarray
+        Offsets of each layer, shape (n_outputs,).
+
+    module_state_ : dict of ndarray
+        The fitted ``state_dict`` of `module`, which then replaces the two above.
+
+    affinity_ : affinity oracle
+        The fitted oracle.
+
+    loss_curve_ : list of float
+        Mean loss of the minibatches of each epoch. Not a score: codes are relaxed, batches
+        small, and bits may be left out.
+
+    validation_scores_ : list of float or None
+        Tie-aware average precision of the held-out samples after each epoch, over all warm
+        starts. None without `early_stopping`.
+
+    best_validation_score_ : float or None
+        Highest score of the last `fit`, that of the fitted weights. None without
+        `early_stopping`.
+
+    n_iter_ : int
+        Number of epochs run, over all warm starts.
+
+    n_features_in_ : int
+        Number of features seen by `fit`.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if `fit` saw any.
+
+    See Also
+    --------
+    DTSHHasher : The likelihood of triplets.
+    HashNetHasher : Weighs pairs, and has tanh in place of the penalty.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_talr.baselines import DPSHHasher
+    >>> X, y = load_digits(return_X_y=True)
+    >>> hasher = DPSHHasher(n_bits=16, max_iter=10, random_state=0).fit(X[:900], y[:900])
+    >>> hasher.score(X[900:], y[900:]) > 0.6
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **GradientHasher._parameter_constraints,
+        "quantization_weight": [Interval(Real, 0, None, closed="left")],
+        "affinity": [StrOptions({"auto"}), callable],
+    }
+
+    def __init__(
+        self,
+        n_bits=32,
+        *,
+        quantization_weight=0.1,
+        hidden_layer_sizes=(),
+        dropout="auto",
+        module=None,
+        affinity="auto",
+        init="itq",
+        bit_dropout="auto",
+        solver="adam_mini",
+        learning_rate="cosine",
+        learning_rate_init="auto",
+        weight_decay=0.1,
+        batch_size="auto",
+        max_iter=100,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        tol=0.0001,
+        warm_start=False,
+        device="auto",
+        verbose=False,
+        random_state=None,
+    ):
+        self.n_bits = n_bits
+        self.quantization_weight = quantization_weight
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.dropout = dropout
+        self.module = module
+        self.affinity = affinity
+        self.init = init
+        self.bit_dropout = bit_dropout
+        self.solver = solver
+        self.learning_rate = learning_rate
+        self.learning_rate_init = learning_rate_init
+        self.weight_decay = weight_decay
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.warm_start = warm_start
+        self.device = device
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X, y=None):
+        """Learn the hash function.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples.
+
+        y : targets of length n_samples, default=None
+            What similarity means, see `affinity`.
+
+        Returns
+        -------
+        self : object
+            The fitted hasher.
+
+        Raises
+        ------
+        ValueError
+            If X and y do not fit, X is constant, no pair of samples is similar, all pairs
+            are equally similar, or too few samples are left to hold some out.
+        """
+        data = check_data(self, X, y, self.affinity)
+        settings = Settings.of(self, data)
+        loss = self._loss(data, settings)
+        return replace_fitted(self, fit_by_gradient(self, data, settings, loss))
+
+    @available_if(trains_on_chunks)
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def partial_fit(self, X, y=None, levels=None):
+        """Learn from a chunk of data: one epoch over its samples.
+
+        Samples of one chunk are paired with each other only. The learning rate stays at
+        `learning_rate_init`.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples.
+
+        y : targets of length n_samples, default=None
+            As for `fit`, for the samples of this chunk.
+
+        levels : array-like of int, default=None
+            All values that the affinity can take in any chunk, ascending from 0. To be
+            given on the first call, if the affinity is a function without ``levels_``.
+
+        Returns
+        -------
+        self : object
+            The hasher.
+
+        Raises
+        ------
+        ValueError
+            If X and y do not fit, X has other features than before, or levels are unknown
+            or incomplete.
+
+        AttributeError
+            If `early_stopping` is True: a chunk holds no validation samples.
+        """
+        data = check_chunk(self, X, y, levels)
+        settings = Settings.of(self, data).for_chunk()
+        loss = self._loss(data, settings)
+        return replace_fitted(self, fit_chunk_by_gradient(self, data, settings, loss))
+
+    def _loss(self, data, settings):
+        likelihood = partial(
+            likelihood_loss,
+            n_bits=self.n_bits,
+            quantization_weight=self.quantization_weight,
+        )
+        return PairwiseLoss(likelihood, data, settings)

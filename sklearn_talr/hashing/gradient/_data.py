@@ -1,0 +1,109 @@
+"""What is learned from: checked features and targets, at once or in chunks."""
+
+import copy
+from typing import NamedTuple
+
+import numpy as np
+
+from ...affinity import PrecomputedAffinity, SharedLabelAffinity
+from ...affinity._resolve import level_values
+from .._base import check_features, check_more_features
+from .._targets import choose_affinity, fit_affinity, fit_oracle
+
+
+class TrainingData(NamedTuple):
+    """Checked features and targets.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_samples, n_features)
+        Features.
+
+    targets : sequence of length n_samples
+        Targets of the affinity.
+
+    affinity : affinity oracle
+        Who is similar to whom, fitted.
+
+    levels : ndarray
+        Values that the affinity takes, in ascending order, first 0.
+
+    declared_levels : ndarray or None
+        Levels that the user has declared for all chunks.
+
+    seen : dict
+        Fitted attributes that say which features those were.
+    """
+
+    X: object
+    targets: object
+    affinity: object
+    levels: np.ndarray
+    declared_levels: np.ndarray | None
+    seen: dict
+
+
+def check_data(hasher, X, y, affinity):
+    """Check all that `fit` is given."""
+    X, seen = check_features(hasher, X)
+    affinity, targets, levels = fit_affinity(affinity, X, y)
+    return TrainingData(X, targets, affinity, levels, None, seen)
+
+
+def check_chunk(hasher, X, y, levels):
+    """Check what `partial_fit` is given, whose pairs may all be alike."""
+    if not hasattr(hasher, "n_iter_"):
+        X, seen = check_features(hasher, X)
+        affinity, targets = choose_affinity(hasher.affinity, X, y)
+        affinity, before = fit_oracle(affinity, targets), None
+    else:
+        X, seen = check_more_features(hasher, X)
+        affinity, targets = choose_affinity(_affinity_of_next_chunk(hasher, y), X, y)
+        before = hasher._training_state_["declared_levels"]
+    declared = _check_levels(levels, before)
+    levels = _levels_of_chunk(affinity, targets, declared)
+    if isinstance(affinity, SharedLabelAffinity):  # more may be shared than before
+        affinity = copy.copy(affinity)
+        affinity.levels_ = max(affinity.levels_, levels, key=len)
+    return TrainingData(X, targets, affinity, levels, declared, seen)
+
+
+def _affinity_of_next_chunk(hasher, y):
+    """The fitted oracle, but of ready affinities those of this chunk."""
+    if isinstance(hasher.affinity_, PrecomputedAffinity) and y is not None:
+        return hasher.affinity
+    return hasher.affinity_
+
+
+def _check_levels(levels, before):
+    """Levels of affinity: None, or those declared on the first call."""
+    if levels is None:
+        return before
+    levels = np.atleast_1d(np.asarray(levels))
+    ascending = levels.ndim == 1 and len(levels) > 1 and np.all(np.diff(levels) > 0)
+    if levels.dtype.kind not in "iu" or not ascending or levels[0] != 0:
+        raise ValueError(f"levels must be integers that ascend from 0, got {levels}.")
+    if before is not None and not np.array_equal(levels, before):
+        raise ValueError(
+            f"levels={levels.tolist()} differ from those of the first call of partial_fit, "
+            f"{before.tolist()}."
+        )
+    return levels
+
+
+def _levels_of_chunk(affinity, targets, declared):
+    if not hasattr(affinity, "levels_") and declared is None:
+        raise ValueError(
+            f"affinity {affinity!r} does not tell its levels_. Pass them as levels on the "
+            "first call of partial_fit: the values that it can take, first 0."
+        )
+    if declared is None:
+        return level_values(affinity, targets, targets)
+    if hasattr(affinity, "levels_"):
+        lacking = np.setdiff1d(level_values(affinity, targets, targets), declared)
+        if lacking.size:
+            raise ValueError(
+                f"levels={declared.tolist()} lacks {lacking.tolist()}, which the affinity "
+                "of these targets may take."
+            )
+    return declared

@@ -1,0 +1,257 @@
+"""The fit by gradients: minibatches, what they cost, a solver, and two schedules."""
+
+import math
+import warnings
+
+import numpy as np
+import torch
+from sklearn import config_context
+from sklearn.exceptions import ConvergenceWarning
+
+from ..._threads import one_thread
+from ...objectives._memory import keep_freed_memory
+from .._base import independent_random_state
+from .._rows import mean_and_unit
+from ._callbacks import FitCallbacks
+from ._early_stopping import EarlyStopping, HeldOutScore, LastEpoch, split_samples
+from ._features import Features
+from ._functions import FeedForward, UserModule
+from ._progress import progress_of_chunks, progress_of_fit, random_state_of_chunk
+from ._solvers import load_moments, make_solver, moments_of
+from ._start import start_weights, to_standard_units
+
+
+def fit_by_gradient(hasher, data, settings, loss):
+    """Train a hash function from its start, or from the last fit with `warm_start`.
+
+    Parameters
+    ----------
+    hasher : GradientHasher
+        Gives its random state, callbacks, and weights to go on from. It is not changed.
+
+    data : TrainingData
+        What to learn from.
+
+    settings : Settings
+        What to do.
+
+    loss : BatchLoss
+        What a minibatch costs.
+
+    Returns
+    -------
+    fitted : dict
+        All attributes of the fitted hasher.
+    """
+    rng = independent_random_state(hasher.random_state)
+    samples, keeper = np.arange(data.X.shape[0]), LastEpoch()
+    if hasher.early_stopping:
+        samples, held_out = split_samples(data, settings.n_held_out, rng)
+    before = None
+    if hasher.warm_start:
+        before = progress_of_fit(hasher, data.X.shape[1], settings)
+    features = _make_features(data.X, settings, None)
+    if hasher.early_stopping:
+        score = HeldOutScore(data, features, held_out, settings.metric)
+        keeper = EarlyStopping(score, settings.n_iter_no_change, settings.tol)
+    fitted, _ = _train(hasher, data, settings, loss, features, samples, keeper, before, rng)
+    return fitted
+
+
+def fit_chunk_by_gradient(hasher, data, settings, loss):
+    """Train on a chunk of data, going on from earlier ones.
+
+    Parameters and result are those of :func:`fit_by_gradient`.
+    """
+    before = progress_of_chunks(hasher, data.X.shape[1], settings)
+    rng = random_state_of_chunk(hasher)
+    features = _make_features(data.X, settings, before)
+    samples = np.arange(data.X.shape[0])
+    fitted, trainer = _train(
+        hasher, data, settings, loss, features, samples, LastEpoch(), before, rng
+    )
+    fitted["_training_state_"]["moments"] = trainer.moments()
+    return fitted
+
+
+def _train(hasher, data, settings, loss, features, samples, keeper, before, rng):
+    """Return the fitted attributes, and the trainer."""
+    function = _make_function(features, samples, settings, before, rng)
+    loss.begin(rng)
+    known = data.seen | {"affinity_": data.affinity}
+    callbacks = FitCallbacks(
+        hasher,
+        data.X,
+        data.targets,
+        settings.max_iter,
+        fitted=lambda: known | function.fitted(),
+    )
+    moments = before.moments if before else None
+    trainer = Trainer(function.module, loss, rng, settings, keeper, callbacks, moments)
+    with function.generators():
+        losses = trainer.run(features, samples)
+    callbacks.end_fit()
+    state = {
+        "mean": features.mean,
+        "unit": features.unit,
+        "moments": None,
+        "declared_levels": data.declared_levels,
+        "n_bits": settings.n_bits,
+    }
+    history = _history(before, losses, keeper)
+    return known | function.fitted() | history | {"_training_state_": state}, trainer
+
+
+def _make_features(X, settings, before):
+    """Features as the hash function takes them."""
+    if settings.module is not None:
+        unit = 0.0, 1.0
+    else:
+        unit = before.mean_and_unit if before else mean_and_unit(X)
+    return Features(X, *unit, settings.device)
+
+
+def _make_function(features, samples, settings, before, rng):
+    """The hash function to be trained."""
+    if settings.module is not None:
+        state = before.weights if before else None
+        return UserModule(settings.module, state, settings.n_bits, features, rng)
+    if before:
+        weights = to_standard_units(*before.weights, features.mean, features.unit)
+    else:
+        with one_thread():
+            weights = start_weights(
+                features, samples, settings.layer_sizes, settings.n_bits, settings.init, rng
+            )
+    return FeedForward(*weights, features, settings.dropout, rng)
+
+
+def _history(before, losses, keeper):
+    """Fitted attributes that tell how training went, over all warm starts."""
+    losses = [*before.loss_curve, *losses] if before else losses
+    scores, best = before.validation_scores if before else None, None
+    if isinstance(keeper, EarlyStopping):
+        scores = [*(scores or []), *keeper.scores]
+        best = max(keeper.scores, default=None)
+    return {
+        "loss_curve_": losses,
+        "n_iter_": len(losses),
+        "validation_scores_": scores,
+        "best_validation_score_": best,
+    }
+
+
+class Trainer:
+    """Minimises a minibatch loss of a torch module.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        From features to activations.
+
+    batch_loss : callable
+        ``batch_loss(activations, samples, progress) -> scalar tensor``; `samples` are row
+        indices, and `progress` runs from 0 to 1 over the epochs.
+
+    rng : RandomState
+        Shuffles the samples.
+
+    settings : Settings
+        Solver, schedules, sizes.
+
+    keeper : LastEpoch or EarlyStopping
+        Decides which weights are kept, and when to stop.
+
+    callbacks : FitCallbacks
+        Told about the begin and end of each epoch; may ask to stop.
+
+    moments : tuple or None
+        What :meth:`moments` returned after an earlier training of the same module.
+    """
+
+    def __init__(self, module, batch_loss, rng, settings, keeper, callbacks, moments=None):
+        self.module = module
+        self.batch_loss = batch_loss
+        self.rng = rng
+        self.settings = settings
+        self.keeper = keeper
+        self.callbacks = callbacks
+        self.optimizer = make_solver(
+            settings.solver, module.parameters(), settings.learning_rate_init
+        )
+        if moments and moments[0] == settings.solver:
+            load_moments(self.optimizer, moments[1])
+
+    def run(self, features, samples):
+        """Train on some rows of `Features` and return the mean loss of each epoch.
+
+        An interrupt ends training after the last completed epoch, with a warning. The
+        module then holds the weights that the keeper has kept.
+        """
+        keep_freed_memory()
+        n_epochs, losses = self.settings.max_iter, []
+        self.keeper.begin(self.module)
+        try:
+            with one_thread(), config_context(assume_finite=True):
+                for epoch in range(n_epochs):
+                    self.callbacks.begin()
+                    loss = self._run_epoch(features, samples, epoch)
+                    stop = self.keeper.end_epoch(self.module)
+                    losses.append(loss)
+                    self._report(epoch, loss)
+                    stop |= self.callbacks.end()
+                    if stop:
+                        break
+        except KeyboardInterrupt:
+            warnings.warn(
+                f"Training interrupted after {len(losses)} of {n_epochs} epochs; the "
+                f"hasher keeps {self.keeper.kept}.",
+                ConvergenceWarning,
+                stacklevel=7,
+            )
+        self.keeper.restore(self.module)
+        return losses
+
+    def moments(self):
+        """The solver's name, and its moments of the gradients as NumPy arrays."""
+        return self.settings.solver, moments_of(self.optimizer)
+
+    def _run_epoch(self, features, samples, epoch):
+        n_epochs = self.settings.max_iter
+        n_batches = math.ceil(len(samples) / self.settings.batch_size)
+        order = samples[self.rng.permutation(len(samples))]
+        progress = epoch / max(1, n_epochs - 1)
+        total = torch.zeros((), device=features.device)
+        for i, batch in enumerate(np.array_split(order, n_batches)):
+            self._set_learning_rate((epoch + i / n_batches) / n_epochs)
+            total += self._run_step(features, batch, progress) * len(batch)
+        return float(total) / len(samples)
+
+    def _run_step(self, features, samples, progress):
+        loss = self.batch_loss(self.module(features.batch(samples)), samples, progress)
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        self._decay_weights()
+        return loss.detach()
+
+    @torch.no_grad()
+    def _decay_weights(self):
+        """Decoupled from the gradient whatever the solver; intercepts are left alone."""
+        rate = self.optimizer.param_groups[0]["lr"]
+        for parameter in self.module.parameters():
+            if parameter.ndim > 1:
+                parameter *= max(0.0, 1 - rate * self.settings.weight_decay)
+
+    def _set_learning_rate(self, fraction):
+        """`fraction` of all steps is done: a constant rate, or half a cosine down to 0."""
+        rate = self.settings.learning_rate_init
+        if self.settings.learning_rate == "cosine":
+            rate *= 0.5 * (1 + math.cos(math.pi * fraction))
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+
+    def _report(self, epoch, loss):
+        if self.settings.verbose:
+            score = self.keeper.describe()
+            print(f"Epoch {epoch + 1}/{self.settings.max_iter}, loss = {loss:.6f}{score}")
