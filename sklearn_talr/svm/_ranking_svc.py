@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._state import replace_fitted, validate_aside
 from ..metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 from ._bundle import Bundle, minimise
 from ._features import Features
@@ -108,7 +109,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
     See Also
     --------
     loss_augmented_ranks : The search for the most violating ranking, of which R is made.
-    sklearn_talr.objectives.RankingHingeLoss : The same loss for neural networks.
+    RankingHingeLoss : The same loss for neural networks.
 
     Notes
     -----
@@ -192,13 +193,11 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         ConvergenceWarning
             If the duality gap is above `tol` after `max_iter` iterations.
         """
-        fitted = copy(self)  # takes all that is new: a fit that fails leaves self as it was
-        X, y = validate_data(fitted, X, y, accept_sparse="csr", dtype=_FLOATS)
-        fitted.classes_, target = _two_classes(y)
+        (X, y), seen = validate_aside(self, X, y=y, accept_sparse="csr", dtype=_FLOATS)
+        classes, target = _two_classes(y)
         positive = target == 1
         query = _query_numbers(groups, X)
-        class_weight = compute_class_weight(self.class_weight, classes=fitted.classes_, y=y)
-        weight = class_weight[target]
+        weight = compute_class_weight(self.class_weight, classes=classes, y=y)[target]
         features = Features(X, constant=self.loss == "zero_one" and self.fit_intercept)
         key, tangents = self._tangents_for(features.n_weights, X, positive, query, weight)
         solution = minimise(
@@ -212,12 +211,16 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         )
         self._warn_of_gap(solution.gap)  # first, for it may be made an error
         coef, intercept = self._weights_of(solution, X, positive, weight)
-        fitted.coef_, fitted.intercept_ = coef, intercept
-        fitted.n_iter_ = solution.n_iter
-        fitted.objective_, fitted.dual_gap_ = solution.objective, solution.gap
-        fitted._tangents = {key: tangents} if self.warm_start else {}
-        self.__dict__ = fitted.__dict__
-        return self
+        fitted = {
+            "classes_": classes,
+            "coef_": coef,
+            "intercept_": intercept,
+            "n_iter_": solution.n_iter,
+            "objective_": solution.objective,
+            "dual_gap_": solution.gap,
+            "_tangents": {key: tangents} if self.warm_start else {},
+        }
+        return replace_fitted(self, seen | fitted)
 
     def decision_function(self, X):
         """Score samples.

@@ -9,6 +9,7 @@ import pytest
 from interruptions import Interruption, interrupted_at, statements_of
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
+from sklearn_talr import _state
 from sklearn_talr.svm import RankingSVC, _bundle, _ranking_svc
 
 RNG = np.random.default_rng(0)
@@ -22,7 +23,8 @@ def test_an_interrupted_fit_changes_nothing(loss):
     svc = RankingSVC(loss, warm_start=True).fit(X, y)
     state, scores = joblib.hash(vars(svc)), svc.decision_function(X)
     twin = deepcopy(svc)
-    statements = statements_of(lambda: twin.fit(NAMED, OTHER), [_ranking_svc, _bundle])
+    modules = [_ranking_svc, _bundle, _state]
+    statements = statements_of(lambda: twin.fit(NAMED, OTHER), modules)
     assert len(statements) >= 100
     for statement in statements:
         with pytest.raises(Interruption), interrupted_at(statement):
@@ -44,7 +46,8 @@ def test_an_interrupted_warm_start_keeps_its_tangents():
 
 def test_after_an_interrupted_first_fit_nothing_is_fitted():
     twin = RankingSVC()
-    statements = statements_of(lambda: twin.fit(NAMED, OTHER), [_ranking_svc])
+    modules = [_ranking_svc, _state]
+    statements = statements_of(lambda: twin.fit(NAMED, OTHER), modules)
     for statement in statements:
         svc = RankingSVC()
         with pytest.raises(Interruption), interrupted_at(statement):

@@ -11,8 +11,7 @@ from numpy.testing import assert_allclose
 from reference import average_precision, most_violating, ndcg
 
 from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
-from sklearn_talr.objectives import RankingHingeLoss
-from sklearn_talr.svm import RankingSVC
+from sklearn_talr.svm import RankingHingeLoss, RankingSVC
 
 DELTA = {
     "average_precision": lambda ranking: 1 - average_precision(ranking),

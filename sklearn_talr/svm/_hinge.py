@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from ..svm._losses import NAMED_LOSSES
-from ..svm._risks import RankingRisk
+from ._losses import NAMED_LOSSES
+from ._risks import RankingRisk
 
 __all__ = ["RankingHingeLoss"]
 
@@ -18,7 +18,8 @@ class RankingHingeLoss(torch.nn.Module):
     :class:`~sklearn_talr.svm.RankingSVC` minimises the same loss (eq. 4 of Mohapatra et
     al., CVPR 2018) of a linear function. Its semi-gradient (eq. 5) is the gradient of the
     score of the most violating ranking minus that of a perfect ranking. Scores may be any
-    real numbers; networks that give codes are trained by :class:`TieAwareLoss`.
+    real numbers; networks that give codes are trained by
+    :class:`~sklearn_talr.objectives.TieAwareLoss`.
 
     The most violating ranking is found on the CPU in O(n log n). A step therefore waits for
     the scores of an accelerator to arrive there.
@@ -41,7 +42,7 @@ class RankingHingeLoss(torch.nn.Module):
 
     See Also
     --------
-    sklearn_talr.svm.loss_augmented_ranks : Finds the most violating ranking.
+    loss_augmented_ranks : Finds the most violating ranking.
 
     Examples
     --------
@@ -49,7 +50,7 @@ class RankingHingeLoss(torch.nn.Module):
     where the negative comes, and the bound is the worst of them.
 
     >>> import torch
-    >>> from sklearn_talr.objectives import RankingHingeLoss
+    >>> from sklearn_talr.svm import RankingHingeLoss
     >>> scores = torch.ones(3, requires_grad=True)
     >>> loss = RankingHingeLoss("average_precision")(scores, torch.tensor([1, 1, 0]))
     >>> loss.backward()
