@@ -69,7 +69,7 @@ class LabelAffinity(BaseEstimator):
         return self.levels_
 
     def group_targets(self, y):
-        """Return the distinct labels, sorted, and for each target the index of its label."""
+        """Return the distinct labels, sorted, and the index among them of each target."""
         return np.unique(self.check_targets(y), return_inverse=True)
 
     def __call__(self, y_query, y_database):
