@@ -14,7 +14,10 @@ The triangular kernel (eq. 14 with Delta = w) gives a pair's mass to two bins, 1
 to `lo` and frac to `lo + 1`: in all exactly 1. Only these two are ever touched.
 """
 
+from numbers import Integral
+
 import torch
+from sklearn.utils._param_validation import Interval, validate_params
 
 from ._memory import keep_freed_memory
 
@@ -25,6 +28,17 @@ _PAIRS_PER_DEVICE_BLOCK = 1 << 24  # an accelerator wants few and large steps
 _ROWS_PER_BLOCK = 32  # at least: each block adds to the whole gradient of the database
 
 
+@validate_params(
+    {
+        "relaxed_query": [torch.Tensor],
+        "relaxed_database": [torch.Tensor],
+        "level_index": [torch.Tensor],
+        "n_levels": [Interval(Integral, 1, None, closed="left")],
+        "n_bins": [Interval(Integral, 1, None, closed="left"), None],
+        "exclude_self": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
 def soft_counts(
     relaxed_query,
     relaxed_database,
