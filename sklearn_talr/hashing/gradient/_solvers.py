@@ -37,9 +37,9 @@ class AdamMini(torch.optim.Optimizer):
 
     Adam divides the step of each weight by the size of that weight's own gradients. So
     directions in which the features hardly vary weigh as much as directions in which they
-    vary much: Adam whitens, and learns noise. With one divisor for all weights of a unit, steps turn with
-    the features when these are rotated. The blocks are those of Adam-mini, Zhang et al.
-    (ICLR 2025).
+    vary much: Adam whitens, and learns noise. With one divisor for all weights of a unit,
+    steps turn with the features when these are rotated. The blocks are those of Adam-mini,
+    Zhang et al. (ICLR 2025).
 
     Parameters
     ----------
