@@ -50,7 +50,12 @@ HASHERS = [
     MIHasher(8, max_iter=2),
     OrthoHasher(8, max_iter=2),
 ]
-OBJECTIVES = ["average_precision", "average_precision_simplified", "ndcg", "ndcg_simplified"]
+OBJECTIVES = [
+    "average_precision",
+    "average_precision_simplified",
+    "ndcg",
+    "ndcg_simplified",
+]
 
 
 @pytest.fixture(scope="module")

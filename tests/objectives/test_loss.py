@@ -52,7 +52,10 @@ def test_queries_rank_a_database_of_their_own(kind, objective, metric):
     assert loss.item() == pytest.approx(1 - np.nanmean(metric(histogram)), abs=1e-10)
 
 
-@pytest.mark.parametrize("objective", ["average_precision", "ndcg", "average_precision_simplified", "ndcg_simplified"])
+@pytest.mark.parametrize(
+    "objective",
+    ["average_precision", "ndcg", "average_precision_simplified", "ndcg_simplified"],
+)
 @pytest.mark.parametrize("kind", ["labels", "indicators"])
 def test_targets_agree_with_declared_levels(kind, objective):
     activations, targets, affinity = draw(kind)
@@ -74,7 +77,10 @@ def test_indicators_of_any_type(dtype):
     assert torch.equal(loss(activations, targets.to(dtype)), loss(activations, targets))
 
 
-@pytest.mark.parametrize("objective", ["average_precision", "ndcg", "average_precision_simplified", "ndcg_simplified"])
+@pytest.mark.parametrize(
+    "objective",
+    ["average_precision", "ndcg", "average_precision_simplified", "ndcg_simplified"],
+)
 @pytest.mark.parametrize("n_bins", [None, 5])
 def test_gradcheck(objective, n_bins):
     rng = np.random.default_rng(1)
@@ -89,7 +95,10 @@ def test_gradcheck(objective, n_bins):
     )
 
 
-@pytest.mark.parametrize("objective", ["average_precision", "ndcg", "average_precision_simplified", "ndcg_simplified"])
+@pytest.mark.parametrize(
+    "objective",
+    ["average_precision", "ndcg", "average_precision_simplified", "ndcg_simplified"],
+)
 def test_no_similar_pairs_means_no_gradient(objective):
     activations = torch.randn(5, 4, generator=torch.Generator().manual_seed(0))
     activations.requires_grad_()
