@@ -20,7 +20,7 @@ def retrieval_report(
     y_database,
     *,
     k=None,
-    leave_one_out=False,
+    exclude_self=False,
     zero_relevant="skip",
     sample_weight=None,
     radius=None,
@@ -46,7 +46,7 @@ def retrieval_report(
     k : int, sequence of int or None, default=None
         Cutoff, or several; names of metrics then end in ``@k``. None means all ranks.
 
-    leave_one_out : bool, default=False
+    exclude_self : bool, default=False
         Queries and database are the same samples in the same order, and no query is
         ranked against itself.
 
@@ -93,7 +93,7 @@ def retrieval_report(
     >>> from sklearn_talr.metrics import retrieval_report
     >>> codes = [[0, 0], [0, 1], [1, 0], [1, 1]]
     >>> report = retrieval_report(
-    ...     codes, codes, "auto", [0, 0, 1, 1], [0, 0, 1, 1], leave_one_out=True, k=[1, 2]
+    ...     codes, codes, "auto", [0, 0, 1, 1], [0, 0, 1, 1], exclude_self=True, k=[1, 2]
     ... )
     >>> report.loc[["precision@1", "average_precision@2", "hit_rate@2"]]
                          worst  expected  best
@@ -109,7 +109,7 @@ def retrieval_report(
         affinity,
         y_query,
         y_database,
-        leave_one_out=leave_one_out,
+        exclude_self=exclude_self,
     )
     if sample_weight is not None:
         sample_weight = _check_sample_weight(

@@ -99,7 +99,7 @@ def estimator_histogram(estimator, X, y, affinity, database):
     oracle, targets = _settle_targets(estimator, X, y, affinity)
     codes = estimator.transform(X)
     if isinstance(database, str):
-        return hamming_histogram(codes, codes, oracle, targets, targets, leave_one_out=True)
+        return hamming_histogram(codes, codes, oracle, targets, targets, exclude_self=True)
     X_database, y_database = database
     _, database_targets = _settle_targets(estimator, X_database, y_database, affinity)
     return hamming_histogram(

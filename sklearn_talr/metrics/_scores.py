@@ -2,7 +2,7 @@
 
 from sklearn.utils.validation import _check_sample_weight
 
-from ..histogram._table import check_ranking
+from ..histogram._tables import check_ranking
 from ._evaluate import evaluate_ties, query_blocks
 from ._queries import average_queries, check_cutoffs
 from ._ties import ScoreTies

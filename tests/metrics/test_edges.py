@@ -23,7 +23,7 @@ BINARY = np.array([0, 1])
 
 
 def make_histogram(distances, affinities):
-    counts = reference.histogram([distances], [affinities], BINARY, n_bins=4)
+    counts = reference.histogram([distances], [affinities], BINARY, n_distances=4)
     return RankingHistogram(counts, BINARY)
 
 
@@ -87,7 +87,7 @@ def test_levels_need_not_be_consecutive():
     levels = np.array([0, 1, 2, 5, 10])
     distances, affinities = [0, 0, 1, 1, 1, 2], [10, 0, 1, 5, 0, 2]
     histogram = RankingHistogram(
-        reference.histogram([distances], [affinities], levels, n_bins=3), levels
+        reference.histogram([distances], [affinities], levels, n_distances=3), levels
     )
     scores = np.negative(distances)
     for metric, params in reference.VARIANTS:

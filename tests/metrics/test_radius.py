@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import UndefinedMetricWarning
 
-from sklearn_talr.codes import extend_codes
 from sklearn_talr.histogram import RankingHistogram, hamming_histogram
 from sklearn_talr.metrics import (
     empty_lookup_fraction,
@@ -157,11 +156,11 @@ def extensions():
     def count(queries, database):
         return hamming_histogram(queries, database, "auto", y_query, y_database)
 
-    longer = extend_codes(database, 3)
+    longer = reference.extended(database, 3)
     return {
         "LSH": count(queries, database),
-        "LSHSE": count(extend_codes(queries, 3), longer),
-        "LSHDE": count(extend_codes(queries, 3, same=False), longer),
+        "LSHSE": count(reference.extended(queries, 3), longer),
+        "LSHDE": count(reference.extended(queries, 3, bit=1), longer),
     }
 
 

@@ -172,13 +172,11 @@ def test_nothing_relevant_at_all_gives_nan_and_one_warning_at_the_caller():
     assert_array_equal(report.iloc[-2:], [[0, 0, 0], [1, 1, 1]])
 
 
-def test_leave_one_out():
+def test_exclude_self():
     codes = [[0, 0], [0, 0], [1, 1]]
     report = retrieval_report(codes, codes, "auto", [0, 0, 0], [0, 0, 0])
     assert np.all(report.loc["precision"] == 1)
-    report = retrieval_report(
-        codes, codes, "auto", [0, 0, 1], [0, 0, 1], leave_one_out=True
-    )
+    report = retrieval_report(codes, codes, "auto", [0, 0, 1], [0, 0, 1], exclude_self=True)
     assert_array_equal(report.loc["average_precision"], [1, 1, 1])
 
 
