@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from ._evaluate import evaluate_queries
+from ._evaluate import evaluate_queries, score_queries
 from ._harmonic import harmonic_sum
 from ._retrieved import (
     best_over_retrieved,
@@ -12,7 +12,10 @@ from ._retrieved import (
     worst_over_retrieved,
 )
 
-__all__ = ["tie_aware_average_precision"]
+__all__ = [
+    "tie_aware_average_precision",
+    "tie_aware_average_precision_score",
+]
 
 
 def tie_aware_average_precision(
@@ -81,6 +84,67 @@ def tie_aware_average_precision(
     """
     kernel = partial(average_precision, denominator=denominator)
     return evaluate_queries(kernel, histogram, k, zero_relevant)
+
+
+def tie_aware_average_precision_score(
+    y_true,
+    y_score,
+    *,
+    k=None,
+    denominator="relevant",
+    sample_weight=None,
+    average=True,
+    zero_relevant="skip",
+):
+    """Mean over queries of the expected average precision over all orders of ties.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_queries, n_database)
+        Affinities to the queries: non-negative integers, relevant if above 0.
+
+    y_score : array-like of shape (n_queries, n_database)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance.
+
+    k : int, sequence of int or None, default=None
+        Cutoff, or several: only the first k ranks count. None means all ranks.
+
+    denominator : {"relevant", "min", "retrieved"}, default="relevant"
+        What AP at k is divided by: all relevant items, the smaller of their number and
+        k, or the relevant items among the first k ranks.
+
+    sample_weight : array-like of shape (n_queries,), default=None
+        Weights of the queries in the mean.
+
+    average : bool, default=True
+        If False, return the values of the queries instead of their mean.
+
+    zero_relevant : "skip" or float, default="skip"
+        A query with nothing relevant, which has no AP: left out of the mean and
+        NaN on its own ("skip"), or a number that stands in for it.
+
+    Returns
+    -------
+    average_precision : float or ndarray
+        Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
+        False, of shape (n_queries,) or (n_queries, n_cutoffs).
+
+    See Also
+    --------
+    tie_aware_average_precision : The formula, and the same on a histogram of distances.
+    sklearn.metrics.average_precision_score : Counts a tie as one step of the
+        precision-recall curve, which is not the expectation.
+
+    Examples
+    --------
+    A relevant item tied for the first place with an irrelevant one:
+
+    >>> from sklearn_talr.metrics import tie_aware_average_precision_score
+    >>> tie_aware_average_precision_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
+    0.75
+    """
+    kernel = partial(average_precision, denominator=denominator)
+    return score_queries(kernel, y_true, y_score, k, sample_weight, average, zero_relevant)
 
 
 def average_precision(ties, denominator="relevant"):

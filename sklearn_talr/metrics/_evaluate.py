@@ -7,9 +7,11 @@ read the same tables.
 
 import numpy as np
 from sklearn.utils import gen_batches
+from sklearn.utils.validation import _check_sample_weight
 
-from ._queries import check_cutoffs, fill_zero_relevant
-from ._ties import HistogramTies
+from ..histogram._tables import check_ranking
+from ._queries import average_queries, check_cutoffs, fill_zero_relevant
+from ._ties import HistogramTies, ScoreTies
 
 CELLS_PER_BLOCK = 2**15  # tables of a block stay in cache
 
@@ -45,6 +47,28 @@ def evaluate_queries(kernel, histogram, k, zero_relevant, order="expected"):
     cutoffs, single = check_cutoffs(k)
     values = evaluate([kernel], histogram, cutoffs, zero_relevant, order)[0]
     return values[:, 0] if single else values
+
+
+def score_queries(kernel, y_true, y_score, k, sample_weight, average, zero_relevant):
+    """Values of a kernel, averaged over queries unless `average` is False.
+
+    Called by the public functions alone: warnings point at their callers.
+    """
+    cutoffs, single = check_cutoffs(k)
+    y_true, y_score = check_ranking(y_true, y_score)
+    if sample_weight is not None:
+        sample_weight = _check_sample_weight(
+            sample_weight, y_true, ensure_non_negative=True
+        )
+    n_queries, n_items = y_true.shape
+    cells = n_items + (1 if single else len(cutoffs))
+    ties = (
+        ScoreTies(y_true[rows], y_score[rows], cutoffs)
+        for rows in query_blocks(n_queries, cells)
+    )
+    values = evaluate_ties([kernel], ties, zero_relevant)[0]
+    values = values[:, 0] if single else values
+    return average_queries(values, sample_weight, stacklevel=4) if average else values
 
 
 def query_blocks(n_queries, cells_per_query):

@@ -5,10 +5,15 @@ Only the first tie with relevant items matters. Symbols as in `_ties`, for that 
 
 import numpy as np
 
-from ._evaluate import CELLS_PER_BLOCK, evaluate_queries
+from ._evaluate import CELLS_PER_BLOCK, evaluate_queries, score_queries
 from ._harmonic import harmonic_sum
 
-__all__ = ["tie_aware_hit_rate", "tie_aware_reciprocal_rank"]
+__all__ = [
+    "tie_aware_hit_rate",
+    "tie_aware_hit_rate_score",
+    "tie_aware_reciprocal_rank",
+    "tie_aware_reciprocal_rank_score",
+]
 
 _NEGLIGIBLE = 1e-18  # probability that no longer changes a float near 1
 
@@ -56,6 +61,61 @@ def tie_aware_reciprocal_rank(histogram, k=None, *, zero_relevant="skip"):
     return evaluate_queries(reciprocal_rank, histogram, k, zero_relevant)
 
 
+def tie_aware_reciprocal_rank_score(
+    y_true,
+    y_score,
+    *,
+    k=None,
+    sample_weight=None,
+    average=True,
+    zero_relevant="skip",
+):
+    """Mean over queries of the expected reciprocal rank over all orders of ties: MRR.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_queries, n_database)
+        Affinities to the queries: non-negative integers, relevant if above 0.
+
+    y_score : array-like of shape (n_queries, n_database)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance.
+
+    k : int, sequence of int or None, default=None
+        Cutoff, or several: a first relevant item beyond counts 0. None means no cutoff.
+
+    sample_weight : array-like of shape (n_queries,), default=None
+        Weights of the queries in the mean.
+
+    average : bool, default=True
+        If False, return the values of the queries instead of their mean.
+
+    zero_relevant : "skip" or float, default="skip"
+        A query with nothing relevant, which has no such rank: left out of the mean and
+        NaN on its own ("skip"), or a number that stands in for it.
+
+    Returns
+    -------
+    reciprocal_rank : float or ndarray
+        Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
+        False, of shape (n_queries,) or (n_queries, n_cutoffs).
+
+    See Also
+    --------
+    tie_aware_reciprocal_rank : The formula, and the same on a histogram of distances.
+
+    Examples
+    --------
+    A relevant item tied for the first place with an irrelevant one:
+
+    >>> from sklearn_talr.metrics import tie_aware_reciprocal_rank_score
+    >>> tie_aware_reciprocal_rank_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
+    0.75
+    """
+    return score_queries(
+        reciprocal_rank, y_true, y_score, k, sample_weight, average, zero_relevant
+    )
+
+
 def tie_aware_hit_rate(histogram, k=None, *, zero_relevant="skip"):
     """Probability that a relevant item is among the first k, over all orders of ties.
 
@@ -97,6 +157,61 @@ def tie_aware_hit_rate(histogram, k=None, *, zero_relevant="skip"):
     array([[0.5       , 0.83333333, 1.        ]])
     """
     return evaluate_queries(hit_rate, histogram, k, zero_relevant)
+
+
+def tie_aware_hit_rate_score(
+    y_true,
+    y_score,
+    *,
+    k=None,
+    sample_weight=None,
+    average=True,
+    zero_relevant="skip",
+):
+    """Mean over queries of the chance of a relevant item among the first k ranks.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_queries, n_database)
+        Affinities to the queries: non-negative integers, relevant if above 0.
+
+    y_score : array-like of shape (n_queries, n_database)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance.
+
+    k : int, sequence of int or None, default=None
+        Cutoff, or several. None means all ranks, where it is 1.
+
+    sample_weight : array-like of shape (n_queries,), default=None
+        Weights of the queries in the mean.
+
+    average : bool, default=True
+        If False, return the values of the queries instead of their mean.
+
+    zero_relevant : "skip" or float, default="skip"
+        A query with nothing relevant: left out of the mean and NaN on its own
+        ("skip", as by all these metrics), or a number that stands in for it.
+
+    Returns
+    -------
+    hit_rate : float or ndarray
+        Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
+        False, of shape (n_queries,) or (n_queries, n_cutoffs).
+
+    See Also
+    --------
+    tie_aware_hit_rate : The formula, and the same on a histogram of distances.
+
+    Examples
+    --------
+    One of three tied items is relevant:
+
+    >>> from sklearn_talr.metrics import tie_aware_hit_rate_score
+    >>> tie_aware_hit_rate_score([[1, 0, 0]], [[2.0, 2.0, 2.0]], k=2)
+    0.666666...
+    """
+    return score_queries(
+        hit_rate, y_true, y_score, k, sample_weight, average, zero_relevant
+    )
 
 
 def reciprocal_rank(ties):

@@ -2,9 +2,16 @@
 
 import numpy as np
 
-from ._evaluate import evaluate_queries
+from ._evaluate import evaluate_queries, score_queries
 
-__all__ = ["tie_aware_f1", "tie_aware_precision", "tie_aware_recall"]
+__all__ = [
+    "tie_aware_f1",
+    "tie_aware_f1_score",
+    "tie_aware_precision",
+    "tie_aware_precision_score",
+    "tie_aware_recall",
+    "tie_aware_recall_score",
+]
 
 
 def tie_aware_precision(histogram, k=None, *, zero_relevant="skip"):
@@ -50,6 +57,61 @@ def tie_aware_precision(histogram, k=None, *, zero_relevant="skip"):
     return evaluate_queries(precision, histogram, k, zero_relevant)
 
 
+def tie_aware_precision_score(
+    y_true,
+    y_score,
+    *,
+    k=None,
+    sample_weight=None,
+    average=True,
+    zero_relevant="skip",
+):
+    """Mean over queries of the expected precision at rank k over orders of ties.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_queries, n_database)
+        Affinities to the queries: non-negative integers, relevant if above 0.
+
+    y_score : array-like of shape (n_queries, n_database)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance.
+
+    k : int, sequence of int or None, default=None
+        Cutoff, or several; divides even if there are fewer items. None means n_database.
+
+    sample_weight : array-like of shape (n_queries,), default=None
+        Weights of the queries in the mean.
+
+    average : bool, default=True
+        If False, return the values of the queries instead of their mean.
+
+    zero_relevant : "skip" or float, default="skip"
+        A query with nothing relevant: left out of the mean and NaN on its own
+        ("skip", as by all these metrics), or a number that stands in for it.
+
+    Returns
+    -------
+    precision : float or ndarray
+        Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
+        False, of shape (n_queries,) or (n_queries, n_cutoffs).
+
+    See Also
+    --------
+    tie_aware_precision : The formula, and the same on a histogram of distances.
+
+    Examples
+    --------
+    Two of three tied items are relevant:
+
+    >>> from sklearn_talr.metrics import tie_aware_precision_score
+    >>> tie_aware_precision_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
+    0.666666...
+    """
+    return score_queries(
+        precision, y_true, y_score, k, sample_weight, average, zero_relevant
+    )
+
+
 def tie_aware_recall(histogram, k=None, *, zero_relevant="skip"):
     """Expected recall at rank k over all orders of tied items.
 
@@ -89,6 +151,59 @@ def tie_aware_recall(histogram, k=None, *, zero_relevant="skip"):
     array([[0.33333333, 0.66666667, 1.        ]])
     """
     return evaluate_queries(recall, histogram, k, zero_relevant)
+
+
+def tie_aware_recall_score(
+    y_true,
+    y_score,
+    *,
+    k=None,
+    sample_weight=None,
+    average=True,
+    zero_relevant="skip",
+):
+    """Mean over queries of the expected recall at rank k over all orders of ties.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_queries, n_database)
+        Affinities to the queries: non-negative integers, relevant if above 0.
+
+    y_score : array-like of shape (n_queries, n_database)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance.
+
+    k : int, sequence of int or None, default=None
+        Cutoff, or several. None means all ranks, where recall is 1.
+
+    sample_weight : array-like of shape (n_queries,), default=None
+        Weights of the queries in the mean.
+
+    average : bool, default=True
+        If False, return the values of the queries instead of their mean.
+
+    zero_relevant : "skip" or float, default="skip"
+        A query with nothing relevant, which has no recall: left out of the mean and
+        NaN on its own ("skip"), or a number that stands in for it.
+
+    Returns
+    -------
+    recall : float or ndarray
+        Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
+        False, of shape (n_queries,) or (n_queries, n_cutoffs).
+
+    See Also
+    --------
+    tie_aware_recall : The formula, and the same on a histogram of distances.
+
+    Examples
+    --------
+    Two of three tied items are relevant:
+
+    >>> from sklearn_talr.metrics import tie_aware_recall_score
+    >>> tie_aware_recall_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
+    0.666666...
+    """
+    return score_queries(recall, y_true, y_score, k, sample_weight, average, zero_relevant)
 
 
 def tie_aware_f1(histogram, k=None, *, zero_relevant="skip"):
@@ -131,6 +246,59 @@ def tie_aware_f1(histogram, k=None, *, zero_relevant="skip"):
     array([[0.44444444, 0.66666667, 0.66666667]])
     """
     return evaluate_queries(f1, histogram, k, zero_relevant)
+
+
+def tie_aware_f1_score(
+    y_true,
+    y_score,
+    *,
+    k=None,
+    sample_weight=None,
+    average=True,
+    zero_relevant="skip",
+):
+    """Mean over queries of the expected F1 at rank k over all orders of ties.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_queries, n_database)
+        Affinities to the queries: non-negative integers, relevant if above 0.
+
+    y_score : array-like of shape (n_queries, n_database)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance.
+
+    k : int, sequence of int or None, default=None
+        Cutoff, or several. None means n_database.
+
+    sample_weight : array-like of shape (n_queries,), default=None
+        Weights of the queries in the mean.
+
+    average : bool, default=True
+        If False, return the values of the queries instead of their mean.
+
+    zero_relevant : "skip" or float, default="skip"
+        A query with nothing relevant, which has no recall: left out of the mean and
+        NaN on its own ("skip"), or a number that stands in for it.
+
+    Returns
+    -------
+    f1 : float or ndarray
+        Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
+        False, of shape (n_queries,) or (n_queries, n_cutoffs).
+
+    See Also
+    --------
+    tie_aware_f1 : The formula, and the same on a histogram of distances.
+
+    Examples
+    --------
+    Two of three tied items are relevant:
+
+    >>> from sklearn_talr.metrics import tie_aware_f1_score
+    >>> tie_aware_f1_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
+    0.666666...
+    """
+    return score_queries(f1, y_true, y_score, k, sample_weight, average, zero_relevant)
 
 
 def precision(ties):
