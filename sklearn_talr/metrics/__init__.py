@@ -5,7 +5,7 @@ per query, and as ``*_score(y_true, y_score)`` for any real scores. Each takes o
 or several at once.
 
 All metrics treat a query with nothing relevant alike, also those that are 0 for it in any
-order: by default it is NaN and left out of means (``zero_relevant="skip"``), so that all
+order: by default (``zero_division=np.nan``) it is NaN and left out of means, so that all
 means are over the same queries.
 """
 
@@ -30,6 +30,7 @@ from ._first_relevant import (
     tie_aware_reciprocal_rank,
     tie_aware_reciprocal_rank_score,
 )
+from ._metric import TieBreakingRange
 from ._precision_recall import (
     tie_aware_f1,
     tie_aware_f1_score,
@@ -47,7 +48,7 @@ from ._radius import (
 )
 from ._report import retrieval_report
 from ._scorer import make_retrieval_scorer
-from ._tie_breaking import TieBreakingRange, tie_breaking_range
+from ._tie_breaking import tie_breaking_range
 
 __all__ = [
     "RadiusDisplay",

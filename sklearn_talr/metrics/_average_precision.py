@@ -1,11 +1,10 @@
-"""Tie-aware average precision of a histogram; symbols as in `_ties`."""
-
-from functools import partial
+"""Tie-aware average precision; n, p, t, tp and take are those of :class:`~._ties.Ties`."""
 
 import numpy as np
+from sklearn.utils._param_validation import StrOptions
 
-from ._evaluate import evaluate_queries, score_queries
 from ._harmonic import harmonic_sum
+from ._metric import Metric
 from ._retrieved import (
     best_over_retrieved,
     expected_over_retrieved,
@@ -18,8 +17,48 @@ __all__ = [
 ]
 
 
+def average_precision(ties, denominator="relevant"):
+    terms = precision_sum(ties.n, ties.p, ties.t, ties.tp, ties.n)
+    if denominator == "retrieved":
+        return _over_retrieved(ties, terms)
+    total = ties.sum_before_cut(terms) + precision_sum(*ties.divided)
+    if denominator == "relevant":
+        return total / np.maximum(ties.n_relevant, 1)
+    return total / np.maximum(np.minimum(ties.k, ties.n_relevant), 1)
+
+
+def precision_sum(n, p, t, tp, take):
+    """Expected sum of the precisions at relevant ranks among the first `take` of a tie."""
+    harmonic = harmonic_sum(t, take)
+    among_others = (p - 1) / np.maximum(n - 1, 1)
+    inner = among_others * (take - (t + 1) * harmonic) + (tp + 1) * harmonic
+    return p / np.maximum(n, 1) * inner
+
+
+def _over_retrieved(ties, terms):
+    """Divide by the relevant items retrieved, of which only the divided tie is unsure.
+
+    When ties are broken, how many it should contribute is part of the question, so that
+    the tie is looked at whole.
+    """
+    if ties.order == "expected":
+        return expected_over_retrieved(ties.sum_before_cut(terms), *ties.divided)
+    whole = ties.sum_before_tie(terms)
+    extreme = {"worst": worst_over_retrieved, "best": best_over_retrieved}[ties.order]
+    return extreme(whole, *ties.tied.divided)
+
+
+AVERAGE_PRECISION = Metric(
+    "average_precision",
+    average_precision,
+    label="average precision",
+    params={"denominator": [StrOptions({"relevant", "min", "retrieved"})]},
+)
+
+
+@AVERAGE_PRECISION.checks_histogram
 def tie_aware_average_precision(
-    histogram, k=None, *, denominator="relevant", zero_relevant="skip"
+    histogram, k=None, *, denominator="relevant", zero_division=np.nan
 ):
     """Expected average precision over all orders of tied items.
 
@@ -48,9 +87,9 @@ def tie_aware_average_precision(
         the last the expectation of the ratio is returned; an order that retrieves nothing
         relevant counts 0. Without a cutoff the three are equal.
 
-    zero_relevant : "skip" or float, default="skip"
-        Value of a query with nothing relevant, whose AP is undefined: NaN ("skip", so
-        that averages leave it out) or the given number.
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant; NaN lets averages leave the query out. The
+        average precision of such a query is undefined.
 
     Returns
     -------
@@ -59,33 +98,32 @@ def tie_aware_average_precision(
 
     See Also
     --------
-    tie_aware_average_precision_score : The same from affinities and scores.
+    tie_aware_average_precision_score : The metric of affinities and scores.
     tie_breaking_range : Worst and best over the orders of tied items.
 
     Examples
     --------
     A relevant and an irrelevant item, tied: AP is 1 or 1/2, as chance has it.
 
-    >>> import numpy as np
     >>> from sklearn_talr.histogram import RankingHistogram
     >>> from sklearn_talr.metrics import tie_aware_average_precision
-    >>> histogram = RankingHistogram(np.array([[[1], [1]]]), np.array([0, 1]))
+    >>> histogram = RankingHistogram([[[1], [1]]], levels=[0, 1])
     >>> tie_aware_average_precision(histogram)
     array([0.75])
 
     After a relevant item, a tie of which the cutoff sees half: the definitions differ.
 
-    >>> histogram = RankingHistogram(np.array([[[0, 1], [1, 1]]]), np.array([0, 1]))
+    >>> histogram = RankingHistogram([[[0, 1], [1, 1]]], levels=[0, 1])
     >>> for denominator in ("relevant", "min", "retrieved"):
     ...     tie_aware_average_precision(histogram, k=2, denominator=denominator)
     array([0.75])
     array([0.75])
     array([1.])
     """
-    kernel = partial(average_precision, denominator=denominator)
-    return evaluate_queries(kernel, histogram, k, zero_relevant)
+    return AVERAGE_PRECISION(histogram, k, zero_division, denominator=denominator)
 
 
+@AVERAGE_PRECISION.checks_scores
 def tie_aware_average_precision_score(
     y_true,
     y_score,
@@ -94,7 +132,7 @@ def tie_aware_average_precision_score(
     denominator="relevant",
     sample_weight=None,
     average=True,
-    zero_relevant="skip",
+    zero_division=np.nan,
 ):
     """Mean over queries of the expected average precision over all orders of ties.
 
@@ -119,9 +157,9 @@ def tie_aware_average_precision_score(
     average : bool, default=True
         If False, return the values of the queries instead of their mean.
 
-    zero_relevant : "skip" or float, default="skip"
-        A query with nothing relevant, which has no AP: left out of the mean and
-        NaN on its own ("skip"), or a number that stands in for it.
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        number counts as its value.
 
     Returns
     -------
@@ -131,7 +169,7 @@ def tie_aware_average_precision_score(
 
     See Also
     --------
-    tie_aware_average_precision : The formula, and the same on a histogram of distances.
+    tie_aware_average_precision : The metric of a histogram, with its formula.
     sklearn.metrics.average_precision_score : Counts a tie as one step of the
         precision-recall curve, which is not the expectation.
 
@@ -143,40 +181,6 @@ def tie_aware_average_precision_score(
     >>> tie_aware_average_precision_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
     0.75
     """
-    kernel = partial(average_precision, denominator=denominator)
-    return score_queries(kernel, y_true, y_score, k, sample_weight, average, zero_relevant)
-
-
-def average_precision(ties, denominator="relevant"):
-    terms = precision_sum(ties.n, ties.p, ties.t, ties.tp, ties.n)
-    if denominator == "retrieved":
-        return _over_retrieved(ties, terms)
-    total = ties.sum_before_cut(terms) + precision_sum(*ties.divided)
-    if denominator == "relevant":
-        return total / np.maximum(ties.n_relevant, 1)
-    if denominator == "min":
-        return total / np.maximum(np.minimum(ties.k, ties.n_relevant), 1)
-    raise ValueError(
-        f"denominator must be 'relevant', 'min' or 'retrieved', got {denominator!r}."
+    return AVERAGE_PRECISION.of_scores(
+        y_true, y_score, k, sample_weight, average, zero_division, denominator=denominator
     )
-
-
-def precision_sum(n, p, t, tp, take):
-    """Expected sum of the precisions at relevant ranks among the first `take` of a tie."""
-    harmonic = harmonic_sum(t, take)
-    among_others = (p - 1) / np.maximum(n - 1, 1)
-    inner = among_others * (take - (t + 1) * harmonic) + (tp + 1) * harmonic
-    return p / np.maximum(n, 1) * inner
-
-
-def _over_retrieved(ties, terms):
-    """Divide by the relevant items retrieved, of which only the divided tie is unsure.
-
-    When ties are broken, how many it should contribute is part of the question, so that
-    the tie is looked at whole.
-    """
-    if ties.order == "expected":
-        return expected_over_retrieved(ties.sum_before_cut(terms), *ties.divided)
-    whole = ties.sum_before_tie(terms)
-    extreme = {"worst": worst_over_retrieved, "best": best_over_retrieved}[ties.order]
-    return extreme(whole, *ties.tied.divided)

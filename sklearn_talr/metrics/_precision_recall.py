@@ -1,8 +1,8 @@
-"""Tie-aware precision, recall and F1 of a histogram; symbols as in `_ties`."""
+"""Tie-aware precision, recall and F1: all are linear in the relevant items retrieved."""
 
 import numpy as np
 
-from ._evaluate import evaluate_queries, score_queries
+from ._metric import Metric
 
 __all__ = [
     "tie_aware_f1",
@@ -14,7 +14,31 @@ __all__ = [
 ]
 
 
-def tie_aware_precision(histogram, k=None, *, zero_relevant="skip"):
+def precision(ties):
+    return _relevant_within(ties) / np.maximum(ties.k, 1)
+
+
+def recall(ties):
+    return _relevant_within(ties) / np.maximum(ties.n_relevant, 1)
+
+
+def f1(ties):
+    return 2 * _relevant_within(ties) / np.maximum(ties.k + ties.n_relevant, 1)
+
+
+def _relevant_within(ties):
+    """Expected number of relevant items among the first k ranks."""
+    n, p, _, tp, take = ties.divided
+    return tp + take * p / np.maximum(n, 1)
+
+
+PRECISION = Metric("precision", precision, label="precision")
+RECALL = Metric("recall", recall, label="recall")
+F1 = Metric("f1", f1, label="F1")
+
+
+@PRECISION.checks_histogram
+def tie_aware_precision(histogram, k=None, *, zero_division=np.nan):
     """Expected precision at rank k over all orders of tied items.
 
     Each rank of a tie is relevant with probability p/n, so a tie of which `take` ranks
@@ -29,10 +53,10 @@ def tie_aware_precision(histogram, k=None, *, zero_relevant="skip"):
         Cutoff, or several. The number of relevant items is divided by k, even if there
         are fewer items. None means the number of items.
 
-    zero_relevant : "skip" or float, default="skip"
-        Value of a query with nothing relevant: NaN ("skip", so that averages leave it
-        out) or the given number. The precision of such a query is 0 in any order; it is
-        treated as by the other metrics, so that all of them average the same queries.
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant; NaN lets averages leave the query out. The
+        precision of such a query is 0 in any order. It gets this value all the same, so
+        that all metrics average the same queries.
 
     Returns
     -------
@@ -41,22 +65,22 @@ def tie_aware_precision(histogram, k=None, *, zero_relevant="skip"):
 
     See Also
     --------
-    tie_aware_precision_score : The same from affinities and scores.
+    tie_aware_precision_score : The metric of affinities and scores.
 
     Examples
     --------
     The second of three tied items is relevant in two orders of three:
 
-    >>> import numpy as np
     >>> from sklearn_talr.histogram import RankingHistogram
     >>> from sklearn_talr.metrics import tie_aware_precision
-    >>> histogram = RankingHistogram(np.array([[[1], [2]]]), np.array([0, 1]))
+    >>> histogram = RankingHistogram([[[1], [2]]], levels=[0, 1])
     >>> tie_aware_precision(histogram, k=[1, 2, 4])
     array([[0.66666667, 0.66666667, 0.5       ]])
     """
-    return evaluate_queries(precision, histogram, k, zero_relevant)
+    return PRECISION(histogram, k, zero_division)
 
 
+@PRECISION.checks_scores
 def tie_aware_precision_score(
     y_true,
     y_score,
@@ -64,7 +88,7 @@ def tie_aware_precision_score(
     k=None,
     sample_weight=None,
     average=True,
-    zero_relevant="skip",
+    zero_division=np.nan,
 ):
     """Mean over queries of the expected precision at rank k over orders of ties.
 
@@ -85,9 +109,9 @@ def tie_aware_precision_score(
     average : bool, default=True
         If False, return the values of the queries instead of their mean.
 
-    zero_relevant : "skip" or float, default="skip"
-        A query with nothing relevant: left out of the mean and NaN on its own
-        ("skip", as by all these metrics), or a number that stands in for it.
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        number counts as its value.
 
     Returns
     -------
@@ -97,7 +121,7 @@ def tie_aware_precision_score(
 
     See Also
     --------
-    tie_aware_precision : The formula, and the same on a histogram of distances.
+    tie_aware_precision : The metric of a histogram, with its formula.
 
     Examples
     --------
@@ -107,12 +131,11 @@ def tie_aware_precision_score(
     >>> tie_aware_precision_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
     0.666666...
     """
-    return score_queries(
-        precision, y_true, y_score, k, sample_weight, average, zero_relevant
-    )
+    return PRECISION.of_scores(y_true, y_score, k, sample_weight, average, zero_division)
 
 
-def tie_aware_recall(histogram, k=None, *, zero_relevant="skip"):
+@RECALL.checks_histogram
+def tie_aware_recall(histogram, k=None, *, zero_division=np.nan):
     """Expected recall at rank k over all orders of tied items.
 
     The expected number of relevant items among the first k ranks, as for
@@ -126,9 +149,9 @@ def tie_aware_recall(histogram, k=None, *, zero_relevant="skip"):
     k : int, sequence of int or None, default=None
         Cutoff, or several. None means all ranks, where recall is 1.
 
-    zero_relevant : "skip" or float, default="skip"
-        Value of a query with nothing relevant, whose recall is undefined: NaN ("skip",
-        so that averages leave it out) or the given number.
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant; NaN lets averages leave the query out. The
+        recall of such a query is undefined.
 
     Returns
     -------
@@ -137,22 +160,22 @@ def tie_aware_recall(histogram, k=None, *, zero_relevant="skip"):
 
     See Also
     --------
-    tie_aware_recall_score : The same from affinities and scores.
+    tie_aware_recall_score : The metric of affinities and scores.
 
     Examples
     --------
     Two of three tied items are relevant:
 
-    >>> import numpy as np
     >>> from sklearn_talr.histogram import RankingHistogram
     >>> from sklearn_talr.metrics import tie_aware_recall
-    >>> histogram = RankingHistogram(np.array([[[1], [2]]]), np.array([0, 1]))
+    >>> histogram = RankingHistogram([[[1], [2]]], levels=[0, 1])
     >>> tie_aware_recall(histogram, k=[1, 2, 4])
     array([[0.33333333, 0.66666667, 1.        ]])
     """
-    return evaluate_queries(recall, histogram, k, zero_relevant)
+    return RECALL(histogram, k, zero_division)
 
 
+@RECALL.checks_scores
 def tie_aware_recall_score(
     y_true,
     y_score,
@@ -160,7 +183,7 @@ def tie_aware_recall_score(
     k=None,
     sample_weight=None,
     average=True,
-    zero_relevant="skip",
+    zero_division=np.nan,
 ):
     """Mean over queries of the expected recall at rank k over all orders of ties.
 
@@ -181,9 +204,9 @@ def tie_aware_recall_score(
     average : bool, default=True
         If False, return the values of the queries instead of their mean.
 
-    zero_relevant : "skip" or float, default="skip"
-        A query with nothing relevant, which has no recall: left out of the mean and
-        NaN on its own ("skip"), or a number that stands in for it.
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        number counts as its value.
 
     Returns
     -------
@@ -193,7 +216,7 @@ def tie_aware_recall_score(
 
     See Also
     --------
-    tie_aware_recall : The formula, and the same on a histogram of distances.
+    tie_aware_recall : The metric of a histogram, with its formula.
 
     Examples
     --------
@@ -203,10 +226,11 @@ def tie_aware_recall_score(
     >>> tie_aware_recall_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
     0.666666...
     """
-    return score_queries(recall, y_true, y_score, k, sample_weight, average, zero_relevant)
+    return RECALL.of_scores(y_true, y_score, k, sample_weight, average, zero_division)
 
 
-def tie_aware_f1(histogram, k=None, *, zero_relevant="skip"):
+@F1.checks_histogram
+def tie_aware_f1(histogram, k=None, *, zero_division=np.nan):
     """Expected F1 at rank k over all orders of tied items.
 
     With H relevant items among the first k ranks and N+ in all, the harmonic mean of
@@ -221,9 +245,9 @@ def tie_aware_f1(histogram, k=None, *, zero_relevant="skip"):
     k : int, sequence of int or None, default=None
         Cutoff, or several. None means the number of items.
 
-    zero_relevant : "skip" or float, default="skip"
-        Value of a query with nothing relevant, whose recall is undefined: NaN ("skip",
-        so that averages leave it out) or the given number.
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant; NaN lets averages leave the query out. The
+        recall of such a query is undefined.
 
     Returns
     -------
@@ -232,22 +256,22 @@ def tie_aware_f1(histogram, k=None, *, zero_relevant="skip"):
 
     See Also
     --------
-    tie_aware_f1_score : The same from affinities and scores.
+    tie_aware_f1_score : The metric of affinities and scores.
 
     Examples
     --------
     Two of three tied items are relevant:
 
-    >>> import numpy as np
     >>> from sklearn_talr.histogram import RankingHistogram
     >>> from sklearn_talr.metrics import tie_aware_f1
-    >>> histogram = RankingHistogram(np.array([[[1], [2]]]), np.array([0, 1]))
+    >>> histogram = RankingHistogram([[[1], [2]]], levels=[0, 1])
     >>> tie_aware_f1(histogram, k=[1, 2, 4])
     array([[0.44444444, 0.66666667, 0.66666667]])
     """
-    return evaluate_queries(f1, histogram, k, zero_relevant)
+    return F1(histogram, k, zero_division)
 
 
+@F1.checks_scores
 def tie_aware_f1_score(
     y_true,
     y_score,
@@ -255,7 +279,7 @@ def tie_aware_f1_score(
     k=None,
     sample_weight=None,
     average=True,
-    zero_relevant="skip",
+    zero_division=np.nan,
 ):
     """Mean over queries of the expected F1 at rank k over all orders of ties.
 
@@ -276,9 +300,9 @@ def tie_aware_f1_score(
     average : bool, default=True
         If False, return the values of the queries instead of their mean.
 
-    zero_relevant : "skip" or float, default="skip"
-        A query with nothing relevant, which has no recall: left out of the mean and
-        NaN on its own ("skip"), or a number that stands in for it.
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        number counts as its value.
 
     Returns
     -------
@@ -288,7 +312,7 @@ def tie_aware_f1_score(
 
     See Also
     --------
-    tie_aware_f1 : The formula, and the same on a histogram of distances.
+    tie_aware_f1 : The metric of a histogram, with its formula.
 
     Examples
     --------
@@ -298,21 +322,4 @@ def tie_aware_f1_score(
     >>> tie_aware_f1_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
     0.666666...
     """
-    return score_queries(f1, y_true, y_score, k, sample_weight, average, zero_relevant)
-
-
-def precision(ties):
-    return _relevant_within(ties) / np.maximum(ties.k, 1)
-
-
-def recall(ties):
-    return _relevant_within(ties) / np.maximum(ties.n_relevant, 1)
-
-
-def f1(ties):
-    return 2 * _relevant_within(ties) / np.maximum(ties.k + ties.n_relevant, 1)
-
-
-def _relevant_within(ties):
-    n, p, _, tp, take = ties.divided
-    return tp + take * p / np.maximum(n, 1)
+    return F1.of_scores(y_true, y_score, k, sample_weight, average, zero_division)

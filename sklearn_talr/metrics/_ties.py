@@ -14,6 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
+CELLS_PER_BLOCK = 2**15  # of the tables of a block of queries, which then stay in cache
+
 
 class Ladder:
     """Sizes of ties, best first, and where the cutoffs fall among them.
