@@ -18,6 +18,7 @@ __all__ = [
 
 
 def average_precision(ties, denominator="relevant"):
+    """Expected sum of the precisions at relevant ranks, over the denominator."""
     terms = precision_sum(ties.n, ties.p, ties.t, ties.tp, ties.n)
     if denominator == "retrieved":
         return _over_retrieved(ties, terms)
@@ -166,6 +167,12 @@ def tie_aware_average_precision_score(
     average_precision : float or ndarray
         Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
         False, of shape (n_queries,) or (n_queries, n_cutoffs).
+
+    Raises
+    ------
+    ValueError
+        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds anything
+        but non-negative integers, or `y_score` is not finite.
 
     See Also
     --------

@@ -23,12 +23,13 @@ _GAINS = {
 
 
 def dcg(ties, gain="exponential", log_base=2):
+    """Discounted gains, in units of the logarithm to this base."""
     gain = _gain_function(gain, ties)
     return _discounted(*ties.graded(gain)) * np.log2(float(log_base))
 
 
 def ndcg(ties, gain="exponential", log_base=2):
-    # The base of the logarithm cancels.
+    """Discounted gains over those of the best ranking; the logarithm's base cancels."""
     gain = _gain_function(gain, ties)
     ideal = _discounted(*ties.ideal(gain))
     return _discounted(*ties.graded(gain)) / np.where(ideal == 0, 1, ideal)
@@ -178,7 +179,9 @@ def tie_aware_dcg_score(
     Raises
     ------
     ValueError
-        If exponential gains overflow float64, as those of affinities above 1023 do.
+        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds anything
+        but non-negative integers, `y_score` is not finite, or exponential gains overflow
+        float64, as those of affinities above 1023 do.
 
     See Also
     --------
@@ -310,7 +313,9 @@ def tie_aware_ndcg_score(
     Raises
     ------
     ValueError
-        If exponential gains overflow float64, as those of affinities above 1023 do.
+        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds anything
+        but non-negative integers, `y_score` is not finite, or exponential gains overflow
+        float64, as those of affinities above 1023 do.
 
     See Also
     --------

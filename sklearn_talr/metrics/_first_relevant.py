@@ -160,6 +160,12 @@ def tie_aware_reciprocal_rank_score(
         Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
         False, of shape (n_queries,) or (n_queries, n_cutoffs).
 
+    Raises
+    ------
+    ValueError
+        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds anything
+        but non-negative integers, or `y_score` is not finite.
+
     See Also
     --------
     tie_aware_reciprocal_rank : The metric of a histogram, with its formula.
@@ -258,6 +264,12 @@ def tie_aware_hit_rate_score(
     hit_rate : float or ndarray
         Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
         False, of shape (n_queries,) or (n_queries, n_cutoffs).
+
+    Raises
+    ------
+    ValueError
+        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds anything
+        but non-negative integers, or `y_score` is not finite.
 
     See Also
     --------

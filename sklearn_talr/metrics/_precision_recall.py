@@ -15,14 +15,17 @@ __all__ = [
 
 
 def precision(ties):
+    """Relevant items retrieved, over k."""
     return _relevant_within(ties) / np.maximum(ties.k, 1)
 
 
 def recall(ties):
+    """Relevant items retrieved, over all relevant items."""
     return _relevant_within(ties) / np.maximum(ties.n_relevant, 1)
 
 
 def f1(ties):
+    """Twice the relevant items retrieved, over k and all relevant items together."""
     return 2 * _relevant_within(ties) / np.maximum(ties.k + ties.n_relevant, 1)
 
 
@@ -119,6 +122,12 @@ def tie_aware_precision_score(
         Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
         False, of shape (n_queries,) or (n_queries, n_cutoffs).
 
+    Raises
+    ------
+    ValueError
+        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds anything
+        but non-negative integers, or `y_score` is not finite.
+
     See Also
     --------
     tie_aware_precision : The metric of a histogram, with its formula.
@@ -138,8 +147,9 @@ def tie_aware_precision_score(
 def tie_aware_recall(histogram, k=None, *, zero_division=np.nan):
     """Expected recall at rank k over all orders of tied items.
 
-    The expected number of relevant items among the first k ranks, as for
-    :func:`tie_aware_precision`, divided by the number of all relevant items.
+    Each rank of a tie is relevant with probability p/n, so a tie of which `take` ranks
+    are within k adds ``take p / n`` to the expected number of relevant items there. That
+    number is divided by the number of all relevant items.
 
     Parameters
     ----------
@@ -214,6 +224,12 @@ def tie_aware_recall_score(
         Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
         False, of shape (n_queries,) or (n_queries, n_cutoffs).
 
+    Raises
+    ------
+    ValueError
+        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds anything
+        but non-negative integers, or `y_score` is not finite.
+
     See Also
     --------
     tie_aware_recall : The metric of a histogram, with its formula.
@@ -234,8 +250,9 @@ def tie_aware_f1(histogram, k=None, *, zero_division=np.nan):
     """Expected F1 at rank k over all orders of tied items.
 
     With H relevant items among the first k ranks and N+ in all, the harmonic mean of
-    precision H/k and recall H/N+ is ``2 H / (k + N+)``, linear in H. So its expectation
-    is that of H, as for :func:`tie_aware_precision`, put in.
+    precision H/k and recall H/N+ is ``2 H / (k + N+)``. It is linear in H, so the
+    expectation of H is put in. Each rank of a tie is relevant with probability p/n, so a
+    tie of which `take` ranks are within k adds ``take p / n`` to it.
 
     Parameters
     ----------
@@ -309,6 +326,12 @@ def tie_aware_f1_score(
     f1 : float or ndarray
         Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
         False, of shape (n_queries,) or (n_queries, n_cutoffs).
+
+    Raises
+    ------
+    ValueError
+        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds anything
+        but non-negative integers, or `y_score` is not finite.
 
     See Also
     --------

@@ -150,13 +150,13 @@ class RadiusDisplay:
             The largest radius. None means the code length.
 
         panels : str or list of str, default=None
-            See `plot`.
+            Names of the panels to draw. None means all.
 
         name : str, default=None
             Name for the legend. None means the class of the hasher.
 
         ax : matplotlib Axes or array of Axes, default=None
-            See `plot`.
+            Where to plot: as many Axes as panels. None means a new figure.
 
         **kwargs : dict
             Passed to matplotlib's ``plot``.
@@ -213,13 +213,13 @@ class RadiusDisplay:
             The largest radius. None means the code length.
 
         panels : str or list of str, default=None
-            See `plot`.
+            Names of the panels to draw. None means all.
 
         name : str, default=None
             Name for the legend.
 
         ax : matplotlib Axes or array of Axes, default=None
-            See `plot`.
+            Where to plot: as many Axes as panels. None means a new figure.
 
         **kwargs : dict
             Passed to matplotlib's ``plot``.
@@ -254,13 +254,13 @@ class RadiusDisplay:
             The largest radius. None means the code length.
 
         panels : str or list of str, default=None
-            See `plot`.
+            Names of the panels to draw. None means all.
 
         name : str, default=None
             Name for the legend.
 
         ax : matplotlib Axes or array of Axes, default=None
-            See `plot`.
+            Where to plot: as many Axes as panels. None means a new figure.
 
         **kwargs : dict
             Passed to matplotlib's ``plot``.

@@ -143,13 +143,13 @@ class RetrievalCurveDisplay:
             and the form of `y_query` if it has none.
 
         panels : str or list of str, default=None
-            See `plot`.
+            Names of the panels to draw. None means all.
 
         name : str, default=None
             Name for the legend. None means the class of the hasher.
 
         ax : matplotlib Axes or array of Axes, default=None
-            See `plot`.
+            Where to plot: as many Axes as panels. None means a new figure.
 
         **kwargs : dict
             Passed to matplotlib's ``plot``.
@@ -200,13 +200,13 @@ class RetrievalCurveDisplay:
             Targets of the database.
 
         panels : str or list of str, default=None
-            See `plot`.
+            Names of the panels to draw. None means all.
 
         name : str, default=None
             Name for the legend.
 
         ax : matplotlib Axes or array of Axes, default=None
-            See `plot`.
+            Where to plot: as many Axes as panels. None means a new figure.
 
         **kwargs : dict
             Passed to matplotlib's ``plot``.
@@ -234,13 +234,13 @@ class RetrievalCurveDisplay:
             Counts of the ranked items.
 
         panels : str or list of str, default=None
-            See `plot`.
+            Names of the panels to draw. None means all.
 
         name : str, default=None
             Name for the legend.
 
         ax : matplotlib Axes or array of Axes, default=None
-            See `plot`.
+            Where to plot: as many Axes as panels. None means a new figure.
 
         **kwargs : dict
             Passed to matplotlib's ``plot``.

@@ -212,7 +212,7 @@ class TieBreakingDisplay:
             are names of methods and whose values are either.
 
         database_codes : array-like of shape (n_database, n_bits), PackedCodes, list or dict
-            Codes of the database in the same form, with the same keys.
+            Codes of the database, in the form of `query_codes` and with its keys.
 
         affinity : "auto" or affinity oracle
             Who is similar to whom. ``"auto"`` chooses by the form of `y_query`.
