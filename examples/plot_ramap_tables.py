@@ -24,7 +24,6 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from sklearn_talr.codes import extend_codes
 from sklearn_talr.datasets import load_benchmark
 from sklearn_talr.hashing import LSHHasher
 from sklearn_talr.histogram import hamming_histogram
@@ -44,11 +43,16 @@ hasher = LSHHasher(n_bits=n_bits, random_state=0).fit(X_database)
 queries, database = hasher.transform(X_query), hasher.transform(X_database)
 
 
+def _extended(codes, n_extra, bit):
+    """Codes with `n_extra` bits appended, all of them equal to `bit`."""
+    return np.pad(codes, ((0, 0), (0, n_extra)), constant_values=bit)
+
+
 def count(n_extra, same=True):
-    """Counts by affinity and distance of codes extended by `n_extra` bits."""
+    """Counts of codes whose queries and database get `n_extra` same or different bits."""
     return hamming_histogram(
-        extend_codes(queries, n_extra, same=same),
-        extend_codes(database, n_extra),
+        _extended(queries, n_extra, bit=0 if same else 1),
+        _extended(database, n_extra, bit=0),
         "auto",
         y_query,
         y_database,

@@ -42,7 +42,7 @@ def average_precision(model, X, y):
     return tie_aware_average_precision_score([y], [model.decision_function(X)])
 
 
-losses = ["zero_one", "ap", "ndcg"]
+losses = ["zero_one", "average_precision", "ndcg"]
 grid = {"C": np.logspace(-5, -2, 4)}
 models = {}
 for loss in losses:
@@ -52,13 +52,13 @@ for loss in losses:
 
 relevant = (label_test == np.arange(10)[:, None]).astype(int)
 results = {}
-print(f"{'loss':10s}{'AP':>8s}{'NDCG':>8s}{'steps':>7s}{'largest gap':>13s}")
+print(f"{'loss':18s}{'AP':>8s}{'NDCG':>8s}{'steps':>7s}{'largest gap':>13s}")
 for loss in losses:
     fitted = [models[loss, digit] for digit in range(10)]
     scores = [svc.decision_function(X_test) for svc in fitted]
     results[loss] = tie_aware_average_precision_score(relevant, scores, average=False)
     print(
-        f"{loss:10s}{results[loss].mean():8.3f}"
+        f"{loss:18s}{results[loss].mean():8.3f}"
         f"{tie_aware_ndcg_score(relevant, scores):8.3f}"
         f"{np.mean([svc.n_iter_ for svc in fitted]):7.0f}"
         f"{max(svc.dual_gap_ for svc in fitted):13.1e}"
@@ -85,7 +85,8 @@ left.set(
 )
 left.legend()
 
-scores, is_eight = models["ap", 8].decision_function(X_train), label_train == 8
+is_eight = label_train == 8
+scores = models["average_precision", 8].decision_function(X_train)
 positive, negative = scores[is_eight], np.sort(scores[~is_eight])[::-1]
 feared, loss = loss_augmented_ranks(positive, negative)
 actual = 1 + np.sum(positive >= negative[:, None], axis=1)

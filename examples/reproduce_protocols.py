@@ -20,11 +20,12 @@ import time
 import numpy as np
 from sklearn.base import clone
 
-from sklearn_talr.datasets import BENCHMARKS, load_benchmark
+from sklearn_talr.datasets import load_benchmark
 from sklearn_talr.hashing import ITQHasher, LSHHasher, TALRHasher
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
 
+SETS = ["cifar10", "coco17", "scenes", "tmc2007"]
 METHODS = {
     "LSH": LSHHasher(),
     "ITQ": ITQHasher(),
@@ -55,7 +56,7 @@ def evaluate(method, n_bits, seed, data):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument("--data", nargs="+", choices=BENCHMARKS, default=list(BENCHMARKS))
+    parser.add_argument("--data", nargs="+", choices=SETS, default=SETS)
     parser.add_argument("--bits", nargs="+", type=int, default=[32])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     arguments = parser.parse_args()

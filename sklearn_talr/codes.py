@@ -7,21 +7,20 @@ array always says how many of its bits count and in which order they lie, so tha
 are never taken for 8 and little-endian bytes are never compared with big-endian ones.
 """
 
-import operator
 from numbers import Integral
 
 import numpy as np
 from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 __all__ = [
     "PackedCodes",
-    "extend_codes",
     "hamming_distances",
     "pack_codes",
     "unpack_codes",
 ]
 
-_BIT_ORDERS = ("little", "big")
+_BIT_ORDER = [StrOptions({"little", "big"})]
 
 
 class PackedCodes:
@@ -57,15 +56,28 @@ class PackedCodes:
     array([[1, 0, 1]], dtype=uint8)
     """
 
+    @validate_params(
+        {
+            "data": ["array-like"],
+            "n_bits": [Interval(Integral, 1, None, closed="left")],
+            "bitorder": _BIT_ORDER,
+        },
+        prefer_skip_nested_validation=True,
+    )
     def __init__(self, data, n_bits, bitorder="little"):
         self.data = np.asarray(data)
-        self.n_bits = operator.index(n_bits)
-        self.bitorder = _check_bitorder(bitorder)
+        self.n_bits = int(n_bits)
+        self.bitorder = bitorder
         self._check_layout()
 
+    @classmethod
+    def _of(cls, data, n_bits, bitorder):
+        """Make one of bytes that are known to be right, without checking them again."""
+        packed = cls.__new__(cls)
+        packed.data, packed.n_bits, packed.bitorder = data, n_bits, bitorder
+        return packed
+
     def _check_layout(self):
-        if self.n_bits < 1:
-            raise ValueError(f"n_bits must be at least 1, got {self.n_bits}.")
         n_bytes = -(-self.n_bits // 8)
         if self.data.dtype != np.uint8 or self.data.ndim != 2:
             raise ValueError(
@@ -97,13 +109,13 @@ class PackedCodes:
         if isinstance(rows, tuple):  # scikit-learn indexes with (rows, ...)
             rows = rows[0]
         data = np.atleast_2d(self.data[rows])
-        return PackedCodes(data, self.n_bits, self.bitorder)
+        return PackedCodes._of(data, self.n_bits, self.bitorder)
 
     def __array__(self, dtype=None, copy=None):
         """Return the bits, never the bytes: `np.asarray` must not change the meaning."""
         if copy is False:
             raise ValueError("unpacking codes makes a copy; call with copy=None.")
-        return unpack_codes(self).astype(dtype or np.uint8, copy=False)
+        return _as_bits(self).astype(dtype or np.uint8, copy=False)
 
     def __repr__(self):
         return (
@@ -112,6 +124,10 @@ class PackedCodes:
         )
 
 
+@validate_params(
+    {"codes": ["array-like"], "bitorder": _BIT_ORDER},
+    prefer_skip_nested_validation=True,
+)
 def pack_codes(codes, *, bitorder="little"):
     """Pack codes of zeros and ones eight to the byte.
 
@@ -141,22 +157,10 @@ def pack_codes(codes, *, bitorder="little"):
     >>> pack_codes([[1, 0, 1]], bitorder="big").data
     array([[160]], dtype=uint8)
     """
-    _check_bitorder(bitorder)
-    if isinstance(codes, PackedCodes):
-        if codes.bitorder == bitorder:
-            return codes
-        codes = unpack_codes(codes)
-    bits = check_array(codes, dtype=None, input_name="codes")
-    if bits.dtype.kind not in "biuf" or np.any((bits != 0) & (bits != 1)):
-        raise ValueError(
-            "codes must hold zeros and ones only. Activations become codes by "
-            "`activations > 0`, codes of -1/+1 by `codes > 0`, and packed bytes by "
-            "PackedCodes(bytes, n_bits, bitorder)."
-        )
-    data = np.packbits(bits.astype(bool, copy=False), axis=1, bitorder=bitorder)
-    return PackedCodes(data, bits.shape[1], bitorder)
+    return as_packed(codes, bitorder)
 
 
+@validate_params({"packed": "no_validation"}, prefer_skip_nested_validation=True)
 def unpack_codes(packed):
     """Give the bits of packed codes, one to the byte.
 
@@ -187,80 +191,13 @@ def unpack_codes(packed):
             f"packed must be PackedCodes, got {type(packed).__name__}. Say what the "
             "bytes mean: PackedCodes(bytes, n_bits=..., bitorder=...)."
         )
-    return np.unpackbits(packed.data, axis=1, count=packed.n_bits, bitorder=packed.bitorder)
+    return _as_bits(packed)
 
 
-def extend_codes(codes, n_extra, *, same=True):
-    """Append bits that carry no information, the same to every code.
-
-    With these two constructions Jiang, Li and Li show what a retrieval metric overlooks.
-    The database is extended with the default in both of them, the queries by either:
-
-    * ``same=True`` (LSHSE): queries and database share the new bits, so every distance
-      stays what it was. The codes are only longer, and the buckets within a radius more.
-    * ``same=False`` (LSHDE): queries and database disagree in all new bits, so every
-      distance grows by `n_extra`. The ranking stays, but every ball up to radius
-      ``n_extra - 1`` is empty.
-
-    Parameters
-    ----------
-    codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, or PackedCodes
-        The codes.
-
-    n_extra : int
-        Number of bits to append, at least 0.
-
-    same : bool, default=True
-        Whether the new bits equal those of a database that is extended with the default:
-        zeros if True, ones if False.
-
-    Returns
-    -------
-    extended : ndarray of shape (n_samples, n_bits + n_extra), or PackedCodes
-        Of the kind given: PackedCodes of the same bit order, or an array of the same
-        dtype.
-
-    Raises
-    ------
-    ValueError
-        If `codes` holds anything but zeros and ones, or `n_extra` is not a non-negative
-        integer, or `same` is not a bool.
-
-    See Also
-    --------
-    sklearn_talr.metrics.radius_aware_map : The metric that tells the three apart.
-
-    References
-    ----------
-    Jiang, Li and Li, "On the Evaluation Metric for Hashing", section 4.1.
-
-    Examples
-    --------
-    >>> from sklearn_talr.codes import extend_codes, hamming_distances
-    >>> queries, database = [[0, 1]], [[0, 1], [1, 1]]
-    >>> extend_codes(queries, 3, same=False)
-    array([[0, 1, 1, 1, 1]])
-    >>> hamming_distances(queries, database)
-    array([[0, 1]], dtype=int32)
-    >>> database = extend_codes(database, 3)
-    >>> hamming_distances(extend_codes(queries, 3, same=True), database)
-    array([[0, 1]], dtype=int32)
-    >>> hamming_distances(extend_codes(queries, 3, same=False), database)
-    array([[3, 4]], dtype=int32)
-    """
-    if not isinstance(n_extra, Integral) or isinstance(n_extra, bool) or n_extra < 0:
-        raise ValueError(f"n_extra must be a non-negative integer, got {n_extra!r}.")
-    if not isinstance(same, bool | np.bool_):
-        raise ValueError(f"same must be True or False, got {same!r}.")
-    packed = pack_codes(codes)  # checks that these are codes
-    bits = unpack_codes(packed) if isinstance(codes, PackedCodes) else np.asarray(codes)
-    new_bits = np.full((len(bits), n_extra), not same, dtype=bits.dtype)
-    extended = np.concatenate((bits, new_bits), axis=1)
-    if isinstance(codes, PackedCodes):
-        return pack_codes(extended, bitorder=codes.bitorder)
-    return extended
-
-
+@validate_params(
+    {"query_codes": ["array-like"], "database_codes": ["array-like"]},
+    prefer_skip_nested_validation=True,
+)
 def hamming_distances(query_codes, database_codes):
     """Count the differing bits of every pair of codes.
 
@@ -292,14 +229,30 @@ def hamming_distances(query_codes, database_codes):
     return word_distances(queries, database, dtype=np.int32)
 
 
+def as_packed(codes, bitorder="little"):
+    """Do what :func:`pack_codes` does, for callers that have checked their parameters."""
+    if isinstance(codes, PackedCodes):
+        if codes.bitorder == bitorder:
+            return codes
+        codes = _as_bits(codes)
+    bits = check_array(codes, dtype=None, input_name="codes")
+    if bits.dtype.kind not in "biuf" or np.any((bits != 0) & (bits != 1)):
+        raise ValueError(
+            "codes must hold zeros and ones only. Activations become codes by "
+            "`activations > 0`, codes of -1/+1 by `codes > 0`, and packed bytes by "
+            "PackedCodes(bytes, n_bits, bitorder)."
+        )
+    data = np.packbits(bits.astype(bool, copy=False), axis=1, bitorder=bitorder)
+    return PackedCodes._of(data, bits.shape[1], bitorder)
+
+
 def code_words(query_codes, database_codes):
     """Lay both sets of codes out as unsigned words, the widest that fit.
 
     Returns two arrays of shape (n, n_words) and one dtype, uint8 to uint64, zero padded:
     XOR and popcount run on whole words. Raises ValueError when the lengths differ.
     """
-    queries = pack_codes(query_codes)
-    database = pack_codes(database_codes)
+    queries, database = as_packed(query_codes), as_packed(database_codes)
     if queries.n_bits != database.n_bits:
         raise ValueError(
             f"query_codes have {queries.n_bits} bits and database_codes "
@@ -325,7 +278,5 @@ def as_words(data):
     return padded.view(f"u{word}")
 
 
-def _check_bitorder(bitorder):
-    if bitorder not in _BIT_ORDERS:
-        raise ValueError(f"bitorder must be 'little' or 'big', got {bitorder!r}.")
-    return bitorder
+def _as_bits(packed):
+    return np.unpackbits(packed.data, axis=1, count=packed.n_bits, bitorder=packed.bitorder)

@@ -1,6 +1,7 @@
 """Breaks a call off before each of its statements, one after the other."""
 
 import inspect
+import re
 import sys
 from contextlib import contextmanager
 
@@ -12,7 +13,7 @@ class Interruption(BaseException):
 def statements_of(call, modules):
     """The lines of these modules that a call executes, (file, line), in this order.
 
-    Left out is ``return self``: by then all is done, and nothing is left to break off.
+    Left out are statements that return a variable: by the last one, all is done.
     """
     files = {inspect.getsourcefile(module): module for module in modules}
     lines = {file: inspect.getsource(module).split("\n") for file, module in files.items()}
@@ -22,7 +23,7 @@ def statements_of(call, modules):
     return [
         (file, line)
         for file, line in seen
-        if lines[file][line - 1].strip() != "return self"
+        if not re.fullmatch(r"\s*return \w+", lines[file][line - 1])
     ]
 
 

@@ -225,13 +225,22 @@ def hamming_distances(query_codes, database_codes):
     )
 
 
-def histogram(distances, affinities, levels, n_bins, leave_one_out=False):
+def extended(codes, n_extra, bit=0):
+    """Codes with `n_extra` more bits, all of them equal to `bit`.
+
+    Jiang, Li and Li append equal bits to queries and database (LSHSE), or different ones
+    (LSHDE), to show what a retrieval metric overlooks.
+    """
+    return np.pad(codes, ((0, 0), (0, n_extra)), constant_values=bit)
+
+
+def histogram(distances, affinities, levels, n_distances, exclude_self=False):
     """counts[query, level, distance] by a double loop; pairs (i, i) may be left out."""
     levels = list(levels)
-    counts = np.zeros((len(distances), len(levels), n_bins), dtype=int)
+    counts = np.zeros((len(distances), len(levels), n_distances), dtype=int)
     for query, row in enumerate(distances):
         for item, distance in enumerate(row):
-            if not (leave_one_out and query == item):
+            if not (exclude_self and query == item):
                 counts[query, levels.index(affinities[query][item]), distance] += 1
     return counts
 

@@ -1,81 +1,157 @@
-"""The package as a whole: names, laziness, version."""
+"""The package as a whole: what is public, and what importing it loads."""
 
+import inspect
+import json
+import os
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
+from sklearn.base import BaseEstimator
 
 import sklearn_talr
 
-ROOMS = [
-    "affinity",
-    "codes",
-    "datasets",
-    "export",
-    "hashing",
-    "histogram",
-    "metrics",
-    "neighbors",
-    "objectives",
-    "svm",
-]
-NUMPY_ROOMS = [room for room in ROOMS if room not in ("hashing", "objectives")]
+ROOMS = sorted(
+    path.stem
+    for path in Path(sklearn_talr.__file__).parent.iterdir()
+    if path.stem.isidentifier() and not path.stem.startswith("_")
+)
 OPTIONAL = {
     "apsw",
     "duckdb",
     "faiss",
     "matplotlib",
     "numba",
+    "onnx",
+    "pandas",
     "sqlite_vec",
     "torch",
     "usearch",
 }
-# Imports each room as if it were the first, and prints what that has loaded.
-IMPORT_ROOMS = """
-import sys
-from importlib import import_module
+WITHOUT_TORCH = [
+    "import sklearn_talr",
+    *(f"import sklearn_talr.{room}" for room in ROOMS if room != "objectives"),
+    "from sklearn_talr import HammingNeighbors, RankingSVC, make_retrieval_scorer",
+    "from sklearn_talr.hashing import ITQHasher",
+    "from sklearn_talr.hashing import LSHHasher",
+    "from sklearn_talr.baselines import BREHasher",
+    "from sklearn_talr.baselines import MACHasher",
+    "from sklearn_talr.baselines import FastHasher",
+    "from sklearn_talr.baselines import StructHasher",
+    "from sklearn_talr.svm import RankingSVC",
+]
+# What must not be loaded on the way, by the beginnings of names of modules
+WITHOUT_OTHER_ROOMS = {
+    "import sklearn_talr.objectives": ("sklearn_talr.metrics", "sklearn_talr.svm"),
+    "from sklearn_talr.svm._risks import RankingRisk": ("sklearn_talr.metrics", "torch"),
+    "from sklearn_talr.metrics import retrieval_report": ("sklearn_talr.objectives",),
+}
+# Executes each statement in a process of its own, which begins with what all need.
+IMPORT_EACH = """
+import json, os, sys, traceback
+import scipy.sparse, sklearn.ensemble, sklearn.model_selection
 
-for room in sys.argv[1:]:
-    for name in [name for name in sys.modules if name.split(".")[0] == "sklearn_talr"]:
-        del sys.modules[name]
-    before = set(sys.modules)
-    import_module(f"sklearn_talr.{room}")
-    print(room, *sorted({name.split(".")[0] for name in set(sys.modules) - before}))
+for statement in sys.argv[1:]:
+    if os.fork():
+        os.wait()
+        continue
+    try:
+        exec(statement)
+        error = None
+    except Exception:
+        error = traceback.format_exc()
+    print(json.dumps([statement, error, sorted(sys.modules)]), flush=True)
+    os._exit(0)
 """
 
 
-def test_numpy_rooms_import_neither_torch_nor_what_is_optional():
+@pytest.fixture(scope="module")
+def loaded():
+    """Modules that each statement loads, with an error if it raised one."""
+    if not hasattr(os, "fork"):
+        pytest.skip("this system cannot fork processes")
+    statements = ["pass", *WITHOUT_TORCH, *WITHOUT_OTHER_ROOMS]
     result = subprocess.run(
-        [sys.executable, "-c", IMPORT_ROOMS, *NUMPY_ROOMS],
+        [sys.executable, "-W", "ignore", "-c", IMPORT_EACH, *statements],
         capture_output=True,
         text=True,
         check=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
     )
-    lines = [line.split() for line in result.stdout.splitlines()]
-    assert [room for room, *_ in lines] == NUMPY_ROOMS
-    for room, *loaded in lines:
-        assert "sklearn_talr" in loaded
-        assert not set(loaded) & OPTIONAL, room
+    lines = map(json.loads, result.stdout.splitlines())
+    return {statement: (error, modules) for statement, error, modules in lines}
+
+
+@pytest.mark.parametrize("statement", WITHOUT_TORCH)
+def test_what_needs_no_torch_loads_none_and_nothing_optional(statement, loaded):
+    error, modules = loaded[statement]
+    assert error is None
+    assert "sklearn_talr" in modules
+    assert not OPTIONAL & (set(modules) - set(loaded["pass"][1]))
+
+
+@pytest.mark.parametrize("statement", WITHOUT_OTHER_ROOMS)
+def test_rooms_do_not_load_what_they_must_not_know(statement, loaded):
+    error, modules = loaded[statement]
+    assert error is None
+    assert [
+        name for name in modules if name.startswith(WITHOUT_OTHER_ROOMS[statement])
+    ] == []
+
+
+def test_what_is_loaded_before_is_nothing_of_ours(loaded):
+    _, modules = loaded["pass"]
+    assert not {"sklearn_talr", "torch"} & set(modules)
 
 
 def test_names_at_the_top():
     assert sklearn_talr.__all__ == sorted(sklearn_talr.__all__)
+    assert set(ROOMS) <= set(sklearn_talr.__all__) <= set(dir(sklearn_talr))
     for name in sklearn_talr.__all__:
         assert getattr(sklearn_talr, name) is not None
-        assert name in dir(sklearn_talr)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         sklearn_talr.nothing  # noqa: B018
 
 
+def public(room):
+    module = import_module(f"sklearn_talr.{room}")
+    return {name: getattr(module, name) for name in module.__all__}
+
+
 @pytest.mark.parametrize("room", ROOMS)
-def test_public_names_are_sorted_and_documented(room):
+def test_public_names_are_sorted_documented_and_offered_by_completion(room):
     module = import_module(f"sklearn_talr.{room}")
     assert module.__doc__
-    assert module.__all__ == sorted(module.__all__)
-    for name in module.__all__:
-        assert getattr(module, name).__doc__
+    assert module.__all__ == sorted(set(module.__all__))
+    assert set(module.__all__) <= set(dir(module))
+    for name, value in public(room).items():
+        assert inspect.getdoc(value), name
+        if inspect.isclass(value):
+            methods = inspect.getmembers(value, inspect.isfunction)
+            ours = [m for _, m in methods if m.__module__.startswith("sklearn_talr.")]
+            undocumented = [m.__qualname__ for m in ours if not inspect.getdoc(m)]
+            assert [name for name in undocumented if "._" not in name] == []
+    with pytest.raises(AttributeError, match=f"'sklearn_talr.{room}' has no .* 'nothing'"):
+        module.nothing  # noqa: B018
 
 
-def test_version_is_a_development_version_or_a_release():
-    assert sklearn_talr.__version__.split(".")[:2] == ["0", "1"]
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_parameters_of_everything_public_are_checked(room):
+    """Functions by validate_params, estimators by _parameter_constraints."""
+    problems = []
+    for name, value in public(room).items():
+        if inspect.isfunction(value):
+            constraints = getattr(value, "_skl_parameter_constraints", None)
+            parameters = inspect.signature(value).parameters
+        elif inspect.isclass(value) and issubclass(value, BaseEstimator):
+            constraints = value._parameter_constraints
+            parameters = value._get_param_names()
+        else:
+            continue
+        if constraints is None:
+            problems.append(f"{name} checks nothing")
+        elif set(constraints) != set(parameters):
+            problems.append(f"{name}: {set(constraints) ^ set(parameters)}")
+    assert not problems, "\n".join(problems)

@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.datasets import fetch_openml, load_digits
 
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
-from sklearn_talr.datasets import BENCHMARKS, load_benchmark
-from sklearn_talr.datasets._benchmarks import split_rows
+from sklearn_talr.datasets._benchmarks import BENCHMARKS, load_benchmark, split_rows
 
 SEEN_CLASSES = 0.7  # of all, where queries and database are of the others
 _FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")  # package dataset-fashion-mnist

@@ -4,9 +4,10 @@ An *affinity oracle* is a function of two sets of targets,
 
     affinity(y_query, y_database) -> (n_query, n_database) non-negative integers,
 
-0 meaning "not similar" and larger meaning "more similar". What a target is depends on
-the oracle: a class label, a row of label indicators, a row of features, or a row of a
-matrix of known affinities. Targets are rows, so cross-validation may slice them.
+where 0 means "not similar" and a larger number means "more similar". The oracle says what
+a target is: a class label, a row of label indicators, a row of features, or a row of a
+matrix of known affinities. There is one target per sample, so that cross-validation may
+slice them.
 """
 
 from ._labels import LabelAffinity, SharedLabelAffinity

@@ -1,14 +1,34 @@
-"""Whether an affinity leaves something to learn."""
+"""The check that an affinity leaves something to learn."""
 
 import numpy as np
 
 from ._resolve import iter_level_blocks, len_targets
 
-_PAIRS_PER_BLOCK = 2**20  # whose affinities are looked at at once
+_PAIRS_PER_BLOCK = 2**20  # pairs whose affinities are computed at once
 
 
 def check_contrast(affinity, levels, targets):
-    """Raise unless some pairs are similar and not all are equally so."""
+    """Raise ValueError unless pairs of samples differ in their affinity.
+
+    The affinity of a sample to itself does not count. Blocks of pairs are looked at until
+    two affinities differ, which is soon if there is something to learn.
+
+    Parameters
+    ----------
+    affinity : affinity oracle
+        Gives the affinities.
+
+    levels : ndarray of shape (n_levels,)
+        Sorted values that the affinity can take, the first of which is 0.
+
+    targets : sequence of length n_samples
+        Checked targets of the oracle.
+
+    Raises
+    ------
+    ValueError
+        If no two samples are similar, or all pairs are equally similar.
+    """
     smallest, largest = len(levels), 0
     block_size = min(256, max(1, _PAIRS_PER_BLOCK // len_targets(targets)))
     for rows, index in iter_level_blocks(affinity, levels, targets, targets, block_size):

@@ -14,7 +14,7 @@ __all__ = ["LabelAffinity", "SharedLabelAffinity"]
 class LabelAffinity(BaseEstimator):
     """Affinity 1 between samples of the same class, 0 otherwise.
 
-    Targets are class labels, shape (n_samples,), numbers or strings.
+    Targets are class labels of shape (n_samples,), which may be numbers or strings.
 
     Attributes
     ----------
@@ -33,10 +33,12 @@ class LabelAffinity(BaseEstimator):
            [1, 1, 0]], dtype=uint8)
     """
 
+    _parameter_constraints: dict = {}
+
     levels_ = np.array([0, 1])
 
     def fit(self, y):
-        """Check the targets; there is nothing to learn.
+        """Check the targets, from which there is nothing to learn.
 
         Parameters
         ----------
@@ -59,15 +61,15 @@ class LabelAffinity(BaseEstimator):
         if y.dtype.kind == "O" and any(map(_is_missing, y)):
             raise ValueError("y contains None or NaN; every sample needs a label.")
         if y.dtype.kind == "O" and all(isinstance(label, str) for label in y):
-            return y.astype(str)  # compares many times faster than objects
+            return y.astype(str)  # many times faster to compare than objects
         return y
 
     def levels_between(self, y_query, y_database):
-        """Return the values that the affinity of these targets can take."""
+        """Return the values that the affinity of these targets can take, 0 first."""
         return self.levels_
 
     def group_targets(self, y):
-        """Return the distinct targets, and which of them each target is."""
+        """Return the distinct labels, sorted, and the index among them of each target."""
         return np.unique(self.check_targets(y), return_inverse=True)
 
     def __call__(self, y_query, y_database):
@@ -93,18 +95,18 @@ class LabelAffinity(BaseEstimator):
 class SharedLabelAffinity(BaseEstimator):
     """Number of labels that two multi-label samples share.
 
-    Targets are indicator rows, shape (n_samples, n_labels), of 0/1, dense or CSR.
+    Targets are 0/1 indicators of shape (n_samples, n_labels), dense or CSR.
 
     Parameters
     ----------
     binary : bool, default=False
-        If True, the affinity is 1 as soon as one label is shared.
+        If True, the affinity is 1 if any label is shared, and 0 otherwise.
 
     Attributes
     ----------
     levels_ : ndarray of shape (n_levels,)
-        Values that the affinity can take among the targets seen by `fit`: no two
-        samples share more labels than a sample has.
+        Values that the affinity can take among the targets seen by `fit`, which are 0 to
+        the greatest number of labels of a sample (0 and 1 if `binary`).
 
     See Also
     --------
@@ -119,6 +121,8 @@ class SharedLabelAffinity(BaseEstimator):
            [2, 3, 1],
            [0, 1, 1]], dtype=int32)
     """
+
+    _parameter_constraints: dict = {"binary": ["boolean"]}
 
     def __init__(self, binary=False):
         self.binary = binary
@@ -136,6 +140,7 @@ class SharedLabelAffinity(BaseEstimator):
         self : SharedLabelAffinity
             The fitted oracle.
         """
+        self._validate_params()  # by _fit_context it would be skipped in a hasher's fit
         self.levels_ = self.levels_between(y, y)
         return self
 
@@ -150,7 +155,7 @@ class SharedLabelAffinity(BaseEstimator):
         return y
 
     def levels_between(self, y_query, y_database):
-        """Return the values that the affinity of these targets can take."""
+        """Return the values that the affinity of these targets can take, 0 first."""
         if self.binary:
             return np.array([0, 1])
         most = min(_most_labels(self.check_targets(y)) for y in (y_query, y_database))
@@ -194,10 +199,11 @@ def _is_missing(label):
 
 
 def _words(indicator):
-    """Labels of a sample as the bits of a few words: a popcount counts the shared ones."""
+    """Write the labels of each sample as bits of words, of which the shared are counted."""
     dense = indicator.toarray() if sp.issparse(indicator) else indicator
     return as_words(np.packbits(dense.astype(bool, copy=False), axis=1))
 
 
 def _most_labels(indicator):
+    """Return the greatest number of labels of a sample."""
     return int(np.asarray(indicator.sum(axis=1)).max())

@@ -3,6 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
+from sklearn.utils._param_validation import validate_params
 
 __all__ = ["PrecomputedAffinity"]
 
@@ -10,17 +11,17 @@ __all__ = ["PrecomputedAffinity"]
 class PrecomputedAffinity:
     """A known matrix of affinities, safe to slice in cross-validation.
 
-    Give it to `fit` as `y`. scikit-learn slices an (n, n) array given as `y` by rows
-    only, without a word; this object slices rows and columns together. It is the targets
-    and their oracle at once: a selection of samples remembers which rows of the matrix
-    they are, so the affinity between a selection and another one remains known.
+    Give it to `fit` as `y`. If an (n, n) array is given as `y`, scikit-learn slices it by
+    rows only and does not say so. This object slices rows and columns together. It is the
+    targets and their oracle at once: a selection of samples remembers which rows of the
+    matrix they are, so that the affinity between two selections remains known.
 
     Parameters
     ----------
     affinity : {array-like, sparse matrix} of shape (n_samples, n_samples)
-        Non-negative integers, 0 for "not similar". Kept by reference when it is an
-        integer array or an integer CSR matrix; it need not be symmetric
-        (row: query, column: database item).
+        Non-negative integers, 0 for "not similar". Rows are queries and columns database
+        items; the matrix need not be symmetric. An integer array or an integer CSR matrix
+        is not copied.
 
     Attributes
     ----------
@@ -42,6 +43,9 @@ class PrecomputedAffinity:
     array([[1, 0]])
     """
 
+    @validate_params(
+        {"affinity": ["array-like", "sparse matrix"]}, prefer_skip_nested_validation=True
+    )
     def __init__(self, affinity):
         self._matrix = _check_affinity_matrix(affinity)
         self._rows = np.arange(self._matrix.shape[0])
@@ -50,10 +54,12 @@ class PrecomputedAffinity:
 
     @property
     def shape(self):
+        """Numbers of rows and columns of the current selection."""
         return len(self._rows), len(self._rows)
 
     @property
     def ndim(self):
+        """Number of dimensions, 2."""
         return 2
 
     def __len__(self):
@@ -65,12 +71,13 @@ class PrecomputedAffinity:
         Parameters
         ----------
         rows : slice, index array or boolean mask
-            The samples to keep. scikit-learn's ``(rows, ...)`` is understood.
+            The samples to keep. A tuple ``(rows, ...)``, with which scikit-learn indexes
+            arrays, is understood as its first entry.
 
         Returns
         -------
         selection : PrecomputedAffinity
-            The same matrix seen through these samples; nothing is copied.
+            These samples with the same matrix, which is not copied.
         """
         if isinstance(rows, tuple):
             rows = rows[0]
@@ -84,19 +91,19 @@ class PrecomputedAffinity:
         return self(self, self)
 
     def check_targets(self, y):
-        """Return `y` if it selects from an equal matrix, or raise TypeError."""
+        """Return `y` if it is a selection from an equal matrix, or raise TypeError."""
         if not isinstance(y, PrecomputedAffinity) or not _equal(y._matrix, self._matrix):
             raise TypeError(
                 "y must be a selection of the same PrecomputedAffinity; pass the object "
                 "itself (or a slice of it) as y."
             )
-        if y._matrix is not self._matrix:  # a copy or a pickle: compare it only once
+        if y._matrix is not self._matrix:  # a copy or a pickle, to be compared only once
             y = y[:]
             y._matrix = self._matrix
         return y
 
     def levels_between(self, y_query, y_database):
-        """Return the values that the affinity of these targets can take."""
+        """Return the values that the affinity of these targets can take, 0 first."""
         return self.levels_
 
     def __call__(self, y_query, y_database):
@@ -105,10 +112,10 @@ class PrecomputedAffinity:
         Parameters
         ----------
         y_query : PrecomputedAffinity
-            Selection of the queries.
+            Samples that are the queries.
 
         y_database : PrecomputedAffinity
-            Selection of the database.
+            Samples that are the database.
 
         Returns
         -------

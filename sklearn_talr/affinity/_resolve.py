@@ -1,4 +1,4 @@
-"""From what a user passes as `y` to an oracle, checked targets and level indices."""
+"""From the `y` of a user to an oracle, to checked targets and to indices of levels."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,22 +15,27 @@ def resolve_affinity(affinity, X, y):
     Parameters
     ----------
     affinity : "auto" or affinity oracle
-        ``"auto"`` chooses by the form of `y`: labels, indicators, a
-        :class:`PrecomputedAffinity` or a square matrix, or None for distances in X.
+        ``"auto"`` chooses by the form of `y`, which may be labels, indicators, a
+        :class:`PrecomputedAffinity`, a square matrix, or None for distances in X.
 
     X : ndarray of shape (n_samples, n_features)
-        Checked features, which are the targets when `y` is None.
+        Checked features. They are the targets if `y` is None.
 
     y : targets or None
-        As the user gave them.
+        Targets as the user gave them.
 
     Returns
     -------
     affinity : affinity oracle
-        Unfitted, unless the user gave a fitted one.
+        The oracle that the user gave, or an unfitted one.
 
     targets : sequence of length n_samples
         Checked targets of that oracle.
+
+    Raises
+    ------
+    ValueError
+        If `affinity` is no oracle, or the form of `y` tells none.
     """
     if isinstance(affinity, str) and affinity != "auto":
         raise ValueError(
@@ -49,7 +54,7 @@ def resolve_affinity(affinity, X, y):
 
 
 def checked_targets(affinity, y):
-    """Check targets by the oracle's own rules; a plain function has none."""
+    """Check targets by the oracle's method for it, which a plain function lacks."""
     check = getattr(affinity, "check_targets", None)
     if check:
         return check(y)
@@ -57,7 +62,7 @@ def checked_targets(affinity, y):
 
 
 def level_values(affinity, y_query, y_database):
-    """Return the sorted affinity values between two sets of targets, 0 first."""
+    """Return the values that the affinity of these targets can take, sorted, 0 first."""
     if hasattr(affinity, "levels_between"):
         return np.asarray(affinity.levels_between(y_query, y_database))
     if not hasattr(affinity, "levels_"):
@@ -72,10 +77,10 @@ def level_values(affinity, y_query, y_database):
 
 
 def level_index(affinity, levels, y_query, y_database):
-    """Evaluate an oracle as indices into `levels`, shape (n_query, n_database)."""
+    """Evaluate an oracle and return indices into `levels`, shape (n_query, n_database)."""
     values = affinity(y_query, y_database)
     ours = hasattr(affinity, "levels_between")
-    if ours and levels[-1] == len(levels) - 1:  # 0, 1, ..., n_levels - 1 index themselves
+    if ours and levels[-1] == len(levels) - 1:  # levels 0, 1, 2, ... are their own indices
         return values
     index = np.searchsorted(levels, values)
     if not ours and np.any(np.take(levels, index, mode="clip") != values):
@@ -90,7 +95,7 @@ def iter_level_blocks(affinity, levels, y_query, y_database, block_size=256):
 
 
 def len_targets(y):
-    """Number of samples of any kind of targets (sparse matrices have no len)."""
+    """Return the number of targets, which may be a sparse matrix and have no len."""
     return y.shape[0]
 
 

@@ -9,6 +9,8 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from .._state import replace_fitted
+
 __all__ = ["ThresholdAffinity"]
 
 
@@ -16,30 +18,34 @@ class ThresholdAffinity(BaseEstimator):
     """Graded affinity by thresholds on the Euclidean distance of feature rows.
 
     The nearest pairs get the highest level. Thresholds are quantiles of the pairwise
-    distances among the rows seen by `fit`. Targets are feature rows.
+    distances among the rows seen by `fit`. Targets are rows of features.
 
     Parameters
     ----------
     quantiles : sequence of float, default=(0.05, 0.01, 0.002, 0.001)
-        Fractions of all pairs, in (0, 1): a pair among the nearest ``quantiles[i]`` has
-        at least affinity ``levels[i]``.
+        Fractions of all pairs, greater than 0 and less than 1. A pair among the nearest
+        ``quantiles[i]`` has an affinity of at least ``levels[i]``.
 
     levels : sequence of int, default=(1, 2, 5, 10)
-        Positive affinity of each quantile, higher for smaller quantiles.
+        Affinity of each quantile, at least 1, and higher for smaller quantiles.
 
     subsample : int, default=5_000
-        At most so many rows, drawn at random, are used to find the thresholds.
+        Number of rows, at least 2, from which the thresholds are found. If there are more
+        rows, so many of them are drawn at random.
 
     random_state : int, RandomState instance or None, default=0
-        Draws the rows when there are more than `subsample`.
+        Seed of the drawing of rows.
 
     Attributes
     ----------
     thresholds_ : ndarray of shape (n_quantiles,)
-        Distances, in the order of `quantiles`.
+        Greatest distance of each quantile, in the order of `quantiles`.
 
     levels_ : ndarray of shape (n_quantiles + 1,)
         Sorted values that the affinity can take, 0 included.
+
+    n_features_in_ : int
+        Number of features of the rows seen by `fit`.
 
     References
     ----------
@@ -47,6 +53,9 @@ class ThresholdAffinity(BaseEstimator):
 
     Examples
     --------
+    Of six pairs the nearest half is similar. Equal rows have distance 0, which is the
+    nearest.
+
     >>> import numpy as np
     >>> from sklearn_talr.affinity import ThresholdAffinity
     >>> X = np.array([[0.0], [1.0], [3.0], [9.0]])
@@ -57,6 +66,13 @@ class ThresholdAffinity(BaseEstimator):
            [1, 1, 2, 0],
            [0, 0, 0, 2]])
     """
+
+    _parameter_constraints: dict = {
+        "quantiles": ["array-like"],
+        "levels": ["array-like"],
+        "subsample": [Interval(Integral, 2, None, closed="left")],
+        "random_state": ["random_state"],
+    }
 
     def __init__(
         self,
@@ -83,8 +99,15 @@ class ThresholdAffinity(BaseEstimator):
         -------
         self : ThresholdAffinity
             The fitted oracle.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or a row is not valid, or there is one row only. The oracle is
+            then what it was before.
         """
-        quantiles, levels = self._check_params()
+        self._validate_params()  # by _fit_context it would be skipped in a hasher's fit
+        quantiles, levels = self._check_quantiles()
         rows = self.check_targets(y)
         if len(rows) < 2:
             raise ValueError("ThresholdAffinity needs at least 2 rows, got 1 sample.")
@@ -92,17 +115,19 @@ class ThresholdAffinity(BaseEstimator):
             rng = check_random_state(self.random_state)
             rows = rows[rng.choice(len(rows), self.subsample, replace=False)]
         thresholds = np.quantile(_pairwise_distances(rows), quantiles)
-        self.thresholds_ = np.maximum(thresholds, _distance_of_equals(rows))
-        self.levels_ = np.concatenate(([0], np.sort(levels)))
-        self.n_features_in_ = rows.shape[1]
-        return self
+        fitted = {
+            "thresholds_": np.maximum(thresholds, _distance_of_equals(rows)),
+            "levels_": np.concatenate(([0], np.sort(levels))),
+            "n_features_in_": rows.shape[1],
+        }
+        return replace_fitted(self, fitted)
 
     def check_targets(self, y):
         """Return the feature rows as a 2-D float array, or raise ValueError."""
         return check_array(y, dtype=(np.float64, np.float32), input_name="y")
 
     def levels_between(self, y_query, y_database):
-        """Return the values that the affinity can take."""
+        """Return the values that the affinity of these targets can take, 0 first."""
         check_is_fitted(self)
         return self.levels_
 
@@ -120,12 +145,13 @@ class ThresholdAffinity(BaseEstimator):
         Returns
         -------
         affinity : ndarray of shape (n_query, n_database) of int
-            Level of the smallest quantile that holds the pair, 0 beyond all.
+            Level of the smallest quantile that the pair lies in, 0 if it lies in none.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
-            Before `fit`: thresholds come from training data, never from queries.
+            If the oracle is not fitted. Thresholds come from training data, never from
+            queries.
         """
         check_is_fitted(self)
         y_query, y_database = self.check_targets(y_query), self.check_targets(y_database)
@@ -139,7 +165,7 @@ class ThresholdAffinity(BaseEstimator):
         outside = np.searchsorted(np.sort(self.thresholds_), distances, side="left")
         return self.levels_[::-1][outside]
 
-    def _check_params(self):
+    def _check_quantiles(self):
         quantiles = np.asarray(self.quantiles, dtype=float)
         levels = np.asarray(self.levels)
         if quantiles.ndim != 1 or quantiles.shape != levels.shape or not quantiles.size:
@@ -154,17 +180,16 @@ class ThresholdAffinity(BaseEstimator):
                 "a smaller quantile must have a higher level, got "
                 f"quantiles={self.quantiles}, levels={self.levels}."
             )
-        if not Interval(Integral, 2, None, closed="left").is_satisfied_by(self.subsample):
-            raise ValueError(f"subsample must be at least 2, got {self.subsample}.")
         return quantiles, levels
 
 
 def _pairwise_distances(rows):
+    """Return the distance of each pair of two different rows, once."""
     distances = euclidean_distances(rows)
     return distances[~np.tri(len(rows), dtype=bool)]
 
 
 def _distance_of_equals(rows):
-    """Bound of what rounding makes of the distance 0 of two equal rows."""
+    """Bound the computed distance of two equal rows, which is 0 but for rounding."""
     largest = np.einsum("ij,ij->i", rows, rows, dtype=np.float64).max()
     return np.sqrt(4 * np.finfo(np.float64).eps * rows.shape[1] * largest)

@@ -5,16 +5,18 @@ The files are not part of the package. Their folder is named by the environment 
 """
 
 import os
+from numbers import Integral
 from pathlib import Path
 
 import numpy as np
 from sklearn.utils import Bunch
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from ..affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
 
-__all__ = ["BENCHMARKS", "load_benchmark"]
+__all__ = ["load_benchmark"]
 
-# name: (file, array of targets or None, affinity oracle)
+# name: (file, name of the array of targets in it or None, affinity oracle)
 BENCHMARKS = {
     "cifar10": ("cifar10_cnn512.npz", "y", LabelAffinity),
     "coco17": ("coco17_cnn512.npz", "Y", SharedLabelAffinity),
@@ -23,46 +25,58 @@ BENCHMARKS = {
 }
 
 
+@validate_params(
+    {
+        "name": [StrOptions(set(BENCHMARKS))],
+        "seed": [Interval(Integral, 0, None, closed="left")],
+        "data_home": [str, os.PathLike, None],
+    },
+    prefer_skip_nested_validation=True,
+)
 def load_benchmark(name, seed=0, *, data_home=None):
     """Load a benchmark set and split it by its protocol.
 
-    * ``"cifar10"``: single labels. 100 queries of each class, the rest is the database,
-      500 rows of each class of the database for training (setting 1 of the papers).
-    * ``"coco17"``, ``"tmc2007"``: multi-label; affinity is the number of shared labels.
-      2 000 queries, the rest is the database, its first 5 000 rows for training.
-    * ``"scenes"``: no labels; affinity by quantiles of distances among training rows. The
-      same three slices.
+    * ``"cifar10"`` has one label per row. 100 rows of each class are queries, the rest is
+      the database, and 500 rows of each class of the database are for training (setting 1
+      of the papers). Affinity is 1 for rows of one class.
+    * ``"coco17"`` and ``"tmc2007"`` have several labels per row. 2 000 rows are queries,
+      the rest is the database, and its first 5 000 rows are for training. Affinity is the
+      number of shared labels.
+    * ``"scenes"`` has no labels. 2 000 rows are queries, the rest is the database, and its
+      first 5 000 rows are for training. Affinity goes by the distance of two rows, with
+      quantiles of the distances among training rows as thresholds.
 
-    Features are centred on the training mean and rows scaled to unit length.
+    From all features the mean of the training rows is subtracted, and then every row is
+    scaled to unit length.
 
     Parameters
     ----------
     name : {"cifar10", "coco17", "scenes", "tmc2007"}
-        The set.
+        Name of the set.
 
     seed : int, default=0
-        Draws the split.
+        Seed of the random split, at least 0.
 
     data_home : path-like, default=None
-        Folder of the files. None means the environment variable ``SKLEARN_TALR_DATA``.
+        Folder of the files. None means the folder that the environment variable
+        ``SKLEARN_TALR_DATA`` names.
 
     Returns
     -------
     data : Bunch
-        ``X_train, y_train, X_query, y_query, X_database, y_database``: features, float32,
-        and targets (for ``"scenes"`` the features again); ``affinity``: the oracle, fitted
-        on the training targets.
+        Features ``X_train``, ``X_query`` and ``X_database``, float32 arrays of shape
+        (n_rows, n_features); targets ``y_train``, ``y_query`` and ``y_database``, which are
+        labels, label indicators or, for ``"scenes"``, the features again; and ``affinity``,
+        the oracle, fitted on the training targets.
 
     Raises
     ------
     ValueError
-        If the name is unknown or no folder is named.
+        If the name is unknown, or no folder is named.
 
     FileNotFoundError
         If the folder lacks the file.
     """
-    if name not in BENCHMARKS:
-        raise ValueError(f"name must be one of {sorted(BENCHMARKS)}, got {name!r}.")
     file, target_name, oracle = BENCHMARKS[name]
     with np.load(_data_home(data_home) / file) as arrays:
         X = arrays["X"].astype(np.float32)
@@ -73,10 +87,26 @@ def load_benchmark(name, seed=0, *, data_home=None):
 
 
 def split_rows(X, y, rows, oracle):
-    """Features and targets of each part as `load_benchmark` returns them.
+    """Scale features and split them, with their targets, as `load_benchmark` does.
 
-    `rows` are index arrays by the name of the part, "train" among them; `y` None stands
-    for the features.
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Features.
+
+    y : ndarray of shape (n_samples, ...) or None
+        Targets. None means that the scaled features are the targets.
+
+    rows : dict of str to index arrays
+        Rows of each part, "train" among them.
+
+    oracle : affinity oracle
+        Fitted on the targets of the training rows.
+
+    Returns
+    -------
+    data : Bunch
+        ``X_<part>`` and ``y_<part>`` for each part, and ``affinity``.
     """
     X = _unit_rows(X - X[rows["train"]].mean(axis=0))
     y = X if y is None else y

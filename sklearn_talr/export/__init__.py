@@ -1,22 +1,25 @@
-"""Codes for other search engines, with the order of the bits that each expects.
+"""Codes for other search engines, and hash functions for other runtimes.
 
-Hamming distances survive any order of the bits that database and queries share, and
-nothing warns of one that they do not share. So the queries must be converted by the
-function that belongs to the engine:
+Engines differ in the order of the bits that they expect. Hamming distances survive any
+order that database and queries share, and nothing warns of one that they do not share. So
+convert the queries by the expression that belongs to the engine, with
+:func:`~sklearn_talr.codes.pack_codes`:
 
-================  ========================  ===============================
-engine            database                  queries
-================  ========================  ===============================
-faiss             :func:`to_faiss`          ``to_bytes(queries)``
-usearch           :func:`to_usearch`        ``to_bytes(queries)``
-sqlite-vec        :func:`to_sqlite_vec`     rows of ``to_bytes(queries)``
-pgvector          :func:`to_pgvector`       ``to_bit_strings(queries)``
-DuckDB            :func:`to_duckdb`         ``to_bit_strings(queries)``
-NumPy, others     :func:`to_bytes`          ``to_bytes(queries, bitorder)``
-================  ========================  ===============================
+==========  =====================  ======================================================
+engine      database               queries
+==========  =====================  ======================================================
+faiss       :func:`to_faiss`       ``pack_codes(queries).data``
+usearch     :func:`to_usearch`     ``pack_codes(queries).data``
+sqlite-vec  :func:`to_sqlite_vec`  ``row.tobytes()`` for each row of the same array
+pgvector    :func:`to_pgvector`    ``to_bit_strings(queries)``
+DuckDB      :func:`to_duckdb`      ``to_bit_strings(queries)``
+==========  =====================  ======================================================
+
+Whatever packs as `numpy.packbits` does, such as the "ubinary" of sentence-transformers, has
+the bytes ``pack_codes(codes, bitorder="big").data``, on both sides.
 """
 
-from ._bytes import to_bit_strings, to_bytes
+from ._bit_strings import to_bit_strings
 from ._databases import PgvectorExport, to_duckdb, to_pgvector, to_sqlite_vec
 from ._indexes import to_faiss, to_usearch
 from ._onnx import export_onnx
@@ -25,7 +28,6 @@ __all__ = [
     "PgvectorExport",
     "export_onnx",
     "to_bit_strings",
-    "to_bytes",
     "to_duckdb",
     "to_faiss",
     "to_pgvector",

@@ -1,4 +1,4 @@
-"""What every export checks."""
+"""Checks of codes, ids and names, which all exports share."""
 
 import re
 import warnings
@@ -7,12 +7,15 @@ import numpy as np
 
 from ..codes import pack_codes
 
+# What the exports of all engines accept, for validate_params
+CODES_AND_IDS = {"codes": ["array-like"], "ids": ["array-like", None]}
+
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 
-def check_codes(codes, ids, bitorder="little"):
-    """Return packed codes and their ids, 0 to n - 1 if none are given."""
-    packed = pack_codes(codes, bitorder=bitorder)
+def check_codes(codes, ids):
+    """Return codes, packed little-endian, and their ids, 0 to n - 1 if none are given."""
+    packed = pack_codes(codes)
     if ids is None:
         return packed, np.arange(len(packed))
     ids = np.asarray(ids)
@@ -27,20 +30,19 @@ def check_codes(codes, ids, bitorder="little"):
 
 
 def check_table_name(table):
-    """Refuse names that would have to be quoted: they become part of SQL statements."""
-    if not isinstance(table, str) or not _NAME.fullmatch(table):
+    """Refuse a name that would have to be quoted, since it becomes part of statements."""
+    if not _NAME.fullmatch(table):
         raise ValueError(
             "table must be a name of at most 63 letters, digits and underscores that "
             f"begins with no digit, got {table!r}."
         )
-    return table
 
 
 def warn_of_repeats(packed, n_links):
     """Warn if a graph index of these codes would lose items.
 
-    A node of such a graph is linked to its nearest others. Where more items than it has
-    links are equal to it, no link leads to anything else.
+    A node of such a graph is linked to the `n_links` nearest nodes. If more nodes than that
+    have its code, all of its links lead to these, and none to a node with another code.
     """
     _, counts = np.unique(packed.data, axis=0, return_counts=True)
     if counts.max() > n_links:
@@ -51,5 +53,5 @@ def warn_of_repeats(packed, n_links):
             "distinct codes and expand what is found, as HammingNeighbors does, or use an "
             "index that compares with all.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,  # of whoever called the export, which is decorated
         )

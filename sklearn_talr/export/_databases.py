@@ -1,13 +1,14 @@
-"""Tables of databases, filled with codes."""
+"""Codes as tables of databases."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.utils import gen_batches
+from sklearn.utils._param_validation import HasMethods, validate_params
 
 from ..codes import PackedCodes
-from ._bytes import to_bit_strings
-from ._checks import check_codes, check_table_name, warn_of_repeats
+from ._bit_strings import bit_strings
+from ._checks import CODES_AND_IDS, check_codes, check_table_name, warn_of_repeats
 
 __all__ = ["PgvectorExport", "to_duckdb", "to_pgvector", "to_sqlite_vec"]
 
@@ -22,22 +23,23 @@ class PgvectorExport:
     Parameters
     ----------
     create_table : str
-        Makes the extension and the table, with columns ``id`` and ``code``.
+        Statement that makes the extension and the table, with columns ``id`` and ``code``.
 
     copy : str
-        ``COPY ... FROM STDIN``, which takes the rows.
+        Statement ``COPY ... FROM STDIN``, which reads the rows.
 
     create_index : str or None
-        Makes the graph index, if one was asked for.
+        Statement that makes the graph index. None if none was asked for.
 
     search : str
-        Finds neighbors; its two parameters are a string of bits and a number of rows.
+        Query that finds neighbors. Its two parameters are a string of bits and a number of
+        rows.
 
     codes : PackedCodes
         The codes.
 
     ids : ndarray of shape (n_samples,) of int64
-        Their ids.
+        The id of each code.
     """
 
     create_table: str
@@ -56,11 +58,15 @@ class PgvectorExport:
             Lines of id, tabulator and bits.
         """
         for rows in gen_batches(len(self.ids), _ROWS_PER_BLOCK):
-            strings = to_bit_strings(self.codes[rows])
+            strings = bit_strings(self.codes[rows])
             lines = zip(self.ids[rows].tolist(), strings)
             yield "".join(f"{name}\t{bits}\n" for name, bits in lines)
 
 
+@validate_params(
+    {**CODES_AND_IDS, "table": [str], "hnsw": ["boolean"]},
+    prefer_skip_nested_validation=True,
+)
 def to_pgvector(codes, *, ids=None, table="codes", hnsw=False):
     """Prepare codes for PostgreSQL with pgvector, as a column of type ``bit(n)``.
 
@@ -83,6 +89,12 @@ def to_pgvector(codes, *, ids=None, table="codes", hnsw=False):
     export : PgvectorExport
         ``create_table``, ``copy``, ``create_index`` and ``search`` are SQL; ``rows()``
         generates what COPY reads.
+
+    Raises
+    ------
+    ValueError
+        If `codes` are no codes, `ids` are not different integers, one for each code, or
+        `table` is not a plain name.
 
     Warns
     -----
@@ -110,7 +122,8 @@ def to_pgvector(codes, *, ids=None, table="codes", hnsw=False):
     ['0\\t101\\n1\\t001\\n']
     """
     packed, ids = check_codes(codes, ids)
-    table, n_bits = check_table_name(table), packed.n_bits
+    check_table_name(table)
+    n_bits = packed.n_bits
     create_index = None
     if hnsw:
         warn_of_repeats(packed, _HNSW_LINKS)
@@ -127,14 +140,22 @@ def to_pgvector(codes, *, ids=None, table="codes", hnsw=False):
     )
 
 
+@validate_params(
+    {
+        **CODES_AND_IDS,
+        "connection": [HasMethods(["execute", "executemany"])],
+        "table": [str],
+    },
+    prefer_skip_nested_validation=True,
+)
 def to_sqlite_vec(codes, connection, *, ids=None, table="codes"):
     """Write codes to a table of SQLite with sqlite-vec, as a column of type ``bit[n]``.
 
     Parameters
     ----------
     codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, or PackedCodes
-        The codes, packed little-endian, as ``vec_quantize_binary`` packs. They are padded
-        with zeros to whole bytes.
+        The codes. They become little-endian bytes, as ``vec_quantize_binary`` makes them,
+        and are padded with zeros to whole bytes.
 
     connection : sqlite3.Connection or apsw.Connection
         An open database that has loaded sqlite-vec.
@@ -148,18 +169,26 @@ def to_sqlite_vec(codes, connection, *, ids=None, table="codes"):
     Returns
     -------
     search : str
-        SQL that finds neighbors; its parameters are a row of ``to_bytes(queries)`` as
-        bytes, and their number. sqlite-vec orders ties as it likes.
+        Query that finds neighbors. Its parameters are the bytes of a query code, a row of
+        ``pack_codes(queries).data``, and the number of neighbors. sqlite-vec does not say
+        how it orders ties.
+
+    Raises
+    ------
+    ValueError
+        If `codes` are no codes, `ids` are not different integers, one for each code, or
+        `table` is not a plain name.
 
     Examples
     --------
     >>> import apsw, sqlite_vec  # doctest: +SKIP
-    >>> from sklearn_talr.export import to_bytes, to_sqlite_vec
+    >>> from sklearn_talr.codes import pack_codes
+    >>> from sklearn_talr.export import to_sqlite_vec
     >>> connection = apsw.Connection("codes.db")  # doctest: +SKIP
     >>> connection.enable_load_extension(True)  # doctest: +SKIP
     >>> connection.load_extension(sqlite_vec.loadable_path())  # doctest: +SKIP
     >>> search = to_sqlite_vec([[0, 0, 1], [1, 1, 1]], connection)  # doctest: +SKIP
-    >>> query = to_bytes([[1, 1, 0]])[0].tobytes()
+    >>> query = pack_codes([[1, 1, 0]]).data[0].tobytes()
     >>> connection.execute(search, (query, 1)).fetchall()  # doctest: +SKIP
     [(1, 1.0)]
     """
@@ -168,7 +197,7 @@ def to_sqlite_vec(codes, connection, *, ids=None, table="codes"):
     n_bits = 8 * packed.data.shape[1]
     connection.execute(f"CREATE VIRTUAL TABLE {table} USING vec0(code bit[{n_bits}])")
     rows = ((i, row.tobytes()) for i, row in zip(ids.tolist(), packed.data))
-    connection.execute("SAVEPOINT codes")  # one transaction, whatever the driver begins
+    connection.execute("SAVEPOINT codes")  # one transaction, whatever the driver's mode is
     try:
         connection.executemany(
             f"INSERT INTO {table} (rowid, code) VALUES (?, vec_bit(?))", rows
@@ -181,6 +210,14 @@ def to_sqlite_vec(codes, connection, *, ids=None, table="codes"):
     return f"SELECT rowid, distance FROM {table} WHERE code MATCH vec_bit(?) AND k = ?"
 
 
+@validate_params(
+    {
+        **CODES_AND_IDS,
+        "connection": [HasMethods(["execute", "register"])],
+        "table": [str],
+    },
+    prefer_skip_nested_validation=True,
+)
 def to_duckdb(codes, connection, *, ids=None, table="codes"):
     """Write codes to a table of DuckDB, as a column of type ``BIT``.
 
@@ -201,8 +238,14 @@ def to_duckdb(codes, connection, *, ids=None, table="codes"):
     Returns
     -------
     search : str
-        SQL that finds neighbors; its parameters are an entry of
-        ``to_bit_strings(queries)``, and their number. Ties are ordered by id.
+        Query that finds neighbors. Its parameters are an entry of
+        ``to_bit_strings(queries)`` and the number of neighbors. Ties are ordered by id.
+
+    Raises
+    ------
+    ValueError
+        If `codes` are no codes, `ids` are not different integers, one for each code, or
+        `table` is not a plain name.
 
     Examples
     --------
@@ -218,7 +261,7 @@ def to_duckdb(codes, connection, *, ids=None, table="codes"):
     check_table_name(table)
     connection.execute(f"CREATE TABLE {table} (id BIGINT, code BIT)")
     for rows in gen_batches(len(packed), _ROWS_PER_BLOCK):
-        strings = np.array(to_bit_strings(packed[rows]), dtype=object)
+        strings = np.array(bit_strings(packed[rows]), dtype=object)
         connection.register("codes_to_insert", {"id": ids[rows], "code": strings})
         try:
             connection.execute(

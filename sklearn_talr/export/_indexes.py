@@ -1,36 +1,47 @@
-"""Indexes of other libraries, filled with codes."""
+"""Codes as indexes of other libraries."""
 
 import re
+from numbers import Integral
 
-from ._checks import check_codes, warn_of_repeats
+from sklearn.utils._param_validation import Interval, validate_params
+
+from ._checks import CODES_AND_IDS, check_codes, warn_of_repeats
 
 __all__ = ["to_faiss", "to_usearch"]
 
 
+@validate_params(
+    {**CODES_AND_IDS, "description": [str]}, prefer_skip_nested_validation=True
+)
 def to_faiss(codes, description="BFlat", *, ids=None):
     """Build a binary index of faiss.
 
-    Search it with ``index.search(to_bytes(queries), k)``.
+    Search it with ``index.search(pack_codes(queries).data, k)``.
 
     Parameters
     ----------
     codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, or PackedCodes
-        The codes, packed little-endian, as faiss packs. Codes whose length is no multiple
-        of 8 are padded with zeros, which changes no distance.
+        The codes. They become little-endian bytes, as faiss expects. Codes whose length is
+        no multiple of 8 are padded with zeros, which changes no distance.
 
     description : str, default="BFlat"
-        What ``faiss.index_binary_factory`` takes: "BFlat" compares with all codes,
-        "BHash16" and "BHash4x16" are hash tables, "BIVF256" partitions, "BHNSW32" is a
-        graph.
+        Kind of index, as ``faiss.index_binary_factory`` takes it: "BFlat" compares with all
+        codes, "BHash16" and "BHash4x16" are hash tables, "BIVF256" has 256 partitions, and
+        "BHNSW32" is a graph with 32 links to a node.
 
     ids : array-like of shape (n_samples,) of int, default=None
-        What the index calls the codes, such as ``neighbors.indices_``. None means 0, 1,
-        and so on.
+        What the index returns for each code, such as ``neighbors.indices_``. None means 0,
+        1, and so on.
 
     Returns
     -------
     index : faiss.IndexBinary
-        The filled index.
+        The index, with all codes in it.
+
+    Raises
+    ------
+    ValueError
+        If `codes` are no codes, or `ids` are not different integers, one for each code.
 
     Warns
     -----
@@ -39,14 +50,15 @@ def to_faiss(codes, description="BFlat", *, ids=None):
 
     Notes
     -----
-    faiss orders ties as it likes. Its ``range_search(queries, r)`` finds distances
+    faiss does not say how it orders ties. Its ``range_search(queries, r)`` finds distances
     *below* r.
 
     Examples
     --------
-    >>> from sklearn_talr.export import to_bytes, to_faiss
+    >>> from sklearn_talr.codes import pack_codes
+    >>> from sklearn_talr.export import to_faiss
     >>> index = to_faiss([[0, 0, 1], [1, 1, 1]])  # doctest: +SKIP
-    >>> index.search(to_bytes([[1, 1, 0]]), 1)  # doctest: +SKIP
+    >>> index.search(pack_codes([[1, 1, 0]]).data, 1)  # doctest: +SKIP
     (array([[1]], dtype=int32), array([[1]]))
     """
     import faiss
@@ -66,27 +78,37 @@ def to_faiss(codes, description="BFlat", *, ids=None):
     return named
 
 
+@validate_params(
+    {**CODES_AND_IDS, "connectivity": [Interval(Integral, 1, None, closed="left")]},
+    prefer_skip_nested_validation=True,
+)
 def to_usearch(codes, *, ids=None, connectivity=16):
-    """Build an index of usearch: a graph, which can also be searched exactly.
+    """Build an index of usearch, which is a graph but can also be searched exactly.
 
-    Search it with ``index.search(to_bytes(queries), k, exact=True)``, or without
-    ``exact=True`` by the graph.
+    ``index.search(pack_codes(queries).data, k)`` searches by the graph and may miss some
+    neighbors; with ``exact=True`` it compares with all codes.
 
     Parameters
     ----------
     codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, or PackedCodes
-        The codes, packed little-endian and padded with zeros to whole bytes.
+        The codes. They become little-endian bytes and are padded with zeros to whole bytes.
 
     ids : array-like of shape (n_samples,) of int, default=None
         Keys of the codes, not negative. None means 0, 1, and so on.
 
     connectivity : int, default=16
-        Links of a node of the graph.
+        Number of links of a node of the graph, at least 1.
 
     Returns
     -------
     index : usearch.index.Index
-        The filled index.
+        The index, with all codes in it.
+
+    Raises
+    ------
+    ValueError
+        If `codes` are no codes, or `ids` are not different integers of at least 0, one for
+        each code.
 
     Warns
     -----
@@ -95,9 +117,11 @@ def to_usearch(codes, *, ids=None, connectivity=16):
 
     Examples
     --------
-    >>> from sklearn_talr.export import to_bytes, to_usearch
+    >>> from sklearn_talr.codes import pack_codes
+    >>> from sklearn_talr.export import to_usearch
     >>> index = to_usearch([[0, 0, 1], [1, 1, 1]])  # doctest: +SKIP
-    >>> index.search(to_bytes([[1, 1, 0]]), 1, exact=True).keys  # doctest: +SKIP
+    >>> query = pack_codes([[1, 1, 0]]).data
+    >>> index.search(query, 1, exact=True).keys  # doctest: +SKIP
     array([1], dtype=uint64)
     """
     from usearch.index import Index

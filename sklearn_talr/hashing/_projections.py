@@ -1,7 +1,7 @@
 """Linear projections whose signs are codes: random, principal, and rotated (ITQ).
 
-Each takes centred features, the number of bits and a RandomState, and returns directions
-as columns, shape (n_features, n_bits).
+Each function takes centred features, the number of bits and a RandomState. It returns
+directions as columns, shape (n_features, n_bits).
 """
 
 import numpy as np
@@ -43,7 +43,10 @@ def itq_projection(X, n_bits, rng):
 
 
 def sparse_projection(X, mean, kind, n_bits, rng):
-    """The same for the rows of a CSR matrix minus their mean, made dense only if small."""
+    """Find a projection of the rows of a CSR matrix minus their mean.
+
+    The matrix is made dense as a whole only if it is small.
+    """
     if X.shape[0] * X.shape[1] <= _MOST_DENSE_CELLS:
         return PROJECTIONS[kind](X.toarray() - mean, n_bits, rng)
     if kind == "random":

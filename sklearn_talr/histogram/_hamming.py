@@ -1,11 +1,13 @@
 """Counts of Hamming distances by affinity level."""
 
 from itertools import pairwise
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 from sklearn import config_context, get_config
 from sklearn.utils import gen_batches
+from sklearn.utils._param_validation import StrOptions, validate_params
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._threads import one_thread
@@ -16,9 +18,9 @@ from ..affinity._resolve import (
     level_values,
     resolve_affinity,
 )
-from ..codes import code_words, pack_codes
-from ._kernels import count_block
-from ._table import RankingHistogram
+from ..codes import as_packed, code_words
+from ._kernels import KERNELS, check_device, count_block
+from ._tables import HammingHistogram
 
 __all__ = ["hamming_histogram"]
 
@@ -41,6 +43,19 @@ _SAMPLE_OF_REPEATS = 2_048
 _MOST_DISTINCT = 0.4  # beyond this fraction of pairs, weighing repeats costs more
 
 
+@validate_params(
+    {
+        "query_codes": ["array-like"],
+        "database_codes": ["array-like"],
+        "affinity": "no_validation",
+        "y_query": "no_validation",
+        "y_database": "no_validation",
+        "exclude_self": ["boolean"],
+        "n_jobs": [Integral, None],
+        "device": [StrOptions(set(KERNELS))],
+    },
+    prefer_skip_nested_validation=True,
+)
 def hamming_histogram(
     query_codes,
     database_codes,
@@ -48,7 +63,7 @@ def hamming_histogram(
     y_query,
     y_database,
     *,
-    leave_one_out=False,
+    exclude_self=False,
     n_jobs=None,
     device="cpu",
 ):
@@ -67,13 +82,13 @@ def hamming_histogram(
         form of `y_query`.
 
     y_query : targets of length n_queries
-        Labels, indicators, feature rows or a PrecomputedAffinity, as the oracle takes
-        them.
+        Targets of the queries: labels, indicators, feature rows or a PrecomputedAffinity,
+        as the oracle takes them.
 
     y_database : targets of length n_database
-        The same for the database.
+        Targets of the database, of the same kind.
 
-    leave_one_out : bool, default=False
+    exclude_self : bool, default=False
         Queries and database are the same samples in the same order, and no query is
         ranked against itself.
 
@@ -82,17 +97,19 @@ def hamming_histogram(
         all processors.
 
     device : {"cpu", "cuda"}, default="cpu"
-        Where to count; ``"cuda"`` needs a torch that finds a device.
+        Where to count. ``"cuda"`` needs a PyTorch that finds a CUDA device; the oracle
+        runs on the CPU all the same.
 
     Returns
     -------
-    histogram : RankingHistogram
-        Counts of shape (n_queries, n_levels, n_bins), ``n_bins = n_bits + 1``, int64.
+    histogram : HammingHistogram
+        Counts of shape (n_queries, n_levels, n_bits + 1), int64.
 
     Raises
     ------
     ValueError
-        If codes and targets differ in length, or code lengths differ.
+        If codes and targets differ in length, or code lengths differ, or there is no such
+        `device`.
 
     Notes
     -----
@@ -109,25 +126,25 @@ def hamming_histogram(
     >>> from sklearn_talr.histogram import hamming_histogram
     >>> codes = [[0, 0], [0, 1], [0, 0]]
     >>> histogram = hamming_histogram(
-    ...     codes, codes, "auto", [0, 0, 1], [0, 0, 1], leave_one_out=True
+    ...     codes, codes, "auto", [0, 0, 1], [0, 0, 1], exclude_self=True
     ... )
     >>> histogram.counts[0]  # a stranger at distance 0, a relative at distance 1
     array([[1, 0, 0],
            [0, 1, 0]])
     """
+    check_device(device)
     affinity, y_query, y_database = _paired_targets(affinity, y_query, y_database)
-    query_codes, database_codes = pack_codes(query_codes), pack_codes(database_codes)
+    query_codes, database_codes = as_packed(query_codes), as_packed(database_codes)
     _check_lengths("query", query_codes, y_query)
     _check_lengths("database", database_codes, y_database)
-    if device not in ("cpu", "cuda"):
-        raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}.")
-    if leave_one_out and len(query_codes) != len(database_codes):
+    if exclude_self and len(query_codes) != len(database_codes):
         raise ValueError(
-            "leave_one_out needs query i to be database item i, but there are "
+            "exclude_self needs query i to be database item i, but there are "
             f"{len(query_codes)} queries and {len(database_codes)} items."
         )
     levels = level_values(affinity, y_query, y_database)
     queries, database = code_words(query_codes, database_codes)
+    n_bits = query_codes.n_bits
     task = _Task(
         queries,
         database,
@@ -135,14 +152,14 @@ def hamming_histogram(
         levels,
         y_query,
         y_database,
-        query_codes.n_bits + 1,
-        leave_one_out,
+        n_bits + 1,
+        exclude_self,
         device,
     )
-    counts = np.zeros((len(queries), len(levels), task.n_bins), dtype=np.int64)
+    counts = np.zeros((len(queries), len(levels), n_bits + 1), dtype=np.int64)
     repeats = len(queries) >= _QUERIES_TO_SEEK_REPEATS and _has_repeats(database)
     n_cells = _GROUP_CELLS_OF_REPEATS if repeats else _GROUP_CELLS
-    groups = _target_groups(affinity, y_database, n_cells // task.n_bins)
+    groups = _target_groups(affinity, y_database, n_cells // task.n_distances)
     with one_thread():
         if groups is None:
             blocks = _count_by_oracle(task, n_jobs)
@@ -150,7 +167,7 @@ def hamming_histogram(
             blocks = _count_by_group(task, *groups, repeats, n_jobs)
         for rows, block in blocks:
             counts[rows] = block
-    return RankingHistogram(counts, levels)
+    return HammingHistogram(counts, levels, n_bits)
 
 
 class _Task(NamedTuple):
@@ -160,8 +177,8 @@ class _Task(NamedTuple):
     levels: np.ndarray
     y_query: object
     y_database: object
-    n_bins: int
-    leave_one_out: bool
+    n_distances: int
+    exclude_self: bool
     device: str
 
 
@@ -175,12 +192,12 @@ def _count_by_oracle(task, n_jobs):
 def _oracle_block(task, rows):
     queries, n_levels = task.queries[rows], len(task.levels)
     y_query = task.y_query[rows]
-    counts = np.zeros((len(queries), n_levels * task.n_bins), dtype=np.int64)
+    counts = np.zeros((len(queries), n_levels * task.n_distances), dtype=np.int64)
     with config_context(assume_finite=True):
         for items in gen_batches(len(task.database), _ITEMS_PER_ORACLE_BLOCK):
             index = level_index(task.affinity, task.levels, y_query, task.y_database[items])
             offsets = np.multiply(
-                index, task.n_bins, dtype=_offset_type(counts), casting="unsafe"
+                index, task.n_distances, dtype=_offset_type(counts), casting="unsafe"
             )
             counts += count_block(
                 queries,
@@ -189,9 +206,9 @@ def _oracle_block(task, rows):
                 counts.shape[1],
                 device=task.device,
             )
-            if task.leave_one_out:
+            if task.exclude_self:
                 _uncount_self(counts, offsets, task, rows, items)
-    return rows, counts.reshape(len(queries), n_levels, task.n_bins)
+    return rows, counts.reshape(len(queries), n_levels, task.n_distances)
 
 
 def _uncount_self(counts, offsets, task, rows, items):
@@ -234,29 +251,30 @@ class _Items(NamedTuple):
 def _group_block(task, items, group, representatives, queries, rows, members):
     """Counts of the queries whose codes are ``queries[rows]``."""
     n_groups = len_targets(representatives)
-    by_group = np.zeros((rows.stop - rows.start, n_groups * task.n_bins), dtype=np.int64)
+    n_cells = n_groups * task.n_distances
+    by_group = np.zeros((rows.stop - rows.start, n_cells), dtype=np.int64)
     for block in gen_batches(len(items.words), _ITEMS_PER_BLOCK):
         weights = None if items.weights is None else items.weights[block]
-        offsets = items.group[None, block] * np.uint32(task.n_bins)
+        offsets = items.group[None, block] * np.uint32(task.n_distances)
         by_group += count_block(
             queries[rows],
             items.words[block],
             offsets,
-            by_group.shape[1],
+            n_cells,
             weights,
             task.device,
         )
-    by_group = by_group.reshape(-1, n_groups, task.n_bins)
+    by_group = by_group.reshape(-1, n_groups, task.n_distances)
     code, asking = members(rows)
     level = level_index(task.affinity, task.levels, task.y_query[asking], representatives)
-    counts = np.zeros((len(asking), len(task.levels), task.n_bins), dtype=np.int64)
+    counts = np.zeros((len(asking), len(task.levels), task.n_distances), dtype=np.int64)
     counts[:, 0] = by_group.sum(axis=1)[code]
     for g in range(n_groups):
         similar = np.flatnonzero(level[:, g])  # few queries to each group
         found = by_group[code[similar], g]
         counts[similar, 0] -= found
         counts[similar, level[similar, g]] += found
-    if task.leave_one_out:
+    if task.exclude_self:
         each = np.arange(len(asking))
         counts[each, level[each, group[asking]], _self_distances(task, asking)] -= 1
     return asking, counts

@@ -1,14 +1,11 @@
 """The inner loop of counting: XOR, popcount, and one cell more, for a block of pairs.
 
-Four implementations of one function. On a GPU torch does all of it. On the CPU, numba
-fuses the three steps, but it must be there and takes about a second to load.
-`torch.bincount` counts 16-bit keys in place where `numpy.bincount` first makes 64-bit ones,
-but importing torch takes longer than counting. So each is used only where it has been paid
-for.
+Four kernels do it, all with the same parameters and the same result. `KERNELS` tells which
+of them counts on which device.
 """
 
 import sys
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 
 import numpy as np
@@ -54,14 +51,93 @@ def count_block(queries, items, offsets, n_cells, weights=None, device="cpu"):
     """
     global _counted_pairs
     _counted_pairs += len(queries) * len(items)
-    if _counted_pairs > _PAIRS_BEFORE_NUMBA and _numba_is_installed():
-        counts = np.zeros((len(queries), n_cells), dtype=np.int64)
-        _fused_kernel()(queries, items, offsets, weights, counts)
-        return counts
-    return _count_with_bincount(queries, items, offsets, n_cells, weights)
+    count = next(kernel for condition, kernel in KERNELS[device] if condition())
+    return count(queries, items, offsets, n_cells, weights)
 
 
-def _count_with_bincount(queries, items, offsets, n_cells, weights):
+def check_device(device):
+    """Raise ValueError for a device that is not there."""
+    if device == "cuda" and not _cuda_is_there():
+        raise ValueError(
+            "device='cuda' needs an installed PyTorch that finds a CUDA device, and there "
+            "is none. Pass device='cpu'."
+        )
+
+
+def count_with_numba(queries, items, offsets, n_cells, weights):
+    """All three steps in one compiled loop, pair by pair."""
+    counts = np.zeros((len(queries), n_cells), dtype=np.int64)
+    _fused_loop()(queries, items, offsets, weights, counts)
+    return counts
+
+
+def count_with_torch(queries, items, offsets, n_cells, weights):
+    """Keys made by NumPy and counted by torch, in the 16 bits they have."""
+    import torch
+
+    def bincount(keys, weights, minlength):
+        weights = None if weights is None else torch.from_numpy(weights)
+        return torch.bincount(torch.from_numpy(keys), weights, minlength).numpy()
+
+    return _count_keys(queries, items, offsets, n_cells, weights, bincount)
+
+
+def count_with_numpy(queries, items, offsets, n_cells, weights):
+    """Keys made and counted by NumPy, which first makes 64-bit ones of them."""
+    return _count_keys(queries, items, offsets, n_cells, weights, np.bincount)
+
+
+def count_on_device(queries, items, offsets, n_cells, weights, device):
+    """All steps by torch on one of its devices."""
+    import torch
+
+    def tensor(array):  # the bits of words survive, a 64th becomes the sign
+        return torch.from_numpy(array.astype(np.int64)).to(device)
+
+    keys = tensor(offsets) + n_cells * torch.arange(len(queries), device=device)[:, None]
+    for query_word, item_word in zip(tensor(queries).T, tensor(items).T):
+        keys += _popcount(query_word[:, None] ^ item_word)
+    if weights is not None:
+        weights = tensor(weights).double().expand(len(queries), -1).ravel()
+    counts = torch.bincount(keys.ravel(), weights, minlength=len(queries) * n_cells)
+    return counts.long().cpu().numpy().reshape(len(queries), n_cells)
+
+
+def _always():
+    return True
+
+
+def _torch_is_loaded():
+    return sys.modules.get("torch") is not None
+
+
+def _numba_pays():
+    return _counted_pairs > _PAIRS_BEFORE_NUMBA and _numba_is_installed()
+
+
+# Device by device, (condition, kernel): the first kernel whose condition holds counts.
+# numba takes about a second to load, and importing torch takes longer than counting, so
+# each is used on the CPU only where that has been paid for.
+KERNELS = {
+    "cpu": (
+        (_numba_pays, count_with_numba),
+        (_torch_is_loaded, count_with_torch),
+        (_always, count_with_numpy),
+    ),
+    "cuda": ((_always, partial(count_on_device, device="cuda")),),
+}
+
+
+def _cuda_is_there():
+    try:
+        import torch
+    except ImportError:
+        return False
+    return torch.cuda.is_available()
+
+
+def _count_keys(queries, items, offsets, n_cells, weights, bincount):
+    """Make keys ``query * n_cells + offset + distance``, and count them pass by pass."""
     step = _queries_per_pass(n_cells)
     key_type = _key_type(step * n_cells)
     counts = np.empty((len(queries), n_cells), dtype=np.int64)
@@ -84,25 +160,10 @@ def _count_with_bincount(queries, items, offsets, n_cells, weights):
             np.bitwise_xor(query_word[:, None], item_word, out=xor[:n])
             np.bitwise_count(xor[:n], out=popcount[:n])
             keys[:n] += popcount[:n]
-        found = _bincount(keys[:n].ravel(), n * n_cells, weights)
+        of_pass = None if weights is None else weights[: n * len(items)]
+        found = bincount(keys[:n].ravel(), of_pass, n * n_cells)
         counts[rows] = found.reshape(n, n_cells)
     return counts
-
-
-def _count_with_torch(queries, items, offsets, n_cells, weights, device):
-    """All steps on a torch device."""
-    import torch
-
-    def tensor(array):  # the bits of words survive, a 64th becomes the sign
-        return torch.from_numpy(array.astype(np.int64)).to(device)
-
-    keys = tensor(offsets) + n_cells * torch.arange(len(queries), device=device)[:, None]
-    for query_word, item_word in zip(tensor(queries).T, tensor(items).T):
-        keys += _popcount(query_word[:, None] ^ item_word)
-    if weights is not None:
-        weights = tensor(weights).double().expand(len(queries), -1).ravel()
-    counts = torch.bincount(keys.ravel(), weights, minlength=len(queries) * n_cells)
-    return counts.long().cpu().numpy().reshape(len(queries), n_cells)
 
 
 def _popcount(words):
@@ -114,15 +175,6 @@ def _popcount(words):
     nibbles = (pairs & 0x3333333333333333) + ((pairs >> 2) & 0x3333333333333333)
     octets = (nibbles + (nibbles >> 4)) & 0x0F0F0F0F0F0F0F0F
     return (octets * 0x0101010101010101) >> 56
-
-
-def _bincount(keys, n_cells, weights):
-    weights = None if weights is None else weights[: len(keys)]
-    torch = sys.modules.get("torch")
-    if torch is None:
-        return np.bincount(keys, weights, minlength=n_cells)
-    weights = None if weights is None else torch.from_numpy(weights)
-    return torch.bincount(torch.from_numpy(keys), weights, minlength=n_cells).numpy()
 
 
 def _queries_per_pass(n_cells):
@@ -142,7 +194,7 @@ def _numba_is_installed():
 
 
 @cache
-def _fused_kernel():
+def _fused_loop():
     """Compile the fused loop."""
     from numba import njit
     from numba.extending import intrinsic

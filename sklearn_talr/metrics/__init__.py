@@ -5,20 +5,40 @@ per query, and as ``*_score(y_true, y_score)`` for any real scores. Each takes o
 or several at once.
 
 All metrics treat a query with nothing relevant alike, also those that are 0 for it in any
-order: by default it is NaN and left out of means (``zero_relevant="skip"``), so that all
+order: by default (``zero_division=np.nan``) it is NaN and left out of means, so that all
 means are over the same queries.
 """
 
-from ._average_precision import tie_aware_average_precision
-from ._dcg import tie_aware_dcg, tie_aware_ndcg
+from ._average_precision import (
+    tie_aware_average_precision,
+    tie_aware_average_precision_score,
+)
+from ._dcg import (
+    tie_aware_dcg,
+    tie_aware_dcg_score,
+    tie_aware_ndcg,
+    tie_aware_ndcg_score,
+)
 from ._displays import (
     RadiusDisplay,
     RetrievalCurveDisplay,
     TieBreakingDisplay,
 )
-from ._first_relevant import tie_aware_hit_rate, tie_aware_reciprocal_rank
-from ._gain_scores import tie_aware_dcg_score, tie_aware_ndcg_score
-from ._precision_recall import tie_aware_f1, tie_aware_precision, tie_aware_recall
+from ._first_relevant import (
+    tie_aware_hit_rate,
+    tie_aware_hit_rate_score,
+    tie_aware_reciprocal_rank,
+    tie_aware_reciprocal_rank_score,
+)
+from ._metric import TieBreakingRange
+from ._precision_recall import (
+    tie_aware_f1,
+    tie_aware_f1_score,
+    tie_aware_precision,
+    tie_aware_precision_score,
+    tie_aware_recall,
+    tie_aware_recall_score,
+)
 from ._radius import (
     empty_lookup_fraction,
     lookup_cost,
@@ -26,17 +46,9 @@ from ._radius import (
     radius_precision,
     radius_recall,
 )
-from ._relevance_scores import (
-    tie_aware_average_precision_score,
-    tie_aware_f1_score,
-    tie_aware_hit_rate_score,
-    tie_aware_precision_score,
-    tie_aware_recall_score,
-    tie_aware_reciprocal_rank_score,
-)
 from ._report import retrieval_report
 from ._scorer import make_retrieval_scorer
-from ._tie_breaking import TieBreakingRange, tie_breaking_range
+from ._tie_breaking import tie_breaking_range
 
 __all__ = [
     "RadiusDisplay",

@@ -1,13 +1,47 @@
-"""Tie-aware precision, recall and F1 of a histogram; symbols as in `_ties`."""
+"""Tie-aware precision, recall and F1: all are linear in the relevant items retrieved."""
 
 import numpy as np
 
-from ._evaluate import evaluate_queries
+from ._metric import Metric
 
-__all__ = ["tie_aware_f1", "tie_aware_precision", "tie_aware_recall"]
+__all__ = [
+    "tie_aware_f1",
+    "tie_aware_f1_score",
+    "tie_aware_precision",
+    "tie_aware_precision_score",
+    "tie_aware_recall",
+    "tie_aware_recall_score",
+]
 
 
-def tie_aware_precision(histogram, k=None, *, zero_relevant="skip"):
+def precision(ties):
+    """Relevant items retrieved, over k."""
+    return _relevant_within(ties) / np.maximum(ties.k, 1)
+
+
+def recall(ties):
+    """Relevant items retrieved, over all relevant items."""
+    return _relevant_within(ties) / np.maximum(ties.n_relevant, 1)
+
+
+def f1(ties):
+    """Twice the relevant items retrieved, over k and all relevant items together."""
+    return 2 * _relevant_within(ties) / np.maximum(ties.k + ties.n_relevant, 1)
+
+
+def _relevant_within(ties):
+    """Expected number of relevant items among the first k ranks."""
+    n, p, _, tp, take = ties.divided
+    return tp + take * p / np.maximum(n, 1)
+
+
+PRECISION = Metric("precision", precision, label="precision")
+RECALL = Metric("recall", recall, label="recall")
+F1 = Metric("f1", f1, label="F1")
+
+
+@PRECISION.checks_histogram
+def tie_aware_precision(histogram, k=None, *, zero_division=np.nan):
     """Expected precision at rank k over all orders of tied items.
 
     Each rank of a tie is relevant with probability p/n, so a tie of which `take` ranks
@@ -22,10 +56,10 @@ def tie_aware_precision(histogram, k=None, *, zero_relevant="skip"):
         Cutoff, or several. The number of relevant items is divided by k, even if there
         are fewer items. None means the number of items.
 
-    zero_relevant : "skip" or float, default="skip"
-        Value of a query with nothing relevant: NaN ("skip", so that averages leave it
-        out) or the given number. The precision of such a query is 0 in any order; it is
-        treated as by the other metrics, so that all of them average the same queries.
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant; NaN lets averages leave the query out. The
+        precision of such a query is 0 in any order. It gets this value all the same, so
+        that all metrics average the same queries.
 
     Returns
     -------
@@ -34,27 +68,88 @@ def tie_aware_precision(histogram, k=None, *, zero_relevant="skip"):
 
     See Also
     --------
-    tie_aware_precision_score : The same from affinities and scores.
+    tie_aware_precision_score : The metric of affinities and scores.
 
     Examples
     --------
     The second of three tied items is relevant in two orders of three:
 
-    >>> import numpy as np
     >>> from sklearn_talr.histogram import RankingHistogram
     >>> from sklearn_talr.metrics import tie_aware_precision
-    >>> histogram = RankingHistogram(np.array([[[1], [2]]]), np.array([0, 1]))
+    >>> histogram = RankingHistogram([[[1], [2]]], levels=[0, 1])
     >>> tie_aware_precision(histogram, k=[1, 2, 4])
     array([[0.66666667, 0.66666667, 0.5       ]])
     """
-    return evaluate_queries(precision, histogram, k, zero_relevant)
+    return PRECISION(histogram, k, zero_division)
 
 
-def tie_aware_recall(histogram, k=None, *, zero_relevant="skip"):
+@PRECISION.checks_scores
+def tie_aware_precision_score(
+    y_true,
+    y_score,
+    *,
+    k=None,
+    sample_weight=None,
+    average=True,
+    zero_division=np.nan,
+):
+    """Mean over queries of the expected precision at rank k over orders of ties.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_queries, n_database)
+        Affinities to the queries: non-negative integers, relevant if above 0.
+
+    y_score : array-like of shape (n_queries, n_database)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance.
+
+    k : int, sequence of int or None, default=None
+        Cutoff, or several; divides even if there are fewer items. None means n_database.
+
+    sample_weight : array-like of shape (n_queries,), default=None
+        Weights of the queries in the mean.
+
+    average : bool, default=True
+        If False, return the values of the queries instead of their mean.
+
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        number counts as its value.
+
+    Returns
+    -------
+    precision : float or ndarray
+        Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
+        False, of shape (n_queries,) or (n_queries, n_cutoffs).
+
+    Raises
+    ------
+    ValueError
+        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds anything
+        but non-negative integers, or `y_score` is not finite.
+
+    See Also
+    --------
+    tie_aware_precision : The metric of a histogram, with its formula.
+
+    Examples
+    --------
+    Two of three tied items are relevant:
+
+    >>> from sklearn_talr.metrics import tie_aware_precision_score
+    >>> tie_aware_precision_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
+    0.666666...
+    """
+    return PRECISION.of_scores(y_true, y_score, k, sample_weight, average, zero_division)
+
+
+@RECALL.checks_histogram
+def tie_aware_recall(histogram, k=None, *, zero_division=np.nan):
     """Expected recall at rank k over all orders of tied items.
 
-    The expected number of relevant items among the first k ranks, as for
-    :func:`tie_aware_precision`, divided by the number of all relevant items.
+    Each rank of a tie is relevant with probability p/n, so a tie of which `take` ranks
+    are within k adds ``take p / n`` to the expected number of relevant items there. That
+    number is divided by the number of all relevant items.
 
     Parameters
     ----------
@@ -64,9 +159,9 @@ def tie_aware_recall(histogram, k=None, *, zero_relevant="skip"):
     k : int, sequence of int or None, default=None
         Cutoff, or several. None means all ranks, where recall is 1.
 
-    zero_relevant : "skip" or float, default="skip"
-        Value of a query with nothing relevant, whose recall is undefined: NaN ("skip",
-        so that averages leave it out) or the given number.
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant; NaN lets averages leave the query out. The
+        recall of such a query is undefined.
 
     Returns
     -------
@@ -75,28 +170,89 @@ def tie_aware_recall(histogram, k=None, *, zero_relevant="skip"):
 
     See Also
     --------
-    tie_aware_recall_score : The same from affinities and scores.
+    tie_aware_recall_score : The metric of affinities and scores.
 
     Examples
     --------
     Two of three tied items are relevant:
 
-    >>> import numpy as np
     >>> from sklearn_talr.histogram import RankingHistogram
     >>> from sklearn_talr.metrics import tie_aware_recall
-    >>> histogram = RankingHistogram(np.array([[[1], [2]]]), np.array([0, 1]))
+    >>> histogram = RankingHistogram([[[1], [2]]], levels=[0, 1])
     >>> tie_aware_recall(histogram, k=[1, 2, 4])
     array([[0.33333333, 0.66666667, 1.        ]])
     """
-    return evaluate_queries(recall, histogram, k, zero_relevant)
+    return RECALL(histogram, k, zero_division)
 
 
-def tie_aware_f1(histogram, k=None, *, zero_relevant="skip"):
+@RECALL.checks_scores
+def tie_aware_recall_score(
+    y_true,
+    y_score,
+    *,
+    k=None,
+    sample_weight=None,
+    average=True,
+    zero_division=np.nan,
+):
+    """Mean over queries of the expected recall at rank k over all orders of ties.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_queries, n_database)
+        Affinities to the queries: non-negative integers, relevant if above 0.
+
+    y_score : array-like of shape (n_queries, n_database)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance.
+
+    k : int, sequence of int or None, default=None
+        Cutoff, or several. None means all ranks, where recall is 1.
+
+    sample_weight : array-like of shape (n_queries,), default=None
+        Weights of the queries in the mean.
+
+    average : bool, default=True
+        If False, return the values of the queries instead of their mean.
+
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        number counts as its value.
+
+    Returns
+    -------
+    recall : float or ndarray
+        Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
+        False, of shape (n_queries,) or (n_queries, n_cutoffs).
+
+    Raises
+    ------
+    ValueError
+        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds anything
+        but non-negative integers, or `y_score` is not finite.
+
+    See Also
+    --------
+    tie_aware_recall : The metric of a histogram, with its formula.
+
+    Examples
+    --------
+    Two of three tied items are relevant:
+
+    >>> from sklearn_talr.metrics import tie_aware_recall_score
+    >>> tie_aware_recall_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
+    0.666666...
+    """
+    return RECALL.of_scores(y_true, y_score, k, sample_weight, average, zero_division)
+
+
+@F1.checks_histogram
+def tie_aware_f1(histogram, k=None, *, zero_division=np.nan):
     """Expected F1 at rank k over all orders of tied items.
 
     With H relevant items among the first k ranks and N+ in all, the harmonic mean of
-    precision H/k and recall H/N+ is ``2 H / (k + N+)``, linear in H. So its expectation
-    is that of H, as for :func:`tie_aware_precision`, put in.
+    precision H/k and recall H/N+ is ``2 H / (k + N+)``. It is linear in H, so the
+    expectation of H is put in. Each rank of a tie is relevant with probability p/n, so a
+    tie of which `take` ranks are within k adds ``take p / n`` to it.
 
     Parameters
     ----------
@@ -106,9 +262,9 @@ def tie_aware_f1(histogram, k=None, *, zero_relevant="skip"):
     k : int, sequence of int or None, default=None
         Cutoff, or several. None means the number of items.
 
-    zero_relevant : "skip" or float, default="skip"
-        Value of a query with nothing relevant, whose recall is undefined: NaN ("skip",
-        so that averages leave it out) or the given number.
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant; NaN lets averages leave the query out. The
+        recall of such a query is undefined.
 
     Returns
     -------
@@ -117,34 +273,76 @@ def tie_aware_f1(histogram, k=None, *, zero_relevant="skip"):
 
     See Also
     --------
-    tie_aware_f1_score : The same from affinities and scores.
+    tie_aware_f1_score : The metric of affinities and scores.
 
     Examples
     --------
     Two of three tied items are relevant:
 
-    >>> import numpy as np
     >>> from sklearn_talr.histogram import RankingHistogram
     >>> from sklearn_talr.metrics import tie_aware_f1
-    >>> histogram = RankingHistogram(np.array([[[1], [2]]]), np.array([0, 1]))
+    >>> histogram = RankingHistogram([[[1], [2]]], levels=[0, 1])
     >>> tie_aware_f1(histogram, k=[1, 2, 4])
     array([[0.44444444, 0.66666667, 0.66666667]])
     """
-    return evaluate_queries(f1, histogram, k, zero_relevant)
+    return F1(histogram, k, zero_division)
 
 
-def precision(ties):
-    return _relevant_within(ties) / np.maximum(ties.k, 1)
+@F1.checks_scores
+def tie_aware_f1_score(
+    y_true,
+    y_score,
+    *,
+    k=None,
+    sample_weight=None,
+    average=True,
+    zero_division=np.nan,
+):
+    """Mean over queries of the expected F1 at rank k over all orders of ties.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n_queries, n_database)
+        Affinities to the queries: non-negative integers, relevant if above 0.
 
-def recall(ties):
-    return _relevant_within(ties) / np.maximum(ties.n_relevant, 1)
+    y_score : array-like of shape (n_queries, n_database)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance.
 
+    k : int, sequence of int or None, default=None
+        Cutoff, or several. None means n_database.
 
-def f1(ties):
-    return 2 * _relevant_within(ties) / np.maximum(ties.k + ties.n_relevant, 1)
+    sample_weight : array-like of shape (n_queries,), default=None
+        Weights of the queries in the mean.
 
+    average : bool, default=True
+        If False, return the values of the queries instead of their mean.
 
-def _relevant_within(ties):
-    n, p, _, tp, take = ties.divided
-    return tp + take * p / np.maximum(n, 1)
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        number counts as its value.
+
+    Returns
+    -------
+    f1 : float or ndarray
+        Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
+        False, of shape (n_queries,) or (n_queries, n_cutoffs).
+
+    Raises
+    ------
+    ValueError
+        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds anything
+        but non-negative integers, or `y_score` is not finite.
+
+    See Also
+    --------
+    tie_aware_f1 : The metric of a histogram, with its formula.
+
+    Examples
+    --------
+    Two of three tied items are relevant:
+
+    >>> from sklearn_talr.metrics import tie_aware_f1_score
+    >>> tie_aware_f1_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
+    0.666666...
+    """
+    return F1.of_scores(y_true, y_score, k, sample_weight, average, zero_division)

@@ -1,19 +1,11 @@
-"""What all metrics do alike with cutoffs, undefined queries and averages."""
+"""What all metrics do alike with cutoffs, weights, undefined queries and averages."""
 
 import warnings
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
-
-
-def check_cutoff(k):
-    """Return `k` as an int or None, or raise ValueError."""
-    if k is None:
-        return None
-    if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
-        raise ValueError(f"k must be a positive integer or None, got {k!r}.")
-    return int(k)
+from sklearn.utils.validation import _check_sample_weight
 
 
 def check_cutoffs(k):
@@ -31,24 +23,26 @@ def check_cutoffs(k):
     return cutoffs.astype(np.int64), single
 
 
-def fill_zero_relevant(values, undefined, zero_relevant):
-    """Put NaN ("skip") or the given number where a query has nothing relevant."""
-    if isinstance(zero_relevant, str) and zero_relevant == "skip":
-        stand_in = np.nan
-    elif isinstance(zero_relevant, Real) and not isinstance(zero_relevant, bool):
-        stand_in = float(zero_relevant)
-    else:
-        raise ValueError(
-            f"zero_relevant must be 'skip' or a number, got {zero_relevant!r}."
-        )
-    return np.where(undefined, stand_in, values)
+def check_weights(sample_weight, queries):
+    """Return one non-negative weight for each of the queries, or None for equal ones."""
+    if sample_weight is None:
+        return None
+    return _check_sample_weight(sample_weight, queries, ensure_non_negative=True)
+
+
+def fill_undefined(values, undefined, zero_division):
+    """Put `zero_division` where a query has nothing relevant."""
+    if isinstance(zero_division, bool) or not isinstance(zero_division, Real):
+        raise ValueError(f"zero_division must be NaN or a number, got {zero_division!r}.")
+    return np.where(undefined, float(zero_division), values)
 
 
 def average_queries(values, sample_weight=None, stacklevel=3):
     """Weighted mean of the queries that have a value; NaN, with a warning, if none has.
 
     `values` has shape (n_queries,) or (n_queries, ...); queries are undefined in all of
-    their values or in none. The mean of a vector is a float.
+    their values or in none. The mean of a vector is a float. The warning points as many
+    frames up as `stacklevel` says: of a function under `validate_params`, 4 is the caller.
     """
     flat = values.reshape(len(values), int(np.prod(values.shape[1:])))
     defined = ~np.isnan(flat).any(axis=1)
@@ -58,7 +52,7 @@ def average_queries(values, sample_weight=None, stacklevel=3):
     else:
         warnings.warn(
             "No query has a relevant item, so the metric is undefined. Pass "
-            "zero_relevant=0.0 to count such queries as 0.",
+            "zero_division=0.0 to count such queries as 0.",
             UndefinedMetricWarning,
             stacklevel=stacklevel,
         )

@@ -12,11 +12,13 @@ cost        buckets of that ball, C(n_bits, 0) + ... + C(n_bits, r)
 """
 
 import math
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
+from sklearn.utils._param_validation import validate_params
 
-from ._queries import average_queries, fill_zero_relevant
+from ..histogram._tables import check_hamming
+from ._queries import average_queries, fill_undefined
 
 __all__ = [
     "empty_lookup_fraction",
@@ -26,15 +28,20 @@ __all__ = [
     "radius_recall",
 ]
 
+# Which histogram and which radius will do, and why others will not, the functions say.
+_RADIUS = {"histogram": "no_validation", "radius": [Integral, None]}
+_OVER_RADII = _RADIUS | {"zero_division": [Real]}
 
-def radius_precision(histogram, radius=None, *, zero_relevant="skip"):
+
+@validate_params(_OVER_RADII, prefer_skip_nested_validation=True)
+def radius_precision(histogram, radius=None, *, zero_division=np.nan):
     """Relevant fraction of the items within each Hamming radius.
 
     Ties do not matter here: a ball contains all items of a distance or none.
 
     Parameters
     ----------
-    histogram : RankingHistogram
+    histogram : HammingHistogram
         Counts by Hamming distance, as made by
         :func:`~sklearn_talr.histogram.hamming_histogram`. Every affinity above 0 is
         relevant.
@@ -42,16 +49,24 @@ def radius_precision(histogram, radius=None, *, zero_relevant="skip"):
     radius : int or None, default=None
         The largest radius. None means the code length, where the ball holds everything.
 
-    zero_relevant : "skip" or float, default="skip"
-        Value of a query with nothing relevant: NaN ("skip", so that averages leave it
-        out) or the given number. The precision of such a query is 0 at every radius; it
-        is treated as by the other metrics, so that all of them average the same queries.
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant; NaN lets averages leave the query out. The
+        precision of such a query is 0 at every radius. It gets this value all the same, so
+        that all metrics average the same queries.
 
     Returns
     -------
     precision : ndarray of shape (n_queries, radius + 1)
         Values in [0, 1], one for each radius 0, 1, ..., `radius`. An empty ball has
         precision 0.
+
+    Raises
+    ------
+    TypeError
+        If `histogram` is no HammingHistogram: ties by another score have no radius.
+
+    ValueError
+        If `radius` is not from 0 to the code length.
 
     See Also
     --------
@@ -62,37 +77,45 @@ def radius_precision(histogram, radius=None, *, zero_relevant="skip"):
     --------
     Codes of two bits: a relevant item at distance 1, another and a stranger at 2.
 
-    >>> import numpy as np
-    >>> from sklearn_talr.histogram import RankingHistogram
+    >>> from sklearn_talr.histogram import HammingHistogram
     >>> from sklearn_talr.metrics import radius_precision
-    >>> counts = np.array([[[0, 0, 1], [0, 1, 1]]])
-    >>> radius_precision(RankingHistogram(counts, np.array([0, 1]))).round(3)
+    >>> counts = [[[0, 0, 1], [0, 1, 1]]]
+    >>> radius_precision(HammingHistogram(counts, levels=[0, 1], n_bits=2)).round(3)
     array([[0.   , 1.   , 0.667]])
     """
-    n, p = _ball_counts(histogram, radius)
+    n, p = _ball_counts(histogram, radius, "radius_precision")
     undefined = histogram.n_relevant[:, None] == 0
-    return fill_zero_relevant(p / np.maximum(n, 1), undefined, zero_relevant)
+    return fill_undefined(p / np.maximum(n, 1), undefined, zero_division)
 
 
-def radius_recall(histogram, radius=None, *, zero_relevant="skip"):
+@validate_params(_OVER_RADII, prefer_skip_nested_validation=True)
+def radius_recall(histogram, radius=None, *, zero_division=np.nan):
     """Fraction of the relevant items that lie within each Hamming radius.
 
     Parameters
     ----------
-    histogram : RankingHistogram
+    histogram : HammingHistogram
         Counts by Hamming distance. Every affinity above 0 is relevant.
 
     radius : int or None, default=None
         The largest radius. None means the code length, where recall is 1.
 
-    zero_relevant : "skip" or float, default="skip"
-        Recall of a query with nothing relevant, which is undefined: NaN ("skip", so that
-        averages leave it out) or the given number.
+    zero_division : float, default=np.nan
+        Recall of a query with nothing relevant, which is undefined; NaN lets averages leave
+        the query out.
 
     Returns
     -------
     recall : ndarray of shape (n_queries, radius + 1)
         Values in [0, 1], one for each radius 0, 1, ..., `radius`.
+
+    Raises
+    ------
+    TypeError
+        If `histogram` is no HammingHistogram: ties by another score have no radius.
+
+    ValueError
+        If `radius` is not from 0 to the code length.
 
     See Also
     --------
@@ -100,20 +123,20 @@ def radius_recall(histogram, radius=None, *, zero_relevant="skip"):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from sklearn_talr.histogram import RankingHistogram
+    >>> from sklearn_talr.histogram import HammingHistogram
     >>> from sklearn_talr.metrics import radius_recall
-    >>> counts = np.array([[[0, 0, 1], [0, 1, 1]]])
-    >>> radius_recall(RankingHistogram(counts, np.array([0, 1])))
+    >>> counts = [[[0, 0, 1], [0, 1, 1]]]
+    >>> radius_recall(HammingHistogram(counts, levels=[0, 1], n_bits=2))
     array([[0. , 0.5, 1. ]])
     """
-    _, p = _ball_counts(histogram, radius)
+    _, p = _ball_counts(histogram, radius, "radius_recall")
     n_relevant = histogram.n_relevant[:, None]
     recall = p / np.maximum(n_relevant, 1)
-    return fill_zero_relevant(recall, n_relevant == 0, zero_relevant)
+    return fill_undefined(recall, n_relevant == 0, zero_division)
 
 
-def radius_aware_map(histogram, radius=None, *, zero_relevant="skip"):
+@validate_params(_OVER_RADII, prefer_skip_nested_validation=True)
+def radius_aware_map(histogram, radius=None, *, zero_division=np.nan):
     """Radius-aware mean average precision (RAMAP) of hash lookup.
 
     Mean average precision knows only the order of the distances. This metric asks for
@@ -126,15 +149,15 @@ def radius_aware_map(histogram, radius=None, *, zero_relevant="skip"):
 
     Parameters
     ----------
-    histogram : RankingHistogram
+    histogram : HammingHistogram
         Counts by Hamming distance. Every affinity above 0 is relevant.
 
     radius : int or None, default=None
         The largest radius R. None means the code length.
 
-    zero_relevant : "skip" or float, default="skip"
-        A query with nothing relevant cannot score: ``"skip"`` leaves it out of the mean,
-        a number stands in for its RAAP (0.0 is the letter of the definition).
+    zero_division : float, default=np.nan
+        RAAP of a query with nothing relevant. NaN leaves the query out of the mean; 0.0 is
+        the letter of the definition.
 
     Returns
     -------
@@ -142,10 +165,17 @@ def radius_aware_map(histogram, radius=None, *, zero_relevant="skip"):
         RAMAP@0, ..., RAMAP@radius, values in [0, 1]. NaN, with a warning, if no query has
         a value.
 
+    Raises
+    ------
+    TypeError
+        If `histogram` is no HammingHistogram: ties by another score have no radius.
+
+    ValueError
+        If `radius` is not from 0 to the code length.
+
     See Also
     --------
     radius_precision, lookup_cost : The two ingredients.
-    sklearn_talr.codes.extend_codes : Codes that only this metric tells apart.
 
     Notes
     -----
@@ -162,30 +192,27 @@ def radius_aware_map(histogram, radius=None, *, zero_relevant="skip"):
     The same item, found in the query's own bucket or next to it. The two rankings have
     the same average precision, but at radius 1 there are 1 + 2 buckets to look up.
 
-    >>> import numpy as np
-    >>> from sklearn_talr.histogram import RankingHistogram
+    >>> from sklearn_talr.histogram import HammingHistogram
     >>> from sklearn_talr.metrics import radius_aware_map
-    >>> levels = np.array([0, 1])
-    >>> at_home = np.array([[[0, 0, 1], [1, 0, 0]]])
-    >>> radius_aware_map(RankingHistogram(at_home, levels), radius=1).round(3)
+    >>> at_home = HammingHistogram([[[0, 0, 1], [1, 0, 0]]], levels=[0, 1], n_bits=2)
+    >>> radius_aware_map(at_home, radius=1).round(3)
     array([1.   , 0.667])
-    >>> next_door = np.array([[[0, 0, 1], [0, 1, 0]]])
-    >>> radius_aware_map(RankingHistogram(next_door, levels), radius=1).round(3)
+    >>> next_door = HammingHistogram([[[0, 0, 1], [0, 1, 0]]], levels=[0, 1], n_bits=2)
+    >>> radius_aware_map(next_door, radius=1).round(3)
     array([0.   , 0.167])
     """
-    precision = radius_precision(histogram, radius)
-    n_radii = precision.shape[1]
-    cost = lookup_cost(_n_bits(histogram), n_radii - 1)
-    raap = np.cumsum(precision / cost, axis=1) / np.arange(1, n_radii + 1)
-    return average_queries(fill_zero_relevant(raap, np.isnan(raap), zero_relevant))
+    check_hamming(histogram, "radius_aware_map")
+    raap = radius_aware_precision(histogram, radius, zero_division)
+    return average_queries(raap, stacklevel=4)
 
 
+@validate_params(_RADIUS, prefer_skip_nested_validation=True)
 def empty_lookup_fraction(histogram, radius=None):
     """Fraction of the queries that find nothing at all within each Hamming radius.
 
     Parameters
     ----------
-    histogram : RankingHistogram
+    histogram : HammingHistogram
         Counts by Hamming distance. Affinities do not matter.
 
     radius : int or None, default=None
@@ -197,6 +224,14 @@ def empty_lookup_fraction(histogram, radius=None):
         Values in [0, 1], never rising with the radius, one for each radius 0, 1, ...,
         `radius`.
 
+    Raises
+    ------
+    TypeError
+        If `histogram` is no HammingHistogram: ties by another score have no radius.
+
+    ValueError
+        If `radius` is not from 0 to the code length.
+
     See Also
     --------
     radius_precision : Counts an empty ball as 0.
@@ -205,17 +240,19 @@ def empty_lookup_fraction(histogram, radius=None):
     --------
     One query finds an item at distance 0, the other needs radius 2:
 
-    >>> import numpy as np
-    >>> from sklearn_talr.histogram import RankingHistogram
+    >>> from sklearn_talr.histogram import HammingHistogram
     >>> from sklearn_talr.metrics import empty_lookup_fraction
-    >>> counts = np.array([[[0, 0, 1], [1, 0, 0]], [[0, 0, 1], [0, 0, 1]]])
-    >>> empty_lookup_fraction(RankingHistogram(counts, np.array([0, 1])))
+    >>> counts = [[[0, 0, 1], [1, 0, 0]], [[0, 0, 1], [0, 0, 1]]]
+    >>> empty_lookup_fraction(HammingHistogram(counts, levels=[0, 1], n_bits=2))
     array([0.5, 0.5, 0. ])
     """
-    n, _ = _ball_counts(histogram, radius)
-    return average_queries((n == 0).astype(float))
+    n, _ = _ball_counts(histogram, radius, "empty_lookup_fraction")
+    return average_queries((n == 0).astype(float), stacklevel=4)
 
 
+@validate_params(
+    {"n_bits": [Integral], "radius": [Integral, None]}, prefer_skip_nested_validation=True
+)
 def lookup_cost(n_bits, radius=None):
     """Number of buckets to look up within each Hamming radius.
 
@@ -244,7 +281,7 @@ def lookup_cost(n_bits, radius=None):
     >>> lookup_cost(32, radius=3)
     array([1.000e+00, 3.300e+01, 5.290e+02, 5.489e+03])
     """
-    if not isinstance(n_bits, Integral) or isinstance(n_bits, bool) or n_bits < 1:
+    if isinstance(n_bits, bool) or n_bits < 1:
         raise ValueError(f"n_bits must be a positive integer, got {n_bits!r}.")
     n_bits, radius = int(n_bits), _check_radius(radius, n_bits)
     costs, shell, ball = [], 1, 0
@@ -255,6 +292,15 @@ def lookup_cost(n_bits, radius=None):
     return np.array(costs)
 
 
+def radius_aware_precision(histogram, radius, zero_division):
+    """RAAP of each query, whose mean is RAMAP, shape (n_queries, radius + 1)."""
+    precision = radius_precision(histogram, radius)
+    n_radii = precision.shape[1]
+    cost = lookup_cost(histogram.n_bits, n_radii - 1)
+    raap = np.cumsum(precision / cost, axis=1) / np.arange(1, n_radii + 1)
+    return fill_undefined(raap, np.isnan(raap), zero_division)
+
+
 def _as_float(integer):
     try:
         return float(integer)
@@ -262,23 +308,19 @@ def _as_float(integer):
         return math.inf
 
 
-def _ball_counts(histogram, radius):
+def _ball_counts(histogram, radius, caller):
     """All and relevant items within each radius, each of shape (n_queries, radius + 1)."""
-    radius = _check_radius(radius, _n_bits(histogram))
+    check_hamming(histogram, caller)
+    radius = _check_radius(radius, histogram.n_bits)
     counts = histogram.counts[:, :, : radius + 1]
     n, p = counts.sum(axis=1), counts[:, 1:].sum(axis=1)
     return n.cumsum(axis=1), p.cumsum(axis=1)
 
 
-def _n_bits(histogram):
-    return histogram.counts.shape[2] - 1
-
-
 def _check_radius(radius, n_bits):
     if radius is None:
         return n_bits
-    is_integer = isinstance(radius, Integral) and not isinstance(radius, bool)
-    if not is_integer or not 0 <= radius <= n_bits:
+    if isinstance(radius, bool) or not 0 <= radius <= n_bits:
         raise ValueError(
             f"radius must be None or an integer from 0 to the code length, {n_bits} bits, "
             f"got {radius!r}."

@@ -1,17 +1,40 @@
 """All metrics of two sets of codes at once."""
 
+from numbers import Integral, Real
+
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils._param_validation import StrOptions, validate_params
 
 from ..histogram import hamming_histogram
-from ._evaluate import evaluate
-from ._queries import average_queries, check_cutoffs
-from ._radius import lookup_cost, radius_precision, radius_recall
-from ._tie_breaking import KERNELS, TieBreakingRange
+from ._metric import CUTOFFS, TieBreakingRange, evaluate
+from ._queries import average_queries, check_cutoffs, check_weights
+from ._radius import (
+    lookup_cost,
+    radius_aware_precision,
+    radius_precision,
+    radius_recall,
+)
+from ._registry import METRICS
 
 __all__ = ["retrieval_report"]
 
 
+@validate_params(
+    {
+        "query_codes": ["array-like"],
+        "database_codes": ["array-like"],
+        "affinity": "no_validation",
+        "y_query": "no_validation",
+        "y_database": "no_validation",
+        "k": CUTOFFS,
+        "exclude_self": ["boolean"],
+        "zero_division": [Real],
+        "sample_weight": ["array-like", None],
+        "radius": [Integral, None],
+        "as_frame": ["boolean", StrOptions({"auto"})],
+    },
+    prefer_skip_nested_validation=True,
+)
 def retrieval_report(
     query_codes,
     database_codes,
@@ -20,8 +43,8 @@ def retrieval_report(
     y_database,
     *,
     k=None,
-    leave_one_out=False,
-    zero_relevant="skip",
+    exclude_self=False,
+    zero_division=np.nan,
     sample_weight=None,
     radius=None,
     as_frame="auto",
@@ -46,14 +69,13 @@ def retrieval_report(
     k : int, sequence of int or None, default=None
         Cutoff, or several; names of metrics then end in ``@k``. None means all ranks.
 
-    leave_one_out : bool, default=False
+    exclude_self : bool, default=False
         Queries and database are the same samples in the same order, and no query is
         ranked against itself.
 
-    zero_relevant : "skip" or float, default="skip"
-        Queries with nothing relevant are left out of all means ("skip"), or count the
-        given number in all metrics, whether they define such a query or not. The
-        fraction of empty lookups has a place for every query.
+    zero_division : float, default=np.nan
+        Value, in all metrics, of a query with nothing relevant. NaN leaves the query out of
+        all means. The fraction of empty lookups has a place for every query.
 
     sample_weight : array-like of shape (n_queries,), default=None
         Weights of the queries in the means.
@@ -93,7 +115,7 @@ def retrieval_report(
     >>> from sklearn_talr.metrics import retrieval_report
     >>> codes = [[0, 0], [0, 1], [1, 0], [1, 1]]
     >>> report = retrieval_report(
-    ...     codes, codes, "auto", [0, 0, 1, 1], [0, 0, 1, 1], leave_one_out=True, k=[1, 2]
+    ...     codes, codes, "auto", [0, 0, 1, 1], [0, 0, 1, 1], exclude_self=True, k=[1, 2]
     ... )
     >>> report.loc[["precision@1", "average_precision@2", "hit_rate@2"]]
                          worst  expected  best
@@ -109,55 +131,57 @@ def retrieval_report(
         affinity,
         y_query,
         y_database,
-        leave_one_out=leave_one_out,
+        exclude_self=exclude_self,
     )
-    if sample_weight is not None:
-        sample_weight = _check_sample_weight(
-            sample_weight, histogram.counts, ensure_non_negative=True
-        )
-    names, values = _ranking_values(histogram, cutoffs, zero_relevant)
+    weights = check_weights(sample_weight, histogram.counts)
+    names, values = _ranking_values(histogram, cutoffs, zero_division)
     if radius is not None:
-        lookup_names, lookup = _lookup_values(histogram, radius, zero_relevant)
+        lookup_names, lookup = _lookup_values(histogram, radius, zero_division)
         names, values = names + lookup_names, np.concatenate((values, lookup), axis=1)
-    table = dict(zip(names, average_queries(values, sample_weight)))
+    table = dict(zip(names, average_queries(values, weights, stacklevel=4)))
     if radius is not None:
-        table |= _lookup_constants(histogram, radius, sample_weight)
+        table |= _lookup_constants(histogram, radius, weights)
     columns = TieBreakingRange._fields
     if data_frame is not None:
         return data_frame.from_dict(table, orient="index", columns=columns)
     return {name: dict(zip(columns, map(float, row))) for name, row in table.items()}
 
 
-def _ranking_values(histogram, cutoffs, zero_relevant):
+def _ranking_values(histogram, cutoffs, zero_division):
     """Names, and values of shape (n_queries, n_names, 3), in the order of the names."""
+    kernels = [metric.kernel for metric in METRICS.values()]
     values = [
-        evaluate(KERNELS.values(), histogram, cutoffs, zero_relevant, order)
+        evaluate(kernels, histogram, cutoffs, zero_division, order)
         for order in TieBreakingRange._fields
     ]
     values = np.stack(values, axis=-1).transpose(1, 0, 2, 3)
     suffixes = [""] if cutoffs is None else [f"@{k}" for k in cutoffs]
-    names = [name + suffix for name in KERNELS for suffix in suffixes]
+    names = [name + suffix for name in METRICS for suffix in suffixes]
     return names, values.reshape(len(histogram), len(names), values.shape[-1])
 
 
-def _lookup_values(histogram, radius, zero_relevant):
-    """The same for metrics of hash lookup, which no order of ties changes."""
-    precision = radius_precision(histogram, radius, zero_relevant=zero_relevant)
-    recall = radius_recall(histogram, radius, zero_relevant=zero_relevant)
-    raap = radius_precision(histogram, radius) / lookup_cost(_n_bits(histogram), radius)
-    raap = np.where(np.isnan(raap), precision, raap).mean(axis=1)
-    columns = np.stack((precision[:, -1], recall[:, -1], raap), axis=1)
+def _lookup_values(histogram, radius, zero_division):
+    """Names of the metrics of hash lookup, and values of shape (n_queries, n_names, 3).
+
+    No order of ties changes them, so that the three values are equal.
+    """
+    values = (
+        radius_precision(histogram, radius, zero_division=zero_division),
+        radius_recall(histogram, radius, zero_division=zero_division),
+        radius_aware_precision(histogram, radius, zero_division),
+    )
+    columns = np.stack([of_all_radii[:, -1] for of_all_radii in values], axis=1)
     names = ["radius_precision", "radius_recall", "radius_aware_map"]
     return [f"{name}@{radius}" for name in names], _thrice(columns)
 
 
-def _lookup_constants(histogram, radius, sample_weight):
+def _lookup_constants(histogram, radius, weights):
     """What is known of queries with nothing relevant, and of no query at all."""
     empty = histogram.counts[:, :, : radius + 1].sum(axis=(1, 2)) == 0
-    cost = lookup_cost(_n_bits(histogram), radius)[-1]
+    cost = lookup_cost(histogram.n_bits, radius)[-1]
     return {
         f"empty_lookup_fraction@{radius}": _thrice(
-            average_queries(empty.astype(float), sample_weight)
+            average_queries(empty.astype(float), weights)
         ),
         f"lookup_cost@{radius}": _thrice(cost),
     }
@@ -167,14 +191,8 @@ def _thrice(values):
     return np.repeat(np.asarray(values)[..., None], 3, axis=-1)
 
 
-def _n_bits(histogram):
-    return histogram.counts.shape[2] - 1
-
-
 def _data_frame(as_frame):
     """The class of the result, or None for a dict."""
-    if as_frame not in (True, False, "auto"):
-        raise ValueError(f"as_frame must be True, False or 'auto', got {as_frame!r}.")
     if not as_frame:
         return None
     try:

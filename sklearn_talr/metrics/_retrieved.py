@@ -16,8 +16,8 @@ precisions at its h relevant ranks) / (tp + h), and 0 when nothing relevant is r
 
 import numpy as np
 
-from ._evaluate import CELLS_PER_BLOCK
 from ._harmonic import harmonic_sum
+from ._ties import CELLS_PER_BLOCK
 
 # Outside mean +- sqrt(_SPREAD m) lies a probability below 2 exp(-2 _SPREAD) < 1e-20
 # (Hoeffding), m being the least of take, n - take, p and n - p.

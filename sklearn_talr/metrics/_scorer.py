@@ -1,16 +1,31 @@
 """Scorers that let model selection see a tie-aware retrieval metric."""
 
+from numbers import Integral
+
 from sklearn.pipeline import Pipeline
+from sklearn.utils._param_validation import Interval, validate_params
 
 from ..affinity import PrecomputedAffinity, ThresholdAffinity
 from ..affinity._resolve import resolve_affinity
 from ..histogram import hamming_histogram
-from ._queries import average_queries, check_cutoff
-from ._tie_breaking import get_metric
+from ._queries import average_queries, check_cutoffs
+from ._registry import METRIC_NAME, METRICS
 
 __all__ = ["make_retrieval_scorer"]
 
 
+CUTOFF = [Interval(Integral, 1, None, closed="left"), None]
+
+
+@validate_params(
+    {
+        "metric": METRIC_NAME,
+        "k": CUTOFF,
+        "affinity": "no_validation",
+        "database": "no_validation",
+    },
+    prefer_skip_nested_validation=True,
+)
 def make_retrieval_scorer(
     metric="average_precision", *, k=None, affinity="auto", database="rest"
 ):
@@ -61,8 +76,7 @@ def make_retrieval_scorer(
     >>> scores.shape
     (3,)
     """
-    get_metric(metric)
-    check_cutoff(k)
+    check_cutoffs(k)
     is_pair = isinstance(database, tuple) and len(database) == 2
     if not is_pair and not (isinstance(database, str) and database == "rest"):
         raise ValueError(f"database must be 'rest' or a tuple (X, y), got {database!r}.")
@@ -80,7 +94,7 @@ class _RetrievalScorer:
 
     def __call__(self, estimator, X, y=None):
         histogram = estimator_histogram(estimator, X, y, self.affinity, self.database)
-        return average_queries(get_metric(self.metric)(histogram, self.k))
+        return average_queries(METRICS[self.metric](histogram, self.k))
 
     def __repr__(self):
         return (
@@ -99,7 +113,7 @@ def estimator_histogram(estimator, X, y, affinity, database):
     oracle, targets = _settle_targets(estimator, X, y, affinity)
     codes = estimator.transform(X)
     if isinstance(database, str):
-        return hamming_histogram(codes, codes, oracle, targets, targets, leave_one_out=True)
+        return hamming_histogram(codes, codes, oracle, targets, targets, exclude_self=True)
     X_database, y_database = database
     _, database_targets = _settle_targets(estimator, X_database, y_database, affinity)
     return hamming_histogram(

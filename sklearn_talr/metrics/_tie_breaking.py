@@ -1,68 +1,17 @@
-"""Worst, expected and best value of a metric over the orders of tied items."""
-
-from functools import partial
-from typing import NamedTuple
+"""Worst, expected and best value of any metric over the orders of tied items."""
 
 import numpy as np
+from sklearn.utils._param_validation import validate_parameter_constraints, validate_params
 
-from ._average_precision import average_precision, tie_aware_average_precision
-from ._dcg import dcg, ndcg, tie_aware_dcg, tie_aware_ndcg
-from ._evaluate import evaluate_queries
-from ._first_relevant import (
-    hit_rate,
-    reciprocal_rank,
-    tie_aware_hit_rate,
-    tie_aware_reciprocal_rank,
-)
-from ._precision_recall import (
-    f1,
-    precision,
-    recall,
-    tie_aware_f1,
-    tie_aware_precision,
-    tie_aware_recall,
-)
+from ._metric import OF_HISTOGRAM
+from ._registry import METRIC_NAME, METRICS
 
-__all__ = ["TieBreakingRange", "tie_breaking_range"]
-
-METRICS = {
-    "precision": tie_aware_precision,
-    "recall": tie_aware_recall,
-    "f1": tie_aware_f1,
-    "average_precision": tie_aware_average_precision,
-    "reciprocal_rank": tie_aware_reciprocal_rank,
-    "hit_rate": tie_aware_hit_rate,
-    "dcg": tie_aware_dcg,
-    "ndcg": tie_aware_ndcg,
-}
-KERNELS = {
-    "precision": precision,
-    "recall": recall,
-    "f1": f1,
-    "average_precision": average_precision,
-    "reciprocal_rank": reciprocal_rank,
-    "hit_rate": hit_rate,
-    "dcg": dcg,
-    "ndcg": ndcg,
-}
+__all__ = ["tie_breaking_range"]
 
 
-class TieBreakingRange(NamedTuple):
-    """Values of a metric per query.
-
-    Parameters
-    ----------
-    worst, expected, best : ndarray of shape (n_queries,) or (n_queries, n_cutoffs)
-        The least value over all orders of tied items, the mean, and the greatest.
-    """
-
-    worst: np.ndarray
-    expected: np.ndarray
-    best: np.ndarray
-
-
+@validate_params(OF_HISTOGRAM | {"metric": METRIC_NAME}, prefer_skip_nested_validation=True)
 def tie_breaking_range(
-    histogram, metric="average_precision", k=None, *, zero_relevant="skip", **params
+    histogram, metric="average_precision", k=None, *, zero_division=np.nan, **params
 ):
     """Worst, expected and best value of a metric over all orders of tied items.
 
@@ -81,8 +30,8 @@ def tie_breaking_range(
     k : int, sequence of int or None, default=None
         Cutoff, or several. None means all ranks.
 
-    zero_relevant : "skip" or float, default="skip"
-        Value of a query with nothing relevant: NaN ("skip") or the given number.
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant; NaN lets averages leave the query out.
 
     **params : dict
         What else the metric takes: `denominator` of the average precision, `gain` and
@@ -107,25 +56,15 @@ def tie_breaking_range(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from sklearn_talr.histogram import RankingHistogram
     >>> from sklearn_talr.metrics import tie_breaking_range
-    >>> histogram = RankingHistogram(np.array([[[1], [1]]]), np.array([0, 1]))
+    >>> histogram = RankingHistogram([[[1], [1]]], levels=[0, 1])
     >>> tie_breaking_range(histogram)
     TieBreakingRange(worst=array([0.5]), expected=array([0.75]), best=array([1.]))
     """
-    get_metric(metric)
-    kernel = partial(KERNELS[metric], **params)
-    return TieBreakingRange(
-        *(
-            evaluate_queries(kernel, histogram, k, zero_relevant, order)
-            for order in TieBreakingRange._fields
-        )
-    )
-
-
-def get_metric(name):
-    """Look a metric on histograms up by its name, or raise ValueError."""
-    if name not in METRICS:
-        raise ValueError(f"metric must be one of {sorted(METRICS)}, got {name!r}.")
-    return METRICS[name]
+    metric = METRICS[metric]
+    unknown = set(params) - set(metric.params)
+    if unknown:
+        raise TypeError(f"{metric.name} takes no parameter {', '.join(sorted(unknown))}.")
+    validate_parameter_constraints(metric.params, params, "tie_breaking_range")
+    return metric.range(histogram, k, zero_division, **params)

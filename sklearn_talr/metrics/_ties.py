@@ -14,6 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
+CELLS_PER_BLOCK = 2**15  # of the tables of a block of queries, which then stay in cache
+
 
 class Ladder:
     """Sizes of ties, best first, and where the cutoffs fall among them.
@@ -142,7 +144,7 @@ class HistogramTies(Ties):
         return Ladder(_flat(counts), self.cutoffs), with_empty_tie(_flat(sums))
 
     def ideal(self, gain):
-        """The same for the ranking by descending affinity."""
+        """Ties of the ranking by descending affinity, and the sum of gains of each."""
         counts = self.counts.sum(axis=2)[:, ::-1]
         sums = counts * gain(self.levels)[::-1]
         return Ladder(counts, self.cutoffs), with_empty_tie(sums)
@@ -181,7 +183,7 @@ class ScoreTies(Ties):
         return self, with_empty_tie(self._per_tie(gain(self._items)))
 
     def ideal(self, gain):
-        """The same for the ranking by descending affinity, an item at a time."""
+        """The ranking by descending affinity, an item at a time, and the gain of each."""
         best_first = np.sort(self._items, axis=1)[:, ::-1]
         return Ladder(np.ones_like(best_first), self.cutoffs), with_empty_tie(
             gain(best_first)

@@ -5,13 +5,11 @@ distance]. Objectives are to be maximised.
 """
 
 from ._average_precision import average_precision, average_precision_simplified
-from ._hinge import RankingHingeLoss
 from ._loss import TieAwareLoss
 from ._ndcg import ndcg, ndcg_simplified
 from ._soft_counts import soft_counts
 
 __all__ = [
-    "RankingHingeLoss",
     "TieAwareLoss",
     "average_precision",
     "average_precision_simplified",

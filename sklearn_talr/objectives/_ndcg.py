@@ -12,15 +12,25 @@ S(n)        D(1) + ... + D(n), interpolated linearly between integers
 """
 
 from functools import lru_cache
+from numbers import Integral
 from typing import NamedTuple
 
 import torch
+from sklearn.utils._param_validation import validate_params
 
 __all__ = ["ndcg", "ndcg_simplified"]
 
 _NEAR = 1e-6  # below this a tie's mean discount is that of its first rank
 
 
+@validate_params(
+    {
+        "counts": [torch.Tensor],
+        "levels": [torch.Tensor, "array-like"],
+        "n_items": [Integral, None],
+    },
+    prefer_skip_nested_validation=True,
+)
 def ndcg(counts, levels, *, n_items=None):
     """Tie-aware NDCG, continued exactly to real counts.
 
@@ -68,6 +78,14 @@ def ndcg(counts, levels, *, n_items=None):
     return _normalise(dcg, table, gains, discounts).to(counts.dtype)
 
 
+@validate_params(
+    {
+        "counts": [torch.Tensor],
+        "levels": [torch.Tensor, "array-like"],
+        "n_items": [Integral, None],
+    },
+    prefer_skip_nested_validation=True,
+)
 def ndcg_simplified(counts, levels, *, n_items=None):
     """Simplified relaxation of tie-aware NDCG, eq. 66 of He et al.
 

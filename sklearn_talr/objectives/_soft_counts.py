@@ -14,7 +14,10 @@ The triangular kernel (eq. 14 with Delta = w) gives a pair's mass to two bins, 1
 to `lo` and frac to `lo + 1`: in all exactly 1. Only these two are ever touched.
 """
 
+from numbers import Integral
+
 import torch
+from sklearn.utils._param_validation import Interval, validate_params
 
 from ._memory import keep_freed_memory
 
@@ -25,6 +28,17 @@ _PAIRS_PER_DEVICE_BLOCK = 1 << 24  # an accelerator wants few and large steps
 _ROWS_PER_BLOCK = 32  # at least: each block adds to the whole gradient of the database
 
 
+@validate_params(
+    {
+        "relaxed_query": [torch.Tensor],
+        "relaxed_database": [torch.Tensor],
+        "level_index": [torch.Tensor],
+        "n_levels": [Interval(Integral, 1, None, closed="left")],
+        "n_bins": [Interval(Integral, 1, None, closed="left"), None],
+        "exclude_self": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
 def soft_counts(
     relaxed_query,
     relaxed_database,
@@ -46,7 +60,7 @@ def soft_counts(
         Relaxed bits in [-1, 1], for instance ``tanh(scale * activations)``.
 
     relaxed_database : Tensor of shape (n_database, n_bits), float
-        The same for the database; may be the same tensor.
+        Relaxed bits of the database items. May be the tensor of the queries itself.
 
     level_index : Tensor of shape (n_query, n_database), integer
         Affinity level of each pair in [0, n_levels), 0 for "not similar".
@@ -83,9 +97,7 @@ def soft_counts(
              [0.0000, 1.0000, 0.0000]]])
     """
     n_bins = relaxed_query.shape[1] if n_bins is None else n_bins
-    _check_shapes(
-        relaxed_query, relaxed_database, level_index, n_levels, n_bins, exclude_self
-    )
+    _check_shapes(relaxed_query, relaxed_database, level_index, exclude_self)
     keep_freed_memory()
     dtype = torch.promote_types(relaxed_query.dtype, torch.float32)  # half cannot count
     counts = _SoftCounts.apply(
@@ -196,7 +208,7 @@ def _cell_dtype(n_cells):
     return torch.int16 if n_cells <= torch.iinfo(torch.int16).max else torch.int32
 
 
-def _check_shapes(query, database, level_index, n_levels, n_bins, exclude_self):
+def _check_shapes(query, database, level_index, exclude_self):
     if query.ndim != 2 or database.ndim != 2 or query.shape[1] != database.shape[1]:
         raise ValueError(
             "relaxed_query and relaxed_database must be 2-D with equally many bits, got "
@@ -207,10 +219,6 @@ def _check_shapes(query, database, level_index, n_levels, n_bins, exclude_self):
         raise ValueError(
             f"level_index must have shape (n_query, n_database) = {expected}, got "
             f"{tuple(level_index.shape)}."
-        )
-    if n_levels < 1 or n_bins < 1:
-        raise ValueError(
-            f"n_levels and n_bins must be at least 1, got {n_levels} and {n_bins}."
         )
     if exclude_self and len(query) > len(database):
         raise ValueError(

@@ -1,18 +1,19 @@
-"""Training by cuts, stopped by a certified duality gap.
+"""Minimisation of a convex risk by cuts, stopped by a certified duality gap.
 
 ==========  ==================================================================
 symbol      meaning
 ==========  ==================================================================
 w           weights of the features
-R(w)        risk, convex: see _risks
-total       what R is multiplied with
+R(w)        convex risk, at least 0
+total       factor of R in the objective
 a_i, b_i    cut: R(w) >= a_i.w + b_i for all w
 x_i         dual variable of a cut, at least 0; their sum is `total`
 ==========  ==================================================================
 
-The objective |w|^2/2 + total R(w) is at least its minimum with R replaced by the highest
-of the cuts, which is at least b.x - |sum_i x_i a_i|^2 / 2 for any x (Joachims, Finley and
-Yu, Machine Learning 2009). So each step knows how far it is from the optimum at most.
+Replace R by the highest of the cuts. Then the minimum of |w|^2/2 + total R(w) can only
+become less, and it is at least b.x - |sum_i x_i a_i|^2 / 2 for any x (Joachims, Finley and
+Yu, Machine Learning 2009). So each step has a lower bound of the optimum, and knows how far
+from it the objective is at most.
 """
 
 from itertools import compress
@@ -23,25 +24,32 @@ import numpy as np
 from ._simplex_qp import minimise_on_simplex
 
 _MAX_IDLE = 50  # steps after which a cut that bounds nothing is dropped
-_CUT_AT = 0.1  # of the way from the best point to the minimum of the bound
-_MAX_TRIALS = 12
+_CUT_AT = 0.1  # share of the way from the best point to the minimum of the bound
+_MAX_TRIALS = 12  # of one search along a line
 
 
 class Bundle:
-    """Cuts, and the minimum of the bound that they give: where to go on later."""
+    """The cuts found so far, and the best weights.
+
+    A later minimisation may start from a bundle. All methods replace the attributes and
+    write to none in place, so that a shallow copy keeps what the bundle was.
+    """
 
     def __init__(self, n_weights):
-        self._slopes = [np.zeros(n_weights)]  # the first cut: no risk is below 0
+        self._slopes = [np.zeros(n_weights)]  # the first cut says that no risk is below 0
         self._offsets, self._dual, self._idle = np.zeros((3, 1))
         self._gram = np.zeros((1, 1))
-        self._dual[0] = 1.0  # in units of total
-        self.best = np.zeros(n_weights)  # the best w that is known
+        self._dual[0] = 1.0  # divided by total
+        self.best = np.zeros(n_weights)  # the w with the least objective known
 
     def add(self, slope, offset):
         """Add a cut, and drop those that have long been idle."""
         kept = self._idle < _MAX_IDLE
         kept[0] = True
-        self._slopes = [*compress(self._slopes, kept), slope]  # many weights: no copies
+        self._slopes = [
+            *compress(self._slopes, kept),
+            slope,
+        ]  # a list, to copy no long arrays
         border = np.array([other @ slope for other in self._slopes])
         self._gram = _bordered(self._gram[np.ix_(kept, kept)], border)
         self._offsets = np.append(self._offsets[kept], offset)
@@ -49,7 +57,7 @@ class Bundle:
         self._idle = np.append(self._idle[kept], 0.0)
 
     def minimise(self, total):
-        """Minimum of |w|^2/2 + total * bound: the place, and a value not above it."""
+        """Return the w that minimises |w|^2/2 + total * bound, and that minimum or less."""
         self._dual = minimise_on_simplex(
             self._gram * total, self._offsets, 1.0, start=self._dual
         )
@@ -61,7 +69,7 @@ class Bundle:
 
 
 class Point(NamedTuple):
-    """Weights, the scores of the samples, and the objective with its parts."""
+    """A point w, with the scores of the samples and the objective there."""
 
     w: np.ndarray
     scores: np.ndarray
@@ -71,7 +79,7 @@ class Point(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """Weights, their objective, a bound that is not above the optimum, and steps."""
+    """What `minimise` found: w, its objective, a lower bound of the optimum, and steps."""
 
     w: np.ndarray
     objective: float
@@ -80,7 +88,7 @@ class Solution(NamedTuple):
 
     @property
     def gap(self):
-        """Relative duality gap."""
+        """Difference of objective and bound, relative to the objective."""
         return (self.objective - self.bound) / self.objective
 
 
@@ -90,27 +98,32 @@ def minimise(features, risk, total, bundle, *, tol, max_iter, line_search):
     Parameters
     ----------
     features : Features
+        Gives the scores of w, and gradients by w.
 
     risk : callable
-        Takes scores, returns the risk and its subgradient.
+        Takes scores, and returns the risk R and its subgradient.
 
     total : float
+        Factor of R.
 
     bundle : Bundle
-        Cuts to start from; those that were needed are added.
+        Cuts to start from. New cuts are added to it.
 
     tol : float
         Greatest gap relative to the objective.
 
     max_iter : int
+        Greatest number of steps.
 
     line_search : bool
-        Cut near the best point between the last best and the minimum of the bound (Franc
-        and Sonnenburg, JMLR 2009), rather than at the latter. Needs fewer steps.
+        Whether to search the line from the last best point to the minimum of the bound, and
+        to cut near the best point on it (Franc and Sonnenburg, JMLR 2009). This needs fewer
+        steps than to cut at the minimum of the bound.
 
     Returns
     -------
     solution : Solution
+        The best point that was found, within `tol` unless `max_iter` was too small.
     """
     best = _point(bundle.best, features.scores(bundle.best), risk, total)
     for n_iter in range(1, max_iter + 1):
@@ -142,10 +155,11 @@ def _between(start, end, share, risk, total):
 
 
 def _search_line(start, end, risk, total, bound):
-    """Best of the points tried between two, which suffices for a tenth of the gap.
+    """Return the best of some points tried between two.
 
-    Each trial is where the higher of the tangents at the ends of the interval, with the
-    exact quadratic, is lowest.
+    The search ends where no point of the line can be better by more than a tenth of the gap
+    between objective and bound. Each trial minimises the exact quadratic plus the higher of
+    the two tangents of the risk at the ends of the interval.
     """
     line = _Line(start, end, total)
     low, high = (0.0, start), (1.0, end)
@@ -168,7 +182,7 @@ def _search_line(start, end, risk, total, bound):
 
 
 class _Line:
-    """The objective along a segment: a known quadratic plus convex, piecewise linear."""
+    """The objective on a segment, which is a quadratic plus a piecewise linear function."""
 
     def __init__(self, start, end, total):
         step = end.w - start.w
@@ -178,18 +192,18 @@ class _Line:
         self._total = total
 
     def slope(self, share, point):
-        """Slope of the objective."""
+        """Return the slope of the objective at this share of the segment."""
         return self._linear + share * self._square + self._slope_of_risk(point)
 
     def lowest(self, low, high):
-        """Where quadratic plus the higher of the two tangents is lowest, and its value."""
+        """Minimise quadratic plus the higher of two tangents: the share, and the value."""
         (at_low, point_low), (at_high, point_high) = low, high
         by_low, by_high = self._slope_of_risk(point_low), self._slope_of_risk(point_high)
         constant_low = self._total * point_low.risk - by_low * at_low
         constant_high = self._total * point_high.risk - by_high * at_high
         bend = by_high - by_low
         crossing = (constant_low - constant_high) / bend if bend > 0 else at_low
-        # The lowest point of a side, where it lies on that side, else the crossing.
+        # The minimum of the parabola of a side if it lies on that side, else the crossing.
         by_side = [-(self._linear + slope) / self._square for slope in (by_low, by_high)]
         share = max(min(crossing, by_side[0]), by_side[1])
         share = min(max(share, at_low), at_high)
@@ -202,7 +216,7 @@ class _Line:
 
 
 def _bordered(matrix, border):
-    """The matrix with one more row and column, which share their last entry."""
+    """Return the symmetric matrix with `border` as one more row and column."""
     n = len(matrix)
     larger = np.empty((n + 1, n + 1))
     larger[:n, :n] = matrix

@@ -1,16 +1,18 @@
-"""Products with the features, whatever holds them."""
+"""Products with a matrix of features, dense or sparse."""
 
 import numpy as np
 
 
 class Features:
-    """A matrix of features, with a constant one more if there is an intercept.
+    """A matrix of features, with one more column of ones if there is an intercept.
 
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n_samples, n_features), float32 or float64
+        The features.
 
     constant : bool
+        Whether to add the column of ones.
     """
 
     def __init__(self, X, constant):
@@ -19,13 +21,13 @@ class Features:
         self.n_weights = X.shape[1] + constant
 
     def scores(self, w):
-        """One score per sample, float64."""
+        """Return the features times `w`, one score per sample, as float64."""
         n_features = self._X.shape[1]
         scores = (self._X @ w[:n_features].astype(self._X.dtype)).astype(np.float64)
         return scores + w[-1] if self._constant else scores
 
     def gradient(self, weights):
-        """Gradient by w of the scores, weighted and summed."""
+        """Return the gradient, with respect to w, of ``weights @ scores(w)``."""
         gradient = self._X.T @ weights.astype(self._X.dtype)
         gradient = gradient.astype(np.float64)
         return np.append(gradient, weights.sum()) if self._constant else gradient

@@ -1,6 +1,7 @@
 """Losses of a ranking that decompose over its negatives.
 
-Positives and negatives are numbered from the best score on, within their query.
+Within a query the positives are numbered from the highest score down, and so are the
+negatives.
 
 ==========  ==================================================================
 symbol      meaning
@@ -19,16 +20,17 @@ grow with j: a worse negative never gains more. Then the optimal ranks ascend wi
 
 import numpy as np
 
-__all__ = ["make_loss"]
+__all__ = ["NAMED_LOSSES", "RANKING_LOSSES", "make_loss"]
 
 
 class _AveragePrecisionLoss:
-    """1 - AP: delta_j(i) = 1/P sum_{k >= i} [k/(k + j - 1) - k/(k + j)]."""
+    """One minus AP: delta_j(i) = 1/P sum_{k >= i} [k/(k + j - 1) - k/(k + j)]."""
 
     def __init__(self, n_positive):
         self._share = 1 / n_positive
 
     def gain(self, query, j, k):
+        """What negative j adds to the loss of its query by passing positive k."""
         rank = k + j
         return self._share[query] * k / (rank * (rank - 1))
 
@@ -39,13 +41,18 @@ class _AveragePrecisionLoss:
 
 
 class _NDCGLoss:
-    """1 - NDCG: delta_j(i) = 1/IDCG sum_{k >= i} [D(k + j - 1) - D(k + j)]."""
+    """One minus NDCG: delta_j(i) = 1/IDCG sum_{k >= i} [D(k + j - 1) - D(k + j)].
+
+    D(r) = 1 / log2(r + 1) is the discount of rank r, and IDCG the sum of the first P
+    discounts.
+    """
 
     def __init__(self, n_positive):
         ranks = np.arange(1, n_positive.max(initial=0) + 1)
         self._share = 1 / np.cumsum(_discount(ranks))[n_positive - 1]
 
     def gain(self, query, j, k):
+        """What negative j adds to the loss of its query by passing positive k."""
         low = np.log((k + j).astype(float))  # natural logarithms of rank and rank + 1
         step = np.log1p(1 / (k + j))
         return self._share[query] * np.log(2) * step / (low * (low + step))
@@ -57,20 +64,22 @@ class _NDCGLoss:
 
 
 class _NoLoss:
-    """0 whatever the ranking: the optimal ranks are those by descending score."""
+    """A loss of 0 for every ranking, so that the optimal ranking is that by scores."""
 
     def __init__(self, n_positive):
         self._n_queries = len(n_positive)
 
     def gain(self, query, j, k):
+        """What negative j adds to the loss of its query by passing positive k."""
         return 0.0
 
     def value(self, query, k, n_before):
+        """Loss of each query; `n_before` negatives come before each positive."""
         return np.zeros(self._n_queries)
 
 
 class _TableLoss:
-    """delta_j(i) = table[j - 1, i - 1], the same table for all queries."""
+    """A loss given as delta_j(i) = table[j - 1, i - 1], one table for all queries."""
 
     def __init__(self, table, n_positive):
         self._n_queries = len(n_positive)
@@ -78,6 +87,7 @@ class _TableLoss:
         self._passed = np.vstack([np.zeros(table.shape[1] - 1), self._gain.cumsum(axis=0)])
 
     def gain(self, query, j, k):
+        """What negative j adds to the loss of its query by passing positive k."""
         return self._gain[j - 1, k - 1]
 
     def value(self, query, k, n_before):
@@ -85,16 +95,26 @@ class _TableLoss:
         return np.bincount(query, self._passed[n_before, k - 1], minlength=self._n_queries)
 
 
-RANKING_LOSSES = {"ap": _AveragePrecisionLoss, "ndcg": _NDCGLoss, "none": _NoLoss}
+NAMED_LOSSES = {"average_precision": _AveragePrecisionLoss, "ndcg": _NDCGLoss}
+RANKING_LOSSES = {**NAMED_LOSSES, "none": _NoLoss}  # "none" only by ourselves
 
 
 def make_loss(loss, n_positive, n_negative):
-    """A loss by its name or its delta table, for queries of these numbers of samples."""
+    """Build the loss of some queries from its name or from a table of delta_j(i).
+
+    Parameters
+    ----------
+    loss : {"average_precision", "ndcg", "none"} or array-like
+        Name or table.
+
+    n_positive, n_negative : ndarray of shape (n_queries,) of int
+        How many positives and negatives each query has.
+
+    Returns
+    -------
+    made : object with methods ``gain`` and ``value``
+    """
     if isinstance(loss, str):
-        if loss not in RANKING_LOSSES or loss == "none":
-            raise ValueError(
-                f"loss must be 'ap', 'ndcg' or a table of delta_j(i), got {loss!r}."
-            )
         return RANKING_LOSSES[loss](n_positive)
     return _TableLoss(_check_table(loss, n_positive, n_negative), n_positive)
 

@@ -1,4 +1,4 @@
-"""Scores of some queries, laid out flat: what every search for ranks reads.
+"""Scores of several queries in flat arrays, which every search for ranks reads.
 
 ==========  ==================================================================
 symbol      meaning
@@ -12,24 +12,30 @@ With F of eq. 1, letting negative j pass positive k changes Delta + F by
 
     gain_j(k) - 2 / (P N) (s_k - s_j).
 
-The optimum passes the positives k > before, where the sum of these terms is largest.
+(F is the score of a ranking and Delta its loss.) A negative with `before` positives before
+it has passed all positives k > before. The optimal `before` makes the sum of these terms
+over the passed positives largest.
 """
 
 import numpy as np
 
 
 class Queries:
-    """Positives of each query, best first, and negatives in the order given.
+    """Scores of positives and negatives, query by query.
+
+    Positives are sorted, best first; negatives stay in the order given.
 
     Parameters
     ----------
     positive, negative : ndarray of float64
-        Scores; those of a query are consecutive, and queries in the same order in both.
+        Scores. Those of one query are consecutive, and both arrays have the queries in the
+        same order.
 
     n_positive, n_negative : ndarray of shape (n_queries,) of int
-        How many of them each query has, at least 1.
+        How many positives and negatives each query has, at least 1.
 
-    loss : object of _losses
+    loss : object with methods ``gain`` and ``value``
+        What :func:`make_loss` of ``_losses`` returns.
     """
 
     def __init__(self, positive, negative, n_positive, n_negative, loss):
@@ -45,12 +51,12 @@ class Queries:
         self.number += 1  # k of each positive
 
     def terms(self, query, j, score, k):
-        """What Delta + F gains when the negative at place j passes positive k."""
+        """Return what Delta + F gains when the negative at place j passes positive k."""
         lead = self.positive[self.first_positive[query] + k - 1] - score
         return self.loss.gain(query, j, k) - self.swap[query] * lead
 
     def negatives_before(self, before):
-        """Count the negatives before each positive."""
+        """Count the negatives before each positive, from the positives before negatives."""
         n_cells = self.n_positive + 1
         first = np.cumsum(n_cells) - n_cells
         if len(first) > 1:
@@ -60,11 +66,16 @@ class Queries:
         return np.delete(passed, first + n_cells - 1)
 
     def losses(self, n_before):
-        """Delta of each query."""
+        """Return the loss Delta of each query, given the negatives before each positive."""
         return self.loss.value(self.query_of_positive, self.number, n_before)
 
     def weights(self, before, n_before):
-        """Gradient of F(R) - F(R*) by the scores: positives, then negatives, as given."""
+        """Return the gradient of F(R) - F(R*) with respect to the scores.
+
+        R is the ranking that `before` and `n_before` describe, and R* has all positives
+        first. Returns two arrays, for the positives and for the negatives, each in the
+        order in which they were given.
+        """
         positive = np.empty(len(n_before))
         positive[self.order] = n_before
         positive *= -np.repeat(self.swap, self.n_positive)
@@ -73,7 +84,7 @@ class Queries:
 
 
 def descending(values, group):
-    """Order by group, ascending, then by value, descending."""
+    """Return the order by ascending group and, within a group, by descending value."""
     order = np.argsort(-values)
     grouped = group[order]
     if (grouped[1:] < grouped[:-1]).any():

@@ -1,6 +1,7 @@
 """A linear classifier that is trained to rank."""
 
 import warnings
+from copy import copy
 from numbers import Integral, Real
 
 import joblib
@@ -13,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._state import replace_fitted, validate_aside
 from ..metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 from ._bundle import Bundle, minimise
 from ._features import Features
@@ -22,53 +24,61 @@ from ._threshold import best_threshold
 __all__ = ["RankingSVC"]
 
 _FLOATS = (np.float64, np.float32)
-_SCORES = {"ap": tie_aware_average_precision_score, "ndcg": tie_aware_ndcg_score}
+_SCORES = {
+    "average_precision": tie_aware_average_precision_score,
+    "ndcg": tie_aware_ndcg_score,
+}
 
 
 class RankingSVC(ClassifierMixin, BaseEstimator):
     """Linear SVM trained on average precision or NDCG.
 
-    Minimises ``|w|^2 / 2 + C * n_samples * R(w)``, where R is the structured hinge loss of
-    the ranking of all samples by ``X @ w`` (eq. 4 of Mohapatra et al., "Efficient
+    It minimises ``|w|^2 / 2 + C * n_samples * R(w)``, where R is the structured hinge loss
+    of the ranking of all samples by ``X @ w`` (eq. 4 of Mohapatra et al., "Efficient
     Optimization for Rank-based Loss Functions", CVPR 2018): a convex upper bound of one
     minus AP, or of one minus NDCG. With ``loss="zero_one"`` R is the mean hinge of the
     samples, and the classifier an ordinary linear SVM.
 
     Parameters
     ----------
-    loss : {"ap", "ndcg", "zero_one"}, default="ap"
-        What to bound: one minus average precision, one minus NDCG, or the rate of errors.
+    loss : {"average_precision", "ndcg", "zero_one"}, default="average_precision"
+        What R bounds: one minus average precision, one minus NDCG, or the rate of errors.
 
     C : float, default=1.0
         Weight of the loss against the norm of the coefficients, greater than 0. As in
-        scikit-learn's SVMs it grows with the number of samples, to which the mean loss is
-        scaled up.
+        scikit-learn's SVMs the loss counts once for each sample: the mean loss R is
+        multiplied by the number of samples.
 
     solver : {"bundle", "cutting_plane"}, default="bundle"
-        Both bound R from below by tangents, one per iteration, and stop by the duality gap.
-        "bundle" searches the line to the minimum of the bound and adds a tangent near the
-        best point (Franc and Sonnenburg, JMLR 2009), "cutting_plane" adds one at the
-        minimum of the bound (Joachims, Finley and Yu, 2009) and needs more iterations.
+        Both solvers bound R from below by tangents, one per iteration, and stop by the
+        duality gap. "bundle" searches the line to the minimum of the bound and adds a
+        tangent near the best point (Franc and Sonnenburg, JMLR 2009). "cutting_plane" adds
+        one at the minimum of the bound (Joachims, Finley and Yu, 2009), and needs more
+        iterations.
 
     tol : float, default=1e-3
-        Stop when the objective is known to be within this fraction of its minimum.
+        Training stops when the objective is known to be within this fraction of its
+        minimum.
 
     max_iter : int, default=1000
         Greatest number of iterations, each of which reads `X` twice.
 
     fit_intercept : bool, default=True
-        Whether `predict` has a threshold other than 0. A ranking has none, so for "ap" and
-        "ndcg" the threshold with the least training error is taken afterwards; for
-        "zero_one" the intercept is the coefficient of a constant feature 1.
+        Whether `predict` has a threshold other than 0. A ranking says nothing about a
+        threshold. So for "average_precision" and "ndcg" the threshold with the least
+        training error is taken after training. For "zero_one" the intercept is the
+        coefficient of a constant feature 1.
 
     class_weight : dict or "balanced", default=None
-        Weights of errors, by class: in the loss of "zero_one", and in the choice of the
-        threshold for "ap" and "ndcg", whose loss weighs ranks, not samples. For these it
-        does nothing if `fit_intercept` is False: the threshold is 0 then.
+        Weights of errors, by class. With "zero_one" they weigh the loss. With
+        "average_precision" and "ndcg", whose loss weighs ranks and not samples, they only
+        weigh the errors by which the threshold is chosen, and do nothing if `fit_intercept`
+        is False.
 
     warm_start : bool, default=False
-        Start from the tangents that the last fit found, which saves iterations when only
-        `C` or `tol` has changed. If loss or data have, fit starts afresh.
+        Whether to start from the tangents that the last fit found, which saves iterations
+        when only `C`, `tol`, `max_iter` or `solver` has changed. If the loss, the weights
+        of the classes or the data have changed, `fit` starts afresh.
 
     Attributes
     ----------
@@ -82,13 +92,13 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         Added to the scores, so that `predict` may compare them with 0.
 
     n_iter_ : int
-        Iterations made.
+        Number of iterations made.
 
     objective_ : float
-        Value of what is minimised.
+        Value of ``|w|^2 / 2 + C * n_samples * R(w)`` at the solution.
 
     dual_gap_ : float
-        Fraction of the objective by which it is above its minimum, at most.
+        Upper bound of the fraction of `objective_` by which it exceeds its minimum.
 
     n_features_in_ : int
         Number of features seen by `fit`.
@@ -98,8 +108,8 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
 
     See Also
     --------
-    loss_augmented_ranks : The search for the most violating ranking, the core of it.
-    sklearn_talr.objectives.RankingHingeLoss : The same loss for neural networks.
+    loss_augmented_ranks : The search for the most violating ranking, of which R is made.
+    RankingHingeLoss : The same loss for neural networks.
 
     Notes
     -----
@@ -107,19 +117,19 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
 
     Examples
     --------
-    Two of the samples have the same features. Of equal scores none comes first, and the AP
-    is the mean over both orders, of 1 and 5/6.
+    Two of the samples have the same features, hence the same score, and one of them is
+    positive. The AP is the mean over both orders of the tie, of 1 and 5/6.
 
     >>> from sklearn_talr.svm import RankingSVC
     >>> X = [[3.0, 0.0], [1.0, 1.0], [1.0, 1.0], [0.0, 3.0]]
     >>> y = [1, 1, 0, 0]
-    >>> svc = RankingSVC("ap").fit(X, y)
+    >>> svc = RankingSVC("average_precision").fit(X, y)
     >>> round(svc.score(X, y), 3)
     0.917
     """
 
     _parameter_constraints: dict = {
-        "loss": [StrOptions({"ap", "ndcg", "zero_one"})],
+        "loss": [StrOptions({"average_precision", "ndcg", "zero_one"})],
         "C": [Interval(Real, 0, None, closed="neither")],
         "solver": [StrOptions({"bundle", "cutting_plane"})],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -131,7 +141,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        loss="ap",
+        loss="average_precision",
         C=1.0,
         *,
         solver="bundle",
@@ -163,9 +173,9 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
             Labels of two classes; the greater one is positive.
 
         groups : array-like of shape (n_samples,), default=None
-            Query of each sample. Given, samples are ranked within their query, and the loss
-            is the mean over queries that have positives and negatives. None: all samples
-            are one ranking. Not used by "zero_one".
+            Query of each sample. If given, samples are ranked within their query, and the
+            loss is the mean over queries that have positives and negatives. None means that
+            all samples are one ranking. "zero_one" does not use groups.
 
         Returns
         -------
@@ -175,30 +185,42 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If `y` has not two classes, or no group has both.
+            If `y` has not two classes, or no group has both. After any error the classifier
+            is what it was before.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the duality gap is above `tol` after `max_iter` iterations.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=_FLOATS)
-        self.classes_, target = _two_classes(y)
+        (X, y), seen = validate_aside(self, X, y=y, accept_sparse="csr", dtype=_FLOATS)
+        classes, target = _two_classes(y)
         positive = target == 1
         query = _query_numbers(groups, X)
-        weight = compute_class_weight(self.class_weight, classes=self.classes_, y=y)[target]
-        risk = self._risk(positive, query, weight)
+        weight = compute_class_weight(self.class_weight, classes=classes, y=y)[target]
         features = Features(X, constant=self.loss == "zero_one" and self.fit_intercept)
-        bundle = self._bundle_for(features.n_weights, X, positive, query, weight)
+        key, tangents = self._tangents_for(features.n_weights, X, positive, query, weight)
         solution = minimise(
             features,
-            risk,
+            self._risk(positive, query, weight),
             self.C * len(y),
-            bundle,
+            tangents,
             tol=self.tol,
             max_iter=self.max_iter,
             line_search=self.solver == "bundle",
         )
-        self._keep(solution, X)
-        if self.loss != "zero_one" and self.fit_intercept:
-            scores = self.decision_function(X)
-            self.intercept_ = np.array([-best_threshold(scores, positive, weight)])
-        return self
+        self._warn_of_gap(solution.gap)  # first, for it may be made an error
+        coef, intercept = self._weights_of(solution, X, positive, weight)
+        fitted = {
+            "classes_": classes,
+            "coef_": coef,
+            "intercept_": intercept,
+            "n_iter_": solution.n_iter,
+            "objective_": solution.objective,
+            "dual_gap_": solution.gap,
+            "_tangents": {key: tangents} if self.warm_start else {},
+        }
+        return replace_fitted(self, seen | fitted)
 
     def decision_function(self, X):
         """Score samples.
@@ -215,7 +237,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
-        return X @ self.coef_[0] + self.intercept_[0]
+        return _scores(X, self.coef_, self.intercept_)
 
     def predict(self, X):
         """Predict classes.
@@ -234,7 +256,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         return self.classes_[is_positive.astype(int)]
 
     def score(self, X, y, groups=None, sample_weight=None):
-        """Metric that `loss` bounds: tie-aware AP or NDCG, or accuracy.
+        """Compute the metric that `loss` bounds: tie-aware AP or NDCG, or accuracy.
 
         Parameters
         ----------
@@ -245,8 +267,8 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
             True labels.
 
         groups : array-like of shape (n_samples,), default=None
-            Query of each sample. Given, AP and NDCG are means over queries that have a
-            positive. Not used by "zero_one".
+            Query of each sample. If given, AP and NDCG are means over queries that have a
+            positive. "zero_one" does not use groups.
 
         sample_weight : array-like of shape (n_samples,), default=None
             Weights in the accuracy of "zero_one". Rankings have no weights.
@@ -254,8 +276,8 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         Returns
         -------
         score : float
-            In [0, 1], higher is better. NaN with a warning if AP or NDCG is wanted and
-            nothing is positive.
+            In [0, 1], higher is better. If AP or NDCG is wanted and nothing is positive, it
+            is NaN with a warning.
         """
         scores = self.decision_function(X)
         if self.loss == "zero_one":
@@ -283,36 +305,46 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
             return HingeRisk(positive, weight)
         return RankingRisk(positive, query, self.loss)
 
-    def _bundle_for(self, n_weights, *data):
-        """Tangents to start from: those kept if the risk is still the same, or none."""
-        if not self.warm_start:
-            self._tangents = None
-            return Bundle(n_weights)
-        # SHA-1, for it takes less than half the time of the default, MD5.
-        key = joblib.hash((self.loss, self.fit_intercept, *data), hash_name="sha1")
-        kept = getattr(self, "_tangents", None)
-        if kept is None or kept[0] != key:
-            self._tangents = key, Bundle(n_weights)
-        return self._tangents[1]
+    def _tangents_for(self, n_weights, *data):
+        """Return tangents to start from, and before them a key of the risk they belong to.
 
-    def _keep(self, solution, X):
+        With `warm_start` they are those of the last fit if its risk was the same. They are
+        a copy, so that the minimisation does not touch what this estimator holds.
+        """
+        if not self.warm_start:
+            return None, Bundle(n_weights)
+        # SHA-1 takes less than half the time of joblib's default, MD5.
+        key = joblib.hash((self.loss, self.fit_intercept, *data), hash_name="sha1")
+        kept = getattr(self, "_tangents", {})
+        return key, copy(kept[key]) if key in kept else Bundle(n_weights)
+
+    def _weights_of(self, solution, X, positive, sample_weight):
+        """Split the solution in coefficients and intercept; a ranking gets a threshold."""
         n_features = X.shape[1]
-        self.coef_ = solution.w[None, :n_features].astype(X.dtype)
-        self.intercept_ = np.array([solution.w[n_features:].sum()])
-        self.n_iter_ = solution.n_iter
-        self.objective_, self.dual_gap_ = solution.objective, solution.gap
-        if solution.gap > self.tol:
+        coef = solution.w[None, :n_features].astype(X.dtype)
+        intercept = np.array([solution.w[n_features:].sum()])
+        if self.loss != "zero_one" and self.fit_intercept:
+            scores = _scores(X, coef, intercept)
+            intercept = np.array([-best_threshold(scores, positive, sample_weight)])
+        return coef, intercept
+
+    def _warn_of_gap(self, gap):
+        if gap > self.tol:
             warnings.warn(
-                f"The duality gap is still {solution.gap:.2g} of the objective after "
+                f"The duality gap is still {gap:.2g} of the objective after "
                 f"{self.max_iter} iterations. Increase max_iter or tol, or scale the "
                 "features.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=4,  # of whoever called fit, which is decorated
             )
 
 
+def _scores(X, coef, intercept):
+    return X @ coef[0] + intercept[0]
+
+
 def _two_classes(y):
-    """Classes, and the number of each sample's class."""
+    """Return the two classes, sorted, and for each sample the number of its class."""
     check_classification_targets(y)
     kind = type_of_target(y, input_name="y", raise_unknown=True)
     if kind != "binary":
@@ -329,7 +361,7 @@ def _two_classes(y):
 
 
 def _query_numbers(groups, X):
-    """Number of the query of each sample, 0 for all if there are no groups."""
+    """Return the number of the query of each sample, 0 for all if there are no groups."""
     if groups is None:
         return np.zeros(X.shape[0], dtype=np.intp)
     groups = column_or_1d(groups)
@@ -338,7 +370,10 @@ def _query_numbers(groups, X):
 
 
 def _mean_over_queries(metric, relevant, scores, query):
-    """Mean over queries with something relevant; those of equal size go in one call."""
+    """Average a metric over the queries that have something relevant.
+
+    Queries of equal size are computed by one call of the metric.
+    """
     order = np.argsort(query, kind="stable")
     sizes = np.bincount(query)
     first = np.cumsum(sizes) - sizes

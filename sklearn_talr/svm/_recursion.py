@@ -1,17 +1,18 @@
 """Divide and conquer, all intervals of one depth at once.
 
 Algorithm 1 of Mohapatra et al. (CVPR 2018) finds the rank of the middle negative of an
-interval, which bounds the ranks of both halves. Intervals of one depth do not depend on
-each other, so that a depth is a handful of array operations on all their candidates:
-about P of them for all intervals together, and log2 N depths. While there are few
-candidates, operations cost more than what they do, and intervals are cut at several
-negatives.
+interval, which bounds the ranks of both halves. Intervals of one depth of this recursion do
+not depend on each other. So a depth takes a handful of array operations on the candidate
+ranks of all its intervals, about P candidates in all, and there are log2 N depths. Where
+the candidates are few, the overhead of the operations outweighs their work; intervals are
+then cut at several negatives at once, which makes fewer depths.
 """
 
 import numpy as np
 
-# Rows of a table of intervals. Each is negatives start..stop-1, in order of score, of one
-# query, before which come lo to hi positives.
+# Rows of a table of intervals, one column each. An interval holds the negatives
+# start..stop-1 of one query, in the order of their scores. Each of them has at least lo and
+# at most hi positives before it.
 START, STOP, LO, HI, QUERY = range(5)
 
 _FEW_CANDIDATES = 4096
@@ -19,7 +20,7 @@ _MAX_CUTS = 7
 
 
 def intervals_of(start, stop, lo, hi, query):
-    """The table with these rows."""
+    """Return the table of intervals with these rows."""
     table = np.empty((5, len(start)), dtype=np.intp)
     for row, values in enumerate((start, stop, lo, hi, query)):
         table[row] = values
@@ -27,22 +28,25 @@ def intervals_of(start, stop, lo, hi, query):
 
 
 def optimal_before(queries, place, score, intervals):
-    """How many positives come before each negative in the optimum.
+    """Find how many positives come before each negative in the optimum.
 
     Parameters
     ----------
     queries : Queries
+        The scores, and the loss.
 
     place, score : ndarray of shape (n,)
-        Within each interval places ascend and scores descend. They need not be those of
-        actual negatives: any such staircase has ascending optima.
+        Place (the j of the loss) and score of each negative. Within each interval places
+        ascend and scores descend. The negatives may be made up: with any such places and
+        scores the optima ascend.
 
     intervals : ndarray of shape (5, n_intervals) of int
-        They cover 0..n-1; none is empty.
+        Intervals that cover 0..n-1, none of them empty.
 
     Returns
     -------
     before : ndarray of shape (n,) of int
+        The largest of equally good numbers.
     """
     settled = []
     while intervals.shape[1]:
@@ -62,7 +66,10 @@ def optimal_before(queries, place, score, intervals):
 
 
 def _cuts(intervals):
-    """Where to cut each interval, shape (n_cuts, n_intervals); short ones repeatedly."""
+    """Return the negatives at which to cut each interval, shape (n_cuts, n_intervals).
+
+    An interval with fewer negatives than cuts gets some of them twice.
+    """
     n_candidates = int((intervals[HI] - intervals[LO] + 1).sum())
     n_cuts = min(max(_FEW_CANDIDATES // n_candidates, 1), _MAX_CUTS)
     steps = np.arange(1, n_cuts + 1)[:, None]
@@ -71,7 +78,7 @@ def _cuts(intervals):
 
 
 def _best_before(queries, place, score, lo, hi, query):
-    """Try all of lo..hi for each negative; the last of equals."""
+    """Return the best of lo..hi for each negative, the largest of equally good ones."""
     n_candidates = hi - lo + 1
     end = np.cumsum(n_candidates)
     first = end - n_candidates
@@ -79,7 +86,7 @@ def _best_before(queries, place, score, lo, hi, query):
     position = np.arange(end[-1])
     k = position + (lo - first)[each]
     terms = queries.terms(query[each], place[each], score[each], np.maximum(k, 1))
-    terms[first] = 0  # not to pass any of lo + 1..hi loses the sum of their terms
+    terms[first] = 0  # with k positives before it, a negative forgoes those of lo + 1..k
     lost = np.cumsum(terms)
     lost -= lost[first][each]
     least = np.minimum.reduceat(lost, first)
@@ -88,7 +95,7 @@ def _best_before(queries, place, score, lo, hi, query):
 
 
 def _pieces(intervals, cuts, best):
-    """What lies before, between and after the cuts."""
+    """Return the intervals that lie before, between and after the cuts."""
     shape = len(cuts) + 1, cuts.shape[1]
     pieces = np.empty((5, *shape), dtype=np.intp)
     pieces[START, 0], pieces[START, 1:] = intervals[START], cuts + 1

@@ -1,7 +1,7 @@
-"""What training minimises, as a function of the scores of the training samples.
+"""The risks that training minimises, as functions of the scores of the samples.
 
-A risk takes scores and returns its value with a subgradient, the weight of each score.
-All are convex, piecewise linear and at least 0.
+A risk is called with the scores. It returns its value and a subgradient, which is one
+weight for each score. Every risk is convex, piecewise linear and at least 0.
 """
 
 import numpy as np
@@ -14,17 +14,26 @@ __all__ = ["HingeRisk", "RankingRisk"]
 
 
 class RankingRisk:
-    """Mean over queries of the structured hinge of a ranking loss, eq. 4.
+    """Mean over queries of the structured hinge of a ranking loss.
+
+    This is eq. 4 of Mohapatra et al. (CVPR 2018).
 
     Parameters
     ----------
     positive : ndarray of shape (n_samples,) of bool
+        Which samples are to come first.
 
     query : ndarray of shape (n_samples,) of int
-        Number of the query of each sample. Queries without a positive or without a
-        negative have nothing to rank, and weight 0.
+        Number of the query of each sample. A query without positives or without negatives
+        leaves nothing to rank and does not count.
 
-    loss : {"ap", "ndcg", "none"}
+    loss : {"average_precision", "ndcg", "none"}
+        What the hinge bounds: one minus AP, one minus NDCG, or 0.
+
+    Raises
+    ------
+    ValueError
+        If no query has both a positive and a negative sample.
     """
 
     def __init__(self, positive, query, loss):
@@ -45,10 +54,16 @@ class RankingRisk:
         self._loss = RANKING_LOSSES[loss](self.n_positive)
 
     def linear(self, scores):
-        """The risk near these scores: a constant, and the weights of the scores.
+        """Return the linear function of the scores that equals the risk near these.
 
-        The constant is the mean loss of the most violating rankings; the weights are those
-        of their scores less those of the perfect rankings.
+        Returns
+        -------
+        constant : float
+            Mean loss of the most violating ranking of each query.
+
+        weights : ndarray of shape (n_samples,)
+            Gradient of the mean of F(R) - F(R*), where R is the most violating ranking of
+            a query, R* has all its positives first, and F is the score of a ranking.
         """
         samples = [scores[rows] for rows in self._of_kind]
         queries = Queries(*samples, self.n_positive, self.n_negative, self._loss)
@@ -65,13 +80,17 @@ class RankingRisk:
 
 
 class HingeRisk:
-    """Mean over samples of the hinge: the structured hinge of the zero-one loss.
+    """Weighted hinge of each sample, summed and divided by the number of samples.
+
+    It is the structured hinge of the zero-one loss.
 
     Parameters
     ----------
     positive : ndarray of shape (n_samples,) of bool
+        Which samples should score above 1; all others should score below -1.
 
     sample_weight : ndarray of shape (n_samples,)
+        Weight of the hinge of each sample.
     """
 
     def __init__(self, positive, sample_weight):

@@ -1,7 +1,8 @@
-"""Ways to the optimal interleaving: three to read, and one to use.
+"""Four searches for the optimal interleaving of positives and negatives.
 
-Each takes Queries and returns how many positives come before each negative, the negatives
-in the order given.
+Each takes a Queries object and returns how many positives come before each negative, in the
+order in which the negatives were given. `fastest` is what training uses. `exhaustive`,
+`scan` and `quicksort` are short enough to be read, and tests hold `fastest` against them.
 """
 
 from itertools import combinations
@@ -12,22 +13,22 @@ import numpy as np
 from ._queries import descending
 from ._recursion import intervals_of, optimal_before
 
-_PAIRS_PER_BLOCK = 1 << 18  # of a scan: they stay in cache
+_PAIRS_PER_BLOCK = 1 << 18  # of one step of a scan, so that they stay in cache
 _MAX_INTERLEAVINGS = 100_000
-_MIN_NEGATIVES = 20_000  # of all queries: fewer are sorted in less time than distributed
+_MIN_NEGATIVES = 20_000  # of all queries: sorting fewer is faster than distributing them
 _PER_BUCKET = 16
-_MAX_BUCKETS = 1 << 16  # their counts stay in cache
+_MAX_BUCKETS = 1 << 16  # so that their counts stay in cache
 
 
 def exhaustive(queries):
-    """Try all interleavings of a query: the definition of the optimum."""
+    """Try all interleavings of each query, which is the definition of the optimum."""
     return _each_query(queries, _exhaustive)
 
 
 def scan(queries):
     """Sort the negatives, then try all ranks for each of them, O(P N + N log N).
 
-    Yue et al. (SIGIR 2007) for AP, Chakrabarti et al. (KDD 2008) for NDCG.
+    Published for AP by Yue et al. (SIGIR 2007), for NDCG by Chakrabarti et al. (KDD 2008).
     """
     return _each_query(queries, _scan)
 
@@ -81,7 +82,11 @@ def _quicksort(queries, query, negative):
     before = np.empty(len(negative), dtype=np.intp)
 
     def opt_ranks(left, right, lo, hi):
-        """Settle order[left:right], of which nobody has a better or worse neighbour."""
+        """Find the ranks of the negatives order[left:right].
+
+        Negatives left of these score higher and those right of these lower, so that the
+        number of positives before each lies in lo..hi.
+        """
         if left == right:
             return
         if lo == hi:
@@ -101,7 +106,7 @@ def _quicksort(queries, query, negative):
 
 
 def _best_of_all(queries, query, place, score, lo, hi):
-    """The best of lo..hi for each negative; the last of equals."""
+    """Return the best of lo..hi for each negative, the largest of equally good ones."""
     k = np.arange(lo + 1, hi + 1)
     lost = np.zeros((len(place), hi - lo + 1))
     terms = queries.terms(query, place[:, None], score[:, None], k)
@@ -112,9 +117,10 @@ def _best_of_all(queries, query, place, score, lo, hi):
 def fastest(queries):
     """Distribute the negatives over buckets of scores and sort only what is not settled.
 
-    Optima ascend, so a bucket is settled if the best place with the highest score that it
-    may hold has the same optimum as the worst place with the lowest. The others are at
-    most as many as positives.
+    Optima ascend with the place of a negative. So all negatives of a bucket have the same
+    optimum if it is the same for its best place with the highest score that the bucket may
+    hold and for its worst place with the lowest. At most as many buckets as there are
+    positives are left to be sorted.
     """
     n_queries, n_negatives = len(queries.n_negative), len(queries.negative)
     if n_negatives < _MIN_NEGATIVES:
@@ -148,7 +154,7 @@ def _by_buckets(queries):
 
 
 def _settle(queries, buckets, bucket, score, lo, hi):
-    """Optima of the sorted negatives of these buckets, whose bounds are known."""
+    """Find the optima of sorted negatives, given the bounds lo and hi of each bucket."""
     start = np.flatnonzero(np.diff(bucket, prepend=-1))
     stop = np.append(start[1:], len(bucket))
     which = bucket[start]
@@ -158,7 +164,7 @@ def _settle(queries, buckets, bucket, score, lo, hi):
 
 
 class _Buckets:
-    """Intervals of equal width between the extreme negatives of each query, best first."""
+    """Buckets of equal width between the highest and the lowest negative of each query."""
 
     def __init__(self, queries):
         self.queries = queries
@@ -187,7 +193,7 @@ class _Buckets:
         return within.astype(np.intp) + query * self.per_query
 
     def bounds(self):
-        """Least and greatest optimum that a negative of each bucket may have."""
+        """Return the least and the greatest optimum of the negatives of each bucket."""
         filled = np.flatnonzero(self.counts)
         query = filled // self.per_query
         place = self.place[filled]
@@ -211,7 +217,7 @@ class _Buckets:
         return lo, hi
 
     def _edges(self, bucket, query):
-        """Highest and lowest score of a bucket, but for rounding."""
+        """Return the highest and the lowest score of each bucket, up to rounding."""
         number, width = bucket % self.per_query, self.width[query]
         top, bottom = self.top[query], self.bottom[query]
         best = np.maximum(top - number * width, bottom)

@@ -1,35 +1,37 @@
-"""The dual of a bundle of cuts: a small quadratic programme on a simplex."""
+"""A small quadratic programme on a simplex, which is the dual of a bundle of cuts."""
 
 import numpy as np
 
-_FLAT = 1e-16  # curvature, of the linear terms: it changes no digit of the objective
-_RIDGE = 1e-11  # of the unit diagonal: cuts may be linearly dependent
-_TOLERANCE = 1e-10  # of the objective
+_FLAT = 1e-16  # least curvature, relative to the linear terms: too small to change a digit
+_RIDGE = 1e-11  # added to the unit diagonal, because cuts may be linearly dependent
+_TOLERANCE = 1e-10  # relative to the objective
 _ROUNDS_PER_VARIABLE = 2
 
 
 def minimise_on_simplex(gram, linear, total, start):
     """Minimise 1/2 x' gram x - linear' x over x >= 0, sum(x) = total, by active sets.
 
-    Like Lawson and Hanson's algorithm for non-negative least squares: variables enter one
-    by one, and those that would become negative leave on the way.
+    The method is that of Lawson and Hanson for non-negative least squares: variables become
+    positive one by one, and those that would become negative are set to 0 on the way.
 
     Parameters
     ----------
     gram : ndarray of shape (n, n)
-        Positive semi-definite.
+        Positive semi-definite matrix.
 
     linear : ndarray of shape (n,)
+        Coefficients of the linear term.
 
     total : float
+        Sum of the variables, greater than 0.
 
     start : ndarray of shape (n,)
-        Feasible; the solution of a problem with few variables less is best.
+        A feasible point. The solution of a problem with few variables less is a good one.
 
     Returns
     -------
     x : ndarray of shape (n,)
-        Feasible, and optimal up to rounding.
+        Feasible point that is optimal up to rounding.
     """
     norms = np.sqrt(np.maximum(gram.diagonal(), _FLAT * np.abs(linear).max()))
     scale = np.divide(1, norms, out=np.ones_like(norms), where=norms > 0)
@@ -45,8 +47,8 @@ def minimise_on_simplex(gram, linear, total, start):
 def _descend(gram, linear, share, total, z):
     """Minimise 1/2 z' gram z - linear' z over z >= 0, share' z = total.
 
-    The diagonal of `gram` is at most about 1. A variable whose entry lowers the value by no
-    more than rounding still enters: later ones may need it.
+    The diagonal of `gram` is at most about 1. A variable enters the support even if that
+    lowers the value by no more than rounding, because later variables may need it.
     """
     support, best, lowest = np.flatnonzero(z), z, np.inf
     for _ in range(_ROUNDS_PER_VARIABLE * len(linear)):  # rounding may lead in circles
@@ -60,7 +62,7 @@ def _descend(gram, linear, share, total, z):
         lowest, best = min(lowest, value), np.zeros_like(linear)
         best[support] = solution
         slope = (product - linear) / share - multiplier
-        slope[support] = 0  # but for rounding: none of these enters again
+        slope[support] = 0  # as it is but for rounding: none of these may enter again
         entering = slope.argmin()
         if slope[entering] * total >= -_TOLERANCE * abs(value):
             return best
@@ -69,7 +71,7 @@ def _descend(gram, linear, share, total, z):
 
 
 def _minimise_on(gram, linear, share, total, support, current):
-    """Minimum on the support, from which those that would become negative leave."""
+    """Minimise on the support, and remove from it what would become negative."""
     while True:
         solution, multiplier = _solve(
             gram[np.ix_(support, support)], linear[support], share[support], total
@@ -85,7 +87,7 @@ def _minimise_on(gram, linear, share, total, support, current):
 
 
 def _solve(gram, linear, share, total):
-    """Minimum with whatever signs, and the multiplier of the constraint."""
+    """Return the minimum without bounds on signs, and the multiplier of the constraint."""
     n = len(gram)
     system = np.zeros((n + 1, n + 1))
     system[:n, :n] = gram

@@ -85,35 +85,26 @@ def test_threshold_affinity_refuses_rows_of_another_space():
             affinity(np.ones((1, query)), np.ones((4, database)))
 
 
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"quantiles": (0.5,), "levels": (1, 2)}, "quantiles and levels must be two lists"),
-        ({"quantiles": (), "levels": ()}, "quantiles and levels must be two lists"),
-        ({"quantiles": 0.5, "levels": 1}, "quantiles and levels must be two lists"),
-        ({"quantiles": (1.0,), "levels": (1,)}, r"quantiles must lie in \(0, 1\)"),
-        ({"quantiles": (0.0,), "levels": (1,)}, r"quantiles must lie in \(0, 1\)"),
-        ({"quantiles": (0.5,), "levels": (0,)}, "levels must be positive integers"),
-        ({"quantiles": (0.5,), "levels": (1.5,)}, "levels must be positive integers"),
-        (
-            {"quantiles": (0.5, 0.1), "levels": (2, 1)},
-            "a smaller quantile must have a higher",
-        ),
-        (
-            {"quantiles": (0.5, 0.1), "levels": (1, 1)},
-            "a smaller quantile must have a higher",
-        ),
-        (
-            {"quantiles": (0.1, 0.1), "levels": (1, 2)},
-            "a smaller quantile must have a higher",
-        ),
-        ({"subsample": 1}, "subsample must be at least 2"),
-        ({"subsample": 2.5}, "subsample must be at least 2"),
-    ],
-)
-def test_bad_quantiles_and_levels_are_refused(params, message):
-    with pytest.raises(ValueError, match=message):
-        ThresholdAffinity(**params).fit(np.random.default_rng(7).normal(size=(9, 2)))
+def test_bad_quantiles_and_levels_are_refused():
+    X = np.random.default_rng(7).normal(size=(9, 2))
+    for quantiles, levels, message in [
+        ((0.5,), (1, 2), "quantiles and levels must be two lists"),
+        ((), (), "quantiles and levels must be two lists"),
+        (0.5, (1,), "'quantiles' parameter .* must be an array-like"),
+        ((0.5,), 1, "'levels' parameter .* must be an array-like"),
+        ((1.0,), (1,), r"quantiles must lie in \(0, 1\)"),
+        ((0.0,), (1,), r"quantiles must lie in \(0, 1\)"),
+        ((0.5,), (0,), "levels must be positive integers"),
+        ((0.5,), (1.5,), "levels must be positive integers"),
+        ((0.5, 0.1), (2, 1), "a smaller quantile must have a higher"),
+        ((0.5, 0.1), (1, 1), "a smaller quantile must have a higher"),
+        ((0.1, 0.1), (1, 2), "a smaller quantile must have a higher"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            ThresholdAffinity(quantiles, levels).fit(X)
+    for params in ({"subsample": 1}, {"subsample": 2.5}, {"random_state": "x"}):
+        with pytest.raises(ValueError, match=f"'{next(iter(params))}' parameter"):
+            ThresholdAffinity(**params).fit(X)
 
 
 @pytest.mark.parametrize(

@@ -4,22 +4,23 @@ import numpy as np
 import pytest
 
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
-from sklearn_talr.datasets import BENCHMARKS, load_benchmark
+from sklearn_talr.datasets import load_benchmark
 
 
 @pytest.fixture
 def data_home(tmp_path):
-    """Files of the right names; the first feature of a row is its number."""
+    """Files of the right names, with features that are far from centred."""
     rng = np.random.default_rng(0)
-    for file, target, _ in BENCHMARKS.values():
+    files = {"cifar10_cnn512": "y", "coco17_cnn512": "Y", "tmc2007": "Y"}
+    for file, target in [*files.items(), ("scenes_gist512", None)]:
         n_samples = 7500
-        X = rng.standard_normal((n_samples, 6)).astype(np.float16)
+        X = (rng.standard_normal((n_samples, 6)) + 3).astype(np.float16)
         targets = {
             None: {},
             "y": {"y": (np.arange(n_samples) % 10).astype(np.uint8)},
             "Y": {"Y": rng.integers(2, size=(n_samples, 4), dtype=np.uint8)},
         }[target]
-        np.savez(tmp_path / file, X=X, **targets)
+        np.savez(tmp_path / f"{file}.npz", X=X, **targets)
     return tmp_path
 
 
@@ -43,6 +44,7 @@ def test_protocol(name, oracle, data_home):
         assert len(X) == len(y)
         assert X.dtype == np.float32
         np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1, rtol=1e-5)
+    assert np.abs(data.X_train.mean(axis=0)).max() < 0.03  # 0.4 if it were not centred
     database = {row.tobytes() for row in data.X_database}
     assert all(row.tobytes() in database for row in data.X_train)
     assert not any(row.tobytes() in database for row in data.X_query)
@@ -67,5 +69,10 @@ def test_missing_folder_file_or_name(monkeypatch, tmp_path):
         load_benchmark("cifar10")
     with pytest.raises(FileNotFoundError):
         load_benchmark("cifar10", data_home=tmp_path)
-    with pytest.raises(ValueError, match="name must be one of"):
-        load_benchmark("imagenet", data_home=tmp_path)
+    for bad, name in [
+        ({"name": "imagenet"}, "name"),
+        ({"name": "cifar10", "seed": -1}, "seed"),
+        ({"name": "cifar10", "data_home": 3}, "data_home"),
+    ]:
+        with pytest.raises(ValueError, match=f"The '{name}' parameter of load_benchmark"):
+            load_benchmark(**bad)

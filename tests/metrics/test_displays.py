@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_talr.affinity import ThresholdAffinity
 from sklearn_talr.codes import pack_codes
 from sklearn_talr.hashing import ITQHasher, LSHHasher
-from sklearn_talr.histogram import RankingHistogram, hamming_histogram
+from sklearn_talr.histogram import HammingHistogram, RankingHistogram, hamming_histogram
 from sklearn_talr.metrics import (
     RadiusDisplay,
     RetrievalCurveDisplay,
@@ -183,7 +183,7 @@ def test_nothing_to_draw_is_refused(nothing):
 
 
 def test_unknown_metric_is_refused():
-    with pytest.raises(ValueError, match="metric must be one of"):
+    with pytest.raises(ValueError, match="'metric' parameter of TieBreakingDisplay"):
         TieBreakingDisplay.from_histogram(make_histogram(4), metric="accuracy")
 
 
@@ -256,7 +256,9 @@ def test_retrieval_curve_draws_a_line_within_a_band():
 def test_queries_with_nothing_relevant_are_left_out():
     histogram = make_histogram(6)
     lonely = histogram.counts[:1].sum(axis=1, keepdims=True) * np.array([[[1], [0]]])
-    more = RankingHistogram(np.concatenate([histogram.counts, lonely]), histogram.levels)
+    more = HammingHistogram(
+        np.concatenate([histogram.counts, lonely]), histogram.levels, histogram.n_bits
+    )
     for display_class, attributes in [
         (RadiusDisplay, ["precision", "recall", "radius_aware_map"]),
         (RetrievalCurveDisplay, ["precision", "recall"]),
@@ -269,9 +271,28 @@ def test_queries_with_nothing_relevant_are_left_out():
 
 @each_display
 def test_no_relevant_item_at_all_is_refused(display_class):
-    histogram = RankingHistogram(np.array([[[2, 1], [0, 0]]]), np.array([0, 1]))
+    histogram = HammingHistogram([[[2, 1], [0, 0]]], [0, 1], n_bits=1)
     with pytest.raises(ValueError, match="No query has a relevant item"):
         display_class.from_histogram(histogram)
+
+
+def test_ties_by_another_score_make_a_curve_but_have_no_distances():
+    histogram = RankingHistogram.from_scores([[1, 0, 0]], [[0.9, 0.9, 0.1]])
+    RetrievalCurveDisplay.from_histogram(histogram)
+    for display_class in (RadiusDisplay, TieBreakingDisplay):
+        message = f"{display_class.__name__} needs a HammingHistogram"
+        with pytest.raises(TypeError, match=message):
+            display_class.from_histogram(histogram)
+
+
+@each_display
+def test_other_parameters_of_a_wrong_type_are_refused(display_class):
+    for call in (
+        lambda: display_class.from_codes(3, [[0, 1]], "auto", [0], [0]),
+        lambda: display_class.from_histogram(make_histogram(4)).plot(name=3),
+    ):
+        with pytest.raises(ValueError, match=f"parameter of {display_class.__name__}"):
+            call()
 
 
 @each_curve
@@ -279,7 +300,7 @@ def test_graded_affinities_are_relevant_above_zero(display_class):
     graded = make_histogram(6)
     counts = np.insert(graded.counts, 1, graded.counts[:, 1] // 2, axis=1)
     counts[:, 2] -= counts[:, 1]
-    graded = RankingHistogram(counts, np.array([0, 1, 5]))
+    graded = HammingHistogram(counts, [0, 1, 5], n_bits=6)
     displays = [display_class.from_histogram(h) for h in (graded, make_histogram(6))]
     assert_allclose(displays[0].precision, displays[1].precision)
 

@@ -45,10 +45,10 @@ def per_query(theirs, name, value):
 def test_expectations_agree(metric, problem):
     relevant, scores, theirs = problem
     score = getattr(metrics, f"tie_aware_{metric}_score")
-    actual = score(relevant, scores, k=K, average=False, zero_relevant=0.0)
+    actual = score(relevant, scores, k=K, average=False, zero_division=0.0)
     expected = per_query(theirs, NAMES[metric], "expected")
     assert_allclose(actual, expected, rtol=1e-12, atol=1e-15)
-    mean = score(relevant, scores, k=K, zero_relevant=0.0)
+    mean = score(relevant, scores, k=K, zero_division=0.0)
     theirs_mean = [theirs.metrics[NAMES[metric]][k].expected for k in K]
     assert_allclose(mean, theirs_mean, rtol=1e-12)
 
@@ -59,7 +59,7 @@ def test_extremes_agree(metric, problem):
     counts = np.zeros((60, 2, 30), dtype=int)
     np.add.at(counts, (np.arange(60)[:, None], relevant, 29 - scores), 1)
     histogram = RankingHistogram(counts, np.array([0, 1]))
-    measured = metrics.tie_breaking_range(histogram, metric, K, zero_relevant=0.0)
+    measured = metrics.tie_breaking_range(histogram, metric, K, zero_division=0.0)
     for actual, value in [(measured.worst, "minimum"), (measured.best, "maximum")]:
         expected = per_query(theirs, NAMES[metric], value)
         assert_allclose(actual, expected, rtol=1e-12, atol=1e-15)
@@ -68,7 +68,7 @@ def test_extremes_agree(metric, problem):
 def test_their_hits_are_our_precision_times_k(problem):
     relevant, scores, theirs = problem
     precision = metrics.tie_aware_precision_score(
-        relevant, scores, k=K, average=False, zero_relevant=0.0
+        relevant, scores, k=K, average=False, zero_division=0.0
     )
     expected = per_query(theirs, "hits", "expected")
     assert_allclose(precision * K, expected, rtol=1e-12, atol=1e-15)

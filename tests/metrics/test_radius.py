@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import UndefinedMetricWarning
 
-from sklearn_talr.codes import extend_codes
-from sklearn_talr.histogram import RankingHistogram, hamming_histogram
+from sklearn_talr.histogram import HammingHistogram, RankingHistogram, hamming_histogram
 from sklearn_talr.metrics import (
     empty_lookup_fraction,
     lookup_cost,
@@ -22,7 +21,6 @@ from sklearn_talr.metrics import (
 )
 
 OVER_RADII = [radius_precision, radius_recall, radius_aware_map, empty_lookup_fraction]
-each_function = pytest.mark.parametrize("function", OVER_RADII)
 
 
 @st.composite
@@ -43,7 +41,7 @@ def make_histogram(queries, database, affinities):
     distances = reference.hamming_distances(queries, database)
     levels = np.arange(3)
     counts = reference.histogram(distances, affinities, levels, queries.shape[1] + 1)
-    return RankingHistogram(counts, levels)
+    return HammingHistogram(counts, levels, queries.shape[1])
 
 
 def balls(queries, database, affinities, radius):
@@ -74,7 +72,7 @@ def test_metrics_equal_their_definitions(lookup):
     assert_array_equal(lookup_cost(n_bits, radius), cost)
 
     precisions = np.array([[precision(ball) for ball in balls] for balls in by_radius]).T
-    measured = radius_precision(histogram, radius, zero_relevant=0.0)
+    measured = radius_precision(histogram, radius, zero_division=0.0)
     assert_allclose(measured, precisions, rtol=1e-14)
 
     found = np.array([[sum(a > 0 for a in b) for b in balls] for balls in by_radius]).T
@@ -85,28 +83,28 @@ def test_metrics_equal_their_definitions(lookup):
     assert_allclose(empty_lookup_fraction(histogram, radius), empty, rtol=1e-14)
 
     with_relevant = n_relevant > 0
-    for zero_relevant, rows in [("skip", with_relevant), (0.0, slice(None))]:
+    for zero_division, rows in [(nan, with_relevant), (0.0, slice(None))]:
         if len(precisions[rows]):
             raap = [
                 np.mean(precisions[rows, : r + 1] / cost[: r + 1], axis=1)
                 for r in range(len(cost))
             ]
-            ramap = radius_aware_map(histogram, radius, zero_relevant=zero_relevant)
+            ramap = radius_aware_map(histogram, radius, zero_division=zero_division)
             assert_allclose(ramap, np.mean(raap, axis=1), rtol=1e-13)
 
 
-@each_function
 @settings(deadline=None, max_examples=30)
 @given(lookup=lookups())
-def test_a_smaller_radius_gives_the_first_columns(function, lookup):
+def test_a_smaller_radius_gives_the_first_columns(lookup):
     *pairs, radius = lookup
     histogram = make_histogram(*pairs)
     if not histogram.n_relevant.any():
         return
-    whole, part = function(histogram), function(histogram, radius)
-    assert_array_equal(part, whole[..., : part.shape[-1]])
-    if radius is not None:
-        assert part.shape[-1] == radius + 1
+    for function in OVER_RADII:
+        whole, part = function(histogram), function(histogram, radius)
+        assert_array_equal(part, whole[..., : part.shape[-1]])
+        if radius is not None:
+            assert part.shape[-1] == radius + 1
 
 
 @settings(deadline=None, max_examples=30)
@@ -141,7 +139,7 @@ def test_published_precisions_give_the_published_ramap(n_extra, same, published)
     start = 0 if same else n_extra
     counts = np.zeros((1, 2, 9 + n_extra), dtype=int)
     counts[0, :, start : start + 4] = items - p, p
-    ramap = radius_aware_map(RankingHistogram(counts, np.array([0, 1])), radius=3)
+    ramap = radius_aware_map(HammingHistogram(counts, [0, 1], 8 + n_extra), radius=3)
     assert_allclose(ramap, published, atol=1.1e-4)
 
 
@@ -157,19 +155,19 @@ def extensions():
     def count(queries, database):
         return hamming_histogram(queries, database, "auto", y_query, y_database)
 
-    longer = extend_codes(database, 3)
+    longer = reference.extended(database, 3)
     return {
         "LSH": count(queries, database),
-        "LSHSE": count(extend_codes(queries, 3), longer),
-        "LSHDE": count(extend_codes(queries, 3, same=False), longer),
+        "LSHSE": count(reference.extended(queries, 3), longer),
+        "LSHDE": count(reference.extended(queries, 3, bit=1), longer),
     }
 
 
-@pytest.mark.parametrize("k", [None, 5, 100])
-def test_extensions_leave_average_precision_unchanged(extensions, k):
-    ap = [tie_aware_average_precision(histogram, k) for histogram in extensions.values()]
-    assert_allclose(ap[1], ap[0], rtol=1e-14)
-    assert_allclose(ap[2], ap[0], rtol=1e-14)
+def test_extensions_leave_average_precision_unchanged(extensions):
+    for k in (None, 5, 100):
+        lsh, *others = (tie_aware_average_precision(h, k) for h in extensions.values())
+        for ap in others:
+            assert_allclose(ap, lsh, rtol=1e-14)
 
 
 def test_same_extension_leaves_precision_and_recall_within_a_radius_unchanged(extensions):
@@ -196,63 +194,68 @@ def test_ramap_orders_the_extensions_strictly(extensions):
 
 
 def test_graded_affinities_are_relevant_above_zero():
-    counts = np.array([[[1, 0], [0, 1], [1, 0]]])
-    histogram = RankingHistogram(counts, np.array([0, 1, 10]))
+    histogram = HammingHistogram([[[1, 0], [0, 1], [1, 0]]], [0, 1, 10], n_bits=1)
     assert_allclose(radius_precision(histogram), [[1 / 2, 2 / 3]])
 
 
-@pytest.mark.parametrize(
-    ("zero_relevant", "expected"), [("skip", nan), (0, 0.0), (0.25, 0.25)]
-)
-def test_zero_relevant_fills_only_undefined_queries(zero_relevant, expected):
-    counts = np.array([[[2, 0], [0, 0]], [[0, 0], [1, 1]]])
-    histogram = RankingHistogram(counts, np.array([0, 1]))
-    recall = radius_recall(histogram, zero_relevant=zero_relevant)
-    assert_array_equal(recall, [[expected, expected], [0.5, 1.0]])
-    ramap = radius_aware_map(histogram, zero_relevant=zero_relevant)
-    of_second = np.array([1.0, 0.75])
-    if zero_relevant == "skip":
-        assert_allclose(ramap, of_second)
-    else:
-        assert_allclose(ramap, (of_second + expected) / 2)
-    precision = radius_precision(histogram, zero_relevant=zero_relevant)
-    assert_array_equal(precision, [[expected, expected], [1, 1]])
+@pytest.mark.parametrize("stand_in", [nan, 0, 0.25])
+def test_zero_division_fills_only_undefined_queries(stand_in):
+    histogram = HammingHistogram([[[2, 0], [0, 0]], [[0, 0], [1, 1]]], [0, 1], n_bits=1)
+    recall = radius_recall(histogram, zero_division=stand_in)
+    assert_array_equal(recall, [[stand_in, stand_in], [0.5, 1.0]])
+    ramap = radius_aware_map(histogram, zero_division=stand_in)
+    raap = np.array([[stand_in, stand_in], [1.0, 0.75]])
+    assert_allclose(ramap, np.nanmean(raap, axis=0))
+    precision = radius_precision(histogram, zero_division=stand_in)
+    assert_array_equal(precision, [[stand_in, stand_in], [1, 1]])
 
 
-@pytest.mark.parametrize("zero_relevant", ["drop", None, True])
-@pytest.mark.parametrize("function", OVER_RADII[:3])
-def test_zero_relevant_refuses_other_values(function, zero_relevant):
-    histogram = RankingHistogram(np.array([[[1, 0], [0, 1]]]), np.array([0, 1]))
-    with pytest.raises(ValueError, match="zero_relevant must be"):
-        function(histogram, zero_relevant=zero_relevant)
+def test_zero_division_refuses_what_is_no_number():
+    histogram = HammingHistogram([[[1, 0], [0, 1]]], [0, 1], n_bits=1)
+    for function in OVER_RADII[:3]:
+        for value in ("skip", None, True):
+            with pytest.raises(ValueError, match=r"zero_division.* must be"):
+                function(histogram, zero_division=value)
+
+
+def test_ties_by_another_score_have_no_radius():
+    """Columns of such a table are ties; taken for distances they would give a number."""
+    histogram = RankingHistogram.from_scores([[1, 0, 0]], [[0.9, 0.9, 0.1]])
+    for function in OVER_RADII:
+        name = function.__name__
+        with pytest.raises(TypeError, match=f"{name} needs a HammingHistogram.* Make one"):
+            function(histogram, 1)
 
 
 def test_nothing_relevant_to_anyone_is_nan_with_a_warning():
-    histogram = RankingHistogram(np.array([[[1, 0], [0, 0]]]), np.array([0, 1]))
-    with pytest.warns(UndefinedMetricWarning, match="zero_relevant=0"):
+    histogram = HammingHistogram([[[1, 0], [0, 0]]], [0, 1], n_bits=1)
+    with pytest.warns(UndefinedMetricWarning, match="zero_division=0") as caught:
         assert_array_equal(radius_aware_map(histogram), [nan, nan])
-    assert_array_equal(radius_aware_map(histogram, zero_relevant=0.0), [0, 0])
+    assert caught[0].filename == __file__
+    assert_array_equal(radius_aware_map(histogram, zero_division=0.0), [0, 0])
     assert_array_equal(empty_lookup_fraction(histogram), [0, 0])
 
 
 def test_empty_database_and_no_queries():
-    nothing = RankingHistogram(np.zeros((1, 2, 3), dtype=int), np.array([0, 1]))
+    nothing = HammingHistogram(np.zeros((1, 2, 3), dtype=int), [0, 1], n_bits=2)
     assert_array_equal(radius_precision(nothing), [[nan] * 3])
     assert_array_equal(empty_lookup_fraction(nothing), np.ones(3))
-    nobody = RankingHistogram(np.zeros((0, 2, 3), dtype=int), np.array([0, 1]))
+    nobody = HammingHistogram(np.zeros((0, 2, 3), dtype=int), [0, 1], n_bits=2)
     assert radius_precision(nobody).shape == radius_recall(nobody).shape == (0, 3)
     for function in (empty_lookup_fraction, radius_aware_map):
-        with pytest.warns(UndefinedMetricWarning):
+        with pytest.warns(UndefinedMetricWarning) as caught:
             assert_array_equal(function(nobody), [nan] * 3)
+        assert caught[0].filename == __file__
 
 
-@each_function
 @pytest.mark.parametrize("radius", [-1, 3, 1.0, "2", True])
-def test_radius_must_be_an_integer_up_to_the_code_length(function, radius):
-    histogram = RankingHistogram(np.array([[[1, 0, 0], [0, 1, 0]]]), np.array([0, 1]))
-    with pytest.raises(ValueError, match="from 0 to the code length, 2 bits"):
-        function(histogram, radius)
-    with pytest.raises(ValueError, match="from 0 to the code length, 2 bits"):
+def test_radius_must_be_an_integer_up_to_the_code_length(radius):
+    histogram = HammingHistogram([[[1, 0, 0], [0, 1, 0]]], [0, 1], n_bits=2)
+    message = r"from 0 to the code length, 2 bits|'radius' parameter of"
+    for function in OVER_RADII:
+        with pytest.raises(ValueError, match=message):
+            function(histogram, radius)
+    with pytest.raises(ValueError, match=message):
         lookup_cost(2, radius)
 
 
@@ -260,10 +263,10 @@ def test_radius_may_be_a_numpy_integer():
     assert_array_equal(lookup_cost(np.int64(5), np.int32(1)), [1, 6])
 
 
-@pytest.mark.parametrize("n_bits", [0, -1, 8.0, True, "8"])
-def test_cost_needs_a_positive_number_of_bits(n_bits):
-    with pytest.raises(ValueError, match="n_bits must be a positive integer"):
-        lookup_cost(n_bits, 1)
+def test_cost_needs_a_positive_number_of_bits():
+    for n_bits in (0, -1, 8.0, True, "8"):
+        with pytest.raises(ValueError, match=r"n_bits must be a pos|'n_bits' parameter of"):
+            lookup_cost(n_bits, 1)
 
 
 @pytest.mark.parametrize("n_bits", [1, 64, 129, 1_023])
@@ -283,6 +286,6 @@ def test_codes_of_4096_bits_overflow_to_infinity_and_cost_everything():
     assert np.all(cost[:-1] <= cost[1:])
     counts = np.zeros((1, 2, 4097), dtype=int)
     counts[0, 1, 0] = counts[0, 0, 2048] = 1
-    ramap = radius_aware_map(RankingHistogram(counts, np.array([0, 1])))
+    ramap = radius_aware_map(HammingHistogram(counts, [0, 1], n_bits=4096))
     assert_allclose(ramap[[0, 1]], [1, (1 + 1 / 4097) / 2], rtol=1e-15)
     assert_allclose(ramap[-1], (1 + 1 / 4097) / 4097, rtol=1e-6)

@@ -16,16 +16,14 @@ def term_by_term(term, start, length):
     return fsum(term(np.arange(start + 1, start + length + 1, dtype=float)))
 
 
-@pytest.mark.parametrize("start", STARTS)
-def test_harmonic_sum_keeps_its_digits(start):
-    exact = [term_by_term(lambda rank: 1 / rank, start, n) for n in LENGTHS]
-    assert_allclose(harmonic_sum(start, LENGTHS), exact, rtol=2e-15)
-
-
-@pytest.mark.parametrize("start", STARTS)
-def test_discount_sum_keeps_its_digits(start):
-    exact = [term_by_term(lambda rank: 1 / np.log2(rank + 1), start, n) for n in LENGTHS]
-    assert_allclose(discount_sum(start, LENGTHS), exact, rtol=2e-15)
+@pytest.mark.parametrize(
+    ("rank_sum", "term"),
+    [(harmonic_sum, lambda rank: 1 / rank), (discount_sum, lambda r: 1 / np.log2(r + 1))],
+)
+def test_sums_keep_their_digits(rank_sum, term):
+    for start in STARTS:
+        exact = [term_by_term(term, start, n) for n in LENGTHS]
+        assert_allclose(rank_sum(start, LENGTHS), exact, rtol=2e-15, err_msg=str(start))
 
 
 def test_a_thousand_million_ranks_need_no_table():

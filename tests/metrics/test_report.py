@@ -107,9 +107,13 @@ def test_without_pandas(monkeypatch):
         retrieval_report(*sets, as_frame=True)
 
 
-def test_other_values_of_as_frame_are_refused():
-    with pytest.raises(ValueError, match="as_frame must be True, False or 'auto'"):
-        retrieval_report(*random_sets(3), as_frame="pandas")
+def test_other_values_of_parameters_are_refused():
+    for params in ({"as_frame": "pandas"}, {"k": 0}, {"k": 1.5}, {"radius": 1.0}):
+        name = next(iter(params))
+        with pytest.raises(ValueError, match=f"'{name}' parameter of retrieval_report"):
+            retrieval_report(*random_sets(3), **params)
+    with pytest.raises(ValueError, match="k must be a positive integer or None"):
+        retrieval_report(*random_sets(3), k=[1, 0])
 
 
 def test_hash_lookup():
@@ -126,8 +130,8 @@ def test_hash_lookup():
     ]
     for column in COLUMNS:
         assert_allclose(report[column].iloc[-5:], expected, rtol=1e-14)
-    counted = retrieval_report(*sets, radius=2, zero_relevant=0.0)
-    ramap = radius_aware_map(histogram, 2, zero_relevant=0.0)[-1]
+    counted = retrieval_report(*sets, radius=2, zero_division=0.0)
+    ramap = radius_aware_map(histogram, 2, zero_division=0.0)[-1]
     assert_allclose(counted.loc["radius_aware_map@2", "expected"], ramap, rtol=1e-14)
     with pytest.raises(ValueError, match="radius must be"):
         retrieval_report(*sets, radius=6)
@@ -156,7 +160,7 @@ def test_one_convention_for_queries_with_nothing_relevant():
     defined = np.mean(hamming_histogram(*sets).n_relevant > 0)
     assert 0 < defined < 1
     for stand_in in (0.0, 1.0):
-        counted = retrieval_report(*sets, radius=1, zero_relevant=stand_in)
+        counted = retrieval_report(*sets, radius=1, zero_division=stand_in)
         averaged = skipped.iloc[:-2] * defined + stand_in * (1 - defined)
         assert_allclose(counted.iloc[:-2], averaged, rtol=1e-13)
         assert_array_equal(counted.iloc[-2:], skipped.iloc[-2:])
@@ -172,13 +176,11 @@ def test_nothing_relevant_at_all_gives_nan_and_one_warning_at_the_caller():
     assert_array_equal(report.iloc[-2:], [[0, 0, 0], [1, 1, 1]])
 
 
-def test_leave_one_out():
+def test_exclude_self():
     codes = [[0, 0], [0, 0], [1, 1]]
     report = retrieval_report(codes, codes, "auto", [0, 0, 0], [0, 0, 0])
     assert np.all(report.loc["precision"] == 1)
-    report = retrieval_report(
-        codes, codes, "auto", [0, 0, 1], [0, 0, 1], leave_one_out=True
-    )
+    report = retrieval_report(codes, codes, "auto", [0, 0, 1], [0, 0, 1], exclude_self=True)
     assert_array_equal(report.loc["average_precision"], [1, 1, 1])
 
 
@@ -203,9 +205,3 @@ def test_what_must_not_matter_does_not(seed):
         radius=1,
     )
     pd.testing.assert_frame_equal(actual, expected, check_exact=True)
-
-
-@pytest.mark.parametrize("k", [0, [1, 0], 1.5])
-def test_bad_cutoffs_are_refused(k):
-    with pytest.raises(ValueError, match="k must be a positive integer or None"):
-        retrieval_report(*random_sets(7), k=k)

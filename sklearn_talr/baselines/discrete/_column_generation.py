@@ -1,11 +1,11 @@
-"""Columns and cuts of a structured SVM on Hamming rankings (Lin et al., ECCV 2014).
+"""Column generation for a structured SVM on Hamming rankings (Lin et al., ECCV 2014).
 
 ====================  =======================================================
 symbol                meaning
 ====================  =======================================================
 S                     scores of samples for queries, (n_queries, n)
 R(S)                  mean over queries of the structured hinge of a ranking loss
-w                     weight of each bit, the same for all
+w                     weight of a bit: one number, shared by all bits
 K                     half the inner products of codes: -d_H but for a constant
 ====================  =======================================================
 
@@ -24,7 +24,7 @@ _MOST_STEPS = 30  # of the solver that finds a bit
 
 
 class HammingRankingSVM:
-    """The weight of bits, by cutting planes.
+    """Structured SVM whose only weight is that of a bit, solved by cutting planes.
 
     The first samples are the queries, each of which ranks all others.
 

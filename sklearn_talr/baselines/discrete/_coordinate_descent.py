@@ -55,7 +55,7 @@ class Reconstruction:
         return float(np.sum(residual**2)) / (n * (n - 1))
 
     def descend(self, rng):
-        """Set every weight once to its best value, in random order."""
+        """Set every weight once to its best value; bits and anchors in random order."""
         for bit in rng.permutation(self.codes.shape[1]):
             wanted = self._wanted(bit)
             for place in rng.permutation(len(self.anchors)):
@@ -77,7 +77,7 @@ class Reconstruction:
 
 
 def best_step(activations, column, code, wanted):
-    """The step t for which v'Qv is largest, v = sign(activations + t column)."""
+    """Find the step t for which v'Qv is largest, where v = sign(activations + t column)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         flips_at = -activations / column
     moving = np.flatnonzero(np.isfinite(flips_at) & (flips_at != 0))
@@ -98,7 +98,7 @@ def best_step(activations, column, code, wanted):
 def _best_of_prefixes(flips_at, gains):
     """Gain and step of the best number of flips, given those of each number."""
     beyond = np.append(flips_at[1:], 2 * flips_at[-1])
-    # Nothing lies between equal ones, but for rounding.
+    # Samples that flip at the same step flip together, rounding aside: no stop between.
     gains[np.isclose(flips_at, beyond, rtol=1e-9, atol=0)] = -np.inf
     best = np.argmax(gains)
     return gains[best], (flips_at[best] + beyond[best]) / 2

@@ -1,4 +1,4 @@
-"""Bits whose products with others fit pairs of samples: graph cuts, block by block.
+"""Graph cuts that improve one bit of all samples, block by block.
 
 ====================  =======================================================
 symbol                meaning
@@ -27,7 +27,7 @@ _LARGEST_BLOCK = 250
 
 
 class PairwiseBits:
-    """Pairs of samples, and bits that fit them.
+    """Pairs of samples, and the bits that fit their similarity.
 
     Samples are rearranged such that those of a block are neighbours.
 
@@ -90,7 +90,7 @@ class PairwiseBits:
             if pull is not None:
                 unary -= pull[block]
             cut = best_cut(-inner, unary)
-            # Of equally good ones, that which is there already.
+            # Where the cut is only as good as the bits that are there, they stay.
             if _energy(cut, inner, unary) < _energy(bit[block], inner, unary):
                 bit[block] = cut
 

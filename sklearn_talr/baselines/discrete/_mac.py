@@ -96,7 +96,7 @@ class MACHasher(BaseHasher):
 
     See Also
     --------
-    BREHasher : The other loss of this kind, on weights at once.
+    BREHasher : Fits distances too, but descends on the weights of the hash functions.
 
     Examples
     --------
@@ -233,7 +233,7 @@ class BitwiseSVMs:
         return self.coef.copy(), self.intercept.copy()
 
     def fit(self, codes):
-        """Learn these codes, bits that are given already excepted."""
+        """Learn these codes; bits whose outputs are right already are left alone."""
         for bit in np.flatnonzero(np.any(codes != self.outputs, axis=0)):
             coef, intercept = self._fit_bit(codes[:, bit])
             outputs = _signs(self.X @ coef + intercept)

@@ -7,10 +7,10 @@ try:
 except ImportError:
 
     class CallbackSupportMixin:
-        """Stands in for scikit-learn's; nothing can be set."""
+        """Stand-in for scikit-learn's mixin, with which no callback can be set."""
 
     def with_callbacks(method):
-        """Call the method from one frame more, as the other: warnings count frames."""
+        """Add one frame to the call, as scikit-learn's does: warnings count frames."""
 
         @functools.wraps(method)
         def without_callbacks(estimator, *args, **kwargs):

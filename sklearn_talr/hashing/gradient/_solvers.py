@@ -36,11 +36,11 @@ def load_moments(solver, moments):
 class AdamMini(torch.optim.Optimizer):
     """Adam with one second moment per unit of a layer, and one per vector of offsets.
 
-    Adam divides the step of each weight by the size of that weight's own gradients, which
-    gives directions of small variance among the features as much weight as the others: it
-    whitens, and learns noise. With one divisor for all weights of a unit, steps turn with
-    the features when these are rotated. The blocks are those of Adam-mini, Zhang et al.
-    (ICLR 2025).
+    Adam divides the step of each weight by the size of that weight's own gradients. So
+    directions in which the features hardly vary weigh as much as directions in which they
+    vary much: Adam whitens, and learns noise. With one divisor for all weights of a unit,
+    steps turn with the features when these are rotated. The blocks are those of Adam-mini,
+    Zhang et al. (ICLR 2025).
 
     Parameters
     ----------

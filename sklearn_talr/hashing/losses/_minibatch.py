@@ -101,15 +101,35 @@ class PairwiseLoss(BatchLoss):
 
 
 def keep_bits(bits, kept):
-    """The columns that `draw_bits` has drawn."""
+    """Select the columns that :meth:`BatchLoss.draw_bits` has drawn."""
     return bits if kept is None else bits.index_select(1, kept)
 
 
 def batch_levels(affinity, levels, targets, device):
-    """Return ``index(samples)``, a tensor of the levels of all pairs of some samples.
+    """Make a function that gives the levels of all pairs of some samples.
 
-    Labels and dense label indicators are brought to the device once, checked already. Any
-    other oracle is evaluated on the host.
+    Labels and dense label indicators are checked and brought to the device once. Any other
+    oracle is evaluated on the host, for each batch.
+
+    Parameters
+    ----------
+    affinity : affinity oracle
+        Who is similar to whom.
+
+    levels : ndarray
+        Values that the affinity takes, in ascending order.
+
+    targets : sequence
+        Checked targets of all samples.
+
+    device : torch.device
+        Where levels are wanted.
+
+    Returns
+    -------
+    index : callable
+        ``index(samples)`` takes row indices, and returns an integer tensor of shape
+        (n, n) of places in `levels`.
     """
     if type(affinity) is LabelAffinity:
         return _EqualLabels(affinity, targets, device)
@@ -119,6 +139,8 @@ def batch_levels(affinity, levels, targets, device):
 
 
 class _EqualLabels:
+    """Level 1 for pairs of equal labels, 0 for others."""
+
     def __init__(self, affinity, targets, device):
         _, classes = affinity.group_targets(targets)
         self._classes = to_device(classes, device)
@@ -129,6 +151,8 @@ class _EqualLabels:
 
 
 class _SharedLabels:
+    """The number of shared labels, or whether there are any."""
+
     def __init__(self, affinity, targets, device):
         self._labels = to_device((np.asarray(targets) > 0).astype(np.uint8), device)
         self._binary = affinity.binary
@@ -140,6 +164,8 @@ class _SharedLabels:
 
 
 class _AnyOracle:
+    """What the oracle answers, asked a block of rows at a time."""
+
     def __init__(self, affinity, levels, targets, device):
         self._affinity = affinity
         self._levels = levels

@@ -69,7 +69,7 @@ def triplet_loss(bits, level_index, n_bits, margin, quantization_weight):
     """Mean of ln(1 + exp(margin - theta_qp + theta_qn)), plus the quantisation error.
 
     Over triplets of a sample q, one similar to it, p, and one less similar, n. Samples of
-    a batch are in random order: of too many pairs q, p every so-manieth will do.
+    a batch are in random order, so of too many pairs q, p every k-th is as good as any.
     """
     theta = _inner_products(bits, n_bits) / 2
     similar, dissimilar = _similar_and_not(level_index)

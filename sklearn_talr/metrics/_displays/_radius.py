@@ -1,6 +1,9 @@
 """Hash lookup, radius by radius."""
 
+from numbers import Integral
+
 import numpy as np
+from sklearn.utils._param_validation import validate_params
 
 from ...histogram import hamming_histogram
 from .._queries import average_queries
@@ -12,7 +15,9 @@ from .._radius import (
 )
 from .._scorer import estimator_histogram, last_step
 from ._axes import add_legend, finish, line_style, panel_axes
-from ._histograms import check_relevant
+from ._inputs import DRAWN, OF_CODES, OF_ESTIMATOR, check_distances
+
+_RADIUS = {"radius": [Integral, None]}
 
 
 class RadiusDisplay:
@@ -89,6 +94,10 @@ class RadiusDisplay:
         "empty_fraction": "empty lookups",
     }
 
+    @validate_params(
+        {panel: ["array-like"] for panel in panels} | {"name": [str, None]},
+        prefer_skip_nested_validation=True,
+    )
     def __init__(self, *, precision, recall, radius_aware_map, empty_fraction, name=None):
         self.precision = precision
         self.recall = recall
@@ -97,6 +106,7 @@ class RadiusDisplay:
         self.name = name
 
     @classmethod
+    @validate_params(OF_ESTIMATOR | _RADIUS | DRAWN, prefer_skip_nested_validation=True)
     def from_estimator(
         cls,
         estimator,
@@ -140,13 +150,13 @@ class RadiusDisplay:
             The largest radius. None means the code length.
 
         panels : str or list of str, default=None
-            See `plot`.
+            Names of the panels to draw. None means all.
 
         name : str, default=None
             Name for the legend. None means the class of the hasher.
 
         ax : matplotlib Axes or array of Axes, default=None
-            See `plot`.
+            Where to plot: as many Axes as panels. None means a new figure.
 
         **kwargs : dict
             Passed to matplotlib's ``plot``.
@@ -165,6 +175,7 @@ class RadiusDisplay:
         )
 
     @classmethod
+    @validate_params(OF_CODES | _RADIUS | DRAWN, prefer_skip_nested_validation=True)
     def from_codes(
         cls,
         query_codes,
@@ -202,13 +213,13 @@ class RadiusDisplay:
             The largest radius. None means the code length.
 
         panels : str or list of str, default=None
-            See `plot`.
+            Names of the panels to draw. None means all.
 
         name : str, default=None
             Name for the legend.
 
         ax : matplotlib Axes or array of Axes, default=None
-            See `plot`.
+            Where to plot: as many Axes as panels. None means a new figure.
 
         **kwargs : dict
             Passed to matplotlib's ``plot``.
@@ -226,6 +237,9 @@ class RadiusDisplay:
         )
 
     @classmethod
+    @validate_params(
+        {"histogram": "no_validation"} | _RADIUS | DRAWN, prefer_skip_nested_validation=True
+    )
     def from_histogram(
         cls, histogram, *, radius=None, panels=None, name=None, ax=None, **kwargs
     ):
@@ -233,20 +247,20 @@ class RadiusDisplay:
 
         Parameters
         ----------
-        histogram : RankingHistogram
+        histogram : HammingHistogram
             Counts by Hamming distance.
 
         radius : int or None, default=None
             The largest radius. None means the code length.
 
         panels : str or list of str, default=None
-            See `plot`.
+            Names of the panels to draw. None means all.
 
         name : str, default=None
             Name for the legend.
 
         ax : matplotlib Axes or array of Axes, default=None
-            See `plot`.
+            Where to plot: as many Axes as panels. None means a new figure.
 
         **kwargs : dict
             Passed to matplotlib's ``plot``.
@@ -256,7 +270,7 @@ class RadiusDisplay:
         display : RadiusDisplay
             The picture and its numbers.
         """
-        check_relevant(histogram)
+        check_distances(histogram, cls.__name__)
         display = cls(
             precision=average_queries(radius_precision(histogram, radius)),
             recall=average_queries(radius_recall(histogram, radius)),
@@ -266,6 +280,7 @@ class RadiusDisplay:
         )
         return display.plot(ax, panels=panels, **kwargs)
 
+    @validate_params(DRAWN, prefer_skip_nested_validation=True)
     def plot(self, ax=None, *, panels=None, name=None, **kwargs):
         """Plot the lines, one in each panel.
 

@@ -1,13 +1,15 @@
 """Precision along the ranking, with what tie-breaking could make of it."""
 
 import numpy as np
+from sklearn.utils._param_validation import validate_params
 
-from ...histogram import hamming_histogram
+from ...histogram import RankingHistogram, hamming_histogram
+from .._metric import TieBreakingRange
 from .._queries import average_queries
+from .._registry import METRICS
 from .._scorer import estimator_histogram, last_step
-from .._tie_breaking import TieBreakingRange, tie_breaking_range
 from ._axes import add_legend, finish, line_style, panel_axes
-from ._histograms import check_relevant
+from ._inputs import DRAWN, OF_CODES, OF_ESTIMATOR, check_relevant
 
 _N_CUTOFFS = 200
 
@@ -85,6 +87,15 @@ class RetrievalCurveDisplay:
 
     panels = ("precision_at_k", "precision_recall")
 
+    @validate_params(
+        {
+            "k": ["array-like"],
+            "precision": [TieBreakingRange],
+            "recall": [TieBreakingRange],
+            "name": [str, None],
+        },
+        prefer_skip_nested_validation=True,
+    )
     def __init__(self, *, k, precision, recall, name=None):
         self.k = k
         self.precision = precision
@@ -92,6 +103,7 @@ class RetrievalCurveDisplay:
         self.name = name
 
     @classmethod
+    @validate_params(OF_ESTIMATOR | DRAWN, prefer_skip_nested_validation=True)
     def from_estimator(
         cls,
         estimator,
@@ -131,13 +143,13 @@ class RetrievalCurveDisplay:
             and the form of `y_query` if it has none.
 
         panels : str or list of str, default=None
-            See `plot`.
+            Names of the panels to draw. None means all.
 
         name : str, default=None
             Name for the legend. None means the class of the hasher.
 
         ax : matplotlib Axes or array of Axes, default=None
-            See `plot`.
+            Where to plot: as many Axes as panels. None means a new figure.
 
         **kwargs : dict
             Passed to matplotlib's ``plot``.
@@ -154,6 +166,7 @@ class RetrievalCurveDisplay:
         return cls.from_histogram(histogram, panels=panels, name=name, ax=ax, **kwargs)
 
     @classmethod
+    @validate_params(OF_CODES | DRAWN, prefer_skip_nested_validation=True)
     def from_codes(
         cls,
         query_codes,
@@ -187,13 +200,13 @@ class RetrievalCurveDisplay:
             Targets of the database.
 
         panels : str or list of str, default=None
-            See `plot`.
+            Names of the panels to draw. None means all.
 
         name : str, default=None
             Name for the legend.
 
         ax : matplotlib Axes or array of Axes, default=None
-            See `plot`.
+            Where to plot: as many Axes as panels. None means a new figure.
 
         **kwargs : dict
             Passed to matplotlib's ``plot``.
@@ -209,6 +222,9 @@ class RetrievalCurveDisplay:
         return cls.from_histogram(histogram, panels=panels, name=name, ax=ax, **kwargs)
 
     @classmethod
+    @validate_params(
+        {"histogram": [RankingHistogram]} | DRAWN, prefer_skip_nested_validation=True
+    )
     def from_histogram(cls, histogram, *, panels=None, name=None, ax=None, **kwargs):
         """Evaluate a histogram, and plot.
 
@@ -218,13 +234,13 @@ class RetrievalCurveDisplay:
             Counts of the ranked items.
 
         panels : str or list of str, default=None
-            See `plot`.
+            Names of the panels to draw. None means all.
 
         name : str, default=None
             Name for the legend.
 
         ax : matplotlib Axes or array of Axes, default=None
-            See `plot`.
+            Where to plot: as many Axes as panels. None means a new figure.
 
         **kwargs : dict
             Passed to matplotlib's ``plot``.
@@ -243,6 +259,7 @@ class RetrievalCurveDisplay:
         )
         return display.plot(ax, panels=panels, **kwargs)
 
+    @validate_params(DRAWN, prefer_skip_nested_validation=True)
     def plot(self, ax=None, *, panels=None, name=None, **kwargs):
         """Plot the line and the band, in each panel.
 
@@ -301,4 +318,4 @@ def _cutoffs(n_items):
 
 
 def _mean_range(histogram, metric, k):
-    return TieBreakingRange(*map(average_queries, tie_breaking_range(histogram, metric, k)))
+    return TieBreakingRange(*map(average_queries, METRICS[metric].range(histogram, k)))

@@ -1,21 +1,25 @@
 """How far tie-breaking alone can move a metric, method by method."""
 
 import numpy as np
+from sklearn.utils._param_validation import validate_params
 
 from ...histogram import hamming_histogram
 from .._queries import average_queries
-from .._scorer import estimator_histogram, last_step
-from .._tie_breaking import tie_breaking_range
+from .._registry import METRIC_NAME, METRICS
+from .._scorer import CUTOFF, estimator_histogram, last_step
 from ._axes import add_legend, finish, line_style, single_axes
-from ._histograms import (
+from ._inputs import (
+    OF_ESTIMATORS,
+    OF_METHODS,
     by_method,
-    check_relevant,
+    check_distances,
+    check_same_methods,
     is_codes,
     is_estimator,
     is_histogram,
 )
 
-_LABELS = {"average_precision": "average precision", "dcg": "DCG", "ndcg": "NDCG"}
+_METRIC = {"metric": METRIC_NAME, "k": CUTOFF, "ax": "no_validation"}
 
 
 class TieBreakingDisplay:
@@ -42,7 +46,8 @@ class TieBreakingDisplay:
         Method of each. None means that all are of one method, which needs no name.
 
     metric : str, default="average_precision"
-        Name of the metric, for the label of its axis.
+        Name of the metric, as :func:`tie_breaking_range` knows it, for the label of its
+        axis.
 
     k : int, default=None
         Cutoff of the metric, for the same label.
@@ -90,6 +95,11 @@ class TieBreakingDisplay:
     ITQ 16 bits 0.6
     """
 
+    @validate_params(
+        {key: ["array-like"] for key in ("worst", "expected", "best", "n_bits")}
+        | {"names": ["array-like", None], "metric": METRIC_NAME, "k": CUTOFF},
+        prefer_skip_nested_validation=True,
+    )
     def __init__(
         self,
         *,
@@ -110,6 +120,7 @@ class TieBreakingDisplay:
         self.k = k
 
     @classmethod
+    @validate_params(OF_ESTIMATORS | _METRIC, prefer_skip_nested_validation=True)
     def from_estimator(
         cls,
         estimator,
@@ -178,6 +189,7 @@ class TieBreakingDisplay:
         return cls.from_histogram(histograms, metric=metric, k=k, ax=ax, **kwargs)
 
     @classmethod
+    @validate_params(OF_METHODS | _METRIC, prefer_skip_nested_validation=True)
     def from_codes(
         cls,
         query_codes,
@@ -200,7 +212,7 @@ class TieBreakingDisplay:
             are names of methods and whose values are either.
 
         database_codes : array-like of shape (n_database, n_bits), PackedCodes, list or dict
-            Codes of the database in the same form, with the same keys.
+            Codes of the database, in the form of `query_codes` and with its keys.
 
         affinity : "auto" or affinity oracle
             Who is similar to whom. ``"auto"`` chooses by the form of `y_query`.
@@ -230,7 +242,7 @@ class TieBreakingDisplay:
         """
         queries = by_method(query_codes, is_codes)
         database = by_method(database_codes, is_codes)
-        _check_same_methods(queries, database)
+        check_same_methods(queries, database)
         histograms = {
             name: [
                 hamming_histogram(*codes, affinity, y_query, y_database)
@@ -241,6 +253,9 @@ class TieBreakingDisplay:
         return cls.from_histogram(histograms, metric=metric, k=k, ax=ax, **kwargs)
 
     @classmethod
+    @validate_params(
+        {"histogram": "no_validation"} | _METRIC, prefer_skip_nested_validation=True
+    )
     def from_histogram(
         cls, histogram, *, metric="average_precision", k=None, ax=None, **kwargs
     ):
@@ -248,7 +263,7 @@ class TieBreakingDisplay:
 
         Parameters
         ----------
-        histogram : RankingHistogram, list of them, or dict
+        histogram : HammingHistogram, list of them, or dict
             One histogram, a list of such of several code lengths, or a dict whose keys are
             names of methods and whose values are either.
 
@@ -271,12 +286,12 @@ class TieBreakingDisplay:
         """
         methods = by_method(histogram, is_histogram)
         rows = [
-            (name, check_relevant(one))
+            (name, check_distances(one, cls.__name__))
             for name, several in methods.items()
             for one in several
         ]
         ranges = [
-            [average_queries(values) for values in tie_breaking_range(one, metric, k)]
+            [average_queries(values) for values in METRICS[metric].range(one, k)]
             for _, one in rows
         ]
         worst, expected, best = np.transpose(ranges)
@@ -284,13 +299,17 @@ class TieBreakingDisplay:
             worst=worst,
             expected=expected,
             best=best,
-            n_bits=np.array([one.counts.shape[2] - 1 for _, one in rows]),
+            n_bits=np.array([one.n_bits for _, one in rows]),
             names=None if None in methods else [name for name, _ in rows],
             metric=metric,
             k=k,
         )
         return display.plot(ax, **kwargs)
 
+    @validate_params(
+        {"ax": "no_validation", "name": [str, "array-like", None]},
+        prefer_skip_nested_validation=True,
+    )
     def plot(self, ax=None, *, name=None, **kwargs):
         """Plot the intervals, grouped by code length.
 
@@ -343,15 +362,8 @@ class TieBreakingDisplay:
         worst, expected, best = (
             np.asarray(values)[rows] for values in (self.worst, self.expected, self.best)
         )
-        style = line_style(
-            m,
-            kwargs,
-            linestyle="none",
-            markersize=7,
-            markeredgecolor="white",
-            markeredgewidth=0.8,
-            label=label,
-        )
+        marker = {"markersize": 7, "markeredgecolor": "white", "markeredgewidth": 0.8}
+        style = line_style(m, kwargs, linestyle="none", **marker, label=label)
         dots = ax.plot(expected, places[rows], **style)[0]
         bars = ax.barh(
             places[rows],
@@ -367,8 +379,7 @@ class TieBreakingDisplay:
 
     def _label_groups(self, ax, lengths, height, labels):
         cutoff = "" if self.k is None else f"@{self.k}"
-        metric = _LABELS.get(self.metric, self.metric.replace("_", " "))
-        finish(ax, f"{metric}{cutoff}: worst, expected, best", "")
+        finish(ax, f"{METRICS[self.metric].label}{cutoff}: worst, expected, best", "")
         ax.use_sticky_edges = False  # no bar begins at the frame
         ax.grid(False, axis="y")
         ax.tick_params(axis="y", length=0)
@@ -379,14 +390,3 @@ class TieBreakingDisplay:
         ax.set_ylim(len(lengths) * height - 0.85, -0.85)  # shortest codes on top
         if labels != [None]:
             add_legend(ax)
-
-
-def _check_same_methods(queries, database):
-    if {name: len(codes) for name, codes in queries.items()} != {
-        name: len(codes) for name, codes in database.items()
-    }:
-        raise ValueError(
-            "query_codes and database_codes must have the same methods and lengths, got "
-            f"{ {name: len(codes) for name, codes in queries.items()} } and "
-            f"{ {name: len(codes) for name, codes in database.items()} }."
-        )

@@ -1,9 +1,13 @@
 """Structured hinge and direct loss of a ranking, on real scores."""
 
+from numbers import Real
+
 import numpy as np
 import torch
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from ..svm._risks import RankingRisk
+from ._losses import NAMED_LOSSES
+from ._risks import RankingRisk
 
 __all__ = ["RankingHingeLoss"]
 
@@ -11,52 +15,58 @@ __all__ = ["RankingHingeLoss"]
 class RankingHingeLoss(torch.nn.Module):
     """Structured hinge bound of one minus AP or NDCG, for networks that score items.
 
-    The loss that :class:`~sklearn_talr.svm.RankingSVC` minimises (eq. 4 of Mohapatra et
-    al., CVPR 2018), with the same semi-gradient (eq. 5): that of the score of the most
-    violating ranking less that of a perfect one. Scores have no bounds and no bits; for
-    codes see :class:`TieAwareLoss`.
+    :class:`~sklearn_talr.svm.RankingSVC` minimises the same loss (eq. 4 of Mohapatra et
+    al., CVPR 2018) of a linear function. Its semi-gradient (eq. 5) is the gradient of the
+    score of the most violating ranking minus that of a perfect ranking. Scores may be any
+    real numbers; networks that give codes are trained by
+    :class:`~sklearn_talr.objectives.TieAwareLoss`.
 
-    The most violating ranking is found on the CPU in O(n log n), so that scores on an
-    accelerator are waited for.
+    The most violating ranking is found on the CPU in O(n log n). A step therefore waits for
+    the scores of an accelerator to arrive there.
 
     Parameters
     ----------
-    loss : {"ap", "ndcg"}, default="ap"
+    loss : {"average_precision", "ndcg"}, default="average_precision"
         What to bound: one minus average precision, or one minus NDCG.
 
     epsilon : float, default=None
-        Given, the direct loss (Song et al., ICML 2016) takes the place of the hinge: the
-        score of a perfect ranking is replaced by that of the ranking by scores,
+        Greater than 0. None means the structured hinge. A number means the direct loss
+        (Song et al., ICML 2016), which compares with the ranking by scores instead of a
+        perfect ranking:
 
-            (max_R [epsilon Delta(R) + F(R)] - max_R F(R)) / epsilon.
+            (max_R [epsilon Delta(R) + F(R)] - max_R F(R)) / epsilon,
 
-        It bounds the loss of the ranking by scores, and tends to it as `epsilon` tends to
-        0, where its gradient has much variance. Greater than 0.
+        where Delta(R) is the loss of a ranking and F(R) its score. The direct loss bounds
+        the loss of the ranking by scores, and tends to it as `epsilon` tends to 0. The
+        smaller `epsilon` is, the more the gradient varies from batch to batch.
 
     See Also
     --------
-    sklearn_talr.svm.loss_augmented_ranks : Finds the most violating ranking.
+    loss_augmented_ranks : Finds the most violating ranking.
 
     Examples
     --------
-    Two positives and a negative, all tied. One minus AP is 0, 1/6 or 5/12, depending on
-    the order; the worst is the bound.
+    Two positives and a negative are tied. One minus AP is 0, 1/6 or 5/12, depending on
+    where the negative comes, and the bound is the worst of them.
 
     >>> import torch
-    >>> from sklearn_talr.objectives import RankingHingeLoss
+    >>> from sklearn_talr.svm import RankingHingeLoss
     >>> scores = torch.ones(3, requires_grad=True)
-    >>> loss = RankingHingeLoss("ap")(scores, torch.tensor([1, 1, 0]))
+    >>> loss = RankingHingeLoss("average_precision")(scores, torch.tensor([1, 1, 0]))
     >>> loss.backward()
     >>> loss, scores.grad
     (tensor(0.4167, grad_fn=<AddBackward0>), tensor([-1., -1.,  2.]))
     """
 
-    def __init__(self, loss="ap", *, epsilon=None):
+    @validate_params(
+        {
+            "loss": [StrOptions(set(NAMED_LOSSES))],
+            "epsilon": [Interval(Real, 0, None, closed="neither"), None],
+        },
+        prefer_skip_nested_validation=True,
+    )
+    def __init__(self, loss="average_precision", *, epsilon=None):
         super().__init__()
-        if loss not in ("ap", "ndcg"):
-            raise ValueError(f"loss must be 'ap' or 'ndcg', got {loss!r}.")
-        if epsilon is not None and not epsilon > 0:
-            raise ValueError(f"epsilon must be None or greater than 0, got {epsilon!r}.")
         self.loss = loss
         self.epsilon = epsilon
 
@@ -66,16 +76,16 @@ class RankingHingeLoss(torch.nn.Module):
         Parameters
         ----------
         scores : Tensor of shape (n_items,) or (n_queries, n_items), float
-            Higher is ranked first.
+            Scores of the items; higher is ranked first. Finite.
 
-        targets : Tensor of the same shape
-            Relevant where greater than 0.
+        targets : Tensor of the shape of `scores`
+            Affinities. Items are relevant where they are greater than 0.
 
         Returns
         -------
         loss : Tensor, scalar
-            At least 0: mean over the queries with relevant and other items. 0 without
-            gradient if there is none.
+            Mean over the queries that have relevant items and items that are not relevant,
+            at least 0. If there is no such query it is 0, without a gradient.
 
         Raises
         ------
@@ -99,7 +109,7 @@ class RankingHingeLoss(torch.nn.Module):
         return f"{self.loss!r}, epsilon={self.epsilon}"
 
     def _linear(self, scores, relevant, query):
-        """The loss near these scores: constant plus weights @ scores."""
+        """Return the loss near these scores, which is constant + weights @ scores."""
         augmented = RankingRisk(relevant, query, self.loss)
         if self.epsilon is None:
             return augmented.linear(scores)
@@ -119,5 +129,5 @@ def _check(scores, targets):
 
 
 def _can_rank(relevant):
-    """Whether a query has relevant and other items."""
+    """Whether any query has relevant items and items that are not relevant."""
     return bool((relevant.any(axis=1) & ~relevant.all(axis=1)).any())

@@ -1,0 +1,87 @@
+"""What a user may hand to a display: one thing, several lengths, several methods."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from sklearn.utils._param_validation import HasMethods
+
+from ...histogram import RankingHistogram
+from ...histogram._tables import check_hamming
+
+# Parameters of the displays. What is not validated here is checked, with advice, by what
+# is called next.
+OF_ESTIMATOR = {
+    "estimator": [HasMethods("transform")],
+    "X_query": "no_validation",
+    "y_query": "no_validation",
+    "X_database": "no_validation",
+    "y_database": "no_validation",
+    "affinity": "no_validation",
+}
+OF_CODES = {
+    "query_codes": ["array-like"],
+    "database_codes": ["array-like"],
+    "affinity": "no_validation",
+    "y_query": "no_validation",
+    "y_database": "no_validation",
+}
+OF_ESTIMATORS = OF_ESTIMATOR | {"estimator": "no_validation"}
+OF_METHODS = OF_CODES | {
+    "query_codes": ["array-like", Mapping],
+    "database_codes": ["array-like", Mapping],
+}
+DRAWN = {"panels": "no_validation", "name": [str, None], "ax": "no_validation"}
+
+
+def check_distances(histogram, display):
+    """Return the histogram if it is one of distances, of which there are means."""
+    check_hamming(histogram, display)
+    return check_relevant(histogram)
+
+
+def check_relevant(histogram):
+    """Return the histogram, or raise ValueError if its means are undefined."""
+    if not np.any(histogram.n_relevant):
+        raise ValueError("No query has a relevant item, so there is nothing to draw.")
+    return histogram
+
+
+def by_method(value, is_one):
+    """Bring one thing, a list of them, or a dict of either into {name: list}.
+
+    `is_one` tells a thing from a list of things; the name of a single method is None.
+    """
+    methods = value if isinstance(value, Mapping) else {None: value}
+    lists = {name: [v] if is_one(v) else list(v) for name, v in methods.items()}
+    if not any(lists.values()):
+        raise ValueError("There is nothing to draw: no method is given.")
+    return lists
+
+
+def check_same_methods(queries, database):
+    """Raise ValueError unless both sides have the same methods, of as many lengths."""
+    sizes = [
+        {name: len(codes) for name, codes in side.items()} for side in (queries, database)
+    ]
+    if sizes[0] != sizes[1]:
+        raise ValueError(
+            "query_codes and database_codes must have the same methods and lengths, got "
+            f"{sizes[0]} and {sizes[1]}."
+        )
+
+
+def is_codes(value):
+    """Tell one set of codes, also as nested lists, from a list of such sets."""
+    return not isinstance(value, list | tuple) or not value or _ndim(value[0]) < 2
+
+
+def is_estimator(value):
+    return hasattr(value, "transform")
+
+
+def is_histogram(value):
+    return isinstance(value, RankingHistogram)
+
+
+def _ndim(value):
+    return len(value.shape) if hasattr(value, "shape") else np.ndim(value)

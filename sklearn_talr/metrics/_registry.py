@@ -1,0 +1,23 @@
+"""The list of all tie-aware metrics, by the names that users give them."""
+
+from sklearn.utils._param_validation import StrOptions
+
+from ._average_precision import AVERAGE_PRECISION
+from ._dcg import DCG, NDCG
+from ._first_relevant import HIT_RATE, RECIPROCAL_RANK
+from ._precision_recall import F1, PRECISION, RECALL
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        PRECISION,
+        RECALL,
+        F1,
+        AVERAGE_PRECISION,
+        RECIPROCAL_RANK,
+        HIT_RATE,
+        DCG,
+        NDCG,
+    )
+}
+METRIC_NAME = [StrOptions(set(METRICS))]

@@ -1,0 +1,112 @@
+"""ONNX graphs give the codes of the hashers that they are made of."""
+
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.datasets import load_digits
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_talr.baselines import FastHasher
+from sklearn_talr.codes import pack_codes
+from sklearn_talr.export import export_onnx
+from sklearn_talr.hashing import ITQHasher, LSHHasher, TALRHasher
+
+X, LABELS = (array[:120] for array in load_digits(return_X_y=True))
+
+
+def codes_by_onnx(path, X):
+    onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    return session.run(None, {"features": X.astype(np.float32)})[0]
+
+
+class Layers(BaseEstimator):
+    """All that the export asks of a hasher, of a class that the library does not know."""
+
+    n_bits = None
+
+    def fit(self, sizes):
+        rng = np.random.default_rng(0)
+        shapes = list(pairwise(sizes))
+        self.coefs_ = [rng.integers(-3, 4, shape).astype(float) for shape in shapes]
+        self.intercepts_ = [rng.integers(-9, 9, n) + 0.5 for _, n in shapes]
+        return self
+
+    def decision_function(self, X):
+        for coef, intercept in zip(self.coefs_[:-1], self.intercepts_):
+            X = np.maximum(X @ coef + intercept, 0)
+        return X @ self.coefs_[-1] + self.intercepts_[-1]
+
+
+@pytest.mark.parametrize("sizes", [(64, 1), (64, 8), (64, 5, 12), (64, 9, 6, 33)])
+def test_the_graph_gives_the_packed_codes(sizes, tmp_path):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    hasher, path = Layers().fit(sizes), tmp_path / "hasher.onnx"
+    export_onnx(hasher, path)
+    for batch in (X, X[:1]):  # sums of small numbers: exact in any order
+        expected = pack_codes(hasher.decision_function(batch) > 0).data
+        found = codes_by_onnx(path, batch)
+        assert found.dtype == np.uint8
+        assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    "hasher",
+    [
+        LSHHasher(16, random_state=0),
+        ITQHasher(16, random_state=0),
+        TALRHasher(12, hidden_layer_sizes=(10,), max_iter=1, random_state=0),
+    ],
+)
+def test_hashers_of_linear_layers(hasher, tmp_path):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    hasher.fit(X, LABELS)
+    export_onnx(hasher, str(tmp_path / "hasher.onnx"))
+    expected = pack_codes(hasher.transform(X.astype(np.float32))).data
+    assert np.array_equal(codes_by_onnx(str(tmp_path / "hasher.onnx"), X), expected)
+
+
+def with_a_module():
+    hasher = TALRHasher(8, module=torch.nn.Linear(64, 8), max_iter=1, random_state=0)
+    return hasher.fit(X, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: ITQHasher(), ValueError, "ITQHasher instance is not fitted yet"),
+        (lambda: Layers(), ValueError, "Layers instance is not fitted yet"),
+        (with_a_module, ValueError, r"torch module.*torch\.onnx"),
+        (lambda: FastHasher(2).fit(X, LABELS), ValueError, "a FastHasher, has trees"),
+        (
+            lambda: make_pipeline(StandardScaler(), ITQHasher(8)).fit(X),
+            TypeError,
+            "Pipeline: export its last step",
+        ),
+        (lambda: MLPClassifier(), TypeError, "got MLPClassifier"),
+        (lambda: StandardScaler().fit(X), TypeError, "got StandardScaler"),
+        (lambda: X, TypeError, "got ndarray"),
+    ],
+    ids=["unfitted", "unfitted other", "module", "trees", "pipeline", "mlp", "scaler", "X"],
+)
+def test_what_is_no_fitted_hasher_of_layers_is_refused(make, error, message, tmp_path):
+    with pytest.raises(error, match=message):
+        export_onnx(make(), tmp_path / "hasher.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_path_is_checked():
+    with pytest.raises(ValueError, match="The 'path' parameter of export_onnx"):
+        export_onnx(Layers().fit((3, 2)), None)
+
+
+def test_without_onnx_the_error_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match="pip install onnx"):
+        export_onnx(Layers().fit((3, 2)), tmp_path / "hasher.onnx")

@@ -1,0 +1,390 @@
+"""Counts of two sets of codes against a double loop, for every oracle and way to count."""
+
+import tracemalloc
+
+import joblib
+import numpy as np
+import pytest
+import reference
+import scipy.sparse as sp
+import sklearn
+import torch
+from numpy.testing import assert_array_equal
+
+from sklearn_talr.affinity import (
+    LabelAffinity,
+    PrecomputedAffinity,
+    SharedLabelAffinity,
+    ThresholdAffinity,
+)
+from sklearn_talr.codes import PackedCodes, pack_codes
+from sklearn_talr.histogram import HammingHistogram, _hamming, hamming_histogram
+
+N_QUERIES, N_DATABASE = 7, 23
+N_SAMPLES = N_QUERIES + N_DATABASE
+
+
+class SameParity:
+    """A user's oracle: a plain callable with `levels_`, and gaps between the levels."""
+
+    levels_ = [0, 2, 5]
+
+    def __call__(self, y_query, y_database):
+        same = y_query[:, None] == y_database
+        return np.where(same, 5, np.where((y_query[:, None] - y_database) % 2, 0, 2))
+
+
+def problem(name, n_samples=N_SAMPLES, seed=0):
+    """An oracle, targets that can be sliced, and all affinities by definition."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 3, n_samples)
+    indicator = rng.binomial(1, 0.4, (n_samples, 4))
+    matrix = rng.integers(0, 4, (n_samples, n_samples)) ** 2
+    features = rng.normal(size=(n_samples, 3))
+    if name == "labels":
+        return LabelAffinity(), labels, np.equal.outer(labels, labels)
+    if name == "strings":
+        names = np.array(["ant", "bee", "cat"])[labels]
+        return "auto", names, np.equal.outer(labels, labels)
+    if name == "indicator":
+        return SharedLabelAffinity(), indicator, indicator @ indicator.T
+    if name == "binary indicator":
+        return SharedLabelAffinity(binary=True), indicator, indicator @ indicator.T > 0
+    if name == "sparse indicator":
+        return SharedLabelAffinity(), sp.csr_array(indicator), indicator @ indicator.T
+    if name == "precomputed":
+        y = PrecomputedAffinity(matrix)
+        return y, y, matrix
+    if name == "sparse precomputed":
+        y = PrecomputedAffinity(sp.csr_array(matrix))
+        return y, y, matrix
+    if name == "thresholds":
+        affinity = ThresholdAffinity(quantiles=(0.4, 0.1), levels=(1, 5)).fit(features)
+        distances = np.linalg.norm(features[:, None] - features, axis=2)
+        graded = np.select([distances <= t for t in affinity.thresholds_[::-1]], [5, 1])
+        return affinity, features, graded
+    affinity = SameParity()
+    return affinity, labels, affinity(labels, labels)
+
+
+PROBLEMS = [
+    "labels",
+    "strings",
+    "indicator",
+    "binary indicator",
+    "sparse indicator",
+    "precomputed",
+    "sparse precomputed",
+    "thresholds",
+    "plain callable",
+]
+each_problem = pytest.mark.parametrize("name", PROBLEMS)
+
+
+def random_codes(n_bits=9, seed=1):
+    return np.random.default_rng(seed).integers(0, 2, (N_SAMPLES, n_bits))
+
+
+def learned_codes(rng, n_samples, n_bits, n_distinct):
+    """Codes with few distinct values, unevenly used."""
+    distinct = rng.integers(2, size=(n_distinct, n_bits), dtype=np.uint8)
+    return distinct[(n_distinct * rng.random(n_samples) ** 2).astype(int)]
+
+
+def assert_counts(histogram, query_codes, codes, affinities, exclude_self=False):
+    distances = reference.hamming_distances(query_codes, codes)
+    n_bits = query_codes.shape[1]
+    assert type(histogram) is HammingHistogram
+    assert histogram.n_bits == n_bits
+    assert histogram.counts.dtype == np.int64
+    assert set(np.unique(affinities)) <= set(histogram.levels)
+    expected = reference.histogram(
+        distances, affinities, histogram.levels, n_bits + 1, exclude_self
+    )
+    assert_array_equal(histogram.counts, expected)
+
+
+@pytest.fixture(params=["one block", "tiny blocks"])
+def blocks(request, monkeypatch):
+    """Sizes of blocks that do not divide the numbers of queries and items."""
+    if request.param == "tiny blocks":
+        monkeypatch.setattr(_hamming, "_ITEMS_PER_BLOCK", 5)
+        monkeypatch.setattr(_hamming, "_ITEMS_PER_ORACLE_BLOCK", 5)
+        monkeypatch.setattr(_hamming, "_QUERIES_PER_BLOCK", 3)
+
+
+@each_problem
+@pytest.mark.usefixtures("blocks")
+def test_counts_equal_a_double_loop(name):
+    affinity, y, affinities = problem(name)
+    codes = random_codes()
+    split = slice(None, N_QUERIES), slice(N_QUERIES, None)
+    query_codes, database_codes = (codes[rows] for rows in split)
+    y_query, y_database = (y[rows] for rows in split)
+    histogram = hamming_histogram(
+        query_codes, database_codes, affinity, y_query, y_database
+    )
+    assert_counts(histogram, query_codes, database_codes, affinities[split])
+    codes[5] = codes[4]  # a twin at distance 0 is still another item
+    histogram = hamming_histogram(codes, codes, affinity, y, y, exclude_self=True)
+    assert_counts(histogram, codes, codes, affinities, exclude_self=True)
+
+
+@pytest.mark.usefixtures("blocks")
+def test_a_sample_with_two_codes_is_left_out_where_its_two_codes_put_it():
+    """An asymmetric hash gives a sample one code as query and another in the database."""
+    affinity, y, affinities = problem("indicator")
+    query_codes, codes = random_codes(seed=2), random_codes(seed=3)
+    histogram = hamming_histogram(query_codes, codes, affinity, y, y, exclude_self=True)
+    assert_counts(histogram, query_codes, codes, affinities, exclude_self=True)
+
+
+def test_blocks_of_queries_fit_the_working_memory():
+    pair = _hamming._BYTES_PER_PAIR * _hamming._ITEMS_PER_ORACLE_BLOCK
+    for working_memory in (2**-12, 0.6, 1, 100):
+        with sklearn.config_context(working_memory=working_memory):
+            n_queries = _hamming._queries_per_block()
+        assert 1 <= n_queries <= _hamming._QUERIES_PER_BLOCK
+        assert n_queries == 1 or n_queries * pair <= working_memory * 2**20
+
+
+@pytest.mark.parametrize("n_bits", [1, 7, 8, 20, 64, 70])
+def test_any_code_length_raw_and_packed(n_bits):
+    affinity, y, affinities = problem("labels")
+    codes = random_codes(n_bits)
+    forms = [codes, pack_codes(codes), pack_codes(codes, bitorder="big")]
+    for query, database in zip(forms, forms[1:] + forms[:1]):
+        histogram = hamming_histogram(query, database, affinity, y, y)
+        assert_counts(histogram, codes, codes, affinities)
+
+
+@pytest.mark.parametrize("n_bits", [4_096, 40_000])
+def test_codes_so_long_that_cells_need_more_bits(n_bits):
+    codes, y = random_codes(n_bits)[:6], np.array([0, 0, 1, 1, 0, 1])
+    codes[0], codes[1] = 0, 1
+    histogram = hamming_histogram(codes, pack_codes(codes), "auto", y, y)
+    assert_counts(histogram, codes, codes, (y[:, None] == y) * 1)
+    assert histogram.counts[0, 1, n_bits] == 1
+
+
+@pytest.mark.parametrize("exclude_self", [False, True])
+@pytest.mark.parametrize("n_bits", [8, 100])
+def test_repeated_codes_are_counted_with_weights(n_bits, exclude_self, monkeypatch):
+    rng = np.random.default_rng(2)
+    codes, y = learned_codes(rng, 600, n_bits, 25), rng.integers(4, size=600)
+    merged = []
+    merge = _hamming._merge_repeats
+
+    def spy(items):
+        merged.append(merge(items))
+        return merged[-1]
+
+    monkeypatch.setattr(_hamming, "_merge_repeats", spy)
+    arguments = codes, codes, LabelAffinity(), y, y
+    quick = hamming_histogram(*arguments, exclude_self=exclude_self)
+    assert len(merged[0].words) <= 25 * 4
+    assert merged[0].weights.sum() == 600
+    monkeypatch.setattr(_hamming, "_QUERIES_TO_SEEK_REPEATS", 10**9)
+    plain = hamming_histogram(*arguments, exclude_self=exclude_self)
+    assert len(merged) == 1
+    assert_array_equal(quick.counts, plain.counts)
+    affinities = (y[:5, None] == y) * 1
+    distances = reference.hamming_distances(codes[:5], codes)
+    expected = reference.histogram(distances, affinities, [0, 1], n_bits + 1, exclude_self)
+    assert_array_equal(plain.counts[:5], expected)
+
+
+@pytest.mark.parametrize(("n_distinct", "merged"), [(400, 1), (None, 0)])
+def test_codes_that_hardly_repeat_are_counted_plainly(n_distinct, merged, monkeypatch):
+    """Merged, and then found not worth it, or not even merged: the counts are the same."""
+    calls = []
+    merge = _hamming._merge_repeats
+    monkeypatch.setattr(
+        _hamming, "_merge_repeats", lambda items: calls.append(1) or merge(items)
+    )
+    rng = np.random.default_rng(4)
+    codes = rng.integers(2, size=(500, 40), dtype=np.uint8)
+    if n_distinct:
+        codes = learned_codes(rng, 500, 40, n_distinct)
+    y = rng.integers(3, size=500)
+    whole = hamming_histogram(codes, codes, "auto", y, y)
+    assert len(calls) == merged
+    parts = [
+        hamming_histogram(codes[i : i + 50], codes, "auto", y[i : i + 50], y)
+        for i in range(0, 500, 50)
+    ]  # too few queries to look for repeats
+    assert_array_equal(whole.counts, np.concatenate([part.counts for part in parts]))
+
+
+@pytest.mark.parametrize(("n_classes", "grouped"), [(2, True), (300, False)])
+def test_many_classes_are_compared_pair_by_pair(n_classes, grouped, monkeypatch):
+    ways = []
+    for way in ("_count_by_group", "_count_by_oracle"):
+        count = getattr(_hamming, way)
+        monkeypatch.setattr(
+            _hamming, way, lambda *a, way=way, count=count: ways.append(way) or count(*a)
+        )
+    rng = np.random.default_rng(5)
+    codes = rng.integers(2, size=(400, 64), dtype=np.uint8)
+    y = rng.permutation(np.arange(400) % n_classes)
+    counts = hamming_histogram(codes, codes, "auto", y, y).counts
+    assert ways == ["_count_by_group" if grouped else "_count_by_oracle"]
+    assert_array_equal(counts[:, 1].sum(1), np.bincount(y)[y])
+
+
+@pytest.mark.parametrize("target", ["labels", "indicators"])
+def test_threads_do_not_change_counts(target):
+    rng = np.random.default_rng(6)
+    codes = rng.integers(2, size=(700, 24), dtype=np.uint8)
+    y = rng.integers(5, size=700)
+    if target == "indicators":
+        y = rng.integers(2, size=(700, 6))
+    one = hamming_histogram(codes, codes, "auto", y, y)
+    two = hamming_histogram(codes, codes, "auto", y, y, n_jobs=2)
+    assert_array_equal(one.counts, two.counts)
+    with joblib.parallel_config(n_jobs=2):
+        context = hamming_histogram(codes, codes, "auto", y, y)
+    assert_array_equal(one.counts, context.counts)
+
+
+def test_torch_gets_its_threads_back():
+    before = torch.get_num_threads()
+    torch.set_num_threads(before + 1)
+    try:
+        hamming_histogram([[0], [1]], [[0]], "auto", [0, 1], [1])
+        assert torch.get_num_threads() == before + 1
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_memory_stays_bounded():
+    """2 000 x 300 000 pairs in a few MiB beside codes and result."""
+    rng = np.random.default_rng(0)
+    codes = PackedCodes(rng.integers(256, size=(300_000, 8), dtype=np.uint8), 64)
+    y = rng.integers(10, size=300_000)
+    tracemalloc.start()
+    hamming_histogram(codes[:2000], codes, "auto", y[:2000], y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 64 * 2**20
+
+
+@pytest.mark.parametrize("n_labels", [3, 70])
+def test_database_in_parts_adds_up(n_labels):
+    """Parts whose items have few labels know fewer levels; the sum knows all."""
+    rng = np.random.default_rng(7)
+    query, database = rng.integers(2, size=(2, 60, 12), dtype=np.uint8)
+    y_query, y_database = (rng.random((2, 60, n_labels)) < 0.3).astype(int)
+    y_database[:20] = 0
+    whole = hamming_histogram(query, database, SharedLabelAffinity(), y_query, y_database)
+    chunks = ((database[i : i + 20], y_database[i : i + 20]) for i in (0, 20, 40))
+    total = sum(
+        hamming_histogram(query, codes, SharedLabelAffinity(), y_query, y)
+        for codes, y in chunks
+    )
+    assert_array_equal(total.levels, whole.levels)
+    assert_array_equal(total.counts, whole.counts)
+
+
+def test_database_order_changes_nothing():
+    affinity, y, _ = problem("precomputed")
+    codes = random_codes()
+    order = np.random.default_rng(4).permutation(N_SAMPLES)
+    first = hamming_histogram(codes[:5], codes, affinity, y[:5], y)
+    second = hamming_histogram(codes[:5], codes[order], affinity, y[:5], y[order])
+    assert_array_equal(first.counts, second.counts)
+
+
+def test_a_list_of_labels_and_a_list_of_codes():
+    histogram = hamming_histogram([[0, 0]], [[0, 0], [1, 1]], "auto", [1], [1, 2])
+    assert_array_equal(histogram.levels, [0, 1])
+    assert_array_equal(histogram.counts, [[[0, 0, 1], [1, 0, 0]]])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ((4, 5, 3, 5), "query_codes and y_query must have equal length, got 4 and 3"),
+        (
+            (4, 5, 4, 6),
+            "database_codes and y_database must have equal length, got 5 and 6",
+        ),
+    ],
+)
+def test_mismatched_lengths_name_the_argument(sizes, message):
+    affinity, y, _ = problem("sparse indicator")
+    codes = random_codes()
+    n_query_codes, n_database_codes, n_y_query, n_y_database = sizes
+    with pytest.raises(ValueError, match=message):
+        hamming_histogram(
+            codes[:n_query_codes],
+            codes[:n_database_codes],
+            affinity,
+            y[:n_y_query],
+            y[:n_y_database],
+        )
+
+
+def test_codes_of_different_length_are_refused():
+    with pytest.raises(ValueError, match="query_codes have 7 bits and database_codes 8"):
+        hamming_histogram(np.ones((1, 7)), np.ones((1, 8)), LabelAffinity(), [0], [0])
+
+
+def test_exclude_self_needs_as_many_queries_as_items():
+    with pytest.raises(ValueError, match="exclude_self needs query i to be"):
+        hamming_histogram([[0]], [[0], [1]], "auto", [0], [0, 1], exclude_self=True)
+
+
+@pytest.mark.parametrize("missing", ["y_query", "y_database"])
+def test_targets_are_needed(missing):
+    targets = {"y_query": [0], "y_database": [0], missing: None}
+    with pytest.raises(ValueError, match="y_query and y_database are needed"):
+        hamming_histogram([[0]], [[0]], ThresholdAffinity(), **targets)
+
+
+def test_a_plain_callable_needs_levels():
+    def same(y_query, y_database):
+        return y_query[:, None] == y_database
+
+    with pytest.raises(TypeError, match="has no levels_"):
+        hamming_histogram([[0]], [[0]], same, [0], [0])
+    same.levels_ = [0, 1]
+    histogram = hamming_histogram([[0]], [[0]], same, [0], [0])
+    assert_array_equal(histogram.counts, [[[0, 0], [1, 0]]])
+
+
+@pytest.mark.parametrize("levels", [[1, 2, 5], [0, 0, 1]])
+def test_levels_of_a_plain_callable_must_ascend_from_zero(levels):
+    affinity = SameParity()
+    affinity.levels_ = levels
+    with pytest.raises(ValueError, match="levels_ must ascend from 0"):
+        hamming_histogram([[0]], [[0]], affinity, [0], [0])
+
+
+@pytest.mark.parametrize("levels", [[0, 2], [0, 5], [0, 1, 2, 3, 4]])
+def test_values_that_levels_lack_are_refused(levels):
+    """Counted silently they would end up in the counts of another level or query."""
+    affinity = SameParity()
+    affinity.levels_ = levels
+    with pytest.raises(ValueError, match="levels_ lack"):
+        hamming_histogram([[0], [1]], [[0], [1], [1]], affinity, [0, 1], [0, 1, 2])
+
+
+def test_a_plain_callable_may_return_floats():
+    def shared(y_query, y_database):
+        return 1.0 * (y_query[:, None] == y_database)
+
+    shared.levels_ = [0, 1]
+    histogram = hamming_histogram([[0]], [[0], [1]], shared, [3], [3, 3])
+    assert_array_equal(histogram.counts, [[[0, 0], [1, 1]]])
+
+
+def test_a_plain_callable_on_sparse_targets():
+    def shared(y_query, y_database):
+        return (y_query @ y_database.T).toarray()
+
+    shared.levels_ = [0, 1, 2, 3, 4]
+    _, y, affinities = problem("sparse indicator")
+    codes = random_codes()
+    histogram = hamming_histogram(codes, codes, shared, y.tocoo(), y)
+    assert_counts(histogram, codes, codes, affinities)
