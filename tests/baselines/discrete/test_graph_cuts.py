@@ -37,14 +37,14 @@ def test_cut_takes_strong_pulls():
     np.testing.assert_array_equal(best_cut(weights, unary), -1)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_blocks_are_a_partition_of_similar_samples(seed):
-    rng = np.random.RandomState(seed)
-    similar = draw_similar(rng, 20)
-    blocks = mutual_blocks(similar, rng)
-    np.testing.assert_array_equal(np.sort(np.concatenate(blocks)), np.arange(20))
-    assert all(similar[np.ix_(block, block)].all() for block in blocks)
-    assert max(map(len, blocks)) > 1
+def test_blocks_are_a_partition_of_similar_samples():
+    for seed in range(3):
+        rng = np.random.RandomState(seed)
+        similar = draw_similar(rng, 20)
+        blocks = mutual_blocks(similar, rng)
+        np.testing.assert_array_equal(np.sort(np.concatenate(blocks)), np.arange(20))
+        assert all(similar[np.ix_(block, block)].all() for block in blocks)
+        assert max(map(len, blocks)) > 1
 
 
 def test_large_blocks_are_parted():
@@ -104,18 +104,18 @@ def test_two_classes_are_two_blocks(n_before):
                 assert losses[-1] <= loss(other) + 1e-12
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_no_sample_alone_is_better_flipped(seed):
+def test_no_sample_alone_is_better_flipped():
     """What improves one pass after another ends where every block is at its best."""
-    rng = np.random.RandomState(seed)
-    pairs = PairwiseBits(draw_similar(rng, 12), rng)
-    bit, others = draw_codes(rng, 12, 1)[:, 0], draw_codes(rng, 12, 3)
-    before = None
-    while before is None or np.any(bit != before):
-        before = bit.copy()
-        pairs.improve(bit, others, 4)
-    codes = np.column_stack([others, bit])
-    for sample in range(12):
-        flipped = codes.copy()
-        flipped[sample, 3] *= -1
-        assert pairs.loss(codes) <= pairs.loss(flipped) + 1e-12
+    for seed in range(4):
+        rng = np.random.RandomState(seed)
+        pairs = PairwiseBits(draw_similar(rng, 12), rng)
+        bit, others = draw_codes(rng, 12, 1)[:, 0], draw_codes(rng, 12, 3)
+        before = None
+        while before is None or np.any(bit != before):
+            before = bit.copy()
+            pairs.improve(bit, others, 4)
+        codes = np.column_stack([others, bit])
+        for sample in range(12):
+            flipped = codes.copy()
+            flipped[sample, 3] *= -1
+            assert pairs.loss(codes) <= pairs.loss(flipped) + 1e-12

@@ -63,23 +63,20 @@ class TestDropout:
         assert dropped.max() == pytest.approx(1 / 0.7)
         assert torch.equal(layer.eval()(torch.ones(3, 2)), torch.ones(3, 2))
 
-    @pytest.mark.parametrize(
-        ("dropout", "layers", "rates"),
-        [
+    def test_rates_of_the_layers(self, few_digits):
+        for dropout, layers, rates in [
             ((0.2, 0.5), (64, 9, 6, 8), [0.2, 0.5, 0.5]),
             ((0.2, 0.0), (64, 9, 8), [0.2]),
             ((0.0, 0.5), (64, 8), []),
-        ],
-    )
-    def test_rates_of_the_layers(self, few_digits, dropout, layers, rates):
-        function, _ = layers_of(few_digits[0], layers, dropout)
-        names = [type(layer).__name__ for layer in function.module]
-        found = [layer.rate for layer in function.module if hasattr(layer, "rate")]
-        assert found == rates
-        expected = ["SeededDropout"] * (dropout[0] > 0) + ["Linear"]
-        for _ in layers[2:]:
-            expected += ["ReLU"] + ["SeededDropout"] * (dropout[1] > 0) + ["Linear"]
-        assert names == expected
+        ]:
+            function, _ = layers_of(few_digits[0], layers, dropout)
+            names = [type(layer).__name__ for layer in function.module]
+            found = [layer.rate for layer in function.module if hasattr(layer, "rate")]
+            assert found == rates
+            expected = ["SeededDropout"] * (dropout[0] > 0) + ["Linear"]
+            for _ in layers[2:]:
+                expected += ["ReLU"] + ["SeededDropout"] * (dropout[1] > 0) + ["Linear"]
+            assert names == expected
 
     def test_is_seeded_and_changes_training(self, few_digits):
         def activations(dropout):
