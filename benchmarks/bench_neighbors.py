@@ -25,7 +25,7 @@ from sklearn_talr.codes import PackedCodes, unpack_codes
 from sklearn_talr.metrics import lookup_cost
 from sklearn_talr.neighbors import HammingNeighbors
 from sklearn_talr.neighbors import _cost as cost
-from sklearn_talr.neighbors._search import get_searcher
+from sklearn_talr.neighbors._index import get_searcher
 
 N_NEIGHBORS = 10
 SIZES = {60_000: 1_000, 1_000_000: 200}  # items: queries

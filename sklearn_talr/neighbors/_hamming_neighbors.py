@@ -12,8 +12,8 @@ from ..codes import PackedCodes, hamming_distances, pack_codes
 from ..histogram import RankingHistogram, hamming_histogram
 from ..metrics._queries import average_queries
 from ..metrics._tie_breaking import METRICS, get_metric
-from ._persistence import SaveMixin
-from ._queries import QueryMixin
+from ._answers import QueryMixin
+from ._archive import SaveMixin
 from ._store import CodeStore, pack_signs
 from ._targets import append_targets, ballots, settle_targets
 from ._votes import elect_class, elect_labels, shared_votes

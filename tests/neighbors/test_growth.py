@@ -18,7 +18,7 @@ from sklearn_talr import PrecomputedAffinity
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
 from sklearn_talr.codes import pack_codes
 from sklearn_talr.metrics import tie_aware_ndcg
-from sklearn_talr.neighbors import HammingNeighbors, _persistence
+from sklearn_talr.neighbors import HammingNeighbors, _archive
 
 
 def check_same(neighbors, other, queries):
@@ -315,10 +315,10 @@ def test_foreign_files_are_refused(path, mmap):
 
 def rewrite(path, change_header=None, **changes):
     """A well-formed file of other content."""
-    header, arrays = _persistence.read_arrays(path, mmap=False)
+    header, arrays = _archive.read_arrays(path, mmap=False)
     arrays.pop("header")
     arrays |= changes
-    _persistence.write_arrays(
+    _archive.write_arrays(
         path,
         header | (change_header or {}),
         {name: array for name, array in arrays.items() if array is not None},
@@ -378,14 +378,14 @@ class _MyLabels(LabelAffinity):
 
 def test_an_error_while_saving_leaves_the_old_file(path, monkeypatch):
     before = saved(path)
-    write_member = _persistence._write_member
+    write_member = _archive._write_member
 
     def fail_late(archive, name, array):
         write_member(archive, name, array)
         if name == "starts.npy":
             raise OSError("No space left on device")
 
-    monkeypatch.setattr(_persistence, "_write_member", fail_late)
+    monkeypatch.setattr(_archive, "_write_member", fail_late)
     with pytest.raises(OSError, match="No space left"):
         HammingNeighbors().fit([[0, 1]]).save(path)
     assert path.read_bytes() == before
@@ -396,9 +396,9 @@ def test_an_error_while_saving_leaves_the_old_file(path, monkeypatch):
 CRASH = """
 import os, signal, sys
 import numpy as np
-from sklearn_talr.neighbors import HammingNeighbors, _persistence
+from sklearn_talr.neighbors import HammingNeighbors, _archive
 
-write_member = _persistence._write_member
+write_member = _archive._write_member
 
 def crash(archive, name, array):
     write_member(archive, name, array)
@@ -406,7 +406,7 @@ def crash(archive, name, array):
         archive.fp.flush()
         os.kill(os.getpid(), signal.SIGKILL)
 
-_persistence._write_member = crash
+_archive._write_member = crash
 neighbors = HammingNeighbors().fit(np.ones((5, 64)), np.ones(5))
 for path, member in zip(sys.argv[1::2], sys.argv[2::2]):
     if os.fork() == 0:

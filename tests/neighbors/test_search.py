@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_talr.codes import pack_codes
 from sklearn_talr.metrics import lookup_cost
-from sklearn_talr.neighbors import HammingNeighbors, _buckets, _cost, _found, _scan, _search
+from sklearn_talr.neighbors import HammingNeighbors, _buckets, _cost, _found, _index, _scan
 
 LENGTHS = [1, 2, 7, 8, 9, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128, 255, 256, 300, 1024]
 WAYS = [(algorithm, "numpy") for algorithm in ALGORITHMS]
@@ -138,13 +138,13 @@ def test_the_order_of_the_database_only_names_the_items(n_bits, seed):
 
 @each_way
 def test_many_queries_in_several_blocks(algorithm, backend, monkeypatch):
-    monkeypatch.setattr(_search, "_QUERIES_PER_BLOCK", 16)
+    monkeypatch.setattr(_index, "_QUERIES_PER_BLOCK", 16)
     monkeypatch.setattr(_scan, "_PAIRS_PER_PASS", 512)
     monkeypatch.setattr(_scan, "_CODES_PER_PASS", 24)
     monkeypatch.setattr(_found, "_ITEMS_PER_PASS", 100)
     monkeypatch.setattr(_buckets, "_PROBES_PER_PASS", 50)
     monkeypatch.setattr(_buckets, "_CANDIDATES_PER_PASS", 7)
-    monkeypatch.setattr(_search, "_FOUND_PER_BLOCK", 2_000)
+    monkeypatch.setattr(_index, "_FOUND_PER_BLOCK", 2_000)
     queries, database = draw("learned", 70, 90, 24)
     for codes in (database, *(draw(kind, 1, 90, 24)[1] for kind in ("random", "crowded"))):
         for n_jobs in (None, 2):
@@ -438,7 +438,7 @@ def test_nothing_can_be_asked_before_fit(ask):
 
 
 def test_faiss_that_is_not_installed_is_named(monkeypatch):
-    monkeypatch.setattr(_search, "find_spec", lambda name: None)
+    monkeypatch.setattr(_index, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match="Install faiss-cpu, or set backend='numpy'"):
         HammingNeighbors(backend="faiss").fit(np.eye(3)).kneighbors(np.eye(3), 1)
 

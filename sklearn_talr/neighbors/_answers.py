@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..codes import as_words, word_distances
 from ._found import ranked_items
+from ._index import search
 from ._results import Lookup, Ranking, ragged
-from ._search import search
 
 _ITEMS_PER_BLOCK = 2**22
 
