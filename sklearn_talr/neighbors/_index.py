@@ -1,4 +1,4 @@
-"""Which way a question is answered, by whom, and in which blocks of queries."""
+"""The index: codes, and the searchers that answer questions about them."""
 
 import sys
 from importlib.util import find_spec
@@ -11,8 +11,8 @@ from ..codes import word_distances
 from ._buckets import BucketSearcher
 from ._cost import ball_cost, index_cost, n_tables_for, scan_cost, table_widths
 from ._faiss import FaissHash, FaissMultiHash, FaissScanner
-from ._found import join
-from ._scan import Scanner, first_limits
+from ._found import first_limits, join
+from ._scan import Scanner
 
 _QUERIES_PER_BLOCK = 256
 _FOUND_PER_BLOCK = 2**24
@@ -20,37 +20,98 @@ _SAMPLE_QUERIES, _SAMPLE_CODES = 8, 1_024  # tell how many are found
 _QUERIES_TO_ESTIMATE = 8
 
 
-def search(store, algorithm, backend, n_jobs, question, queries, argument):
-    """Ask a searcher about blocks of queries.
+class CodeIndex:
+    """Codes and the searchers of them, each of which is made when first asked for.
 
     Parameters
     ----------
     store : CodeStore
-
-    algorithm, backend, n_jobs : parameters of HammingNeighbors
-
-    question : {"within", "at_least"}
-        Method of the searcher.
-
-    queries : ndarray of shape (n_queries, n_words), unsigned
-
-    argument : int
-        The radius or the number of items.
-
-    Yields
-    ------
-    rows : slice
-        Consecutive queries.
-
-    found : Found
-        What they found.
+        The codes and their items.
     """
-    searcher = get_searcher(store, algorithm, backend, len(queries))
-    ask = getattr(searcher, question)
-    size = _block_size(store, question, queries, argument)
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    blocks = list(gen_batches(len(queries), size))
-    return zip(blocks, parallel(delayed(ask)(queries[b], argument) for b in blocks))
+
+    def __init__(self, store):
+        self.store = store
+        self._searchers = {}
+        self._n_asked = 0  # queries for which the cheapest way was chosen
+
+    def __getstate__(self):
+        return {"store": self.store}
+
+    def __setstate__(self, state):
+        self.__init__(**state)
+
+    def ask(self, question, queries, argument, *, algorithm, backend, n_jobs):
+        """Ask about blocks of queries.
+
+        Parameters
+        ----------
+        question : {"within", "at_least"}
+            Which codes lie within a radius, or within the smallest radius that holds at
+            least so many items.
+
+        queries : ndarray of shape (n_queries, n_words), unsigned
+            Words of the queries.
+
+        argument : int
+            The radius or the number of items.
+
+        algorithm, backend, n_jobs : parameters of HammingNeighbors
+
+        Yields
+        ------
+        rows : slice
+            Consecutive queries.
+
+        found : Found
+            What they found.
+        """
+        searcher = self._choose(algorithm, backend, len(queries))
+        ask = getattr(searcher, question)
+        size = _block_size(self.store, question, queries, argument)
+        parallel = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
+        blocks = list(gen_batches(len(queries), size))
+        return zip(blocks, parallel(delayed(ask)(queries[b], argument) for b in blocks))
+
+    def searcher(self, algorithm, backend):
+        """The searcher of an algorithm other than "auto"."""
+        key = algorithm, _settle(backend, algorithm)
+        if key not in self._searchers:
+            self._searchers[key] = self._make_searcher(*key)
+        return self._searchers[key]
+
+    def has(self, algorithm, backend):
+        """Whether that searcher is made already."""
+        return (algorithm, _settle(backend, algorithm)) in self._searchers
+
+    def _choose(self, algorithm, backend, n_queries):
+        if backend == "faiss" and find_spec("faiss") is None:
+            raise ImportError(
+                "backend='faiss' needs faiss. Install faiss-cpu, or set backend='numpy', "
+                "which finds the same neighbors."
+            )
+        if algorithm == "auto":
+            self._n_asked += n_queries
+            return _Cheapest(self, backend, self._n_asked)
+        return self.searcher(algorithm, backend)
+
+    def _make_searcher(self, algorithm, backend):
+        if backend == "faiss":
+            kinds = {"brute": FaissScanner, "lookup": FaissHash}
+            return kinds.get(algorithm, FaissMultiHash)(self.store)
+        if algorithm == "brute":
+            return Scanner(self.store)
+        n_tables = 1 if algorithm == "lookup" else n_tables_for(self.store)
+        return BucketSearcher(self.store, self.searcher("brute", backend), n_tables)
+
+
+def _settle(backend, algorithm):
+    """Under "auto" faiss scans where it is loaded already: importing it is slow.
+
+    Buckets are looked up by NumPy, which is not slower at that.
+    """
+    if backend != "auto":
+        return backend
+    return "faiss" if algorithm == "brute" and "faiss" in sys.modules else "numpy"
 
 
 def _block_size(store, question, queries, argument):
@@ -65,52 +126,13 @@ def _block_size(store, question, queries, argument):
     return int(max(4, min(_QUERIES_PER_BLOCK, _FOUND_PER_BLOCK // expected)))
 
 
-def get_searcher(store, algorithm, backend, n_queries):
-    """The searcher of an algorithm; what it needs is made once for a store."""
-    if backend == "faiss" and find_spec("faiss") is None:
-        raise ImportError(
-            "backend='faiss' needs faiss. Install faiss-cpu, or set backend='numpy', which "
-            "finds the same neighbors."
-        )
-    if algorithm == "auto":
-        store.n_asked += n_queries
-        return _Cheapest(store, backend)
-    return _searcher(store, algorithm, backend)
-
-
-def _searcher(store, algorithm, backend):
-    key = algorithm, _settle(backend, algorithm)
-    if key not in store.searchers:
-        store.searchers[key] = _make_searcher(store, *key)
-    return store.searchers[key]
-
-
-def _settle(backend, algorithm):
-    """Under "auto" faiss scans where it is loaded already: importing it is slow.
-
-    Buckets are looked up by NumPy, which is not slower at that.
-    """
-    if backend != "auto":
-        return backend
-    return "faiss" if algorithm == "brute" and "faiss" in sys.modules else "numpy"
-
-
-def _make_searcher(store, algorithm, backend):
-    if backend == "faiss":
-        kinds = {"brute": FaissScanner, "lookup": FaissHash, "multi_index": FaissMultiHash}
-        return kinds[algorithm](store)
-    if algorithm == "brute":
-        return Scanner(store)
-    n_tables = 1 if algorithm == "lookup" else n_tables_for(store)
-    return BucketSearcher(store, _searcher(store, "brute", backend), n_tables)
-
-
 class _Cheapest:
     """Decides by cost. Queries so far share that of tables which are yet to be made."""
 
-    def __init__(self, store, backend):
-        self._store = store
+    def __init__(self, index, backend, n_asked):
+        self._index = index
         self._backend = backend
+        self._n_asked = n_asked
 
     def within(self, queries, radius):
         return self._choose(radius).within(queries, radius)
@@ -118,7 +140,7 @@ class _Cheapest:
     def at_least(self, queries, n_items):
         """A few queries tell by their radius what to expect of the others."""
         first, rest = queries[:_QUERIES_TO_ESTIMATE], queries[_QUERIES_TO_ESTIMATE:]
-        scanner = _searcher(self._store, "brute", self._backend)
+        scanner = self._index.searcher("brute", self._backend)
         parts = [scanner.at_least(first, n_items)]
         if not len(rest):
             return parts[0]
@@ -129,11 +151,12 @@ class _Cheapest:
         return join(parts, rows, len(queries))
 
     def _choose(self, radius):
-        store, costs = self._store, {"brute": scan_cost(self._store)}
+        index, store = self._index, self._index.store
+        costs = {"brute": scan_cost(store)}
         for algorithm, n_tables in ("lookup", 1), ("multi_index", n_tables_for(store)):
             costs[algorithm] = ball_cost(
                 store, table_widths(store.n_bits, n_tables), radius
             )
-            if (algorithm, _settle(self._backend, algorithm)) not in store.searchers:
-                costs[algorithm] += index_cost(store, n_tables) / store.n_asked
-        return _searcher(store, min(costs, key=costs.get), self._backend)
+            if not index.has(algorithm, self._backend):
+                costs[algorithm] += index_cost(store, n_tables) / self._n_asked
+        return index.searcher(min(costs, key=costs.get), self._backend)
