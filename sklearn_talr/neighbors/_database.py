@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..metrics._queries import average_queries
-from ..metrics._tie_breaking import get_metric
+from ..metrics._registry import METRICS
 from ._answers import rank_items
 from ._columns import read_codes
 from ._fitted import Fitted
@@ -169,7 +169,7 @@ class CodeDatabase(BaseEstimator):
             database; NaN, with a warning, if none has.
         """
         fitted = self._get_fitted()
-        metric = self.scoring if callable(self.scoring) else get_metric(self.scoring)
+        metric = self.scoring if callable(self.scoring) else METRICS[self.scoring]
         histogram = fitted.histogram(X, y, self.n_jobs)
         return average_queries(np.asarray(metric(histogram), dtype=float))
 

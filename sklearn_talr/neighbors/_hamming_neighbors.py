@@ -4,7 +4,7 @@ from numbers import Integral
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..metrics._tie_breaking import METRICS
+from ..metrics._registry import METRICS
 from ._answers import graph_of, looked_up, nearest_items, split_by_query
 from ._checks import check_n_neighbors, check_radius
 from ._database import CodeDatabase
