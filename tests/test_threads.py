@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 from sklearn.datasets import load_digits
+from sklearn_talr.hashing.losses._ranking import RankingLoss
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr import TALRHasher, _threads
 from sklearn_talr.hashing.gradient import _learned
-from sklearn_talr.hashing.losses._ranking import RankingLoss
 
 
 @pytest.fixture(scope="module")

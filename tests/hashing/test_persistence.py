@@ -7,34 +7,39 @@ import pickletools
 import joblib
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 from sklearn.metrics import pairwise_distances
 
 from sklearn_talr import PrecomputedAffinity, TALRHasher
 
-X, LABELS = (array[:120] for array in load_digits(return_X_y=True))
-INDICATORS = np.stack([LABELS % 2, LABELS < 3, LABELS > 6], axis=1).astype(int)
-AFFINITY = (pairwise_distances(X) < 30).astype(int)
-TARGETS = {
-    "labels": LABELS,
-    "shared": INDICATORS,
-    "precomputed": PrecomputedAffinity(AFFINITY),
-    "matrix": AFFINITY,
-    "thresholds": None,
-}
+
+@pytest.fixture(scope="module")
+def data(digits):
+    return digits[0][:120], digits[1][:120]
 
 
-@pytest.fixture(scope="module", params=TARGETS)
-def targets(request):
-    return TARGETS[request.param]
+def targets_of(kind, X, labels):
+    matrix = (pairwise_distances(X) < 30).astype(int)
+    return {
+        "labels": labels,
+        "shared": np.stack([labels % 2, labels < 3, labels > 6], axis=1).astype(int),
+        "precomputed": PrecomputedAffinity(matrix),
+        "matrix": matrix,
+        "thresholds": None,
+    }[kind]
 
 
-@pytest.fixture(scope="module", params=[(), (10,)], ids=["linear", "mlp"])
-def hasher(request, targets):
-    hasher = TALRHasher(
-        12, hidden_layer_sizes=request.param, max_iter=2, device="cpu", random_state=0
-    )
-    return hasher.fit(X, targets)
+@pytest.fixture(scope="module")
+def fitted(data):
+    """A hasher and its targets, by the kind of targets and the hidden layers."""
+
+    def fit(kind, hidden_layer_sizes):
+        hasher = TALRHasher(12, hidden_layer_sizes=hidden_layer_sizes, max_iter=2)
+        targets = targets_of(kind, *data)
+        return hasher.set_params(random_state=0, device="cpu").fit(
+            data[0], targets
+        ), targets
+
+    return fit
 
 
 def through_pickle(hasher):
@@ -49,26 +54,39 @@ def through_joblib(hasher):
 
 
 def through_skops(hasher):
+    """Trusts our own types, and needs to trust no others."""
     io = pytest.importorskip("skops.io", reason="skops is not installed")
     stored = io.dumps(hasher)
-    return io.loads(stored, trusted=io.get_untrusted_types(data=stored))
+    untrusted = io.get_untrusted_types(data=stored)
+    assert "sklearn_talr.hashing._talr.TALRHasher" in untrusted
+    assert all(name.startswith("sklearn_talr.") for name in untrusted), untrusted
+    return io.loads(stored, trusted=untrusted)
 
 
 @pytest.mark.parametrize("store", [through_pickle, through_joblib, through_skops])
-def test_round_trip(store, hasher, targets):
+@pytest.mark.parametrize(
+    ("kind", "layers"),
+    [
+        ("labels", (10,)),
+        ("shared", ()),
+        ("precomputed", ()),
+        ("matrix", ()),
+        ("thresholds", (10,)),
+    ],
+)
+def test_round_trip(store, kind, layers, fitted, data):
+    X, _ = data
+    hasher, targets = fitted(kind, layers)
     loaded = store(hasher)
     assert np.array_equal(loaded.decision_function(X), hasher.decision_function(X))
     assert loaded.score(X, targets) == hasher.score(X, targets)
     assert loaded.get_params().keys() == hasher.get_params().keys()
     assert loaded.loss_curve_ == hasher.loss_curve_
+    assert np.array_equal(loaded.fit(X, targets).transform(X), hasher.transform(X))
 
 
-def test_a_loaded_hasher_can_be_fitted_again(hasher, targets):
-    loaded = through_pickle(hasher).fit(X, targets)
-    assert np.array_equal(loaded.transform(X), hasher.transform(X))
-
-
-def test_a_pickle_names_nothing_of_torch(hasher):
+def test_a_pickle_names_nothing_of_torch(fitted):
+    hasher, _ = fitted("labels", (10,))
     stored = pickle.dumps(hasher, protocol=2)  # in which each global is one opcode
     names = {
         argument.split()[0]
@@ -77,10 +95,3 @@ def test_a_pickle_names_nothing_of_torch(hasher):
     }
     assert any(name.startswith("sklearn_talr") for name in names)
     assert not any(name.split(".")[0] == "torch" for name in names)
-
-
-def test_skops_asks_trust_for_our_own_types_only(hasher):
-    io = pytest.importorskip("skops.io", reason="skops is not installed")
-    untrusted = io.get_untrusted_types(data=io.dumps(hasher))
-    assert "sklearn_talr.hashing._talr.TALRHasher" in untrusted
-    assert all(name.startswith("sklearn_talr.") for name in untrusted), untrusted

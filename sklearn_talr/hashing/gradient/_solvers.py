@@ -26,7 +26,8 @@ def load_moments(solver, moments):
     """Let a solver go on from what :func:`moments_of` has returned."""
     state = solver.state_dict()
     state["state"] = {
-        index: {name: torch.as_tensor(value) for name, value in values.items()}
+        # Copies: a step changes them in place.
+        index: {name: torch.tensor(value) for name, value in values.items()}
         for index, values in moments.items()
     }
     solver.load_state_dict(state)

@@ -1,22 +1,17 @@
-"""StructHasher: the structured SVM and its columns against their definitions."""
+"""The structured SVM of rankings and its columns against their definitions."""
 
 from itertools import permutations
 
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
-from sklearn.datasets import load_digits
 from sklearn.metrics import average_precision_score
 
-from sklearn_talr.baselines import StructHasher
 from sklearn_talr.baselines.discrete._column_generation import (
     HammingRankingSVM,
     agreeing_direction,
     relaxed_agreement,
 )
-from sklearn_talr.hashing import LSHHasher
-from sklearn_talr.histogram import hamming_histogram
-from sklearn_talr.metrics import tie_aware_average_precision
 
 SIMILAR = np.array([[1, 1, 0, 0, 1], [1, 1, 0, 1, 0], [0, 0, 1, 1, 0]], dtype=bool)
 
@@ -41,7 +36,7 @@ def mean_pair_score(scores, similar, order):
 def risk_by_definition(scores):
     values = []
     for query, similar in enumerate(SIMILAR):
-        others = np.arange(5) != query
+        others = np.arange(3) != query
         relevant, of_query = similar[others], scores[query, others]
         perfect = mean_pair_score(of_query, relevant, np.argsort(~relevant))
         hinges = []
@@ -52,7 +47,7 @@ def risk_by_definition(scores):
     return np.mean(values)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_risk(seed):
     svm, _, rng = draw(seed)
     scores = rng.standard_normal((3, 5))
@@ -60,7 +55,7 @@ def test_risk(seed):
 
 
 @pytest.mark.parametrize("loss", ["average_precision", "ndcg"])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_no_other_weight_is_better(seed, loss):
     svm, codes, _ = draw(seed, loss=loss)
     svm.fit(codes)
@@ -73,7 +68,7 @@ def test_no_other_weight_is_better(seed, loss):
     assert objective(svm.weight) <= min(map(objective, weights)) + 1e-4
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_scores_are_distances(seed):
     """What the weight multiplies ranks like the Hamming distance."""
     svm, codes, _ = draw(seed)
@@ -85,7 +80,7 @@ def test_scores_are_distances(seed):
     assert risk == pytest.approx(risk_by_definition(-svm.weight * distance))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_wanted_is_minus_a_slope_of_the_risk(seed):
     svm, codes, rng = draw(seed)
     svm.fit(codes)
@@ -126,30 +121,3 @@ def test_direction_separates_what_should_differ():
     signs = X @ direction > 0
     assert len(np.unique(signs[y == 0])) == len(np.unique(signs[y == 1])) == 1
     assert signs[0] != signs[1]
-
-
-@pytest.mark.parametrize("loss", ["average_precision", "ndcg"])
-def test_learns(loss):
-    X, y = load_digits(return_X_y=True)
-    aps = []
-    for hasher in (LSHHasher(16), StructHasher(16, loss=loss, n_queries=60)):
-        codes = hasher.set_params(random_state=0).fit(X[:600], y[:600]).transform(X)
-        histogram = hamming_histogram(codes[900:], codes[:900], "auto", y[900:], y[:900])
-        aps.append(np.nanmean(tie_aware_average_precision(histogram)))
-    assert aps[1] > aps[0] + 0.2
-    assert len(hasher.loss_curve_) == 16
-    assert hasher.loss_curve_[-1] < hasher.loss_curve_[0]
-
-
-def test_samples_drawn_that_cannot_rank():
-    X = np.arange(12.0)[:, None]
-    y = np.repeat([0, 1], [11, 1])
-    with pytest.raises(ValueError, match="Raise n_samples"):
-        StructHasher(4, subsample=2, random_state=1).fit(X, y)
-
-
-@pytest.mark.parametrize("name", ["C", "loss", "n_queries", "n_samples", "tol"])
-def test_bad_parameters(name):
-    X, y = load_digits(return_X_y=True)
-    with pytest.raises(ValueError, match=name):
-        StructHasher(**{name: 0}).fit(X, y)

@@ -1,18 +1,23 @@
-"""Codes of classes, and losses that draw samples to them, against slow definitions."""
+"""Losses that draw samples to codes of classes, against slow definitions."""
 
 import math
 
 import numpy as np
 import pytest
 import torch
+from numpy.random import RandomState
 
-from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
-from sklearn_talr.baselines._class_codes import (
-    class_memberships,
-    draw_class_codes,
-    majority_codes,
+from sklearn_talr.affinity import SharedLabelAffinity
+from sklearn_talr.baselines import CSQHasher
+from sklearn_talr.baselines._class_codes import ClassCodes, majority_codes
+from sklearn_talr.hashing.gradient._data import TrainingData
+from sklearn_talr.hashing.gradient._settings import Settings
+from sklearn_talr.hashing.losses._classes import (
+    CentralLoss,
+    OrthogonalLoss,
+    central_similarity_loss,
+    orthogonal_loss,
 )
-from sklearn_talr.hashing.losses._classes import central_similarity_loss, orthogonal_loss
 
 N, N_CLASSES, N_BITS = 7, 4, 6
 MARGIN, SCALE = 0.2, 8.0
@@ -25,51 +30,6 @@ def batch():
     memberships[:2] = [[0, 0, 0, 0], [1, 1, 0, 0]]
     codes = rng.choice([-1.0, 1.0], (N_CLASSES, N_BITS))
     return rng.standard_normal((N, N_BITS)), codes, memberships
-
-
-class TestClassCodes:
-    @pytest.mark.parametrize(("n_bits", "n_classes"), [(8, 8), (32, 10), (16, 2)])
-    def test_hadamard_rows_differ_in_half_of_the_bits(self, n_bits, n_classes):
-        codes = draw_class_codes(n_classes, n_bits, np.random.RandomState(0))
-        np.testing.assert_array_equal(codes @ codes.T, n_bits * np.eye(n_classes))
-
-    def test_negatives_follow_when_rows_are_used_up(self):
-        codes = draw_class_codes(8, 4, np.random.RandomState(0))
-        np.testing.assert_array_equal(codes[4:], -codes[:4])
-
-    @pytest.mark.parametrize(("n_bits", "n_classes"), [(12, 10), (48, 20), (8, 40)])
-    def test_random_codes_are_balanced_and_apart(self, n_bits, n_classes):
-        codes = draw_class_codes(n_classes, n_bits, np.random.RandomState(0))
-        assert codes.shape == (n_classes, n_bits)
-        np.testing.assert_array_equal(codes.sum(axis=1), 0)
-        if n_bits > 8:
-            assert len(np.unique(codes, axis=0)) == n_classes
-
-    def test_odd_lengths(self):
-        codes = draw_class_codes(3, 7, np.random.RandomState(0))
-        np.testing.assert_array_equal(np.abs(codes.sum(axis=1)), 1)
-
-    def test_memberships(self):
-        classes, memberships = class_memberships(LabelAffinity(), np.array(["b", "a", "b"]))
-        np.testing.assert_array_equal(classes, ["a", "b"])
-        np.testing.assert_array_equal(memberships, [[0, 1], [1, 0], [0, 1]])
-        indicator = np.array([[1, 0, 1], [0, 0, 0]])
-        classes, memberships = class_memberships(SharedLabelAffinity(), indicator)
-        np.testing.assert_array_equal(classes, [0, 1, 2])
-        np.testing.assert_array_equal(memberships, indicator)
-
-    def test_majority(self, batch):
-        _, codes, memberships = batch
-        drawn = majority_codes(memberships, codes, np.random.RandomState(0))
-        for row, belongs in zip(drawn, memberships):
-            for bit in range(N_BITS):
-                votes = [codes[k, bit] for k in range(N_CLASSES) if belongs[k]]
-                if not votes:
-                    assert row[bit] == 0
-                elif sum(votes):
-                    assert row[bit] == np.sign(sum(votes))
-                else:
-                    assert abs(row[bit]) == 1
 
 
 def orthogonal_by_definition(activations, codes, memberships):
@@ -138,3 +98,37 @@ def test_samples_of_no_class_have_no_say(batch):
     assert orthogonal_loss(activations, codes, nobody, MARGIN, SCALE).item() == 0
     no_target = torch.zeros(N, N_BITS, dtype=torch.float64)
     assert central_similarity_loss(activations, no_target, 0.3).item() == 0
+
+
+@pytest.mark.parametrize("n_kept", [6, 4])
+def test_a_step_sees_the_bits_that_it_keeps(batch, n_kept):
+    """Of the activations and of the codes, and of the scale of tanh at its progress."""
+    _, codes, memberships = batch
+    rng = np.random.default_rng(1)
+    X, targets = np.empty((N, 3)), memberships.astype(int)
+    data = TrainingData(X, targets, SharedLabelAffinity(), None, None, {})
+    classes = ClassCodes(data, N_BITS)
+    classes.codes = codes
+    hasher = CSQHasher(N_BITS, bit_dropout=1 - n_kept / N_BITS, tanh_scale=3.0)
+    settings = Settings.of(hasher, data)
+    activations = torch.from_numpy(rng.standard_normal((4, N_BITS))).float()
+    samples = np.array([5, 2, 1, 6])
+    kept, aims = np.arange(N_BITS), majority_codes(memberships, codes, RandomState(0))
+    for loss, expected in (
+        (
+            OrthogonalLoss(classes, MARGIN, SCALE, settings),
+            lambda u, k: orthogonal_by_definition(
+                u[:, k], codes[:, k], memberships[samples]
+            ),
+        ),
+        (
+            CentralLoss(classes, 0.3, settings),
+            lambda u, k: central_by_definition(3 * u[:, k], aims[samples][:, k], 0.3),
+        ),
+    ):
+        loss.begin(RandomState(0))
+        loss.rng = RandomState(2)
+        if n_kept < N_BITS:
+            kept = RandomState(2).permutation(N_BITS)[:n_kept]
+        found = loss(activations, samples, 0.0).item()
+        assert found == pytest.approx(expected(activations.numpy(), kept), rel=1e-5)

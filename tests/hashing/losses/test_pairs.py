@@ -21,12 +21,13 @@ from sklearn_talr.hashing.losses._pairs import (
 N, N_KEPT, N_BITS = 9, 6, 8  # 6 of 8 bits take part
 PAIRS = list(itertools.permutations(range(N), 2))
 
+LENGTH = {"n_bits": N_BITS}
 LOSSES = {
     "mutual information": (mutual_information_loss, {}),
-    "squared distance": (squared_distance_loss, {"margin": 2.0}),
-    "likelihood": (likelihood_loss, {"quantization_weight": 0.3}),
-    "weighted likelihood": (weighted_likelihood_loss, {}),
-    "triplet": (triplet_loss, {"margin": 1.5, "quantization_weight": 0.3}),
+    "squared distance": (squared_distance_loss, {"margin": 2.0} | LENGTH),
+    "likelihood": (likelihood_loss, {"quantization_weight": 0.3} | LENGTH),
+    "weighted likelihood": (weighted_likelihood_loss, LENGTH),
+    "triplet": (triplet_loss, {"margin": 1.5, "quantization_weight": 0.3} | LENGTH),
 }
 
 
@@ -43,7 +44,7 @@ def batch():
 def value(name, bits, levels, **params):
     function, defaults = LOSSES[name]
     tensors = torch.from_numpy(bits), torch.from_numpy(levels)
-    return function(*tensors, N_BITS, **(defaults | params)).item()
+    return function(*tensors, **(defaults | params)).item()
 
 
 def inner(bits, i, j):
@@ -141,23 +142,16 @@ def test_gradients(name, batch):
     function, params = LOSSES[name]
     bits = torch.from_numpy(bits).requires_grad_()
     index = torch.from_numpy(levels)
-    assert torch.autograd.gradcheck(lambda u: function(u, index, N_BITS, **params), bits)
+    assert torch.autograd.gradcheck(lambda u: function(u, index, **params), bits)
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize("level", [0, 1])
-def test_batches_of_pairs_that_are_all_alike(name, level, batch):
+def test_gradients_are_finite_at_the_edges(name, batch):
+    """Pairs that are all alike; saturated bits, whose distances meet integers."""
     function, params = LOSSES[name]
-    bits = torch.from_numpy(batch[0]).float().requires_grad_()
-    index = torch.full((N, N), level, dtype=torch.uint8)
-    function(bits, index, N_BITS, **params).backward()
-    assert torch.isfinite(bits.grad).all()
-
-
-@pytest.mark.parametrize("name", LOSSES)
-def test_saturated_bits_have_finite_gradients(name, batch):
-    """Distances meet integers, and whole bins are empty."""
-    function, params = LOSSES[name]
-    bits = torch.from_numpy(np.sign(batch[0])).float().requires_grad_()
-    function(bits, torch.from_numpy(batch[1]), N_BITS, **params).backward()
-    assert torch.isfinite(bits.grad).all()
+    bits, levels = batch
+    alike = (np.full((N, N), level, dtype=np.uint8) for level in (0, 1))
+    for values, index in (*((bits, index) for index in alike), (np.sign(bits), levels)):
+        leaf = torch.from_numpy(values).float().requires_grad_()
+        function(leaf, torch.from_numpy(index), **params).backward()
+        assert torch.isfinite(leaf.grad).all()

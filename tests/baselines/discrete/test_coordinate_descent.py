@@ -1,14 +1,9 @@
-"""BREHasher: each step of coordinate descent against a search over all steps."""
+"""Each step of coordinate descent against a search over all steps."""
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 
-from sklearn_talr.baselines import BREHasher
 from sklearn_talr.baselines.discrete._coordinate_descent import Reconstruction, best_step
-from sklearn_talr.hashing import LSHHasher
-from sklearn_talr.histogram import hamming_histogram
-from sklearn_talr.metrics import tie_aware_average_precision
 
 
 def draw(seed, n=9, n_bits=5, n_anchors=3):
@@ -37,7 +32,7 @@ def test_error(seed):
     assert model.error() == pytest.approx(error_by_definition(model.codes, similarity))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_no_other_value_of_a_weight_is_better(seed):
     model, similarity = draw(seed)
     bit, anchor = seed % 5, seed % 3
@@ -77,25 +72,3 @@ def test_descent_keeps_activations_and_weights_together(seed):
         activations = model.kernel[:, anchors] @ weights
         np.testing.assert_allclose(model.activations[:, bit], activations, atol=1e-9)
         np.testing.assert_array_equal(model.codes[:, bit] > 0, activations > 0)
-
-
-def test_learns():
-    X, y = load_digits(return_X_y=True)
-    aps = []
-    for hasher in (
-        LSHHasher(16, random_state=0),
-        BREHasher(16, subsample=300, n_anchors=20, random_state=0),
-    ):
-        codes = hasher.fit(X[:900], y[:900]).transform(X)
-        histogram = hamming_histogram(codes[900:], codes[:900], "auto", y[900:], y[:900])
-        aps.append(np.nanmean(tie_aware_average_precision(histogram)))
-    assert aps[1] > aps[0] + 0.2
-    assert len(hasher.loss_curve_) == hasher.n_iter_ + 1
-    assert np.all(np.diff(hasher.loss_curve_) <= 0)
-
-
-@pytest.mark.parametrize("name", ["n_anchors", "n_samples", "max_iter"])
-def test_bad_parameters(name):
-    X, y = load_digits(return_X_y=True)
-    with pytest.raises(ValueError, match=name):
-        BREHasher(**{name: 0}).fit(X, y)

@@ -1,0 +1,76 @@
+"""MACHasher: rounds of the two steps against their objective."""
+
+import numpy as np
+import pytest
+from discrete_cases import draw_codes, draw_similar, pairwise_loss, penalised_loss
+from hashers import held_out_histogram, mean_ap
+
+from sklearn_talr.baselines import MACHasher
+from sklearn_talr.baselines.discrete._graph_cuts import PairwiseBits
+from sklearn_talr.baselines.discrete._mac import BitwiseSVMs, improve_codes
+from sklearn_talr.hashing import LSHHasher
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.3, 1.0])
+def test_neither_step_raises_the_objective(penalty):
+    for seed in range(3):
+        rng = np.random.RandomState(seed)
+        pairs = PairwiseBits(draw_similar(rng, 30), rng)
+        svms = BitwiseSVMs(rng.standard_normal((30, 5)), 4, 1.0, rng)
+        codes = draw_codes(rng, 30, 4)
+        svms.fit(codes)
+
+        def value(codes=codes, svms=svms, signs=pairs.signs):
+            return penalised_loss(codes, svms.outputs, signs, penalty)
+
+        values = [value()]
+        for _ in range(3):
+            improve_codes(codes, svms.outputs, pairs, penalty, rng)
+            values.append(value())
+            svms.fit(codes)
+            values.append(value())
+        assert values[1] < values[0]
+        assert np.all(np.diff(values) <= 1e-12)
+
+
+def test_a_penalty_above_4_outweighs_the_loss():
+    rng = np.random.RandomState(0)
+    pairs = PairwiseBits(draw_similar(rng, 30), rng)
+    codes, outputs = draw_codes(rng, 30, 4), draw_codes(rng, 30, 4)
+    improve_codes(codes, outputs, pairs, 4.0, rng)
+    np.testing.assert_array_equal(codes, outputs)
+
+
+def test_outputs_are_those_of_the_functions_and_learn_what_can_be_told_apart():
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((40, 3))
+    svms = BitwiseSVMs(X, 3, 1.0, rng)
+    codes = np.ones((40, 3), dtype=np.float32)
+    codes[:, 1] = -1
+    codes[:, 2] = np.where(X @ [1, 2, -1] > 0.5, 1, -1)
+    svms.fit(codes)
+    coef, intercept = svms.functions()
+    np.testing.assert_array_equal(svms.outputs, np.where(X @ coef + intercept > 0, 1, -1))
+    np.testing.assert_array_equal(svms.outputs[:, :2], codes[:, :2])
+    assert np.mean(svms.outputs[:, 2] == codes[:, 2]) > 0.9
+
+
+def test_learns(digits):
+    X, y = digits[0][:900], digits[1][:900]
+    hasher = MACHasher(16, random_state=0)
+    aps = [
+        mean_ap(held_out_histogram(h, X, y, 500))
+        for h in (LSHHasher(16, random_state=0), hasher)
+    ]
+    assert aps[1] > aps[0] + 0.3
+    assert len(hasher.loss_curve_) == hasher.n_iter_ > 1
+
+
+def test_the_best_round_is_kept(few_digits):
+    X, y = few_digits
+    hasher = MACHasher(8, random_state=0).fit(X, y)
+    codes = np.where(hasher.transform(X), 1.0, -1.0)
+    signs = np.where(y[:, None] == y, 1.0, -1.0)
+    assert hasher.loss_curve_[-1] > min(hasher.loss_curve_)
+    loss = pairwise_loss(codes, signs)
+    assert loss == pytest.approx(min(hasher.loss_curve_), abs=1e-4)

@@ -1,0 +1,197 @@
+"""Baselines trained by gradients: what they share with TALR, and what is their own."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from hashers import (
+    CLASS_HASHERS,
+    PAIR_HASHERS,
+    TRAINED_BASELINES,
+    held_out_histogram,
+    mean_ap,
+    name_of,
+)
+from sklearn.base import clone
+from sklearn.datasets import make_multilabel_classification
+
+from sklearn_talr import PrecomputedAffinity
+from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
+from sklearn_talr.baselines import DSHHasher, DTSHHasher
+from sklearn_talr.hashing import LSHHasher
+from sklearn_talr.metrics import radius_aware_map
+
+every_baseline = pytest.mark.parametrize("cls", TRAINED_BASELINES, ids=name_of)
+every_pair_hasher = pytest.mark.parametrize("cls", PAIR_HASHERS, ids=name_of)
+every_class_hasher = pytest.mark.parametrize("cls", CLASS_HASHERS, ids=name_of)
+
+
+@pytest.fixture(scope="module")
+def multilabel():
+    return make_multilabel_classification(
+        300, n_features=12, n_classes=6, n_labels=2, random_state=0
+    )
+
+
+@pytest.fixture(scope="module")
+def ap_of_random_hyperplanes(digits, multilabel):
+    """Of the digits, and of the samples of several labels."""
+    hasher = LSHHasher(16, random_state=0)
+    return [
+        mean_ap(held_out_histogram(hasher, *data, n_train))
+        for data, n_train in ((digits, 600), (multilabel, 200))
+    ]
+
+
+@every_baseline
+class TestEveryBaseline:
+    def test_beats_random_hyperplanes(
+        self, cls, digits, multilabel, ap_of_random_hyperplanes
+    ):
+        hasher = cls(n_bits=16, max_iter=15, random_state=0)
+        least = np.add(ap_of_random_hyperplanes, [0.2, 0.02])
+        assert mean_ap(held_out_histogram(hasher, *digits, 600)) > least[0]
+        assert mean_ap(held_out_histogram(hasher, *multilabel, 200)) > least[1]
+
+    def test_loss_falls(self, cls, digits):
+        X, y = digits
+        hasher = cls(
+            n_bits=16, max_iter=15, bit_dropout=0, learning_rate_init=0.01, random_state=0
+        )
+        if "tanh_scale" in hasher.get_params():
+            hasher.set_params(tanh_scale=2.0)
+        curve = hasher.fit(X[:400], y[:400]).loss_curve_
+        # That of mutual information is below 0.
+        assert curve[-1] < curve[0] - 0.1 * abs(curve[0])
+
+    def test_labels_in_any_form(self, cls, few_digits, multilabel):
+        X, y = few_digits
+        hasher = cls(n_bits=8, max_iter=2, random_state=0)
+        codes = hasher.fit(X, y).transform(X)
+        assert isinstance(hasher.affinity_, LabelAffinity)
+        for other in (np.array(list("abcdefghij"))[y], y[:, None]):
+            np.testing.assert_array_equal(hasher.fit(X, other).transform(X), codes)
+        X, y = multilabel
+        codes = hasher.fit(X, y).transform(X)
+        assert isinstance(hasher.affinity_, SharedLabelAffinity)
+        sparse = clone(hasher).fit(sp.csr_array(X), sp.csr_array(y))
+        assert np.mean(sparse.transform(sp.csr_array(X)) == codes) > 0.999
+
+    def test_early_stopping_layers_and_modules(self, cls, few_digits):
+        X, y = few_digits
+        hasher = cls(n_bits=8, max_iter=2, early_stopping=True, random_state=0).fit(X, y)
+        assert len(hasher.validation_scores_) == 2
+        hasher.set_params(early_stopping=False, hidden_layer_sizes=9, dropout=0.2).fit(X, y)
+        assert [coef.shape for coef in hasher.coefs_] == [(64, 9), (9, 8)]
+        module = torch.nn.utils.skip_init(torch.nn.Linear, 64, 8)
+        torch.nn.init.eye_(module.weight)
+        torch.nn.init.zeros_(module.bias)
+        hasher.set_params(hidden_layer_sizes=(), module=module).fit(X, y)
+        assert hasher.module_state_["weight"].shape == (8, 64)
+
+    def test_warm_start_goes_on(self, cls, few_digits):
+        X, y = few_digits
+        hasher = cls(n_bits=8, max_iter=2, warm_start=True, random_state=0).fit(X, y)
+        first = hasher.loss_curve_
+        codes = hasher.transform(X)
+        hasher.set_params(learning_rate_init=1e-12).fit(X, y)
+        assert hasher.loss_curve_[:2] == first
+        assert hasher.n_iter_ == 4
+        np.testing.assert_array_equal(hasher.transform(X), codes)
+
+    def test_bad_targets(self, cls, few_digits):
+        X, y = few_digits
+        unknown = np.where(np.arange(300) == 3, np.nan, y)
+        for other, message in (
+            (np.zeros(300), "only one class"),
+            (y[:-1], "same number of samples"),
+            (unknown, "y contains NaN"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                cls(n_bits=4).fit(X, other)
+
+
+@every_pair_hasher
+class TestPairHashers:
+    def test_any_affinity(self, cls, few_digits):
+        X, y = few_digits
+        matrix = (y[:, None] == y).astype(int)
+        hasher = cls(n_bits=8, max_iter=2, random_state=0)
+        codes = hasher.fit(X, y).transform(X)
+        ready = hasher.fit(X, PrecomputedAffinity(matrix)).transform(X)
+        np.testing.assert_array_equal(ready, codes)
+        hasher.fit(X)
+        assert isinstance(hasher.affinity_, ThresholdAffinity)
+
+    def test_chunks(self, cls, digits):
+        X, y = digits
+        hasher = cls(n_bits=16, init="random", learning_rate_init=0.01, random_state=0)
+        scores = []
+        for epoch in range(6):
+            for start in range(0, 800, 200):
+                rows = slice(start, start + 200)
+                hasher.partial_fit(X[rows], y[rows])
+            if epoch in (0, 5):
+                scores.append(hasher.score(X[800:], y[800:]))
+        assert scores[1] > scores[0] + 0.06
+
+
+@every_class_hasher
+class TestClassHashers:
+    def test_classes_and_their_codes(self, cls, few_digits):
+        X, y = few_digits
+        hasher = cls(n_bits=16, max_iter=30, random_state=0).fit(X, y)
+        np.testing.assert_array_equal(hasher.classes_, np.arange(10))
+        codes = hasher.class_codes_
+        np.testing.assert_array_equal(codes @ codes.T, 16 * np.eye(10))
+        aimed_at = codes[y] > 0
+        assert np.mean(hasher.transform(X) == aimed_at) > 0.9
+
+    def test_targets_must_be_labels(self, cls, few_digits):
+        with pytest.raises(ValueError, match="requires y to be passed"):
+            cls().fit(few_digits[0])
+        X = np.random.default_rng(0).standard_normal((9, 3))
+        for wrap in (np.asarray, sp.csr_array):
+            with pytest.raises(ValueError, match="0/1 label indicator"):
+                cls().fit(X, wrap(np.arange(81).reshape(9, 9)))
+
+    def test_square_indicators_are_indicators(self, cls):
+        rng = np.random.default_rng(0)
+        y = (rng.random((9, 9)) < 0.3).astype(int)
+        hasher = cls(n_bits=8, max_iter=2).fit(rng.standard_normal((9, 3)), y)
+        assert hasher.class_codes_.shape == (9, 8)
+
+    def test_warm_start_keeps_the_classes_and_their_codes(self, cls, few_digits):
+        X, y = few_digits
+        hasher = cls(n_bits=12, max_iter=2, warm_start=True, random_state=0).fit(X, y)
+        codes = hasher.class_codes_
+        hasher.set_params(random_state=1).fit(X, y)
+        np.testing.assert_array_equal(hasher.class_codes_, codes)
+        with pytest.raises(ValueError, match="cannot change the classes"):
+            hasher.fit(X, y % 5)
+        hasher.set_params(warm_start=False).fit(X, y)
+        assert np.any(hasher.class_codes_ != codes)
+
+    def test_there_are_no_chunks(self, cls):
+        assert not hasattr(cls(), "partial_fit")
+
+
+def test_margins_leave_ap_and_lower_ramap(digits):
+    """The RAMAP paper's point: average precision does not see what m-DSH does."""
+    aps, ramaps = [], []
+    for margin in (0, 6, 12):
+        hasher = DSHHasher(48, margin=margin, max_iter=15, random_state=0)
+        histogram = held_out_histogram(hasher, *digits, 600)
+        aps.append(mean_ap(histogram))
+        ramaps.append(np.nanmean(radius_aware_map(histogram, 2)))
+    assert np.ptp(aps) < 0.03
+    assert ramaps[0] > 1.1 * ramaps[1] > 1.1**2 * ramaps[2]
+
+
+def test_graded_triplets_differ_from_binary_ones(multilabel):
+    X, y = multilabel
+    graded, binary = (
+        DTSHHasher(8, affinity=affinity, max_iter=5, random_state=0).fit(X, y)
+        for affinity in (SharedLabelAffinity(), SharedLabelAffinity(binary=True))
+    )
+    assert np.any(graded.transform(X) != binary.transform(X))

@@ -1,0 +1,185 @@
+"""Early stopping: which weights are kept, when to stop, and what is held out."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from hashers import small
+from sklearn.base import clone
+from sklearn.datasets import make_multilabel_classification
+
+from sklearn_talr import PrecomputedAffinity
+from sklearn_talr.affinity import LabelAffinity, ThresholdAffinity
+from sklearn_talr.hashing.gradient import _fit
+from sklearn_talr.hashing.gradient._data import TrainingData
+from sklearn_talr.hashing.gradient._early_stopping import EarlyStopping, split_samples
+
+
+def stopping(**params):
+    defaults = {"early_stopping": True, "validation_fraction": 0.2, "max_iter": 6}
+    return small(**(defaults | params))
+
+
+def split_labels(y, n_held_out, seed=0):
+    affinity = LabelAffinity()
+    data = TrainingData(None, y, affinity, affinity.levels_, None, {})
+    return split_samples(data, n_held_out, np.random.RandomState(seed))
+
+
+def score_of_held_out(hasher, X, y):
+    """Score of the rows that `fit` holds out: the first thing it draws."""
+    n_held_out = math.ceil(hasher.validation_fraction * len(y))
+    _, held_out = split_labels(y, n_held_out)
+    return hasher.score(X[held_out], y[held_out])
+
+
+class TestKeeper:
+    def run(self, scores, **params):
+        """Weight i after epoch i; what each epoch answers, and the weight kept."""
+        module, given = torch.nn.Linear(1, 1), iter(scores)
+        keeper = EarlyStopping(lambda _: next(given), **params)
+        with torch.no_grad():
+            module.weight.fill_(-1)
+            keeper.begin(module)
+            stops = []
+            for epoch in range(len(scores)):
+                module.weight.fill_(epoch)
+                stops.append(keeper.end_epoch(module))
+            keeper.restore(module)
+        assert keeper.scores == scores
+        return stops, module.weight.item()
+
+    def test_goes_on_while_it_improves_by_tol(self):
+        scores = [0.125, 0.25, 0.375, 0.375, 0.375, 0.5]
+        stops, kept = self.run(scores, n_iter_no_change=2, tol=0.125)
+        assert stops == [False] * 6  # the last improvement is just enough
+        assert kept == 5
+
+    def test_stops_after_more_than_n_epochs_without(self):
+        scores = [0.1, 0.2, 0.2005, 0.3, 0.3, 0.3, 0.3]
+        stops, kept = self.run(scores, n_iter_no_change=2, tol=0.01)
+        assert stops == [False] * 6 + [True]
+        assert kept == 3
+
+    def test_keeps_the_best_even_where_it_counts_as_no_improvement(self):
+        stops, kept = self.run([0.3, 0.31, 0.2], n_iter_no_change=1, tol=0.1)
+        assert stops == [False, False, True]
+        assert kept == 1
+
+    def test_keeps_the_start_of_no_epoch(self):
+        assert self.run([], n_iter_no_change=1, tol=0.0) == ([], -1)
+
+
+class TestSplit:
+    def test_parts_are_disjoint_ascending_and_drawn(self):
+        training, held_out = split_labels(np.arange(100) % 2, 30)
+        assert len(held_out) == 30
+        together = np.concatenate([training, held_out])
+        np.testing.assert_array_equal(np.sort(together), np.arange(100))
+        assert np.all(np.diff(training) > 0)
+        assert np.all(np.diff(held_out) > 0)
+        other = split_labels(np.arange(100) % 2, 30, seed=1)[1]
+        assert not np.array_equal(held_out, other)
+
+    @pytest.mark.parametrize(
+        ("y", "fraction"),
+        [
+            (np.arange(12) % 2, 0.05),  # one sample held out
+            (np.arange(12) % 2, 0.9),  # one sample left to train on
+            (np.array([0] * 11 + [1]), 0.2),  # one class on one side
+            (np.r_[np.arange(11), 0], 0.25),  # one similar pair in all
+        ],
+    )
+    def test_too_few_samples(self, y, fraction):
+        X = np.random.default_rng(0).standard_normal((12, 3))
+        with pytest.raises(ValueError, match="validation_fraction"):
+            stopping(validation_fraction=fraction).fit(X, y)
+
+
+class TestFit:
+    @pytest.mark.parametrize(
+        "params",
+        [
+            {"n_bits": 16},
+            {"objective": "ndcg"},
+            {"hidden_layer_sizes": (16,), "dropout": (0.5, 0.8)},
+        ],
+    )
+    def test_scores_are_those_of_the_hasher_itself(self, few_digits, params):
+        """Dropout is off while they are taken."""
+        hasher = stopping(**params).fit(*few_digits)
+        assert len(hasher.validation_scores_) == hasher.n_iter_ == 6
+        score = score_of_held_out(hasher, *few_digits)
+        assert score == pytest.approx(hasher.best_validation_score_, abs=1e-3)
+        assert score == pytest.approx(max(hasher.validation_scores_), abs=1e-3)
+
+    def test_best_weights_are_restored_when_training_does_harm(
+        self, few_digits, monkeypatch
+    ):
+        run_epoch = _fit.Trainer._run_epoch
+
+        def ruined(self, features, samples, epoch):
+            loss = run_epoch(self, features, samples, epoch)
+            if epoch >= 3:
+                self.module[0].weight.data.zero_()
+            return loss
+
+        monkeypatch.setattr(_fit.Trainer, "_run_epoch", ruined)
+        hasher = stopping().fit(*few_digits)
+        assert np.argmax(hasher.validation_scores_) <= 2
+        score = score_of_held_out(hasher, *few_digits)
+        assert score == pytest.approx(hasher.best_validation_score_, abs=1e-3)
+
+    def test_stops_without_improvement(self, few_digits):
+        hasher = stopping(max_iter=50, tol=2.0, n_iter_no_change=4).fit(*few_digits)
+        # The first score beats minus infinity; then more than four epochs do not.
+        assert hasher.n_iter_ == len(hasher.loss_curve_) == 6
+
+    def test_held_out_samples_are_not_trained_on(self, few_digits):
+        X, y = few_digits
+        hasher = stopping(max_iter=1, learning_rate_init=0.05)
+        _, held_out = split_labels(y, 60)
+        y_other = y.copy()
+        y_other[held_out] = np.roll(y[held_out], 1)
+        np.testing.assert_array_equal(
+            hasher.fit(X, y).transform(X), clone(hasher).fit(X, y_other).transform(X)
+        )
+
+    def test_off_means_all_samples_and_no_scores(self, few_digits):
+        hasher = small(early_stopping=False, tol=2.0, n_iter_no_change=1, max_iter=5)
+        hasher.fit(*few_digits)
+        assert hasher.n_iter_ == 5
+        assert hasher.validation_scores_ is hasher.best_validation_score_ is None
+
+    def test_any_kind_of_target(self, few_digits):
+        X, labels = few_digits
+        _, indicator = make_multilabel_classification(300, random_state=0)
+        matrix = (labels[:, None] == labels).astype(int)
+        for y in (
+            labels.astype(str),
+            sp.csr_array(indicator),
+            sp.csr_array(matrix),
+            PrecomputedAffinity(matrix),
+            None,
+        ):
+            hasher = stopping(max_iter=2, objective="ndcg").fit(X, y)
+            assert len(hasher.validation_scores_) == 2
+            assert 0 < hasher.best_validation_score_ < 1
+        hasher = stopping(affinity=ThresholdAffinity()).fit(X, X[:, :32])
+        assert 0 < hasher.best_validation_score_ < 1
+
+    def test_warm_start_appends_scores(self, few_digits):
+        hasher = stopping(warm_start=True, max_iter=2).fit(*few_digits)
+        first = hasher.validation_scores_
+        hasher.fit(*few_digits)
+        assert hasher.validation_scores_[:2] == first
+        assert len(hasher.validation_scores_) == hasher.n_iter_ == 4
+        assert hasher.best_validation_score_ == max(hasher.validation_scores_[2:])
+
+    def test_verbose_prints_scores(self, few_digits, capsys):
+        hasher = stopping(verbose=True).fit(*few_digits)
+        lines = capsys.readouterr().out.splitlines()
+        printed = [float(line.split("validation score = ")[1]) for line in lines]
+        np.testing.assert_allclose(printed, hasher.validation_scores_, atol=1e-6)

@@ -1,0 +1,119 @@
+"""Training on features that must not be copied as a whole: sparse, memory-mapped."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from hashers import small
+
+from sklearn_talr.affinity import ThresholdAffinity
+from sklearn_talr.hashing import _projections, _rows
+from sklearn_talr.hashing._rows import mean_and_unit
+from sklearn_talr.hashing.gradient import _features, _start
+from sklearn_talr.hashing.gradient._features import Features
+
+CPU = torch.device("cpu")
+
+
+def memory_mapped(tmp_path, X):
+    np.save(tmp_path / "X.npy", X)
+    return np.load(tmp_path / "X.npy", mmap_mode="r")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_batches_of_any_kind_are_equal(few_digits, tmp_path, monkeypatch, dtype):
+    X = few_digits[0].astype(dtype)
+    mean, unit = mean_and_unit(X)
+    rows = np.array([5, 3, 299])
+    expected = ((X[rows] - mean) / unit).astype(np.float32)
+    mapped = memory_mapped(tmp_path, X)
+    for kind in (X, mapped, sp.csr_array(X), sp.csr_matrix(X)):
+        features = Features(kind, mean, unit, CPU)
+        assert features._resident is None
+        batch = features.batch(rows)
+        assert batch.dtype == torch.float32
+        np.testing.assert_array_equal(batch.numpy(), expected)
+    # As on a device that has room for a copy.
+    monkeypatch.setattr(_features, "_may_copy", lambda X, device: True)
+    monkeypatch.setattr(_rows, "_CELLS_PER_BLOCK", 1000)
+    features = Features(X, mean, unit, CPU)
+    assert features._resident.dtype == torch.float32
+    np.testing.assert_array_equal(features.batch(rows).numpy(), expected)
+
+
+class TestSparse:
+    @pytest.mark.parametrize("layers", [(), (16,)])
+    @pytest.mark.parametrize("container", [sp.csr_array, sp.coo_array])
+    def test_codes_are_those_of_dense_features(self, few_digits, layers, container):
+        X, y = few_digits
+        dense = small(hidden_layer_sizes=layers).fit(X, y)
+        sparse = small(hidden_layer_sizes=layers).fit(container(X), y)
+        np.testing.assert_allclose(sparse.coefs_[0], dense.coefs_[0], rtol=1e-3, atol=1e-5)
+        same = sparse.transform(container(X)) == dense.transform(X)
+        assert same.mean() > 0.999
+
+    @pytest.mark.parametrize(
+        "params",
+        [{}, {"init": "random", "hidden_layer_sizes": (16,)}, {"early_stopping": True}],
+    )
+    def test_no_more_than_a_batch_is_made_dense(self, monkeypatch, params):
+        """Topics of words: sparse rows that would be large if dense."""
+        rng = np.random.default_rng(0)
+        y = np.arange(600) % 4
+        words = 250 * y[:, None] + rng.integers(0, 350, (600, 30))
+        X = sp.csr_array(
+            (np.ones(18_000), (np.repeat(np.arange(600), 30), words.ravel())), (600, 1200)
+        )
+        monkeypatch.setattr(_start, "_MOST_CELLS", 100 * X.shape[1])
+        monkeypatch.setattr(_projections, "_MOST_DENSE_CELLS", 100 * X.shape[1])
+        heights = []
+        toarray = sp.csr_array.toarray
+
+        def counted(self, *args, **kwargs):
+            heights.append(self.shape[0])
+            return toarray(self, *args, **kwargs)
+
+        monkeypatch.setattr(sp.csr_array, "toarray", counted)
+        hasher = small(max_iter=15, learning_rate_init=0.02, **params).fit(X, y)
+        assert 32 < max(heights) <= 100
+        assert hasher.score(X, y) > 0.9
+
+    def test_distances_need_dense_rows(self, few_digits):
+        X, _ = few_digits
+        for affinity in ("auto", ThresholdAffinity()):
+            with pytest.raises(ValueError, match="y=None"):
+                small(affinity=affinity).fit(sp.csr_array(X))
+        rows = small(affinity=ThresholdAffinity()).fit(sp.csr_array(X), X)
+        np.testing.assert_array_equal(rows.transform(X), small().fit(X).transform(X))
+
+    def test_constant(self):
+        X = sp.csr_array(np.tile([0.0, 1.0], (5, 1)))
+        with pytest.raises(ValueError, match="X is constant"):
+            small().fit(X, np.arange(5) % 2)
+
+
+class TestMemoryMapped:
+    @pytest.mark.parametrize("target", ["labels", "distances"])
+    def test_codes_are_those_in_memory(self, few_digits, tmp_path, target):
+        X, y = few_digits
+        y = y if target == "labels" else None
+        mapped = small().fit(memory_mapped(tmp_path, X), y)
+        np.testing.assert_array_equal(mapped.coefs_[0], small().fit(X, y).coefs_[0])
+
+    def test_memory_does_not_grow_with_the_file(self, tmp_path, monkeypatch):
+        """A file of 20 MB, of which early stopping holds a part out."""
+        rng = np.random.default_rng(0)
+        X = memory_mapped(tmp_path, rng.standard_normal((10_000, 512), dtype=np.float32))
+        y = np.arange(len(X)) % 5
+        monkeypatch.setattr(_start, "_MOST_ROWS", 500)
+        monkeypatch.setattr(_rows, "_CELLS_PER_BLOCK", 2**15)
+        hasher = small(max_iter=1, batch_size=256, early_stopping=True)
+        hasher.set_params(validation_fraction=0.02, hidden_layer_sizes=(8,))
+        hasher.fit(X[:500], y[:500])  # imports and caches
+        tracemalloc.start()
+        hasher.fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 0.25 * X.nbytes

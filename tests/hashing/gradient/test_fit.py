@@ -1,0 +1,379 @@
+"""The fit by gradients: steps, schedules, interrupts, warm starts and chunks."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from hashers import small
+from sklearn.exceptions import ConvergenceWarning
+
+from sklearn_talr import TALRHasher
+from sklearn_talr.affinity import LabelAffinity
+from sklearn_talr.baselines import HashNetHasher, OrthoHasher
+from sklearn_talr.hashing.gradient import _fit
+from sklearn_talr.hashing.gradient._callbacks import FitCallbacks
+from sklearn_talr.hashing.gradient._data import TrainingData
+from sklearn_talr.hashing.gradient._early_stopping import EarlyStopping, LastEpoch
+from sklearn_talr.hashing.gradient._features import Features
+from sklearn_talr.hashing.gradient._settings import Settings
+
+X10 = np.random.default_rng(0).standard_normal((10, 3))
+
+
+def trainer_of(batch_loss, module=None, **params):
+    """A trainer of ten samples, four to a batch, and their features."""
+    hasher = small(**({"batch_size": 4, "weight_decay": 0.0} | params))
+    data = TrainingData(X10, None, LabelAffinity(), None, None, {})
+    trainer = _fit.Trainer(
+        module or torch.nn.Linear(3, 2),
+        batch_loss,
+        np.random.RandomState(0),
+        Settings.of(hasher, data),
+        LastEpoch(),
+        FitCallbacks(object(), None, None, 1, None),
+    )
+    return trainer, Features(X10, 0.0, 1.0, torch.device("cpu"))
+
+
+def interrupt_epoch(monkeypatch, number):
+    run_epoch = _fit.Trainer._run_epoch
+
+    def interrupted(self, features, samples, epoch):
+        if epoch == number:
+            self.module[0].weight.data.zero_()  # half an epoch's harm
+            raise KeyboardInterrupt
+        return run_epoch(self, features, samples, epoch)
+
+    monkeypatch.setattr(_fit.Trainer, "_run_epoch", interrupted)
+
+
+class TestSteps:
+    @pytest.mark.parametrize("schedule", ["cosine", "constant"])
+    def test_batches_rates_and_progress(self, schedule):
+        seen = []
+
+        def batch_loss(activations, samples, progress):
+            np.testing.assert_allclose(
+                activations.detach(), trainer.module(features.batch(samples)).detach()
+            )
+            seen.append((samples, trainer.optimizer.param_groups[0]["lr"], progress))
+            return activations.sum() * 0 + len(samples)
+
+        trainer, features = trainer_of(
+            batch_loss, max_iter=4, learning_rate=schedule, learning_rate_init=0.1
+        )
+        losses = trainer.run(features, np.arange(10))
+        samples, rates, progress = zip(*seen)
+        assert [len(batch) for batch in samples] == [4, 3, 3] * 4
+        orders = [np.concatenate(samples[i : i + 3]) for i in range(0, 12, 3)]
+        for order in orders:  # each sample once, and in another order each time
+            np.testing.assert_array_equal(np.sort(order), np.arange(10))
+        assert len({tuple(order) for order in orders}) == 4
+        fraction = np.arange(12) / 12
+        cosine = 0.1 * (1 + np.cos(np.pi * fraction)) / 2
+        assert rates == pytest.approx(cosine if schedule == "cosine" else np.full(12, 0.1))
+        assert progress == pytest.approx(np.repeat([0, 1 / 3, 2 / 3, 1], 3))
+        # The mean over the samples: (4 x 4 + 3 x 3 + 3 x 3) / 10.
+        assert losses == pytest.approx([3.4] * 4)
+
+    @pytest.mark.parametrize(("decay", "kept"), [(0.5, 0.95**3), (20.0, 0.0)])
+    def test_weights_decay_and_offsets_do_not(self, decay, kept):
+        """Without a gradient nothing else happens, and no weight changes its sign."""
+        module = torch.nn.Linear(3, 2)
+        weight, bias = (p.detach().clone() for p in module.parameters())
+        trainer, features = trainer_of(
+            lambda activations, *_: activations.sum() * 0,
+            module,
+            max_iter=1,
+            learning_rate="constant",
+            learning_rate_init=0.1,
+            weight_decay=decay,
+        )
+        trainer.run(features, np.arange(10))
+        torch.testing.assert_close(module.weight.detach(), kept * weight)
+        assert torch.equal(module.bias.detach(), bias)
+
+    def test_gradients_of_a_step_are_its_own(self):
+        """Two steps of Adam down the same slope are equally long."""
+        module = torch.nn.Linear(3, 2)
+        biases = []
+
+        def batch_loss(activations, *_):
+            biases.append(module.bias.detach().clone())
+            return (
+                activations - module(features.batch(np.arange(1)))
+            ).sum() + module.bias.sum()
+
+        trainer, features = trainer_of(
+            batch_loss,
+            module,
+            max_iter=1,
+            solver="adam",
+            learning_rate="constant",
+            learning_rate_init=0.1,
+        )
+        trainer.run(features, np.arange(10))
+        steps = [biases[0] - biases[1], biases[1] - biases[2]]
+        for step in steps:
+            torch.testing.assert_close(step, torch.full((2,), 0.1))
+
+
+@pytest.mark.parametrize(
+    ("init", "solver", "learning_rate", "rate"),
+    [
+        ("itq", "adam_mini", "cosine", 0.01),
+        ("pca", "adam_mini", "constant", 0.01),
+        ("random", "adam", "constant", 0.003),
+    ],
+)
+def test_loss_falls_at_a_fixed_scale(few_digits, init, solver, learning_rate, rate):
+    hasher = small(
+        max_iter=10,
+        init=init,
+        solver=solver,
+        learning_rate=learning_rate,
+        learning_rate_init=rate,
+        tanh_scale=1.0,
+        bit_dropout=0,
+        weight_decay=0,
+    ).fit(*few_digits)
+    assert hasher.n_iter_ == len(hasher.loss_curve_) == 10
+    assert hasher.loss_curve_[-1] < hasher.loss_curve_[0] - 0.02
+
+
+class TestFit:
+    def test_fewer_samples_than_a_batch(self, few_digits):
+        X, y = few_digits
+        assert small(batch_size=10_000).fit(X[:30], y[:30]).n_iter_ == 3
+
+    def test_batches_without_a_similar_pair_are_survived(self):
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((60, 4))
+        y = np.arange(60)
+        y[1] = 0  # one similar pair in all
+        hasher = small(batch_size=8).fit(X, y)
+        assert np.isfinite(hasher.loss_curve_).all()
+        assert np.isfinite(hasher.coefs_[0]).all()
+
+    def test_unit_and_offset_of_the_features_do_not_matter(self, few_digits):
+        X, y = few_digits
+        assert np.any(np.ptp(X, axis=0) == 0)  # neither do constant features
+        codes = small().fit(X, y).transform(X)
+        moved = 1000.0 * X + 50.0
+        same = np.mean(small().fit(moved, y).transform(moved) == codes)
+        assert same > 0.99
+
+    def test_verbose_prints_each_epoch(self, few_digits, capsys):
+        losses = small(verbose=True).fit(*few_digits).loss_curve_
+        lines = capsys.readouterr().out.splitlines()
+        expected = [f"Epoch {i}/3, loss = {loss:.6f}" for i, loss in enumerate(losses, 1)]
+        assert lines == expected
+
+    def test_fitted_state_is_numpy(self, few_digits):
+        hasher = small(hidden_layer_sizes=(6,)).fit(*few_digits)
+        assert not any(
+            isinstance(value, (torch.Tensor, torch.nn.Module))
+            for value in vars(hasher).values()
+        )
+        assert [coef.shape for coef in hasher.coefs_] == [(64, 6), (6, 8)]
+        assert [offset.shape for offset in hasher.intercepts_] == [(6,), (8,)]
+        assert all(type(array) is np.ndarray for array in hasher.coefs_)
+
+    def test_one_hidden_layer_as_a_number(self, few_digits):
+        X, y = few_digits
+        number = small(hidden_layer_sizes=256).fit(X, y)
+        pair = small(hidden_layer_sizes=(256,)).fit(X, y)
+        np.testing.assert_array_equal(number.transform(X), pair.transform(X))
+
+
+class TestInterrupt:
+    def test_keeps_the_last_epoch(self, few_digits, monkeypatch):
+        X, y = few_digits
+        params = {"learning_rate": "constant"}
+        two_epochs = small(max_iter=2, **params).fit(X, y)
+        interrupt_epoch(monkeypatch, 2)
+        with pytest.warns(ConvergenceWarning, match="2 of 3 epochs.* last completed epoch"):
+            hasher = small(**params).fit(X, y)
+        assert hasher.loss_curve_ == two_epochs.loss_curve_
+        np.testing.assert_array_equal(hasher.coefs_[0], two_epochs.coefs_[0])
+
+    def test_before_the_first_epoch_keeps_the_start(self, few_digits, monkeypatch):
+        X, y = few_digits
+        start = small(max_iter=1, learning_rate_init=1e-12).fit(X, y).transform(X)
+        interrupt_epoch(monkeypatch, 0)
+        with pytest.warns(ConvergenceWarning, match="0 of 3 epochs"):
+            hasher = small().fit(X, y)
+        assert hasher.n_iter_ == 0
+        np.testing.assert_array_equal(hasher.transform(X), start)
+
+    def test_while_scoring_does_not_count_the_epoch(self, few_digits, monkeypatch):
+        calls = []
+        end_epoch = EarlyStopping.end_epoch
+
+        def interrupted(self, module):
+            calls.append(1)
+            if len(calls) == 3:
+                raise KeyboardInterrupt
+            return end_epoch(self, module)
+
+        monkeypatch.setattr(EarlyStopping, "end_epoch", interrupted)
+        with pytest.warns(ConvergenceWarning, match="2 of 6 epochs.* best validation"):
+            hasher = small(max_iter=6, early_stopping=True).fit(*few_digits)
+        assert len(hasher.loss_curve_) == len(hasher.validation_scores_) == 2
+
+    @pytest.mark.parametrize(
+        ("hasher", "method"),
+        [(small(), "fit"), (small(), "partial_fit"), (OrthoHasher(8), "fit")],
+    )
+    def test_its_warning_points_at_the_caller(
+        self, few_digits, monkeypatch, hasher, method
+    ):
+        interrupt_epoch(monkeypatch, 0)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ConvergenceWarning)
+            getattr(hasher, method)(*few_digits)
+        assert caught[0].filename == __file__
+
+
+class TestWarmStart:
+    def test_continues(self, few_digits):
+        X, y = few_digits
+        hasher = small(warm_start=True).fit(X, y)
+        first = hasher.loss_curve_
+        hasher.set_params(max_iter=2, learning_rate_init=1e-12).fit(X, y)
+        assert hasher.n_iter_ == 5
+        assert hasher.loss_curve_[:3] == first
+        cold = small().fit(X, y)
+        np.testing.assert_allclose(hasher.coefs_[0], cold.coefs_[0], rtol=1e-4, atol=1e-6)
+
+    def test_off_forgets(self, few_digits):
+        hasher = small().fit(*few_digits).fit(*few_digits)
+        assert hasher.n_iter_ == 3
+
+    def test_other_features_have_another_mean_and_unit(self, few_digits):
+        """They are found anew, and what is fitted goes with the features as they were."""
+        X, y = few_digits
+        hasher = small(warm_start=True, hidden_layer_sizes=(9,)).fit(X, y)
+        activations = hasher.decision_function(X)
+        hasher.set_params(max_iter=1, learning_rate_init=1e-12).fit(X[:90] * 3 + 4, y[:90])
+        np.testing.assert_allclose(
+            hasher.decision_function(X), activations, rtol=1e-4, atol=1e-4
+        )
+
+
+class TestChunks:
+    @pytest.mark.parametrize(
+        ("solver", "layers"), [("adam_mini", ()), ("adam", ()), ("adam_mini", (16,))]
+    )
+    def test_learn(self, few_digits, solver, layers):
+        X, y = few_digits
+        hasher = small(n_bits=16, solver=solver, hidden_layer_sizes=layers)
+        hasher.set_params(learning_rate_init=0.02, weight_decay=0.0, dropout=0.0)
+        scores = []
+        for _ in range(10):
+            for rows in np.array_split(np.arange(300), 3):
+                hasher.partial_fit(X[rows], y[rows])
+            scores.append(hasher.score(X, y))
+        assert scores[-1] > scores[0] + 0.08
+        assert hasher.n_iter_ == len(hasher.loss_curve_) == 30
+
+    def test_set_what_fit_sets(self, few_digits):
+        assert (
+            vars(small().partial_fit(*few_digits)).keys()
+            == vars(small().fit(*few_digits)).keys()
+        )
+
+    def test_are_warm_starts_of_one_epoch_at_the_last_scale(self, few_digits):
+        X, y = few_digits
+        params = {"n_bits": 8, "batch_size": 64, "random_state": 0, "max_iter": 1}
+        chunk = HashNetHasher(tanh_scale=(1.0, 4.0), **params).partial_fit(X, y)
+        fitted = HashNetHasher(tanh_scale=4.0, learning_rate="constant", **params).fit(X, y)
+        np.testing.assert_array_equal(fitted.coefs_[0], chunk.coefs_[0])
+
+    def test_keep_the_rate_where_they_go_on(self, few_digits):
+        """And the mean and unit of the first features."""
+        X, y = few_digits
+        hasher = small().fit(X, y)
+        before = hasher.coefs_[0]
+        state = hasher._training_state_
+        hasher.set_params(learning_rate_init=1e-12).partial_fit(X[:50] + 3.0, y[:50])
+        assert hasher.n_iter_ == 4
+        np.testing.assert_allclose(hasher.coefs_[0], before, rtol=1e-5, atol=1e-9)
+        assert hasher._training_state_["unit"] == state["unit"]
+        np.testing.assert_array_equal(hasher._training_state_["mean"], state["mean"])
+
+    def test_fit_starts_anew(self, few_digits):
+        X, y = few_digits
+        hasher = small().partial_fit(X + 5.0, y).fit(X, y)
+        np.testing.assert_array_equal(hasher.transform(X), small().fit(X, y).transform(X))
+
+    @pytest.mark.parametrize("solver", ["adam_mini", "adam"])
+    def test_the_solver_remembers_its_moments_through_a_pickle(self, few_digits, solver):
+        X, y = few_digits
+        kept = small(solver=solver, batch_size=100).partial_fit(X, y)
+        loaded, reset = (pickle.loads(pickle.dumps(kept)) for _ in range(2))
+        reset._training_state_["moments"] = None
+        for hasher in (kept, loaded, reset):
+            hasher.partial_fit(X, y)
+        np.testing.assert_array_equal(kept.coefs_[0], loaded.coefs_[0])
+        assert np.abs(kept.coefs_[0] - reset.coefs_[0]).max() > 1e-6
+        moments = [h._training_state_["moments"][1][0] for h in (kept, reset)]
+        assert [values["step"] for values in moments] == [6, 3]
+
+    def test_another_solver_starts_anew(self, few_digits):
+        hasher = small().partial_fit(*few_digits)
+        reset = pickle.loads(pickle.dumps(hasher))
+        reset._training_state_["moments"] = None
+        codes = [
+            h.set_params(solver="adam").partial_fit(*few_digits).coefs_[0]
+            for h in (hasher, reset)
+        ]
+        np.testing.assert_array_equal(*codes)
+
+    def test_each_has_its_own_order_of_samples(self, few_digits):
+        hasher = small(learning_rate_init=1e-12).partial_fit(*few_digits)
+        hasher.partial_fit(*few_digits).partial_fit(*few_digits)
+        assert hasher.loss_curve_[1] != pytest.approx(hasher.loss_curve_[2], abs=1e-6)
+
+    def test_one_class_or_equal_rows_are_survived(self, few_digits):
+        X, y = few_digits
+        hasher = small().partial_fit(X, y)
+        hasher.partial_fit(X[:40], np.zeros(40, dtype=int))
+        hasher.partial_fit(np.repeat(X[:1], 5, axis=0), y[:5])
+        assert np.isfinite(hasher.coefs_[0]).all()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("objective", ["average_precision", "ndcg"])
+def test_cuda_trains_like_the_cpu(few_digits, objective):
+    params = {"objective": objective, "max_iter": 20, "n_bits": 16}
+    scores = [
+        small(device=device, **params).fit(*few_digits).score(*few_digits)
+        for device in ("cpu", "cuda")
+    ]
+    assert scores[0] == pytest.approx(scores[1], abs=0.03)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("labels", ["classes", "indicators", "distances"])
+@pytest.mark.parametrize("objective", ["average_precision", "ndcg_simplified"])
+def test_a_step_on_cuda_does_not_wait_for_the_device(
+    few_digits, objective, labels, monkeypatch
+):
+    X, y = few_digits
+    y = {"classes": y, "indicators": np.eye(10)[y], "distances": None}[labels]
+    step = _fit.Trainer._run_step
+
+    def watched(*args):
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            return step(*args)
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+
+    monkeypatch.setattr(_fit.Trainer, "_run_step", watched)
+    TALRHasher(8, max_iter=2, device="cuda", objective=objective).fit(X, y)

@@ -1,0 +1,211 @@
+"""Hash functions in training: layers, dropout, and modules of one's own."""
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from hashers import small
+from sklearn.base import clone
+
+from sklearn_talr.hashing._base import feed_forward
+from sklearn_talr.hashing._rows import mean_and_unit
+from sklearn_talr.hashing.gradient._features import Features
+from sklearn_talr.hashing.gradient._functions import (
+    FeedForward,
+    SeededDropout,
+    apply_module,
+    encode,
+)
+
+
+def layers_of(X, sizes=(64, 9, 8), dropout=(0.0, 0.0)):
+    rng = np.random.RandomState(0)
+    coefs = [rng.standard_normal(shape) for shape in pairwise(sizes)]
+    intercepts = [rng.standard_normal(size) for size in sizes[1:]]
+    features = Features(X, *mean_and_unit(X), torch.device("cpu"))
+    return FeedForward(coefs, intercepts, features, dropout, rng), features
+
+
+class TestFeedForward:
+    @pytest.mark.parametrize("sizes", [(64, 8), (64, 9, 5, 8)])
+    def test_fitted_layers_take_features_as_they_are(self, few_digits, sizes):
+        X, _ = few_digits
+        function, features = layers_of(X, sizes)
+        with torch.no_grad():
+            expected = function.module(features.batch(np.arange(300))).numpy()
+        fitted = function.fitted()
+        found = feed_forward(X, fitted["coefs_"], fitted["intercepts_"])
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+        assert all(coef.dtype == np.float64 for coef in fitted["coefs_"])
+
+    def test_codes_of_some_samples_in_blocks(self, few_digits):
+        X, _ = few_digits
+        function, features = layers_of(X, dropout=(0.3, 0.3))
+        samples = np.arange(250, 0, -1)
+        codes = encode(function.module, features, samples, block_size=7)
+        assert codes.dtype == np.uint8
+        assert function.module.training
+        with torch.no_grad():
+            activations = function.module.eval()(features.batch(samples)).numpy()
+        np.testing.assert_array_equal(codes, activations > 0)
+        encode(function.module, features, samples)
+        assert not function.module.training
+
+
+class TestDropout:
+    def test_fraction_and_scale(self):
+        layer = SeededDropout(0.3, torch.Generator().manual_seed(0))
+        dropped = layer(torch.ones(1000, 50))
+        assert torch.mean((dropped == 0).float()) == pytest.approx(0.3, abs=0.01)
+        assert dropped.max() == pytest.approx(1 / 0.7)
+        assert torch.equal(layer.eval()(torch.ones(3, 2)), torch.ones(3, 2))
+
+    @pytest.mark.parametrize(
+        ("dropout", "layers", "rates"),
+        [
+            ((0.2, 0.5), (64, 9, 6, 8), [0.2, 0.5, 0.5]),
+            ((0.2, 0.0), (64, 9, 8), [0.2]),
+            ((0.0, 0.5), (64, 8), []),
+        ],
+    )
+    def test_rates_of_the_layers(self, few_digits, dropout, layers, rates):
+        function, _ = layers_of(few_digits[0], layers, dropout)
+        names = [type(layer).__name__ for layer in function.module]
+        found = [layer.rate for layer in function.module if hasattr(layer, "rate")]
+        assert found == rates
+        expected = ["SeededDropout"] * (dropout[0] > 0) + ["Linear"]
+        for _ in layers[2:]:
+            expected += ["ReLU"] + ["SeededDropout"] * (dropout[1] > 0) + ["Linear"]
+        assert names == expected
+
+    def test_is_seeded_and_changes_training(self, few_digits):
+        def activations(dropout):
+            hasher = small(hidden_layer_sizes=(16,), dropout=dropout).fit(*few_digits)
+            return hasher.decision_function(few_digits[0])
+
+        first = activations((0.2, 0.5))
+        np.testing.assert_array_equal(first, activations((0.2, 0.5)))
+        assert np.abs(first - activations(0.0)).max() > 1e-3
+
+    def test_leaves_global_generators_alone(self, few_digits):
+        before = np.random.mtrand._rand.get_state()[1].copy(), torch.get_rng_state()
+        small(hidden_layer_sizes=(16,), dropout=(0.2, 0.5)).fit(*few_digits)
+        np.testing.assert_array_equal(np.random.mtrand._rand.get_state()[1], before[0])
+        assert torch.equal(torch.get_rng_state(), before[1])
+
+
+class Network(torch.nn.Module):
+    """A module with buffers and layers that behave differently in training."""
+
+    def __init__(self, n_features=64, n_bits=8):
+        super().__init__()
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            self.layers = torch.nn.Sequential(
+                torch.nn.BatchNorm1d(n_features),
+                torch.nn.Linear(n_features, 32),
+                torch.nn.Tanh(),
+                torch.nn.Dropout(0.2),
+                torch.nn.Linear(32, n_bits),
+            )
+
+    def forward(self, X):
+        return self.layers(X)
+
+
+class TestModule:
+    def fitted(self, X, y, **params):
+        defaults = {"module": Network(), "weight_decay": 0.0, "max_iter": 5}
+        return small(**(defaults | params)).fit(X, y)
+
+    def test_learns(self, few_digits):
+        X, y = few_digits
+        start = self.fitted(X, y, max_iter=1, learning_rate_init=1e-9).score(X, y)
+        assert 1 - self.fitted(X, y, max_iter=15).score(X, y) < 0.5 * (1 - start)
+
+    def test_the_given_module_is_left_alone(self, few_digits):
+        module = Network()
+        before = {name: value.clone() for name, value in module.state_dict().items()}
+        module.eval()
+        hasher = self.fitted(*few_digits, module=module)
+        assert hasher.module is module
+        assert not module.training
+        for name, value in module.state_dict().items():
+            assert torch.equal(value, before[name])
+
+    def test_fitted_state_is_numpy_and_activations_are_the_modules(self, few_digits):
+        X, y = few_digits
+        hasher = self.fitted(X, y)
+        state = hasher.module_state_
+        assert all(type(value) is np.ndarray for value in state.values())
+        assert not hasattr(hasher, "coefs_")
+        module = Network().eval()
+        module.load_state_dict({name: torch.tensor(v) for name, v in state.items()})
+        with torch.no_grad():
+            expected = module(torch.tensor(X, dtype=torch.float32)).numpy()
+        activations = hasher.decision_function(X)
+        assert activations.dtype == np.float32
+        np.testing.assert_allclose(activations, expected, rtol=1e-5, atol=1e-6)
+        blocks = apply_module(hasher.module, state, X, block_size=7)
+        np.testing.assert_allclose(blocks, expected, rtol=1e-5, atol=1e-6)
+        # Batch norm counts the batches of training, and of nothing else.
+        assert state["layers.0.num_batches_tracked"] == 5 * 5
+
+    def test_pickle_and_clone(self, few_digits):
+        X, y = few_digits
+        hasher = self.fitted(X, y)
+        loaded = pickle.loads(pickle.dumps(hasher))
+        np.testing.assert_array_equal(loaded.transform(X), hasher.transform(X))
+        again = clone(hasher).fit(X, y)
+        np.testing.assert_array_equal(again.transform(X), hasher.transform(X))
+
+    def test_same_seed_same_codes_and_global_generators(self, few_digits):
+        X, y = few_digits
+        before = torch.get_rng_state()
+        first = self.fitted(X, y).decision_function(X)
+        assert torch.equal(torch.get_rng_state(), before)
+        torch.rand(3)
+        np.testing.assert_array_equal(first, self.fitted(X, y).decision_function(X))
+        other = self.fitted(X, y, random_state=1).decision_function(X)
+        assert np.abs(first - other).max() > 1e-3
+
+    def test_early_stopping_warm_start_and_chunks(self, few_digits):
+        X, y = few_digits
+        hasher = self.fitted(X, y, early_stopping=True, validation_fraction=0.2)
+        assert len(hasher.validation_scores_) == 5
+        hasher.set_params(early_stopping=False, warm_start=True, learning_rate_init=1e-12)
+        before = hasher.score(X, y)
+        hasher.fit(X, y).partial_fit(X, y)
+        assert hasher.n_iter_ == 11
+        assert hasher.score(X, y) == pytest.approx(before, abs=0.02)
+
+    def test_sparse_features(self, few_digits):
+        X, y = few_digits
+        dense = self.fitted(X, y)
+        sparse = self.fitted(sp.csr_array(X), y)
+        np.testing.assert_array_equal(sparse.transform(sp.csr_array(X)), dense.transform(X))
+
+    @pytest.mark.parametrize(
+        ("module", "message"),
+        [
+            (Network(n_bits=7), r"module must .* \(2, 8\), got shape \(2, 7\)"),
+            (Network, "module"),
+        ],
+    )
+    def test_bad_modules(self, few_digits, module, message):
+        with pytest.raises(ValueError, match=message):
+            self.fitted(*few_digits, module=module)
+
+    def test_a_module_that_has_changed_since_the_fit(self, few_digits):
+        hasher = self.fitted(*few_digits).set_params(module=torch.nn.Linear(64, 8))
+        with pytest.raises(ValueError, match="module has changed since it was fitted"):
+            hasher.transform(few_digits[0])
+
+    def test_cold_fit_may_change_to_and_fro(self, few_digits):
+        hasher = self.fitted(*few_digits).set_params(module=None).fit(*few_digits)
+        assert not hasattr(hasher, "module_state_")
+        hasher.set_params(module=Network()).fit(*few_digits)
+        assert not hasattr(hasher, "coefs_")

@@ -1,0 +1,170 @@
+"""What "auto" stands for, and which values are refused."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from hashers import GRADIENT, name_of, small
+from sklearn.base import clone
+
+from sklearn_talr import TALRHasher
+from sklearn_talr.affinity import LabelAffinity, ThresholdAffinity
+from sklearn_talr.baselines import HashNetHasher, MIHasher, OrthoHasher
+from sklearn_talr.hashing.gradient._data import TrainingData
+from sklearn_talr.hashing.gradient._settings import Settings
+
+MODULE = torch.nn.utils.skip_init(torch.nn.Linear, 64, 32)
+
+
+def settings_of(hasher, n_samples=1000, affinity=None, **options):
+    """Settings for data of which nothing matters but its size and its affinity."""
+    X = np.empty((n_samples, 64))
+    affinity = affinity or LabelAffinity()
+    return Settings.of(hasher, TrainingData(X, None, affinity, None, None, {}), **options)
+
+
+@pytest.mark.parametrize(
+    ("params", "rate", "decay", "dropout"),
+    [
+        ({}, 0.025, 0.6, (0.0, 0.0)),
+        ({"solver": "adam"}, 0.005, 0.6, (0.0, 0.0)),
+        ({"hidden_layer_sizes": (9,)}, 0.014, 1.2, (0.2, 0.5)),
+        ({"hidden_layer_sizes": 9, "solver": "adam"}, 0.005, 1.2, (0.2, 0.5)),
+        ({"module": MODULE}, 0.005, 0.01, (0.0, 0.0)),
+    ],
+)
+def test_automatic_values_go_by_the_kind_of_function(params, rate, decay, dropout):
+    settings = settings_of(TALRHasher(**params))
+    assert settings.learning_rate_init == rate
+    assert settings.weight_decay == decay
+    assert settings.dropout == dropout
+    # Distances leave nothing out, and are otherwise no different.
+    by_distance = settings_of(TALRHasher(**params), affinity=ThresholdAffinity())
+    assert by_distance.dropout == (0.0, 0.0)
+    assert by_distance.n_kept_bits == tuple(range(33))
+    assert (by_distance.learning_rate_init, by_distance.weight_decay) == (rate, decay)
+
+
+def test_given_values_are_taken_as_they_are():
+    params = {"learning_rate_init": 0.1, "weight_decay": 0.0, "batch_size": 7}
+    settings = settings_of(TALRHasher(hidden_layer_sizes=(4, 3), dropout=0.3, **params))
+    assert {name: getattr(settings, name) for name in params} == params
+    assert settings.layer_sizes == (4, 3)
+
+
+@pytest.mark.parametrize("given", [256, np.int64(256), (256,), [256], np.array([256.0])])
+def test_one_hidden_layer_may_be_a_number(given):
+    assert settings_of(TALRHasher(hidden_layer_sizes=given)).layer_sizes == (256,)
+
+
+@pytest.mark.parametrize(
+    ("dropout", "expected"),
+    [(0.5, (0.0, 0.5)), ((0.1, 0.5), (0.1, 0.5)), ([0.4], (0.0, 0.4)), (0, (0.0, 0.0))],
+)
+def test_one_rate_of_dropout_is_that_of_the_hidden_units(dropout, expected):
+    hasher = TALRHasher(hidden_layer_sizes=(9,), dropout=dropout)
+    assert settings_of(hasher).dropout == expected
+    assert settings_of(hasher, affinity=ThresholdAffinity()).dropout == expected
+
+
+@pytest.mark.parametrize(
+    ("n_bits", "layers", "bit_dropout", "n_kept"),
+    [
+        (8, (), "auto", 8),
+        (32, (), "auto", 16),
+        (64, (), "auto", 23),
+        (8, (9,), "auto", 8),
+        (32, (9,), "auto", 24),
+        (64, (9,), "auto", 34),
+        (32, (), 0.25, 24),
+        (32, (), 0.99, 1),
+        (1, (), "auto", 1),
+    ],
+)
+def test_kept_bits(n_bits, layers, bit_dropout, n_kept):
+    hasher = TALRHasher(n_bits, hidden_layer_sizes=layers, bit_dropout=bit_dropout)
+    kept = settings_of(hasher).n_kept_bits
+    assert len(kept) == n_bits + 1
+    assert kept[n_bits] == n_kept
+    assert all(1 <= number <= n for n, number in enumerate(kept[1:], start=1))
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "early_stopping", "size", "n_held_out"),
+    [
+        (200, False, 32, 0),
+        (1000, False, 50, 0),
+        (1000, True, 45, 100),
+        (1001, True, 45, 101),  # rounded up
+        (10**6, False, 256, 0),
+    ],
+)
+def test_sizes_of_batches_and_of_what_is_held_out(
+    n_samples, early_stopping, size, n_held_out
+):
+    settings = settings_of(TALRHasher(early_stopping=early_stopping), n_samples)
+    assert (settings.batch_size, settings.n_held_out) == (size, n_held_out)
+
+
+def test_scale_of_tanh():
+    assert settings_of(TALRHasher(tanh_scale=3)).tanh_scale == (3.0, 3.0)
+    assert settings_of(OrthoHasher()).tanh_scale is None
+    hasher = MIHasher(tanh_scale=(0.5, 4.0))
+    assert settings_of(hasher).tanh_scale == (0.5, 4.0)
+    hasher.n_iter_ = 2  # fitted
+    assert settings_of(hasher).tanh_scale == (0.5, 4.0)
+    assert settings_of(hasher.set_params(warm_start=True)).tanh_scale == (4.0, 4.0)
+
+
+def test_a_chunk_is_one_epoch_at_the_first_rate_and_the_last_scale():
+    settings = settings_of(MIHasher(max_iter=7, tanh_scale=(0.5, 4.0)))
+    chunk = settings.for_chunk()
+    changed = {"max_iter": 1, "learning_rate": "constant", "tanh_scale": (4.0, 4.0)}
+    assert chunk == dataclasses.replace(settings, **changed)
+    assert settings_of(OrthoHasher()).for_chunk().tanh_scale is None
+
+
+@pytest.mark.parametrize("hasher", GRADIENT, ids=name_of)
+def test_nothing_is_left_to_be_resolved(hasher):
+    settings = settings_of(clone(hasher), metric="ndcg")
+    assert "auto" not in map(str, dataclasses.astuple(settings))
+    assert settings.metric == "ndcg"
+    for name in ("n_bits", "init", "solver", "learning_rate", "max_iter", "tol", "verbose"):
+        assert getattr(settings, name) == getattr(hasher, name)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        settings.n_bits = 3
+
+
+@pytest.mark.parametrize(
+    ("hasher", "message"),
+    [
+        (TALRHasher(hidden_layer_sizes=(0,)), "hidden_layer_sizes"),
+        (TALRHasher(hidden_layer_sizes=(2.5,)), "hidden_layer_sizes"),
+        (TALRHasher(hidden_layer_sizes=[[2]]), "hidden_layer_sizes"),
+        (TALRHasher(module=MODULE, hidden_layer_sizes=(4,)), "hidden_layer_sizes"),
+        (TALRHasher(dropout=1.0), "dropout"),
+        (TALRHasher(dropout="0.5"), "dropout"),
+        (TALRHasher(dropout=(-0.1, 0.1)), "dropout"),
+        (TALRHasher(dropout=(0.1, 1.0)), "dropout"),
+        (TALRHasher(dropout=(0.1, 0.1, 0.1)), "dropout"),
+        (TALRHasher(dropout=()), "dropout"),
+        (TALRHasher(tanh_scale=(1.0, 8.0)), "tanh_scale"),  # continuation is not for it
+        (HashNetHasher(tanh_scale=(1.0, -1.0)), "tanh_scale"),
+        (HashNetHasher(tanh_scale=(1.0, 2.0, 3.0)), "tanh_scale"),
+        (MIHasher(tanh_scale=0.0), "tanh_scale"),
+        (TALRHasher(device="toaster"), "device"),
+        (TALRHasher(device="mps"), "device"),
+    ],
+)
+def test_bad_values_are_refused(hasher, message, few_digits):
+    with pytest.raises(ValueError, match=message):
+        hasher.fit(*few_digits)
+    assert not hasattr(hasher, "n_features_in_")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_missing_device(few_digits):
+    assert settings_of(small()).device == torch.device("cpu")
+    with pytest.raises(ValueError, match="CUDA"):
+        small(device="cuda").fit(*few_digits)

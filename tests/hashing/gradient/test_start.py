@@ -1,0 +1,106 @@
+"""First weights: an unsupervised projection of what comes before the last layer."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from hashers import small
+
+from sklearn_talr import ITQHasher
+from sklearn_talr.hashing import _projections
+from sklearn_talr.hashing._base import feed_forward
+from sklearn_talr.hashing._rows import mean_and_unit
+from sklearn_talr.hashing.gradient import _start
+from sklearn_talr.hashing.gradient._features import Features
+from sklearn_talr.hashing.gradient._start import start_weights, to_standard_units
+
+
+def features_of(X):
+    return Features(X, *mean_and_unit(X), torch.device("cpu"))
+
+
+def start(features, layers=(), init="itq", samples=None, n_bits=16):
+    samples = np.arange(features.X.shape[0]) if samples is None else samples
+    return start_weights(features, samples, layers, n_bits, init, np.random.RandomState(0))
+
+
+@pytest.mark.parametrize("layers", [(), (500, 300)])
+@pytest.mark.parametrize("init", ["itq", "pca", "random"])
+def test_activations_have_mean_0_and_unit_mean_square(few_digits, init, layers):
+    features = features_of(few_digits[0])
+    coefs, intercepts = start(features, layers, init)
+    X = features.block(np.arange(300))
+    activations = feed_forward(X, coefs, intercepts)
+    np.testing.assert_allclose(activations.mean(axis=0), 0, atol=1e-9)
+    assert np.mean(activations**2) == pytest.approx(1)
+    # Units of every hidden layer have unit mean square (He et al.).
+    for depth in range(1, len(layers) + 1):
+        hidden = feed_forward(
+            features.block(np.arange(300)), coefs[:depth], intercepts[:depth]
+        )
+        assert np.mean(hidden**2) == pytest.approx(1, rel=0.2)
+
+
+def test_a_linear_start_is_itq(few_digits):
+    X, y = few_digits
+    hasher = small(max_iter=1, learning_rate_init=1e-12, n_bits=16).fit(X, y)
+    itq = ITQHasher(16, random_state=0).fit(X)
+    assert np.mean(hasher.transform(X) == itq.transform(X)) > 0.999
+
+
+def test_only_the_samples_given_matter(few_digits):
+    X = few_digits[0].copy()
+    samples = np.arange(0, 300, 3)
+    mean, unit = mean_and_unit(X)
+    device = torch.device("cpu")
+    expected = start(Features(X, mean, unit, device), samples=samples)
+    X[1::3] = 99.0
+    found = start(Features(X, mean, unit, device), samples=samples)
+    np.testing.assert_array_equal(found[0][0], expected[0][0])
+
+
+def test_only_so_many_rows_are_looked_at(few_digits, monkeypatch):
+    seen = []
+    dense_start = _start._dense_start
+    monkeypatch.setattr(
+        _start, "_dense_start", lambda X, *args: seen.append(X) or dense_start(X, *args)
+    )
+    features = features_of(few_digits[0])
+    monkeypatch.setattr(_start, "_MOST_ROWS", 100)
+    start(features)
+    monkeypatch.setattr(_start, "_MOST_CELLS", 64 * 50)
+    start(features)
+    assert [X.shape for X in seen] == [(100, 64), (50, 64)]
+    assert all(len(np.unique(X, axis=0)) == len(X) for X in seen)  # none is drawn twice
+
+
+@pytest.mark.parametrize("init", ["itq", "pca", "random"])
+def test_a_large_sparse_start_is_that_of_dense_features(few_digits, monkeypatch, init):
+    features = features_of(sp.csr_array(few_digits[0]))
+    X = features.block(np.arange(300))
+    dense = X @ start(features, init=init)[0][0]
+    monkeypatch.setattr(_start, "_MOST_CELLS", 1000)
+    monkeypatch.setattr(_projections, "_MOST_DENSE_CELLS", 1000)
+    monkeypatch.setattr(sp.csr_array, "toarray", None)
+    (coef,), (intercept,) = start(features, init=init)
+    activations = X @ coef + intercept
+    assert np.mean(activations**2) == pytest.approx(1)
+    np.testing.assert_allclose(activations.mean(axis=0), 0, atol=1e-9)
+    if init == "itq":
+        assert np.abs(activations).mean() == pytest.approx(np.abs(dense).mean(), rel=0.02)
+    else:  # but for the signs of principal directions
+        np.testing.assert_allclose(np.abs(activations), np.abs(dense), atol=1e-6)
+
+
+def test_units_of_the_features_are_put_into_the_first_layer(few_digits):
+    """It takes (features - mean) / unit where it took features, and gives the same."""
+    X, _ = few_digits
+    mean, unit = mean_and_unit(X)
+    rng = np.random.default_rng(0)
+    coefs = [rng.standard_normal((64, 5)), rng.standard_normal((5, 3))]
+    intercepts = [rng.standard_normal(5), rng.standard_normal(3)]
+    expected = feed_forward(X, coefs, intercepts)
+    found = feed_forward(
+        (X - mean) / unit, *to_standard_units(coefs, intercepts, mean, unit)
+    )
+    np.testing.assert_allclose(found, expected)

@@ -1,0 +1,42 @@
+"""LSHHasher and ITQHasher: projections of centred rows."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sklearn_talr.hashing import ITQHasher, LSHHasher, _projections
+from sklearn_talr.hashing._projections import PROJECTIONS
+
+
+@pytest.mark.parametrize(("cls", "kind"), [(LSHHasher, "random"), (ITQHasher, "itq")])
+def test_bits_are_signs_of_the_projection_of_centred_rows(cls, kind, few_digits):
+    X, _ = few_digits
+    rows = X - X.mean(axis=0)
+    directions = PROJECTIONS[kind](rows, 8, np.random.RandomState(3))
+    hasher = cls(8, random_state=3).fit(X)
+    np.testing.assert_allclose(
+        hasher.decision_function(X), rows @ directions, rtol=1e-5, atol=1e-4
+    )
+
+
+def test_bits_of_random_hyperplanes_differ_by_the_angle():
+    """Two samples differ in a bit with probability angle / pi."""
+    X = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [-2.0, -2.0]])  # their mean is 0
+    codes = LSHHasher(4000, random_state=0).fit_transform(X)
+    for i, j, angle in ((0, 1, np.pi / 4), (0, 2, np.pi / 2), (1, 3, np.pi)):
+        assert np.mean(codes[i] != codes[j]) == pytest.approx(angle / np.pi, abs=0.03)
+
+
+@pytest.mark.parametrize("cls", [LSHHasher, ITQHasher])
+def test_large_sparse_matrices(cls, few_digits, monkeypatch):
+    X, _ = few_digits
+    dense = cls(8, random_state=0).fit(X)
+    monkeypatch.setattr(_projections, "_MOST_DENSE_CELLS", 1000)
+    sparse = cls(8, random_state=0).fit(sp.csr_array(X))
+    activations = [h.decision_function(X) for h in (dense, sparse)]
+    np.testing.assert_allclose(sparse.decision_function(sp.csr_array(X)), activations[1])
+    if cls is LSHHasher:
+        np.testing.assert_allclose(*activations, rtol=1e-4, atol=1e-3)
+    else:
+        assert activations[1].var() == pytest.approx(activations[0].var(), rel=1e-4)
+        np.testing.assert_allclose(activations[1].mean(axis=0), 0, atol=1e-3)

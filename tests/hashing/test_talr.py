@@ -1,0 +1,128 @@
+"""TALRHasher: what it maximises, and nested codes."""
+
+import numpy as np
+import pytest
+import torch
+from hashers import held_out_histogram, mean_ap, small
+from sklearn.datasets import make_multilabel_classification
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_talr import TALRHasher
+from sklearn_talr.histogram import hamming_histogram
+from sklearn_talr.metrics import (
+    tie_aware_average_precision_score,
+    tie_aware_ndcg_score,
+)
+from sklearn_talr.objectives import TieAwareLoss
+from sklearn_talr.objectives._loss import OBJECTIVES
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("kind", ["labels", "indicators"])
+def test_the_loss_is_the_tie_aware_loss_of_the_activations(few_digits, objective, kind):
+    """In one step over all samples, before it is taken."""
+    X, y = few_digits
+    if kind == "indicators":
+        _, y = make_multilabel_classification(300, random_state=0)
+    hasher = small(objective=objective, bit_dropout=0.0, batch_size=1000, tanh_scale=0.5)
+    hasher.set_params(max_iter=1, learning_rate_init=1e-12).fit(X, y)
+    loss = TieAwareLoss(objective, tanh_scale=0.5)
+    expected = loss(torch.from_numpy(hasher.decision_function(X)), torch.tensor(y))
+    assert hasher.loss_curve_ == [pytest.approx(expected.item(), abs=1e-5)]
+
+
+@pytest.mark.parametrize(
+    ("objective", "layers"),
+    [
+        ("average_precision", ()),
+        ("average_precision_simplified", (32,)),
+        ("ndcg", (32,)),
+        ("ndcg_simplified", ()),
+    ],
+)
+def test_training_beats_its_start(few_digits, objective, layers):
+    X, y = few_digits
+    hasher = small(objective=objective, hidden_layer_sizes=layers, n_bits=16)
+    hasher.set_params(max_iter=1, learning_rate_init=1e-9)
+    start = hasher.fit(X, y).score(X, y)
+    hasher.set_params(max_iter=30, learning_rate_init=0.02)
+    assert 1 - hasher.fit(X, y).score(X, y) < 0.5 * (1 - start)
+
+
+@pytest.mark.parametrize(
+    ("objective", "metric"),
+    [
+        ("average_precision_simplified", tie_aware_average_precision_score),
+        ("ndcg", tie_aware_ndcg_score),
+    ],
+)
+def test_score_is_the_metric_of_the_objective(few_digits, objective, metric):
+    X, _ = few_digits
+    _, y = make_multilabel_classification(300, random_state=0)
+    hasher = small(objective=objective).fit(X, y)
+    codes = hasher.transform(X).astype(int)
+    affinities = y @ y.T
+    values = []
+    for query in range(300):
+        others = np.arange(300) != query
+        if affinities[query, others].any():
+            distances = np.sum(codes[others] != codes[query], axis=1)
+            values.append(metric(affinities[query, others][None], -distances[None]))
+    assert hasher.score(X, y) == pytest.approx(np.mean(values))
+
+
+def test_pipeline_scores_in_the_hashers_space(few_digits):
+    X, y = few_digits
+    model = make_pipeline(StandardScaler(), small()).fit(X, y)
+    assert model.score(X, y) == model[-1].score(model[0].transform(X), y)
+
+
+@pytest.fixture(scope="module")
+def split(digits):
+    return train_test_split(*digits, test_size=0.25, stratify=digits[1], random_state=0)
+
+
+class TestNested:
+    """Every number of leading bits is a code."""
+
+    def held_out(self, hasher, split, bits=slice(None)):
+        X_database, X_query, y_database, y_query = split
+        codes = [hasher.transform(X)[:, bits] for X in (X_query, X_database)]
+        return mean_ap(hamming_histogram(*codes, "auto", y_query, y_database))
+
+    def fit(self, split, n_bits, max_iter, **params):
+        hasher = TALRHasher(n_bits, max_iter=max_iter, random_state=0, **params)
+        return hasher.fit(split[0], split[2])
+
+    def test_leading_bits_are_better_than_others(self, split):
+        """Than as many of plain codes, whichever these are, and than its own last."""
+        nested, plain = (
+            self.fit(split, 64, 10, init="random", nested=nested)
+            for nested in (True, False)
+        )
+        rng = np.random.default_rng(0)
+        parts = [self.held_out(plain, split, rng.permutation(64)[:8]) for _ in range(12)]
+        leading = self.held_out(nested, split, slice(8))
+        assert leading > np.mean(parts) + 0.05
+        assert leading > self.held_out(nested, split, slice(-8, None)) + 0.2
+
+    def test_every_length_keeps_up_with_a_separate_fit(self, split):
+        nested, plain, short = (
+            self.fit(split, n_bits, 30, batch_size=128, nested=nested)
+            for n_bits, nested in ((24, True), (24, False), (12, False))
+        )
+        assert self.held_out(nested, split, slice(12)) > self.held_out(short, split) - 0.05
+        assert self.held_out(nested, split) > self.held_out(plain, split) - 0.03
+
+
+def test_several_labels(few_digits):
+    """Graded affinities are of use to NDCG."""
+    X, y = make_multilabel_classification(
+        300, n_features=12, n_classes=6, n_labels=2, random_state=0
+    )
+    start = TALRHasher(16, max_iter=1, learning_rate_init=1e-9, random_state=0)
+    trained = TALRHasher(16, max_iter=15, random_state=0)
+    aps = [mean_ap(held_out_histogram(h, X, y, 200)) for h in (start, trained)]
+    assert aps[1] > aps[0] + 0.02

@@ -1,0 +1,123 @@
+"""What `y` may be, and what "auto" makes of it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hashers import small
+from sklearn.datasets import make_multilabel_classification
+from sklearn.metrics import euclidean_distances
+
+from sklearn_talr import PrecomputedAffinity
+from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
+
+
+@pytest.fixture(scope="module")
+def codes(few_digits):
+    """Codes of the digits by their labels."""
+    X, y = few_digits
+    return small().fit(X, y).transform(X)
+
+
+def same_label(y_query, y_database):
+    """An affinity that the library does not know."""
+    return (y_query[:, None] == y_database).astype(int)
+
+
+same_label.levels_ = np.array([0, 1])
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        (lambda y: y[:, None], LabelAffinity),
+        (lambda y: np.array(list("abcdefghij"))[y], LabelAffinity),
+        (lambda y: pd.Series(y).astype(str), LabelAffinity),
+        (lambda y: y.tolist(), LabelAffinity),
+        (lambda y: np.eye(10, dtype=int)[y], SharedLabelAffinity),
+        (lambda y: sp.csr_array(np.eye(10, dtype=int)[y]), SharedLabelAffinity),
+        (lambda y: same_label(y, y), PrecomputedAffinity),
+        (lambda y: sp.csr_array(same_label(y, y)), PrecomputedAffinity),
+        (lambda y: PrecomputedAffinity(same_label(y, y)), PrecomputedAffinity),
+    ],
+)
+def test_labels_in_any_form(few_digits, codes, change, kind):
+    X, y = few_digits
+    hasher = small().fit(X, change(y))
+    np.testing.assert_array_equal(hasher.transform(X), codes)
+    assert isinstance(hasher.affinity_, kind)
+
+
+def test_a_function_of_ones_own(few_digits, codes):
+    hasher = small(affinity=same_label).fit(*few_digits)
+    np.testing.assert_array_equal(hasher.transform(few_digits[0]), codes)
+
+
+def test_indicators_dense_and_sparse_agree():
+    X, y = make_multilabel_classification(80, n_features=10, random_state=0)
+    dense = small().fit(X, y)
+    sparse = small().fit(X, sp.csr_array(y))
+    np.testing.assert_array_equal(dense.transform(X), sparse.transform(X))
+    assert dense.score(X, y) == pytest.approx(sparse.score(X, sp.csr_array(y)))
+
+
+def test_no_targets_means_distances(few_digits):
+    X, _ = few_digits
+    hasher = small(objective="ndcg").fit(X)
+    explicit = small(objective="ndcg", affinity=ThresholdAffinity()).fit(X, X)
+    np.testing.assert_array_equal(hasher.transform(X), explicit.transform(X))
+    assert hasher.score(X) == explicit.score(X, X)
+
+
+def test_distances_of_other_features_than_those_hashed(few_digits):
+    X, _ = few_digits
+    hasher = small(objective="ndcg", affinity=ThresholdAffinity()).fit(X[:, ::2], X)
+    distances = euclidean_distances(X)[np.triu_indices(len(X), 1)]
+    assert hasher.affinity_.thresholds_[0] == pytest.approx(np.quantile(distances, 0.05))
+
+
+def test_square_indicators_by_request():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((12, 3))
+    y = (rng.random((12, 12)) < 0.2).astype(int)
+    y[:, 0] = 1
+    y[0, 0] = 0
+    hasher = small(affinity=SharedLabelAffinity()).fit(X, y)
+    assert isinstance(hasher.affinity_, SharedLabelAffinity)
+
+
+def test_given_oracle_is_not_fitted_in_place(few_digits):
+    oracle = ThresholdAffinity()
+    hasher = small(affinity=oracle).fit(few_digits[0])
+    assert not hasattr(oracle, "thresholds_")
+    assert hasattr(hasher.affinity_, "thresholds_")
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.zeros(20), "equally similar"),
+        (np.arange(20), "No two samples are similar"),
+        (np.arange(19) % 2, "same number of samples, got 20 and 19"),
+        (np.r_[np.nan, np.zeros(19)], "y contains NaN"),
+        (np.eye(20), "No two samples are similar"),
+        (np.ones((20, 20)), "equally similar"),
+        (-np.ones((20, 20)), "non-negative integers"),
+        (np.full((20, 20), 0.5), "non-negative integers"),
+        (np.full((20, 20), np.nan), "NaN"),
+        (np.zeros((20, 3)), "No two samples are similar"),
+        (np.zeros((20, 30)), "PrecomputedAffinity"),
+        (np.full((20, 3), 2), "SharedLabelAffinity"),
+        (np.ones((20, 3, 2)), "dim 3"),
+    ],
+)
+def test_bad_targets(y, message):
+    X = np.random.default_rng(0).standard_normal((20, 4))
+    with pytest.raises(ValueError, match=message):
+        small().fit(X, y)
+
+
+@pytest.mark.parametrize("affinity", ["cosine", LabelAffinity, 3])
+def test_unknown_affinity(few_digits, affinity):
+    with pytest.raises(ValueError, match="affinity"):
+        small(affinity=affinity).fit(*few_digits)
