@@ -23,11 +23,12 @@ def one_thread():
     leave restores it. That of OpenMP belongs to each Python thread, and each restores its
     own.
     """
-    own = _process.enter(_thread_pools(len(sys.modules)))
+    pools = _thread_pools(len(sys.modules))
+    own = _process.enter(pools)
     try:
         yield
     finally:
-        _process.leave()
+        _process.leave(pools)
         own.restore_original_limits()
 
 
@@ -44,6 +45,7 @@ class _Process:
         with _lock:
             self._n_holders += 1
             if self._n_holders == 1:
+                _let_any_thread_set(pools)
                 self._blas = pools.select(user_api="blas").limit(limits=1)
             if torch is not None and self._torch_threads is None:
                 self._torch_threads = _free_torch_threads(torch)
@@ -52,18 +54,32 @@ class _Process:
                 torch.set_num_threads(1)
         return own
 
-    def leave(self):
+    def leave(self, pools):
+        """Restore what was lowered for the whole process, if nobody else holds it."""
         with _lock:
             self._n_holders -= 1
             if self._n_holders:
                 return
+            _let_any_thread_set(pools)
             self._blas.restore_original_limits()
+            _let_any_thread_set(pools)
             if self._torch_threads is not None:
                 _imported_torch().set_num_threads(self._torch_threads)
             self._blas = self._torch_threads = None
 
 
 _process = _Process()
+
+
+def _let_any_thread_set(pools):
+    """Let the calling Python thread set the number of threads of OpenBLAS.
+
+    From threadpoolctl 3.8 on the first Python thread to set it keeps all others from doing
+    so without a word, as long as it lives.
+    """
+    for library in pools.lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
 
 
 def _imported_torch():

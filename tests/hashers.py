@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sklearn_talr.affinity import LabelAffinity
 from sklearn_talr.baselines import (
     BREHasher,
     CSQHasher,
@@ -16,6 +17,8 @@ from sklearn_talr.baselines import (
     StructHasher,
 )
 from sklearn_talr.hashing import ITQHasher, LSHHasher, TALRHasher
+from sklearn_talr.hashing.gradient._data import TrainingData
+from sklearn_talr.hashing.gradient._early_stopping import split_samples
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.metrics import tie_aware_average_precision
 
@@ -42,6 +45,13 @@ def small(**params):
     """A hasher that trains in a moment."""
     defaults = {"n_bits": 8, "max_iter": 3, "batch_size": 64, "random_state": 0}
     return TALRHasher(**(defaults | params))
+
+
+def split_labels(y, n_held_out, seed=0):
+    """Rows to train on, and rows held out: the first thing drawn by a fit to labels."""
+    affinity = LabelAffinity()
+    data = TrainingData(None, y, affinity, affinity.levels_, None, {})
+    return split_samples(data, n_held_out, np.random.RandomState(seed))
 
 
 def held_out_histogram(hasher, X, y, n_train):

@@ -1,86 +1,255 @@
-"""Training does not depend on how many threads torch and BLAS are given."""
+"""One thread for torch and BLAS: who lowers their numbers, and who gives them back."""
 
+import subprocess
 import sys
+import threading
 from types import ModuleType
 
 import numpy as np
 import pytest
 import torch
-from sklearn.datasets import load_digits
-from sklearn_talr.hashing.losses._ranking import RankingLoss
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr import TALRHasher, _threads
-from sklearn_talr.hashing.gradient import _learned
+from sklearn_talr._threads import one_thread
+from sklearn_talr.baselines import MACHasher
+from sklearn_talr.hashing.gradient import _fit
+from sklearn_talr.hashing.losses._minibatch import PairwiseLoss
 
 
-@pytest.fixture(scope="module")
-def digits():
-    X, y = load_digits(return_X_y=True)
-    return X.astype(np.float32), y
+@pytest.fixture(autouse=True)
+def two_threads():
+    before = torch.get_num_threads()
+    with threadpool_limits(2):
+        torch.set_num_threads(2)
+        yield
+        torch.set_num_threads(before)
+
+
+def numbers():
+    """Threads of BLAS and of torch, as this Python thread sees them."""
+    blas = {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+    assert len(blas) == 1
+    return (*blas, torch.get_num_threads())
+
+
+def in_new_thread(function):
+    """What a function returns in a Python thread of its own."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(function()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+class Holder(threading.Thread):
+    """A Python thread that holds all to one thread until it is told to leave.
+
+    It lives on like one of a pool.
+    """
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self._inside, self._may_leave, self._outside, self._may_end = (
+            threading.Event() for _ in range(4)
+        )
+        self.seen = []
+        self.start()
+        self._inside.wait()
+
+    def run(self):
+        with one_thread():
+            self.seen.append(numbers())
+            self._inside.set()
+            self._may_leave.wait()
+        self._outside.set()
+        self._may_end.wait()
+
+    def leave(self):
+        self._may_leave.set()
+        self._outside.wait()
+
+    def end(self):
+        self.leave()
+        self._may_end.set()
+        self.join()
 
 
 @pytest.fixture
-def set_torch_threads():
-    before = torch.get_num_threads()
-    yield torch.set_num_threads
-    torch.set_num_threads(before)
+def hold():
+    """Starts holders, which end with the test."""
+    holders = []
+
+    def start():
+        holders.append(Holder())
+        return holders[-1]
+
+    yield start
+    for holder in holders:
+        holder.end()
 
 
-@pytest.mark.parametrize("batch_size", [256, 1500])
-@pytest.mark.parametrize("params", [{}, {"hidden_layer_sizes": (32,), "objective": "ndcg"}])
-def test_same_codes_with_one_thread_and_two(digits, set_torch_threads, batch_size, params):
-    X, y = digits
-    hasher = TALRHasher(16, batch_size=batch_size, max_iter=3, random_state=0, **params)
-    fits = []
-    for n_torch, n_blas in ((1, 1), (2, 1), (1, 2), (2, 2)):
-        with threadpool_limits(n_blas):
-            set_torch_threads(n_torch)
-            codes = hasher.fit(X, y).transform(X)
-        fits.append((codes, hasher.coefs_, hasher.loss_curve_))
-    for codes, coefs, losses in fits[1:]:
-        assert np.array_equal(codes, fits[0][0])
-        assert all(map(np.array_equal, coefs, fits[0][1]))
-        assert losses == fits[0][2]
-
-
-@pytest.mark.parametrize("batch_size", [64, 1500])
-def test_work_whose_rounding_depends_on_threads_has_one(
-    digits, set_torch_threads, monkeypatch, batch_size
-):
-    found = []
-
-    def recorded(function):
-        def record(*args, **kwargs):
-            blas = [pool["num_threads"] for pool in threadpool_info()]
-            found.append(max(*blas, torch.get_num_threads()))
-            return function(*args, **kwargs)
-
-        return record
-
-    monkeypatch.setattr(_learned, "start_weights", recorded(_learned.start_weights))
-    monkeypatch.setattr(RankingLoss, "__call__", recorded(RankingLoss.__call__))
-    with threadpool_limits(2):
-        set_torch_threads(2)
-        TALRHasher(8, batch_size=batch_size, max_iter=1, random_state=0).fit(*digits)
-        assert torch.get_num_threads() == 2
-    assert len(found) >= 3  # the start, and two batches at least
-    assert set(found) == {1}
-
-
-def test_thread_pools_are_looked_for_once_until_libraries_may_have_come(monkeypatch):
-    class Counted(_threads.ThreadpoolController):
-        n_searches = 0
-
-        def __init__(self):
-            Counted.n_searches += 1
-            super().__init__()
-
-    monkeypatch.setattr(_threads, "ThreadpoolController", Counted)
-    _threads._thread_pools.cache_clear()
-    for library in (None, None, "new", None):
-        if library:
-            monkeypatch.setitem(sys.modules, library, ModuleType(library))
-        with _threads.one_thread():
+class TestOneThread:
+    def test_is_lowered_inside_and_given_back(self):
+        with one_thread():
+            assert numbers() == (1, 1)
             assert all(pool["num_threads"] == 1 for pool in threadpool_info())
-    assert Counted.n_searches == 2
+        assert numbers() == (2, 2)
+        assert all(pool["num_threads"] == 2 for pool in threadpool_info())
+
+    def test_nested(self):
+        with one_thread():
+            with one_thread():
+                assert numbers() == (1, 1)
+            assert numbers() == (1, 1)
+        assert numbers() == (2, 2)
+
+    @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+    def test_is_given_back_after_an_error(self, error):
+        for _ in range(2):
+            with pytest.raises(error), one_thread():
+                raise error
+            assert numbers() == (2, 2)
+
+    @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
+    def test_the_last_of_several_to_leave_gives_back(self, order, hold):
+        """First in, first out would leave all at one thread for good."""
+        holders = [hold() for _ in range(3)]
+        blas = []
+        for place in order:
+            holders[place].leave()
+            blas.append(in_new_thread(numbers)[0])
+        assert blas == [1, 1, 2]
+        assert numbers() == (2, 2)
+        assert in_new_thread(numbers) == (2, 2)
+        assert all(holder.seen == [(1, 1)] for holder in holders)
+
+    def test_main_thread_among_others(self, hold):
+        early, seen = hold(), []
+        with one_thread():
+            late = hold()
+            early.leave()
+            seen.append(numbers())
+        seen.append(numbers()[0])
+        late.leave()
+        assert seen == [(1, 1), 1]
+        assert numbers() == (2, 2)
+        assert in_new_thread(numbers) == (2, 2)
+
+    def test_what_is_set_in_between_is_what_is_given_back_later(self):
+        with one_thread():
+            pass
+        with threadpool_limits(1, user_api="blas"):
+            torch.set_num_threads(1)
+            with one_thread():
+                pass
+            assert numbers() == (1, 1)
+        torch.set_num_threads(2)
+        assert numbers() == (2, 2)
+
+    def test_thread_pools_are_looked_for_once_until_libraries_may_have_come(
+        self, monkeypatch
+    ):
+        class Counted(_threads.ThreadpoolController):
+            n_searches = 0
+
+            def __init__(self):
+                Counted.n_searches += 1
+                super().__init__()
+
+        monkeypatch.setattr(_threads, "ThreadpoolController", Counted)
+        _threads._thread_pools.cache_clear()
+        for library in (None, None, "new", None):
+            if library:
+                monkeypatch.setitem(sys.modules, library, ModuleType(library))
+            with one_thread():
+                assert all(pool["num_threads"] == 1 for pool in threadpool_info())
+        assert Counted.n_searches == 2
+
+
+def test_torch_is_neither_needed_nor_loaded():
+    """Also where it is loaded inside, by then held to one thread as long as that lasts."""
+    program = """
+import sys
+import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
+from sklearn_talr._threads import one_thread
+
+blas = lambda: {p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"}
+with threadpool_limits(2):
+    with one_thread():
+        assert blas() == {1}
+    assert blas() == {2}
+    assert "torch" not in sys.modules
+    with one_thread():
+        import torch
+        torch.set_num_threads(2)
+        with one_thread():
+            assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == 2
+    assert blas() == {2}
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+class TestTraining:
+    """It does not depend on how many threads torch and BLAS are given."""
+
+    @pytest.mark.parametrize("batch_size", [256, 1500])
+    @pytest.mark.parametrize(
+        "params", [{}, {"hidden_layer_sizes": 32, "objective": "ndcg"}]
+    )
+    def test_same_codes_with_one_thread_and_two(self, digits, batch_size, params):
+        X, y = digits[0].astype(np.float32), digits[1]
+        hasher = TALRHasher(16, batch_size=batch_size, max_iter=2, random_state=0, **params)
+        fits = []
+        for n_torch, n_blas in ((1, 1), (2, 2)):
+            with threadpool_limits(n_blas):
+                torch.set_num_threads(n_torch)
+                codes = hasher.fit(X, y).transform(X)
+            fits.append((codes, hasher.coefs_, hasher.loss_curve_))
+        assert np.array_equal(fits[0][0], fits[1][0])
+        assert all(map(np.array_equal, fits[0][1], fits[1][1]))
+        assert fits[0][2] == fits[1][2]
+
+    def test_work_whose_rounding_depends_on_threads_has_one(self, few_digits, monkeypatch):
+        found = []
+
+        def recorded(function):
+            def record(*args, **kwargs):
+                found.append(numbers())
+                return function(*args, **kwargs)
+
+            return record
+
+        monkeypatch.setattr(_fit, "start_weights", recorded(_fit.start_weights))
+        monkeypatch.setattr(PairwiseLoss, "__call__", recorded(PairwiseLoss.__call__))
+        monkeypatch.setattr(MACHasher, "_fit_pairs", recorded(MACHasher._fit_pairs))
+        TALRHasher(8, batch_size=150, max_iter=1, random_state=0).fit(*few_digits)
+        assert len(found) == 3  # the start, and two batches
+        MACHasher(2, subsample=50, random_state=0).fit(*few_digits)
+        assert len(found) == 4
+        assert set(found) == {(1, 1)}
+        assert numbers() == (2, 2)
+
+    def test_fits_side_by_side(self, few_digits):
+        """They give what each gives alone, and the threads back."""
+        X, y = few_digits
+        alone = [
+            TALRHasher(8, max_iter=3, random_state=seed).fit(X, y).transform(X)
+            for seed in range(3)
+        ]
+        codes = {}
+
+        def fit(seed):
+            codes[seed] = TALRHasher(8, max_iter=3, random_state=seed).fit_transform(X, y)
+
+        threads = [threading.Thread(target=fit, args=(seed,)) for seed in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for seed in range(3):
+            np.testing.assert_array_equal(codes[seed], alone[seed])
+        assert numbers() == (2, 2)
+        assert in_new_thread(numbers) == (2, 2)

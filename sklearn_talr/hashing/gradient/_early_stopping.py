@@ -11,17 +11,26 @@ from ._functions import encode
 
 
 class LastEpoch:
-    """Keeps the weights of the last completed epoch, and never stops."""
+    """Keeps the weights of the last completed epoch, and never stops.
+
+    Attributes
+    ----------
+    losses : list of float
+        Losses of the completed epochs.
+    """
 
     kept = "the weights of the last completed epoch"
 
+    def __init__(self):
+        self.losses = []
+
     def begin(self, module):
         """Keep the weights that training starts from."""
-        self._keep(module)
+        self._note(_weights=_weights_of(module))
 
-    def end_epoch(self, module):
-        """Look at the weights after an epoch; return whether to stop."""
-        self._keep(module)
+    def end_epoch(self, module, loss):
+        """Look at the weights and the loss of an epoch; return whether to stop."""
+        self._note(losses=[*self.losses, loss], _weights=_weights_of(module))
         return False
 
     def restore(self, module):
@@ -32,9 +41,9 @@ class LastEpoch:
         """What to print about the last epoch."""
         return ""
 
-    def _keep(self, module):
-        state = module.state_dict()
-        self._weights = {name: value.clone() for name, value in state.items()}
+    def _note(self, **facts):
+        """Set attributes in one step: an interrupt finds all of an epoch or nothing."""
+        vars(self).update(facts)
 
 
 class EarlyStopping(LastEpoch):
@@ -58,6 +67,7 @@ class EarlyStopping(LastEpoch):
     kept = "the weights of the best validation score"
 
     def __init__(self, score, n_iter_no_change, tol):
+        super().__init__()
         self.score = score
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
@@ -65,18 +75,21 @@ class EarlyStopping(LastEpoch):
         self.best_score = -math.inf
         self._n_without = 0
 
-    def end_epoch(self, module):
+    def end_epoch(self, module, loss):
         score = self.score(module)
         improved = score >= self.best_score + self.tol
-        self._n_without = 0 if improved else self._n_without + 1
+        facts = {"losses": [*self.losses, loss], "scores": [*self.scores, score]}
         if score > self.best_score:
-            self._keep(module)
-            self.best_score = score
-        self.scores.append(score)
+            facts |= {"best_score": score, "_weights": _weights_of(module)}
+        self._note(_n_without=0 if improved else self._n_without + 1, **facts)
         return self._n_without > self.n_iter_no_change
 
     def describe(self):
         return f", validation score = {self.scores[-1]:.6f}"
+
+
+def _weights_of(module):
+    return {name: value.clone() for name, value in module.state_dict().items()}
 
 
 class HeldOutScore:

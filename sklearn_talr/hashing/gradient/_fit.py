@@ -192,28 +192,27 @@ class Trainer:
         module then holds the weights that the keeper has kept.
         """
         keep_freed_memory()
-        n_epochs, losses = self.settings.max_iter, []
+        n_epochs = self.settings.max_iter
         self.keeper.begin(self.module)
         try:
             with one_thread(), config_context(**_TRUSTED):
                 for epoch in range(n_epochs):
                     self.callbacks.begin()
                     loss = self._run_epoch(features, samples, epoch)
-                    stop = self.keeper.end_epoch(self.module)
-                    losses.append(loss)
+                    stop = self.keeper.end_epoch(self.module, loss)
                     self._report(epoch, loss)
                     stop |= self.callbacks.end()
                     if stop:
                         break
         except KeyboardInterrupt:
             warnings.warn(
-                f"Training interrupted after {len(losses)} of {n_epochs} epochs; the "
-                f"hasher keeps {self.keeper.kept}.",
+                f"Training interrupted after {len(self.keeper.losses)} of {n_epochs} "
+                f"epochs; the hasher keeps {self.keeper.kept}.",
                 ConvergenceWarning,
                 stacklevel=7,
             )
         self.keeper.restore(self.module)
-        return losses
+        return self.keeper.losses
 
     def moments(self):
         """The solver's name, and its moments of the gradients as NumPy arrays."""

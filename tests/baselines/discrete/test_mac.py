@@ -66,11 +66,12 @@ def test_learns(digits):
     assert len(hasher.loss_curve_) == hasher.n_iter_ > 1
 
 
-def test_the_best_round_is_kept(few_digits):
-    X, y = few_digits
-    hasher = MACHasher(8, random_state=0).fit(X, y)
+def test_the_best_round_is_kept():
+    """Of labels that mean nothing, an early one."""
+    rng = np.random.RandomState(3)
+    X, y = rng.standard_normal((30, 3)), rng.randint(0, 4, 30)
+    hasher = MACHasher(2, first_penalty=0.02, random_state=3).fit(X, y)
     codes = np.where(hasher.transform(X), 1.0, -1.0)
     signs = np.where(y[:, None] == y, 1.0, -1.0)
-    assert hasher.loss_curve_[-1] > min(hasher.loss_curve_)
-    loss = pairwise_loss(codes, signs)
-    assert loss == pytest.approx(min(hasher.loss_curve_), abs=1e-4)
+    assert hasher.loss_curve_[-1] > min(hasher.loss_curve_) + 0.1
+    assert pairwise_loss(codes, signs) == pytest.approx(min(hasher.loss_curve_), abs=1e-4)

@@ -6,26 +6,19 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from hashers import small
+from hashers import small, split_labels
 from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 
 from sklearn_talr import PrecomputedAffinity
-from sklearn_talr.affinity import LabelAffinity, ThresholdAffinity
+from sklearn_talr.affinity import ThresholdAffinity
 from sklearn_talr.hashing.gradient import _fit
-from sklearn_talr.hashing.gradient._data import TrainingData
-from sklearn_talr.hashing.gradient._early_stopping import EarlyStopping, split_samples
+from sklearn_talr.hashing.gradient._early_stopping import EarlyStopping
 
 
 def stopping(**params):
     defaults = {"early_stopping": True, "validation_fraction": 0.2, "max_iter": 6}
     return small(**(defaults | params))
-
-
-def split_labels(y, n_held_out, seed=0):
-    affinity = LabelAffinity()
-    data = TrainingData(None, y, affinity, affinity.levels_, None, {})
-    return split_samples(data, n_held_out, np.random.RandomState(seed))
 
 
 def score_of_held_out(hasher, X, y):
@@ -46,9 +39,10 @@ class TestKeeper:
             stops = []
             for epoch in range(len(scores)):
                 module.weight.fill_(epoch)
-                stops.append(keeper.end_epoch(module))
+                stops.append(keeper.end_epoch(module, -epoch))
             keeper.restore(module)
         assert keeper.scores == scores
+        assert keeper.losses == [-epoch for epoch in range(len(scores))]
         return stops, module.weight.item()
 
     def test_goes_on_while_it_improves_by_tol(self):

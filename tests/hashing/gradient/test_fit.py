@@ -212,11 +212,11 @@ class TestInterrupt:
         calls = []
         end_epoch = EarlyStopping.end_epoch
 
-        def interrupted(self, module):
+        def interrupted(self, *args):
             calls.append(1)
             if len(calls) == 3:
                 raise KeyboardInterrupt
-            return end_epoch(self, module)
+            return end_epoch(self, *args)
 
         monkeypatch.setattr(EarlyStopping, "end_epoch", interrupted)
         with pytest.warns(ConvergenceWarning, match="2 of 6 epochs.* best validation"):

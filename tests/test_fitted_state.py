@@ -1,0 +1,252 @@
+"""Fitted state: a call that fails or is broken off leaves what was there before."""
+
+import pickle
+import sys
+import warnings
+from contextlib import contextmanager
+from itertools import count
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hashers import GRADIENT, HASHERS, PAIR_HASHERS, name_of, split_labels
+from interruptions import Interruption, interrupted_at, statements_of
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+import sklearn_talr
+from sklearn_talr import TALRHasher
+from sklearn_talr._state import is_fitted_name, replace_fitted, validate_aside
+from sklearn_talr.baselines import OrthoHasher
+from sklearn_talr.hashing.gradient import _early_stopping, _fit
+
+N_POINTS = 30
+RNG = np.random.default_rng(0)
+X, OTHER_X = RNG.standard_normal((2, 40, 5))
+Y, OTHER_Y = np.arange(40) % 3, np.arange(40) // 2 % 3
+
+CASES = [(hasher, "fit", {}) for hasher in HASHERS]
+CASES += [(cls(8), "partial_fit", {}) for cls in (TALRHasher, *PAIR_HASHERS)]
+CASES += [
+    (TALRHasher(8, max_iter=2), "fit", {"warm_start": True}),
+    (OrthoHasher(8, max_iter=2), "fit", {"warm_start": True}),
+    (TALRHasher(8, max_iter=2, hidden_layer_sizes=4), "fit", {"early_stopping": True}),
+    (TALRHasher(8, max_iter=2, module=torch.nn.Linear(5, 8)), "fit", {"warm_start": True}),
+    (TALRHasher(8, module=torch.nn.Linear(5, 8)), "partial_fit", {}),
+]
+every_way_to_fit = pytest.mark.parametrize(
+    ("hasher", "method", "params"),
+    CASES,
+    ids=[f"{name_of(h)}-{method}-{'-'.join(p)}" for h, method, p in CASES],
+)
+
+
+def modules():
+    """All modules of ours that are loaded, but the one that holds threads.
+
+    What it counts would never be given back.
+    """
+    ours = [m for name, m in sys.modules.items() if name.startswith("sklearn_talr.")]
+    return [module for module in ours if module is not sklearn_talr._threads]
+
+
+def points(hasher, call):
+    """Statements that a call executes, from the first to the last one."""
+    statements = statements_of(call, modules())
+    assert len(statements) >= N_POINTS
+    chosen = np.unique(np.linspace(0, len(statements) - 1, N_POINTS).round().astype(int))
+    return [statements[i] for i in chosen]
+
+
+def state_of(hasher):
+    """All attributes, down to the last bit."""
+    return pickle.dumps(vars(hasher))
+
+
+@every_way_to_fit
+def test_a_call_broken_off_changes_nothing(hasher, method, params):
+    hasher = clone(hasher).set_params(random_state=0)
+    getattr(hasher, method)(X, Y)
+    hasher.set_params(**params)
+    codes, state = hasher.transform(X), state_of(hasher)
+    twin = pickle.loads(state)
+    again = clone(hasher)
+    vars(again).update(twin)
+    for statement in points(hasher, lambda: getattr(again, method)(OTHER_X, OTHER_Y)):
+        with pytest.raises(Interruption), interrupted_at(statement):
+            getattr(hasher, method)(OTHER_X, OTHER_Y)
+        assert state_of(hasher) == state, statement
+    np.testing.assert_array_equal(hasher.transform(X), codes)
+    # And nothing that it left behind elsewhere matters to the next one.
+    getattr(hasher, method)(OTHER_X, OTHER_Y)
+    np.testing.assert_array_equal(hasher.transform(X), again.transform(X))
+
+
+@every_way_to_fit
+def test_a_first_call_broken_off_leaves_nothing(hasher, method, params):
+    hasher = clone(hasher).set_params(random_state=0, **params)
+    again, names = clone(hasher), vars(hasher).keys()
+    for statement in points(hasher, lambda: getattr(again, method)(X, Y))[::5]:
+        with pytest.raises(Interruption), interrupted_at(statement):
+            getattr(hasher, method)(X, Y)
+        assert vars(hasher).keys() == names, statement
+        with pytest.raises(NotFittedError):
+            hasher.transform(X)
+
+
+BETWEEN_STEPS = {"begin", "run", "_run_step", "end_epoch", "_note", "restore", "_train"}
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [("fit", {}), ("fit", {"early_stopping": True}), ("partial_fit", {})],
+)
+def test_ctrl_c_in_training_leaves_a_whole_fit_or_none(method, params):
+    """Whichever line it comes at: all attributes tell of the epochs that are kept."""
+    where = {_fit.__file__, _early_stopping.__file__}, BETWEEN_STEPS
+    hasher = TALRHasher(8, max_iter=2, random_state=0, validation_fraction=0.4, **params)
+    lines = []
+    with tracing(*where, lines.append):
+        getattr(clone(hasher), method)(X, Y)
+    kept, (_, held_out) = [], split_labels(Y, 16)
+    for number in range(1, len(lines) + 1):
+        interrupted = clone(hasher)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                with tracing(*where, ctrl_c_at(number)):
+                    getattr(interrupted, method)(X, Y)
+        except KeyboardInterrupt:
+            assert vars(interrupted).keys() == vars(hasher).keys()
+            continue
+        kept.append(interrupted.n_iter_)
+        assert interrupted.n_iter_ == len(interrupted.loss_curve_)
+        assert interrupted.transform(X).shape == (40, 8)
+        if params:
+            assert len(interrupted.validation_scores_) == interrupted.n_iter_
+            best = max(interrupted.validation_scores_, default=None)
+            assert interrupted.best_validation_score_ == best
+            score = interrupted.score(X[held_out], Y[held_out])
+            assert best is None or score == pytest.approx(best, abs=1e-6)
+    assert set(kept) == ({0, 1, 2} if method == "fit" else {0, 1})
+
+
+@contextmanager
+def tracing(files, functions, each_line):
+    """Call `each_line` before every line of these functions in these files."""
+
+    def trace(frame, event, _):
+        code = frame.f_code
+        if code.co_filename not in files or code.co_name not in functions:
+            return None
+        if event == "line":
+            each_line(frame.f_lineno)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+def ctrl_c_at(number):
+    """Raises KeyboardInterrupt when it is called for the n-th time."""
+    calls = count(1)
+
+    def each_line(_):
+        if next(calls) == number:
+            raise KeyboardInterrupt
+
+    return each_line
+
+
+@pytest.mark.parametrize("hasher", HASHERS, ids=name_of)
+def test_a_refused_fit_changes_nothing(hasher):
+    hasher = clone(hasher).set_params(random_state=0)
+    named = pd.DataFrame(X, columns=list("abcde"))
+    hasher.fit(named, Y)
+    state = state_of(hasher)
+    codes = hasher.transform(named)
+    refused = [
+        (OTHER_X[:, :4] * np.nan, OTHER_Y),
+        (np.ones((40, 3)), OTHER_Y),
+    ]
+    if hasher.__sklearn_tags__().target_tags.required or hasattr(hasher, "affinity"):
+        refused += [(OTHER_X[:, :4], np.zeros(40)), (OTHER_X[:, :4], OTHER_Y[:9])]
+    for features, y in refused:
+        with pytest.raises(ValueError, match=r"NaN|constant|equally|one class|same number"):
+            hasher.fit(features, y)
+        assert state_of(hasher) == state
+    np.testing.assert_array_equal(hasher.transform(named), codes)
+    hasher.fit(OTHER_X[:, :4], OTHER_Y)  # names go with the fit that had them
+    assert hasher.n_features_in_ == 4
+    assert not hasattr(hasher, "feature_names_in_")
+
+
+@pytest.mark.parametrize("hasher", GRADIENT, ids=name_of)
+def test_refused_parameters_and_chunks_change_nothing(hasher):
+    hasher = clone(hasher).set_params(random_state=0).fit(X, Y)
+    codes = hasher.transform(X)
+    fitted = {name: value for name, value in vars(hasher).items() if is_fitted_name(name)}
+    for params in ({"dropout": 2.0}, {"device": "mps"}, {"n_bits": 0}):
+        with pytest.raises(ValueError, match=next(iter(params))):
+            clone(hasher).set_params(**params).fit(X, Y)
+        before = hasher.get_params()
+        with pytest.raises(ValueError, match=next(iter(params))):
+            hasher.set_params(**params).fit(OTHER_X, OTHER_Y)
+        hasher.set_params(**before)
+    if hasattr(hasher, "partial_fit"):
+        for bad_X, bad_y in ((X[:, :4], Y), (X, Y[:9]), (X, np.ones((40, 40)) / 2)):
+            with pytest.raises(ValueError, match=r"features|same number|1d array"):
+                hasher.partial_fit(bad_X, bad_y)
+    assert all(vars(hasher)[name] is value for name, value in fitted.items())
+    np.testing.assert_array_equal(hasher.transform(X), codes)
+
+
+class Estimator(BaseEstimator):
+    """Has a parameter, attributes of its own, and one that looks like a fitted one."""
+
+    def __init__(self, size=1):
+        self.size = size
+        self._cache = "kept"
+        self.__dict__["__odd__"] = "kept"
+
+
+class TestReplaceFitted:
+    def test_fitted_attributes_are_these_and_no_others(self):
+        estimator = Estimator(3)
+        assert replace_fitted(estimator, {"a_": 1, "b_": 2}) is estimator
+        replace_fitted(estimator, {"b_": 3, "_c_": 4})
+        expected = {"size": 3, "_cache": "kept", "__odd__": "kept", "b_": 3, "_c_": 4}
+        assert vars(estimator) == expected
+
+    def test_readers_see_all_of_the_old_state_or_all_of_the_new(self):
+        estimator = replace_fitted(Estimator(), {"a_": 0, "b_": 0})
+        seen = []
+
+        def reader(_):
+            state = vars(estimator)
+            seen.append((state.get("a_"), state.get("b_")))
+
+        with tracing({sklearn_talr._state.__file__}, {"replace_fitted"}, reader):
+            replace_fitted(estimator, {"b_": 1, "a_": 1})
+        assert set(seen) == {(0, 0), (1, 1)}
+
+
+def test_features_are_checked_aside():
+    estimator = Estimator()
+    named = pd.DataFrame(X, columns=list("abcde"))
+    before = dict(vars(estimator))
+    checked, seen = validate_aside(estimator, named, dtype=np.float32)
+    assert checked.dtype == np.float32
+    assert seen.keys() == {"n_features_in_", "feature_names_in_"}
+    assert seen["n_features_in_"] == 5
+    assert vars(estimator) == before
+    replace_fitted(estimator, seen)
+    with pytest.raises(ValueError, match="feature names should match"):
+        validate_aside(estimator, named[["a", "b"]], reset=False)
+    _, seen = validate_aside(estimator, X[:, :4])
+    assert seen == {"n_features_in_": 4}
