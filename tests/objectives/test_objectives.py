@@ -8,7 +8,7 @@ from scipy.special import digamma, polygamma
 from sklearn_talr.histogram import RankingHistogram
 from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
 from sklearn_talr.objectives import (
-    _digamma,
+    _average_precision,
     average_precision,
     average_precision_simplified,
     ndcg,
@@ -33,14 +33,15 @@ def integer_counts(rng, n_queries, n_levels, n_bins, most):
 
 
 @pytest.mark.parametrize("levels", LEVELS.values(), ids=LEVELS)
-@pytest.mark.parametrize("most", [1, 3, 400])
 @pytest.mark.parametrize(("objective", "metric"), EXACT)
-def test_exact_objective_is_the_metric_at_integer_counts(objective, metric, most, levels):
+def test_exact_objective_is_the_metric_at_integer_counts(objective, metric, levels):
+    """In lists without ties, with small ones and with large ones; in several blocks."""
     rng = np.random.default_rng(0)
-    counts = integer_counts(rng, 300, len(levels), 16, most)
+    counts = [integer_counts(rng, 300, len(levels), 16, most) for most in (1, 3, 400)]
+    counts = np.concatenate(counts)
     histogram = RankingHistogram(counts, np.array(levels))
     value = objective(torch.from_numpy(counts).double(), torch.tensor(levels)).numpy()
-    np.testing.assert_allclose(value, metric(histogram, zero_relevant=0.0), atol=1e-10)
+    np.testing.assert_allclose(value, metric(histogram, zero_division=0.0), atol=1e-10)
 
 
 @pytest.mark.parametrize("levels", LEVELS.values(), ids=LEVELS)
@@ -84,9 +85,7 @@ def test_simplified_ndcg_is_a_lower_bound():
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("levels", LEVELS.values(), ids=LEVELS)
-@pytest.mark.parametrize(
-    ("n_bits", "n_bins", "batch"), [(1, 1, 3), (4, 4, 6), (8, 3, 7), (6, 12, 9)]
-)
+@pytest.mark.parametrize(("n_bits", "n_bins", "batch"), [(1, 1, 3), (8, 3, 7)])
 def test_gradcheck_through_the_counts(objective, levels, n_bits, n_bins, batch):
     rng = np.random.default_rng(5)
     bits = torch.from_numpy(rng.uniform(-1, 1, (batch, n_bits))).requires_grad_()
@@ -109,7 +108,7 @@ def test_gradcheck_in_the_counts(objective):
     torch.autograd.gradcheck(lambda c: objective(c, levels), counts)
 
 
-@pytest.mark.parametrize("c", [0.0, 1e-9, 1e-5, 0.3, 0.5, 1 - 1e-5, 1.0, 1 + 1e-5, 2.0])
+@pytest.mark.parametrize("c", [0.0, 1e-5, 0.5, 1 - 1e-5, 1.0, 2.0])
 def test_average_precision_is_smooth_where_the_quotients_are_zero_by_zero(c):
     """Central differences across the removable singularities at counts of 0 and 1."""
     levels = torch.tensor([0, 1])
@@ -145,16 +144,16 @@ def special_tables():
     return tables
 
 
-@pytest.mark.parametrize("name", special_tables())
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_values_and_gradients_are_finite(objective, name, dtype):
-    counts = special_tables()[name].to(dtype).requires_grad_()
-    value = objective(counts, torch.tensor([0, 1]))
-    value.sum().backward()
-    assert value.dtype == dtype
-    assert torch.isfinite(value).all()
-    assert torch.isfinite(counts.grad).all()
+def test_values_and_gradients_are_finite(objective, dtype):
+    for name, table in special_tables().items():
+        counts = table.to(dtype).requires_grad_()
+        value = objective(counts, torch.tensor([0, 1]))
+        value.sum().backward()
+        assert value.dtype == dtype
+        assert torch.isfinite(value).all(), name
+        assert torch.isfinite(counts.grad).all(), name
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -202,18 +201,19 @@ def mean_trigamma(x, c):
     """The mean of psi' from x + 1 to x + c, and its derivatives, at two numbers."""
     x, length = torch.tensor([[x]]).double(), torch.tensor([[c]]).double() - 1
     points = torch.cat([x, x + 1 + length], dim=1)
-    return _digamma.mean_trigamma(points, 1 / x, length)
+    return _average_precision.mean_trigamma(points, 1 / x, length)
 
 
-@pytest.mark.parametrize("x", [1.0, 2.5, 40.0, 5000.0])
-@pytest.mark.parametrize("c", [0.0, 1e-6, 0.2, 0.7, 1.0, 1 + 1e-6, 3.0, 250.0])
-def test_mean_trigamma_equals_its_series(x, c):
+@pytest.mark.parametrize("x", [1.0, 2.5, 5000.0])
+def test_mean_trigamma_equals_its_series(x):
     """The sum over 1/((x+1+m)(x+c+m)), tail as an integral."""
-    m = np.arange(2_000_000)
-    terms = 1 / ((x + 1 + m) * (x + c + m))
-    end, length = x + 0.5 + len(m), c - 1
-    tail = np.log1p(length / end) / length if length else 1 / end
-    assert mean_trigamma(x, c).mean.item() == pytest.approx(terms.sum() + tail, rel=1e-7)
+    m = np.arange(1_000_000)
+    for c in (0.0, 1e-6, 0.2, 0.7, 1.0, 1 + 1e-6, 3.0, 250.0):
+        terms = 1 / ((x + 1 + m) * (x + c + m))
+        end, length = x + 0.5 + len(m), c - 1
+        tail = np.log1p(length / end) / length if length else 1 / end
+        expected = pytest.approx(terms.sum() + tail, rel=1e-7)
+        assert mean_trigamma(x, c).mean.item() == expected
 
 
 def test_mean_trigamma_away_from_one_item_is_the_quotient():
@@ -221,8 +221,8 @@ def test_mean_trigamma_away_from_one_item_is_the_quotient():
     assert mean_trigamma(4.0, 2.5).mean.item() == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize("x", [1.0, 2.3, 60.0])
-@pytest.mark.parametrize("c", [0.0, 5e-4, 0.1, 0.5, 0.9995, 1.0, 1.0005, 1.7, 30.0])
+@pytest.mark.parametrize("x", [1.0, 2.3])
+@pytest.mark.parametrize("c", [0.0, 0.1, 0.9995, 1.0, 1.0005, 1.7, 30.0])
 def test_derivatives_of_mean_trigamma(x, c):
     """Central differences; near 0 / 0 the derivatives are right to about 1e-3."""
     step = 1e-3
@@ -240,7 +240,7 @@ def test_derivatives_of_mean_trigamma(x, c):
 
 def test_digamma_and_trigamma_equal_scipy():
     x = np.concatenate([np.linspace(1, 12, 500), [100.0, 1e4, 1e7]])
-    psi, trigamma = _digamma.digamma_and_trigamma(torch.from_numpy(x))
+    psi, trigamma = _average_precision.digamma_and_trigamma(torch.from_numpy(x))
     np.testing.assert_allclose(psi.numpy(), digamma(x), rtol=0, atol=2e-11)
     np.testing.assert_allclose(trigamma.numpy(), polygamma(1, x), rtol=3e-8)
 
