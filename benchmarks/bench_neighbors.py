@@ -25,7 +25,6 @@ from sklearn_talr.codes import PackedCodes, unpack_codes
 from sklearn_talr.metrics import lookup_cost
 from sklearn_talr.neighbors import HammingNeighbors
 from sklearn_talr.neighbors import _cost as cost
-from sklearn_talr.neighbors._search import get_searcher
 
 N_NEIGHBORS = 10
 SIZES = {60_000: 1_000, 1_000_000: 200}  # items: queries
@@ -175,7 +174,7 @@ def crossover(repeats=3):
     n_items, n_queries = 200_000, 256
     database = draw(n_items, 64)
     queries = draw(n_queries, 64, seed=1)
-    words = fitted(database)._query_words(queries)[0]
+    words = fitted(database)._fitted.query_words(queries)[0]
     keep, cost.COMPARE_WORD = cost.COMPARE_WORD, 1e12  # have buckets looked up
     contenders = {"scan": partial(_searcher(database, "brute").within, words, 2)}
     tables = _searcher(database, "lookup")
@@ -192,7 +191,7 @@ def crossover(repeats=3):
 
 
 def _searcher(database, algorithm):
-    return get_searcher(fitted(database)._store, algorithm, "numpy", 1)
+    return fitted(database)._fitted.index.searcher(algorithm, "numpy")
 
 
 def memory(repeats=1):
@@ -225,7 +224,7 @@ def lookup_time(repeats=5, path="lookup_time.png"):
     figure, axes = plt.subplots(1, 2, figsize=(8, 3), sharey=True, layout="constrained")
     for n_bits, ax in zip((48, 64), axes):
         database = draw(n_items, n_bits, n_distinct=20_000)
-        words = fitted(database)._query_words(near(database, n_queries, 2))[0]
+        words = fitted(database)._fitted.query_words(near(database, n_queries, 2))[0]
         for name in ("lookup", "multi_index", "brute"):
             milliseconds = _lookup_milliseconds(database, words, name, radii, repeats)
             print(f"  {n_bits} bits, {name:12s}", np.round(milliseconds, 4), "ms")

@@ -1,6 +1,10 @@
 """Codes to search, and what is to be found, for the tests of neighbors."""
 
 import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from sklearn_talr.neighbors import HammingNeighbors
 
 ALGORITHMS = ["auto", "brute", "lookup", "multi_index"]
 
@@ -50,3 +54,41 @@ def ranking(queries, database):
     """For each query (distance, index) of every item, sorted, by brute force."""
     distances = (queries[:, None] != database).sum(axis=2)
     return [sorted((d, i) for i, d in enumerate(row)) for row in distances.tolist()]
+
+
+def fit(database, algorithm="auto", backend="numpy", **params):
+    if backend == "faiss":
+        pytest.importorskip("faiss")
+    return HammingNeighbors(algorithm=algorithm, backend=backend, **params).fit(database)
+
+
+def check_neighbors(neighbors, queries, database, n_neighbors):
+    expected = ranking(queries, database)
+    distances, indices, tied = neighbors.kneighbors(queries, n_neighbors, return_tied=True)
+    assert distances.dtype == indices.dtype == np.int64
+    nearest = [row[:n_neighbors] for row in expected]
+    assert distances.tolist() == [[d for d, _ in row] for row in nearest]
+    assert indices.tolist() == [[i for _, i in row] for row in nearest]
+    last = [row[-1][0] for row in nearest]
+    assert [items.tolist() for items in tied] == [
+        [i for d, i in row if d == limit] for row, limit in zip(expected, last)
+    ]
+
+
+def check_radius(neighbors, queries, database, radius):
+    expected = [
+        [pair for pair in row if pair[0] <= radius] for row in ranking(queries, database)
+    ]
+    distances, indices = neighbors.radius_neighbors(queries, radius)
+    assert {array.dtype for array in (*distances, *indices)} == {np.dtype(np.int64)}
+    assert [found.tolist() for found in distances] == [[d for d, _ in r] for r in expected]
+    assert [items.tolist() for items in indices] == [[i for _, i in r] for r in expected]
+
+
+def check_same(neighbors, other, queries):
+    """Both hold the same items and find the same."""
+    assert_array_equal(neighbors.indices_, other.indices_)
+    assert_array_equal(neighbors.codes_, other.codes_)
+    assert neighbors.n_samples_fit_ == other.n_samples_fit_
+    for mine, theirs in zip(neighbors.kneighbors(queries, 3), other.kneighbors(queries, 3)):
+        assert_array_equal(mine, theirs)

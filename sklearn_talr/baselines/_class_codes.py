@@ -6,7 +6,10 @@ from scipy.linalg import hadamard
 
 from ..affinity import LabelAffinity, SharedLabelAffinity
 
-_N_DRAWS = 100  # of sets of random codes, of which the best is taken
+# Of so many sets of random codes the best is taken; of many classes, fewer sets are drawn
+# and the first classes decide, so that time is linear in the number of classes.
+_N_DRAWS = 100
+_MOST_COMPARED = 1000
 
 
 def class_affinity(hasher, y):
@@ -37,8 +40,8 @@ class ClassCodes:
     classes : ndarray of shape (n_classes,)
         Labels of the classes, or the columns of label indicators.
 
-    memberships : ndarray of shape (n_samples, n_classes), dtype float32
-        1 where a sample belongs to a class, else 0.
+    memberships : CSR of shape (n_samples, n_classes), dtype float32
+        1 where a sample belongs to a class.
 
     codes : ndarray of shape (n_classes, n_bits) or None
         Codes of -1 and +1, None until they are drawn.
@@ -80,25 +83,39 @@ def draw_class_codes(n_classes, n_bits, rng):
         rows = hadamard(n_bits)[rng.permutation(n_bits)]
         return np.vstack([rows, -rows])[:n_classes].astype(np.float64)
     half = np.resize([1.0, -1.0], n_bits)
+    n_draws = max(1, min(_N_DRAWS, _N_DRAWS * _MOST_COMPARED // n_classes))
     draws = (
-        np.array([rng.permutation(half) for _ in range(n_classes)]) for _ in range(_N_DRAWS)
+        np.array([rng.permutation(half) for _ in range(n_classes)]) for _ in range(n_draws)
     )
     return min(draws, key=_largest_inner_product)
 
 
 def _largest_inner_product(codes):
+    codes = codes[:_MOST_COMPARED]
     products = codes @ codes.T
     np.fill_diagonal(products, -np.inf)
     return products.max()
 
 
 def class_memberships(affinity, targets):
-    """Classes, and which of them each sample belongs to, (n_samples, n_classes) of 0/1."""
+    """Classes, and which of them each sample belongs to.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_classes,)
+        Labels of the classes, or the columns of label indicators.
+
+    memberships : CSR of shape (n_samples, n_classes), dtype float32
+        Ones. A dense array would be quadratic where classes grow with the samples.
+    """
     if isinstance(affinity, LabelAffinity):
         classes, index = affinity.group_targets(targets)
-        return classes, (index[:, None] == np.arange(len(classes))).astype(np.float32)
-    dense = targets.toarray() if sp.issparse(targets) else np.asarray(targets)
-    return np.arange(dense.shape[1]), (dense > 0).astype(np.float32)
+        each = np.arange(len(index) + 1)
+        ones = np.ones(len(index), dtype=np.float32)
+        shape = len(index), len(classes)
+        return classes, sp.csr_array((ones, index, each), shape=shape)
+    memberships = sp.csr_array(sp.csr_array(targets) > 0, dtype=np.float32)
+    return np.arange(memberships.shape[1]), memberships
 
 
 def majority_codes(memberships, class_codes, rng):
@@ -109,4 +126,4 @@ def majority_codes(memberships, class_codes, rng):
     votes = memberships @ class_codes
     drawn = rng.choice([-1.0, 1.0], size=votes.shape)
     codes = np.where(votes == 0, drawn, np.sign(votes))
-    return codes * (memberships.sum(axis=1, keepdims=True) > 0)
+    return codes * (memberships.sum(axis=1) > 0)[:, None]

@@ -1,15 +1,22 @@
 """What every hasher is once it is fitted: features in, bits out."""
 
+from functools import partial
+from typing import NamedTuple
+
 import numpy as np
+import scipy.sparse as sp
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._state import validate_aside
+from ..codes import PackedCodes
 from ..metrics import make_retrieval_scorer
 from ._rows import all_rows_equal
 
 _FLOATS = (np.float32, np.float64)  # other types, float16 and integers, become float32
+_BYTES_PER_BLOCK = 2**22  # of what is computed at once while encoding
 
 
 class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -33,9 +40,11 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         activations : ndarray of shape (n_samples, n_bits), dtype float32
             Positive where the bit is 1; farther from 0 is more certain.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
-        return self._activations(X).astype(np.float32, copy=False)
+        X, encoder = self._prepare(X)
+        activations = np.empty((X.shape[0], encoder.n_bits), dtype=np.float32)
+        for rows, block in encoder.blocks(X):
+            activations[rows] = block
+        return activations
 
     def transform(self, X):
         """Compute binary codes.
@@ -48,9 +57,35 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Returns
         -------
         codes : ndarray of shape (n_samples, n_bits), dtype uint8
-            Zeros and ones, see :func:`sklearn_talr.codes.pack_codes` to store them.
+            Zeros and ones; :meth:`encode` packs eight of them into a byte.
         """
-        return (self.decision_function(X) > 0).astype(np.uint8)
+        X, encoder = self._prepare(X)
+        codes = np.empty((X.shape[0], encoder.n_bits), dtype=np.uint8)
+        for rows, block in encoder.blocks(X):
+            codes[rows] = block > 0
+        return codes
+
+    def encode(self, X):
+        """Compute binary codes, packed eight bits to the byte.
+
+        Codes are packed block by block, so that little memory is taken beyond the
+        features and the result.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        codes : PackedCodes
+            Codes of shape (n_samples, n_bits), in little bit order.
+        """
+        X, encoder = self._prepare(X)
+        data = np.empty((X.shape[0], -(-encoder.n_bits // 8)), dtype=np.uint8)
+        for rows, block in encoder.blocks(X):
+            data[rows] = np.packbits(block > 0, axis=1, bitorder="little")
+        return PackedCodes(data, encoder.n_bits)
 
     def score(self, X, y=None):
         """Tie-aware average precision of these samples, each ranking all the others.
@@ -70,8 +105,18 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         return make_retrieval_scorer("average_precision")(self, X, y)
 
-    def _activations(self, X):
-        return feed_forward(X, self.coefs_, self.intercepts_)
+    def _prepare(self, X):
+        """Check features, and take what encodes them from the fitted state at once."""
+        check_is_fitted(self)
+        encoder = self._encoder()
+        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
+        return X, encoder
+
+    def _encoder(self):
+        fitted = vars(self)
+        layers = {"coefs": fitted["coefs_"], "intercepts": fitted["intercepts_"]}
+        sizes = [coef.shape[1] for coef in layers["coefs"]]
+        return Encoder(partial(feed_forward, **layers), sizes[-1], max(sizes))
 
     @property
     def _n_features_out(self):
@@ -82,6 +127,33 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []  # bits, whatever the features are
         return tags
+
+
+class Encoder(NamedTuple):
+    """A fitted hash function, for the time of one call.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(X) -> activations``, in the precision that it computes in.
+
+    n_bits : int
+        Bits of a code.
+
+    n_units : int
+        Numbers per row of the largest array that the function makes.
+    """
+
+    function: object
+    n_bits: int
+    n_units: int
+
+    def blocks(self, X):
+        """Yield slices of rows and their activations, bounding the memory taken."""
+        n_bytes = min(get_config()["working_memory"] * 2**20, _BYTES_PER_BLOCK)
+        n_rows = max(1, int(n_bytes / (8 * self.n_units)))
+        for rows in gen_batches(X.shape[0], n_rows):
+            yield rows, self.function(X[rows])
 
 
 def check_features(hasher, X):
@@ -105,9 +177,13 @@ def check_features(hasher, X):
 
 def check_more_features(hasher, X, reset=False):
     """Check features like those seen before; return what `check_features` does."""
-    return validate_aside(
+    X, seen = validate_aside(
         hasher, X, accept_sparse="csr", dtype=_FLOATS, ensure_min_samples=2, reset=reset
     )
+    if sp.issparse(X) and not X.has_canonical_format:
+        X = X.copy()  # the user's matrix stays as it is
+        X.sum_duplicates()
+    return X, seen
 
 
 def feed_forward(X, coefs, intercepts):

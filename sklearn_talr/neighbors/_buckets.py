@@ -24,8 +24,7 @@ from ._cost import (
     shell_cost,
     table_widths,
 )
-from ._found import join, nothing_found
-from ._scan import first_limits
+from ._found import first_limits, join, nothing_found
 from ._store import ranges
 
 _PROBES_PER_PASS = 131_072

@@ -9,10 +9,14 @@ returned by whoever asks.
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.utils import gen_batches
 
+from ..codes import word_distances
 from ._store import ranges
 
 _ITEMS_PER_PASS = 2**22
+_SAMPLE = 1_024  # codes from which the first limits are taken
+_QUERIES_PER_SAMPLE = 64
 
 
 class Found(NamedTuple):
@@ -89,6 +93,21 @@ def join(parts, rows, n_queries):
         n_buckets,
         n_candidates,
     )
+
+
+def first_limits(store, queries, n_items):
+    """A radius for each query that is sure to hold so many items, if there are.
+
+    Some codes are looked at; each stands for an item at least.
+    """
+    n_codes = max(_SAMPLE, 4 * n_items)
+    limits = np.full(len(queries), store.n_bits)
+    if n_items <= min(n_codes, len(store)):
+        sample = store.columns[:, :n_codes].T
+        for rows in gen_batches(len(queries), _QUERIES_PER_SAMPLE):
+            distances = word_distances(queries[rows], sample, np.uint16)
+            limits[rows] = np.partition(distances, n_items - 1, axis=1)[:, n_items - 1]
+    return limits
 
 
 def nearest_shells(found, store, n_items):

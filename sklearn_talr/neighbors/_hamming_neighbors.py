@@ -1,30 +1,23 @@
-"""The estimator: codes in, neighbors out."""
+"""The estimator: questions about neighbors, and the parameters that answer them."""
 
 from numbers import Integral
 
-import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..affinity._resolve import checked_targets
-from ..codes import PackedCodes, hamming_distances, pack_codes
-from ..histogram import RankingHistogram, hamming_histogram
-from ..metrics._queries import average_queries
-from ..metrics._tie_breaking import METRICS, get_metric
-from ._persistence import SaveMixin
-from ._queries import QueryMixin
-from ._store import CodeStore, pack_signs
-from ._targets import append_targets, ballots, settle_targets
-from ._votes import elect_class, elect_labels, shared_votes
+from ..metrics._registry import METRICS
+from ._answers import graph_of, looked_up, nearest_items, split_by_query
+from ._checks import check_n_neighbors, check_radius
+from ._database import CodeDatabase
+from ._results import ragged
+from ._votes import Vote
 
 
-class HammingNeighbors(QueryMixin, SaveMixin, BaseEstimator):
+class HammingNeighbors(CodeDatabase):
     """Nearest neighbors by Hamming distance, exact, with ties in the open.
 
-    Give it codes, or put it last in a Pipeline behind a hasher. Every distinct code is
-    stored and compared once, with the items that have it, so that learned codes, which
-    repeat, are searched in time that grows with their variety and not with their number.
+    The estimator is given codes, or stands last in a Pipeline behind a hasher. Every
+    distinct code is stored and compared once, with the items that have it. Learned codes
+    repeat, so the time of a search grows with their variety and not with their number.
 
     Parameters
     ----------
@@ -35,7 +28,7 @@ class HammingNeighbors(QueryMixin, SaveMixin, BaseEstimator):
         Radius of `radius_neighbors`, from 0.
 
     algorithm : {"auto", "brute", "lookup", "multi_index"}, default="auto"
-        How to search. All find the same.
+        How to search. All algorithms find the same items.
 
         * ``"brute"`` compares with every distinct code.
         * ``"lookup"`` looks buckets up in a hash table, by flipping bits of the query.
@@ -44,15 +37,16 @@ class HammingNeighbors(QueryMixin, SaveMixin, BaseEstimator):
         * ``"auto"`` takes whichever costs least, by the number of buckets within the
           radius, of codes and of queries so far.
 
-        The last three compare with every code once that costs less than looking up.
+        All but ``"brute"`` compare with every code where that costs less than looking up.
 
     backend : {"auto", "numpy", "faiss"}, default="auto"
-        What does the work. All find the same. ``"auto"`` compares with faiss if faiss has
-        been imported in this process, since that is faster, and does the rest by NumPy.
+        What does the work. All backends find the same items. ``"auto"`` compares with
+        faiss if faiss has been imported in this process, since that is faster, and does
+        the rest by NumPy.
 
     affinity : "auto" or affinity oracle, default="auto"
-        Who is similar to whom, for `score`. ``"auto"`` chooses by the form of `y`, see
-        :mod:`sklearn_talr.affinity`. An oracle that is already fitted keeps its levels.
+        Decides who is similar to whom, for `score`. ``"auto"`` chooses by the form of `y`,
+        see :mod:`sklearn_talr.affinity`. An oracle that is fitted already keeps its levels.
 
     scoring : str or callable, default="average_precision"
         Tie-aware metric that `score` averages: a name that
@@ -66,11 +60,8 @@ class HammingNeighbors(QueryMixin, SaveMixin, BaseEstimator):
 
     Attributes
     ----------
-    n_samples_fit_ : int
-        Number of items given so far, those removed included.
-
     affinity_ : affinity oracle or None
-        The oracle of `score`; None without `y`.
+        The oracle of `score`, None if `fit` was not given `y`.
 
     n_features_in_ : int
         Number of bits of a code.
@@ -79,13 +70,16 @@ class HammingNeighbors(QueryMixin, SaveMixin, BaseEstimator):
         Number of items in the database.
 
     n_distinct_codes_ : int
-        Number of different codes among them.
+        Number of different codes among the items.
 
     codes_ : PackedCodes
         Codes of the items, in the order of `indices_`.
 
     indices_ : ndarray of shape (n_items,)
         Indices of the items, ascending.
+
+    n_samples_fit_ : int
+        Number of items given so far, those removed included.
 
     feature_names_in_ : ndarray of shape (n_bits,)
         Names of the bits, if the codes have column names.
@@ -103,7 +97,10 @@ class HammingNeighbors(QueryMixin, SaveMixin, BaseEstimator):
     refused, since it looks like packed bytes of unknown length.
 
     The index of an item is its place among all items given, in order, and stays so after
-    others are removed: rows of a feature array of the whole database remain valid.
+    other items are removed: rows of a feature array of the whole database remain valid.
+
+    Several threads may ask while one thread calls `fit`, `partial_fit` or `remove`. Each
+    question is answered from the database as it was before that call, or as it is after.
 
     Examples
     --------
@@ -113,24 +110,13 @@ class HammingNeighbors(QueryMixin, SaveMixin, BaseEstimator):
     >>> neighbors.kneighbors([[0, 0, 0]])
     (array([[0, 1]]), array([[0, 1]]))
 
-    Items 1 and 2 are tied for the second place, each has half of it. In a vote by three,
-    they have a place each:
+    Items 1 and 2 are tied for the second place, so each has half of it. In a vote of three
+    neighbors each has a place:
 
     >>> neighbors.predict([[0, 0, 0]])
     array(['a'], dtype='<U1')
     >>> neighbors.set_params(n_neighbors=3).predict([[0, 0, 0]])
     array(['b'], dtype='<U1')
-
-    As the last step of a Pipeline it scores held-out queries against what it was fitted on:
-
-    >>> from sklearn.datasets import load_digits
-    >>> from sklearn.model_selection import cross_val_score
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn_talr.hashing import ITQHasher
-    >>> X, y = load_digits(return_X_y=True)
-    >>> search = make_pipeline(ITQHasher(n_bits=16, random_state=0), HammingNeighbors())
-    >>> cross_val_score(search, X, y, cv=3).round(1)
-    array([0.6, 0.6, 0.6])
     """
 
     _parameter_constraints = {
@@ -162,126 +148,207 @@ class HammingNeighbors(QueryMixin, SaveMixin, BaseEstimator):
         self.scoring = scoring
         self.n_jobs = n_jobs
 
-    def fit(self, X, y=None):
-        """Store the codes of a database.
+    def kneighbors(self, X=None, n_neighbors=None, return_distance=True, return_tied=False):
+        """Find the nearest items of each query.
+
+        Items at the same distance are ordered by index, the smallest first, whatever the
+        algorithm and the backend.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_bits) or PackedCodes
-            Codes; positive entries are ones.
+        X : array-like of shape (n_queries, n_bits) or PackedCodes, default=None
+            Codes of the queries. None means the items, none its own neighbor.
 
-        y : targets of length n_samples, default=None
-            Labels, 0/1 label indicators, a PrecomputedAffinity or whatever the affinity
-            takes. Needed by `score` and `predict` only.
+        n_neighbors : int, default=None
+            Number of neighbors. None means that of the constructor.
 
-        Returns
-        -------
-        self : HammingNeighbors
-            The fitted estimator.
-        """
-        self._validate_params()
-        packed = self._pack(X, reset=True)
-        self.affinity_, self._targets = settle_targets(self.affinity, y, len(packed))
-        self._set_store(CodeStore.from_codes(packed))
-        return self
+        return_distance : bool, default=True
+            Whether to return distances.
 
-    def partial_fit(self, X, y=None):
-        """Add items to the database.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_bits) or PackedCodes
-            Codes. The first of them gets index `n_samples_fit_`.
-
-        y : targets of length n_samples, default=None
-            Their targets, if those of the first items were given.
+        return_tied : bool, default=False
+            Whether to return also what is tied with the last neighbor.
 
         Returns
         -------
-        self : HammingNeighbors
-            The estimator with more items.
-        """
-        if not hasattr(self, "_store"):
-            return self.fit(X, y)
-        self._validate_params()
-        packed = self._pack(X, reset=False)
-        targets = append_targets(self.affinity_, self._targets, y, len(packed))
-        self._set_store(self._store.add(packed))
-        self._targets = targets
-        return self
+        distances : ndarray of shape (n_queries, n_neighbors), dtype int64
+            Hamming distances, ascending. Only if `return_distance`.
 
-    def remove(self, indices):
-        """Delete items from the database.
+        indices : ndarray of shape (n_queries, n_neighbors), dtype int64
+            Indices of the neighbors, ascending within a distance.
 
-        Parameters
-        ----------
-        indices : array-like of shape (n_removed,) of int
-            Indices of the items. They are not given to others, and the indices of others
-            do not change.
-
-        Returns
-        -------
-        self : HammingNeighbors
-            The estimator with fewer items.
+        tied : ndarray of shape (n_queries,) of arrays of int64
+            Indices of all items at the distance of the last neighbor, those in `indices`
+            included. Only if `return_tied`.
 
         Raises
         ------
         ValueError
-            If an index is not that of an item, or nothing would be left.
+            If there are fewer items than neighbors asked for, or codes of another length
+            were fitted.
+
+        Examples
+        --------
+        Three items are tied at distance 1. The two with the smaller indices are among the
+        neighbors:
+
+        >>> from sklearn_talr.neighbors import HammingNeighbors
+        >>> database = [[0, 1, 1], [0, 0, 1], [0, 1, 0], [1, 0, 0], [0, 0, 0]]
+        >>> neighbors = HammingNeighbors(n_neighbors=3).fit(database)
+        >>> distances, indices, tied = neighbors.kneighbors([[0, 0, 0]], return_tied=True)
+        >>> distances, indices
+        (array([[0, 1, 1]]), array([[4, 1, 2]]))
+        >>> tied[0]
+        array([1, 2, 3])
+        """
+        fitted = self._get_fitted()
+        distances, indices, tied = self._nearest(fitted, X, n_neighbors, return_tied)
+        result = (distances,) if return_distance else ()
+        result += (indices, ragged(tied)) if return_tied else (indices,)
+        return result if len(result) > 1 else result[0]
+
+    def radius_neighbors(self, X=None, radius=None, return_distance=True):
+        """Find all items within a radius of each query.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_bits) or PackedCodes, default=None
+            Codes of the queries. None means the items, none its own neighbor.
+
+        radius : int, default=None
+            Largest distance, from 0. None means that of the constructor.
+
+        return_distance : bool, default=True
+            Whether to return distances.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries,) of arrays of int64
+            Hamming distances, ascending. Only if `return_distance`.
+
+        indices : ndarray of shape (n_queries,) of arrays of int64
+            Indices of the items, ascending within a distance.
 
         Examples
         --------
         >>> from sklearn_talr.neighbors import HammingNeighbors
-        >>> neighbors = HammingNeighbors(n_neighbors=2).fit([[0, 0], [0, 0], [0, 1]])
-        >>> neighbors.remove([1]).kneighbors([[0, 0]], return_distance=False)
-        array([[0, 2]])
+        >>> neighbors = HammingNeighbors(radius=1).fit([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
+        >>> distances, indices = neighbors.radius_neighbors([[0, 0, 0], [1, 1, 0]])
+        >>> distances[0], indices[0]
+        (array([0, 1]), array([2, 1]))
+        >>> indices[1]
+        array([], dtype=int64)
         """
-        check_is_fitted(self)
-        indices = np.atleast_1d(np.asarray(indices))
-        if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
-            raise ValueError(
-                f"indices must be integers of shape (n_removed,), got {indices.dtype} of "
-                f"shape {indices.shape}. Turn a mask into indices by np.flatnonzero."
+        fitted = self._get_fitted()
+        queries, own = fitted.query_words(X)
+        radius = self._check_radius(radius, fitted)
+        found = [
+            pair
+            for rows, found in self._ask(fitted, "within", queries, radius)
+            for pair in split_by_query(
+                fitted.store, found, None if own is None else own[rows]
             )
-        indices = np.unique(indices).astype(np.int64)
-        missing = indices[~self._store.contains(indices)]
-        if missing.size:
-            raise ValueError(
-                f"indices contains {missing[:5].tolist()}, which are not in the database."
-            )
-        if indices.size == self._store.n_items:
-            raise ValueError("indices would leave no item; fit another database instead.")
-        if indices.size:
-            self._set_store(self._store.remove(indices))
-        return self
+        ]
+        indices = ragged([index for _, index in found])
+        if return_distance:
+            return ragged([distance for distance, _ in found]), indices
+        return indices
 
-    def score(self, X, y):
-        """Tie-aware metric of queries against the fitted database.
+    def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
+        """Find the nearest items of each query, as a sparse matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_bits) or PackedCodes, default=None
+            Codes of the queries. None means the items, none its own neighbor.
+
+        n_neighbors : int, default=None
+            Number of neighbors. None means that of the constructor.
+
+        mode : {"connectivity", "distance"}, default="connectivity"
+            What the matrix holds for a neighbor: 1 or the Hamming distance. Distances of
+            0 are stored.
+
+        Returns
+        -------
+        graph : CSR array of shape (n_queries, n_samples_fit), dtype float64
+            Entry (q, i) tells that item i is a neighbor of query q.
+
+        Examples
+        --------
+        >>> from sklearn_talr.neighbors import HammingNeighbors
+        >>> neighbors = HammingNeighbors(n_neighbors=2).fit([[0, 1], [0, 0], [1, 1]])
+        >>> neighbors.kneighbors_graph([[0, 0]]).toarray()
+        array([[1., 1., 0.]])
+        """
+        if mode not in ("connectivity", "distance"):
+            raise ValueError(f"mode must be 'connectivity' or 'distance', got {mode!r}.")
+        fitted = self._get_fitted()
+        distances, indices = self._nearest(fitted, X, n_neighbors)[:2]
+        return graph_of(distances, indices, fitted.store.n_indices, mode)
+
+    def lookup(self, X, n_neighbors=None, radius=None):
+        """Look buckets up, nearest first, and tell what it cost.
+
+        This is the hash lookup of Jiang, Li and Li (section 2.2, Figure 1). It begins with
+        the query's own bucket, goes on with the buckets at distance 1, and so on until at
+        least `n_neighbors` items are gathered, or up to a given radius. Buckets are taken
+        whole, so everything tied with an item found is found. Where comparing with all
+        codes costs less than the buckets that lie ahead, the codes are compared instead.
 
         Parameters
         ----------
         X : array-like of shape (n_queries, n_bits) or PackedCodes
             Codes of the queries.
 
-        y : targets of length n_queries
-            Targets of the queries, as the affinity takes them. If none were given to
-            `fit`: the affinity of each query to each item, shape (n_queries, n_items).
+        n_neighbors : int, default=None
+            Number of items to gather, at least. None means that of the constructor.
+
+        radius : int, default=None
+            Radius up to which to look, in place of a number of items.
 
         Returns
         -------
-        score : float
-            Mean of the metric over the queries that have something similar in the
-            database; NaN, with a warning, if none has.
+        found : Lookup
+            Named tuple of ``distances``, ``indices``, ``radius``, ``n_buckets`` and
+            ``n_candidates``.
+
+        Notes
+        -----
+        The parameter `algorithm` decides about the tables. "multi_index" has several, each
+        of some of the bits, and `n_buckets` counts the buckets of all of them. "brute" has
+        none. "auto" means "lookup" here. NumPy does the work, whatever the backend.
+
+        Examples
+        --------
+        >>> from sklearn_talr.neighbors import HammingNeighbors
+        >>> database = [[0, 1, 1], [0, 0, 1], [0, 1, 0], [0, 0, 1]]
+        >>> found = HammingNeighbors(algorithm="lookup").fit(database).lookup(
+        ...     [[0, 0, 0]], n_neighbors=1
+        ... )
+        >>> found.radius, found.indices[0]
+        (array([1]), array([1, 2, 3]))
         """
-        check_is_fitted(self)
-        metric = self.scoring if callable(self.scoring) else get_metric(self.scoring)
-        return average_queries(np.asarray(metric(self._histogram(X, y)), dtype=float))
+        if radius is not None and n_neighbors is not None:
+            raise ValueError("n_neighbors and radius exclude each other; pass one of them.")
+        fitted = self._get_fitted()
+        queries, _ = fitted.query_words(X)
+        if radius is None:
+            question = "at_least"
+            argument = self._check_n_neighbors(n_neighbors, fitted)
+        else:
+            question, argument = "within", self._check_radius(radius, fitted)
+            radius = argument
+        algorithm = "lookup" if self.algorithm == "auto" else self.algorithm
+        answers = self._ask(
+            fitted, question, queries, argument, algorithm=algorithm, backend="numpy"
+        )
+        return looked_up(fitted.store, answers, radius)
 
     def predict(self, X):
         """Predict labels by a vote of the `n_neighbors` nearest items.
 
-        Items that are tied for the last places share them equally: nothing depends on the
-        order of the database.
+        Items that are tied for the last places share these equally, so nothing depends on
+        the order of the database.
 
         Parameters
         ----------
@@ -299,85 +366,27 @@ class HammingNeighbors(QueryMixin, SaveMixin, BaseEstimator):
         ValueError
             If `y` of `fit` was neither labels nor label indicators.
         """
-        queries, _ = self._query_words(X)
-        n_neighbors = self._check_n_neighbors(None, None)
-        by_item, classes = ballots(self.affinity_, self._targets)
-        by_code = self._store.members_as_matrix() @ by_item
-        elect = elect_labels if classes is None else elect_class
-        elected = [
-            elect(*shared_votes(found, self._store, n_neighbors, by_code))
-            for _, found in self._search("at_least", queries, n_neighbors)
-        ]
-        elected = np.concatenate(elected)
-        return elected if classes is None else classes[elected]
+        fitted = self._get_fitted()
+        queries, _ = fitted.query_words(X)
+        n_neighbors = self._check_n_neighbors(None, fitted)
+        vote = Vote(fitted.store, fitted.targets, n_neighbors)
+        answers = self._ask(fitted, "at_least", queries, n_neighbors)
+        return vote.elect(found for _, found in answers)
 
-    @property
-    def codes_(self):
-        """Packed codes of the items, in the order of `indices_`."""
-        check_is_fitted(self)
-        return self._store.packed(self._store.items()[1])
+    def _nearest(self, fitted, X, n_neighbors, return_tied=False):
+        queries, own = fitted.query_words(X)
+        n_neighbors = self._check_n_neighbors(n_neighbors, fitted, own)
+        n_items = n_neighbors + (own is not None)
+        answers = self._ask(fitted, "at_least", queries, n_items)
+        return nearest_items(fitted.store, answers, n_neighbors, own, return_tied)
 
-    @property
-    def indices_(self):
-        """Indices of the items, ascending; all from 0 on while nothing is removed."""
-        check_is_fitted(self)
-        return self._store.items()[0]
+    def _ask(self, fitted, question, queries, argument, **changes):
+        params = {name: getattr(self, name) for name in ("algorithm", "backend", "n_jobs")}
+        return fitted.index.ask(question, queries, argument, **(params | changes))
 
-    @property
-    def n_items_(self):
-        """Number of items."""
-        check_is_fitted(self)
-        return self._store.n_items
+    def _check_n_neighbors(self, n_neighbors, fitted, own=None):
+        n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
+        return check_n_neighbors(n_neighbors, fitted.store.n_items - (own is not None))
 
-    @property
-    def n_distinct_codes_(self):
-        """Number of different codes among the items."""
-        check_is_fitted(self)
-        return len(self._store)
-
-    def _histogram(self, X, y):
-        if y is None:
-            raise ValueError("y is needed to know what is relevant to the queries.")
-        if self.affinity_ is None:
-            return RankingHistogram.from_scores(
-                y, -hamming_distances(self._pack(X, reset=False), self.codes_)
-            )
-        y_query = checked_targets(self.affinity_, y)
-        items = self.indices_
-        return hamming_histogram(
-            self._pack(X, reset=False),
-            self.codes_,
-            self.affinity_,
-            y_query,
-            self._targets[items],
-            n_jobs=self.n_jobs,
-        )
-
-    def _pack(self, X, reset):
-        """Packed little-endian codes of checked input."""
-        if isinstance(X, PackedCodes):
-            return self._check_packed(X, reset)
-        X = validate_data(self, X, reset=reset)
-        if X.dtype == np.uint8 and X.max() > 1:
-            raise ValueError(
-                "X holds unsigned bytes other than 0 and 1, which look like packed codes. "
-                "Say what they mean: PackedCodes(bytes, n_bits, bitorder)."
-            )
-        return pack_signs(X)
-
-    def _check_packed(self, codes, reset):
-        if not len(codes):
-            raise ValueError("Found array with 0 sample(s): X holds no codes.")
-        if reset:
-            self.n_features_in_ = codes.n_bits
-            vars(self).pop("feature_names_in_", None)
-        elif codes.n_bits != self.n_features_in_:
-            raise ValueError(
-                f"X has {codes.n_bits} bits, but HammingNeighbors holds codes of "
-                f"{self.n_features_in_} bits."
-            )
-        return pack_codes(codes)
-
-    def _set_store(self, store):
-        self._store = store
-        self.n_samples_fit_ = store.n_indices
+    def _check_radius(self, radius, fitted):
+        return check_radius(self.radius if radius is None else radius, fitted.store.n_bits)

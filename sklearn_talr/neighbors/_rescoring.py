@@ -1,4 +1,4 @@
-"""A second look at candidates, by their features."""
+"""The second stage of a search: candidates in the order of their features."""
 
 from numbers import Integral
 
@@ -6,12 +6,21 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, validate_params
 
 from ._results import ragged
 
-__all__ = ["rescore"]
 
-
+@validate_params(
+    {
+        "X_query": ["array-like"],
+        "X_database": "no_validation",  # whose message names the remedy
+        "candidates": ["array-like"],
+        "metric": "no_validation",
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
+    },
+    prefer_skip_nested_validation=True,
+)
 def rescore(X_query, X_database, candidates, *, metric="euclidean", n_neighbors=None):
     """Order candidates by exact feature distance or inner product.
 
@@ -71,10 +80,6 @@ def rescore(X_query, X_database, candidates, *, metric="euclidean", n_neighbors=
         raise ValueError(
             f"metric must be 'euclidean' or 'inner_product', got {metric!r}. For the "
             "cosine, scale the rows to unit length and take 'inner_product'."
-        )
-    if n_neighbors is not None and not _is_positive_integer(n_neighbors):
-        raise ValueError(
-            f"n_neighbors must be a positive integer or None, got {n_neighbors!r}."
         )
     X_query, X_database = _check_features(X_query, X_database)
     rows = _check_candidates(candidates, len(X_query), len(X_database))
@@ -167,7 +172,3 @@ def _check_candidates(candidates, n_queries, n_samples):
                 f"{row.min()} to {row.max()}."
             )
     return [row.astype(np.int64, copy=False) for row in rows]
-
-
-def _is_positive_integer(value):
-    return isinstance(value, Integral) and not isinstance(value, bool) and value > 0

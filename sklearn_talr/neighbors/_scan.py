@@ -8,13 +8,10 @@ comparison are all that the others cost.
 import numpy as np
 from sklearn.utils import gen_batches
 
-from ..codes import word_distances
-from ._found import Found, join
+from ._found import Found, first_limits, join
 
 _PAIRS_PER_PASS = 131_072
 _CODES_PER_PASS = 8_192
-_SAMPLE = 1_024  # codes from which the first limits are taken
-_QUERIES_PER_SAMPLE = 64
 
 
 class Scanner:
@@ -128,18 +125,3 @@ class _SinkingLimits:
         self._counts += seen.reshape(self._counts.shape).astype(np.int64)
         enough = np.cumsum(self._counts, axis=1) >= self._n_items
         self.values = np.where(enough[:, -1], enough.argmax(axis=1), self.values)
-
-
-def first_limits(store, queries, n_items):
-    """A radius for each query that is sure to hold so many items, if there are.
-
-    Some codes are looked at; each stands for an item at least.
-    """
-    n_codes = max(_SAMPLE, 4 * n_items)
-    limits = np.full(len(queries), store.n_bits)
-    if n_items <= min(n_codes, len(store)):
-        sample = store.columns[:, :n_codes].T
-        for rows in gen_batches(len(queries), _QUERIES_PER_SAMPLE):
-            distances = word_distances(queries[rows], sample, np.uint16)
-            limits[rows] = np.partition(distances, n_items - 1, axis=1)[:, n_items - 1]
-    return limits

@@ -6,11 +6,8 @@ sorted, so that equal ones are neighbours; items of one code are sorted by index
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.utils import gen_batches
 
 from ..codes import PackedCodes, as_words
-
-_ROWS_PER_BLOCK = 65_536
 
 
 class CodeStore:
@@ -43,8 +40,6 @@ class CodeStore:
         self.n_bits = n_bits
         self.n_indices = n_indices
         self.all_differ = len(members) == len(words)
-        self.searchers = {}  # made when first asked for
-        self.n_asked = 0  # queries for which the cheapest way was chosen
 
     @classmethod
     def from_codes(cls, packed, first_index=0):
@@ -58,7 +53,7 @@ class CodeStore:
         return cls(words[starts[:-1]], starts, members, packed.n_bits, n_indices)
 
     def __getstate__(self):
-        return self.__dict__ | {"words": None, "searchers": {}, "n_asked": 0}
+        return self.__dict__ | {"words": None}
 
     def __setstate__(self, state):
         self.__dict__.update(state)
@@ -138,14 +133,6 @@ def ranges(starts, sizes):
     if not len(ends):
         return np.zeros(0, dtype=np.int64)
     return np.arange(ends[-1]) + np.repeat(starts - (ends - sizes), sizes)
-
-
-def pack_signs(X):
-    """Pack "is positive" of every entry, little-endian, without a copy of all of X."""
-    data = np.empty((len(X), -(-X.shape[1] // 8)), dtype=np.uint8)
-    for rows in gen_batches(len(X), _ROWS_PER_BLOCK):
-        data[rows] = np.packbits(X[rows] > 0, axis=1, bitorder="little")
-    return PackedCodes(data, X.shape[1])
 
 
 def _sorting_order(words):

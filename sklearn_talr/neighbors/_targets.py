@@ -1,4 +1,6 @@
-"""Targets of the items: who is similar to whom, and what they vote for."""
+"""Targets of the items: who is similar to whom, and what each item votes for."""
+
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,70 +10,89 @@ from ..affinity import LabelAffinity, PrecomputedAffinity, SharedLabelAffinity
 from ..affinity._resolve import len_targets, resolve_affinity
 
 
-def settle_targets(affinity, y, n_items):
-    """Find oracle and checked targets, (None, None) if there are no targets.
+class Targets(NamedTuple):
+    """Targets of all items given so far, and the oracle that compares them.
 
-    An oracle that is fitted already keeps its levels; others are fitted on `y`.
+    Parameters
+    ----------
+    affinity : affinity oracle or None
+        The oracle; None if the items came without targets.
+
+    values : targets of length n_samples, or None
+        Target i is that of index i, whether or not the item has been removed.
     """
-    if y is None:
-        return None, None
-    affinity, targets = resolve_affinity(affinity, None, y)
-    if len_targets(targets) != n_items:
+
+    affinity: object = None
+    values: object = None
+
+    @classmethod
+    def of(cls, affinity, y, n_items):
+        """Settle oracle and targets of the first items.
+
+        An oracle that is fitted already keeps its levels. Any other is cloned and fitted
+        on `y`.
+        """
+        if y is None:
+            return cls()
+        affinity, values = resolve_affinity(affinity, None, y)
+        if len_targets(values) != n_items:
+            raise ValueError(
+                "codes and y must have the same number of samples, got "
+                f"{n_items} and {len_targets(values)}."
+            )
+        if isinstance(affinity, BaseEstimator) and "levels_" not in vars(affinity):
+            affinity = clone(affinity).fit(values)
+        return cls(affinity, values)
+
+    def append(self, y, n_new):
+        """Targets of old and new items. Both must have some, or neither."""
+        if (y is None) != (self.values is None):
+            known = "without y" if self.values is None else "with y"
+            raise ValueError(f"The first items were added {known}, so must the others be.")
+        if y is None:
+            return self
+        _, new = Targets.of(self.affinity, y, n_new)
+        if isinstance(new, PrecomputedAffinity):
+            raise ValueError(
+                "y is a PrecomputedAffinity, to which nothing can be added. Call fit with "
+                "all codes and the whole matrix."
+            )
+        return self._replace(values=_concatenate(self.values, new))
+
+    def ballots(self):
+        """What each item votes for, as a CSR array of shape (n_samples, n_classes).
+
+        Returns
+        -------
+        votes : csr_array of int64
+            A single 1 for the class of an item, or a 1 for each of its labels.
+
+        classes : ndarray of shape (n_classes,) or None
+            Labels of the classes; None where the items carry several labels.
+        """
+        if isinstance(self.affinity, LabelAffinity):
+            classes, index = np.unique(self.values, return_inverse=True)
+            ones = np.ones(len(index), dtype=np.int64)
+            shape = len(index), len(classes)
+            return sp.csr_array((ones, index, np.arange(len(index) + 1)), shape), classes
+        if isinstance(self.affinity, SharedLabelAffinity):
+            return sp.csr_array(self.values).astype(np.int64), None
+        given = "none" if self.affinity is None else type(self.affinity).__name__
         raise ValueError(
-            "codes and y must have the same number of samples, got "
-            f"{n_items} and {len_targets(targets)}."
+            f"predict needs y of labels or label indicators in fit, got {given}."
         )
-    if isinstance(affinity, BaseEstimator) and "levels_" not in vars(affinity):
-        affinity = clone(affinity).fit(targets)
-    return affinity, targets
 
 
-def append_targets(affinity, targets, y, n_new):
-    """Targets of old and new items; both must have some, or neither."""
-    if (y is None) != (targets is None):
-        known = "without y" if targets is None else "with y"
-        raise ValueError(f"The first items were added {known}, so must the others be.")
-    if y is None:
-        return None
-    _, new = settle_targets(affinity, y, n_new)
-    if isinstance(new, PrecomputedAffinity):
+def _concatenate(first, second):
+    if first.ndim > 1 and first.shape[1] != second.shape[1]:
         raise ValueError(
-            "y is a PrecomputedAffinity, to which nothing can be added. Call fit with all "
-            "codes and the whole matrix."
+            f"y has {second.shape[1]} columns, but that of the first items "
+            f"{first.shape[1]}."
         )
-    if targets.ndim > 1 and targets.shape[1] != new.shape[1]:
+    if sp.issparse(first) or sp.issparse(second):
+        return sp.vstack([sp.csr_array(first), sp.csr_array(second)], format="csr")
+    if (first.dtype.kind in "US") != (second.dtype.kind in "US"):
         raise ValueError(
-            f"y has {new.shape[1]} columns, but that of the first items {targets.shape[1]}."
+            f"y has dtype {second.dtype}, but that of the first items has {first.dtype}."
         )
-    if sp.issparse(targets) or sp.issparse(new):
-        return sp.vstack([sp.csr_array(targets), sp.csr_array(new)], format="csr")
-    if (targets.dtype.kind in "US") != (new.dtype.kind in "US"):
-        raise ValueError(
-            f"y has dtype {new.dtype}, but that of the first items has {targets.dtype}."
-        )
-    return np.concatenate((targets, new))
-
-
-def ballots(affinity, targets):
-    """What each item votes for, as a CSR array of shape (n_items, n_classes).
-
-    Returns
-    -------
-    votes : csr_array of int64
-        One 1 for the class of an item, or one for each of its labels.
-
-    classes : ndarray of shape (n_classes,) or None
-        Labels of the classes; None where the items carry several.
-    """
-    if isinstance(affinity, LabelAffinity):
-        classes, index = np.unique(targets, return_inverse=True)
-        n_items = len(targets)
-        ones = np.ones(n_items, dtype=np.int64)
-        ends = np.arange(n_items + 1)
-        return sp.csr_array((ones, index, ends), shape=(n_items, len(classes))), classes
-    if isinstance(affinity, SharedLabelAffinity):
-        return sp.csr_array(targets).astype(np.int64), None
-    raise ValueError(
-        "predict needs y of labels or label indicators in fit, got "
-        f"{'none' if affinity is None else type(affinity).__name__}."
-    )
+    return np.concatenate((first, second))

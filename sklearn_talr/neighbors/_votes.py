@@ -9,47 +9,67 @@ import numpy as np
 from scipy.sparse import csr_array
 
 
-def shared_votes(found, store, n_neighbors, ballots):
-    """Count the votes that each query receives for each class.
+class Vote:
+    """A vote of the nearest items of a database.
 
     Parameters
     ----------
-    found : Found
-        Codes within the smallest radius that holds `n_neighbors` items.
-
     store : CodeStore
+        The codes and their items.
 
-    n_neighbors : int
-        Number of places.
+    targets : Targets
+        What the items vote for.
 
-    ballots : csr_array of shape (n_codes, n_classes) of int64
-        How many items of each code vote for each class.
-
-    Returns
-    -------
-    votes : ndarray of shape (n_queries, n_classes) of int64
-        Votes in units of one over the size of the last tie.
-
-    n_places : ndarray of shape (n_queries,) of int64
-        All places in these units.
+    n_places : int
+        Number of neighbors that vote.
     """
-    n_queries, sizes = len(found.n_buckets), store.sizes(found.code)
-    last = found.distance == found.radius()[found.query]
-    nearer, tied = (
-        np.bincount(found.query[part], sizes[part], minlength=n_queries).astype(np.int64)
-        for part in (~last, last)
-    )
-    weight = np.where(last, (n_neighbors - nearer)[found.query], tied[found.query])
-    shape = n_queries, len(store)
-    votes = csr_array((weight, (found.query, found.code)), shape=shape) @ ballots
-    return votes.toarray(), n_neighbors * tied
+
+    def __init__(self, store, targets, n_places):
+        by_item, self._classes = targets.ballots()
+        self._store = store
+        self._by_code = store.members_as_matrix() @ by_item
+        self._n_places = n_places
+
+    def elect(self, answers):
+        """Decide for all queries.
+
+        Parameters
+        ----------
+        answers : iterable of Found
+            Block by block, the codes within the smallest radius that holds `n_places`
+            items.
+
+        Returns
+        -------
+        elected : ndarray of shape (n_queries,) or (n_queries, n_labels)
+            The class with most votes, the first of several. Where items carry several
+            labels: 1 for each label that more than half of the places vote for, else 0.
+        """
+        if self._classes is None:
+            parts = [_majority(*self._count(found)) for found in answers]
+            return np.concatenate(parts)
+        parts = [self._count(found)[0].argmax(axis=1) for found in answers]
+        return self._classes[np.concatenate(parts)]
+
+    def _count(self, found):
+        """Votes for each class, and all votes, in units of one over the size of a tie.
+
+        Returns arrays of shape (n_queries, n_classes) and (n_queries,), int64.
+        """
+        n_queries, sizes = len(found.n_buckets), self._store.sizes(found.code)
+        last = found.distance == found.radius()[found.query]
+        nearer, tied = (
+            np.bincount(found.query[part], sizes[part], minlength=n_queries).astype(
+                np.int64
+            )
+            for part in (~last, last)
+        )
+        left = self._n_places - nearer
+        weight = np.where(last, left[found.query], tied[found.query])
+        shape = n_queries, len(self._store)
+        votes = csr_array((weight, (found.query, found.code)), shape=shape) @ self._by_code
+        return votes.toarray(), self._n_places * tied
 
 
-def elect_class(votes, n_places):
-    """Number of the class with most votes, the first of several."""
-    return votes.argmax(axis=1)
-
-
-def elect_labels(votes, n_places):
-    """Labels that more than half of the places vote for, as 0/1."""
-    return (2 * votes > n_places[:, None]).astype(np.int64)
+def _majority(votes, n_votes):
+    return (2 * votes > n_votes[:, None]).astype(np.int64)

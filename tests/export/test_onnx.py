@@ -72,6 +72,12 @@ def test_hashers_of_linear_layers(hasher, tmp_path):
     assert np.array_equal(codes_by_onnx(str(tmp_path / "hasher.onnx"), X), expected)
 
 
+def with_something_else():
+    hasher = Layers()
+    hasher.tables_ = []
+    return hasher
+
+
 def with_a_module():
     hasher = TALRHasher(8, module=torch.nn.Linear(64, 8), max_iter=1, random_state=0)
     return hasher.fit(X, LABELS)
@@ -81,7 +87,7 @@ def with_a_module():
     ("make", "error", "message"),
     [
         (lambda: ITQHasher(), ValueError, "ITQHasher instance is not fitted yet"),
-        (lambda: Layers(), ValueError, "Layers instance is not fitted yet"),
+        (with_something_else, ValueError, "Layers instance is not fitted yet"),
         (with_a_module, ValueError, r"torch module.*torch\.onnx"),
         (lambda: FastHasher(2).fit(X, LABELS), ValueError, "a FastHasher, has trees"),
         (

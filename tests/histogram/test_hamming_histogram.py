@@ -130,10 +130,11 @@ def test_counts_equal_a_double_loop(name):
     assert_counts(histogram, codes, codes, affinities, exclude_self=True)
 
 
+@pytest.mark.parametrize("name", ["labels", "precomputed"])
 @pytest.mark.usefixtures("blocks")
-def test_a_sample_with_two_codes_is_left_out_where_its_two_codes_put_it():
+def test_a_sample_with_two_codes_is_left_out_where_its_two_codes_put_it(name):
     """An asymmetric hash gives a sample one code as query and another in the database."""
-    affinity, y, affinities = problem("indicator")
+    affinity, y, affinities = problem(name)
     query_codes, codes = random_codes(seed=2), random_codes(seed=3)
     histogram = hamming_histogram(query_codes, codes, affinity, y, y, exclude_self=True)
     assert_counts(histogram, query_codes, codes, affinities, exclude_self=True)
@@ -158,7 +159,7 @@ def test_any_code_length_raw_and_packed(n_bits):
         assert_counts(histogram, codes, codes, affinities)
 
 
-@pytest.mark.parametrize("n_bits", [4_096, 40_000])
+@pytest.mark.parametrize("n_bits", [4_096, 70_000])
 def test_codes_so_long_that_cells_need_more_bits(n_bits):
     codes, y = random_codes(n_bits)[:6], np.array([0, 0, 1, 1, 0, 1])
     codes[0], codes[1] = 0, 1

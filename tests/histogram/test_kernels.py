@@ -69,6 +69,14 @@ def small_task():
     return (codes, codes, "auto", y, y), counts
 
 
+def same_label(y_query, y_database):
+    """An oracle of the user, which has to be asked about every pair."""
+    return y_query[:, None] == y_database
+
+
+same_label.levels_ = [0, 1]
+
+
 @pytest.fixture
 def ran(monkeypatch):
     """Names of the kernels that have counted, in turn; that of CUDA runs on the CPU."""
@@ -118,9 +126,11 @@ def test_which_kernel_counts(case, expected, ran, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     arguments, counts = small_task()
     device = "cuda" if "device" in case else "cpu"
-    found = hamming_histogram(*arguments, device=device)
-    assert set(ran) == {expected}
-    assert_array_equal(found.counts, counts)
+    for affinity in ("auto", same_label):  # by group of labels, and pair by pair
+        ran.clear()
+        found = hamming_histogram(*arguments[:2], affinity, *arguments[3:], device=device)
+        assert set(ran) == {expected}
+        assert_array_equal(found.counts, counts)
 
 
 def test_numba_takes_over_after_enough_pairs(ran, monkeypatch):
@@ -147,11 +157,10 @@ def test_a_device_that_is_not_there_is_refused(monkeypatch):
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-@pytest.mark.parametrize("target", ["labels", "indicators"])
-def test_a_cuda_device_counts(target):
+@pytest.mark.parametrize("affinity", ["auto", same_label])
+def test_a_cuda_device_counts(affinity):
     arguments, counts = small_task()
-    y = arguments[-1] if target == "labels" else np.eye(3, dtype=int)[arguments[-1]]
     torch.cuda.reset_peak_memory_stats()
-    found = hamming_histogram(*arguments[:3], y, y, device="cuda")
+    found = hamming_histogram(*arguments[:2], affinity, *arguments[3:], device="cuda")
     assert torch.cuda.max_memory_allocated() > 0
     assert_array_equal(found.counts, counts)

@@ -93,6 +93,16 @@ def test_first_relevant_item_of_a_long_tie(t, p):
         assert_allclose(actual, [expected], rtol=1e-12, atol=1e-16)
 
 
+def test_many_queries_at_once_are_followed_as_far_as_one():
+    """Places of the tie are looked at in blocks, which many queries at once make small."""
+    n, p, k = 20_000, 60, 12_000
+    histogram = RankingHistogram(np.tile([[[n - p], [p]]], (3_000, 1, 1)), BINARY)
+    expected = reference.expected_reciprocal_rank_by_place(n, p, 0, k)
+    assert_allclose(tie_aware_reciprocal_rank(histogram, k), expected, rtol=1e-12)
+    expected = 1 - dict(reference.hypergeometric(n, p, k)).get(0, 0)
+    assert_allclose(tie_aware_hit_rate(histogram, k), expected, rtol=1e-15)
+
+
 def test_unlikely_hits_keep_their_digits():
     histogram = RankingHistogram(np.array([[[10**9 - 1], [1]]]), BINARY)
     assert_allclose(tie_aware_hit_rate(histogram, [1, 7]), [[1e-9, 7e-9]], rtol=1e-15)

@@ -123,7 +123,7 @@ X = np.eye(4)
     ("arguments", "params", "message"),
     [
         ((X, X, X.astype(int)), {"metric": "cosine"}, "metric must be 'euclidean' or"),
-        ((X, X, X.astype(int)), {"n_neighbors": 0}, "n_neighbors must be a positive"),
+        ((X, X, X.astype(int)), {"n_neighbors": 0}, "The 'n_neighbors' parameter"),
         ((X, X[:, :3], X.astype(int)), {}, "X_query has 4 features and X_database 3"),
         ((X, sp.csr_array(X), X.astype(int)), {}, "X_database must be a dense 2-D array"),
         ((X, X.tolist(), X.astype(int)), {}, "X_database must be a dense 2-D array"),

@@ -153,7 +153,10 @@ def test_warm_start_along_a_path(loss, noisy):
         assert warm.objective_ == pytest.approx(fresh.objective_, rel=2e-4)
         assert warm.dual_gap_ <= 1e-4
     assert sum(n_iter) < 0.8 * sum(fresh.n_iter_ for fresh in cold)
+    reached = warm.objective_
     assert warm.fit(X, y).n_iter_ == 1
+    assert warm.objective_ <= reached  # the best point is kept, not only the tangents
+    assert len(pickle.dumps(cold[-1])) < len(pickle.dumps(warm)) / 2
     assert pickle.loads(pickle.dumps(warm)).fit(X, y).n_iter_ == 1
     assert clone(warm).fit(X, y).n_iter_ > 1
 

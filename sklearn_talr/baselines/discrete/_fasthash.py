@@ -7,19 +7,17 @@ import scipy.sparse as sp
 from sklearn.base import _fit_context
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..._state import replace_fitted
 from ..._threads import one_thread
-from ...hashing._base import BaseHasher
+from ...hashing._base import BaseHasher, Encoder
 from ._graph_cuts import PairwiseBits
 from ._sampled_pairs import sample_pairs
 
 __all__ = ["FastHasher"]
 
 _PASSES = 2  # over the blocks, for each bit
-_ROWS_PER_BLOCK = 4096  # of features to be encoded: sparse ones are made dense
 
 
 class FastHasher(BaseHasher):
@@ -194,13 +192,14 @@ class FastHasher(BaseHasher):
     def _n_features_out(self):
         return len(self.estimators_)
 
-    def _activations(self, X):
-        activations = np.empty((X.shape[0], len(self.estimators_)))
-        for rows in gen_batches(X.shape[0], _ROWS_PER_BLOCK):
-            block = X[rows].toarray() if sp.issparse(X) else X[rows]
-            for place, trees in enumerate(self.estimators_):
-                activations[rows, place] = _activations(trees, block)
-        return activations
+    def _encoder(self):
+        estimators = self.estimators_
+
+        def activations(X):
+            X = X.toarray() if sp.issparse(X) else X
+            return np.stack([_activations(trees, X) for trees in estimators], axis=1)
+
+        return Encoder(activations, len(estimators), self.n_features_in_)
 
 
 def _activations(trees, X):

@@ -6,7 +6,6 @@ from contextlib import contextmanager, nullcontext
 import numpy as np
 import scipy.sparse as sp
 import torch
-from sklearn.utils import gen_batches
 
 
 class FeedForward:
@@ -113,16 +112,19 @@ class UserModule:
         return {"module_state_": arrays}
 
 
-def apply_module(module, state, X, block_size=1024):
-    """Activations of rows of X by a module with the given state, on the CPU."""
+def encoding_function(module, state):
+    """Make the function from rows of features to activations of a user's module.
+
+    It works on the CPU, and on a copy with the given state.
+    """
     module = _copy_of(module, state, torch.device("cpu")).eval()
-    blocks = []
-    with torch.no_grad():
-        for rows in gen_batches(X.shape[0], block_size):
-            block = X[rows].toarray() if sp.issparse(X) else X[rows]
-            block = torch.from_numpy(np.array(block, dtype=np.float32))
-            blocks.append(module(block).numpy())
-    return np.concatenate(blocks)
+
+    def activations(X):
+        X = X.toarray() if sp.issparse(X) else X
+        with torch.no_grad():
+            return module(torch.from_numpy(np.array(X, dtype=np.float32))).numpy()
+
+    return activations
 
 
 def _copy_of(module, state, device):

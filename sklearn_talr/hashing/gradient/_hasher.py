@@ -5,10 +5,10 @@ from numbers import Integral, Real
 import torch
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._base import BaseHasher
+from .._base import BaseHasher, Encoder
 from .._projections import PROJECTIONS
 from ._callbacks import CallbackSupportMixin
-from ._functions import apply_module
+from ._functions import encoding_function
 
 _AUTO = StrOptions({"auto"})
 
@@ -42,10 +42,12 @@ class GradientHasher(CallbackSupportMixin, BaseHasher):
         "random_state": ["random_state"],
     }
 
-    def _activations(self, X):
-        if hasattr(self, "module_state_"):
-            return apply_module(self.module, self.module_state_, X)
-        return super()._activations(X)
+    def _encoder(self):
+        fitted = vars(self)
+        if "module_state_" not in fitted:
+            return super()._encoder()
+        function = encoding_function(self.module, fitted["module_state_"])
+        return Encoder(function, fitted["_training_state_"]["n_bits"], self.n_features_in_)
 
     @property
     def _n_features_out(self):

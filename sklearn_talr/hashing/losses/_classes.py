@@ -32,7 +32,6 @@ class OrthogonalLoss(BatchLoss):
     def __init__(self, classes, margin, cosine_scale, settings):
         super().__init__(settings)
         self.classes = classes
-        self.memberships = _on_device(classes.memberships, self.device)
         self.margin = margin
         self.cosine_scale = cosine_scale
 
@@ -42,10 +41,11 @@ class OrthogonalLoss(BatchLoss):
 
     def __call__(self, activations, samples, progress):
         kept = self.draw_bits(activations.shape[1])
+        memberships = self.classes.memberships[samples].toarray()
         return orthogonal_loss(
             keep_bits(activations, kept),
             keep_bits(self.class_codes, kept),
-            self.memberships[to_device(samples, self.device)],
+            to_device(memberships, self.device),
             self.margin,
             self.cosine_scale,
         )

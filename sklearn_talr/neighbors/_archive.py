@@ -1,0 +1,148 @@
+"""Files of plain arrays: a zip of uncompressed members, as `numpy.savez` writes it.
+
+A file is written aside, flushed, and renamed, so under its name there is either the old
+content or the new one. Arrays start at multiples of 64 bytes and are not compressed, so
+they can be mapped into memory. Nothing is pickled.
+"""
+
+import json
+import os
+import stat
+import struct
+import zipfile
+import zlib
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+from numpy.lib import format as npy
+
+_FORMAT = "sklearn-talr HammingNeighbors"
+_VERSION = 1
+_ALIGNMENT = 64
+# What zipfile, numpy and json raise when they read bytes that are not what they should be.
+_DAMAGE = (
+    EOFError,
+    KeyError,
+    MemoryError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RecursionError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+class _FileError(ValueError):
+    """An error whose message names the file and the remedy already."""
+
+
+def write_arrays(path, header, arrays):
+    """Write a header and arrays to a file, all or nothing.
+
+    A link is followed, and a file that exists keeps its permissions.
+    """
+    path = Path(path).resolve()
+    aside = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
+    header = {"format": _FORMAT, "version": _VERSION} | header
+    header = json.dumps(header, default=np.generic.item)  # integers of NumPy
+    header = np.frombuffer(header.encode(), dtype=np.uint8)
+    try:
+        with open(aside, "xb") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+                for name, array in ({"header": header} | arrays).items():
+                    _write_member(archive, f"{name}.npy", array)
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            os.chmod(aside, stat.S_IMODE(path.stat().st_mode))
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def read_arrays(path, mmap):
+    """Read header and arrays; every byte is checked against its checksum.
+
+    With `mmap` the arrays are mapped from the very file that was checked, even if another
+    bears its name by then.
+    """
+    with open(path, "rb") as file:  # a missing file is no damaged one
+        try:
+            with zipfile.ZipFile(file) as archive:
+                return _read_archive(archive, path, _map_member if mmap else _read_member)
+        except _FileError:
+            raise
+        except _DAMAGE as error:
+            raise ValueError(
+                f"{path} is truncated, damaged, or no file of HammingNeighbors.save: "
+                f"{error or type(error).__name__}"
+            ) from error
+
+
+def _read_archive(archive, path, read):
+    damaged = archive.testzip()
+    if damaged is not None:
+        raise _FileError(f"{path} is damaged: the checksum of {damaged} is wrong.")
+    members = {info.filename: info for info in archive.infolist()}
+    header = _read_header(archive, members, path)
+    arrays = {
+        name.removesuffix(".npy"): read(archive, info, path)
+        for name, info in members.items()
+        if name != "header.npy"
+    }
+    return header, arrays
+
+
+def _write_member(archive, name, array):
+    info = zipfile.ZipInfo(name)
+    # Local header: 30 bytes, the name, and 20 bytes for sizes beyond 4 GiB. A field of
+    # padding makes the array begin at a round place.
+    start = archive.fp.tell() + 30 + len(name) + 20 + 4
+    padding = -start % _ALIGNMENT
+    info.extra = b"\xff\xff" + padding.to_bytes(2, "little") + bytes(padding)
+    with archive.open(info, "w", force_zip64=True) as file:
+        npy.write_array(file, np.asanyarray(array), allow_pickle=False)
+
+
+def _read_header(archive, members, path):
+    try:
+        header = _read_member(archive, members["header.npy"], path)
+        header = json.loads(header.tobytes())
+        is_ours, version = header["format"] == _FORMAT, header["version"]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        is_ours = False
+    if not is_ours:
+        raise _FileError(f"{path} is no file of HammingNeighbors.save.")
+    if version != _VERSION:
+        raise _FileError(
+            f"{path} has version {version} of the format, this package reads version "
+            f"{_VERSION}. Update sklearn-talr, or save the neighbors anew."
+        )
+    return header
+
+
+def _read_member(archive, info, path):
+    with archive.open(info) as file:
+        return npy.read_array(file, allow_pickle=False)
+
+
+def _map_member(archive, info, path):
+    if info.compress_type != zipfile.ZIP_STORED:
+        raise _FileError(f"{path} is compressed and cannot be mapped; load it whole.")
+    file = archive.fp
+    file.seek(info.header_offset + 26)
+    n_name, n_extra = (int.from_bytes(file.read(2), "little") for _ in range(2))
+    file.seek(info.header_offset + 30 + n_name + n_extra)
+    read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+    shape, fortran_order, dtype = read_header[npy.read_magic(file)](file)
+    if dtype.hasobject:
+        raise _FileError(f"{path} holds Python objects, which are not loaded.")
+    order = "F" if fortran_order else "C"
+    return np.memmap(file, dtype, "r", offset=file.tell(), shape=shape, order=order)

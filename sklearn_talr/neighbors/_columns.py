@@ -1,0 +1,102 @@
+"""Codes as they come in: checked, and packed eight bits to the byte."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import validate_data
+
+from ..codes import PackedCodes, pack_codes
+
+_ROWS_PER_BLOCK = 65_536
+
+
+class Columns(NamedTuple):
+    """What all codes of a database have in common.
+
+    Parameters
+    ----------
+    n_bits : int
+        Length of a code.
+
+    names : ndarray of shape (n_bits,) of object, or None
+        Names of the bits, None if the codes had no column names.
+    """
+
+    n_bits: int
+    names: np.ndarray | None = None
+
+
+def read_codes(X, columns=None):
+    """Check codes and pack them.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_bits) or PackedCodes
+        Codes; positive entries are ones.
+
+    columns : Columns, default=None
+        What the codes must agree with. None means that they are the first.
+
+    Returns
+    -------
+    packed : PackedCodes
+        The codes, little-endian.
+
+    columns : Columns
+        The columns passed, or those of `X` if it is the first.
+    """
+    if isinstance(X, PackedCodes):
+        return _read_packed(X, columns)
+    reader = _Reader(columns)
+    X = validate_data(reader, X, reset=columns is None)
+    if X.dtype == np.uint8 and X.max() > 1:
+        raise ValueError(
+            "X holds unsigned bytes other than 0 and 1, which look like packed codes. "
+            "Say what they mean: PackedCodes(bytes, n_bits, bitorder)."
+        )
+    return _pack_signs(X), columns or reader.columns()
+
+
+class _Reader(BaseEstimator):
+    """Stands in for the estimator where scikit-learn checks columns.
+
+    scikit-learn writes what it learns about columns to the estimator that it is given, and
+    reads from there what it compares with. An estimator in service must not change before
+    everything new is ready, so it gets this one.
+    """
+
+    def __init__(self, columns=None):
+        if columns is not None:
+            self.n_features_in_ = columns.n_bits
+            if columns.names is not None:
+                self.feature_names_in_ = columns.names
+
+    def columns(self):
+        names = getattr(self, "feature_names_in_", None)
+        return Columns(self.n_features_in_, names)
+
+
+_Reader.__name__ = "HammingNeighbors"  # the name in scikit-learn's messages
+
+
+def _read_packed(codes, columns):
+    if not len(codes):
+        raise ValueError("Found array with 0 sample(s): X holds no codes.")
+    if columns is None:
+        columns = Columns(codes.n_bits)
+    if codes.n_bits != columns.n_bits:
+        raise ValueError(
+            f"X has {codes.n_bits} bits, but HammingNeighbors holds codes of "
+            f"{columns.n_bits} bits."
+        )
+    return pack_codes(codes), columns
+
+
+def _pack_signs(X):
+    """Pack "is positive" of every entry, without a boolean copy of all of X."""
+    data = np.empty((len(X), -(-X.shape[1] // 8)), dtype=np.uint8)
+    for rows in gen_batches(len(X), _ROWS_PER_BLOCK):
+        data[rows] = np.packbits(X[rows] > 0, axis=1, bitorder="little")
+    return PackedCodes(data, X.shape[1])

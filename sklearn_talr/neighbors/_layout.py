@@ -1,0 +1,179 @@
+"""What a file of neighbors holds: parameters, codes, items, oracle and targets."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
+from ._archive import read_arrays, write_arrays
+from ._columns import Columns
+from ._store import CodeStore
+from ._targets import Targets
+
+_ORACLES = {
+    oracle.__name__: oracle
+    for oracle in (LabelAffinity, SharedLabelAffinity, ThresholdAffinity)
+}
+_CSR_PARTS = ("data", "indices", "indptr")
+_MISSTATED = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError)
+
+
+def save_database(path, params, store, targets, columns):
+    """Write what :func:`load_database` returns.
+
+    Raises ValueError where parameters or targets have no plain form.
+    """
+    if callable(params["scoring"]):
+        raise ValueError("scoring is a function, which cannot be saved; set a name.")
+    affinity = _describe_affinity(targets.affinity)
+    header = {
+        "bitorder": "little",
+        "n_bits": store.n_bits,
+        "n_samples": store.n_indices,
+        "params": params | {"affinity": None},
+        "affinity": affinity,
+        "affinity_is_auto": isinstance(params["affinity"], str),
+        "targets_shape": targets.values.shape if sp.issparse(targets.values) else None,
+        "feature_names": None if columns.names is None else columns.names.tolist(),
+    }
+    codes = {"columns": store.columns, "starts": store.starts, "members": store.members}
+    write_arrays(path, header, codes | _arrays_of_targets(targets.values))
+
+
+def load_database(path, mmap):
+    """Read what :func:`save_database` has written.
+
+    Returns
+    -------
+    params : dict
+        Parameters of the constructor.
+
+    store : CodeStore
+        The codes and their items, which do not contradict each other.
+
+    targets : Targets
+        Oracle and targets.
+
+    columns : Columns
+        Length of the codes and names of their bits.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, or is none of these.
+    """
+    header, arrays = read_arrays(path, mmap)
+    try:
+        return _rebuild(header, arrays)
+    except _MISSTATED as error:
+        raise ValueError(f"{path} lacks or misstates {error}; save it anew.") from error
+    except ValueError as error:
+        raise ValueError(
+            f"The arrays of {path} contradict each other; save it anew: {error}"
+        ) from error
+
+
+def _arrays_of_targets(values):
+    if values is None:
+        return {}
+    if sp.issparse(values):
+        values = sp.csr_array(values)
+        return {f"targets_{part}": getattr(values, part) for part in _CSR_PARTS}
+    if values.dtype.hasobject:
+        raise ValueError("y holds Python objects, which cannot be saved; use one type.")
+    return {"targets": values}
+
+
+def _describe_affinity(affinity):
+    if affinity is None:
+        return None
+    name = type(affinity).__name__
+    if _ORACLES.get(name) is not type(affinity):
+        raise ValueError(
+            f"affinity {name} cannot be saved: only LabelAffinity, SharedLabelAffinity and "
+            "ThresholdAffinity can. Pickle the estimator instead, or fit without y."
+        )
+    state = {
+        key: value.tolist() if isinstance(value, np.ndarray) else value
+        for key, value in vars(affinity).items()
+    }
+    return {"name": name, "state": state}
+
+
+def _rebuild(header, arrays):
+    affinity = None
+    if header["affinity"] is not None:
+        affinity = _rebuild_affinity(**header["affinity"])
+    params = header["params"] | {
+        "affinity": "auto" if header["affinity_is_auto"] else affinity
+    }
+    store = _rebuild_store(header, arrays)
+    values = arrays.get("targets")
+    if header["targets_shape"] is not None:
+        parts = tuple(arrays[f"targets_{part}"] for part in _CSR_PARTS)
+        values = sp.csr_array(parts, shape=header["targets_shape"])
+        values.check_format(full_check=True)
+    if (affinity is None) != (values is None):
+        raise ValueError("an affinity needs targets, and targets an affinity.")
+    if values is not None and values.shape[0] != store.n_indices:
+        raise ValueError(f"{values.shape[0]} targets for {store.n_indices} items.")
+    names = header["feature_names"]
+    if names is not None:
+        names = np.array(names, dtype=object)
+        if names.shape != (store.n_bits,):
+            raise ValueError(f"names of shape {names.shape} for {store.n_bits} bits.")
+    return params, store, Targets(affinity, values), Columns(store.n_bits, names)
+
+
+def _rebuild_affinity(name, state):
+    oracle = _ORACLES[name]()
+    for key, value in state.items():
+        fitted = key.endswith("_") and isinstance(value, list)
+        setattr(oracle, key, np.asarray(value) if fitted else value)
+    return oracle
+
+
+def _rebuild_store(header, arrays):
+    columns, starts, members = (arrays[name] for name in ("columns", "starts", "members"))
+    n_bits, n_samples = header["n_bits"], header["n_samples"]
+    if header["bitorder"] != "little" or not _sound_codes(columns, n_bits):
+        raise ValueError("the codes are not distinct, sorted codes of that length.")
+    if not _sound_members(columns.shape[1], starts, members, n_samples):
+        raise ValueError("the items are not shared out among the codes in order.")
+    return CodeStore(columns.T, starts, members, n_bits, n_samples)
+
+
+def _sound_codes(columns, n_bits):
+    """Whether there are codes, of that length, distinct, and in ascending order."""
+    if columns.dtype.kind != "u" or columns.ndim != 2 or columns.shape[1] < 1:
+        return False
+    word = 8 * columns.dtype.itemsize
+    if n_bits < 1 or len(columns) != -(-n_bits // word):
+        return False
+    spare = len(columns) * word - n_bits
+    if np.any(columns[-1] >> columns.dtype.type(word - spare)) if spare else False:
+        return False
+    greater = np.zeros(columns.shape[1] - 1, dtype=bool)
+    for values in columns:  # the last word decides first
+        greater = (values[1:] > values[:-1]) | ((values[1:] == values[:-1]) & greater)
+    return bool(greater.all())
+
+
+def _sound_members(n_codes, starts, members, n_samples):
+    """Whether every code has items, each item one code, and they ascend within a code."""
+    arrays_are_sound = (
+        starts.dtype.kind in "iu"
+        and members.dtype.kind in "iu"
+        and members.ndim == 1
+        and starts.shape == (n_codes + 1,)
+        and starts[0] == 0
+        and starts[-1] == len(members)
+        and np.all(starts[1:] > starts[:-1])
+        and members.min() >= 0
+        and members.max() < n_samples
+    )
+    if not arrays_are_sound:
+        return False
+    begins = np.zeros(len(members), dtype=bool)
+    begins[starts[:-1]] = True
+    ascends = np.all((members[1:] > members[:-1]) | begins[1:])
+    return bool(ascends) and len(np.unique(members)) == len(members)

@@ -1,0 +1,136 @@
+"""What HammingNeighbors takes for codes and for numbers, and what it refuses."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from neighbor_cases import check_neighbors, draw, fit
+from numpy.testing import assert_array_equal
+from sklearn.exceptions import NotFittedError
+
+from sklearn_talr.codes import pack_codes
+from sklearn_talr.neighbors import HammingNeighbors
+
+
+class TestWhatIsACode:
+    """Positive entries are ones."""
+
+    @pytest.mark.parametrize(
+        "convert",
+        [
+            np.ndarray.tolist,
+            np.asfortranarray,
+            pack_codes,
+            lambda codes: pack_codes(codes, bitorder="big"),
+            lambda codes: codes.astype(bool),
+            lambda codes: codes.astype(np.float16),
+            lambda codes: 2 * codes.astype(int) - 1,
+            lambda codes: np.where(codes, 0.3, -2.5),
+            lambda codes: np.repeat(codes, 2, axis=1)[:, ::2],
+        ],
+    )
+    def test_any_form_of_codes_is_the_same(self, convert):
+        queries, database = draw("random", 3, 20, 13)
+        expected = fit(database).kneighbors(queries, 5)
+        for codes, items in ((convert(queries), database), (queries, convert(database))):
+            assert_array_equal(fit(items).kneighbors(codes, 5), expected)
+
+    def test_names_of_columns_are_kept_and_checked(self):
+        queries, database = (pd.DataFrame(c) for c in draw("random", 3, 20, 4))
+        for codes in (queries, database):
+            codes.columns = list("abcd")
+        neighbors = fit(database)
+        assert_array_equal(neighbors.feature_names_in_, list("abcd"))
+        check_neighbors(
+            fit(database.to_numpy()), queries.to_numpy(), database.to_numpy(), 5
+        )
+        with pytest.raises(ValueError, match="feature names should match"):
+            neighbors.kneighbors(queries[list("bacd")], 5)
+        assert not hasattr(neighbors.fit(pack_codes(database)), "feature_names_in_")
+
+    def test_packed_bytes_are_not_taken_for_bits(self):
+        packed = pack_codes(draw("random", 3, 20, 16)[1])
+        with pytest.raises(ValueError, match=r"look like packed codes.*PackedCodes\("):
+            fit(packed.data)
+        assert fit(packed).n_features_in_ == 16
+
+    @pytest.mark.parametrize(
+        ("codes", "error", "message"),
+        [
+            (np.zeros((0, 4)), ValueError, "0 sample"),
+            (np.zeros((4, 0)), ValueError, "0 feature"),
+            ([[0, np.nan]], ValueError, "contains NaN"),
+            ([[0, np.inf]], ValueError, "contains infinity"),
+            ([0, 1, 1], ValueError, "Expected 2D array"),
+            (sp.csr_array(np.eye(3)), TypeError, "Sparse data was passed"),
+            ([["a", "b"]], ValueError, "dtype='numeric' is not compatible"),
+            (pack_codes([[0, 1]])[[]], ValueError, "0 sample"),
+        ],
+    )
+    def test_what_is_not_a_code_is_refused(self, codes, error, message):
+        with pytest.raises(error, match=message):
+            fit(codes)
+
+    def test_lengths_must_agree(self):
+        neighbors = fit(np.eye(8))
+        with pytest.raises(ValueError, match="7 features, but HammingNeighbors"):
+            neighbors.kneighbors(np.zeros((1, 7)), 1)
+        with pytest.raises(ValueError, match="X has 7 bits, but HammingNeighbors holds"):
+            neighbors.kneighbors(pack_codes(np.zeros((1, 7))), 1)
+
+
+@pytest.mark.parametrize("n_neighbors", [0, -1, 2.0, True, "3"])
+def test_a_bad_number_of_neighbors_is_refused(n_neighbors):
+    with pytest.raises(ValueError, match="n_neighbors must be a positive integer"):
+        fit(np.eye(4)).kneighbors(np.eye(4), n_neighbors)
+
+
+def test_more_neighbors_than_items_are_refused():
+    with pytest.raises(ValueError, match="n_neighbors=5 is more than the 4 items"):
+        fit(np.eye(4)).kneighbors(np.eye(4), 5)
+
+
+@pytest.mark.parametrize("radius", [-1, 0.5, False, None])
+def test_a_bad_radius_is_refused(radius):
+    neighbors = fit(np.eye(4), radius=1)
+    if radius is None:
+        assert [len(items) for items in neighbors.radius_neighbors(np.eye(4))[1]] == [1] * 4
+    else:
+        with pytest.raises(ValueError, match="radius must be an integer of at least 0"):
+            neighbors.radius_neighbors(np.eye(4), radius)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"n_neighbors": 0},
+        {"radius": -1},
+        {"algorithm": "tree"},
+        {"backend": "gpu"},
+        {"affinity": "labels"},
+        {"scoring": "accuracy"},
+        {"n_jobs": 0.5},
+    ],
+)
+def test_bad_parameters_are_named(params):
+    with pytest.raises(ValueError, match=f"The '{next(iter(params))}' parameter"):
+        HammingNeighbors(**params).fit(np.eye(3))
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda n: n.kneighbors([[0, 1]]),
+        lambda n: n.radius_neighbors([[0, 1]]),
+        lambda n: n.rank([[0, 1]]),
+        lambda n: n.lookup([[0, 1]]),
+        lambda n: n.predict([[0, 1]]),
+        lambda n: n.score([[0, 1]], [1]),
+        lambda n: n.remove([0]),
+        lambda n: n.save("nothing.npz"),
+        lambda n: n.codes_,
+    ],
+)
+def test_nothing_can_be_asked_before_fit(ask):
+    with pytest.raises(NotFittedError):
+        ask(HammingNeighbors())

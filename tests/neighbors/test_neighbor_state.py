@@ -1,0 +1,225 @@
+"""A call sees one state of the database, and leaves it whole if it fails."""
+
+import sys
+from functools import partial
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from neighbor_cases import draw
+from numpy.testing import assert_array_equal
+from sklearn.exceptions import NotFittedError
+
+import sklearn_talr
+from sklearn_talr.codes import pack_codes
+from sklearn_talr.neighbors import HammingNeighbors
+
+ROOM = str(Path(sklearn_talr.__file__).parent / "neighbors")
+QUERIES, CODES = draw("learned", 4, 30, 12)
+LABELS = np.arange(30) % 3
+
+
+class Interrupt(BaseException):
+    """Comes from nowhere, as KeyboardInterrupt does."""
+
+
+def at_line(number, act):
+    """Trace function that acts before the n-th line of the room; it counts in `seen`."""
+    seen = []
+
+    def trace(frame, event, argument):
+        if not frame.f_code.co_filename.startswith(ROOM):
+            return None
+        if event == "line":
+            seen.append((frame.f_code.co_name, frame.f_lineno))
+            if len(seen) == number:
+                act()
+        return trace
+
+    return trace, seen
+
+
+def traced(call, trace):
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        return call()
+    finally:
+        sys.settrace(before)
+
+
+def interrupt():
+    raise Interrupt
+
+
+def answers(neighbors):
+    """All that a user can see, as nested lists."""
+    queries = np.resize(QUERIES, (4, neighbors.n_features_in_))
+    results = [
+        neighbors.n_features_in_,
+        neighbors.n_samples_fit_,
+        neighbors.n_items_,
+        neighbors.indices_.tolist(),
+        np.asarray(neighbors.codes_).tolist(),
+        getattr(neighbors, "feature_names_in_", np.zeros(0)).tolist(),
+        type(neighbors.affinity_).__name__,
+        [array.tolist() for array in neighbors.kneighbors(queries, 3)],
+        [array.tolist() for array in neighbors.radius_neighbors(queries, 2)[1]],
+    ]
+    if neighbors.affinity_ is not None:
+        results += [neighbors.predict(queries).tolist()]
+        results += [neighbors.score(queries, [0, 1, 2, 0])]
+    return results
+
+
+def fitted():
+    return HammingNeighbors(3).fit(CODES, LABELS)
+
+
+def refit(neighbors):
+    """Other codes, of another length, without targets."""
+    neighbors.fit(np.eye(9))
+
+
+CHANGES = {
+    "fit": refit,
+    "partial_fit": lambda neighbors: neighbors.partial_fit(CODES[:5], LABELS[:5]),
+    "remove": lambda neighbors: neighbors.remove([2, 5, 29]),
+}
+
+
+def interrupted(make, change):
+    """One estimator for each line of a change that is interrupted before it."""
+    trace, lines = at_line(0, interrupt)
+    traced(partial(change, make()), trace)
+    for number in range(1, len(lines) + 1):
+        neighbors = make()
+        with pytest.raises(Interrupt):
+            traced(partial(change, neighbors), at_line(number, interrupt)[0])
+        yield neighbors
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_an_interrupt_at_any_line_leaves_old_or_new(name):
+    neighbors, change = fitted(), CHANGES[name]
+    old = answers(neighbors)
+    change(neighbors)
+    *before, last = interrupted(fitted, change)
+    assert len(before) >= 25
+    for neighbors_before in before:
+        assert answers(neighbors_before) == old
+    # Only the last line, which returns the estimator, comes after the change.
+    assert answers(last) == answers(neighbors) != old
+
+
+def test_an_interrupt_of_the_first_fit_leaves_nothing():
+    *before, _ = interrupted(HammingNeighbors, lambda n: n.fit(CODES, LABELS))
+    assert len(before) >= 25
+    for neighbors in before:
+        with pytest.raises(NotFittedError):
+            neighbors.kneighbors(QUERIES)
+        assert vars(neighbors).keys() == neighbors.get_params().keys()
+        assert not hasattr(neighbors, "n_features_in_")
+
+
+@pytest.mark.parametrize(
+    ("refused", "message"),
+    [
+        (lambda n: n.fit(np.eye(16), LABELS[:10]), "same number of samples"),
+        (lambda n: n.fit(pack_codes(1 - np.eye(16)).data), "look like packed codes"),
+        (lambda n: n.fit(pack_codes(np.eye(16)), ["a"] * 3), "same number of samples"),
+        (lambda n: n.fit([[0, np.nan]]), "contains NaN"),
+        (lambda n: n.partial_fit(CODES[:2], [0]), "same number of samples"),
+        (lambda n: n.partial_fit(np.eye(16), LABELS[:16]), "has 16 features"),
+        (lambda n: n.set_params(radius=-1).fit(np.eye(16)), "'radius' parameter"),
+        (lambda n: n.remove([99]), "not in the database"),
+    ],
+)
+def test_a_refused_call_changes_nothing(refused, message):
+    neighbors = fitted()
+    old = answers(neighbors)
+    with pytest.raises(ValueError, match=message):
+        refused(neighbors)
+    assert answers(neighbors) == old
+    neighbors.set_params(radius=2).partial_fit(CODES[:1], LABELS[:1])
+    assert_array_equal(np.asarray(neighbors.codes_), np.r_[CODES, CODES[:1]])
+
+
+QUESTIONS = {
+    "kneighbors": lambda n: n.kneighbors(n_neighbors=2),
+    "kneighbors_graph": lambda n: [n.kneighbors_graph(n_neighbors=2).toarray()],
+    "radius_neighbors": lambda n: n.radius_neighbors(radius=3)[1],
+    "rank": lambda n: n.rank(QUERIES),
+    "lookup": lambda n: n.lookup(QUERIES, radius=2).indices,
+    "predict": lambda n: [n.predict(QUERIES)],
+    "score": lambda n: [n.score(QUERIES, [0, 1, 2, 0])],
+    "codes_": lambda n: [np.asarray(n.codes_)],
+    "indices_": lambda n: [n.indices_],
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_call_answers_from_the_state_that_it_found(name):
+    """Another thread removes items before any line of the call."""
+    ask, neighbors = QUESTIONS[name], fitted()
+    old = [array.tolist() for array in map(np.asarray, ask(neighbors))]
+    trace, lines = at_line(0, interrupt)
+    traced(lambda: ask(neighbors), trace)
+    new = [array.tolist() for array in map(np.asarray, ask(fitted().remove(np.arange(20))))]
+    assert old != new
+    n_new = 0
+    for number in range(1, len(lines) + 1, 1 + len(lines) // 60):
+        neighbors = fitted()
+        other = fitted().remove(np.arange(20))._fitted
+
+        def swap(neighbors=neighbors, other=other):
+            neighbors._fitted = other
+
+        found = traced(lambda: ask(neighbors), at_line(number, swap)[0])  # noqa: B023
+        found = [array.tolist() for array in map(np.asarray, found)]
+        assert found in (old, new)
+        n_new += found == new
+    assert n_new <= 5  # those before the state is taken
+
+
+def test_readers_see_whole_states_while_a_writer_works():
+    """Every item of the database votes for itself, whoever is added or removed."""
+    neighbors = HammingNeighbors(1).fit(CODES, LABELS)
+    codes = np.unique(CODES, axis=0)
+    expected = HammingNeighbors(1).fit(CODES, LABELS).predict(codes)
+    stop, wrong = [], []
+
+    def read():
+        while not stop:
+            distances, indices = neighbors.kneighbors(codes)
+            if distances.any() or not (neighbors.predict(codes) == expected).all():
+                wrong.append(indices)
+
+    def write():
+        for _ in range(100):
+            start = neighbors.n_samples_fit_
+            neighbors.partial_fit(1 - CODES[:7], LABELS[:7])
+            neighbors.remove(np.arange(start, start + 7))
+        stop.append(True)
+
+    threads = [Thread(target=read) for _ in range(8)] + [Thread(target=write)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert neighbors.n_items_ == 30
+
+
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading"])
+def test_any_backend_of_joblib_gives_what_a_serial_run_gives(backend):
+    def search(neighbors):
+        found = [*neighbors.kneighbors(QUERIES), neighbors.predict(QUERIES)]
+        return [array.tolist() for array in [*found, *neighbors.radius_neighbors()[1]]]
+
+    expected = search(fitted())
+    with parallel_config(backend, n_jobs=2):
+        assert search(fitted()) == expected
+        assert search(fitted().set_params(n_jobs=2)) == expected
