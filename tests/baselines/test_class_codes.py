@@ -1,9 +1,11 @@
 """Codes of classes: far apart, and one for each class."""
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.random import RandomState
 
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
+from sklearn_talr.baselines import _class_codes
 from sklearn_talr.baselines._class_codes import (
     class_memberships,
     draw_class_codes,
@@ -40,14 +42,34 @@ def test_random_codes_are_balanced_and_apart():
         assert largest_product(codes) <= np.quantile(drawn, 0.1)
 
 
+def test_of_many_classes_fewer_sets_are_drawn_and_compared(monkeypatch):
+    """So that time is linear in their number."""
+    compared = []
+    largest = _class_codes._largest_inner_product
+
+    def counted(codes):
+        compared.append(codes.shape)
+        return largest(codes)
+
+    monkeypatch.setattr(_class_codes, "_largest_inner_product", counted)
+    monkeypatch.setattr(_class_codes, "_MOST_COMPARED", 10)
+    assert draw_class_codes(200, 12, RandomState(0)).shape == (200, 12)
+    assert compared == [(200, 12)] * 5
+    # Of the codes beyond those compared it does not matter how near they are.
+    codes = np.vstack([draw_class_codes(10, 12, RandomState(0)), np.ones((2, 12))])
+    assert largest(codes) == largest(codes[:10]) < 12
+
+
 def test_memberships():
     classes, memberships = class_memberships(LabelAffinity(), np.array(["b", "a", "b"]))
     np.testing.assert_array_equal(classes, ["a", "b"])
-    np.testing.assert_array_equal(memberships, [[0, 1], [1, 0], [0, 1]])
+    np.testing.assert_array_equal(memberships.toarray(), [[0, 1], [1, 0], [0, 1]])
     indicator = np.array([[1, 0, 1], [0, 0, 0]])
-    classes, memberships = class_memberships(SharedLabelAffinity(), indicator)
-    np.testing.assert_array_equal(classes, [0, 1, 2])
-    np.testing.assert_array_equal(memberships, indicator)
+    for y in (indicator, indicator.astype(bool), sp.csr_array(indicator)):
+        classes, memberships = class_memberships(SharedLabelAffinity(), y)
+        np.testing.assert_array_equal(classes, [0, 1, 2])
+        np.testing.assert_array_equal(memberships.toarray(), indicator)
+        assert memberships.dtype == np.float32
 
 
 def test_majority():

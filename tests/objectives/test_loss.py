@@ -30,27 +30,27 @@ def bits(activations):
 METRICS = [("average_precision", tie_aware_average_precision), ("ndcg", tie_aware_ndcg)]
 
 
-@pytest.mark.parametrize(("objective", "metric"), METRICS)
 @pytest.mark.parametrize("kind", ["labels", "indicators"])
-def test_equals_one_minus_the_metric_of_saturated_codes(kind, objective, metric):
-    activations, targets, affinity = draw(kind)
-    codes, y = bits(activations), targets.numpy()
-    histogram = hamming_histogram(codes, codes, affinity, y, y, exclude_self=True)
-    loss = TieAwareLoss(objective)(activations, targets)
-    assert loss.shape == ()
-    assert loss.item() == pytest.approx(1 - np.nanmean(metric(histogram)), abs=1e-10)
+def test_equals_one_minus_the_metric_of_saturated_codes(kind):
+    for objective, metric in METRICS:
+        activations, targets, affinity = draw(kind)
+        codes, y = bits(activations), targets.numpy()
+        histogram = hamming_histogram(codes, codes, affinity, y, y, exclude_self=True)
+        loss = TieAwareLoss(objective)(activations, targets)
+        assert loss.shape == ()
+        assert loss.item() == pytest.approx(1 - np.nanmean(metric(histogram)), abs=1e-10)
 
 
-@pytest.mark.parametrize(("objective", "metric"), METRICS)
 @pytest.mark.parametrize("kind", ["labels", "indicators"])
-def test_queries_rank_a_database_of_their_own(kind, objective, metric):
-    activations, targets, affinity = draw(kind)
-    codes, y = bits(activations), targets.numpy()
-    histogram = hamming_histogram(codes[:10], codes[10:], affinity, y[:10], y[10:])
-    loss = TieAwareLoss(objective)(
-        activations[:10], targets[:10], activations[10:], targets[10:]
-    )
-    assert loss.item() == pytest.approx(1 - np.nanmean(metric(histogram)), abs=1e-10)
+def test_queries_rank_a_database_of_their_own(kind):
+    for objective, metric in METRICS:
+        activations, targets, affinity = draw(kind)
+        codes, y = bits(activations), targets.numpy()
+        histogram = hamming_histogram(codes[:10], codes[10:], affinity, y[:10], y[10:])
+        loss = TieAwareLoss(objective)(
+            activations[:10], targets[:10], activations[10:], targets[10:]
+        )
+        assert loss.item() == pytest.approx(1 - np.nanmean(metric(histogram)), abs=1e-10)
 
 
 @pytest.mark.parametrize("kind", ["labels", "indicators"])
@@ -171,22 +171,19 @@ def test_bad_parameters_are_refused():
             TieAwareLoss(**parameters)
 
 
-@pytest.mark.parametrize(
-    ("targets", "database"),
-    [
+def test_targets_that_do_not_fit_are_refused():
+    for targets, database in [
         ((6, 1, 1), None),
         ((6,), (6, 2)),
         ((6, 3), (6, 2)),
         ((6,), "none"),
-    ],
-)
-def test_targets_that_do_not_fit_are_refused(targets, database):
-    activations = torch.zeros(6, 4)
-    rest = () if database is None else (activations,)
-    if database not in (None, "none"):
-        rest += (torch.zeros(database),)
-    with pytest.raises(ValueError, match="must both be labels"):
-        TieAwareLoss()(activations, torch.zeros(targets), *rest)
+    ]:
+        activations = torch.zeros(6, 4)
+        rest = () if database is None else (activations,)
+        if database not in (None, "none"):
+            rest += (torch.zeros(database),)
+        with pytest.raises(ValueError, match="must both be labels"):
+            TieAwareLoss()(activations, torch.zeros(targets), *rest)
 
 
 def test_targets_of_another_length_are_refused():

@@ -17,16 +17,16 @@ def all_bits(n):
     return np.array(list(product([-1, 1], repeat=n)))
 
 
-@pytest.mark.parametrize("n", range(1, 9))
-def test_cut_is_the_best_of_all(n):
-    for seed in range(6):
-        rng = np.random.RandomState(seed)
-        weights = np.triu(rng.randint(0, 5, (n, n)), 1)
-        weights = weights + weights.T
-        unary = rng.randint(-9, 10, n)
-        energies = [-w @ weights @ w + unary @ w for w in all_bits(n)]
-        cut = best_cut(weights, unary)
-        assert -cut @ weights @ cut + unary @ cut == min(energies)
+def test_cut_is_the_best_of_all():
+    for n in range(1, 9):
+        for seed in range(6):
+            rng = np.random.RandomState(seed)
+            weights = np.triu(rng.randint(0, 5, (n, n)), 1)
+            weights = weights + weights.T
+            unary = rng.randint(-9, 10, n)
+            energies = [-w @ weights @ w + unary @ w for w in all_bits(n)]
+            cut = best_cut(weights, unary)
+            assert -cut @ weights @ cut + unary @ cut == min(energies)
 
 
 def test_cut_takes_strong_pulls():
@@ -61,21 +61,21 @@ def test_loss():
     assert pairs.loss(codes) == pytest.approx(pairwise_loss(codes, signs))
 
 
-@pytest.mark.parametrize("penalty", [0.0, 0.5])
-def test_a_single_block_gets_the_best_bit(penalty):
-    for seed in range(8):
-        rng = np.random.RandomState(seed)
-        pairs = PairwiseBits(np.ones((6, 6), dtype=bool), rng)
-        codes, outputs = draw_codes(rng, 6, 3), draw_codes(rng, 6, 3)
-        pull = penalty * 6 * 3 * outputs[:, 1]
-        candidates = []
-        for bit in all_bits(6):
-            changed = codes.copy()
-            changed[:, 1] = bit
-            candidates.append(penalised_loss(changed, outputs, pairs.signs, penalty))
-        pairs.improve(codes[:, 1], codes[:, [0, 2]], 3, pull)
-        value = penalised_loss(codes, outputs, pairs.signs, penalty)
-        assert value == pytest.approx(min(candidates))
+def test_a_single_block_gets_the_best_bit():
+    for penalty in [0.0, 0.5]:
+        for seed in range(8):
+            rng = np.random.RandomState(seed)
+            pairs = PairwiseBits(np.ones((6, 6), dtype=bool), rng)
+            codes, outputs = draw_codes(rng, 6, 3), draw_codes(rng, 6, 3)
+            pull = penalty * 6 * 3 * outputs[:, 1]
+            candidates = []
+            for bit in all_bits(6):
+                changed = codes.copy()
+                changed[:, 1] = bit
+                candidates.append(penalised_loss(changed, outputs, pairs.signs, penalty))
+            pairs.improve(codes[:, 1], codes[:, [0, 2]], 3, pull)
+            value = penalised_loss(codes, outputs, pairs.signs, penalty)
+            assert value == pytest.approx(min(candidates))
 
 
 @pytest.mark.parametrize("n_before", [0, 1, 4])

@@ -10,13 +10,13 @@ import torch
 from hashers import small
 from sklearn.base import clone
 
+from sklearn_talr.hashing import _base
 from sklearn_talr.hashing._base import feed_forward
 from sklearn_talr.hashing._rows import mean_and_unit
 from sklearn_talr.hashing.gradient._features import Features
 from sklearn_talr.hashing.gradient._functions import (
     FeedForward,
     SeededDropout,
-    apply_module,
     encode,
 )
 
@@ -133,7 +133,9 @@ class TestModule:
         for name, value in module.state_dict().items():
             assert torch.equal(value, before[name])
 
-    def test_fitted_state_is_numpy_and_activations_are_the_modules(self, few_digits):
+    def test_fitted_state_is_numpy_and_activations_are_the_modules(
+        self, few_digits, monkeypatch
+    ):
         X, y = few_digits
         hasher = self.fitted(X, y)
         state = hasher.module_state_
@@ -146,7 +148,8 @@ class TestModule:
         activations = hasher.decision_function(X)
         assert activations.dtype == np.float32
         np.testing.assert_allclose(activations, expected, rtol=1e-5, atol=1e-6)
-        blocks = apply_module(hasher.module, state, X, block_size=7)
+        monkeypatch.setattr(_base, "_BYTES_PER_BLOCK", 1000)
+        blocks = hasher.decision_function(sp.csr_array(X))
         np.testing.assert_allclose(blocks, expected, rtol=1e-5, atol=1e-6)
         # Batch norm counts the batches of training, and of nothing else.
         assert state["layers.0.num_batches_tracked"] == 5 * 5
