@@ -282,10 +282,10 @@ KINDS = {
 def steady(repeats=10, sizes=(100_000, 1_000_000, 5_000_000), bits=(32, 48, 64, 128)):
     """Total of ten calls of 1 000 queries: "auto" against the best fixed algorithm.
 
-    CPU time, since others may use the machine. The algorithms take turns call by call.
-    Totals of the fixed ones are those of the first call and of nine times the median of
-    `repeats - 1` others. "worst call" is the slowest of "auto" after the first, against
-    the median of brute force. The table says what "auto" has ended with.
+    CPU time, since others may use the machine. The algorithms take turns call by call, the
+    fixed ones in `repeats` of the ten calls: their totals are those of the first call and
+    of nine times the median of the others. "worst call" is the slowest of "auto" after the
+    first, against the median of brute force. "by" is what "auto" has ended with.
     """
     print(f"{'items':>9} {'bits':>4} {'codes':>9} {'backend':>7}", end="")
     print("   brute  lookup   multi    auto   auto/best  worst call  by")
@@ -301,10 +301,11 @@ def _steady_row(database, draw_queries, backend, repeats):
     names = ("brute", "lookup", "multi_index", "auto")
     contenders = {name: fitted(database, name, backend) for name in names}
     seconds = {name: [] for name in names}
+    turns = np.linspace(0, 9, min(repeats, 10)).round()
     for call in range(10):
         queries = draw_queries(2 + call)
         for name in names:
-            if name == "auto" or call < min(repeats, _calls_of(seconds, name)):
+            if name == "auto" or (call in turns and not _is_hopeless(seconds, name)):
                 start = time.process_time()
                 contenders[name].kneighbors(queries)
                 seconds[name].append(time.process_time() - start)
@@ -319,11 +320,9 @@ def _steady_row(database, draw_queries, backend, repeats):
     print(f"{totals['auto'] / best:12.2f}{worst:12.2f}  {way}", flush=True)
 
 
-def _calls_of(seconds, name):
-    """How often to ask a fixed algorithm: one that is hopeless from the start, once."""
-    brute = seconds["brute"][0] if seconds["brute"] else np.inf
-    hopeless = seconds[name] and seconds[name][0] > 10 * brute
-    return 1 if hopeless else 10
+def _is_hopeless(seconds, name):
+    """Whether an algorithm has taken so long that once is enough."""
+    return bool(seconds[name]) and seconds[name][0] > 10 * seconds["brute"][0]
 
 
 def latency(repeats=5):

@@ -115,8 +115,8 @@ def index_cost(store, n_tables):
     return INDEX_CODE * len(store) * n_tables
 
 
-def lookup_cost(store, n_tables, queries, radii, scan, n_together):
-    """Mean cost of looking up all buckets within a radius, as a sample of codes tells.
+def lookup_cost(store, n_tables, queries, radii, scan):
+    """Cost of looking up all buckets within a radius, as a sample of codes tells.
 
     Parameters
     ----------
@@ -136,13 +136,13 @@ def lookup_cost(store, n_tables, queries, radii, scan, n_together):
         Cost of comparing a query with all codes, in the unit of this module. What would
         cost more than that is given up, and the codes are compared after all.
 
-    n_together : int
-        Number of queries that share the steps.
-
     Returns
     -------
     cost : float
-        Mean over the queries.
+        Mean cost of a query.
+
+    shared : float
+        Cost of the steps, which the queries of a block share.
     """
     widths, n_steps = table_widths(store.n_bits, n_tables), 0
     sample = store.columns[:, :: max(1, len(store) // _SAMPLE)]
@@ -162,4 +162,4 @@ def lookup_cost(store, n_tables, queries, radii, scan, n_together):
                 candidates += len(store) * n_buckets / 2 ** address_bits(store)
             costs[place] += n_buckets * PROBE + candidates * CANDIDATE
     costs[costs > scan] = 2 * scan
-    return START + float(costs.mean()) + STEP * n_steps / len(queries) / n_together
+    return START + float(costs.mean()), STEP * n_steps / len(queries)

@@ -15,8 +15,7 @@ import numpy as np
 from ._cost import PROBE_BY_FAISS, n_tables_for, scan_cost, table_widths
 from ._found import join, nearest_shells, nothing_found
 
-_QUERIES_TO_ESTIMATE = 8
-_MANY_QUERIES = 64  # for which an estimate costs little; fewer take the last one
+_QUERIES_TO_ESTIMATE = 8  # fewer queries take the radius of the last estimate
 _FAST_BYTES = (4, 8, 16, 20, 32, 64)
 
 
@@ -40,7 +39,7 @@ class FaissScanner:
     def at_least(self, queries, n_items):
         """Codes within the smallest radius that holds so many items, if there are."""
         n_items = min(n_items, self.store.n_items)
-        if n_items not in self._expected or len(queries) >= _MANY_QUERIES:
+        if n_items not in self._expected or len(queries) > _QUERIES_TO_ESTIMATE:
             some = self._radii(queries[:_QUERIES_TO_ESTIMATE], n_items)
             self._expected[n_items] = min(int(np.median(some)) + 1, int(some.max()))
         within = self.within(queries, self._expected[n_items])

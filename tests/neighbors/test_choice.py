@@ -36,7 +36,7 @@ class Index:
         monkeypatch.setattr(_choice, "unit", lambda: 1.0)
         monkeypatch.setattr(_choice, "index_cost", lambda store, n: self.tables)
         monkeypatch.setattr(
-            _choice, "lookup_cost", lambda store, n, *rest: expected[names[n]]
+            _choice, "lookup_cost", lambda store, n, *rest: (expected[names[n]], 0.0)
         )
 
     def searcher(self, algorithm, backend):
@@ -133,11 +133,11 @@ def test_questions_are_judged_one_by_one(monkeypatch):
 @given(
     lookup=st.floats(0.01, 3),
     multi_index=st.floats(0.01, 3),
-    tables=st.floats(0, 1),
+    tables=st.floats(0, 0.5),
     error=st.floats(0.8, 1.25),
 )
 def test_ten_calls_cost_little_more_than_the_best(lookup, multi_index, tables, error):
-    """Costs are in those of brute force; tables cost up to a call of it."""
+    """Costs are in those of brute force; tables cost up to half a call of it."""
     with pytest.MonkeyPatch.context() as patch:
         costs = {"lookup": lookup * BRUTE, "multi_index": multi_index * BRUTE}
         expected = {name: error * cost for name, cost in costs.items()}
@@ -155,7 +155,7 @@ def test_whoever_answers_finds_the_same(backend, monkeypatch):
     """Every way is tried in one call."""
     monkeypatch.setattr(_choice, "_LEAST_TO_WIN", 0.0)
     monkeypatch.setattr(_choice, "index_cost", lambda store, n: 0.0)
-    monkeypatch.setattr(_choice, "lookup_cost", lambda *arguments: 0.0)
+    monkeypatch.setattr(_choice, "lookup_cost", lambda *arguments: (0.0, 0.0))
     for kind in CODES:
         queries, database = draw(kind, 400, 300, 40)
         neighbors, brute = fit(database, "auto", backend), fit(database, "brute")
@@ -184,16 +184,17 @@ def test_the_estimate_agrees_with_what_is_looked_up():
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(_cost, "COMPARE_WORD", 1e12)
                 found = fit(database, algorithm).lookup(queries, radius=4)
-            expected = _cost.START + _cost.STEP * (5 if n_tables == 1 else 6) / 1_000
+            expected = _cost.START
             expected += _cost.PROBE * found.n_buckets.mean()
             expected += _cost.CANDIDATE * found.n_candidates.mean()
-            cost = _cost.lookup_cost(store, n_tables, words, radii, np.inf, 1_000)
+            cost, shared = _cost.lookup_cost(store, n_tables, words, radii, np.inf)
             assert cost == pytest.approx(expected, rel=0.2)
+            assert shared == 5 * _cost.STEP  # 5 radii, in one table or shared out
 
 
 def test_what_would_be_given_up_is_expected_to_cost_twice_a_scan():
     queries, database = draw("random", 4, 500, 36)
     store = CodeStore.from_codes(pack_codes(database))
     words = as_words(pack_codes(queries).data)
-    cost = _cost.lookup_cost(store, 1, words, np.full(4, 9), 700.0, np.inf)
+    cost, _ = _cost.lookup_cost(store, 1, words, np.full(4, 9), 700.0)
     assert cost == _cost.START + 1_400
