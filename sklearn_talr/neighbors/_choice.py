@@ -92,7 +92,6 @@ class Choice:
         self._index = index
         self._backend = backend
         self._n_queries = n_queries
-        self.n_together = min(n_queries, _QUERIES_PER_BLOCK)
 
     def within(self, queries, radius):
         """Codes within a radius, see :mod:`~._found`."""
@@ -160,14 +159,28 @@ class Choice:
             if algorithm not in record.n_timed:
                 cost, shared = lookup_cost(store, n_tables, words, radii, scan)
                 record.shared[algorithm] = shared * unit()
-                cost += shared / self.n_together
+                cost += shared / min(self._n_queries, _QUERIES_PER_BLOCK)
                 is_made = self._index.has_tables(algorithm)
                 tables = 0.0 if is_made else index_cost(store, n_tables) * unit()
                 ways.append((algorithm, _OPTIMISM * cost * unit(), tables))
         horizon = self._horizon(record)
         return sorted(ways, key=lambda way: way[1] * horizon + way[2])
 
-    def searcher(self, algorithm):
+    def measure(self, record, algorithm, question, queries, argument):
+        """Have queries answered by one way, and note what that has cost.
+
+        Few queries are not timed for ever: reading the clock may take as long as they do.
+        """
+        searcher = self._searcher(algorithm)
+        if self._n_queries < _FEW and self._is_known(record, algorithm):
+            return getattr(searcher, question)(queries, argument)
+        began = clock()
+        found = getattr(searcher, question)(queries, argument)
+        together = min(self._n_queries, _QUERIES_PER_BLOCK)
+        record.note(algorithm, clock() - began, len(queries), together)
+        return found
+
+    def _searcher(self, algorithm):
         """Faiss compares, if it is the backend, but NumPy looks buckets up."""
         if algorithm == "brute":
             return self._index.searcher("brute", self._backend)
@@ -197,11 +210,9 @@ class _Block:
         queries = self.queries[start : start + n_queries]
         if not len(queries):
             return
-        searcher = self._choice.searcher(algorithm)
-        began = clock()
-        found = getattr(searcher, self._question)(queries, self._argument)
-        seconds, together = clock() - began, self._choice.n_together
-        self._record.note(algorithm, seconds, len(queries), together)
+        found = self._choice.measure(
+            self._record, algorithm, self._question, queries, self._argument
+        )
         self._parts.append((np.arange(start, start + len(queries)), found))
         self.n_left -= len(queries)
         if len(self._record.head) < _HEAD:

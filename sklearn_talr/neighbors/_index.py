@@ -59,20 +59,19 @@ class CodeIndex:
 
         algorithm, backend, n_jobs : parameters of HammingNeighbors
 
-        Yields
-        ------
-        rows : slice
-            Consecutive queries.
-
-        found : Found
-            What they found.
+        Returns
+        -------
+        answers : iterable of (slice, Found)
+            Consecutive queries, and what they found.
         """
         searcher = self._choose(algorithm, backend, len(queries))
         ask = getattr(searcher, question)
         size = _block_size(self.store, question, queries, argument)
         size = min(size, -(-len(queries) // effective_n_jobs(n_jobs)))
-        parallel = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
         blocks = list(gen_batches(len(queries), size))
+        if len(blocks) == 1:
+            return [(blocks[0], ask(queries, argument))]
+        parallel = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
         return zip(blocks, parallel(delayed(ask)(queries[b], argument) for b in blocks))
 
     def searcher(self, algorithm, backend):

@@ -41,7 +41,7 @@ class Scanner:
         return self._scan(queries, make_limits)
 
     def _scan(self, queries, make_limits):
-        tile = _Tile(self.store)
+        tile = _Tile(self.store, len(queries))
         blocks = list(gen_batches(len(queries), tile.n_queries))
         parts = [_scan_block(tile, queries[rows], make_limits(rows)) for rows in blocks]
         indices = [np.arange(rows.start, rows.stop) for rows in blocks]
@@ -68,10 +68,11 @@ def _scan_block(tile, queries, limits):
 class _Tile:
     """Arrays of one pass, made once: fresh ones would cost as much as the work in them."""
 
-    def __init__(self, store):
+    def __init__(self, store, n_queries):
         self._columns = store.columns
         self.n_all_codes = len(store)
-        self.n_queries = max(16, _PAIRS_PER_PASS // min(len(store), _CODES_PER_PASS))
+        most = max(16, _PAIRS_PER_PASS // min(len(store), _CODES_PER_PASS))
+        self.n_queries = min(n_queries, most)
         self.n_codes = min(len(store), _PAIRS_PER_PASS // self.n_queries)
         n_pairs = self.n_queries * self.n_codes
         self._xor = np.empty(n_pairs, dtype=store.words.dtype)
