@@ -76,12 +76,13 @@ class _Process:
         torch = _imported_torch()
         with _lock:
             self._n_holders += 1
+            if torch is not None and self._torch_threads is None:
+                self._torch_threads = _free_torch_threads(torch)
+            # Before BLAS, of which some builds have no number but that of OpenMP.
+            own = pools.select(user_api="openmp").limit(limits=1)
             if self._n_holders == 1:
                 _let_any_thread_set(pools)
                 self._blas = pools.select(user_api="blas").limit(limits=1)
-            if torch is not None and self._torch_threads is None:
-                self._torch_threads = _free_torch_threads(torch)
-            own = pools.select(user_api="openmp").limit(limits=1)
             if torch is not None:
                 torch.set_num_threads(1)
         return own

@@ -1,27 +1,11 @@
 """Names that are imported when they are first used."""
 
-import subprocess
 import sys
 from types import ModuleType
 
 import pytest
 
 from sklearn_talr._lazy import lazy_names
-
-PROGRAM = """
-import sys
-
-{imports}
-assert "torch" not in sys.modules
-assert {{"{lazy}", "__doc__"}} <= set(dir(room))
-assert dir(room) == sorted(dir(room))
-assert not set(vars(room)) & {{"{lazy}"}}
-assert "torch" not in sys.modules
-from {room} import {lazy}
-assert "torch" in sys.modules
-assert {lazy}.__name__ == "{lazy}"
-assert {lazy} is room.{lazy}
-"""
 
 
 @pytest.fixture
@@ -61,13 +45,3 @@ def test_other_names_are_unknown(package):
 def test_a_library_that_is_missing_is_named(package):
     with pytest.raises(ModuleNotFoundError, match="no_such_library"):
         package.Broken  # noqa: B018
-
-
-@pytest.mark.parametrize(
-    ("room", "lazy"),
-    [("sklearn_talr.hashing", "TALRHasher"), ("sklearn_talr.baselines", "DPSHHasher")],
-)
-def test_torch_is_loaded_with_the_first_hasher_that_needs_it(room, lazy):
-    imports = f"import {room} as room"
-    program = PROGRAM.format(imports=imports, room=room, lazy=lazy)
-    subprocess.run([sys.executable, "-c", program], check=True)

@@ -27,8 +27,15 @@ def two_threads():
 
 
 def numbers():
-    """Threads of BLAS and of torch, as this Python thread sees them."""
-    blas = {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+    """Threads of BLAS, where it has its own, and of torch, as this Python thread sees them.
+
+    A BLAS that takes those of OpenMP has a number for each Python thread.
+    """
+    blas = {
+        pool["num_threads"]
+        for pool in threadpool_info()
+        if pool["user_api"] == "blas" and pool["threading_layer"] != "openmp"
+    }
     assert len(blas) == 1
     return (*blas, torch.get_num_threads())
 
@@ -96,6 +103,16 @@ class TestOneThread:
             assert all(pool["num_threads"] == 1 for pool in threadpool_info())
         assert numbers() == (2, 2)
         assert all(pool["num_threads"] == 2 for pool in threadpool_info())
+
+    def test_blas_on_the_threads_of_openmp(self):
+        """As that of faiss, which computes by OpenMP itself."""
+        faiss = pytest.importorskip("faiss")
+        faiss.omp_set_num_threads(2)
+        for _ in range(2):
+            with one_thread():
+                assert faiss.omp_get_max_threads() == 1
+            assert faiss.omp_get_max_threads() == 2
+            assert torch.get_num_threads() == 2
 
     def test_nested(self):
         with one_thread():

@@ -8,6 +8,7 @@ comparison are all that the others cost.
 import numpy as np
 from sklearn.utils import gen_batches
 
+from ._cost import scan_cost
 from ._found import Found, first_limits, join
 
 _PAIRS_PER_PASS = 131_072
@@ -19,6 +20,10 @@ class Scanner:
 
     def __init__(self, store):
         self.store = store
+
+    def cost(self):
+        """Cost of a query, in the unit of :mod:`~._cost`."""
+        return scan_cost(self.store)
 
     def within(self, queries, radius):
         """Codes within a radius, one for all queries or one for each."""

@@ -66,6 +66,14 @@ class TestEveryBaseline:
 
     def test_labels_in_any_form(self, cls, few_digits, multilabel):
         X, y = few_digits
+        unknown = np.where(np.arange(300) == 3, np.nan, y)
+        for other, message in (
+            (np.zeros(300), "only one class"),
+            (y[:-1], "same number of samples"),
+            (unknown, "y contains NaN"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                cls(n_bits=4).fit(X, other)
         hasher = cls(n_bits=8, max_iter=2, random_state=0)
         codes = hasher.fit(X, y).transform(X)
         assert isinstance(hasher.affinity_, LabelAffinity)
@@ -77,10 +85,17 @@ class TestEveryBaseline:
         sparse = clone(hasher).fit(sp.csr_array(X), sp.csr_array(y))
         assert np.mean(sparse.transform(sp.csr_array(X)) == codes) > 0.999
 
-    def test_early_stopping_layers_and_modules(self, cls, few_digits):
+    def test_trains_as_talr_does(self, cls, few_digits):
+        """Early stopping, warm starts, hidden layers and modules."""
         X, y = few_digits
         hasher = cls(n_bits=8, max_iter=2, early_stopping=True, random_state=0).fit(X, y)
         assert len(hasher.validation_scores_) == 2
+        first, codes = hasher.loss_curve_, hasher.transform(X)
+        hasher.set_params(warm_start=True, learning_rate_init=1e-12).fit(X, y)
+        assert hasher.loss_curve_[:2] == first
+        assert hasher.n_iter_ == 4
+        np.testing.assert_array_equal(hasher.transform(X), codes)
+        hasher.set_params(warm_start=False, learning_rate_init="auto")
         hasher.set_params(early_stopping=False, hidden_layer_sizes=9, dropout=0.2).fit(X, y)
         assert [coef.shape for coef in hasher.coefs_] == [(64, 9), (9, 8)]
         module = torch.nn.utils.skip_init(torch.nn.Linear, 64, 8)
@@ -88,27 +103,6 @@ class TestEveryBaseline:
         torch.nn.init.zeros_(module.bias)
         hasher.set_params(hidden_layer_sizes=(), module=module).fit(X, y)
         assert hasher.module_state_["weight"].shape == (8, 64)
-
-    def test_warm_start_goes_on(self, cls, few_digits):
-        X, y = few_digits
-        hasher = cls(n_bits=8, max_iter=2, warm_start=True, random_state=0).fit(X, y)
-        first = hasher.loss_curve_
-        codes = hasher.transform(X)
-        hasher.set_params(learning_rate_init=1e-12).fit(X, y)
-        assert hasher.loss_curve_[:2] == first
-        assert hasher.n_iter_ == 4
-        np.testing.assert_array_equal(hasher.transform(X), codes)
-
-    def test_bad_targets(self, cls, few_digits):
-        X, y = few_digits
-        unknown = np.where(np.arange(300) == 3, np.nan, y)
-        for other, message in (
-            (np.zeros(300), "only one class"),
-            (y[:-1], "same number of samples"),
-            (unknown, "y contains NaN"),
-        ):
-            with pytest.raises(ValueError, match=message):
-                cls(n_bits=4).fit(X, other)
 
 
 @every_pair_hasher

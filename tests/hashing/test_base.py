@@ -13,6 +13,11 @@ from hashers import DISCRETE, HASHERS, LINEAR, name_of
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_param_validation, parametrize_with_checks
 
+from sklearn_talr import TALRHasher
+from sklearn_talr.codes import pack_codes
+from sklearn_talr.hashing import _base
+
+TALR = TALRHasher(8, max_iter=2, random_state=0)
 every_hasher = pytest.mark.parametrize("hasher", HASHERS, ids=name_of)
 
 
@@ -23,8 +28,18 @@ def test_scikit_learn_contract(estimator, check):
 
 
 @every_hasher
-def test_every_parameter_is_constrained(hasher):
+def test_every_parameter_is_written_out_and_constrained(hasher):
+    """So that completion and type checkers see it."""
     check_param_validation(type(hasher).__name__, clone(hasher))
+    cls = type(hasher)
+    owner = next(c for c in cls.__mro__ if "__init__" in vars(c))
+    code = owner.__init__.__code__
+    assert code.co_filename == inspect.getsourcefile(owner)
+    assert "__signature__" not in vars(cls)
+    parameters = list(inspect.signature(cls).parameters.values())
+    assert parameters[0].name == "n_bits"
+    n_arguments = code.co_argcount + code.co_kwonlyargcount
+    assert [p.name for p in parameters] == list(code.co_varnames[1:n_arguments])
 
 
 @every_hasher
@@ -39,31 +54,55 @@ def test_bits_are_signs_of_float32_activations(hasher, few_digits):
     np.testing.assert_array_equal(codes, activations > 0)
     assert codes.shape == (300, 11)
     assert 0.1 < codes.mean() < 0.9
+    with pytest.raises(ValueError, match="X is constant"):
+        hasher.fit(np.ones((300, 3)), y)
+    # Whatever n_bits is set to since, there are as many bits as were fitted.
+    hasher.set_params(n_bits=12).set_output(transform="pandas")
+    expected = [f"{type(hasher).__name__.lower()}{i}" for i in range(11)]
+    assert list(hasher.get_feature_names_out()) == expected
+    pd.testing.assert_frame_equal(
+        hasher.transform(X), pd.DataFrame(codes, columns=expected)
+    )
 
 
 @every_hasher
-def test_names_of_the_bits_are_those_of_the_fit(hasher, few_digits):
-    """Whatever n_bits has been set to since, there are as many bits as were fitted."""
+def test_codes_come_in_blocks_packed_or_not(hasher, few_digits, monkeypatch):
     X, y = few_digits
-    n_bits = hasher.n_bits
-    hasher = clone(hasher).set_output(transform="pandas")
-    codes = hasher.fit_transform(pd.DataFrame(X).add_prefix("pixel"), y)
-    expected = [f"{type(hasher).__name__.lower()}{i}" for i in range(n_bits)]
-    assert list(codes.columns) == expected
-    hasher.set_params(n_bits=12)
-    assert list(hasher.get_feature_names_out()) == expected
-    again = hasher.transform(pd.DataFrame(X).add_prefix("pixel"))
-    pd.testing.assert_frame_equal(again, codes)
+    hasher = clone(hasher).set_params(random_state=0).fit(X, y)
+    codes = hasher.transform(X)
+    monkeypatch.setattr(_base, "_BYTES_PER_BLOCK", 4000)
+    np.testing.assert_array_equal(hasher.transform(X), codes)
+    packed = hasher.encode(X)
+    assert packed.n_bits == hasher.n_bits
+    np.testing.assert_array_equal(packed.data, pack_codes(codes).data)
+
+
+def test_entries_given_twice_are_added_and_left_alone(few_digits):
+    """A CSR matrix may hold a cell in parts."""
+    X, y = few_digits
+    parts = sp.csr_array(X)
+    twice = sp.csr_array(
+        (np.repeat(parts.data / 2, 2), np.repeat(parts.indices, 2), 2 * parts.indptr),
+        shape=parts.shape,
+    )
+    codes = [clone(TALR).fit(rows, y).transform(rows) for rows in (parts, twice)]
+    np.testing.assert_array_equal(*codes)
+    assert twice.nnz == 2 * parts.nnz
 
 
 @every_hasher
 def test_equal_seeds_and_values_give_equal_codes(hasher, few_digits):
+    """Global generators have no part in it, and are left alone."""
     X, y = few_digits
 
-    def codes_of(X):
-        return clone(hasher).set_params(random_state=0).fit(X, y).transform(X)
+    def codes_of(X, seed=0):
+        return clone(hasher).set_params(random_state=seed).fit(X, y).transform(X)
 
-    codes = codes_of(X)
+    numpy_state = np.random.mtrand._rand.get_state
+    before = numpy_state()[1].copy(), torch.get_rng_state()
+    codes, _ = codes_of(X), codes_of(X, None)
+    np.testing.assert_array_equal(numpy_state()[1], before[0])
+    assert torch.equal(torch.get_rng_state(), before[1])
     np.testing.assert_array_equal(codes_of(np.array(X)), codes)
     strided = np.repeat(X, 2, axis=1)[:, ::2]
     assert np.mean(codes_of(strided) == codes) > 0.999
@@ -71,22 +110,6 @@ def test_equal_seeds_and_values_give_equal_codes(hasher, few_digits):
     # Single precision may turn a bit that is near 0.
     assert np.mean(codes_of(X.astype(np.float32)) == codes) > 0.99
     assert np.mean(codes_of(X.astype(np.float16)) == codes) > 0.99
-
-
-@every_hasher
-@pytest.mark.parametrize("seed", [3, None])
-def test_fit_leaves_global_generators_alone(hasher, few_digits, seed):
-    numpy_state = np.random.mtrand._rand.get_state
-    before = numpy_state()[1].copy(), torch.get_rng_state()
-    clone(hasher).set_params(random_state=seed).fit(*few_digits)
-    np.testing.assert_array_equal(numpy_state()[1], before[0])
-    assert torch.equal(torch.get_rng_state(), before[1])
-
-
-@every_hasher
-def test_constant_features_are_refused(hasher):
-    with pytest.raises(ValueError, match="X is constant"):
-        clone(hasher).fit(np.ones((5, 3)), np.arange(5) % 2)
 
 
 def test_hashers_without_gradients_need_no_torch():
@@ -105,17 +128,3 @@ def test_hashers_without_gradients_need_no_torch():
             f"assert 'torch' not in sys.modules, {type(hasher).__name__!r}",
         ]
     subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
-
-
-@every_hasher
-def test_the_signature_is_what_the_source_says(hasher):
-    """Written out, so that completion and type checkers see it."""
-    cls = type(hasher)
-    owner = next(c for c in cls.__mro__ if "__init__" in vars(c))
-    assert owner.__init__.__code__.co_filename == inspect.getsourcefile(owner)
-    assert "__signature__" not in vars(cls)
-    parameters = list(inspect.signature(cls).parameters.values())
-    assert parameters[0].name == "n_bits"
-    code = owner.__init__.__code__
-    n_arguments = code.co_argcount + code.co_kwonlyargcount
-    assert [p.name for p in parameters] == list(code.co_varnames[1:n_arguments])

@@ -57,24 +57,24 @@ def test_itq_is_no_worse_than_faiss(centred):
     assert criterion(ours) > 0.995 * criterion(rotation.apply(V))
 
 
-@pytest.mark.parametrize("projection", [pca_projection, itq_projection])
-@pytest.mark.parametrize("n_bits", [3, 7])
-def test_directions(projection, n_bits):
+def test_directions():
     """As many as bits; orthonormal up to the number of features, mixtures beyond."""
-    X = np.random.default_rng(0).standard_normal((50, 5)) * [5, 4, 3, 2, 1]
-    X -= X.mean(axis=0)
-    directions = projection(X, n_bits, np.random.RandomState(0))
-    assert directions.shape == (5, n_bits)
-    kept = min(n_bits, 5)
-    axes = PCA(kept).fit(X).components_
-    if projection is pca_projection:
-        np.testing.assert_allclose(
-            np.abs(axes @ directions[:, :kept]), np.eye(kept), atol=1e-9
-        )
-        np.testing.assert_allclose(np.linalg.norm(directions, axis=0), 1)
-    else:  # a rotation of the axes, with orthonormal rows
-        rotation = axes @ directions
-        np.testing.assert_allclose(rotation @ rotation.T, np.eye(kept), atol=1e-9)
+    for projection in [pca_projection, itq_projection]:
+        for n_bits in [3, 7]:
+            X = np.random.default_rng(0).standard_normal((50, 5)) * [5, 4, 3, 2, 1]
+            X -= X.mean(axis=0)
+            directions = projection(X, n_bits, np.random.RandomState(0))
+            assert directions.shape == (5, n_bits)
+            kept = min(n_bits, 5)
+            axes = PCA(kept).fit(X).components_
+            if projection is pca_projection:
+                np.testing.assert_allclose(
+                    np.abs(axes @ directions[:, :kept]), np.eye(kept), atol=1e-9
+                )
+                np.testing.assert_allclose(np.linalg.norm(directions, axis=0), 1)
+            else:  # a rotation of the axes, with orthonormal rows
+                rotation = axes @ directions
+                np.testing.assert_allclose(rotation @ rotation.T, np.eye(kept), atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["itq", "pca", "random"])

@@ -27,9 +27,8 @@ def same_label(y_query, y_database):
 same_label.levels_ = np.array([0, 1])
 
 
-@pytest.mark.parametrize(
-    ("change", "kind"),
-    [
+def test_labels_in_any_form(few_digits, codes):
+    for change, kind in [
         (lambda y: y[:, None], LabelAffinity),
         (lambda y: np.array(list("abcdefghij"))[y], LabelAffinity),
         (lambda y: pd.Series(y).astype(str), LabelAffinity),
@@ -39,13 +38,11 @@ same_label.levels_ = np.array([0, 1])
         (lambda y: same_label(y, y), PrecomputedAffinity),
         (lambda y: sp.csr_array(same_label(y, y)), PrecomputedAffinity),
         (lambda y: PrecomputedAffinity(same_label(y, y)), PrecomputedAffinity),
-    ],
-)
-def test_labels_in_any_form(few_digits, codes, change, kind):
-    X, y = few_digits
-    hasher = small().fit(X, change(y))
-    np.testing.assert_array_equal(hasher.transform(X), codes)
-    assert isinstance(hasher.affinity_, kind)
+    ]:
+        X, y = few_digits
+        hasher = small().fit(X, change(y))
+        np.testing.assert_array_equal(hasher.transform(X), codes)
+        assert isinstance(hasher.affinity_, kind)
 
 
 def test_a_function_of_ones_own(few_digits, codes):
@@ -93,9 +90,8 @@ def test_given_oracle_is_not_fitted_in_place(few_digits):
     assert hasattr(hasher.affinity_, "thresholds_")
 
 
-@pytest.mark.parametrize(
-    ("y", "message"),
-    [
+def test_bad_targets():
+    for y, message in [
         (np.zeros(20), "equally similar"),
         (np.arange(20), "No two samples are similar"),
         (np.arange(19) % 2, "same number of samples, got 20 and 19"),
@@ -109,15 +105,13 @@ def test_given_oracle_is_not_fitted_in_place(few_digits):
         (np.zeros((20, 30)), "PrecomputedAffinity"),
         (np.full((20, 3), 2), "SharedLabelAffinity"),
         (np.ones((20, 3, 2)), "dim 3"),
-    ],
-)
-def test_bad_targets(y, message):
-    X = np.random.default_rng(0).standard_normal((20, 4))
-    with pytest.raises(ValueError, match=message):
-        small().fit(X, y)
+    ]:
+        X = np.random.default_rng(0).standard_normal((20, 4))
+        with pytest.raises(ValueError, match=message):
+            small().fit(X, y)
 
 
-@pytest.mark.parametrize("affinity", ["cosine", LabelAffinity, 3])
-def test_unknown_affinity(few_digits, affinity):
-    with pytest.raises(ValueError, match="affinity"):
-        small(affinity=affinity).fit(*few_digits)
+def test_unknown_affinity(few_digits):
+    for affinity in ["cosine", LabelAffinity, 3]:
+        with pytest.raises(ValueError, match="affinity"):
+            small(affinity=affinity).fit(*few_digits)

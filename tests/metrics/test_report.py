@@ -154,6 +154,15 @@ def test_sample_weight_repeats_queries():
         )
 
 
+def test_sample_weight_counts_in_every_line():
+    """The second query finds nothing within the radius, and all weight lies on it."""
+    queries, database = [[0, 0, 0, 0], [1, 1, 1, 1]], [[0, 0, 0, 0], [0, 0, 0, 1]]
+    report = retrieval_report(
+        queries, database, "auto", [0, 1], [0, 1], radius=1, sample_weight=[0, 1]
+    )
+    assert_array_equal(report.loc["empty_lookup_fraction@1"], [1, 1, 1])
+
+
 def test_one_convention_for_queries_with_nothing_relevant():
     sets = random_sets(6)
     skipped = retrieval_report(*sets, radius=1)

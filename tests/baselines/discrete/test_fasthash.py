@@ -8,7 +8,7 @@ from hashers import held_out_histogram, mean_ap
 from sklearn.dummy import DummyRegressor
 
 from sklearn_talr.baselines import FastHasher
-from sklearn_talr.hashing import LSHHasher
+from sklearn_talr.hashing import LSHHasher, _base
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_bits_that_all_samples_share():
 def test_features_are_encoded_in_blocks(hasher, few_digits, monkeypatch, kind):
     X = few_digits[0][:30]
     expected = hasher.decision_function(X)
-    monkeypatch.setattr("sklearn_talr.baselines.discrete._fasthash._ROWS_PER_BLOCK", 7)
+    monkeypatch.setattr(_base, "_BYTES_PER_BLOCK", 5000)
     np.testing.assert_array_equal(hasher.decision_function(kind(X)), expected)
 
 

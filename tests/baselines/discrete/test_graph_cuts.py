@@ -17,16 +17,16 @@ def all_bits(n):
     return np.array(list(product([-1, 1], repeat=n)))
 
 
-@pytest.mark.parametrize("n", range(1, 9))
-def test_cut_is_the_best_of_all(n):
-    for seed in range(6):
-        rng = np.random.RandomState(seed)
-        weights = np.triu(rng.randint(0, 5, (n, n)), 1)
-        weights = weights + weights.T
-        unary = rng.randint(-9, 10, n)
-        energies = [-w @ weights @ w + unary @ w for w in all_bits(n)]
-        cut = best_cut(weights, unary)
-        assert -cut @ weights @ cut + unary @ cut == min(energies)
+def test_cut_is_the_best_of_all():
+    for n in range(1, 9):
+        for seed in range(6):
+            rng = np.random.RandomState(seed)
+            weights = np.triu(rng.randint(0, 5, (n, n)), 1)
+            weights = weights + weights.T
+            unary = rng.randint(-9, 10, n)
+            energies = [-w @ weights @ w + unary @ w for w in all_bits(n)]
+            cut = best_cut(weights, unary)
+            assert -cut @ weights @ cut + unary @ cut == min(energies)
 
 
 def test_cut_takes_strong_pulls():
@@ -37,14 +37,14 @@ def test_cut_takes_strong_pulls():
     np.testing.assert_array_equal(best_cut(weights, unary), -1)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_blocks_are_a_partition_of_similar_samples(seed):
-    rng = np.random.RandomState(seed)
-    similar = draw_similar(rng, 20)
-    blocks = mutual_blocks(similar, rng)
-    np.testing.assert_array_equal(np.sort(np.concatenate(blocks)), np.arange(20))
-    assert all(similar[np.ix_(block, block)].all() for block in blocks)
-    assert max(map(len, blocks)) > 1
+def test_blocks_are_a_partition_of_similar_samples():
+    for seed in range(3):
+        rng = np.random.RandomState(seed)
+        similar = draw_similar(rng, 20)
+        blocks = mutual_blocks(similar, rng)
+        np.testing.assert_array_equal(np.sort(np.concatenate(blocks)), np.arange(20))
+        assert all(similar[np.ix_(block, block)].all() for block in blocks)
+        assert max(map(len, blocks)) > 1
 
 
 def test_large_blocks_are_parted():
@@ -61,21 +61,21 @@ def test_loss():
     assert pairs.loss(codes) == pytest.approx(pairwise_loss(codes, signs))
 
 
-@pytest.mark.parametrize("penalty", [0.0, 0.5])
-def test_a_single_block_gets_the_best_bit(penalty):
-    for seed in range(8):
-        rng = np.random.RandomState(seed)
-        pairs = PairwiseBits(np.ones((6, 6), dtype=bool), rng)
-        codes, outputs = draw_codes(rng, 6, 3), draw_codes(rng, 6, 3)
-        pull = penalty * 6 * 3 * outputs[:, 1]
-        candidates = []
-        for bit in all_bits(6):
-            changed = codes.copy()
-            changed[:, 1] = bit
-            candidates.append(penalised_loss(changed, outputs, pairs.signs, penalty))
-        pairs.improve(codes[:, 1], codes[:, [0, 2]], 3, pull)
-        value = penalised_loss(codes, outputs, pairs.signs, penalty)
-        assert value == pytest.approx(min(candidates))
+def test_a_single_block_gets_the_best_bit():
+    for penalty in [0.0, 0.5]:
+        for seed in range(8):
+            rng = np.random.RandomState(seed)
+            pairs = PairwiseBits(np.ones((6, 6), dtype=bool), rng)
+            codes, outputs = draw_codes(rng, 6, 3), draw_codes(rng, 6, 3)
+            pull = penalty * 6 * 3 * outputs[:, 1]
+            candidates = []
+            for bit in all_bits(6):
+                changed = codes.copy()
+                changed[:, 1] = bit
+                candidates.append(penalised_loss(changed, outputs, pairs.signs, penalty))
+            pairs.improve(codes[:, 1], codes[:, [0, 2]], 3, pull)
+            value = penalised_loss(codes, outputs, pairs.signs, penalty)
+            assert value == pytest.approx(min(candidates))
 
 
 @pytest.mark.parametrize("n_before", [0, 1, 4])
@@ -104,18 +104,18 @@ def test_two_classes_are_two_blocks(n_before):
                 assert losses[-1] <= loss(other) + 1e-12
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_no_sample_alone_is_better_flipped(seed):
+def test_no_sample_alone_is_better_flipped():
     """What improves one pass after another ends where every block is at its best."""
-    rng = np.random.RandomState(seed)
-    pairs = PairwiseBits(draw_similar(rng, 12), rng)
-    bit, others = draw_codes(rng, 12, 1)[:, 0], draw_codes(rng, 12, 3)
-    before = None
-    while before is None or np.any(bit != before):
-        before = bit.copy()
-        pairs.improve(bit, others, 4)
-    codes = np.column_stack([others, bit])
-    for sample in range(12):
-        flipped = codes.copy()
-        flipped[sample, 3] *= -1
-        assert pairs.loss(codes) <= pairs.loss(flipped) + 1e-12
+    for seed in range(4):
+        rng = np.random.RandomState(seed)
+        pairs = PairwiseBits(draw_similar(rng, 12), rng)
+        bit, others = draw_codes(rng, 12, 1)[:, 0], draw_codes(rng, 12, 3)
+        before = None
+        while before is None or np.any(bit != before):
+            before = bit.copy()
+            pairs.improve(bit, others, 4)
+        codes = np.column_stack([others, bit])
+        for sample in range(12):
+            flipped = codes.copy()
+            flipped[sample, 3] *= -1
+            assert pairs.loss(codes) <= pairs.loss(flipped) + 1e-12

@@ -60,10 +60,10 @@ def test_declared_levels(few_digits):
         hasher.partial_fit(X, y, levels=[0, 2, 3])
 
 
-@pytest.mark.parametrize("levels", [[1, 2], [0], [0, 0.5], [0, 2, 1], [[0, 1]]])
-def test_bad_levels(few_digits, levels):
-    with pytest.raises(ValueError, match="levels"):
-        small().partial_fit(*few_digits, levels=levels)
+def test_bad_levels(few_digits):
+    for levels in [[1, 2], [0], [0, 0.5], [0, 2, 1], [[0, 1]]]:
+        with pytest.raises(ValueError, match="levels"):
+            small().partial_fit(*few_digits, levels=levels)
 
 
 def test_levels_that_lack_a_value(few_digits):

@@ -77,19 +77,16 @@ class TestSplit:
         other = split_labels(np.arange(100) % 2, 30, seed=1)[1]
         assert not np.array_equal(held_out, other)
 
-    @pytest.mark.parametrize(
-        ("y", "fraction"),
-        [
+    def test_too_few_samples(self):
+        for y, fraction in [
             (np.arange(12) % 2, 0.05),  # one sample held out
             (np.arange(12) % 2, 0.9),  # one sample left to train on
             (np.array([0] * 11 + [1]), 0.2),  # one class on one side
             (np.r_[np.arange(11), 0], 0.25),  # one similar pair in all
-        ],
-    )
-    def test_too_few_samples(self, y, fraction):
-        X = np.random.default_rng(0).standard_normal((12, 3))
-        with pytest.raises(ValueError, match="validation_fraction"):
-            stopping(validation_fraction=fraction).fit(X, y)
+        ]:
+            X = np.random.default_rng(0).standard_normal((12, 3))
+            with pytest.raises(ValueError, match="validation_fraction"):
+                stopping(validation_fraction=fraction).fit(X, y)
 
 
 class TestFit:

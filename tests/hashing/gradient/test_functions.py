@@ -10,13 +10,13 @@ import torch
 from hashers import small
 from sklearn.base import clone
 
+from sklearn_talr.hashing import _base
 from sklearn_talr.hashing._base import feed_forward
 from sklearn_talr.hashing._rows import mean_and_unit
 from sklearn_talr.hashing.gradient._features import Features
 from sklearn_talr.hashing.gradient._functions import (
     FeedForward,
     SeededDropout,
-    apply_module,
     encode,
 )
 
@@ -63,23 +63,20 @@ class TestDropout:
         assert dropped.max() == pytest.approx(1 / 0.7)
         assert torch.equal(layer.eval()(torch.ones(3, 2)), torch.ones(3, 2))
 
-    @pytest.mark.parametrize(
-        ("dropout", "layers", "rates"),
-        [
+    def test_rates_of_the_layers(self, few_digits):
+        for dropout, layers, rates in [
             ((0.2, 0.5), (64, 9, 6, 8), [0.2, 0.5, 0.5]),
             ((0.2, 0.0), (64, 9, 8), [0.2]),
             ((0.0, 0.5), (64, 8), []),
-        ],
-    )
-    def test_rates_of_the_layers(self, few_digits, dropout, layers, rates):
-        function, _ = layers_of(few_digits[0], layers, dropout)
-        names = [type(layer).__name__ for layer in function.module]
-        found = [layer.rate for layer in function.module if hasattr(layer, "rate")]
-        assert found == rates
-        expected = ["SeededDropout"] * (dropout[0] > 0) + ["Linear"]
-        for _ in layers[2:]:
-            expected += ["ReLU"] + ["SeededDropout"] * (dropout[1] > 0) + ["Linear"]
-        assert names == expected
+        ]:
+            function, _ = layers_of(few_digits[0], layers, dropout)
+            names = [type(layer).__name__ for layer in function.module]
+            found = [layer.rate for layer in function.module if hasattr(layer, "rate")]
+            assert found == rates
+            expected = ["SeededDropout"] * (dropout[0] > 0) + ["Linear"]
+            for _ in layers[2:]:
+                expected += ["ReLU"] + ["SeededDropout"] * (dropout[1] > 0) + ["Linear"]
+            assert names == expected
 
     def test_is_seeded_and_changes_training(self, few_digits):
         def activations(dropout):
@@ -136,7 +133,9 @@ class TestModule:
         for name, value in module.state_dict().items():
             assert torch.equal(value, before[name])
 
-    def test_fitted_state_is_numpy_and_activations_are_the_modules(self, few_digits):
+    def test_fitted_state_is_numpy_and_activations_are_the_modules(
+        self, few_digits, monkeypatch
+    ):
         X, y = few_digits
         hasher = self.fitted(X, y)
         state = hasher.module_state_
@@ -149,7 +148,8 @@ class TestModule:
         activations = hasher.decision_function(X)
         assert activations.dtype == np.float32
         np.testing.assert_allclose(activations, expected, rtol=1e-5, atol=1e-6)
-        blocks = apply_module(hasher.module, state, X, block_size=7)
+        monkeypatch.setattr(_base, "_BYTES_PER_BLOCK", 1000)
+        blocks = hasher.decision_function(sp.csr_array(X))
         np.testing.assert_allclose(blocks, expected, rtol=1e-5, atol=1e-6)
         # Batch norm counts the batches of training, and of nothing else.
         assert state["layers.0.num_batches_tracked"] == 5 * 5

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
-from hashers import GRADIENT, name_of, small
+from hashers import GRADIENT, small
 from sklearn.base import clone
 
 from sklearn_talr import TALRHasher
@@ -53,24 +53,25 @@ def test_given_values_are_taken_as_they_are():
     assert settings.layer_sizes == (4, 3)
 
 
-@pytest.mark.parametrize("given", [256, np.int64(256), (256,), [256], np.array([256.0])])
-def test_one_hidden_layer_may_be_a_number(given):
-    assert settings_of(TALRHasher(hidden_layer_sizes=given)).layer_sizes == (256,)
+def test_one_hidden_layer_may_be_a_number():
+    for given in [256, np.int64(256), (256,), [256], np.array([256.0])]:
+        assert settings_of(TALRHasher(hidden_layer_sizes=given)).layer_sizes == (256,)
 
 
-@pytest.mark.parametrize(
-    ("dropout", "expected"),
-    [(0.5, (0.0, 0.5)), ((0.1, 0.5), (0.1, 0.5)), ([0.4], (0.0, 0.4)), (0, (0.0, 0.0))],
-)
-def test_one_rate_of_dropout_is_that_of_the_hidden_units(dropout, expected):
-    hasher = TALRHasher(hidden_layer_sizes=(9,), dropout=dropout)
-    assert settings_of(hasher).dropout == expected
-    assert settings_of(hasher, affinity=ThresholdAffinity()).dropout == expected
+def test_one_rate_of_dropout_is_that_of_the_hidden_units():
+    for dropout, expected in [
+        (0.5, (0.0, 0.5)),
+        ((0.1, 0.5), (0.1, 0.5)),
+        ([0.4], (0.0, 0.4)),
+        (0, (0.0, 0.0)),
+    ]:
+        hasher = TALRHasher(hidden_layer_sizes=(9,), dropout=dropout)
+        assert settings_of(hasher).dropout == expected
+        assert settings_of(hasher, affinity=ThresholdAffinity()).dropout == expected
 
 
-@pytest.mark.parametrize(
-    ("n_bits", "layers", "bit_dropout", "n_kept"),
-    [
+def test_kept_bits():
+    for n_bits, layers, bit_dropout, n_kept in [
         (8, (), "auto", 8),
         (32, (), "auto", 16),
         (64, (), "auto", 23),
@@ -80,31 +81,24 @@ def test_one_rate_of_dropout_is_that_of_the_hidden_units(dropout, expected):
         (32, (), 0.25, 24),
         (32, (), 0.99, 1),
         (1, (), "auto", 1),
-    ],
-)
-def test_kept_bits(n_bits, layers, bit_dropout, n_kept):
-    hasher = TALRHasher(n_bits, hidden_layer_sizes=layers, bit_dropout=bit_dropout)
-    kept = settings_of(hasher).n_kept_bits
-    assert len(kept) == n_bits + 1
-    assert kept[n_bits] == n_kept
-    assert all(1 <= number <= n for n, number in enumerate(kept[1:], start=1))
+    ]:
+        hasher = TALRHasher(n_bits, hidden_layer_sizes=layers, bit_dropout=bit_dropout)
+        kept = settings_of(hasher).n_kept_bits
+        assert len(kept) == n_bits + 1
+        assert kept[n_bits] == n_kept
+        assert all(1 <= number <= n for n, number in enumerate(kept[1:], start=1))
 
 
-@pytest.mark.parametrize(
-    ("n_samples", "early_stopping", "size", "n_held_out"),
-    [
+def test_sizes_of_batches_and_of_what_is_held_out():
+    for n_samples, early_stopping, size, n_held_out in [
         (200, False, 32, 0),
         (1000, False, 50, 0),
         (1000, True, 45, 100),
         (1001, True, 45, 101),  # rounded up
         (10**6, False, 256, 0),
-    ],
-)
-def test_sizes_of_batches_and_of_what_is_held_out(
-    n_samples, early_stopping, size, n_held_out
-):
-    settings = settings_of(TALRHasher(early_stopping=early_stopping), n_samples)
-    assert (settings.batch_size, settings.n_held_out) == (size, n_held_out)
+    ]:
+        settings = settings_of(TALRHasher(early_stopping=early_stopping), n_samples)
+        assert (settings.batch_size, settings.n_held_out) == (size, n_held_out)
 
 
 def test_scale_of_tanh():
@@ -125,20 +119,27 @@ def test_a_chunk_is_one_epoch_at_the_first_rate_and_the_last_scale():
     assert settings_of(OrthoHasher()).for_chunk().tanh_scale is None
 
 
-@pytest.mark.parametrize("hasher", GRADIENT, ids=name_of)
-def test_nothing_is_left_to_be_resolved(hasher):
-    settings = settings_of(clone(hasher), metric="ndcg")
-    assert "auto" not in map(str, dataclasses.astuple(settings))
-    assert settings.metric == "ndcg"
-    for name in ("n_bits", "init", "solver", "learning_rate", "max_iter", "tol", "verbose"):
-        assert getattr(settings, name) == getattr(hasher, name)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        settings.n_bits = 3
+def test_nothing_is_left_to_be_resolved():
+    for hasher in GRADIENT:
+        settings = settings_of(clone(hasher), metric="ndcg")
+        assert "auto" not in map(str, dataclasses.astuple(settings))
+        assert settings.metric == "ndcg"
+        for name in (
+            "n_bits",
+            "init",
+            "solver",
+            "learning_rate",
+            "max_iter",
+            "tol",
+            "verbose",
+        ):
+            assert getattr(settings, name) == getattr(hasher, name)
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            settings.n_bits = 3
 
 
-@pytest.mark.parametrize(
-    ("hasher", "message"),
-    [
+def test_bad_values_are_refused(few_digits):
+    for hasher, message in [
         (TALRHasher(hidden_layer_sizes=(0,)), "hidden_layer_sizes"),
         (TALRHasher(hidden_layer_sizes=(2.5,)), "hidden_layer_sizes"),
         (TALRHasher(hidden_layer_sizes=[[2]]), "hidden_layer_sizes"),
@@ -155,12 +156,10 @@ def test_nothing_is_left_to_be_resolved(hasher):
         (MIHasher(tanh_scale=0.0), "tanh_scale"),
         (TALRHasher(device="toaster"), "device"),
         (TALRHasher(device="mps"), "device"),
-    ],
-)
-def test_bad_values_are_refused(hasher, message, few_digits):
-    with pytest.raises(ValueError, match=message):
-        hasher.fit(*few_digits)
-    assert not hasattr(hasher, "n_features_in_")
+    ]:
+        with pytest.raises(ValueError, match=message):
+            hasher.fit(*few_digits)
+        assert not hasattr(hasher, "n_features_in_")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")

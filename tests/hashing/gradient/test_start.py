@@ -24,21 +24,21 @@ def start(features, layers=(), init="itq", samples=None, n_bits=16):
     return start_weights(features, samples, layers, n_bits, init, np.random.RandomState(0))
 
 
-@pytest.mark.parametrize("layers", [(), (500, 300)])
-@pytest.mark.parametrize("init", ["itq", "pca", "random"])
-def test_activations_have_mean_0_and_unit_mean_square(few_digits, init, layers):
-    features = features_of(few_digits[0])
-    coefs, intercepts = start(features, layers, init)
-    X = features.block(np.arange(300))
-    activations = feed_forward(X, coefs, intercepts)
-    np.testing.assert_allclose(activations.mean(axis=0), 0, atol=1e-9)
-    assert np.mean(activations**2) == pytest.approx(1)
-    # Units of every hidden layer have unit mean square (He et al.).
-    for depth in range(1, len(layers) + 1):
-        hidden = feed_forward(
-            features.block(np.arange(300)), coefs[:depth], intercepts[:depth]
-        )
-        assert np.mean(hidden**2) == pytest.approx(1, rel=0.2)
+def test_activations_have_mean_0_and_unit_mean_square(few_digits):
+    for init in ["itq", "pca", "random"]:
+        for layers in [(), (500, 300)]:
+            features = features_of(few_digits[0])
+            coefs, intercepts = start(features, layers, init)
+            X = features.block(np.arange(300))
+            activations = feed_forward(X, coefs, intercepts)
+            np.testing.assert_allclose(activations.mean(axis=0), 0, atol=1e-9)
+            assert np.mean(activations**2) == pytest.approx(1)
+            # Units of every hidden layer have unit mean square (He et al.).
+            for depth in range(1, len(layers) + 1):
+                hidden = feed_forward(
+                    features.block(np.arange(300)), coefs[:depth], intercepts[:depth]
+                )
+                assert np.mean(hidden**2) == pytest.approx(1, rel=0.2)
 
 
 def test_a_linear_start_is_itq(few_digits):
