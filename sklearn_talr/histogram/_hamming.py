@@ -135,7 +135,8 @@ def hamming_histogram(
     """
     check_device(device)
     affinity, y_query, y_database = _paired_targets(affinity, y_query, y_database)
-    query_codes, database_codes = as_packed(query_codes), as_packed(database_codes)
+    query_codes = as_packed(query_codes, input_name="query_codes")
+    database_codes = as_packed(database_codes, input_name="database_codes")
     _check_lengths("query", query_codes, y_query)
     _check_lengths("database", database_codes, y_database)
     if exclude_self and len(query_codes) != len(database_codes):
