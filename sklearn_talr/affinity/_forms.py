@@ -5,6 +5,7 @@ from collections.abc import Collection
 import numpy as np
 import scipy.sparse as sp
 
+_COLLECTIONS = Collection, np.ndarray
 _HOW_TO_BINARIZE = (
     "write them as indicators: MultiLabelBinarizer().fit_transform(y), from "
     "sklearn.preprocessing"
@@ -32,26 +33,33 @@ def lists_as_array(y):
 
 def refuse_tags(y):
     """Raise ValueError if entries of an array are collections of labels, or rows names."""
-    if y.dtype.kind == "O":
-        several = any(map(_is_collection, y.flat))
-        names = any(isinstance(label, str) for label in y.flat)
-    else:
-        several, names = False, y.dtype.kind in "US"
-    if several or (names and y.ndim == 2 and y.shape[1] > 1):
+    kinds = kinds_of(y)
+    several = any(issubclass(k, _COLLECTIONS) and not is_text(k) for k in kinds)
+    if several or (y.ndim == 2 and y.shape[1] > 1 and any(map(is_text, kinds))):
         raise ValueError(
             f"y has several labels for one sample. To learn from them, {_HOW_TO_BINARIZE}."
         )
 
 
 def refuse_mixed_types(labels):
-    """Raise ValueError if some of these objects are strings and others are not."""
-    kinds = {type(label) for label in labels}
-    if len({issubclass(kind, str) for kind in kinds}) > 1:
+    """Raise ValueError if some of these objects are strings, or bytes, and others not."""
+    kinds = kinds_of(labels)
+    if len({(issubclass(kind, str), issubclass(kind, bytes)) for kind in kinds}) > 1:
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise ValueError(
             f"y has labels of different types, which have no order: {names}. Make them "
             "strings, by np.array([str(label) for label in y]), or number the classes."
         )
+
+
+def kinds_of(array):
+    """The types of the entries of an array."""
+    return set(map(type, array.flat)) if array.dtype.kind == "O" else {array.dtype.type}
+
+
+def is_text(kind):
+    """Whether a type is one of strings."""
+    return issubclass(kind, (str, bytes))
 
 
 def refuse_unlabelled(labels):
@@ -80,9 +88,3 @@ def refuse_features(y):
             "whose distance samples are similar, pass affinity=ThresholdAffinity(). Round "
             "or bin affinities."
         )
-
-
-def _is_collection(label):
-    return isinstance(label, (Collection, np.ndarray)) and not isinstance(
-        label, (str, bytes)
-    )

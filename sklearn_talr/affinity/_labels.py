@@ -7,7 +7,13 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils._missing import is_pandas_na
 
 from ..codes import as_words
-from ._forms import lists_as_array, refuse_mixed_types, refuse_tags, refuse_unlabelled
+from ._forms import (
+    kinds_of,
+    lists_as_array,
+    refuse_mixed_types,
+    refuse_tags,
+    refuse_unlabelled,
+)
 
 __all__ = ["LabelAffinity", "SharedLabelAffinity"]
 
@@ -206,11 +212,11 @@ def is_indicator(y):
 def _check_objects(y):
     """Check labels that are Python objects; return strings as an array of strings."""
     refuse_tags(y)
+    if all(issubclass(kind, str) for kind in kinds_of(y)):
+        return y.astype(str)  # many times faster to compare than objects
     if any(map(_is_missing, y)):
         raise ValueError("y contains None or NaN; every sample needs a label.")
     refuse_mixed_types(y)
-    if isinstance(y[0], str):
-        return y.astype(str)  # many times faster to compare than objects
     return y
 
 

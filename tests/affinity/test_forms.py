@@ -39,7 +39,7 @@ def test_lists_of_labels_name_the_binarizer(kind):
             resolve_affinity(affinity, None, y)
 
 
-@pytest.mark.parametrize("mixed", [["a", 1, 2.5], [1, "a", "b"], [True, "a", "b"]])
+@pytest.mark.parametrize("mixed", [["a", 1, 2.5], [1, "a", "b"], [b"a", "a", "b"]])
 def test_strings_among_numbers_are_refused(mixed):
     y = np.array(mixed, dtype=object)
     for affinity in ("auto", LabelAffinity()):
