@@ -6,8 +6,8 @@ from importlib.util import find_spec
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import gen_batches
-from sklearn.utils.parallel import Parallel, delayed
 
+from .._threads import map_in_threads
 from ..codes import word_distances
 from ._buckets import BucketSearcher, make_tables
 from ._choice import Choice, Experience
@@ -71,8 +71,8 @@ class CodeIndex:
         blocks = list(gen_batches(len(queries), size))
         if len(blocks) == 1:
             return [(blocks[0], ask(queries, argument))]
-        parallel = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
-        return zip(blocks, parallel(delayed(ask)(queries[b], argument) for b in blocks))
+        found = map_in_threads(lambda b: ask(queries[b], argument), blocks, n_jobs)
+        return zip(blocks, found)
 
     def searcher(self, algorithm, backend):
         """The searcher of an algorithm other than "auto"."""
