@@ -17,8 +17,24 @@ from sklearn.datasets import make_multilabel_classification
 
 from sklearn_talr import PrecomputedAffinity
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
-from sklearn_talr.baselines import DSHHasher, DTSHHasher
+from sklearn_talr.baselines import (
+    CSQHasher,
+    DPSHHasher,
+    DSHHasher,
+    DTSHHasher,
+    HashNetHasher,
+    MIHasher,
+    OrthoHasher,
+)
 from sklearn_talr.hashing import LSHHasher
+from sklearn_talr.hashing.losses._classes import central_similarity_loss, orthogonal_loss
+from sklearn_talr.hashing.losses._pairs import (
+    likelihood_loss,
+    mutual_information_loss,
+    squared_distance_loss,
+    triplet_loss,
+    weighted_likelihood_loss,
+)
 from sklearn_talr.metrics import radius_aware_map
 
 every_baseline = pytest.mark.parametrize("cls", TRAINED_BASELINES, ids=name_of)
@@ -43,8 +59,55 @@ def ap_of_random_hyperplanes(digits, multilabel):
     ]
 
 
+def tanh(u):
+    return torch.tanh(2.0 * u)
+
+
+# Of activations u, levels s of pairs, codes c of classes and memberships m.
+LOSSES = {
+    DSHHasher: (
+        {"margin": 1.5, "tanh_scale": 2.0},
+        lambda u, s, c, m: squared_distance_loss(tanh(u), s, 8, 1.5),
+    ),
+    DPSHHasher: (
+        {"quantization_weight": 0.3},
+        lambda u, s, c, m: likelihood_loss(u, s, 8, 0.3),
+    ),
+    DTSHHasher: (
+        {"margin": 1.5, "quantization_weight": 0.3},
+        lambda u, s, c, m: triplet_loss(u, s, 8, 1.5, 0.3),
+    ),
+    HashNetHasher: (
+        {"tanh_scale": 2.0},
+        lambda u, s, c, m: weighted_likelihood_loss(tanh(u), s, 8),
+    ),
+    MIHasher: ({"tanh_scale": 2.0}, lambda u, s, c, m: mutual_information_loss(tanh(u), s)),
+    OrthoHasher: (
+        {"margin": 0.2, "cosine_scale": 3.0},
+        lambda u, s, c, m: orthogonal_loss(u, c, m, 0.2, 3.0),
+    ),
+    CSQHasher: (
+        {"quantization_weight": 0.3, "tanh_scale": 2.0},
+        lambda u, s, c, m: central_similarity_loss(2.0 * u, m @ c, 0.3),
+    ),
+}
+
+
 @every_baseline
 class TestEveryBaseline:
+    def test_loss_is_its_own_with_its_parameters(self, cls, few_digits):
+        """In one step over all samples, before it is taken."""
+        X, y = few_digits[0][:60], few_digits[1][:60]
+        params, loss = LOSSES[cls]
+        hasher = cls(8, max_iter=1, batch_size=60, bit_dropout=0.0, random_state=0)
+        hasher.set_params(learning_rate_init=1e-12, **params).fit(X, y)
+        memberships = torch.from_numpy(np.eye(10, dtype=np.float32)[y])
+        codes = torch.from_numpy(getattr(hasher, "class_codes_", np.zeros((10, 8)))).float()
+        similar = torch.from_numpy((y[:, None] == y).astype(np.uint8))
+        activations = torch.from_numpy(hasher.decision_function(X))
+        expected = loss(activations, similar, codes, memberships).item()
+        assert hasher.loss_curve_ == [pytest.approx(expected, rel=1e-3)]
+
     def test_beats_random_hyperplanes(
         self, cls, digits, multilabel, ap_of_random_hyperplanes
     ):

@@ -40,3 +40,11 @@ def test_large_sparse_matrices(cls, few_digits, monkeypatch):
     else:
         assert activations[1].var() == pytest.approx(activations[0].var(), rel=1e-4)
         np.testing.assert_allclose(activations[1].mean(axis=0), 0, atol=1e-3)
+
+
+def test_a_sample_on_the_hyperplane_has_bit_0():
+    hasher = LSHHasher(4, random_state=0).fit([[-1.0], [1.0]])
+    middle = [[0.0]]
+    assert not hasher.decision_function(middle).any()
+    assert not hasher.transform(middle).any()
+    assert not hasher.encode(middle).data.any()

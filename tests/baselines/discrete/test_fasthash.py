@@ -8,6 +8,7 @@ from hashers import held_out_histogram, mean_ap
 from sklearn.dummy import DummyRegressor
 
 from sklearn_talr.baselines import FastHasher
+from sklearn_talr.baselines.discrete._graph_cuts import PairwiseBits
 from sklearn_talr.hashing import LSHHasher, _base
 
 
@@ -24,6 +25,20 @@ def test_later_bits_build_on_what_trees_give(hasher, few_digits):
         expected = pairwise_loss(codes[:, :n_bits], signs)
         assert loss == pytest.approx(expected, rel=1e-4)
     assert len(hasher.estimators_) == 4
+
+
+def test_each_bit_is_inferred_in_two_passes_given_those_before(few_digits, monkeypatch):
+    """Inner products of r bits are to be r."""
+    steps = []
+    improve = PairwiseBits.improve
+
+    def recorded(self, bit, others, wanted):
+        steps.append((others.shape[1], wanted))
+        improve(self, bit, others, wanted)
+
+    monkeypatch.setattr(PairwiseBits, "improve", recorded)
+    FastHasher(3, n_trees=1, random_state=0).fit(*few_digits)
+    assert steps == [(0, 1), (0, 1), (1, 2), (1, 2), (2, 3), (2, 3)]
 
 
 def test_trees_are_those_asked_for(hasher):

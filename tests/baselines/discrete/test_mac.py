@@ -6,6 +6,7 @@ from discrete_cases import draw_codes, draw_similar, pairwise_loss, penalised_lo
 from hashers import held_out_histogram, mean_ap
 
 from sklearn_talr.baselines import MACHasher
+from sklearn_talr.baselines.discrete import _mac
 from sklearn_talr.baselines.discrete._graph_cuts import PairwiseBits
 from sklearn_talr.baselines.discrete._mac import BitwiseSVMs, improve_codes
 from sklearn_talr.hashing import LSHHasher
@@ -64,6 +65,20 @@ def test_learns(digits):
     ]
     assert aps[1] > aps[0] + 0.3
     assert len(hasher.loss_curve_) == hasher.n_iter_ > 1
+
+
+def test_the_penalty_doubles_from_round_to_round(few_digits, monkeypatch):
+    """Two passes without any come first."""
+    penalties = []
+
+    def recorded(codes, outputs, pairs, penalty, rng):
+        penalties.append(penalty)
+        improve_codes(codes, outputs, pairs, penalty, rng)
+
+    monkeypatch.setattr(_mac, "improve_codes", recorded)
+    hasher = MACHasher(4, first_penalty=0.05, random_state=0).fit(*few_digits)
+    rounds = 0.05 * 2.0 ** np.arange(hasher.n_iter_ - 1)
+    assert penalties == pytest.approx([0.0, 0.0, *rounds])
 
 
 def test_the_best_round_is_kept():
