@@ -43,8 +43,9 @@ class RankingHistogram:
     Raises
     ------
     ValueError
-        If `counts` is not three-dimensional, holds anything but non-negative integers or
-        has not one row per level, or if `levels` are not integers that ascend from 0.
+        If `counts` is not three-dimensional, holds anything but non-negative integers,
+        more than 3 000 000 000 items of a query, or has not one row per level, or if
+        `levels` are not integers below 2**63 that ascend from 0.
 
     See Also
     --------
@@ -179,9 +180,9 @@ class HammingHistogram(RankingHistogram):
     Raises
     ------
     ValueError
-        If `counts` is not three-dimensional, holds anything but non-negative integers or
-        has not one row per level and one column per distance, or if `levels` are not
-        integers that ascend from 0.
+        If `counts` is not three-dimensional, holds anything but non-negative integers,
+        more than 3 000 000 000 items of a query, or has not one row per level and one
+        column per distance, or if `levels` are not integers below 2**63 that ascend from 0.
 
     See Also
     --------

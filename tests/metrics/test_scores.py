@@ -277,8 +277,10 @@ def test_database_order_does_not_show_in_inexact_sums(metric):
     rng = np.random.default_rng(16)
     y_true, y_score = rng.integers(0, 500, (3, 400)), rng.integers(0, 3, (3, 400))
     order = rng.permutation(400)
-    shuffled = SCORES[metric](y_true[:, order], y_score[:, order], k=50, average=False)
-    assert_array_equal(shuffled, SCORES[metric](y_true, y_score, k=50, average=False))
+    for grades, gain in ((y_true, "exponential"), (y_true / 5_000, "linear")):
+        score = partial(SCORES[metric], k=50, gain=gain, average=False)
+        shuffled = score(grades[:, order], y_score[:, order])
+        assert_array_equal(shuffled, score(grades, y_score))
 
 
 def test_scores_of_extreme_size():
