@@ -158,6 +158,16 @@ def test_saturated_bits_give_integer_counts_and_finite_gradients():
     assert torch.isfinite(bits.grad).all()
 
 
+def test_opposite_codes_can_move_but_nearer():
+    """At the largest distance the slope is that of the only move there is."""
+    query = torch.ones(1, 2, dtype=torch.float64, requires_grad=True)
+    counts = soft_counts(query, -query.detach(), torch.zeros(1, 1, dtype=torch.int64), 1)
+    assert counts.tolist() == [[[0, 0, 1]]]
+    counts[0, 0, 2].backward()
+    # From (1, 1) to (1 - h, 1) the distance falls by h / 2, and so does the count.
+    assert query.grad.tolist() == [[0.5, 0.5]]
+
+
 def test_rounding_beyond_the_last_bin_is_held_inside():
     """Opposite float32 codes whose product falls short of -n_bits by rounding."""
     bits = torch.full((2, 7), 1 / 0.9999999, dtype=torch.float32)
