@@ -152,7 +152,7 @@ def bench_peers(rng):
             for name, _, function, _, n, _ in peers
         }
         arguments = query, y_query, database, y_database
-        kernels = {"ours, AP and NDCG": with_kernel("bincount", ours, *arguments)}
+        kernels = {"ours, AP and NDCG": with_kernel("scipy", ours, *arguments)}
         if find_spec("numba"):
             kernels["ours, with numba"] = with_kernel("numba", ours, *arguments)
         seconds = medians(kernels | contenders, repeats=5)
@@ -179,7 +179,7 @@ def with_kernel(kernel, function, *arguments, **options):
 
     def run():
         before = _kernels._PAIRS_BEFORE_NUMBA
-        _kernels._PAIRS_BEFORE_NUMBA = {"numba": -1, "bincount": float("inf")}[kernel]
+        _kernels._PAIRS_BEFORE_NUMBA = {"numba": -1, "scipy": float("inf")}[kernel]
         try:
             return function(*arguments, **options)
         finally:
@@ -191,7 +191,7 @@ def with_kernel(kernel, function, *arguments, **options):
 def bench_threads(rng):
     """One thread and two."""
     arguments = *draw(rng, 2 * N_QUERIES), *draw(rng, N_DATABASE)
-    for kernel in ("bincount", "numba") if find_spec("numba") else ("bincount",):
+    for kernel in ("scipy", "numba") if find_spec("numba") else ("scipy",):
         seconds = medians(
             {n: with_kernel(kernel, ours, *arguments, n_jobs=n) for n in (1, 2)}, repeats=9
         )
@@ -224,7 +224,7 @@ def bench_repeats(rng):
         arguments = database[rows], database, LabelAffinity(), y_database[rows], y_database
         seconds = medians(
             {
-                name: with_kernel("bincount", function, *arguments)
+                name: with_kernel("scipy", function, *arguments)
                 for name, function in (("plain", plainly), ("chosen", hamming_histogram))
             },
             repeats=7,
@@ -256,7 +256,7 @@ def bench_scaling(rng):
             (rng.random((n, n_labels)) < 0.5).astype(np.uint8) for n in (n_queries, n_items)
         )
         arguments = query, database, SharedLabelAffinity(), y_query, y_database
-        run = with_kernel("bincount", hamming_histogram, *arguments)
+        run = with_kernel("scipy", hamming_histogram, *arguments)
         seconds = medians({"ours": run}, repeats=5)["ours"]
         print(
             f"{n_queries:8d}{n_items:9d}{n_labels + 1:8d}{seconds * 1e3:9.1f}"
@@ -270,7 +270,7 @@ def bench_multilabel(rng):
     database, _ = draw(rng, 196_000)
     y_query, y_database = ((rng.random((n, 21)) < 0.12) * 1 for n in (2_000, 196_000))
     arguments = query, database, SharedLabelAffinity(), y_query, y_database
-    run = with_kernel("bincount", hamming_histogram, *arguments)
+    run = with_kernel("scipy", hamming_histogram, *arguments)
     seconds = medians({"ours": run}, repeats=3)["ours"]
     print(f"\n2 000 x 196 000, 64 bits, 21 labels: {seconds:.2f} s")
 

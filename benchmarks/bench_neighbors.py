@@ -2,7 +2,8 @@
 
     python benchmarks/bench_neighbors.py            # all tables, about ten minutes
     python benchmarks/bench_neighbors.py knn        # one of: knn radius distinct crossover
-                                                    #         memory lookup_time
+                                                    #         memory lookup_time steady
+                                                    #         latency
 
 Contenders get the same codes in one process and one thread and take turns; figures are
 medians of wall time, in microseconds per query, ratios are against ours. Those that take
@@ -16,6 +17,7 @@ import resource
 import time
 from functools import partial
 from importlib.util import find_spec
+from itertools import product
 
 import numpy as np
 from _timing import medians
@@ -249,9 +251,105 @@ def _lookup_milliseconds(database, words, algorithm, radii, repeats):
     return [1e3 * seconds[r] / len(some[r]) for r in radii]
 
 
+def clustered(n, n_bits, n_clusters, flip, seed, sample_seed):
+    """Codes around random centers; each bit flips with its own probability."""
+    rng = np.random.default_rng(seed)
+    centers = rng.integers(0, 256, (n_clusters, n_bits // 8), dtype=np.uint8)
+    probability = (flip(rng, n_bits) * 2**16).astype(np.uint16)
+    rng, parts = np.random.default_rng(sample_seed), []
+    for start in range(0, n, 100_000):
+        size = min(100_000, n - start)
+        flips = rng.integers(0, 2**16, (size, n_bits), dtype=np.uint16) < probability
+        parts.append(
+            centers[rng.integers(n_clusters, size=size)] ^ np.packbits(flips, axis=1)
+        )
+    return PackedCodes(np.concatenate(parts), n_bits)
+
+
+# Random codes; codes of 1 000 clusters, most of them different; codes as a hasher learns
+# them for 100 classes, certain in most bits, so that many are equal.
+KINDS = {
+    "random": lambda n, n_bits, seed: draw(n, n_bits, seed),
+    "clustered": lambda n, n_bits, seed: clustered(
+        n, n_bits, 1_000, lambda rng, size: np.full(size, 0.1), 7, seed
+    ),
+    "learned": lambda n, n_bits, seed: clustered(
+        n, n_bits, 100, lambda rng, size: 0.5 * rng.beta(0.3, 3, size), 7, seed
+    ),
+}
+
+
+def steady(repeats=10, sizes=(100_000, 1_000_000, 5_000_000), bits=(32, 48, 64, 128)):
+    """Total of ten calls of 1 000 queries: "auto" against the best fixed algorithm.
+
+    CPU time, since others may use the machine. The algorithms take turns call by call, the
+    fixed ones in `repeats` of the ten calls: their totals are those of the first call and
+    of nine times the median of the others. "worst call" is the slowest of "auto" after the
+    first, against the median of brute force. "by" is what "auto" has ended with.
+    """
+    print(f"{'items':>9} {'bits':>4} {'codes':>9} {'backend':>7}", end="")
+    print("   brute  lookup   multi    auto   auto/best  worst call  by")
+    for n_items, n_bits in product(sizes, bits):
+        for kind, draw_codes in KINDS.items():
+            database = draw_codes(n_items, n_bits, 1)
+            for backend in ("numpy", "faiss") if find_spec("faiss") else ("numpy",):
+                print(f"{n_items:9d} {n_bits:4d} {kind:>9} {backend:>7}", end="")
+                _steady_row(database, partial(draw_codes, 1_000, n_bits), backend, repeats)
+
+
+def _steady_row(database, draw_queries, backend, repeats):
+    names = ("brute", "lookup", "multi_index", "auto")
+    contenders = {name: fitted(database, name, backend) for name in names}
+    seconds = {name: [] for name in names}
+    turns = np.linspace(0, 9, min(repeats, 10)).round()
+    for call in range(10):
+        queries = draw_queries(2 + call)
+        for name in names:
+            if name == "auto" or (call in turns and not _is_hopeless(seconds, name)):
+                start = time.process_time()
+                contenders[name].kneighbors(queries)
+                seconds[name].append(time.process_time() - start)
+    typical = {name: np.median(values[1:] or values) for name, values in seconds.items()}
+    totals = {name: values[0] + 9 * typical[name] for name, values in seconds.items()}
+    totals["auto"] = sum(seconds["auto"])
+    best = min(totals[name] for name in names[:-1])
+    worst = max(seconds["auto"][1:]) / typical["brute"]
+    records = contenders["auto"]._fitted.index.experience
+    way = records.record("at_least", N_NEIGHBORS, is_few=False).cheapest()
+    print("".join(f"{totals[name]:8.2f}" for name in names), end="")
+    print(f"{totals['auto'] / best:12.2f}{worst:12.2f}  {way}", flush=True)
+
+
+def _is_hopeless(seconds, name):
+    """Whether an algorithm has taken so long that once is enough."""
+    return bool(seconds[name]) and seconds[name][0] > 10 * seconds["brute"][0]
+
+
+def latency(repeats=5):
+    """One query at a time, ten neighbors of a million codes: percentiles of 5 000 calls."""
+    n_bits, n_calls = 64, 1_000 * repeats
+    for kind, draw_codes in KINDS.items():
+        database, queries = (draw_codes(n, n_bits, n) for n in (1_000_000, n_calls))
+        for backend in ("numpy", "faiss") if find_spec("faiss") else ("numpy",):
+            for algorithm in ("brute", "auto"):
+                neighbors = fitted(database, algorithm, backend)
+                ms = [1e3 * _wall(neighbors, queries[i : i + 1]) for i in range(n_calls)]
+                p50, p99, last = np.percentile(ms, (50, 99, 100))
+                print(
+                    f"{kind:>9} {backend:>6} {algorithm:>6}  p50 {p50:6.2f} ms  "
+                    f"p99 {p99:6.2f} ms  slowest {last:7.1f} ms"
+                )
+
+
+def _wall(neighbors, query):
+    start = time.perf_counter()
+    neighbors.kneighbors(query)
+    return time.perf_counter() - start
+
+
 TABLES = {
     function.__name__: function
-    for function in (knn, radius, distinct, crossover, memory, lookup_time)
+    for function in (knn, radius, distinct, crossover, memory, lookup_time, steady, latency)
 }
 
 if __name__ == "__main__":

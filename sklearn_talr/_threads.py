@@ -1,13 +1,45 @@
-"""One thread for torch and BLAS while our own work runs."""
+"""Threads of our own, and one thread for torch and BLAS while our own work runs."""
 
 import sys
 import threading
 from contextlib import contextmanager
 from functools import lru_cache
 
+from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
 _lock = threading.Lock()
+
+
+def map_in_threads(function, arguments, n_jobs):
+    """Call a function with each of some arguments, in threads of this process.
+
+    The calls may share memory, whatever backend a `joblib.parallel_config` context names:
+    where that backend has processes, on this machine or on others, joblib's own threads
+    take its place. It then also sets aside the number of jobs of the context.
+
+    Parameters
+    ----------
+    function : callable
+        Called with one argument.
+
+    arguments : iterable
+        The argument of each call.
+
+    n_jobs : int or None
+        Number of threads. None means 1 unless in a `joblib.parallel_config` context with
+        threads, -1 all processors.
+
+    Returns
+    -------
+    results : generator
+        Results in the order of the arguments.
+    """
+    # Whoever prefers processes in a context would otherwise be refused.
+    parallel = Parallel(
+        n_jobs=n_jobs, prefer="threads", require="sharedmem", return_as="generator"
+    )
+    return parallel(delayed(function)(argument) for argument in arguments)
 
 
 @contextmanager

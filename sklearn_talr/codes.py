@@ -147,7 +147,7 @@ def pack_codes(codes, *, bitorder="little"):
     Raises
     ------
     ValueError
-        If `codes` holds anything but zeros and ones, is empty or not 2-D.
+        If `codes` holds anything but zeros and ones, no code at all, or is not 2-D.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def hamming_distances(query_codes, database_codes):
     Raises
     ------
     ValueError
-        If the two sides differ in length.
+        If the two sides differ in length, or one holds no codes.
 
     Examples
     --------
@@ -229,16 +229,21 @@ def hamming_distances(query_codes, database_codes):
     return word_distances(queries, database, dtype=np.int32)
 
 
-def as_packed(codes, bitorder="little"):
-    """Do what :func:`pack_codes` does, for callers that have checked their parameters."""
+def as_packed(codes, bitorder="little", input_name="codes"):
+    """Do what :func:`pack_codes` does, for callers that have checked their parameters.
+
+    Errors call the codes by `input_name`.
+    """
     if isinstance(codes, PackedCodes):
+        if not len(codes):
+            raise ValueError(f"{input_name} must hold at least one code, got {codes}.")
         if codes.bitorder == bitorder:
             return codes
         codes = _as_bits(codes)
-    bits = check_array(codes, dtype=None, input_name="codes")
+    bits = check_array(codes, dtype=None, input_name=input_name)
     if bits.dtype.kind not in "biuf" or np.any((bits != 0) & (bits != 1)):
         raise ValueError(
-            "codes must hold zeros and ones only. Activations become codes by "
+            f"{input_name} must hold zeros and ones only. Activations become codes by "
             "`activations > 0`, codes of -1/+1 by `codes > 0`, and packed bytes by "
             "PackedCodes(bytes, n_bits, bitorder)."
         )
@@ -252,7 +257,8 @@ def code_words(query_codes, database_codes):
     Returns two arrays of shape (n, n_words) and one dtype, uint8 to uint64, zero padded:
     XOR and popcount run on whole words. Raises ValueError when the lengths differ.
     """
-    queries, database = as_packed(query_codes), as_packed(database_codes)
+    queries = as_packed(query_codes, input_name="query_codes")
+    database = as_packed(database_codes, input_name="database_codes")
     if queries.n_bits != database.n_bits:
         raise ValueError(
             f"query_codes have {queries.n_bits} bits and database_codes "

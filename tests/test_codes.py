@@ -184,6 +184,22 @@ def test_selecting_one_row_keeps_two_dimensions():
     assert_array_equal(unpack_codes(pack_codes(codes)[1]), codes[[1]])
 
 
+def test_no_codes_are_refused_by_their_name():
+    some = pack_codes(random_codes(3, 9))
+    for none in (some[:0], np.zeros((0, 9)), PackedCodes(np.zeros((0, 2), np.uint8), 9)):
+        for codes, name in [
+            ((none, some), "query_codes"),
+            ((some, none), "database_codes"),
+        ]:
+            with pytest.raises(ValueError, match=rf"{name}|0 sample\(s\)"):
+                hamming_distances(*codes)
+    for bitorder in ("little", "big"):
+        with pytest.raises(
+            ValueError, match=r"codes must hold at least one code, got Pack"
+        ):
+            pack_codes(some[:0], bitorder=bitorder)
+
+
 @either_order
 def test_as_an_array_packed_codes_are_bits(bitorder):
     codes = random_codes(3, 10)

@@ -7,6 +7,13 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils._missing import is_pandas_na
 
 from ..codes import as_words
+from ._forms import (
+    kinds_of,
+    lists_as_array,
+    refuse_mixed_types,
+    refuse_tags,
+    refuse_unlabelled,
+)
 
 __all__ = ["LabelAffinity", "SharedLabelAffinity"]
 
@@ -14,7 +21,9 @@ __all__ = ["LabelAffinity", "SharedLabelAffinity"]
 class LabelAffinity(BaseEstimator):
     """Affinity 1 between samples of the same class, 0 otherwise.
 
-    Targets are class labels of shape (n_samples,), which may be numbers or strings.
+    Targets are class labels of shape (n_samples,), which may be numbers or strings. Every
+    sample has one: NaN, None, and a -1 among other numbers than 1 are refused, for they
+    mark samples without a label.
 
     Attributes
     ----------
@@ -54,15 +63,17 @@ class LabelAffinity(BaseEstimator):
         return self
 
     def check_targets(self, y):
-        """Return the labels as a 1-D array, or raise ValueError."""
-        y = column_or_1d(y)
+        """Return the labels as a 1-D array, or raise ValueError.
+
+        Labels of -1 are refused, for by -1 scikit-learn marks samples without a label. They
+        are taken for a class if all other labels are 1, or if some are less than -1.
+        """
+        y = column_or_1d(lists_as_array(y))
         if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
             raise ValueError("y contains NaN or infinity; every sample needs a label.")
-        if y.dtype.kind == "O" and any(map(_is_missing, y)):
-            raise ValueError("y contains None or NaN; every sample needs a label.")
-        if y.dtype.kind == "O" and all(isinstance(label, str) for label in y):
-            return y.astype(str)  # many times faster to compare than objects
-        return y
+        if y.dtype.kind in "if":
+            refuse_unlabelled(y)
+        return _check_objects(y) if y.dtype.kind == "O" else y
 
     def levels_between(self, y_query, y_database):
         """Return the values that the affinity of these targets can take, 0 first."""
@@ -146,11 +157,15 @@ class SharedLabelAffinity(BaseEstimator):
 
     def check_targets(self, y):
         """Return the indicators as a 2-D array or CSR matrix, or raise ValueError."""
+        y = lists_as_array(y)
+        if not sp.issparse(y):
+            refuse_tags(np.asarray(y))
         y = check_array(y, accept_sparse="csr", dtype=None, input_name="y")
         if not is_indicator(y):
             raise ValueError(
                 "y must be a 0/1 label indicator of shape (n_samples, n_labels). Wrap a "
-                "matrix of affinities as PrecomputedAffinity(y)."
+                "matrix of affinities as PrecomputedAffinity(y), and turn lists of labels "
+                "into indicators by MultiLabelBinarizer().fit_transform(y)."
             )
         return y
 
@@ -192,6 +207,17 @@ def is_indicator(y):
     """Whether an array or sparse matrix holds nothing but zeros and ones."""
     values = y.data if sp.issparse(y) else y
     return values.dtype.kind in "biuf" and not np.any((values != 0) & (values != 1))
+
+
+def _check_objects(y):
+    """Check labels that are Python objects; return strings as an array of strings."""
+    refuse_tags(y)
+    if all(issubclass(kind, str) for kind in kinds_of(y)):
+        return y.astype(str)  # many times faster to compare than objects
+    if any(map(_is_missing, y)):
+        raise ValueError("y contains None or NaN; every sample needs a label.")
+    refuse_mixed_types(y)
+    return y
 
 
 def _is_missing(label):

@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
+from ._forms import lists_as_array, refuse_features, refuse_tags
 from ._labels import LabelAffinity, SharedLabelAffinity, is_indicator
 from ._precomputed import PrecomputedAffinity
 from ._threshold import ThresholdAffinity
@@ -104,10 +105,13 @@ def _choose_affinity(y):
         return ThresholdAffinity(), None
     if isinstance(y, PrecomputedAffinity):
         return y, y
-    y = y if sp.issparse(y) else np.asarray(y)
+    y = y if sp.issparse(y) else np.asarray(lists_as_array(y))
     shape = y.shape
     if len(shape) != 2 or shape[1] == 1:
         return LabelAffinity(), y
+    if not sp.issparse(y):
+        refuse_tags(y)
+    refuse_features(y)
     if shape[0] == shape[1]:
         precomputed = PrecomputedAffinity(y)
         return precomputed, precomputed
@@ -117,6 +121,8 @@ def _choose_affinity(y):
             "most as many columns as rows. If it is a matrix of affinities that "
             "cross-validation has sliced by rows, pass y=PrecomputedAffinity(matrix), "
             "which is sliced by rows and columns. If it is a label indicator, pass "
-            "affinity=SharedLabelAffinity()."
+            "affinity=SharedLabelAffinity(). If its rows list the labels of each sample, "
+            "pass MultiLabelBinarizer().fit_transform(y). If they are features, pass "
+            "affinity=ThresholdAffinity()."
         )
     return SharedLabelAffinity(), y

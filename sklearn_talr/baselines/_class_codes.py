@@ -5,6 +5,7 @@ import scipy.sparse as sp
 from scipy.linalg import hadamard
 
 from ..affinity import LabelAffinity, SharedLabelAffinity
+from ..affinity._forms import lists_as_array
 
 # Of so many sets of random codes the best is taken; of many classes, fewer sets are drawn
 # and the first classes decide, so that time is linear in the number of classes.
@@ -19,7 +20,7 @@ def class_affinity(hasher, y):
             f"{type(hasher).__name__} requires y to be passed, but the target y is None. "
             "Pass class labels or label indicators."
         )
-    y = y if sp.issparse(y) else np.asarray(y)
+    y = y if sp.issparse(y) else np.asarray(lists_as_array(y))
     one_label = y.ndim == 1 or y.shape[1:] == (1,)
     return LabelAffinity() if one_label else SharedLabelAffinity()
 

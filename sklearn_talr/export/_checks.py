@@ -10,6 +10,7 @@ from ..codes import pack_codes
 # What the exports of all engines accept, for validate_params
 CODES_AND_IDS = {"codes": ["array-like"], "ids": ["array-like", None]}
 
+_GREATEST_ID = np.iinfo(np.int64).max
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 
@@ -21,8 +22,13 @@ def check_codes(codes, ids):
     ids = np.asarray(ids)
     if ids.shape != (len(packed),) or ids.dtype.kind not in "iu":
         raise ValueError(
-            f"ids must be integers of shape ({len(packed)},), one for each code, got "
-            f"{ids.dtype} of shape {ids.shape}."
+            f"ids must be integers of shape ({len(packed)},), one for each code, and less "
+            f"than 2**63, got {ids.dtype} of shape {ids.shape}."
+        )
+    if ids.max() > _GREATEST_ID:
+        raise ValueError(
+            f"ids must be less than 2**63, which is what engines take, got {ids.max()}. "
+            "Number the codes instead, and keep your ids beside them."
         )
     if len(np.unique(ids)) < len(ids):
         raise ValueError("ids must differ, but some occur more than once.")

@@ -93,8 +93,8 @@ def to_pgvector(codes, *, ids=None, table="codes", hnsw=False):
     Raises
     ------
     ValueError
-        If `codes` are no codes, `ids` are not different integers, one for each code, or
-        `table` is not a plain name.
+        If `codes` are no codes, `ids` are not different integers less than 2**63, one for
+        each code, or `table` is not a plain name.
 
     Warns
     -----
@@ -176,8 +176,8 @@ def to_sqlite_vec(codes, connection, *, ids=None, table="codes"):
     Raises
     ------
     ValueError
-        If `codes` are no codes, `ids` are not different integers, one for each code, or
-        `table` is not a plain name.
+        If `codes` are no codes, `ids` are not different integers less than 2**63, one for
+        each code, or `table` is not a plain name.
 
     Examples
     --------
@@ -244,8 +244,8 @@ def to_duckdb(codes, connection, *, ids=None, table="codes"):
     Raises
     ------
     ValueError
-        If `codes` are no codes, `ids` are not different integers, one for each code, or
-        `table` is not a plain name.
+        If `codes` are no codes, `ids` are not different integers less than 2**63, one for
+        each code, or `table` is not a plain name.
 
     Examples
     --------

@@ -41,7 +41,8 @@ def to_faiss(codes, description="BFlat", *, ids=None):
     Raises
     ------
     ValueError
-        If `codes` are no codes, or `ids` are not different integers, one for each code.
+        If `codes` are no codes, or `ids` are not different integers less than 2**63, one
+        for each code.
 
     Warns
     -----
@@ -107,8 +108,8 @@ def to_usearch(codes, *, ids=None, connectivity=16):
     Raises
     ------
     ValueError
-        If `codes` are no codes, or `ids` are not different integers of at least 0, one for
-        each code.
+        If `codes` are no codes, or `ids` are not different integers from 0 to 2**63 - 1,
+        one for each code.
 
     Warns
     -----

@@ -1,5 +1,6 @@
 """Counts of Hamming distances by affinity level."""
 
+from functools import partial
 from itertools import pairwise
 from numbers import Integral
 from typing import NamedTuple
@@ -8,9 +9,8 @@ import numpy as np
 from sklearn import config_context, get_config
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import StrOptions, validate_params
-from sklearn.utils.parallel import Parallel, delayed
 
-from .._threads import one_thread
+from .._threads import map_in_threads, one_thread
 from ..affinity._resolve import (
     checked_targets,
     len_targets,
@@ -93,8 +93,9 @@ def hamming_histogram(
         ranked against itself.
 
     n_jobs : int, default=None
-        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1
-        all processors.
+        Number of threads. None means 1 unless in a `joblib.parallel_config` context with
+        threads, -1 all processors. In a context of processes or of a cluster the counting
+        stays in this process, in as many threads as are given here.
 
     device : {"cpu", "cuda"}, default="cpu"
         Where to count. ``"cuda"`` needs a PyTorch that finds a CUDA device; the oracle
@@ -134,7 +135,8 @@ def hamming_histogram(
     """
     check_device(device)
     affinity, y_query, y_database = _paired_targets(affinity, y_query, y_database)
-    query_codes, database_codes = as_packed(query_codes), as_packed(database_codes)
+    query_codes = as_packed(query_codes, input_name="query_codes")
+    database_codes = as_packed(database_codes, input_name="database_codes")
     _check_lengths("query", query_codes, y_query)
     _check_lengths("database", database_codes, y_database)
     if exclude_self and len(query_codes) != len(database_codes):
@@ -184,9 +186,8 @@ class _Task(NamedTuple):
 
 def _count_by_oracle(task, n_jobs):
     """Ask the oracle about every pair. Returns (query rows, counts) of each block."""
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")
     blocks = gen_batches(len(task.queries), _queries_per_block())
-    return parallel(delayed(_oracle_block)(task, rows) for rows in blocks)
+    return map_in_threads(partial(_oracle_block, task), blocks, n_jobs)
 
 
 def _oracle_block(task, rows):
@@ -233,11 +234,8 @@ def _count_by_group(task, group, representatives, repeats, n_jobs):
         if pairs <= _MOST_DISTINCT * len(items.words) * len(queries):
             items, queries, which = merged, distinct, inverse
     members = _members(which, len(queries))
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")
-    return parallel(
-        delayed(_group_block)(task, items, group, representatives, queries, rows, members)
-        for rows in gen_batches(len(queries), _QUERIES_PER_BLOCK)
-    )
+    count = partial(_group_block, task, items, group, representatives, queries, members)
+    return map_in_threads(count, gen_batches(len(queries), _QUERIES_PER_BLOCK), n_jobs)
 
 
 class _Items(NamedTuple):
@@ -248,7 +246,7 @@ class _Items(NamedTuple):
     weights: np.ndarray | None
 
 
-def _group_block(task, items, group, representatives, queries, rows, members):
+def _group_block(task, items, group, representatives, queries, members, rows):
     """Counts of the queries whose codes are ``queries[rows]``."""
     n_groups = len_targets(representatives)
     n_cells = n_groups * task.n_distances

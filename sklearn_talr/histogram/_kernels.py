@@ -1,22 +1,23 @@
 """The inner loop of counting: XOR, popcount, and one cell more, for a block of pairs.
 
-Four kernels do it, all with the same parameters and the same result. `KERNELS` tells which
+Three kernels do it, all with the same parameters and the same result. `KERNELS` tells which
 of them counts on which device.
 """
 
-import sys
 from functools import cache, partial
 from importlib.util import find_spec
 
 import numpy as np
+from scipy.sparse import csr_array
+from sklearn.utils import gen_batches
 
-# Pairs that NumPy counts in about the time numba takes to load and compile. Once so many
+# Pairs that SciPy counts in about the time numba takes to load and compile. Once so many
 # have been counted in a process, it pays to assume that as many will follow.
 _PAIRS_BEFORE_NUMBA = 1_000_000_000
 
-# Queries of one pass: few enough for 16-bit keys and for cells that stay in cache.
-_QUERIES_PER_PASS = 32
-_CELLS_PER_PASS = 16_384
+# Pairs of one pass: its arrays stay in cache, and are small enough for the allocator to
+# keep them, where larger ones would be fetched from the system for every block.
+_PAIRS_PER_PASS = 2**15
 
 _counted_pairs = 0
 
@@ -71,20 +72,32 @@ def count_with_numba(queries, items, offsets, n_cells, weights):
     return counts
 
 
-def count_with_torch(queries, items, offsets, n_cells, weights):
-    """Keys made by NumPy and counted by torch, in the 16 bits they have."""
-    import torch
+def count_with_scipy(queries, items, offsets, n_cells, weights):
+    """Cells of a few queries by NumPy, then counted by SciPy.
 
-    def bincount(keys, weights, minlength):
-        weights = None if weights is None else torch.from_numpy(weights)
-        return torch.bincount(torch.from_numpy(keys), weights, minlength).numpy()
-
-    return _count_keys(queries, items, offsets, n_cells, weights, bincount)
-
-
-def count_with_numpy(queries, items, offsets, n_cells, weights):
-    """Keys made and counted by NumPy, which first makes 64-bit ones of them."""
-    return _count_keys(queries, items, offsets, n_cells, weights, np.bincount)
+    A sparse matrix may name a cell many times, and adds up what it has for it when it is
+    made dense. That takes indices of 32 bits as they are, where `np.bincount` first makes
+    64 bits of them and looks for the largest.
+    """
+    counts = np.empty((len(queries), n_cells), dtype=np.int64)
+    # Arrays of a pass are made once: fresh ones would cost as much as the work in them.
+    step = max(1, min(len(queries), _PAIRS_PER_PASS // max(1, len(items))))
+    xor = np.empty((step, len(items)), dtype=items.dtype)
+    popcount = np.empty(xor.shape, dtype=np.uint8)
+    narrow = np.empty(xor.shape, dtype=np.min_scalar_type(max(n_cells, 2**8)))
+    matrix = _matrix_of_pass(xor.shape, n_cells, weights)
+    cells = matrix.indices.reshape(xor.shape)
+    for rows in gen_batches(len(queries), step):
+        n = rows.stop - rows.start
+        cell = offsets if len(offsets) == 1 else offsets[rows]
+        cell = cell.astype(narrow.dtype, copy=False)
+        for query_word, item_word in zip(queries[rows].T, items.T):
+            np.bitwise_xor(query_word[:, None], item_word, out=xor[:n])
+            np.bitwise_count(xor[:n], out=popcount[:n])
+            cell = np.add(cell, popcount[:n], out=narrow[:n])
+        cells[:n] = cell
+        counts[rows] = matrix.toarray()[:n]  # the last pass may have rows of the one before
+    return counts
 
 
 def count_on_device(queries, items, offsets, n_cells, weights, device):
@@ -107,22 +120,16 @@ def _always():
     return True
 
 
-def _torch_is_loaded():
-    return sys.modules.get("torch") is not None
-
-
 def _numba_pays():
     return _counted_pairs > _PAIRS_BEFORE_NUMBA and _numba_is_installed()
 
 
 # Device by device, (condition, kernel): the first kernel whose condition holds counts.
-# numba takes about a second to load, and importing torch takes longer than counting, so
-# each is used on the CPU only where that has been paid for.
+# numba takes about a second to load, so it is used only where that has been paid for.
 KERNELS = {
     "cpu": (
         (_numba_pays, count_with_numba),
-        (_torch_is_loaded, count_with_torch),
-        (_always, count_with_numpy),
+        (_always, count_with_scipy),
     ),
     "cuda": ((_always, partial(count_on_device, device="cuda")),),
 }
@@ -136,34 +143,16 @@ def _cuda_is_there():
     return torch.cuda.is_available()
 
 
-def _count_keys(queries, items, offsets, n_cells, weights, bincount):
-    """Make keys ``query * n_cells + offset + distance``, and count them pass by pass."""
-    step = _queries_per_pass(n_cells)
-    key_type = _key_type(step * n_cells)
-    counts = np.empty((len(queries), n_cells), dtype=np.int64)
-    # Arrays of a pass are made once: fresh ones would cost as much as the work in them.
-    xor = np.empty((step, len(items)), dtype=items.dtype)
-    popcount = np.empty(xor.shape, dtype=np.uint8)
-    first_cell = np.arange(step, dtype=key_type)[:, None] * key_type(n_cells)
-    shared = first_cell + offsets.astype(key_type) if len(offsets) == 1 else None
-    keys = np.empty(xor.shape, dtype=key_type)
-    if weights is not None:
-        weights = np.tile(weights.astype(np.float64), step)  # exact up to 2 ** 53
-    for start in range(0, len(queries), step):
-        rows = slice(start, min(start + step, len(queries)))
-        n = rows.stop - start
-        if shared is None:
-            np.add(first_cell[:n], offsets[rows], out=keys[:n], casting="unsafe")
-        else:
-            keys[:n] = shared[:n]
-        for query_word, item_word in zip(queries[rows].T, items.T):
-            np.bitwise_xor(query_word[:, None], item_word, out=xor[:n])
-            np.bitwise_count(xor[:n], out=popcount[:n])
-            keys[:n] += popcount[:n]
-        of_pass = None if weights is None else weights[: n * len(items)]
-        found = bincount(keys[:n].ravel(), of_pass, n * n_cells)
-        counts[rows] = found.reshape(n, n_cells)
-    return counts
+def _matrix_of_pass(shape, n_cells, weights):
+    """A sparse matrix with a row for each query, and an entry for each item in it."""
+    n_queries, n_items = shape
+    values = np.ones(n_items, dtype=np.int64) if weights is None else weights
+    entries = (
+        np.tile(values, n_queries),
+        np.zeros(n_queries * n_items, dtype=np.int32),
+        n_items * np.arange(n_queries + 1, dtype=np.int32),
+    )
+    return csr_array(entries, shape=(n_queries, n_cells))
 
 
 def _popcount(words):
@@ -175,17 +164,6 @@ def _popcount(words):
     nibbles = (pairs & 0x3333333333333333) + ((pairs >> 2) & 0x3333333333333333)
     octets = (nibbles + (nibbles >> 4)) & 0x0F0F0F0F0F0F0F0F
     return (octets * 0x0101010101010101) >> 56
-
-
-def _queries_per_pass(n_cells):
-    return min(max(_CELLS_PER_PASS // n_cells, 4), _QUERIES_PER_PASS)
-
-
-def _key_type(n_keys):
-    for key_type in (np.int16, np.int32):
-        if n_keys <= np.iinfo(key_type).max:
-            return key_type
-    return np.int64
 
 
 @cache

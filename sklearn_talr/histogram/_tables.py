@@ -9,6 +9,10 @@ from sklearn.utils._param_validation import validate_params
 
 __all__ = ["HammingHistogram", "RankingHistogram"]
 
+_AFFINITIES = "y_true must hold affinities: non-negative integers, 0 for not similar"
+_LEVELS = "levels must be integers that ascend from 0, below 2**63, got {}."
+_MOST_ITEMS = 3_000_000_000  # whose square fits int64
+
 
 @dataclass(frozen=True, eq=False)
 class RankingHistogram:
@@ -121,7 +125,7 @@ class RankingHistogram:
         y_true, y_score = check_ranking(y_true, y_score)
         levels = np.union1d([0], y_true)
         index = np.searchsorted(levels, y_true)
-        ties = [np.unique(-score, return_inverse=True)[1] for score in y_score]
+        ties = [np.unique(descending(score), return_inverse=True)[1] for score in y_score]
         n_ties = 1 + max(tie.max() for tie in ties)
         cells = len(levels) * n_ties
         counts = [
@@ -247,20 +251,67 @@ def check_hamming(histogram, caller):
         )
 
 
-def check_ranking(y_true, y_score):
-    """Return affinities as int64 and scores as float64, or raise ValueError."""
+def check_ranking(y_true, y_score, *, real_grades=False):
+    """Return affinities, and scores of a type that ranks them, or raise ValueError.
+
+    Affinities are int64; with `real_grades` they are float64 where that is too narrow.
+    """
     y_true = _check_table(y_true, None, "y_true")
-    y_score = _check_table(y_score, np.float64, "y_score")
+    y_score = _check_scores(y_score)
     if y_true.shape != y_score.shape:
         raise ValueError(
             "y_true and y_score must have the same shape (n_queries, n_database), got "
             f"{y_true.shape} and {y_score.shape}."
         )
-    if y_true.dtype.kind not in "biuf" or np.any(y_true < 0) or np.any(y_true % 1):
+    return _check_affinities(y_true, real_grades), y_score
+
+
+def descending(score):
+    """Numbers of the opposite order, without the overflow of a negative integer."""
+    return -score if score.dtype.kind == "f" else ~score
+
+
+def _check_affinities(y_true, real_grades):
+    if y_true.dtype.kind not in "biuf":
+        raise ValueError(f"{_AFFINITIES}, got {y_true.dtype}.")
+    if np.any(y_true < 0):
         raise ValueError(
-            "y_true must hold affinities: non-negative integers, 0 for not similar."
+            f"{_AFFINITIES}, got {y_true.min()}. If negative judgments mean that an item "
+            "is not relevant, as -2 for spam does in TREC, pass np.maximum(y_true, 0)."
         )
-    return y_true.astype(np.int64, copy=False), y_score
+    if not np.any(y_true % 1) and _fits_int64(y_true):
+        return y_true.astype(np.int64, copy=False)
+    if real_grades:
+        return y_true.astype(np.float64, copy=False)
+    if not _fits_int64(y_true):
+        raise ValueError(f"{_AFFINITIES}, below 2**63, got {y_true.max()}.")
+    raise ValueError(
+        f"{_AFFINITIES}, got {y_true[y_true % 1 > 0][0]}. DCG and NDCG take real grades "
+        "with gain='linear'. Metrics of relevance take y_true > 0, or above what grade is "
+        "relevant."
+    )
+
+
+def _check_scores(y_score):
+    """Scores as NumPy stores them: float64 would tie integers beyond 2**53."""
+    scores = _check_table(y_score, None, "y_score")
+    given = np.asarray(y_score) if hasattr(y_score, "__array__") else scores
+    if given.dtype.kind in "biuf":
+        return scores
+    scores = _check_table(y_score, np.float64, "y_score")
+    if given.dtype.kind == "O" and any(
+        isinstance(score, Integral) and score != int(stored)
+        for score, stored in zip(given.flat, scores.flat)
+    ):
+        raise ValueError(
+            "y_score holds Python integers that float64 cannot tell apart. Pass an array "
+            "of integers that NumPy can store, or ranks: higher is better."
+        )
+    return scores
+
+
+def _fits_int64(numbers):
+    return numbers.dtype.kind not in "uf" or not np.any(numbers >= 2**63)
 
 
 def _check_table(values, dtype, name):
@@ -279,12 +330,12 @@ def _checked_levels(levels):
     """Levels as integers; an oracle of the user may state them as floats."""
     levels = np.asarray(levels)
     is_vector = levels.ndim == 1 and levels.size and levels.dtype.kind in "biuf"
-    if not is_vector or levels[0] != 0 or np.any(levels % 1):
-        raise ValueError(f"levels must be integers that ascend from 0, got {levels}.")
-    if levels.dtype.kind not in "iu":
-        levels = levels.astype(np.int64)
+    is_whole = is_vector and _fits_int64(levels) and not np.any(levels % 1)
+    if not is_whole or levels[0] != 0:
+        raise ValueError(_LEVELS.format(levels))
+    levels = levels.astype(np.int64, copy=False)
     if np.any(levels[1:] <= levels[:-1]):
-        raise ValueError(f"levels must be integers that ascend from 0, got {levels}.")
+        raise ValueError(_LEVELS.format(levels))
     return levels
 
 
@@ -301,3 +352,9 @@ def _check_counts(counts, n_levels):
         )
     if counts.size and counts.min() < 0:
         raise ValueError(f"counts must not be negative, got {counts.min()}.")
+    n_items = counts.sum(axis=(1, 2), dtype=np.float64).max(initial=0)
+    if n_items > _MOST_ITEMS:
+        raise ValueError(
+            f"a query may have {_MOST_ITEMS} items at most, got {n_items:.3g}: the metrics "
+            "multiply two counts as int64."
+        )

@@ -46,7 +46,7 @@ from ._radius import (
     radius_precision,
     radius_recall,
 )
-from ._report import retrieval_report
+from ._report import retrieval_report, retrieval_report_from_estimator
 from ._scorer import make_retrieval_scorer
 from ._tie_breaking import tie_breaking_range
 
@@ -62,6 +62,7 @@ __all__ = [
     "radius_precision",
     "radius_recall",
     "retrieval_report",
+    "retrieval_report_from_estimator",
     "tie_aware_average_precision",
     "tie_aware_average_precision_score",
     "tie_aware_dcg",

@@ -80,7 +80,8 @@ def tie_aware_average_precision(
         Counts of the ranked items. Every affinity above 0 is relevant.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several: only the first k ranks count. None means all ranks.
+        Cutoff, or several: only the first k ranks count. None, also in a sequence, means
+        all ranks.
 
     denominator : {"relevant", "min", "retrieved"}, default="relevant"
         Z, in which definitions of AP at k differ: all relevant items of the query, the
@@ -146,7 +147,8 @@ def tie_aware_average_precision_score(
         Higher is better, equal is tied. Pass ``-distance`` for a distance.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several: only the first k ranks count. None means all ranks.
+        Cutoff, or several: only the first k ranks count. None, also in a sequence, means
+        all ranks.
 
     denominator : {"relevant", "min", "retrieved"}, default="relevant"
         What AP at k is divided by: all relevant items, the smaller of their number and

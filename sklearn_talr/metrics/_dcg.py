@@ -45,8 +45,6 @@ def _discounted(ladder, gains):
 
 def _gain_function(gain, ties):
     """The gain as a function of an array of affinities."""
-    if gain == "linear":
-        return _linear
     most_items = max(1, ties.t[:, -1].max(initial=1))
 
     def exponential(affinity):
@@ -59,11 +57,16 @@ def _gain_function(gain, ties):
             )
         return np.ldexp(1.0, affinity.astype(np.int32)) - 1
 
-    return exponential
+    def linear(affinity):
+        largest = affinity.max(initial=0)
+        if largest > np.finfo(np.float64).max / most_items:
+            raise ValueError(
+                f"Grades of {largest} overflow float64 when they are summed over up to "
+                f"{most_items} items. Pass y_true divided by its maximum."
+            )
+        return affinity.astype(np.float64)
 
-
-def _linear(affinity):
-    return affinity.astype(np.float64)
+    return {"exponential": exponential, "linear": linear}[gain]
 
 
 DCG = Metric("dcg", dcg, label="DCG", params=_GAINS)
@@ -89,7 +92,8 @@ def tie_aware_dcg(
         Counts of the ranked items.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several: only the first k ranks count. None means all ranks.
+        Cutoff, or several: only the first k ranks count. None, also in a sequence, means
+        all ranks.
 
     gain : {"exponential", "linear"}, default="exponential"
         ``2**affinity - 1``, or the affinity itself.
@@ -146,13 +150,15 @@ def tie_aware_dcg_score(
     Parameters
     ----------
     y_true : array-like of shape (n_queries, n_database)
-        Affinities to the queries: non-negative integers.
+        Affinities to the queries: non-negative integers. With ``gain="linear"`` they may
+        be any non-negative numbers, such as probabilities of a click.
 
     y_score : array-like of shape (n_queries, n_database)
         Higher is better, equal is tied. Pass ``-distance`` for a distance.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several: only the first k ranks count. None means all ranks.
+        Cutoff, or several: only the first k ranks count. None, also in a sequence, means
+        all ranks.
 
     gain : {"exponential", "linear"}, default="exponential"
         ``2**y_true - 1``, or `y_true` itself.
@@ -179,9 +185,9 @@ def tie_aware_dcg_score(
     Raises
     ------
     ValueError
-        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds anything
-        but non-negative integers, `y_score` is not finite, or exponential gains overflow
-        float64, as those of affinities above 1023 do.
+        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds a negative
+        number or, with exponential gains, one that is no integer, `y_score` is not finite,
+        or gains overflow float64, as exponential ones of affinities above 1023 do.
 
     See Also
     --------
@@ -223,7 +229,7 @@ def tie_aware_ndcg(
 
     k : int, sequence of int or None, default=None
         Cutoff, or several: only the first k ranks count, in numerator and denominator.
-        None means all ranks.
+        None, also in a sequence, means all ranks.
 
     gain : {"exponential", "linear"}, default="exponential"
         ``2**affinity - 1``, or the affinity itself.
@@ -279,13 +285,15 @@ def tie_aware_ndcg_score(
     Parameters
     ----------
     y_true : array-like of shape (n_queries, n_database)
-        Affinities to the queries: non-negative integers.
+        Affinities to the queries: non-negative integers. With ``gain="linear"`` they may
+        be any non-negative numbers, such as probabilities of a click.
 
     y_score : array-like of shape (n_queries, n_database)
         Higher is better, equal is tied. Pass ``-distance`` for a distance.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several: only the first k ranks count. None means all ranks.
+        Cutoff, or several: only the first k ranks count. None, also in a sequence, means
+        all ranks.
 
     gain : {"exponential", "linear"}, default="exponential"
         ``2**y_true - 1``, or `y_true` itself.
@@ -313,9 +321,9 @@ def tie_aware_ndcg_score(
     Raises
     ------
     ValueError
-        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds anything
-        but non-negative integers, `y_score` is not finite, or exponential gains overflow
-        float64, as those of affinities above 1023 do.
+        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds a negative
+        number or, with exponential gains, one that is no integer, `y_score` is not finite,
+        or gains overflow float64, as exponential ones of affinities above 1023 do.
 
     See Also
     --------

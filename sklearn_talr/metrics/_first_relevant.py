@@ -92,8 +92,8 @@ def tie_aware_reciprocal_rank(histogram, k=None, *, zero_division=np.nan):
         Counts of the ranked items. Every affinity above 0 is relevant.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several: a first relevant item beyond rank k counts 0. None means no
-        cutoff.
+        Cutoff, or several: a first relevant item beyond rank k counts 0. None, also in a
+        sequence, means no cutoff.
 
     zero_division : float, default=np.nan
         Value of a query with nothing relevant; NaN lets averages leave the query out.
@@ -142,7 +142,8 @@ def tie_aware_reciprocal_rank_score(
         Higher is better, equal is tied. Pass ``-distance`` for a distance.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several: a first relevant item beyond counts 0. None means no cutoff.
+        Cutoff, or several: a first relevant item beyond counts 0. None, also in a
+        sequence, means no cutoff.
 
     sample_weight : array-like of shape (n_queries,), default=None
         Weights of the queries in the mean.
@@ -197,7 +198,7 @@ def tie_aware_hit_rate(histogram, k=None, *, zero_division=np.nan):
         Counts of the ranked items. Every affinity above 0 is relevant.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several. None means all ranks, where it is 1.
+        Cutoff, or several. None, also in a sequence, means all ranks, where it is 1.
 
     zero_division : float, default=np.nan
         Value of a query with nothing relevant; NaN lets averages leave the query out.
@@ -247,7 +248,7 @@ def tie_aware_hit_rate_score(
         Higher is better, equal is tied. Pass ``-distance`` for a distance.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several. None means all ranks, where it is 1.
+        Cutoff, or several. None, also in a sequence, means all ranks, where it is 1.
 
     sample_weight : array-like of shape (n_queries,), default=None
         Weights of the queries in the mean.

@@ -18,8 +18,8 @@ from sklearn.utils._param_validation import Interval, validate_params
 
 from ..histogram import RankingHistogram
 from ..histogram._tables import check_ranking
-from ._queries import average_queries, check_cutoffs, check_weights, fill_undefined
-from ._ties import CELLS_PER_BLOCK, HistogramTies, ScoreTies
+from ._queries import average_queries, check_weights, fill_undefined
+from ._ties import CELLS_PER_BLOCK, HistogramTies, ScoreTies, check_cutoffs
 
 CUTOFFS = [Interval(Integral, 1, None, closed="left"), "array-like", None]
 OF_HISTOGRAM = {"histogram": [RankingHistogram], "k": CUTOFFS, "zero_division": [Real]}
@@ -97,10 +97,11 @@ class Metric:
         Public functions alone call it, so that a warning points at their callers.
         """
         cutoffs, single = check_cutoffs(k)
-        y_true, y_score = check_ranking(y_true, y_score)
+        real_grades = params.get("gain") == "linear"
+        y_true, y_score = check_ranking(y_true, y_score, real_grades=real_grades)
         weights = check_weights(sample_weight, y_true)
         n_queries, n_items = y_true.shape
-        cells = n_items + (1 if single else len(cutoffs))
+        cells = n_items + len(cutoffs)
         blocks = (
             ScoreTies(y_true[rows], y_score[rows], cutoffs)
             for rows in _query_blocks(n_queries, cells)
@@ -125,8 +126,7 @@ def evaluate(kernels, histogram, cutoffs, zero_division, order="expected"):
     """
     counts, levels = histogram.counts, histogram.levels
     n_kinds = 2 if order == "expected" else counts.shape[1]
-    n_cutoffs = 1 if cutoffs is None else len(cutoffs)
-    cells = n_kinds * counts.shape[2] + n_cutoffs
+    cells = n_kinds * counts.shape[2] + len(cutoffs)
     blocks = (
         HistogramTies(counts[rows], levels, cutoffs, order)
         for rows in _query_blocks(len(counts), cells)

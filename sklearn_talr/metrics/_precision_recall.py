@@ -26,7 +26,8 @@ def recall(ties):
 
 def f1(ties):
     """Twice the relevant items retrieved, over k and all relevant items together."""
-    return 2 * _relevant_within(ties) / np.maximum(ties.k + ties.n_relevant, 1)
+    both = np.add(ties.k, ties.n_relevant, dtype=np.float64)  # int64 may be too small
+    return 2 * _relevant_within(ties) / np.maximum(both, 1)
 
 
 def _relevant_within(ties):
@@ -53,8 +54,8 @@ def tie_aware_precision(histogram, k=None, *, zero_division=np.nan):
         Counts of the ranked items. Every affinity above 0 is relevant.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several. The number of relevant items is divided by k, even if there
-        are fewer items. None means the number of items.
+        Cutoff, or several. The number of relevant items is divided by k, even if there are
+        fewer items. None, also in a sequence, means the number of items.
 
     zero_division : float, default=np.nan
         Value of a query with nothing relevant; NaN lets averages leave the query out. The
@@ -104,7 +105,8 @@ def tie_aware_precision_score(
         Higher is better, equal is tied. Pass ``-distance`` for a distance.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several; divides even if there are fewer items. None means n_database.
+        Cutoff, or several; divides even if there are fewer items. None, also in a
+        sequence, means n_database.
 
     sample_weight : array-like of shape (n_queries,), default=None
         Weights of the queries in the mean.
@@ -157,7 +159,7 @@ def tie_aware_recall(histogram, k=None, *, zero_division=np.nan):
         Counts of the ranked items. Every affinity above 0 is relevant.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several. None means all ranks, where recall is 1.
+        Cutoff, or several. None, also in a sequence, means all ranks, where recall is 1.
 
     zero_division : float, default=np.nan
         Value of a query with nothing relevant; NaN lets averages leave the query out. The
@@ -206,7 +208,7 @@ def tie_aware_recall_score(
         Higher is better, equal is tied. Pass ``-distance`` for a distance.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several. None means all ranks, where recall is 1.
+        Cutoff, or several. None, also in a sequence, means all ranks, where recall is 1.
 
     sample_weight : array-like of shape (n_queries,), default=None
         Weights of the queries in the mean.
@@ -260,7 +262,7 @@ def tie_aware_f1(histogram, k=None, *, zero_division=np.nan):
         Counts of the ranked items. Every affinity above 0 is relevant.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several. None means the number of items.
+        Cutoff, or several. None, also in a sequence, means the number of items.
 
     zero_division : float, default=np.nan
         Value of a query with nothing relevant; NaN lets averages leave the query out. The
@@ -309,7 +311,7 @@ def tie_aware_f1_score(
         Higher is better, equal is tied. Pass ``-distance`` for a distance.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several. None means n_database.
+        Cutoff, or several. None, also in a sequence, means n_database.
 
     sample_weight : array-like of shape (n_queries,), default=None
         Weights of the queries in the mean.

@@ -1,4 +1,4 @@
-"""What all metrics do alike with cutoffs, weights, undefined queries and averages."""
+"""What all metrics do alike with weights, undefined queries and averages."""
 
 import warnings
 from numbers import Real
@@ -6,21 +6,6 @@ from numbers import Real
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils.validation import _check_sample_weight
-
-
-def check_cutoffs(k):
-    """Return the cutoffs as an array, or None for all ranks, and whether `k` is single."""
-    single = k is None or np.ndim(k) == 0
-    if k is None:
-        return None, single
-    cutoffs = np.atleast_1d(np.asarray(k))
-    if not cutoffs.size:
-        raise ValueError("k must hold at least one cutoff, got an empty sequence.")
-    if cutoffs.dtype.kind not in "iu" or cutoffs.ndim > 1 or np.any(cutoffs < 1):
-        raise ValueError(
-            f"k must be a positive integer or None, or a sequence of them, got {k!r}."
-        )
-    return cutoffs.astype(np.int64), single
 
 
 def check_weights(sample_weight, queries):

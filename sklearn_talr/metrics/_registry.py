@@ -1,6 +1,6 @@
 """The list of all tie-aware metrics, by the names that users give them."""
 
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
 
 from ._average_precision import AVERAGE_PRECISION
 from ._dcg import DCG, NDCG
@@ -21,3 +21,16 @@ METRICS = {
     )
 }
 METRIC_NAME = [StrOptions(set(METRICS))]
+PARAMS = {
+    name: constraint
+    for metric in METRICS.values()
+    for name, constraint in metric.params.items()
+}
+
+
+def check_params(metric, params, caller):
+    """Raise unless the metric of this name takes these parameters with these values."""
+    unknown = set(params) - set(METRICS[metric].params)
+    if unknown:
+        raise TypeError(f"{metric} takes no parameter {', '.join(sorted(unknown))}.")
+    validate_parameter_constraints(METRICS[metric].params, params, caller)

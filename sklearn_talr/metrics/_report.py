@@ -1,22 +1,33 @@
-"""All metrics of two sets of codes at once."""
+"""All metrics at once, of two sets of codes or of a fitted hasher."""
 
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn.utils._param_validation import HasMethods, StrOptions, validate_params
 
 from ..histogram import hamming_histogram
 from ._metric import CUTOFFS, TieBreakingRange, evaluate
-from ._queries import average_queries, check_cutoffs, check_weights
+from ._queries import average_queries, check_weights
 from ._radius import (
     lookup_cost,
     radius_aware_precision,
     radius_precision,
     radius_recall,
 )
-from ._registry import METRICS
+from ._registry import METRICS, PARAMS
+from ._scorer import estimator_histogram
+from ._ties import check_cutoffs, cutoff_suffix
 
-__all__ = ["retrieval_report"]
+__all__ = ["retrieval_report", "retrieval_report_from_estimator"]
+
+_OF_REPORT = PARAMS | {
+    "k": CUTOFFS,
+    "zero_division": [Real],
+    "sample_weight": ["array-like", None],
+    "radius": [Integral, None],
+    "as_frame": ["boolean", StrOptions({"auto"})],
+}
 
 
 @validate_params(
@@ -26,13 +37,9 @@ __all__ = ["retrieval_report"]
         "affinity": "no_validation",
         "y_query": "no_validation",
         "y_database": "no_validation",
-        "k": CUTOFFS,
         "exclude_self": ["boolean"],
-        "zero_division": [Real],
-        "sample_weight": ["array-like", None],
-        "radius": [Integral, None],
-        "as_frame": ["boolean", StrOptions({"auto"})],
-    },
+    }
+    | _OF_REPORT,
     prefer_skip_nested_validation=True,
 )
 def retrieval_report(
@@ -44,6 +51,9 @@ def retrieval_report(
     *,
     k=None,
     exclude_self=False,
+    denominator="relevant",
+    gain="exponential",
+    log_base=2,
     zero_division=np.nan,
     sample_weight=None,
     radius=None,
@@ -67,11 +77,21 @@ def retrieval_report(
         them.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several; names of metrics then end in ``@k``. None means all ranks.
+        Cutoff, or several; names of metrics then end in ``@k``. None, also in a sequence,
+        means all ranks, also in a sequence, and adds nothing to the names.
 
     exclude_self : bool, default=False
         Queries and database are the same samples in the same order, and no query is
         ranked against itself.
+
+    denominator : {"relevant", "min", "retrieved"}, default="relevant"
+        What the average precision divides by, see :func:`tie_aware_average_precision`.
+
+    gain : {"exponential", "linear"}, default="exponential"
+        Gain of DCG and NDCG: ``2**affinity - 1``, or the affinity itself.
+
+    log_base : float, default=2
+        Base of the logarithm of DCG's discount, above 1. It cancels in NDCG.
 
     zero_division : float, default=np.nan
         Value, in all metrics, of a query with nothing relevant. NaN leaves the query out of
@@ -105,6 +125,7 @@ def retrieval_report(
 
     See Also
     --------
+    retrieval_report_from_estimator : The report on a fitted hasher.
     tie_breaking_range : One metric, per query.
     sklearn_talr.histogram.hamming_histogram : The table.
 
@@ -123,9 +144,8 @@ def retrieval_report(
     average_precision@2    0.5      0.75   1.0
     hit_rate@2             1.0      1.00   1.0
     """
-    cutoffs, _ = check_cutoffs(k)
-    data_frame = _data_frame(as_frame)
-    histogram = hamming_histogram(
+    count = partial(
+        hamming_histogram,
         query_codes,
         database_codes,
         affinity,
@@ -133,12 +153,149 @@ def retrieval_report(
         y_database,
         exclude_self=exclude_self,
     )
+    params = {"denominator": denominator, "gain": gain, "log_base": log_base}
+    return _report(count, k, params, zero_division, sample_weight, radius, as_frame)
+
+
+@validate_params(
+    {
+        "estimator": [HasMethods("transform")],
+        "X_query": "no_validation",
+        "y_query": "no_validation",
+        "X_database": "no_validation",
+        "y_database": "no_validation",
+        "affinity": "no_validation",
+    }
+    | _OF_REPORT,
+    prefer_skip_nested_validation=True,
+)
+def retrieval_report_from_estimator(
+    estimator,
+    X_query,
+    y_query,
+    X_database,
+    y_database,
+    *,
+    affinity="auto",
+    k=None,
+    denominator="relevant",
+    gain="exponential",
+    log_base=2,
+    zero_division=np.nan,
+    sample_weight=None,
+    radius=None,
+    as_frame="auto",
+):
+    """Encode by a fitted hasher, and report every metric averaged over the queries.
+
+    The parameters are in the order that `from_estimator` of the displays has.
+
+    Parameters
+    ----------
+    estimator : fitted hasher, or Pipeline that ends in one
+        What makes the codes.
+
+    X_query : array-like of shape (n_queries, n_features)
+        Features of the queries.
+
+    y_query : targets of length n_queries
+        Targets of the queries, as the affinity takes them; None with an affinity by
+        distance.
+
+    X_database : array-like of shape (n_database, n_features)
+        Features of the database.
+
+    y_database : targets of length n_database
+        Targets of the database.
+
+    affinity : "auto" or affinity oracle, default="auto"
+        Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with, and
+        the form of `y_query` if it has none.
+
+    k : int, sequence of int or None, default=None
+        Cutoff, or several; names of metrics then end in ``@k``. None, also in a sequence,
+        means all ranks, also in a sequence, and adds nothing to the names.
+
+    denominator : {"relevant", "min", "retrieved"}, default="relevant"
+        What the average precision divides by, see :func:`tie_aware_average_precision`.
+
+    gain : {"exponential", "linear"}, default="exponential"
+        Gain of DCG and NDCG: ``2**affinity - 1``, or the affinity itself.
+
+    log_base : float, default=2
+        Base of the logarithm of DCG's discount, above 1. It cancels in NDCG.
+
+    zero_division : float, default=np.nan
+        Value, in all metrics, of a query with nothing relevant. NaN leaves the query out of
+        all means. The fraction of empty lookups has a place for every query.
+
+    sample_weight : array-like of shape (n_queries,), default=None
+        Weights of the queries in the means.
+
+    radius : int or None, default=None
+        Also report hash lookup within this Hamming radius: precision, recall, RAMAP, the
+        fraction of queries that find nothing, and the number of buckets to look up. Ties
+        do not matter to these, so worst, expected and best are equal.
+
+    as_frame : bool or "auto", default="auto"
+        True returns a pandas DataFrame, False a dict; "auto" a DataFrame if pandas is
+        installed.
+
+    Returns
+    -------
+    report : DataFrame or dict of dict
+        ``report.loc[name, column]`` or ``report[name][column]``; columns are "worst",
+        "expected" and "best".
+
+    Raises
+    ------
+    ValueError
+        If features and targets differ in length, or the estimator is not fitted.
+
+    ImportError
+        If ``as_frame=True`` and pandas is not installed.
+
+    See Also
+    --------
+    retrieval_report : The report on codes.
+    RetrievalCurveDisplay.from_estimator : A picture.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_talr.hashing import ITQHasher
+    >>> from sklearn_talr.metrics import retrieval_report_from_estimator
+    >>> X, y = load_digits(return_X_y=True)
+    >>> hasher = ITQHasher(n_bits=16, random_state=0).fit(X[300:])
+    >>> report = retrieval_report_from_estimator(
+    ...     hasher, X[:300], y[:300], X[300:], y[300:], k=[10, None]
+    ... )
+    >>> report.loc[["precision@10", "average_precision"]].round(1)
+                       worst  expected  best
+    precision@10         0.7       0.8   0.9
+    average_precision    0.5       0.6   0.7
+    """
+    count = partial(
+        estimator_histogram, estimator, X_query, y_query, affinity, (X_database, y_database)
+    )
+    params = {"denominator": denominator, "gain": gain, "log_base": log_base}
+    return _report(count, k, params, zero_division, sample_weight, radius, as_frame)
+
+
+def _report(count, k, params, zero_division, sample_weight, radius, as_frame):
+    """Check what is cheap to check, count, and average.
+
+    Public functions alone call it, so that a warning points at their callers.
+    """
+    cutoffs, _ = check_cutoffs(k)
+    data_frame = _data_frame(as_frame)
+    histogram = count()
     weights = check_weights(sample_weight, histogram.counts)
-    names, values = _ranking_values(histogram, cutoffs, zero_division)
+    names, values = _ranking_values(histogram, cutoffs, zero_division, params)
     if radius is not None:
         lookup_names, lookup = _lookup_values(histogram, radius, zero_division)
         names, values = names + lookup_names, np.concatenate((values, lookup), axis=1)
-    table = dict(zip(names, average_queries(values, weights, stacklevel=4)))
+    table = dict(zip(names, average_queries(values, weights, stacklevel=5)))
     if radius is not None:
         table |= _lookup_constants(histogram, radius, weights)
     columns = TieBreakingRange._fields
@@ -147,16 +304,18 @@ def retrieval_report(
     return {name: dict(zip(columns, map(float, row))) for name, row in table.items()}
 
 
-def _ranking_values(histogram, cutoffs, zero_division):
+def _ranking_values(histogram, cutoffs, zero_division, params):
     """Names, and values of shape (n_queries, n_names, 3), in the order of the names."""
-    kernels = [metric.kernel for metric in METRICS.values()]
+    kernels = [
+        partial(metric.kernel, **{name: params[name] for name in metric.params})
+        for metric in METRICS.values()
+    ]
     values = [
         evaluate(kernels, histogram, cutoffs, zero_division, order)
         for order in TieBreakingRange._fields
     ]
     values = np.stack(values, axis=-1).transpose(1, 0, 2, 3)
-    suffixes = [""] if cutoffs is None else [f"@{k}" for k in cutoffs]
-    names = [name + suffix for name in METRICS for suffix in suffixes]
+    names = [name + cutoff_suffix(cutoff) for name in METRICS for cutoff in cutoffs]
     return names, values.reshape(len(histogram), len(names), values.shape[-1])
 
 

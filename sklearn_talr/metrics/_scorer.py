@@ -1,33 +1,40 @@
 """Scorers that let model selection see a tie-aware retrieval metric."""
 
-from numbers import Integral
+from numbers import Real
 
+import numpy as np
 from sklearn.pipeline import Pipeline
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import validate_params
 
 from ..affinity import PrecomputedAffinity, ThresholdAffinity
 from ..affinity._resolve import resolve_affinity
 from ..histogram import hamming_histogram
-from ._queries import average_queries, check_cutoffs
-from ._registry import METRIC_NAME, METRICS
+from ._metric import CUTOFFS
+from ._queries import average_queries
+from ._registry import METRIC_NAME, METRICS, check_params
+from ._ties import check_cutoffs, cutoff_suffix
 
 __all__ = ["make_retrieval_scorer"]
-
-
-CUTOFF = [Interval(Integral, 1, None, closed="left"), None]
 
 
 @validate_params(
     {
         "metric": METRIC_NAME,
-        "k": CUTOFF,
+        "k": CUTOFFS,
         "affinity": "no_validation",
         "database": "no_validation",
+        "zero_division": [Real],
     },
     prefer_skip_nested_validation=True,
 )
 def make_retrieval_scorer(
-    metric="average_precision", *, k=None, affinity="auto", database="rest"
+    metric="average_precision",
+    *,
+    k=None,
+    affinity="auto",
+    database="rest",
+    zero_division=np.nan,
+    **params,
 ):
     """Make a scorer for hashers, and for Pipelines that end in one.
 
@@ -39,10 +46,12 @@ def make_retrieval_scorer(
     ----------
     metric : {"average_precision", "dcg", "f1", "hit_rate", "ndcg", "precision", \
             "recall", "reciprocal_rank"}, default="average_precision"
-        The tie-aware metric; queries with nothing relevant are left out of its mean.
+        The tie-aware metric.
 
-    k : int or None, default=None
-        Only the first k ranks count. None means all ranks.
+    k : int, sequence of int or None, default=None
+        Only the first k ranks count. None means all ranks, also in a sequence. With a
+        sequence the scorer returns several scores, and a search needs to be told by
+        `refit` which of them counts.
 
     affinity : "auto" or affinity oracle, default="auto"
         Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with, and
@@ -52,11 +61,28 @@ def make_retrieval_scorer(
         ``"rest"``: each sample is a query against the other samples given to the scorer
         (the held-out fold). A tuple: every sample queries this fixed database.
 
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant. NaN leaves the query out of the mean.
+
+    **params : dict
+        What else the metric takes: `denominator` of the average precision, `gain` and
+        `log_base` of DCG and NDCG.
+
     Returns
     -------
     scorer : callable
         ``scorer(estimator, X, y=None) -> float``, for the ``scoring`` parameter of
-        `GridSearchCV`, `cross_val_score` and the like. It can be pickled.
+        `GridSearchCV`, `cross_val_score` and the like. It can be pickled. If `k` is a
+        sequence it returns a dict such as ``{"ndcg@10": 0.5, "ndcg": 0.75}``, which
+        `GridSearchCV` and `cross_validate` take.
+
+    Raises
+    ------
+    TypeError
+        If the metric does not take one of the `params`.
+
+    ValueError
+        If a parameter has a value that is not listed above.
 
     Notes
     -----
@@ -77,30 +103,42 @@ def make_retrieval_scorer(
     (3,)
     """
     check_cutoffs(k)
+    check_params(metric, params, "make_retrieval_scorer")
     is_pair = isinstance(database, tuple) and len(database) == 2
     if not is_pair and not (isinstance(database, str) and database == "rest"):
         raise ValueError(f"database must be 'rest' or a tuple (X, y), got {database!r}.")
-    return _RetrievalScorer(metric, k, affinity, database)
+    return _RetrievalScorer(metric, k, affinity, database, zero_division, params)
 
 
 class _RetrievalScorer:
     """A class rather than a closure, so that it can be pickled and printed."""
 
-    def __init__(self, metric, k, affinity, database):
+    def __init__(self, metric, k, affinity, database, zero_division, params):
         self.metric = metric
         self.k = k
         self.affinity = affinity
         self.database = database
+        self.zero_division = zero_division
+        self.params = params
 
     def __call__(self, estimator, X, y=None):
         histogram = estimator_histogram(estimator, X, y, self.affinity, self.database)
-        return average_queries(METRICS[self.metric](histogram, self.k))
+        metric = METRICS[self.metric]
+        values = metric(histogram, self.k, self.zero_division, **self.params)
+        means = average_queries(values)
+        cutoffs, single = check_cutoffs(self.k)
+        if single:
+            return means
+        names = [self.metric + cutoff_suffix(cutoff) for cutoff in cutoffs]
+        return dict(zip(names, means.tolist()))
 
     def __repr__(self):
+        params = {"zero_division": self.zero_division} | self.params
         return (
             f"make_retrieval_scorer({self.metric!r}, k={self.k}, "
             f"affinity={self.affinity!r}, "
-            f"database={'rest' if isinstance(self.database, str) else '(X, y)'!r})"
+            f"database={'rest' if isinstance(self.database, str) else '(X, y)'!r}, "
+            f"{', '.join(f'{name}={value!r}' for name, value in params.items())})"
         )
 
 

@@ -1,10 +1,10 @@
 """Worst, expected and best value of any metric over the orders of tied items."""
 
 import numpy as np
-from sklearn.utils._param_validation import validate_parameter_constraints, validate_params
+from sklearn.utils._param_validation import validate_params
 
 from ._metric import OF_HISTOGRAM
-from ._registry import METRIC_NAME, METRICS
+from ._registry import METRIC_NAME, METRICS, check_params
 
 __all__ = ["tie_breaking_range"]
 
@@ -28,7 +28,7 @@ def tie_breaking_range(
         The metric.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several. None means all ranks.
+        Cutoff, or several. None means all ranks, also in a sequence.
 
     zero_division : float, default=np.nan
         Value of a query with nothing relevant; NaN lets averages leave the query out.
@@ -62,9 +62,5 @@ def tie_breaking_range(
     >>> tie_breaking_range(histogram)
     TieBreakingRange(worst=array([0.5]), expected=array([0.75]), best=array([1.]))
     """
-    metric = METRICS[metric]
-    unknown = set(params) - set(metric.params)
-    if unknown:
-        raise TypeError(f"{metric.name} takes no parameter {', '.join(sorted(unknown))}.")
-    validate_parameter_constraints(metric.params, params, "tie_breaking_range")
-    return metric.range(histogram, k, zero_division, **params)
+    check_params(metric, params, "tie_breaking_range")
+    return METRICS[metric].range(histogram, k, zero_division, **params)

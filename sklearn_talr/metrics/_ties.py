@@ -11,10 +11,38 @@ take        how many ranks of a tie are within the cutoff
 """
 
 from functools import cached_property
+from numbers import Integral
 
 import numpy as np
 
+from ..histogram._tables import descending
+
+ALL_RANKS = 0  # the cutoff that None stands for
 CELLS_PER_BLOCK = 2**15  # of the tables of a block of queries, which then stay in cache
+
+
+def check_cutoffs(k):
+    """Return the cutoffs as an array, and whether `k` is a single one.
+
+    None becomes `ALL_RANKS`, by itself and in a sequence.
+    """
+    single = k is None or np.ndim(k) == 0
+    given = [k] if single else list(k)
+    if not given:
+        raise ValueError("k must hold at least one cutoff, got an empty sequence.")
+    for cutoff in given:
+        is_integer = isinstance(cutoff, Integral) and not isinstance(cutoff, bool)
+        if cutoff is not None and not (is_integer and 1 <= cutoff < 2**63):
+            raise ValueError(
+                "k must be a positive integer below 2**63, None for all ranks, or a "
+                f"sequence of them, got {k!r}."
+            )
+    return np.array([ALL_RANKS if c is None else c for c in given], dtype=np.int64), single
+
+
+def cutoff_suffix(cutoff):
+    """What follows the name of a metric at this cutoff."""
+    return "" if cutoff == ALL_RANKS else f"@{cutoff}"
 
 
 class Ladder:
@@ -27,8 +55,8 @@ class Ladder:
     n : ndarray of shape (n_queries, n_ties) of int
         Sizes of the ties.
 
-    cutoffs : ndarray of shape (n_cutoffs,) of int, or None
-        None means one cutoff, at the last rank of each query.
+    cutoffs : ndarray of shape (n_cutoffs,) of int64
+        `ALL_RANKS` is a cutoff at the last rank of each query.
 
     Attributes
     ----------
@@ -46,8 +74,7 @@ class Ladder:
         self.n = with_empty_tie(n)
         self.t = before(self.n)
         n_items = self.t[:, -1:]
-        self.k = n_items + np.zeros(1, int) if cutoffs is None else cutoffs[None]
-        self.k = np.broadcast_to(self.k, (len(n), self.k.shape[1]))
+        self.k = np.where(cutoffs == ALL_RANKS, n_items, cutoffs)
         reached = np.minimum(self.k, n_items)
         self.cut = _count_at_most(self.t[:, 1:], reached)
         self.take = reached - self.at_cut(self.t)
@@ -111,7 +138,7 @@ class HistogramTies(Ties):
 
     levels : ndarray of shape (n_levels,)
 
-    cutoffs : ndarray of shape (n_cutoffs,) or None
+    cutoffs : ndarray of shape (n_cutoffs,)
 
     order : {"expected", "worst", "best"}
     """
@@ -158,12 +185,12 @@ class ScoreTies(Ties):
 
     Parameters
     ----------
-    affinity : ndarray of shape (n_queries, n_database) of int64
+    affinity : ndarray of shape (n_queries, n_database) of int64 or float64
 
-    score : ndarray of shape (n_queries, n_database) of float64
+    score : ndarray of shape (n_queries, n_database) of any real type
         Higher is better.
 
-    cutoffs : ndarray of shape (n_cutoffs,) or None
+    cutoffs : ndarray of shape (n_cutoffs,)
     """
 
     def __init__(self, affinity, score, cutoffs):
@@ -185,9 +212,8 @@ class ScoreTies(Ties):
     def ideal(self, gain):
         """The ranking by descending affinity, an item at a time, and the gain of each."""
         best_first = np.sort(self._items, axis=1)[:, ::-1]
-        return Ladder(np.ones_like(best_first), self.cutoffs), with_empty_tie(
-            gain(best_first)
-        )
+        ladder = Ladder(np.ones(best_first.shape, dtype=np.int64), self.cutoffs)
+        return ladder, with_empty_tie(gain(best_first))
 
     def _per_tie(self, values=None):
         weights = None if values is None else values.ravel()
@@ -220,13 +246,15 @@ def _count_at_most(ends, limits):
 def _by_score_and_affinity(affinity, score):
     """Ranking by descending score.
 
-    Gains of integers below 2**53 add up to the same number in any order. Beyond, items of
-    a tie are added in the order of their affinities, lest the order of the database show.
+    Gains of integers below 2**53 add up to the same number in any order. Beyond, and where
+    grades are real, items of a tie are added in the order of their affinities, lest the
+    order of the database show.
     """
-    if affinity.max(initial=0) < 32:
-        return np.argsort(-score, axis=1)
+    falling = descending(score)
+    if affinity.dtype.kind == "i" and affinity.max(initial=0) < 32:
+        return np.argsort(falling, axis=1)
     by_affinity = np.argsort(affinity, axis=1, kind="stable")
-    ranked = np.take_along_axis(-score, by_affinity, axis=1)
+    ranked = np.take_along_axis(falling, by_affinity, axis=1)
     order = np.argsort(ranked, axis=1, kind="stable")
     return np.take_along_axis(by_affinity, order, axis=1)
 

@@ -6,29 +6,31 @@ Li and Li, section 2.2 and Figure 1). One table of all bits is hash lookup. Seve
 of disjoint bits are multi-index hashing: a code near the query is still nearer in one of
 them (Norouzi, Punjani and Fleet, "Fast Search in Hamming Space with Multi-Index Hashing").
 
-Buckets grow in number so fast that comparing with everything soon is cheaper. Then that
-is done instead, for the queries that are not yet answered.
+Buckets grow in number so fast that comparing with all codes soon costs less. From there on
+the codes are compared instead, for the queries that are not answered yet.
 """
 
 from itertools import pairwise
 from math import comb
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from ._cost import (
     CANDIDATE,
     address_bits,
     ball_cost,
     radii_of_tables,
-    scan_cost,
     shell_cost,
+    table_masks,
     table_widths,
 )
 from ._found import first_limits, join, nothing_found
 from ._store import ranges
 
 _PROBES_PER_PASS = 131_072
-_CANDIDATES_PER_PASS = 2**20
+_CANDIDATES_PER_PASS = 2**18
+_SAMPLE = 128  # codes from which the first limits are taken; they sink fast
 
 
 class BucketSearcher:
@@ -37,41 +39,41 @@ class BucketSearcher:
     Parameters
     ----------
     store : CodeStore
+        The codes.
 
     scanner : searcher
         Takes over where there are too many buckets to look up.
 
-    n_tables : int
-        1 for hash lookup.
+    tables : list of _Table
+        What :func:`make_tables` has made of the codes.
     """
 
-    def __init__(self, store, scanner, n_tables):
+    def __init__(self, store, scanner, tables):
         self.store = store
         self.scanner = scanner
-        self.widths = table_widths(store.n_bits, n_tables)
-        edges = np.concatenate(([0], np.cumsum(self.widths)))
-        self.tables = [_Table(store, slice(start, stop)) for start, stop in pairwise(edges)]
+        self.tables = tables
+        self.widths = [table.width for table in tables]
 
     def within(self, queries, radius):
         """Codes within a radius, see :mod:`~._found`."""
         radii = radii_of_tables(radius, len(self.tables))
         cost = ball_cost(self.store, self.widths, radius)
         cost += sum(table.crowd_cost for table, r in zip(self.tables, radii) if r >= 0)
-        if cost > scan_cost(self.store):
+        if cost > self.scanner.cost():
             return self.scanner.within(queries, radius)
-        pool = _Pool(self.store, queries)
-        everyone, limits = np.arange(len(queries)), np.full(len(queries), radius)
-        for table, last in zip(self.tables, radii):
-            for r in range(min(last, table.width) + 1):
-                pool.look_up(table, r, everyone, limits)
+        pool = _Pool(self.tables, self.store, queries, np.full(len(queries), radius))
+        everyone = np.arange(len(queries))
+        for turn, last in enumerate(radii):
+            for r in range(min(last, self.widths[turn]) + 1):
+                pool.look_up(turn, r, everyone)
         return pool.found()
 
     def at_least(self, queries, n_items):
         """Codes within the smallest radius that holds so many items, if there are."""
-        pool = _Pool(self.store, queries)
+        limits = first_limits(self.store, queries, n_items, _SAMPLE)
+        pool = _Pool(self.tables, self.store, queries, limits)
         waiting, radius = np.arange(len(queries)), np.full(len(queries), -1)
-        limits = first_limits(self.store, queries, n_items)
-        spent, enough = 0.0, scan_cost(self.store)
+        spent, enough = 0.0, self.scanner.cost()
         for r in range(self.store.n_bits + 1):
             flips, turn = divmod(r, len(self.tables))
             table = self.tables[turn]
@@ -79,15 +81,25 @@ class BucketSearcher:
             spent += 0 if flips else table.crowd_cost
             if spent > enough or not len(waiting):
                 break
-            pool.look_up(table, flips, waiting, limits)
-            done = pool.items_within(waiting, r) >= n_items
-            radius[waiting[done]] = r
-            waiting = waiting[~done]
+            pool.look_up(turn, flips, waiting)
+            # Codes up to this distance are all found, and more than these are not needed.
+            held = pool.smallest_radius(waiting, n_items)
+            limits[waiting] = np.minimum(limits[waiting], held)
+            radius[waiting[held <= r]] = held[held <= r]
+            waiting = waiting[held > r]
         found = pool.found().within(radius)
         if not len(waiting):
             return found
         rest = self.scanner.at_least(queries[waiting], n_items)
         return join([found, rest], [np.arange(len(queries)), waiting], len(queries))
+
+
+def make_tables(store, n_tables):
+    """Share the bits of the codes out to tables; a single one has them all."""
+    stop = np.cumsum(table_widths(store.n_bits, n_tables)).tolist()
+    bits = [slice(*edges) for edges in pairwise([0, *stop])]
+    masks = table_masks(store, n_tables)
+    return [_Table(store, *table) for table in zip(bits, masks)]
 
 
 class _Table:
@@ -98,19 +110,19 @@ class _Table:
     the flips, so the flips are hashed once for all queries.
     """
 
-    def __init__(self, store, bits):
+    def __init__(self, store, bits, mask):
+        self.mask = mask
         self.width = bits.stop - bits.start
         n_address_bits = min(self.width, address_bits(store))
         self._flips = {0: np.zeros(1, dtype=np.intp)}
+        self._buckets = {}
         self._address_of_bit = _addresses_of_bits(self.width, n_address_bits)
         self._address_of_byte = _addresses_of_bytes(self._address_of_bit, bits, store)
-        address = self.addresses(store.words)
-        sizes = np.bincount(address, minlength=2**n_address_bits)
-        self._starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
-        self._codes = np.argsort(address, kind="stable").astype(np.int32)
+        self._starts, self._codes = _group(self.addresses(store.words), n_address_bits)
+        sizes = np.diff(self._starts)
         self._in_use = sizes > 0
         # What a query finds in its own bucket if queries are spread as the codes are.
-        self.crowd_cost = CANDIDATE * float(np.square(sizes).sum()) / len(store)
+        self.crowd_cost = CANDIDATE * _mean_size(sizes[self._in_use])
 
     def addresses(self, words):
         """Addresses of codes, shape (n,)."""
@@ -121,12 +133,20 @@ class _Table:
                 address ^= addresses[octet]
         return address
 
-    def flips(self, radius):
+    def buckets(self, radius):
+        """Addresses of the buckets at so many flips of address 0, each once."""
+        if radius not in self._buckets:
+            flips = self._flip(radius)
+            exact = self.width == len(self._in_use).bit_length() - 1
+            self._buckets[radius] = flips if exact else np.unique(flips)
+        return self._buckets[radius]
+
+    def _flip(self, radius):
         """Addresses of all ways to flip so many bits."""
         if radius not in self._flips:
             # Ordered by their last bit: the ways to flip r - 1 of the bits before bit i
             # come first among all ways to flip r - 1 bits.
-            smaller = self.flips(radius - 1)
+            smaller = self._flip(radius - 1)
             parts = [
                 smaller[: comb(i, radius - 1)] ^ bit
                 for i, bit in enumerate(self._address_of_bit)
@@ -136,7 +156,7 @@ class _Table:
 
     def look_up(self, addresses, radius):
         """Generate pairs (which address, code) in the buckets at a radius of each."""
-        flips = self.flips(radius)
+        flips = self.buckets(radius)
         step = max(1, _PROBES_PER_PASS // max(1, len(flips)))
         for start in range(0, len(addresses), step):
             bucket = addresses[start : start + step, None] ^ flips
@@ -151,57 +171,97 @@ class _Table:
 
 
 class _Pool:
-    """Codes found so far by the queries of a block, each once, with their distances."""
+    """Codes found so far by the queries of a block, each once, with their distances.
 
-    def __init__(self, store, queries):
+    A code may lie in buckets of several tables. It is taken where it is met first, in the
+    order of flips, then of tables. Its bits tell where that is.
+
+    Parameters
+    ----------
+    tables : list of _Table
+
+    store : CodeStore
+
+    queries : ndarray of shape (n_queries, n_words)
+
+    limits : ndarray of shape (n_queries,)
+        Distances beyond which nothing is wanted; whoever made them may lower them.
+    """
+
+    def __init__(self, tables, store, queries, limits):
+        self._tables = tables
         self._store = store
         self._queries = queries
-        self._addresses = {}
-        self._keys = np.zeros(0, dtype=np.int64)  # query and code, sorted
-        self._distance = np.zeros(0, dtype=np.int64)
+        self._limits = limits
+        self._distance_type = np.uint8 if store.n_bits < 256 else np.uint16
+        self._addresses = [table.addresses(queries) for table in tables]
         self._answer = nothing_found(len(queries))
+        self._parts = [self._answer[:3]]
         self._counts = np.zeros((len(queries), store.n_bits + 1), dtype=np.int64)
 
-    def look_up(self, table, radius, asking, limits):
+    def look_up(self, turn, radius, asking):
         """Add what some of the queries find in a table, except beyond their limits."""
-        if table not in self._addresses:
-            self._addresses[table] = table.addresses(self._queries)
-        self._answer.n_buckets[asking] += len(table.flips(radius))
-        for row, code in table.look_up(self._addresses[table][asking], radius):
+        table = self._tables[turn]
+        self._answer.n_buckets[asking] += comb(table.width, radius)
+        for row, code in table.look_up(self._addresses[turn][asking], radius):
+            self._answer.n_candidates[asking] += np.bincount(row, minlength=len(asking))
             query = asking[row]
             distance = self._distances(query, code)
-            near = distance <= limits[query]
-            self._add(query[near] * len(self._store) + code[near], distance[near])
-            self._answer.n_candidates[asking] += np.bincount(row, minlength=len(asking))
+            near = np.flatnonzero(distance <= self._limits[query])
+            query, code, distance = query[near], code[near], distance[near]
+            new = self._is_met_first(query, code, turn, radius)
+            self._add(query[new], code[new], distance[new].astype(np.int64))
 
     def _distances(self, query, code):
-        distance = np.zeros(len(query), dtype=np.int64)
-        for query_word, code_word in zip(self._queries.T, self._store.columns):
-            distance += np.bitwise_count(query_word[query] ^ code_word[code])
+        distance = np.zeros(len(query), dtype=self._distance_type)
+        for query_word, codes in zip(self._queries.T, self._store.columns):
+            distance += np.bitwise_count(query_word[query] ^ codes[code])
         return distance
 
-    def _add(self, keys, distance):
-        keys, first = np.unique(keys, return_index=True)
-        place = np.searchsorted(self._keys, keys)
-        new = np.ones(len(keys), dtype=bool)
-        inside = place < len(self._keys)
-        new[inside] = self._keys[place[inside]] != keys[inside]
-        keys, distance = keys[new], distance[first[new]]
-        query, code = np.divmod(keys, len(self._store))
-        np.add.at(self._counts, (query, distance), self._store.sizes(code))
-        keys = np.concatenate((self._keys, keys))
-        order = np.argsort(keys, kind="stable")
-        self._keys = keys[order]
-        self._distance = np.concatenate((self._distance, distance))[order]
+    def _is_met_first(self, query, code, turn, radius):
+        """Whether no earlier bucket has the code, as its differing bits tell."""
+        first = np.ones(len(query), dtype=bool)
+        differing = self._queries[query] ^ self._store.words[code]
+        for other, table in enumerate(self._tables):
+            flips = np.zeros(len(query), dtype=self._distance_type)
+            for word in np.flatnonzero(table.mask):
+                flips += np.bitwise_count(differing[:, word] & table.mask[word])
+            if other == turn:  # codes of other flips may share the address
+                first &= flips == radius
+            else:
+                first &= flips >= radius + (other < turn)
+        return first
 
-    def items_within(self, queries, radius):
-        """Number of items within a radius of some of the queries."""
-        return self._counts[queries, : radius + 1].sum(axis=1)
+    def _add(self, query, code, distance):
+        self._parts.append((query, code, distance))
+        np.add.at(self._counts, (query, distance), self._store.sizes(code))
+
+    def smallest_radius(self, queries, n_items):
+        """The radius that holds so many of the items found; beyond all if there is none."""
+        farthest = self._limits[queries].max() + 1
+        held = np.cumsum(self._counts[queries, :farthest], axis=1) >= n_items
+        return np.where(held[:, -1], held.argmax(axis=1), self._store.n_bits + 1)
 
     def found(self):
-        """All of them."""
-        query, code = np.divmod(self._keys, len(self._store))
-        return self._answer._replace(query=query, code=code, distance=self._distance)
+        """All codes found."""
+        query, code, distance = map(np.concatenate, zip(*self._parts))
+        return self._answer._replace(query=query, code=code, distance=distance)
+
+
+def _group(address, n_address_bits):
+    """Where the codes of each address start among the codes in the order of addresses.
+
+    They are sorted as the entries of a sparse matrix are, by counting.
+    """
+    n_codes = len(address)
+    entries = np.ones(n_codes, np.int8), address.astype(np.int32), np.arange(n_codes + 1)
+    by_address = csr_array(entries, shape=(n_codes, 2**n_address_bits)).tocsc()
+    return by_address.indptr, by_address.indices
+
+
+def _mean_size(sizes):
+    """Mean over the codes of the size of their bucket."""
+    return float(np.square(sizes, dtype=np.float64).sum() / sizes.sum())
 
 
 def _runs(sizes):

@@ -1,23 +1,57 @@
-"""What probing costs against scanning, in the time of comparing one word of one code.
+"""What looking buckets up costs against comparing codes.
 
-The unit costs are ratios measured by ``benchmarks/bench_neighbors.py crossover``. They
-decide which way is taken, never what is found.
+The unit is the time that NumPy takes to compare one word of one code. The costs of other
+steps in this unit are measured by ``benchmarks/bench_neighbors.py crossover``, and differ
+little between machines. They decide which way is taken, never what is found.
 """
 
+import time
+from functools import lru_cache
 from math import comb, inf, log2
 
-COMPARE_WORD = 1.0  # a scan, for each word of each code
+import numpy as np
+
+COMPARE_WORD = 1.0  # compare a word of a code, by NumPy
+COMPARE_WORD_BY_FAISS = 0.5  # the same, by faiss
 PROBE = 8.0  # look a bucket up
-CANDIDATE = 25.0  # fetch a code from a bucket and compare it
-INDEX_CODE = 200.0  # put a code into one table
+PROBE_BY_FAISS = 300.0  # look a bucket up and compare what is in it
+CANDIDATE = 27.0  # fetch a code from a bucket and compare it
+INDEX_CODE = 70.0  # put a code into one table
+STEP = 150_000.0  # look up buckets of one radius in one table, for a block of queries
+START = 5_000.0  # find out, before all that, how far a query need look
 
 _COUNTLESS = 2**40  # buckets that nobody looks up
 _FEWEST_BITS = 8  # that are worth a table
+_SAMPLE = 2_048  # codes from which the number of candidates is estimated
+_PAIRS_OF_UNIT = 2**17
+_REST_OF_SCAN = 1.6  # what a scan takes, over the three operations that take most of it
+
+# The time that a thread has worked, where that is measured finely: how long it has waited
+# for its turn is none of its cost.
+_FINE = time.get_clock_info("thread_time").resolution < 1e-5
+clock = time.thread_time if _FINE else time.perf_counter
 
 
-def scan_cost(store):
+@lru_cache(maxsize=1)
+def unit():
+    """Seconds in which this machine compares one word of one code, measured once."""
+    codes, xor = np.ones((2, _PAIRS_OF_UNIT), dtype=np.uint64)
+    distance = np.empty(_PAIRS_OF_UNIT, dtype=np.uint8)
+    near = np.empty(_PAIRS_OF_UNIT, dtype=bool)
+    seconds = []
+    for _ in range(5):
+        start = clock()
+        np.bitwise_xor(codes, np.uint64(5), out=xor)
+        np.bitwise_count(xor, out=distance)
+        np.less_equal(distance, 3, out=near)
+        seconds.append(clock() - start)
+    return _REST_OF_SCAN * min(seconds) / _PAIRS_OF_UNIT
+
+
+def scan_cost(store, by_faiss=False):
     """Cost of comparing a query with all codes."""
-    return COMPARE_WORD * len(store) * store.words.shape[1]
+    compare_word = COMPARE_WORD_BY_FAISS if by_faiss else COMPARE_WORD
+    return compare_word * len(store) * store.words.shape[1]
 
 
 def shell_cost(store, width, radius):
@@ -25,11 +59,12 @@ def shell_cost(store, width, radius):
     n_buckets = comb(width, radius)
     if n_buckets > _COUNTLESS:
         return inf
-    return n_buckets * PROBE + _candidates(store, width, n_buckets) * CANDIDATE
+    candidates = len(store) * n_buckets / 2 ** min(width, address_bits(store))
+    return n_buckets * PROBE + candidates * CANDIDATE
 
 
 def ball_cost(store, widths, radius):
-    """Cost of what :meth:`BucketSearcher.within` looks up, table by table."""
+    """Cost of looking up all buckets that a radius takes, table by table."""
     cost = 0.0
     for width, last in zip(widths, radii_of_tables(radius, len(widths))):
         for r in range(min(last, width) + 1):
@@ -66,11 +101,65 @@ def table_widths(n_bits, n_tables):
     return [whole + (table < rest) for table in range(n_tables)]
 
 
-def _candidates(store, width, n_buckets):
-    """Codes that so many buckets hold if they are spread evenly."""
-    return len(store) * n_buckets / 2 ** min(width, address_bits(store))
+def table_masks(store, n_tables):
+    """Ones at the bits of each table, in the words of a code, shape (n_tables, n_words)."""
+    ones = np.zeros((n_tables, store.words[:1].nbytes * 8), dtype=np.uint8)
+    stop = np.cumsum(table_widths(store.n_bits, n_tables))
+    for row, last, first in zip(ones, stop, np.concatenate(([0], stop[:-1]))):
+        row[first:last] = 1
+    return np.packbits(ones, axis=1, bitorder="little").view(store.words.dtype)
 
 
 def index_cost(store, n_tables):
     """Cost of making the tables."""
     return INDEX_CODE * len(store) * n_tables
+
+
+def lookup_cost(store, n_tables, queries, radii, scan):
+    """Cost of looking up all buckets within a radius, as a sample of codes tells.
+
+    Parameters
+    ----------
+    store : CodeStore
+        The codes.
+
+    n_tables : int
+        Number of tables.
+
+    queries : ndarray of shape (n_queries, n_words)
+        Words of a few queries.
+
+    radii : ndarray of shape (n_queries,)
+        The radius that each of them needs.
+
+    scan : float
+        Cost of comparing a query with all codes, in the unit of this module. What would
+        cost more than that is given up, and the codes are compared after all.
+
+    Returns
+    -------
+    cost : float
+        Mean cost of a query.
+
+    shared : float
+        Cost of the steps, which the queries of a block share.
+    """
+    widths, n_steps = table_widths(store.n_bits, n_tables), 0
+    sample = store.columns[:, :: max(1, len(store) // _SAMPLE)]
+    per_code = len(store) / sample.shape[1]
+    masks = table_masks(store, n_tables)
+    costs = np.zeros(len(queries))
+    for place, (query, radius) in enumerate(zip(queries, radii.tolist())):
+        differing = query[:, None] ^ sample
+        for width, mask, last in zip(widths, masks, radii_of_tables(radius, n_tables)):
+            if last < 0:
+                continue
+            n_steps += min(last, width) + 1
+            n_buckets = sum(comb(width, r) for r in range(min(last, width) + 1))
+            distance = np.bitwise_count(differing & mask[:, None]).sum(axis=0)
+            candidates = per_code * np.count_nonzero(distance <= last)
+            if width > address_bits(store):  # other codes share the addresses
+                candidates += len(store) * n_buckets / 2 ** address_bits(store)
+            costs[place] += n_buckets * PROBE + candidates * CANDIDATE
+    costs[costs > scan] = 2 * scan
+    return START + float(costs.mean()), STEP * n_steps / len(queries)

@@ -7,14 +7,16 @@ found for those that it leaves short. faiss's radius is strict: ``range_search(r
 distances below r.
 """
 
+from math import comb
 from threading import Lock
 
 import numpy as np
 
-from ._cost import ball_cost, n_tables_for, scan_cost, table_widths
+from ._cost import PROBE_BY_FAISS, n_tables_for, scan_cost, table_widths
 from ._found import join, nearest_shells, nothing_found
 
-_QUERIES_TO_ESTIMATE = 8
+_QUERIES_TO_ESTIMATE = 8  # fewer queries take the radius of the last estimate
+_FAST_BYTES = (4, 8, 16, 20, 32, 64)
 
 
 class FaissScanner:
@@ -23,6 +25,11 @@ class FaissScanner:
     def __init__(self, store):
         self.store = store
         self._index = _add_codes(_faiss().IndexBinaryFlat(_padded_bits(store)), store)
+        self._expected = {}  # radius that is enough for most queries, by number of items
+
+    def cost(self):
+        """Cost of a query, in the unit of :mod:`~._cost`."""
+        return scan_cost(self.store, by_faiss=True)
 
     def within(self, queries, radius):
         """Codes within a radius, see :mod:`~._found`."""
@@ -32,9 +39,11 @@ class FaissScanner:
     def at_least(self, queries, n_items):
         """Codes within the smallest radius that holds so many items, if there are."""
         n_items = min(n_items, self.store.n_items)
-        expected = self._radii(queries[:_QUERIES_TO_ESTIMATE], n_items)
-        radius = min(int(np.median(expected)) + 1, int(expected.max()))
-        found, done = nearest_shells(self.within(queries, radius), self.store, n_items)
+        if n_items not in self._expected or len(queries) > _QUERIES_TO_ESTIMATE:
+            some = self._radii(queries[:_QUERIES_TO_ESTIMATE], n_items)
+            self._expected[n_items] = min(int(np.median(some)) + 1, int(some.max()))
+        within = self.within(queries, self._expected[n_items])
+        found, done = nearest_shells(within, self.store, n_items)
         parts, rows = [found], [np.arange(len(queries))]
         waiting = np.flatnonzero(~done)
         if len(waiting):
@@ -81,7 +90,9 @@ class FaissHash:
     def at_least(self, queries, n_items):
         """Codes within the smallest radius that holds so many items, if there are."""
         parts, rows, waiting = [], [], np.arange(len(queries))
-        for radius in range(self.store.n_bits + 1):
+        n_tables = len(self.widths)
+        # The widest radius of each number of flips: smaller ones cost as much.
+        for radius in range(n_tables - 1, self.store.n_bits + n_tables, n_tables):
             if not len(waiting) or self._scanning_is_cheaper(radius):
                 break
             found = self.within(queries[waiting], radius)
@@ -95,7 +106,9 @@ class FaissHash:
         return join(parts, rows, len(queries))
 
     def _scanning_is_cheaper(self, radius):
-        return ball_cost(self.store, self.widths, radius) > scan_cost(self.store)
+        n_flips = min(radius // len(self.widths), min(self.widths))
+        n_buckets = sum(comb(w, r) for w in self.widths for r in range(n_flips + 1))
+        return n_buckets * PROBE_BY_FAISS > self._scanner.cost()
 
 
 class FaissMultiHash(FaissHash):
@@ -117,11 +130,17 @@ def _faiss():
 
 
 def _padded_bits(store):
-    return 8 * -(-store.n_bits // 8)
+    """Length of a code as faiss gets it, which compares some lengths faster."""
+    n_bytes = -(-store.n_bits // 8)
+    return 8 * next((size for size in _FAST_BYTES if n_bytes <= size), 8 * -(-n_bytes // 8))
 
 
 def _octets(words, store):
-    return store.pack_words(words).data.copy()
+    """Bytes of codes, with zeros up to that length."""
+    octets = np.zeros((len(words), _padded_bits(store) // 8), dtype=np.uint8)
+    given = np.ascontiguousarray(words).view(np.uint8)[:, : octets.shape[1]]
+    octets[:, : given.shape[1]] = given
+    return octets
 
 
 def _add_codes(index, store):

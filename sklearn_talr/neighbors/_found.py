@@ -95,12 +95,12 @@ def join(parts, rows, n_queries):
     )
 
 
-def first_limits(store, queries, n_items):
+def first_limits(store, queries, n_items, n_codes=_SAMPLE):
     """A radius for each query that is sure to hold so many items, if there are.
 
-    Some codes are looked at; each stands for an item at least.
+    About `n_codes` codes are looked at. Each stands for one item at least.
     """
-    n_codes = max(_SAMPLE, 4 * n_items)
+    n_codes = max(n_codes, 4 * n_items)
     limits = np.full(len(queries), store.n_bits)
     if n_items <= min(n_codes, len(store)):
         sample = store.columns[:, :n_codes].T

@@ -4,20 +4,21 @@ import sys
 from importlib.util import find_spec
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.utils import gen_batches
-from sklearn.utils.parallel import Parallel, delayed
 
+from .._threads import map_in_threads
 from ..codes import word_distances
-from ._buckets import BucketSearcher
-from ._cost import ball_cost, index_cost, n_tables_for, scan_cost, table_widths
+from ._buckets import BucketSearcher, make_tables
+from ._choice import Choice, Experience
+from ._cost import n_tables_for
 from ._faiss import FaissHash, FaissMultiHash, FaissScanner
-from ._found import first_limits, join
+from ._found import first_limits
 from ._scan import Scanner
 
-_QUERIES_PER_BLOCK = 256
+_QUERIES_PER_BLOCK = 1_024
 _FOUND_PER_BLOCK = 2**24
 _SAMPLE_QUERIES, _SAMPLE_CODES = 8, 1_024  # tell how many are found
-_QUERIES_TO_ESTIMATE = 8
 
 
 class CodeIndex:
@@ -31,8 +32,9 @@ class CodeIndex:
 
     def __init__(self, store):
         self.store = store
+        self.experience = Experience()
         self._searchers = {}
-        self._n_asked = 0  # queries for which the cheapest way was chosen
+        self._tables = {}
 
     def __getstate__(self):
         return {"store": self.store}
@@ -57,31 +59,45 @@ class CodeIndex:
 
         algorithm, backend, n_jobs : parameters of HammingNeighbors
 
-        Yields
-        ------
-        rows : slice
-            Consecutive queries.
-
-        found : Found
-            What they found.
+        Returns
+        -------
+        answers : iterable of (slice, Found)
+            Consecutive queries, and what they found.
         """
         searcher = self._choose(algorithm, backend, len(queries))
         ask = getattr(searcher, question)
         size = _block_size(self.store, question, queries, argument)
-        parallel = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
+        size = min(size, -(-len(queries) // effective_n_jobs(n_jobs)))
         blocks = list(gen_batches(len(queries), size))
-        return zip(blocks, parallel(delayed(ask)(queries[b], argument) for b in blocks))
+        if len(blocks) == 1:
+            return [(blocks[0], ask(queries, argument))]
+        found = map_in_threads(lambda b: ask(queries[b], argument), blocks, n_jobs)
+        return zip(blocks, found)
 
     def searcher(self, algorithm, backend):
         """The searcher of an algorithm other than "auto"."""
+        if _settle(backend, algorithm) == "numpy" and algorithm != "brute":
+            return self.bucket_searcher(algorithm, backend)
         key = algorithm, _settle(backend, algorithm)
         if key not in self._searchers:
-            self._searchers[key] = self._make_searcher(*key)
+            self._searchers[key] = _make_searcher(self.store, *key)
         return self._searchers[key]
 
-    def has(self, algorithm, backend):
-        """Whether that searcher is made already."""
-        return (algorithm, _settle(backend, algorithm)) in self._searchers
+    def bucket_searcher(self, algorithm, backend):
+        """The searcher that looks buckets up by NumPy, and compares by the backend."""
+        n_tables = self._n_tables(algorithm)
+        if n_tables not in self._tables:
+            self._tables[n_tables] = make_tables(self.store, n_tables)
+        return BucketSearcher(
+            self.store, self.searcher("brute", backend), self._tables[n_tables]
+        )
+
+    def has_tables(self, algorithm):
+        """Whether the tables of an algorithm are made already."""
+        return self._n_tables(algorithm) in self._tables
+
+    def _n_tables(self, algorithm):
+        return 1 if algorithm == "lookup" else n_tables_for(self.store)
 
     def _choose(self, algorithm, backend, n_queries):
         if backend == "faiss" and find_spec("faiss") is None:
@@ -90,18 +106,15 @@ class CodeIndex:
                 "which finds the same neighbors."
             )
         if algorithm == "auto":
-            self._n_asked += n_queries
-            return _Cheapest(self, backend, self._n_asked)
+            return Choice(self, backend, n_queries)
         return self.searcher(algorithm, backend)
 
-    def _make_searcher(self, algorithm, backend):
-        if backend == "faiss":
-            kinds = {"brute": FaissScanner, "lookup": FaissHash}
-            return kinds.get(algorithm, FaissMultiHash)(self.store)
-        if algorithm == "brute":
-            return Scanner(self.store)
-        n_tables = 1 if algorithm == "lookup" else n_tables_for(self.store)
-        return BucketSearcher(self.store, self.searcher("brute", backend), n_tables)
+
+def _make_searcher(store, algorithm, backend):
+    if backend == "numpy":
+        return Scanner(store)
+    kinds = {"brute": FaissScanner, "lookup": FaissHash, "multi_index": FaissMultiHash}
+    return kinds[algorithm](store)
 
 
 def _settle(backend, algorithm):
@@ -124,39 +137,3 @@ def _block_size(store, question, queries, argument):
     expected = len(store) * near.mean(axis=1).max()
     expected += len(store) / 256  # what the sample may have missed
     return int(max(4, min(_QUERIES_PER_BLOCK, _FOUND_PER_BLOCK // expected)))
-
-
-class _Cheapest:
-    """Decides by cost. Queries so far share that of tables which are yet to be made."""
-
-    def __init__(self, index, backend, n_asked):
-        self._index = index
-        self._backend = backend
-        self._n_asked = n_asked
-
-    def within(self, queries, radius):
-        return self._choose(radius).within(queries, radius)
-
-    def at_least(self, queries, n_items):
-        """A few queries tell by their radius what to expect of the others."""
-        first, rest = queries[:_QUERIES_TO_ESTIMATE], queries[_QUERIES_TO_ESTIMATE:]
-        scanner = self._index.searcher("brute", self._backend)
-        parts = [scanner.at_least(first, n_items)]
-        if not len(rest):
-            return parts[0]
-        radius = int(np.median(parts[0].radius()))
-        parts.append(self._choose(radius).at_least(rest, n_items))
-        everyone = np.arange(len(queries))
-        rows = [everyone[: len(first)], everyone[len(first) :]]
-        return join(parts, rows, len(queries))
-
-    def _choose(self, radius):
-        index, store = self._index, self._index.store
-        costs = {"brute": scan_cost(store)}
-        for algorithm, n_tables in ("lookup", 1), ("multi_index", n_tables_for(store)):
-            costs[algorithm] = ball_cost(
-                store, table_widths(store.n_bits, n_tables), radius
-            )
-            if not index.has(algorithm, self._backend):
-                costs[algorithm] += index_cost(store, n_tables) / self._n_asked
-        return index.searcher(min(costs, key=costs.get), self._backend)

@@ -8,6 +8,7 @@ comparison are all that the others cost.
 import numpy as np
 from sklearn.utils import gen_batches
 
+from ._cost import scan_cost
 from ._found import Found, first_limits, join
 
 _PAIRS_PER_PASS = 131_072
@@ -19,6 +20,10 @@ class Scanner:
 
     def __init__(self, store):
         self.store = store
+
+    def cost(self):
+        """Cost of a query, in the unit of :mod:`~._cost`."""
+        return scan_cost(self.store)
 
     def within(self, queries, radius):
         """Codes within a radius, one for all queries or one for each."""
@@ -36,7 +41,7 @@ class Scanner:
         return self._scan(queries, make_limits)
 
     def _scan(self, queries, make_limits):
-        tile = _Tile(self.store)
+        tile = _Tile(self.store, len(queries))
         blocks = list(gen_batches(len(queries), tile.n_queries))
         parts = [_scan_block(tile, queries[rows], make_limits(rows)) for rows in blocks]
         indices = [np.arange(rows.start, rows.stop) for rows in blocks]
@@ -63,10 +68,11 @@ def _scan_block(tile, queries, limits):
 class _Tile:
     """Arrays of one pass, made once: fresh ones would cost as much as the work in them."""
 
-    def __init__(self, store):
+    def __init__(self, store, n_queries):
         self._columns = store.columns
         self.n_all_codes = len(store)
-        self.n_queries = max(16, _PAIRS_PER_PASS // min(len(store), _CODES_PER_PASS))
+        most = max(16, _PAIRS_PER_PASS // min(len(store), _CODES_PER_PASS))
+        self.n_queries = min(n_queries, most)
         self.n_codes = min(len(store), _PAIRS_PER_PASS // self.n_queries)
         n_pairs = self.n_queries * self.n_codes
         self._xor = np.empty(n_pairs, dtype=store.words.dtype)

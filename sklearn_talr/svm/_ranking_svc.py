@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
-from sklearn.utils import check_consistent_length, column_or_1d, compute_class_weight
+from sklearn.utils import check_consistent_length, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._state import replace_fitted, validate_aside
@@ -19,6 +18,7 @@ from ..metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 from ._bundle import Bundle, minimise
 from ._features import Features
 from ._risks import HingeRisk, RankingRisk
+from ._targets import mean_over_queries, query_numbers, relevant_samples, two_classes
 from ._threshold import best_threshold
 
 __all__ = ["RankingSVC"]
@@ -28,6 +28,12 @@ _SCORES = {
     "average_precision": tie_aware_average_precision_score,
     "ndcg": tie_aware_ndcg_score,
 }
+_DROPPED_GROUPS = (
+    "fit saw {} queries, but score got no groups and ranks all samples as one query. Pass "
+    "groups (all equal if this is one query). A Pipeline or a search hands them on only "
+    "after sklearn.set_config(enable_metadata_routing=True) and, on the RankingSVC, "
+    ".set_fit_request(groups=True).set_score_request(groups=True)."
+)
 
 
 class RankingSVC(ClassifierMixin, BaseEstimator):
@@ -100,6 +106,9 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
     dual_gap_ : float
         Upper bound of the fraction of `objective_` by which it exceeds its minimum.
 
+    n_queries_ : int
+        Number of queries seen by `fit`, 1 without `groups`.
+
     n_features_in_ : int
         Number of features seen by `fit`.
 
@@ -113,7 +122,14 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    For several classes or labels wrap it in scikit-learn's ``OneVsRestClassifier``.
+    For several classes or labels wrap it in scikit-learn's ``OneVsRestClassifier``. The
+    bounds know samples that are relevant and samples that are not: grades of relevance have
+    to be binarised, for instance by ``y >= 1``.
+
+    A `Pipeline` or a search hands `groups` on to `fit` and `score` only under
+    ``sklearn.set_config(enable_metadata_routing=True)``, and if asked to by
+    ``set_fit_request(groups=True)`` and ``set_score_request(groups=True)``. Without this a
+    search splits by groups, but fits and scores as if all samples were one ranking.
 
     Examples
     --------
@@ -194,9 +210,9 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
             If the duality gap is above `tol` after `max_iter` iterations.
         """
         (X, y), seen = validate_aside(self, X, y=y, accept_sparse="csr", dtype=_FLOATS)
-        classes, target = _two_classes(y)
+        classes, target = two_classes(y, self.loss)
         positive = target == 1
-        query = _query_numbers(groups, X)
+        query = query_numbers(groups, X)
         weight = compute_class_weight(self.class_weight, classes=classes, y=y)[target]
         features = Features(X, constant=self.loss == "zero_one" and self.fit_intercept)
         key, tangents = self._tangents_for(features.n_weights, X, positive, query, weight)
@@ -218,6 +234,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
             "n_iter_": solution.n_iter,
             "objective_": solution.objective,
             "dual_gap_": solution.gap,
+            "n_queries_": int(query.max()) + 1,
             "_tangents": {key: tangents} if self.warm_start else {},
         }
         return replace_fitted(self, seen | fitted)
@@ -268,7 +285,8 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
 
         groups : array-like of shape (n_samples,), default=None
             Query of each sample. If given, AP and NDCG are means over queries that have a
-            positive. "zero_one" does not use groups.
+            positive. None means that all samples are one ranking. "zero_one" does not use
+            groups.
 
         sample_weight : array-like of shape (n_samples,), default=None
             Weights in the accuracy of "zero_one". Rankings have no weights.
@@ -278,6 +296,18 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         score : float
             In [0, 1], higher is better. If AP or NDCG is wanted and nothing is positive, it
             is NaN with a warning.
+
+        Raises
+        ------
+        ValueError
+            If AP or NDCG is wanted, and `y` has a label that is not in `classes_` or
+            `sample_weight` is given.
+
+        Warns
+        -----
+        UserWarning
+            If AP or NDCG is wanted and `fit` saw several queries, but there are no
+            `groups`: perhaps a Pipeline has dropped them.
         """
         scores = self.decision_function(X)
         if self.loss == "zero_one":
@@ -287,12 +317,14 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
                 f"sample_weight must be None for loss={self.loss!r}: AP and NDCG have no "
                 "weights of samples."
             )
-        relevant = column_or_1d(y) == self.classes_[1]
+        relevant = relevant_samples(y, self.classes_)
         check_consistent_length(relevant, scores)
+        if groups is None and self.n_queries_ > 1:
+            warnings.warn(_DROPPED_GROUPS.format(self.n_queries_), stacklevel=2)
         if groups is None or not relevant.any():
             return _SCORES[self.loss]([relevant.astype(int)], [scores])
-        query = _query_numbers(groups, scores)
-        return _mean_over_queries(_SCORES[self.loss], relevant, scores, query)
+        query = query_numbers(groups, scores)
+        return mean_over_queries(_SCORES[self.loss], relevant, scores, query)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -341,46 +373,3 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
 
 def _scores(X, coef, intercept):
     return X @ coef[0] + intercept[0]
-
-
-def _two_classes(y):
-    """Return the two classes, sorted, and for each sample the number of its class."""
-    check_classification_targets(y)
-    kind = type_of_target(y, input_name="y", raise_unknown=True)
-    if kind != "binary":
-        raise ValueError(
-            f"Only binary classification is supported. The type of the target is {kind}. "
-            "Wrap the classifier in sklearn.multiclass.OneVsRestClassifier."
-        )
-    classes, target = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(
-            f"y must have samples of 2 classes to rank, got only one class, {classes[0]!r}."
-        )
-    return classes, target
-
-
-def _query_numbers(groups, X):
-    """Return the number of the query of each sample, 0 for all if there are no groups."""
-    if groups is None:
-        return np.zeros(X.shape[0], dtype=np.intp)
-    groups = column_or_1d(groups)
-    check_consistent_length(X, groups)
-    return np.unique(groups, return_inverse=True)[1]
-
-
-def _mean_over_queries(metric, relevant, scores, query):
-    """Average a metric over the queries that have something relevant.
-
-    Queries of equal size are computed by one call of the metric.
-    """
-    order = np.argsort(query, kind="stable")
-    sizes = np.bincount(query)
-    first = np.cumsum(sizes) - sizes
-    chosen = np.unique(query[relevant])
-    total = 0.0
-    for size in np.unique(sizes[chosen]):
-        same = chosen[sizes[chosen] == size]
-        rows = order[first[same, None] + np.arange(size)]
-        total += metric(relevant[rows].astype(int), scores[rows]) * len(same)
-    return total / len(chosen)

@@ -253,9 +253,25 @@ def test_bad_ids_are_refused():
         ([0, 1], r"ids must be integers of shape \(3,\)"),
         ([0.0, 1.0, 2.0], "ids must be integers"),
         ([0, 1, 1], "ids must differ"),
+        (
+            np.array([0, 1, 2**63], np.uint64),
+            r"less than 2\*\*63, .*, got 9223372036854775808",
+        ),
+        ([0, 1, 2**63], r"ids must be integers .* less than 2\*\*63"),
+        ([0, 1, 2**64], r"ids must be integers .* less than 2\*\*63"),
     ]:
         with pytest.raises(ValueError, match=message):
             export.to_pgvector(np.eye(3), ids=ids)
+
+
+def test_the_greatest_id_and_the_least_stay_what_they_are():
+    greatest = np.array([0, 2**63 - 1], np.uint64)
+    least = np.array([-(2**63), 2**63 - 1])
+    for ids in (greatest, least):
+        assert export.to_pgvector(np.eye(2), ids=ids).ids.tolist() == ids.tolist()
+    faiss = pytest.importorskip("faiss")
+    index = export.to_faiss(np.eye(2), ids=greatest)
+    assert faiss.vector_to_array(index.id_map).tolist() == greatest.tolist()
 
 
 def test_usearch_has_no_negative_keys():
@@ -280,6 +296,8 @@ def with_connection(function):
 def test_only_codes_are_exported():
     to_databases = with_connection(export.to_duckdb), with_connection(export.to_sqlite_vec)
     for function in (export.to_bit_strings, export.to_pgvector, *to_databases):
+        with pytest.raises(ValueError, match="codes must hold at least one code"):
+            function(pack_codes(np.eye(3))[:0])
         with pytest.raises(ValueError, match="codes must hold zeros and ones only"):
             function([[0.5, -1.0]])
         with pytest.raises(ValueError, match=r"'codes' parameter of to_\w+ must be an arr"):

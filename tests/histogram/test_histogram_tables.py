@@ -27,6 +27,10 @@ from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
         (np.zeros((2, 2, 4), int), ["0", "1"], "levels must be integers that ascend from"),
         (np.zeros((2, 0, 4), int), [], "levels must be integers that ascend from 0"),
         (np.zeros((2, 2, 4), int), [[0], [1]], "levels must be integers that ascend from"),
+        (np.zeros((2, 2, 4), int), [0, 2**63], r"from 0, below 2\*\*63, got"),
+        (np.zeros((2, 2, 4), int), [0, 1e20], r"from 0, below 2\*\*63, got"),
+        (np.full((2, 2, 4), 2**29), [0, 1], r"3000000000 items at most, got 4.29e\+09"),
+        (np.full((1, 2, 4), 2**63, np.uint64), [0, 1], "3000000000 items at most"),
     ],
 )
 def test_a_table_checks_its_counts_and_levels(counts, levels, message):

@@ -1,5 +1,6 @@
 """Gains, queries with nothing relevant, tables with nothing in them, cutoffs, names."""
 
+import sys
 from functools import partial
 
 import numpy as np
@@ -197,7 +198,9 @@ def test_shortest_and_longest_codes(n_bits):
 # Cutoffs and names
 
 
-@pytest.mark.parametrize("k", [0, -1, 2.5, "3", True, [1, 0], [1.5], [[1, 2]], [None], []])
+@pytest.mark.parametrize(
+    "k", [0, -1, 2.5, "3", True, [1, 0], [1.5], [[1, 2]], [True], [], 2**63, [1, 2**64]]
+)
 def test_cutoffs_must_be_positive_integers(k):
     for metric in METRICS:
         for evaluate in forms(metric):
@@ -210,6 +213,29 @@ def test_cutoffs_of_any_container(k):
     histogram = make_histogram([0, 0, 1], [1, 0, 1])
     assert_array_equal(tie_aware_recall(histogram, k), [[0.25, 1.0]])
     assert_array_equal(tie_aware_recall(histogram, np.int32(k[0])), [0.25])
+
+
+def test_none_among_the_cutoffs_means_all_ranks():
+    counts = [[[1, 1, 0], [1, 2, 1]], [[1, 0, 0], [1, 0, 0]]]  # 6 items, and 2
+    histogram = RankingHistogram(counts, BINARY)
+    for metric, params in reference.VARIANTS:
+        several = tie_breaking_range(histogram, metric, [2, None, 9], **params)
+        for column, k in enumerate((2, None, 9)):
+            alone = tie_breaking_range(histogram, metric, k, **params)
+            assert_array_equal(np.stack(several)[..., column], alone, err_msg=metric)
+
+
+def test_cutoffs_up_to_the_largest_integer():
+    histogram = make_histogram([0, 0, 1, 3], [1, 0, 1, 0])
+    for metric, params in reference.VARIANTS:
+        for k in (2**53 + 1, sys.maxsize):
+            expected = METRICS[metric](histogram, 4, **params)
+            if metric == "precision":
+                expected = [2 / k]
+            if metric == "f1":
+                expected = [4 / (k + 2)]
+            actual = METRICS[metric](histogram, k, **params)
+            assert_allclose(actual, expected, rtol=1e-14, err_msg=metric)
 
 
 def test_cutoffs_need_no_order():

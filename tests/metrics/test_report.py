@@ -1,5 +1,6 @@
 """retrieval_report: every metric of two sets of codes at once."""
 
+import inspect
 import sys
 
 import numpy as np
@@ -10,19 +11,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from sklearn_talr.affinity import SharedLabelAffinity
+from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
 from sklearn_talr.codes import pack_codes
+from sklearn_talr.hashing import LSHHasher
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.metrics import (
+    RadiusDisplay,
+    RetrievalCurveDisplay,
+    TieBreakingDisplay,
     empty_lookup_fraction,
     lookup_cost,
     radius_aware_map,
     radius_precision,
     radius_recall,
     retrieval_report,
+    retrieval_report_from_estimator,
     tie_breaking_range,
 )
+from sklearn_talr.metrics._registry import METRICS
 
 NAMES = [
     "precision",
@@ -54,11 +63,12 @@ def random_sets(seed, n_queries=12, n_items=40, n_bits=5):
     return codes[:n_queries], codes[n_queries:], affinity, y[:n_queries], y[n_queries:]
 
 
-@pytest.mark.parametrize("k", [None, 7, [1, 7, 60]])
+@pytest.mark.parametrize("k", [None, 7, [1, 7, 60], [10, None]])
 def test_rows_are_the_means_of_the_ranges(k):
     sets = random_sets(0)
     report = retrieval_report(*sets, k=k)
-    suffixes = [""] if k is None else [f"@{cutoff}" for cutoff in np.atleast_1d(k)]
+    cutoffs = k if isinstance(k, list) else [k]
+    suffixes = ["" if cutoff is None else f"@{cutoff}" for cutoff in cutoffs]
     assert list(report.index) == [name + suffix for name in NAMES for suffix in suffixes]
     assert list(report.columns) == COLUMNS
     assert set(report.dtypes) == {np.dtype(float)}
@@ -83,6 +93,61 @@ def test_against_the_definitions():
             ]
             expected = np.nanmean(values, axis=0)
             assert_allclose(report.loc[f"{name}@{k}"], expected, rtol=1e-12)
+
+
+def test_each_metric_gets_the_parameters_it_takes():
+    sets = random_sets(7)
+    params = {"denominator": "retrieved", "gain": "linear", "log_base": 10}
+    histogram = hamming_histogram(*sets)
+    for name, value in params.items():
+        plain, changed = (
+            retrieval_report(*sets, k=6, as_frame=False, **given)
+            for given in ({}, {name: value})
+        )
+        for metric in NAMES:
+            of_metric = {name: value} if name in METRICS[metric].params else {}
+            values = tie_breaking_range(histogram, metric, 6, **of_metric)
+            means = np.nanmean(values, axis=1)
+            actual = changed[f"{metric}@6"]
+            assert_allclose(list(actual.values()), means, rtol=1e-13, err_msg=metric)
+            differs = bool(of_metric) and (metric, name) != ("ndcg", "log_base")
+            assert (actual != plain[f"{metric}@6"]) == differs, (metric, name)
+
+
+def test_the_report_takes_what_the_metrics_take():
+    for report in (retrieval_report, retrieval_report_from_estimator):
+        parameters = inspect.signature(report).parameters
+        for metric in METRICS.values():
+            for name in metric.params:
+                default = inspect.signature(metric.kernel).parameters[name].default
+                assert parameters[name].default == default
+    with pytest.raises(ValueError, match="'gain' parameter of retrieval_report must be"):
+        retrieval_report(*random_sets(3), gain="cubic")
+    with pytest.raises(ValueError, match="'log_base' parameter of retrieval_report_from_e"):
+        retrieval_report_from_estimator(LSHHasher(), *[[0]] * 4, log_base=1)
+
+
+def test_the_report_on_an_estimator():
+    """Arguments are in the order of from_estimator of the displays."""
+    rng = np.random.default_rng(8)
+    X, y = rng.normal(size=(60, 5)), rng.integers(3, size=60)
+    sets = X[:20], y[:20], X[20:], y[20:]
+    pipeline = make_pipeline(StandardScaler(), LSHHasher(6, random_state=0)).fit(X[20:])
+    options = {"k": [4, None], "gain": "linear", "radius": 2, "zero_division": 0.0}
+    codes = pipeline.transform(X)
+    expected = retrieval_report(codes[:20], codes[20:], "auto", y[:20], y[20:], **options)
+    actual = retrieval_report_from_estimator(pipeline, *sets, **options)
+    pd.testing.assert_frame_equal(actual, expected, check_exact=True)
+    same_label = LabelAffinity()
+    again = retrieval_report_from_estimator(pipeline, *sets, affinity=same_label, **options)
+    pd.testing.assert_frame_equal(again, expected, check_exact=True)
+    for display in (RadiusDisplay, RetrievalCurveDisplay, TieBreakingDisplay):
+        of_display = list(inspect.signature(display.from_estimator).parameters)[:6]
+        of_report = list(inspect.signature(retrieval_report_from_estimator).parameters)[:6]
+        assert of_report == of_display
+    with pytest.warns(UndefinedMetricWarning, match="No query has a relevant") as caught:
+        retrieval_report_from_estimator(pipeline, X[:20], y[:20] + 9, *sets[2:])
+    assert caught[0].filename == __file__
 
 
 def test_a_dict_has_the_same_numbers():
@@ -112,7 +177,7 @@ def test_other_values_of_parameters_are_refused():
         name = next(iter(params))
         with pytest.raises(ValueError, match=f"'{name}' parameter of retrieval_report"):
             retrieval_report(*random_sets(3), **params)
-    with pytest.raises(ValueError, match="k must be a positive integer or None"):
+    with pytest.raises(ValueError, match="k must be a positive integer below"):
         retrieval_report(*random_sets(3), k=[1, 0])
 
 
@@ -152,6 +217,15 @@ def test_sample_weight_repeats_queries():
         retrieval_report(
             queries, database, affinity, y_query, y_database, sample_weight=[1, 2]
         )
+
+
+def test_sample_weight_counts_in_every_line():
+    """The second query finds nothing within the radius, and all weight lies on it."""
+    queries, database = [[0, 0, 0, 0], [1, 1, 1, 1]], [[0, 0, 0, 0], [0, 0, 0, 1]]
+    report = retrieval_report(
+        queries, database, "auto", [0, 1], [0, 1], radius=1, sample_weight=[0, 1]
+    )
+    assert_array_equal(report.loc["empty_lookup_fraction@1"], [1, 1, 1])
 
 
 def test_one_convention_for_queries_with_nothing_relevant():

@@ -230,11 +230,12 @@ def test_no_sample_with_a_relative_gives_nan_and_a_warning():
 @pytest.mark.parametrize("database", ["rest", (X[TRAIN], LABELS[TRAIN])])
 def test_a_pickled_scorer_scores_the_same(database):
     fitted = lsh().fit(X[TRAIN])
-    scorer = make_retrieval_scorer("ndcg", k=3, database=database)
+    scorer = make_retrieval_scorer("ndcg", k=3, database=database, gain="linear")
     again = pickle.loads(pickle.dumps(scorer))
     assert again(fitted, X[TEST], LABELS[TEST]) == scorer(fitted, X[TEST], LABELS[TEST])
     assert repr(again) == repr(scorer)
     assert "'ndcg', k=3" in repr(scorer)
+    assert "gain='linear'" in repr(scorer)
 
 
 @pytest.mark.parametrize(
@@ -243,8 +244,12 @@ def test_a_pickled_scorer_scores_the_same(database):
         ({"metric": "map"}, "'metric' parameter of make_retrieval_scorer must be"),
         ({"k": 0}, "'k' parameter of make_retrieval_scorer must be"),
         ({"k": 2.5}, "'k' parameter of make_retrieval_scorer must be"),
-        ({"k": True}, "k must be a positive integer or None"),
-        ({"k": [1, 2]}, "'k' parameter of make_retrieval_scorer must be"),
+        ({"k": True}, "k must be a positive integer below"),
+        ({"k": [1, 0]}, "k must be a positive integer below"),
+        ({"k": []}, "k must hold at least one cutoff"),
+        ({"zero_division": "skip"}, "'zero_division' parameter of make_retrieval_scorer"),
+        ({"denominator": "k"}, "'denominator' parameter of make_retrieval_scorer must be"),
+        ({"metric": "ndcg", "gain": 2}, "'gain' parameter of make_retrieval_scorer must"),
         ({"database": "train"}, "database must be 'rest' or a tuple"),
         ({"database": (X,)}, "database must be 'rest' or a tuple"),
         ({"database": None}, "database must be 'rest' or a tuple"),
@@ -254,6 +259,45 @@ def test_a_pickled_scorer_scores_the_same(database):
 def test_bad_parameters_are_refused_when_the_scorer_is_made(params, message):
     with pytest.raises(ValueError, match=message):
         make_retrieval_scorer(**params)
+
+
+def test_parameters_of_other_metrics_are_refused_when_the_scorer_is_made():
+    for metric, name in (("ndcg", "denominator"), ("recall", "gain"), ("dcg", "order")):
+        with pytest.raises(TypeError, match=f"{metric} takes no parameter {name}"):
+            make_retrieval_scorer(metric, **{name: "min"})
+
+
+def test_a_scorer_takes_what_its_metric_takes():
+    fitted, rows = lsh().fit(X), np.arange(N_SAMPLES)
+    y = np.where(rows < 2, 7 + rows, LABELS)  # two samples have no relative
+    database = X, PrecomputedAffinity(MATRIX)
+    distances = reference.hamming_distances(*[fitted.transform(X)] * 2)
+    for metric, params in reference.VARIANTS:
+        for stand_in in (np.nan, 0.25):
+            options = {"k": 5, "zero_division": stand_in} | params
+            scorer = make_retrieval_scorer(metric, database=database, **options)
+            expected = SCORES[metric](MATRIX, -distances, **options)
+            actual = scorer(fitted, X, PrecomputedAffinity(MATRIX))
+            assert_allclose(actual, expected, rtol=1e-12, err_msg=f"{metric}, {options}")
+    skipped, counted = (
+        make_retrieval_scorer(zero_division=value)(fitted, X, y) for value in (np.nan, 0)
+    )
+    assert_allclose(counted, skipped * (N_SAMPLES - 2) / N_SAMPLES, rtol=1e-12)
+
+
+def test_several_cutoffs_give_several_scores():
+    scorer = make_retrieval_scorer("ndcg", k=[3, None], gain="linear")
+    fitted = lsh().fit(X)
+    scores = scorer(fitted, X, LABELS)
+    assert list(scores) == ["ndcg@3", "ndcg"]
+    for name, k in (("ndcg@3", 3), ("ndcg", None)):
+        alone = make_retrieval_scorer("ndcg", k=k, gain="linear")(fitted, X, LABELS)
+        assert type(scores[name]) is float
+        assert_allclose(scores[name], alone, rtol=1e-14)
+    search = GridSearchCV(lsh(), {"n_bits": [2, 6]}, scoring=scorer, refit="ndcg@3", cv=2)
+    results = search.fit(X, LABELS).cv_results_
+    assert np.all(results["mean_test_ndcg@3"] > 0)
+    assert np.all(results["mean_test_ndcg"] > 0)
 
 
 def shared_labels(_, test):

@@ -162,6 +162,93 @@ def test_relevance_is_affinity_above_zero():
         assert (relevant == score(y_true, y_score, k=9)) == ("dcg" not in metric)
 
 
+@settings(deadline=None, max_examples=60)
+@given(problem=small_problems())
+def test_real_grades_have_linear_gains(problem):
+    affinity, score, k = problem
+    grades = [a / 3 for a in affinity]
+    for metric in ("dcg", "ndcg"):
+        expected = reference.over_tie_orders(metric, grades, score, k, gain="linear")[1]
+        actual = SCORES[metric]([grades], [score], k=k, gain="linear", average=False)
+        assert_allclose(actual, [expected], rtol=1e-12)
+
+
+def test_real_grades_need_a_linear_gain():
+    for metric, score in SCORES.items():
+        with pytest.raises(ValueError, match=r"got 0.25. DCG and NDCG take real"):
+            score([[0, 0.25, 1]], [[1.0, 2.0, 2.0]])
+        if "dcg" in metric:
+            with pytest.raises(ValueError, match=r"got -0.5. If negative judgments mean"):
+                score([[-0.5, 0.25, 1]], [[1.0, 2.0, 2.0]], gain="linear")
+            with pytest.raises(ValueError, match=r"Grades of 1e\+308 overflow float64"):
+                score([[1e308, 1e308]], [[1.0, 2.0]], gain="linear")
+            assert score([[1e308]], [[1.0]], gain="linear") == (
+                1 if metric[0] == "n" else 1e308
+            )
+
+
+def test_negative_judgments_name_the_remedy():
+    y_true, y_score = np.array([[2, -2, 0, 1]]), [[4, 3, 2, 1]]
+    for score in SCORES.values():
+        with pytest.raises(ValueError, match=r"got -2. .*pass np.maximum\(y_true, 0\)"):
+            score(y_true, y_score)
+        assert score(np.maximum(y_true, 0), y_score) == score([[2, 0, 0, 1]], y_score)
+
+
+def test_affinities_beyond_int64_are_refused():
+    for score in SCORES.values():
+        with pytest.raises(ValueError, match="y_true must hold affinities"):
+            score([[2**64, 0, 1]], [[3, 2, 1]])
+        for y_true in ([[2**63, 0, 1]], [[1e20, 0, 1]], np.array([[2**64 - 1, 0, 1]])):
+            with pytest.raises(ValueError, match=r"y_true must .* below 2\*\*63, got"):
+                score(y_true, [[3, 2, 1]])
+    for largest in (2**63 - 1, 2**63, 1e20):  # gains are real, so that all can be right
+        y_true = [[largest, 0, 1]]
+        ndcg = tie_aware_ndcg_score(y_true, [[3, 2, 1]], gain="linear")
+        assert ndcg == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "y_score",
+    [
+        [[2**53, 2**53 + 1]],
+        [[-(2**63), -(2**63) + 1]],
+        [[2**63 - 2, 2**63 - 1]],
+        np.array([[0, 2**64 - 1]], dtype=np.uint64),
+        np.array([[2**64 - 2, 2**64 - 1]], dtype=np.uint64),
+        np.array([[2**53, 2**53 + 1]], dtype=object),
+        pd.DataFrame([[2**53, 2**53 + 1]]),
+        pd.DataFrame([[2**53, 2**53 + 1]], dtype="Int64"),
+        np.array([[-128, 127]], dtype=np.int8),
+        [[False, True]],
+    ],
+    ids=str,
+)
+def test_integer_scores_are_ranked_exactly_or_refused(y_score):
+    """The second item is ahead, and nothing is tied."""
+    try:
+        table = RankingHistogram.from_scores([[0, 1]], y_score)
+    except ValueError as error:
+        assert "Python integers that float64 cannot tell apart" in str(error)  # noqa: PT017
+        assert np.asarray(y_score).dtype == object
+        return
+    assert_array_equal(table.counts, [[[0, 1], [1, 0]]])
+    for largest in (1, 40):  # affinities that are added in any order, and in their own
+        actual = tie_aware_reciprocal_rank_score([[0, largest]], y_score)
+        assert actual == 1
+
+
+def test_scores_of_python_objects():
+    y_true = [[1, 0, 0]]
+    for y_score in ([[2**70, 2**70 + 1, 0]], [[2**70, 2**70, 0.5]]):
+        given = np.array(y_score, dtype=object)
+        if len(set(y_score[0])) == 3:
+            with pytest.raises(ValueError, match="Python integers that float64 cannot"):
+                tie_aware_reciprocal_rank_score(y_true, given)
+        else:
+            assert tie_aware_reciprocal_rank_score(y_true, given) == 0.75
+
+
 def test_signed_zeros_are_tied():
     assert tie_aware_average_precision_score([[1, 0]], [[-0.0, 0.0]]) == 0.75
 

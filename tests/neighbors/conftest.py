@@ -9,6 +9,7 @@ from sklearn_talr.neighbors import _cost, _faiss, _scan
 def eager(monkeypatch):
     """Have buckets looked up however many there are."""
     monkeypatch.setattr(_cost, "COMPARE_WORD", 1e9)
+    monkeypatch.setattr(_cost, "COMPARE_WORD_BY_FAISS", 1e9)
 
 
 @pytest.fixture

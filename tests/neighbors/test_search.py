@@ -23,7 +23,7 @@ from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_talr.neighbors import HammingNeighbors, _buckets, _cost, _found, _index, _scan
+from sklearn_talr.neighbors import HammingNeighbors, _buckets, _found, _index, _scan
 
 BACKENDS = ["numpy", "faiss"]
 each_backend = pytest.mark.parametrize("backend", BACKENDS)
@@ -134,18 +134,6 @@ def test_many_queries_in_several_blocks(algorithm, backend, monkeypatch):
             neighbors = fit(codes, algorithm, backend, n_jobs=n_jobs)
             check_neighbors(neighbors, queries, codes, 9)
             check_radius(neighbors, queries, codes, 5)
-
-
-@pytest.mark.parametrize("kind", ["random", "learned"])
-def test_auto_takes_another_way_where_it_costs_less(kind, monkeypatch):
-    """The first queries tell the radius, and buckets answer the others."""
-    monkeypatch.setattr(_cost, "COMPARE_WORD", 1e9)
-    monkeypatch.setattr(_cost, "INDEX_CODE", 0.0)
-    queries, database = draw(kind, 40, 200, 12)
-    neighbors = fit(database)
-    check_neighbors(neighbors, queries, database, 3)
-    index = neighbors._fitted.index
-    assert index.has("lookup", "numpy") or index.has("multi_index", "numpy")
 
 
 @each_backend

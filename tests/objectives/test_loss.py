@@ -189,3 +189,13 @@ def test_targets_that_do_not_fit_are_refused():
 def test_targets_of_another_length_are_refused():
     with pytest.raises(ValueError, match="level_index must have shape"):
         TieAwareLoss()(torch.zeros(6, 4), torch.zeros(5))
+
+
+def test_bit_dropout_leaves_the_same_bits_out_of_queries_and_database():
+    """Opposite items stay apart in any part of their bits, but not in parts that differ."""
+    torch.manual_seed(0)
+    item = torch.tensor([30.0, -30.0] * 4)
+    pair, targets = torch.stack([item, -item]), torch.tensor([0, 1])
+    loss = TieAwareLoss("average_precision", bit_dropout=0.5)
+    for _ in range(20):
+        assert loss(pair, targets, pair.clone(), targets).item() == pytest.approx(0)

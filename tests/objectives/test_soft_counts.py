@@ -158,14 +158,18 @@ def test_saturated_bits_give_integer_counts_and_finite_gradients():
     assert torch.isfinite(bits.grad).all()
 
 
-def test_opposite_codes_can_move_but_nearer():
-    """At the largest distance the slope is that of the only move there is."""
-    query = torch.ones(1, 2, dtype=torch.float64, requires_grad=True)
-    counts = soft_counts(query, -query.detach(), torch.zeros(1, 1, dtype=torch.int64), 1)
-    assert counts.tolist() == [[[0, 0, 1]]]
-    counts[0, 0, 2].backward()
-    # From (1, 1) to (1 - h, 1) the distance falls by h / 2, and so does the count.
-    assert query.grad.tolist() == [[0.5, 0.5]]
+def test_opposite_codes_can_only_come_nearer():
+    """In the last bin the gradient is that of the step down, as a little below it."""
+    database = torch.tensor([[-1.0, -1.0]], dtype=torch.float64)
+    weights = torch.tensor([[[1.0, 10.0, 100.0]]], dtype=torch.float64)
+    slopes = []
+    for bit in (1.0, 1.0 - 1e-6):
+        query = torch.full((1, 2), bit, dtype=torch.float64, requires_grad=True)
+        counts = soft_counts(query, database, torch.zeros(1, 1, dtype=torch.uint8), 1)
+        (counts * weights).sum().backward()
+        slopes.append(query.grad)
+    assert slopes[0].abs().min() > 0
+    torch.testing.assert_close(slopes[0], slopes[1])
 
 
 def test_rounding_beyond_the_last_bin_is_held_inside():

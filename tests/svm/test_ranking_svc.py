@@ -298,6 +298,24 @@ class TestGroups:
         refit = RankingSVC(C=C).fit(StandardScaler().fit_transform(X), y, groups=groups)
         assert_array_equal(search.best_estimator_[-1].coef_, refit.coef_)
 
+    def test_groups_that_a_pipeline_drops_are_missed(self):
+        X, y, groups = self.draw()
+        model = make_pipeline(StandardScaler(), RankingSVC())
+        model.fit(X, y, rankingsvc__groups=groups)
+        svc, Z = model[-1], model[0].transform(X)
+        assert svc.n_queries_ == 12
+        message = r"fit saw 12 .*enable_metadata_routing=True\).*set_score_request\(groups"
+        with pytest.warns(UserWarning, match=message):
+            dropped = model.score(X, y, groups=groups)
+        assert dropped == svc.score(Z, y, groups=np.zeros(len(y)))
+        assert dropped != pytest.approx(svc.score(Z, y, groups=groups), abs=0.01)
+        with config_context(enable_metadata_routing=True):
+            routed = make_pipeline(StandardScaler(), svc.set_score_request(groups=True))
+            routed[0].fit(X)
+            assert routed.score(X, y, groups=groups) == svc.score(Z, y, groups=groups)
+        assert RankingSVC("zero_one").fit(X, y, groups=groups).score(X, y) > 0.7
+        assert RankingSVC().fit(X, y, groups=np.zeros(len(y))).score(X, y) > 0.5
+
     @pytest.mark.parametrize("groups", [[0] * 3, np.zeros((180, 2))])
     def test_bad_groups_are_refused(self, groups):
         X, y, _ = self.draw()
@@ -316,6 +334,26 @@ def test_multi_class_and_multi_label():
     assert model.fit(X, y).score(X, y) > 0.85
     X, Y = make_multilabel_classification(100, 10, n_classes=3, random_state=0)
     assert np.mean(model.fit(X, Y).predict(X) == Y) > 0.85
+
+
+@pytest.mark.parametrize("loss", RANKING)
+def test_grades_are_to_be_binarised(loss, noisy):
+    X, _ = noisy
+    grades = np.arange(len(X)) % 3 + 1.0
+    with pytest.raises(ValueError, match=r"Only binary .* binarise them: .*y >= 2\.0\)"):
+        RankingSVC(loss).fit(X, grades)
+    svc = RankingSVC(loss).fit(X, grades >= 2)
+    assert 0 < svc.score(X, grades >= 2) < 1
+    with pytest.raises(ValueError, match=r"y has the label 2\.0, but fit saw .*Binarise"):
+        svc.score(X, grades)
+
+
+def test_classes_without_an_order_are_not_grades(noisy):
+    X, _ = noisy
+    names = np.array(["a", "b", "c"])[np.arange(len(X)) % 3]
+    for loss, y in [("ndcg", names), ("zero_one", np.arange(len(X)) % 3)]:
+        with pytest.raises(ValueError, match=r"Only binary .*multiclass\. Wrap the class"):
+            RankingSVC(loss).fit(X, y)
 
 
 @pytest.mark.parametrize("loss", ["average_precision", "zero_one"])

@@ -7,6 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+_ACTIVATION_TYPES = torch.float32, torch.float64, torch.float16
+
 
 class FeedForward:
     """Linear layers with rectifiers between them, on centred and scaled features.
@@ -83,15 +85,9 @@ class UserModule:
         self._device = features.device
         self._seed = int(rng.randint(2**31 - 1))
         self.module = _copy_of(module, state, features.device)
-        with self.generators(), torch.no_grad():
+        with self.generators():
             self.module.eval()
-            activations = self.module(features.batch(np.arange(2)))
-        shape = getattr(activations, "shape", None)
-        if shape != (2, n_bits):
-            raise ValueError(
-                f"module must turn 2 rows of features into activations of shape (2, n_bits)"
-                f" = (2, {n_bits}), got shape {shape and tuple(shape)}."
-            )
+            _check_activations(self.module, features.batch(np.arange(2)), n_bits)
         self.module.train()
 
     @contextmanager
@@ -125,6 +121,36 @@ def encoding_function(module, state):
             return module(torch.from_numpy(np.array(X, dtype=np.float32))).numpy()
 
     return activations
+
+
+def _check_activations(module, X, n_bits):
+    """Raise ValueError unless a module turns features into activations to be learned."""
+    try:
+        activations = module(X)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"module fails on features of shape {tuple(X.shape)} and dtype float32: "
+            f"{error}. It must take as many features as X has, and hold weights of dtype "
+            "float32, as after module.float()."
+        ) from error
+    found = getattr(activations, "dtype", type(activations).__name__)
+    if found not in _ACTIVATION_TYPES:
+        raise ValueError(
+            "module must return one tensor of activations, of dtype float32, float64 or "
+            f"float16, got {found}. Bits are the signs of these: leave out what makes "
+            "bits or classes of them, and convert other numbers by .float()."
+        )
+    if activations.shape != (len(X), n_bits):
+        raise ValueError(
+            f"module must turn {len(X)} rows of features into activations of shape "
+            f"({len(X)}, n_bits) = ({len(X)}, {n_bits}), got shape "
+            f"{tuple(activations.shape)}."
+        )
+    if not activations.requires_grad:
+        raise ValueError(
+            "module has nothing to learn: its activations depend on no parameter that "
+            "requires a gradient. Has it parameters, and does it detach them?"
+        )
 
 
 def _copy_of(module, state, device):

@@ -1,12 +1,14 @@
 """How far tie-breaking alone can move a metric, method by method."""
 
+from numbers import Integral
+
 import numpy as np
-from sklearn.utils._param_validation import validate_params
+from sklearn.utils._param_validation import Interval, validate_params
 
 from ...histogram import hamming_histogram
 from .._queries import average_queries
 from .._registry import METRIC_NAME, METRICS
-from .._scorer import CUTOFF, estimator_histogram, last_step
+from .._scorer import estimator_histogram, last_step
 from ._axes import add_legend, finish, line_style, single_axes
 from ._inputs import (
     OF_ESTIMATORS,
@@ -19,7 +21,8 @@ from ._inputs import (
     is_histogram,
 )
 
-_METRIC = {"metric": METRIC_NAME, "k": CUTOFF, "ax": "no_validation"}
+_CUTOFF = [Interval(Integral, 1, 2**63, closed="left"), None]
+_METRIC = {"metric": METRIC_NAME, "k": _CUTOFF, "ax": "no_validation"}
 
 
 class TieBreakingDisplay:
@@ -97,7 +100,7 @@ class TieBreakingDisplay:
 
     @validate_params(
         {key: ["array-like"] for key in ("worst", "expected", "best", "n_bits")}
-        | {"names": ["array-like", None], "metric": METRIC_NAME, "k": CUTOFF},
+        | {"names": ["array-like", None], "metric": METRIC_NAME, "k": _CUTOFF},
         prefer_skip_nested_validation=True,
     )
     def __init__(

@@ -113,6 +113,17 @@ class Network(torch.nn.Module):
         return self.layers(X)
 
 
+class Ending(torch.nn.Module):
+    """A layer of 8 bits, and what a function makes of its activations."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.layer, self.function = torch.nn.Linear(64, 8), function
+
+    def forward(self, X):
+        return self.function(self.layer(X))
+
+
 class TestModule:
     def fitted(self, X, y, **params):
         defaults = {"module": Network(), "weight_decay": 0.0, "max_iter": 5}
@@ -193,11 +204,24 @@ class TestModule:
         [
             (Network(n_bits=7), r"module must .* \(2, 8\), got shape \(2, 7\)"),
             (Network, "module"),
+            (Network(n_features=63), r"module fails on .* \(2, 64\) .* as many features"),
+            (Network().double(), r"module fails on features .* module\.float\(\)"),
+            (Ending(lambda a: a > 0), r"activations, .* got torch\.bool"),
+            (Ending(torch.Tensor.int), r"activations, .* got torch\.int32"),
+            (Ending(torch.Tensor.bfloat16), r"activations, .* got torch\.bfloat16"),
+            (Ending(lambda a: (a, a)), "activations, .* got tuple"),
+            (Ending(torch.detach), "module has nothing to learn"),
+            (torch.nn.AvgPool1d(8), "module has nothing to learn"),
         ],
     )
     def test_bad_modules(self, few_digits, module, message):
         with pytest.raises(ValueError, match=message):
             self.fitted(*few_digits, module=module)
+
+    def test_activations_of_other_precisions(self, few_digits):
+        for change in (torch.Tensor.double, torch.Tensor.half):
+            hasher = self.fitted(*few_digits, module=Ending(change), max_iter=1)
+            assert hasher.transform(few_digits[0]).shape == (300, 8)
 
     def test_a_module_that_has_changed_since_the_fit(self, few_digits):
         hasher = self.fitted(*few_digits).set_params(module=torch.nn.Linear(64, 8))

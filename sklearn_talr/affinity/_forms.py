@@ -1,0 +1,90 @@
+"""Forms of `y` that are easily mistaken for labels, refused with what to do instead."""
+
+from collections.abc import Collection
+
+import numpy as np
+import scipy.sparse as sp
+
+_COLLECTIONS = Collection, np.ndarray
+_HOW_TO_BINARIZE = (
+    "write them as indicators: MultiLabelBinarizer().fit_transform(y), from "
+    "sklearn.preprocessing"
+)
+
+
+def lists_as_array(y):
+    """Turn lists into an array; anything else is returned as it is.
+
+    Raises
+    ------
+    ValueError
+        If rows differ in length, as lists of the labels of each sample do.
+    """
+    if not isinstance(y, (list, tuple)):
+        return y
+    try:
+        return np.asarray(y)
+    except ValueError as error:
+        raise ValueError(
+            "y has rows of different lengths. If they list the labels of each sample, "
+            f"{_HOW_TO_BINARIZE}."
+        ) from error
+
+
+def refuse_tags(y):
+    """Raise ValueError if entries of an array are collections of labels, or rows names."""
+    kinds = kinds_of(y)
+    several = any(issubclass(k, _COLLECTIONS) and not is_text(k) for k in kinds)
+    if several or (y.ndim == 2 and y.shape[1] > 1 and any(map(is_text, kinds))):
+        raise ValueError(
+            f"y has several labels for one sample. To learn from them, {_HOW_TO_BINARIZE}."
+        )
+
+
+def refuse_mixed_types(labels):
+    """Raise ValueError if some of these objects are strings, or bytes, and others not."""
+    kinds = kinds_of(labels)
+    if len({(issubclass(kind, str), issubclass(kind, bytes)) for kind in kinds}) > 1:
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise ValueError(
+            f"y has labels of different types, which have no order: {names}. Make them "
+            "strings, by np.array([str(label) for label in y]), or number the classes."
+        )
+
+
+def kinds_of(array):
+    """The types of the entries of an array."""
+    return set(map(type, array.flat)) if array.dtype.kind == "O" else {array.dtype.type}
+
+
+def is_text(kind):
+    """Whether a type is one of strings."""
+    return issubclass(kind, (str, bytes))
+
+
+def refuse_unlabelled(labels):
+    """Raise ValueError if numbers seem to mark samples without a label by -1.
+
+    They do not if they are the two classes -1 and 1, or if there are other negative ones.
+    """
+    if labels.size and labels.min() == -1 and np.any(np.abs(labels) != 1):
+        raise ValueError(
+            "y has labels of -1 among others, by which scikit-learn marks samples without "
+            "a label. Leave these out: X[y != -1] and y[y != -1]. If -1 is a class, number "
+            "the classes from 0: np.unique(y, return_inverse=True)[1]."
+        )
+
+
+def refuse_features(y):
+    """Raise ValueError if a matrix has negative numbers or fractions, as features do."""
+    values = y.data if sp.issparse(y) else y
+    if values.dtype.kind not in "if":
+        return
+    fractions = (np.trunc(values) != values) & ~np.isnan(values)
+    if np.any((values < 0) | fractions):
+        raise ValueError(
+            f"y of shape {y.shape} is neither a 0/1 label indicator nor a matrix of "
+            "affinities, which are non-negative integers. If its rows are features, by "
+            "whose distance samples are similar, pass affinity=ThresholdAffinity(). Round "
+            "or bin affinities."
+        )

@@ -1,0 +1,200 @@
+"""What algorithm="auto" tries, keeps and gives up, by a clock that the test winds on."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from neighbor_cases import CODES, draw, fit
+from numpy.testing import assert_array_equal
+
+from sklearn_talr.codes import as_words, pack_codes
+from sklearn_talr.neighbors import _choice, _cost
+from sklearn_talr.neighbors._choice import Choice, Experience
+from sklearn_talr.neighbors._found import nothing_found
+from sklearn_talr.neighbors._store import CodeStore
+
+BRUTE = 1e-3  # seconds per query
+
+
+class Index:
+    """Searchers that cost what they are told to, by a clock of their own."""
+
+    def __init__(self, monkeypatch, lookup, multi_index, tables=0.0, expected=None):
+        self.now = 0.0
+        self.costs = {"brute": BRUTE, "lookup": lookup, "multi_index": multi_index}
+        self.tables = tables
+        self.made = set()
+        self.asked = dict.fromkeys(self.costs, 0)
+        self.experience = Experience()
+        codes = pack_codes(draw("random", 1, 500, 24)[1])
+        self.store = CodeStore.from_codes(codes)
+        expected = self.costs if expected is None else {"brute": BRUTE} | expected
+        names = {1: "lookup", _cost.n_tables_for(self.store): "multi_index"}
+        monkeypatch.setattr(_choice, "clock", lambda: self.now)
+        monkeypatch.setattr(_choice, "unit", lambda: 1.0)
+        monkeypatch.setattr(_choice, "index_cost", lambda store, n: self.tables)
+        monkeypatch.setattr(
+            _choice, "lookup_cost", lambda store, n, *rest: (expected[names[n]], 0.0)
+        )
+
+    def searcher(self, algorithm, backend):
+        return SimpleNamespace(at_least=lambda queries, n: self.answer(algorithm, queries))
+
+    def bucket_searcher(self, algorithm, backend):
+        if algorithm not in self.made:
+            self.made.add(algorithm)
+            self.now += self.tables
+        return self.searcher(algorithm, backend)
+
+    def has_tables(self, algorithm):
+        return algorithm in self.made
+
+    def answer(self, algorithm, queries):
+        self.asked[algorithm] += len(queries)
+        self.now += self.costs[algorithm] * len(queries)
+        return nothing_found(len(queries))
+
+    def call(self, n_queries):
+        """Seconds of a call."""
+        began = self.now
+        Choice(self, "numpy", n_queries).at_least(self.store.words[[0] * n_queries], 3)
+        return self.now - began
+
+
+def test_what_costs_less_answers_all_but_a_few(monkeypatch):
+    index = Index(monkeypatch, lookup=2 * BRUTE, multi_index=BRUTE / 10, tables=0.1)
+    for _ in range(10):
+        index.call(1_000)
+    assert index.asked["multi_index"] > 9_900
+    assert index.made == {"multi_index"}
+
+
+def test_what_costs_more_is_not_tried(monkeypatch):
+    index = Index(monkeypatch, lookup=2 * BRUTE, multi_index=1.3 * BRUTE)
+    for _ in range(20):
+        index.call(1_000)
+    assert index.asked == {"brute": 20_000, "lookup": 0, "multi_index": 0}
+    assert not index.made
+
+
+@pytest.mark.parametrize("n_queries", [1, 20, 1_000])
+def test_what_turns_out_slower_is_undone_and_remembered(n_queries, monkeypatch):
+    few = {"lookup": BRUTE / 10, "multi_index": BRUTE / 20}
+    index = Index(monkeypatch, 3 * BRUTE, 2 * BRUTE, tables=0.01, expected=few)
+    for _ in range(20_000 // n_queries):
+        index.call(n_queries)
+    asked = dict(index.asked)
+    assert 0 < asked["lookup"] <= 100
+    assert 0 < asked["multi_index"] <= 100
+    for _ in range(20_000 // n_queries):
+        index.call(n_queries)
+    assert index.asked["lookup"] == asked["lookup"]
+    assert index.asked["multi_index"] == asked["multi_index"]
+
+
+def test_tables_are_not_made_for_a_few_queries(monkeypatch):
+    index = Index(monkeypatch, 2 * BRUTE, BRUTE / 10, tables=1_000 * BRUTE)
+    index.call(100)
+    assert not index.made
+    for _ in range(100):
+        index.call(1)
+    assert not index.made
+
+
+def test_tables_are_made_once_many_queries_have_come_one_by_one(monkeypatch):
+    index = Index(monkeypatch, 2 * BRUTE, BRUTE / 10, tables=100 * BRUTE)
+    seconds = [index.call(1) for _ in range(5_000)]
+    assert index.made == {"multi_index"}
+    assert index.asked["multi_index"] > 3_000
+    assert np.median(seconds) < BRUTE / 5
+    assert sum(second > 2 * BRUTE for second in seconds) == 1  # that makes the tables
+
+
+def test_small_databases_are_not_thought_about(monkeypatch):
+    index = Index(monkeypatch, BRUTE / 100, BRUTE / 100)
+    monkeypatch.setattr(_choice, "lookup_cost", None)
+    assert index.call(5) == pytest.approx(5 * BRUTE)
+
+
+def test_questions_are_judged_one_by_one(monkeypatch):
+    """A radius may cost more than brute force and another one less."""
+    index = Index(monkeypatch, 2 * BRUTE, 0.1 * BRUTE)
+    index.call(1_000)
+    index.costs["multi_index"] = 2 * BRUTE
+    before = index.asked["multi_index"]
+    queries = index.store.words[[0] * 1_000]
+    Choice(index, "numpy", 1_000).at_least(queries, 300)
+    assert index.asked["multi_index"] - before <= 100
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    lookup=st.floats(0.01, 3),
+    multi_index=st.floats(0.01, 3),
+    tables=st.floats(0, 0.5),
+    error=st.floats(0.8, 1.25),
+)
+def test_ten_calls_cost_little_more_than_the_best(lookup, multi_index, tables, error):
+    """Costs are in those of brute force; tables cost up to half a call of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        costs = {"lookup": lookup * BRUTE, "multi_index": multi_index * BRUTE}
+        expected = {name: error * cost for name, cost in costs.items()}
+        tables *= 1_000 * BRUTE
+        index = Index(patch, **costs, tables=tables, expected=expected)
+        seconds = [index.call(1_000) for _ in range(10)]
+    best = min(10_000 * BRUTE, *(tables + 10_000 * cost for cost in index.costs.values()))
+    # A trial that fails costs the tables and a hundred queries, for each of two ways.
+    assert sum(seconds) <= 1.1 * best + 1.1 * tables + 120 * BRUTE
+    assert max(seconds[1:]) <= 1.3 * 1_000 * BRUTE
+
+
+@pytest.mark.parametrize("backend", ["numpy", "faiss"])
+def test_whoever_answers_finds_the_same(backend, monkeypatch):
+    """Every way is tried in one call."""
+    monkeypatch.setattr(_choice, "_LEAST_TO_WIN", 0.0)
+    monkeypatch.setattr(_choice, "index_cost", lambda store, n: 0.0)
+    monkeypatch.setattr(_choice, "lookup_cost", lambda *arguments: (0.0, 0.0))
+    for kind in CODES:
+        queries, database = draw(kind, 400, 300, 40)
+        neighbors, brute = fit(database, "auto", backend), fit(database, "brute")
+        index = neighbors._fitted.index
+        for mine, theirs in zip(neighbors.kneighbors(queries), brute.kneighbors(queries)):
+            assert_array_equal(mine, theirs)
+        for mine, theirs in zip(
+            neighbors.radius_neighbors(queries, 3)[1],
+            brute.radius_neighbors(queries, 3)[1],
+        ):
+            assert_array_equal(mine, theirs)
+        for question, argument in (("at_least", 10), ("within", 3)):
+            record = index.experience.record(question, argument, is_few=False)
+            assert set(record.seconds) == {"brute", "lookup", "multi_index"}
+
+
+def test_the_estimate_agrees_with_what_is_looked_up():
+    """Buckets exactly, candidates about: they are counted in a sample of the codes."""
+    for kind in ("random", "crowded"):
+        queries, database = draw(kind, 30, 5_000, 36)
+        store = CodeStore.from_codes(pack_codes(database))
+        words = as_words(pack_codes(queries).data)
+        radii = np.full(30, 4)
+        for n_tables, algorithm in ((1, "lookup"), (3, "multi_index")):
+            assert n_tables in (1, _cost.n_tables_for(store))
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(_cost, "COMPARE_WORD", 1e12)
+                found = fit(database, algorithm).lookup(queries, radius=4)
+            expected = _cost.START
+            expected += _cost.PROBE * found.n_buckets.mean()
+            expected += _cost.CANDIDATE * found.n_candidates.mean()
+            cost, shared = _cost.lookup_cost(store, n_tables, words, radii, np.inf)
+            assert cost == pytest.approx(expected, rel=0.2)
+            assert shared == 5 * _cost.STEP  # 5 radii, in one table or shared out
+
+
+def test_what_would_be_given_up_is_expected_to_cost_twice_a_scan():
+    queries, database = draw("random", 4, 500, 36)
+    store = CodeStore.from_codes(pack_codes(database))
+    words = as_words(pack_codes(queries).data)
+    cost, _ = _cost.lookup_cost(store, 1, words, np.full(4, 9), 700.0)
+    assert cost == _cost.START + 1_400
