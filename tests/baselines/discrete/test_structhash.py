@@ -5,6 +5,8 @@ import pytest
 from hashers import held_out_histogram, mean_ap
 
 from sklearn_talr.baselines import StructHasher
+from sklearn_talr.baselines.discrete import _structhash
+from sklearn_talr.baselines.discrete._column_generation import HammingRankingSVM
 from sklearn_talr.hashing import LSHHasher
 
 
@@ -19,6 +21,25 @@ def test_learns(loss, digits):
     assert aps[1] > aps[0] + 0.2
     assert len(hasher.loss_curve_) == 16
     assert hasher.loss_curve_[-1] < hasher.loss_curve_[0]
+
+
+@pytest.mark.parametrize(("n_queries", "n_found"), [(7, 7), (300, 20)])
+def test_so_many_of_the_samples_that_can_rank_are_queries(n_queries, n_found, monkeypatch):
+    """Twenty of thirty have a similar one; each query ranks all thirty."""
+    shapes = []
+
+    class Recorded(HammingRankingSVM):
+        def __init__(self, similar, *args):
+            shapes.append(similar.shape)
+            off = ~np.eye(*similar.shape, dtype=bool)
+            assert (similar & off).any(axis=1).all()
+            super().__init__(similar, *args)
+
+    monkeypatch.setattr(_structhash, "HammingRankingSVM", Recorded)
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    y = np.where(np.arange(30) < 20, np.arange(30) % 4, np.arange(30))
+    StructHasher(2, n_queries=n_queries, random_state=0).fit(X, y)
+    assert shapes == [(n_found, 30)]
 
 
 def test_samples_drawn_that_cannot_rank():
