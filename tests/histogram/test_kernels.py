@@ -19,7 +19,7 @@ SHAPES = [
     (41, 17, 1, np.uint16),
     (35, 30, 1, np.uint64),
     (5, 30, 3, np.uint64),
-    (3, 5, 350, np.uint64),  # 22 400 bits: cells beyond 16 bits
+    (3, 9, 450, np.uint64),  # 28 800 bits: cells beyond 16 bits
 ]
 
 
