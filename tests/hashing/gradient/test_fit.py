@@ -309,6 +309,14 @@ class TestChunks:
         hasher = small().partial_fit(X + 5.0, y).fit(X, y)
         np.testing.assert_array_equal(hasher.transform(X), small().fit(X, y).transform(X))
 
+    def test_fit_forgets_what_chunks_before_it_have_left(self, few_digits):
+        """The solver's moments, and the levels that were declared."""
+        X, y = few_digits
+        hasher = small().partial_fit(X + 5.0, y, levels=[0, 1]).fit(X, y).partial_fit(X, y)
+        other = small().fit(X, y).partial_fit(X, y)
+        np.testing.assert_array_equal(hasher.coefs_[0], other.coefs_[0])
+        assert hasher._training_state_["declared_levels"] is None
+
     @pytest.mark.parametrize("solver", ["adam_mini", "adam"])
     def test_the_solver_remembers_its_moments_through_a_pickle(self, few_digits, solver):
         X, y = few_digits
