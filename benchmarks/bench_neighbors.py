@@ -172,24 +172,43 @@ def distinct(repeats=5):
 
 
 def crossover(repeats=3):
-    """Unit costs of `sklearn_talr.neighbors._cost`, in comparisons of one word."""
-    n_items, n_queries = 200_000, 256
-    database = draw(n_items, 64)
-    queries = draw(n_queries, 64, seed=1)
-    words = fitted(database)._fitted.query_words(queries)[0]
-    keep, cost.COMPARE_WORD = cost.COMPARE_WORD, 1e12  # have buckets looked up
-    contenders = {"scan": partial(_searcher(database, "brute").within, words, 2)}
-    tables = _searcher(database, "lookup")
-    for r in (1, 2, 3):
-        contenders[f"lookup within {r}"] = partial(tables.within, words, r)
-    seconds = medians(contenders, repeats)
-    cost.COMPARE_WORD = keep
-    unit = seconds["scan"] / n_queries / n_items
-    print(f"\ncomparing one word takes {1e9 * unit:.2f} ns; lookup in this unit:")
-    for r in (1, 2, 3):
-        buckets = lookup_cost(64, r)[r]
-        per_bucket = seconds[f"lookup within {r}"] / n_queries / buckets / unit
-        print(f"  {buckets:8.0f} buckets: {per_bucket:6.1f} for each, candidates included")
+    """Unit costs of `sklearn_talr.neighbors._cost`, fitted to searches of random codes."""
+    steps, seconds, n_queries = [], [], 128
+    for n_items, n_bits in product((100_000, 1_000_000), (32, 48, 64)):
+        fit = fitted(draw(n_items, n_bits))._fitted
+        words = fit.query_words(draw(n_queries, n_bits, seed=1))[0]
+        scanner = fit.index.searcher("brute", "numpy")
+        scan = _least_seconds(partial(scanner.at_least, words, N_NEIGHBORS), repeats)
+        unit = scan / n_queries / n_items
+        start = time.process_time()
+        searcher = fit.index.searcher("multi_index", "numpy")
+        making = (time.process_time() - start) / n_items / len(searcher.tables) / unit
+        print(f"{n_items:8d} x {n_bits}: a word takes {1e9 * unit:.2f} ns, ", end="")
+        print(f"a code in a table {making:.0f} times that")
+        keep, cost.COMPARE_WORD = cost.COMPARE_WORD, 1e12  # have buckets looked up
+        for r in range(4 * len(searcher.tables)):
+            found = searcher.within(words, r)
+            n_steps = sum(
+                last + 1 for last in cost.radii_of_tables(r, len(searcher.tables))
+            )
+            steps.append((found.n_buckets.sum(), found.n_candidates.sum(), n_steps))
+            look_up = partial(searcher.within, words, r)
+            seconds.append(_least_seconds(look_up, repeats) / unit)
+        cost.COMPARE_WORD = keep
+    steps, seconds = np.array(steps, float), np.array(seconds)
+    fitted_costs = np.linalg.lstsq(steps / seconds[:, None], np.ones(len(seconds)))[0]
+    for name, value in zip(("bucket", "candidate", "step"), fitted_costs):
+        print(f"a {name} takes {value:.0f} times that")
+
+
+def _least_seconds(run, repeats):
+    """CPU time of the fastest run: whatever else happens only takes more."""
+    seconds = []
+    for _ in range(repeats):
+        start = time.process_time()
+        run()
+        seconds.append(time.process_time() - start)
+    return min(seconds)
 
 
 def _searcher(database, algorithm):

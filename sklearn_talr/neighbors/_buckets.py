@@ -55,7 +55,7 @@ class BucketSearcher:
         self.widths = [table.width for table in tables]
 
     def within(self, queries, radius):
-        """Codes within a radius, see :mod:`~._found`."""
+        """Find the codes within a radius."""
         radii = radii_of_tables(radius, len(self.tables))
         cost = ball_cost(self.store, self.widths, radius)
         cost += sum(table.crowd_cost for table, r in zip(self.tables, radii) if r >= 0)
@@ -69,7 +69,7 @@ class BucketSearcher:
         return pool.found()
 
     def at_least(self, queries, n_items):
-        """Codes within the smallest radius that holds so many items, if there are."""
+        """Find the codes within the smallest radius that holds so many items, if any."""
         limits = first_limits(self.store, queries, n_items, _SAMPLE)
         pool = _Pool(self.tables, self.store, queries, limits)
         waiting, radius = np.arange(len(queries)), np.full(len(queries), -1)

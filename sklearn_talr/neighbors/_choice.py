@@ -15,14 +15,14 @@ from ._found import join
 
 # Queries that a way gets before the clock counts, since caches are cold then, and in each
 # of two sets by the clock. Those that look buckets up share the costs of each step.
-_WARM_UP = {"brute": 4, "lookup": 32, "multi_index": 32}
-_TRIAL = {"brute": 6, "lookup": 32, "multi_index": 32}
+_WARM_UP = {"brute": 8, "lookup": 32, "multi_index": 32}
+_TRIAL = {"brute": 8, "lookup": 32, "multi_index": 32}
 _FEW = 32  # calls of fewer queries are a kind apart
 _TRIAL_OF_FEW = 8  # queries by the clock, in whole calls
 _HEAD = 16  # queries that tell how far the neighbors are
 _QUERIES_PER_BLOCK = 1_024  # as a rule
 
-_HORIZON = 3  # calls of the same kind, the first included, that a first call announces
+_HORIZON = 3  # calls of the same kind that the first two of them announce
 _FROM_PAST = 0.2  # of the queries so far are expected once more
 _LEAST_TO_WIN = 0.02  # seconds of comparing that are worth a thought
 _OPTIMISM = 0.8  # of the expected cost, since a trial puts it right
@@ -94,11 +94,11 @@ class Choice:
         self._n_queries = n_queries
 
     def within(self, queries, radius):
-        """Codes within a radius, see :mod:`~._found`."""
+        """Find the codes within a radius."""
         return self._answer("within", queries, radius)
 
     def at_least(self, queries, n_items):
-        """Codes within the smallest radius that holds so many items, if there are."""
+        """Find the codes within the smallest radius that holds so many items, if any."""
         return self._answer("at_least", queries, n_items)
 
     def _answer(self, question, queries, argument):
@@ -120,8 +120,10 @@ class Choice:
         while block.n_left and record.to_try:
             if self._is_worth_trying(record, *record.to_try[0]):
                 block.try_out(record.to_try[0][0])
-            else:
-                record.to_try.pop(0)
+                continue
+            record.to_try.pop(0)
+            if record.cheapest() != "brute":
+                break  # the rest of the block tells better whether another may be cheaper
         record.n_asked += len(block.queries)
 
     def _is_known(self, record, algorithm):
@@ -134,7 +136,12 @@ class Choice:
         if algorithm in record.n_timed:  # on trial already
             return not self._is_known(record, algorithm)
         gain = record.seconds[record.cheapest()] - expected
-        return gain > 0 and gain * self._horizon(record) > tables
+        if gain <= 0 or gain * self._horizon(record) <= tables:
+            return False
+        in_first_call = record.n_asked < self._n_queries
+        among_many = _FROM_PAST * record.n_asked * gain > tables
+        lasts = tables + expected * self._n_queries
+        return in_first_call or among_many or lasts < self._by_brute(record)
 
     def _is_time_to_think(self, record):
         """Whether there is something to win, and news since it was thought of last."""
@@ -144,9 +151,13 @@ class Choice:
 
     def _horizon(self, record):
         """The number of queries that tables made now are expected to serve."""
-        in_first_call = record.n_asked < self._n_queries
-        now = self._n_queries * (_HORIZON if in_first_call else 1)
+        is_early = record.n_asked < 2 * self._n_queries
+        now = self._n_queries * (_HORIZON if is_early else 1)
         return max(now, _FROM_PAST * record.n_asked)
+
+    def _by_brute(self, record):
+        """Seconds that the call takes if all codes are compared; none may take longer."""
+        return record.seconds["brute"] * self._n_queries
 
     def _ways_to_try(self, record):
         """Ways not tried yet, seconds per query, and seconds to make their tables."""
@@ -154,7 +165,7 @@ class Choice:
         words, radii = map(np.array, zip(*record.head))
         scan = record.seconds["brute"] / unit()
         ways = []
-        for n_tables in {1, n_tables_for(store)}:
+        for n_tables in sorted({1, n_tables_for(store)}):
             algorithm = "lookup" if n_tables == 1 else "multi_index"
             if algorithm not in record.n_timed:
                 cost, shared = lookup_cost(store, n_tables, words, radii, scan)

@@ -145,7 +145,7 @@ def lookup_cost(store, n_tables, queries, radii, scan):
         Cost of the steps, which the queries of a block share.
     """
     widths, n_steps = table_widths(store.n_bits, n_tables), 0
-    sample = store.columns[:, :: max(1, len(store) // _SAMPLE)]
+    sample = store.columns[:, :: max(1, len(store) // _SAMPLE)].copy()
     per_code = len(store) / sample.shape[1]
     masks = table_masks(store, n_tables)
     costs = np.zeros(len(queries))

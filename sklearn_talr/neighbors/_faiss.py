@@ -1,10 +1,10 @@
-"""The same searches by faiss, an optional library.
+"""Search by faiss, an optional library.
 
 faiss is given distinct codes, so repeats cannot fill its answers. Asked for a fixed number
-of codes it may stop in the middle of a shell; asked for a radius it does not, and is
-faster. So the radius that holds enough is found for a few queries, tried on all, and
-found for those that it leaves short. faiss's radius is strict: ``range_search(r)`` finds
-distances below r.
+of codes, faiss may stop in the middle of a shell. Asked for a radius it does not, and is
+faster. So the radius that holds enough items is found for a few queries and tried on all.
+The queries that it leaves short are then asked for their own radius. The radius of faiss
+is strict: ``range_search(r)`` finds distances below r.
 """
 
 from math import comb
@@ -32,12 +32,12 @@ class FaissScanner:
         return scan_cost(self.store, by_faiss=True)
 
     def within(self, queries, radius):
-        """Codes within a radius, see :mod:`~._found`."""
+        """Find the codes within a radius."""
         octets = _octets(queries, self.store)
         return _found(*self._index.range_search(octets, radius + 1))
 
     def at_least(self, queries, n_items):
-        """Codes within the smallest radius that holds so many items, if there are."""
+        """Find the codes within the smallest radius that holds so many items, if any."""
         n_items = min(n_items, self.store.n_items)
         if n_items not in self._expected or len(queries) > _QUERIES_TO_ESTIMATE:
             some = self._radii(queries[:_QUERIES_TO_ESTIMATE], n_items)
@@ -78,7 +78,7 @@ class FaissHash:
         self._lock = Lock()  # the number of flips is an attribute of the index
 
     def within(self, queries, radius):
-        """Codes within a radius, see :mod:`~._found`."""
+        """Find the codes within a radius."""
         if self._scanning_is_cheaper(radius):
             return self._scanner.within(queries, radius)
         with self._lock:
@@ -88,7 +88,7 @@ class FaissHash:
             return _found(*self._index.range_search(octets, radius + 1))
 
     def at_least(self, queries, n_items):
-        """Codes within the smallest radius that holds so many items, if there are."""
+        """Find the codes within the smallest radius that holds so many items, if any."""
         parts, rows, waiting = [], [], np.arange(len(queries))
         n_tables = len(self.widths)
         # The widest radius of each number of flips: smaller ones cost as much.

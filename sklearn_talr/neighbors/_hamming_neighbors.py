@@ -34,15 +34,15 @@ class HammingNeighbors(CodeDatabase):
         * ``"lookup"`` looks buckets up in a hash table, by flipping bits of the query.
         * ``"multi_index"`` has a table for each of several parts of the code, so that
           fewer bits need to be flipped: for long codes.
-        * ``"auto"`` takes whichever costs least, by the number of buckets within the
-          radius, of codes and of queries so far.
+        * ``"auto"`` takes whichever costs least. It begins by comparing, tries the others
+          on a few queries where they promise to cost less, and keeps what did.
 
         All but ``"brute"`` compare with every code where that costs less than looking up.
 
     backend : {"auto", "numpy", "faiss"}, default="auto"
         What does the work. All backends find the same items. ``"auto"`` compares with
-        faiss if faiss has been imported in this process, since that is faster, and does
-        the rest by NumPy.
+        faiss if faiss has been imported in this process, since that is faster, and looks
+        buckets up by NumPy, as ``algorithm="auto"`` does with any backend.
 
     affinity : "auto" or affinity oracle, default="auto"
         Decides who is similar to whom, for `score`. ``"auto"`` chooses by the form of `y`,

@@ -26,13 +26,12 @@ class Scanner:
         return scan_cost(self.store)
 
     def within(self, queries, radius):
-        """Codes within a radius, one for all queries or one for each."""
+        """Find the codes within a radius, one for all queries or one for each."""
         limits = np.broadcast_to(radius, len(queries))
         return self._scan(queries, lambda rows: _FixedLimits(limits[rows]))
 
     def at_least(self, queries, n_items):
-        """Codes within the smallest radius that holds so many items, if there are."""
-
+        """Find the codes within the smallest radius that holds so many items, if any."""
         first = first_limits(self.store, queries, n_items)
 
         def make_limits(rows):

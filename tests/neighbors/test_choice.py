@@ -94,6 +94,16 @@ def test_what_turns_out_slower_is_undone_and_remembered(n_queries, monkeypatch):
     assert index.asked["multi_index"] == asked["multi_index"]
 
 
+def test_another_way_is_tried_where_the_first_disappoints(monkeypatch):
+    """Looking up all bits is faster than comparing, but slower than was expected."""
+    expected = {"lookup": 0.05 * BRUTE, "multi_index": 0.1 * BRUTE}
+    index = Index(monkeypatch, BRUTE / 2, BRUTE / 10, tables=0.2, expected=expected)
+    seconds = [index.call(1_000) for _ in range(10)]
+    assert index.made == {"lookup", "multi_index"}
+    assert index.asked["multi_index"] > 8_500
+    assert max(seconds[1:]) < 1_000 * BRUTE
+
+
 def test_tables_are_not_made_for_a_few_queries(monkeypatch):
     index = Index(monkeypatch, 2 * BRUTE, BRUTE / 10, tables=1_000 * BRUTE)
     index.call(100)
@@ -159,17 +169,17 @@ def test_whoever_answers_finds_the_same(backend, monkeypatch):
     for kind in CODES:
         queries, database = draw(kind, 400, 300, 40)
         neighbors, brute = fit(database, "auto", backend), fit(database, "brute")
-        index = neighbors._fitted.index
-        for mine, theirs in zip(neighbors.kneighbors(queries), brute.kneighbors(queries)):
-            assert_array_equal(mine, theirs)
-        for mine, theirs in zip(
-            neighbors.radius_neighbors(queries, 3)[1],
-            brute.radius_neighbors(queries, 3)[1],
-        ):
-            assert_array_equal(mine, theirs)
+        experience = neighbors._fitted.index.experience
+        for _ in range(2):
+            found, expected = neighbors.kneighbors(queries), brute.kneighbors(queries)
+            assert_array_equal(found, expected)
+            found = neighbors.radius_neighbors(queries, 3)[1]
+            expected = brute.radius_neighbors(queries, 3)[1]
+            for mine, theirs in zip(found, expected, strict=True):
+                assert_array_equal(mine, theirs)
         for question, argument in (("at_least", 10), ("within", 3)):
-            record = index.experience.record(question, argument, is_few=False)
-            assert set(record.seconds) == {"brute", "lookup", "multi_index"}
+            record = experience.record(question, argument, is_few=False)
+            assert record.seconds.keys() >= {"brute", "lookup"}
 
 
 def test_the_estimate_agrees_with_what_is_looked_up():
