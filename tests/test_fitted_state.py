@@ -97,7 +97,7 @@ BETWEEN_STEPS = {"begin", "run", "_run_step", "end_epoch", "_note", "restore", "
 
 @pytest.mark.parametrize(
     ("method", "params"),
-    [("fit", {}), ("fit", {"early_stopping": True}), ("partial_fit", {})],
+    [("fit", {"early_stopping": True}), ("partial_fit", {})],
 )
 def test_ctrl_c_in_training_leaves_a_whole_fit_or_none(method, params):
     """Whichever line it comes at: all attributes tell of the epochs that are kept."""
