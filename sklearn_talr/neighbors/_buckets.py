@@ -193,7 +193,7 @@ class _Pool:
         self._store = store
         self._queries = queries
         self._limits = limits
-        self._distance_type = np.uint8 if store.n_bits < 256 else np.uint16
+        self._distance_type = store.distance_type
         self._addresses = [table.addresses(queries) for table in tables]
         self._answer = nothing_found(len(queries))
         self._parts = [self._answer[:3]]

@@ -77,7 +77,7 @@ class _Tile:
         self._xor = np.empty(n_pairs, dtype=store.words.dtype)
         self._near = np.empty(n_pairs, dtype=bool)
         self._popcount = np.empty(n_pairs, dtype=np.uint8)
-        self._sum = np.empty(n_pairs, dtype=np.uint8 if store.n_bits < 256 else np.uint16)
+        self._sum = np.empty(n_pairs, dtype=store.distance_type)
 
     def distances(self, queries, codes):
         """Hamming distances, shape (n_queries, n_codes); valid until the next call."""

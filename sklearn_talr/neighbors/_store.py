@@ -41,6 +41,11 @@ class CodeStore:
         self.n_indices = n_indices
         self.all_differ = len(members) == len(words)
 
+    @property
+    def distance_type(self):
+        """The smallest type that holds every distance: a byte ends at 255."""
+        return np.uint8 if self.n_bits < 256 else np.uint16
+
     @classmethod
     def from_codes(cls, packed, first_index=0):
         """Store little-endian packed codes; item i gets index ``first_index + i``."""
