@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, make_multilabel_classification
+from sklearn.datasets import make_multilabel_classification
 from sklearn.model_selection import ParameterGrid
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks" / "comparison"
@@ -40,9 +40,9 @@ def run(module, monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def digits_file(tmp_path):
-    X, y = load_digits(return_X_y=True)
-    np.savez(tmp_path / "mine.npz", X=X[:300], y=y[:300])
+def digits_file(tmp_path, few_digits):
+    X, y = few_digits
+    np.savez(tmp_path / "mine.npz", X=X, y=y)
     return tmp_path / "mine.npz"
 
 

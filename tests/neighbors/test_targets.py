@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from neighbor_cases import ALGORITHMS, CODES, draw, ranking
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_digits
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.model_selection import GridSearchCV, ShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier
@@ -217,10 +216,11 @@ def pipeline():
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_grid_search_ranks_the_training_database_for_held_out_queries(pipeline, wrapped):
+def test_grid_search_ranks_the_training_database_for_held_out_queries(
+    pipeline, few_digits, wrapped
+):
     """The protocol of the papers, also with affinities that folds must slice."""
-    X, labels = load_digits(return_X_y=True)
-    X, labels = X[:300], labels[:300]
+    X, labels = few_digits
     matrix = (labels[:, None] == labels).astype(int)
     y = PrecomputedAffinity(matrix) if wrapped else labels
     folds = ShuffleSplit(2, random_state=0)
@@ -242,8 +242,8 @@ def test_grid_search_ranks_the_training_database_for_held_out_queries(pipeline, 
     assert 0 < search.score(X[:50], y[:50]) <= 1
 
 
-def test_pipeline_predicts_and_its_hasher_is_scored_as_before(pipeline):
-    X, y = load_digits(return_X_y=True)
+def test_pipeline_predicts_and_its_hasher_is_scored_as_before(pipeline, digits):
+    X, y = digits
     fitted = pipeline.set_params(hash__n_bits=16).fit(X[:900], y[:900])
     assert np.mean(fitted.predict(X[900:1200]) == y[900:1200]) > 0.7
     database = make_retrieval_scorer(database=(X[:900], y[:900]))
