@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils._missing import is_pandas_na
 
-from ..codes import as_words
+from ..codes._packed import as_words
 from ._forms import (
     kinds_of,
     lists_as_array,

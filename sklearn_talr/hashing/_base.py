@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._state import validate_aside
-from ..codes import PackedCodes
+from ..codes import PackedCodes, WeightedCodes
 from ..metrics import make_retrieval_scorer
 from ._rows import all_rows_equal
 
@@ -46,6 +46,27 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             activations[rows] = block
         return activations
 
+    def query_weights(self, X):
+        """Compute how much each bit of a code counts for real-valued queries.
+
+        The database stays binary. A code is scored by the sum of the weights of its ones
+        minus that of its zeros, see :func:`~sklearn_talr.codes.weighted_scores`.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of the queries.
+
+        Returns
+        -------
+        weights : ndarray of shape (n_samples, n_bits), dtype float32
+            Positive where a 1 is wanted; farther from 0 counts more. These are the
+            activations, saturated where the hasher was fitted to labels: the values of
+            ``tanh(2 a / m)``, with m the mean magnitude of the query's activations.
+        """
+        weigh, activations = self._weigh(), self.decision_function(X)
+        return activations if weigh is None else weigh(activations)
+
     def transform(self, X):
         """Compute binary codes.
 
@@ -56,14 +77,24 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         Returns
         -------
-        codes : ndarray of shape (n_samples, n_bits), dtype uint8
-            Zeros and ones; :meth:`encode` packs eight of them into a byte.
+        codes : WeightedCodes of shape (n_samples, n_bits), dtype uint8
+            An array of zeros and ones that remembers the activations, if these fit into
+            scikit-learn's `working_memory`, so that the same rows can be real-valued
+            queries; :meth:`encode` keeps nothing and packs eight bits into a byte.
         """
         X, encoder = self._prepare(X)
-        codes = np.empty((X.shape[0], encoder.n_bits), dtype=np.uint8)
+        shape = X.shape[0], encoder.n_bits
+        codes, terms = np.empty(shape, dtype=np.uint8), encoder.empty_terms(shape[0])
+        activations = None
+        if 4 * codes.size <= get_config()["working_memory"] * 2**20:
+            activations = np.empty(shape, dtype=np.float32)
         for rows, block in encoder.blocks(X):
-            codes[rows] = block > 0
-        return codes
+            if activations is not None:
+                activations[rows] = block
+            codes[rows], of_rows = encoder.quantize(X[rows], block)
+            if terms is not None:
+                terms[rows] = of_rows
+        return WeightedCodes.of(codes, activations, self._weigh(), terms)
 
     def encode(self, X):
         """Compute binary codes, packed eight bits to the byte.
@@ -83,9 +114,13 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         X, encoder = self._prepare(X)
         data = np.empty((X.shape[0], -(-encoder.n_bits // 8)), dtype=np.uint8)
+        terms = encoder.empty_terms(X.shape[0])
         for rows, block in encoder.blocks(X):
-            data[rows] = np.packbits(block > 0, axis=1, bitorder="little")
-        return PackedCodes(data, encoder.n_bits)
+            bits, of_rows = encoder.quantize(X[rows], block)
+            data[rows] = np.packbits(bits, axis=1, bitorder="little")
+            if terms is not None:
+                terms[rows] = of_rows
+        return PackedCodes(data, encoder.n_bits, terms=terms)
 
     def score(self, X, y=None):
         """Tie-aware average precision of these samples, each ranking all the others.
@@ -118,6 +153,10 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         sizes = [coef.shape[1] for coef in layers["coefs"]]
         return Encoder(partial(feed_forward, **layers), sizes[-1], max(sizes))
 
+    def _weigh(self):
+        """The function that makes weights of activations, None for themselves."""
+        return None
+
     @property
     def _n_features_out(self):
         return self.coefs_[-1].shape[1]
@@ -127,6 +166,20 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []  # bits, whatever the features are
         return tags
+
+
+def take_signs(X, activations):
+    """Ones where activations are positive, and no terms."""
+    return activations > 0, None
+
+
+def saturate(activations):
+    """Weights of queries for codes that were fitted to labels.
+
+    An activation far from 0 says that a bit is sure, and not that it matters as much more.
+    """
+    scale = np.mean(np.abs(activations), axis=1, keepdims=True)
+    return np.tanh(activations * (2 / np.maximum(scale, np.finfo(np.float32).tiny)))
 
 
 class Encoder(NamedTuple):
@@ -142,11 +195,24 @@ class Encoder(NamedTuple):
 
     n_units : int
         Numbers per row of the largest array that the function makes.
+
+    n_terms : int, default=0
+        Numbers per row that belong to a code in the database.
+
+    quantize : callable, default=take_signs
+        ``quantize(X, activations) -> (bits, terms)``: what a row is in the database, its
+        bits, bool or uint8, and an array of shape (n_samples, n_terms), or None.
     """
 
     function: object
     n_bits: int
     n_units: int
+    n_terms: int = 0
+    quantize: object = take_signs
+
+    def empty_terms(self, n_rows):
+        """Room for the terms of so many rows, or None where there are none."""
+        return np.empty((n_rows, self.n_terms), np.float32) if self.n_terms else None
 
     def blocks(self, X):
         """Yield slices of rows and their activations, bounding the memory taken."""

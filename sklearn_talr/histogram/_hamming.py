@@ -18,7 +18,8 @@ from ..affinity._resolve import (
     level_values,
     resolve_affinity,
 )
-from ..codes import as_packed, code_words
+from ..codes._distances import code_words
+from ..codes._packed import as_packed
 from ._kernels import KERNELS, check_device, count_block
 from ._tables import HammingHistogram
 

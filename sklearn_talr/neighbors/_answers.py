@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import gen_batches
 
-from ..codes import word_distances
+from ..codes._distances import word_distances
 from ._found import ranked_items
 from ._results import Lookup, Ranking, ragged
 

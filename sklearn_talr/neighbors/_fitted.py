@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from ..affinity._resolve import checked_targets
-from ..codes import as_words, hamming_distances
+from ..codes import hamming_distances
+from ..codes._packed import as_words
 from ..histogram import RankingHistogram, hamming_histogram
 from ._columns import Columns, read_codes
 from ._targets import Targets

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import gen_batches
 
-from ..codes import word_distances
+from ..codes._distances import word_distances
 from ._store import ranges
 
 _ITEMS_PER_PASS = 2**22

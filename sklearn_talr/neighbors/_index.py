@@ -8,7 +8,7 @@ from joblib import effective_n_jobs
 from sklearn.utils import gen_batches
 
 from .._threads import map_in_threads
-from ..codes import word_distances
+from ..codes._distances import word_distances
 from ._buckets import BucketSearcher, make_tables
 from ._choice import Choice, Experience
 from ._cost import n_tables_for

@@ -7,7 +7,8 @@ sorted, so that equal ones are neighbours; items of one code are sorted by index
 import numpy as np
 from scipy.sparse import csr_array
 
-from ..codes import PackedCodes, as_words
+from ..codes import PackedCodes
+from ..codes._packed import as_words
 
 
 class CodeStore:
@@ -16,7 +17,7 @@ class CodeStore:
     Parameters
     ----------
     words : ndarray of shape (n_codes, n_words), unsigned
-        Distinct codes as :func:`~sklearn_talr.codes.as_words` lays them out, sorted.
+        Distinct codes as `as_words` lays them out, sorted.
 
     starts : ndarray of shape (n_codes + 1,) of int64
         Items of code c are ``members[starts[c]:starts[c + 1]]``.

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from neighbor_cases import CODES, draw, fit
 from numpy.testing import assert_array_equal
 
-from sklearn_talr.codes import as_words, pack_codes
+from sklearn_talr.codes import pack_codes
+from sklearn_talr.codes._packed import as_words
 from sklearn_talr.neighbors import _choice, _cost
 from sklearn_talr.neighbors._choice import Choice, Experience
 from sklearn_talr.neighbors._found import nothing_found

@@ -5,7 +5,8 @@ from numbers import Integral, Real
 import torch
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._base import BaseHasher, Encoder
+from ...affinity import ThresholdAffinity
+from .._base import BaseHasher, Encoder, saturate
 from .._projections import PROJECTIONS
 from ._callbacks import CallbackSupportMixin
 from ._functions import encoding_function
@@ -48,6 +49,10 @@ class GradientHasher(CallbackSupportMixin, BaseHasher):
             return super()._encoder()
         function = encoding_function(self.module, fitted["module_state_"])
         return Encoder(function, fitted["_training_state_"]["n_bits"], self.n_features_in_)
+
+    def _weigh(self):
+        by_distance = isinstance(vars(self).get("affinity_"), ThresholdAffinity)
+        return None if by_distance else saturate
 
     @property
     def _n_features_out(self):

@@ -1,11 +1,4 @@
-"""Binary codes: bits, packed bytes, and the Hamming distances between them.
-
-A *code* is a row of ``n_bits`` bits. It comes in two forms that every function of this
-package accepts: an array of zeros and ones, shape (n_samples, n_bits), or the
-:class:`PackedCodes` that :func:`pack_codes` returns, eight bits to the byte. A packed
-array always says how many of its bits count and in which order they lie, so that 7 bits
-are never taken for 8 and little-endian bytes are never compared with big-endian ones.
-"""
+"""Bits and packed bytes: what a code is, and what it is laid out as."""
 
 from numbers import Integral
 
@@ -13,12 +6,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-__all__ = [
-    "PackedCodes",
-    "hamming_distances",
-    "pack_codes",
-    "unpack_codes",
-]
+__all__ = ["PackedCodes", "pack_codes", "unpack_codes"]
 
 _BIT_ORDER = [StrOptions({"little", "big"})]
 
@@ -42,6 +30,10 @@ class PackedCodes:
         bit of byte 0. faiss packs little-endian, `numpy.packbits` by default and
         pgvector big-endian.
 
+    terms : array-like of shape (n_samples, 1) or (n_samples, 2), default=None
+        What the score of each code by a real-valued query is multiplied by, and what is
+        added then, see :func:`weighted_scores`. None means 1 and 0.
+
     Attributes
     ----------
     shape : tuple of int
@@ -61,20 +53,23 @@ class PackedCodes:
             "data": ["array-like"],
             "n_bits": [Interval(Integral, 1, None, closed="left")],
             "bitorder": _BIT_ORDER,
+            "terms": ["array-like", None],
         },
         prefer_skip_nested_validation=True,
     )
-    def __init__(self, data, n_bits, bitorder="little"):
+    def __init__(self, data, n_bits, bitorder="little", terms=None):
         self.data = np.asarray(data)
         self.n_bits = int(n_bits)
         self.bitorder = bitorder
         self._check_layout()
+        self.terms = None if terms is None else _check_terms(terms, len(self.data))
 
     @classmethod
-    def _of(cls, data, n_bits, bitorder):
+    def _of(cls, data, n_bits, bitorder, terms=None):
         """Make one of bytes that are known to be right, without checking them again."""
         packed = cls.__new__(cls)
         packed.data, packed.n_bits, packed.bitorder = data, n_bits, bitorder
+        packed.terms = terms
         return packed
 
     def _check_layout(self):
@@ -109,7 +104,8 @@ class PackedCodes:
         if isinstance(rows, tuple):  # scikit-learn indexes with (rows, ...)
             rows = rows[0]
         data = np.atleast_2d(self.data[rows])
-        return PackedCodes._of(data, self.n_bits, self.bitorder)
+        terms = None if self.terms is None else np.atleast_2d(self.terms[rows])
+        return PackedCodes._of(data, self.n_bits, self.bitorder, terms)
 
     def __array__(self, dtype=None, copy=None):
         """Return the bits, never the bytes: `np.asarray` must not change the meaning."""
@@ -194,46 +190,12 @@ def unpack_codes(packed):
     return _as_bits(packed)
 
 
-@validate_params(
-    {"query_codes": ["array-like"], "database_codes": ["array-like"]},
-    prefer_skip_nested_validation=True,
-)
-def hamming_distances(query_codes, database_codes):
-    """Count the differing bits of every pair of codes.
-
-    Parameters
-    ----------
-    query_codes : array-like of shape (n_queries, n_bits) of 0/1, or PackedCodes
-        Codes of the queries.
-
-    database_codes : array-like of shape (n_database, n_bits) of 0/1, or PackedCodes
-        Codes of the database.
-
-    Returns
-    -------
-    distances : ndarray of shape (n_queries, n_database), dtype int32
-        Distances in [0, n_bits]. Signed, so that ``-distances`` is a ranking score.
-
-    Raises
-    ------
-    ValueError
-        If the two sides differ in length, or one holds no codes.
-
-    Examples
-    --------
-    >>> from sklearn_talr.codes import hamming_distances
-    >>> hamming_distances([[0, 0, 0]], [[0, 0, 1], [1, 1, 1]])
-    array([[1, 3]], dtype=int32)
-    """
-    queries, database = code_words(query_codes, database_codes)
-    return word_distances(queries, database, dtype=np.int32)
-
-
 def as_packed(codes, bitorder="little", input_name="codes"):
     """Do what :func:`pack_codes` does, for callers that have checked their parameters.
 
     Errors call the codes by `input_name`.
     """
+    terms = getattr(codes, "terms", None)
     if isinstance(codes, PackedCodes):
         if not len(codes):
             raise ValueError(f"{input_name} must hold at least one code, got {codes}.")
@@ -248,31 +210,7 @@ def as_packed(codes, bitorder="little", input_name="codes"):
             "PackedCodes(bytes, n_bits, bitorder)."
         )
     data = np.packbits(bits.astype(bool, copy=False), axis=1, bitorder=bitorder)
-    return PackedCodes._of(data, bits.shape[1], bitorder)
-
-
-def code_words(query_codes, database_codes):
-    """Lay both sets of codes out as unsigned words, the widest that fit.
-
-    Returns two arrays of shape (n, n_words) and one dtype, uint8 to uint64, zero padded:
-    XOR and popcount run on whole words. Raises ValueError when the lengths differ.
-    """
-    queries = as_packed(query_codes, input_name="query_codes")
-    database = as_packed(database_codes, input_name="database_codes")
-    if queries.n_bits != database.n_bits:
-        raise ValueError(
-            f"query_codes have {queries.n_bits} bits and database_codes "
-            f"{database.n_bits}; both must come from the same hash function."
-        )
-    return as_words(queries.data), as_words(database.data)
-
-
-def word_distances(queries, database, dtype):
-    """Hamming distances between two arrays of words as made by :func:`code_words`."""
-    distances = np.zeros((len(queries), len(database)), dtype=dtype)
-    for query_word, database_word in zip(queries.T, database.T):
-        distances += np.bitwise_count(query_word[:, None] ^ database_word)
-    return distances
+    return PackedCodes._of(data, bits.shape[1], bitorder, terms)
 
 
 def as_words(data):
@@ -286,3 +224,13 @@ def as_words(data):
 
 def _as_bits(packed):
     return np.unpackbits(packed.data, axis=1, count=packed.n_bits, bitorder=packed.bitorder)
+
+
+def _check_terms(terms, n_codes):
+    terms = check_array(terms, dtype=np.float32, input_name="terms")
+    if terms.shape not in ((n_codes, 1), (n_codes, 2)):
+        raise ValueError(
+            f"terms must have shape ({n_codes}, 1) or ({n_codes}, 2), a factor and perhaps "
+            f"an addend for each code, got {terms.shape}."
+        )
+    return terms

@@ -1,0 +1,222 @@
+"""Scores of codes by real-valued queries: bits that count as much as the query says.
+
+A query that is not rounded to bits has one weight w_j for each bit, which is negative where
+it would rather see a 0. A code with the signs s_j, 1 for a one and -1 for a zero, scores
+
+    factor * sum_j w_j s_j + addend,
+
+where factor and addend belong to the code and are 1 and 0 unless its hasher says otherwise.
+With these the order of the scores is that of weighted Hamming distances (Zhang et al.,
+"Binary Code Ranking with Weighted Hamming Distance", CVPR 2013), in which a differing bit
+costs \\|w_j\\|:
+
+    sum of \\|w_j\\| over differing bits = (sum_j \\|w_j\\| - sum_j w_j s_j) / 2.
+
+Gordo et al., "Asymmetric Distances for Binary Embeddings" (CVPR 2011), compare codes with
+queries that are not binarised.
+"""
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import validate_params
+
+from ._packed import PackedCodes, as_packed
+
+__all__ = ["WeightedCodes", "weighted_scores"]
+
+# Signs of the eight bits of each byte, the least significant first.
+_SIGNS_OF_BYTE = np.where(
+    np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little"),
+    np.float32(1),
+    np.float32(-1),
+)
+
+
+class WeightedCodes(np.ndarray):
+    """Codes that remember their activations, so that they can also be real-valued queries.
+
+    `transform` of every hasher returns them. They are an array of zeros and ones, and
+    whatever NumPy computes from them is an ordinary array. Rows that are selected keep what
+    belongs to them. Copies, pickles and stacks of several arrays are ordinary arrays.
+
+    Attributes
+    ----------
+    query_weights : ndarray of shape (n_samples, n_bits), dtype float32, or None
+        How much each bit counts when a row is a query. None if the hasher kept no
+        activations, since they would take more than scikit-learn's `working_memory`.
+
+    terms : ndarray of shape (n_samples, 1) or (n_samples, 2), dtype float32, or None
+        What the weighted sum of a row is multiplied by when it is in the database, and
+        what is added then. None means 1 and 0.
+
+    See Also
+    --------
+    weighted_scores : Scores of codes by real-valued queries.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_talr.hashing import ITQHasher
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> codes = ITQHasher(n_bits=4, random_state=0).fit(X).transform(X[:2])
+    >>> codes.query_weights.shape
+    (2, 4)
+    >>> type(codes + 1).__name__
+    'ndarray'
+    """
+
+    _activations = None
+    _weigh = None
+    terms = None
+
+    @classmethod
+    def of(cls, bits, activations=None, weigh=None, terms=None):
+        """Let an array of zeros and ones remember these.
+
+        Parameters
+        ----------
+        bits : ndarray of shape (n_samples, n_bits), dtype uint8
+            Zeros and ones.
+
+        activations : ndarray of shape (n_samples, n_bits), dtype float32, default=None
+            What the weights follow from.
+
+        weigh : callable, default=None
+            ``weigh(activations) -> query_weights``; None means the activations themselves.
+
+        terms : ndarray of shape (n_samples, 1) or (n_samples, 2), default=None
+            Factors, and addends, of the rows.
+
+        Returns
+        -------
+        codes : WeightedCodes
+            A view of `bits`.
+        """
+        codes = bits.view(cls)
+        codes._activations, codes._weigh, codes.terms = activations, weigh, terms
+        return codes
+
+    @property
+    def query_weights(self):
+        """How much each bit counts when a row is a query."""
+        if self._activations is None or self._weigh is None:
+            return self._activations
+        return self._weigh(self._activations)
+
+    def __getitem__(self, key):
+        part = super().__getitem__(key)
+        if not isinstance(part, np.ndarray):
+            return part
+        if isinstance(key, tuple) or part.ndim != 2 or self.ndim != 2:
+            return part.view(np.ndarray)
+        activations, terms = (
+            None if of_rows is None else of_rows[key]
+            for of_rows in (self._activations, self.terms)
+        )
+        return WeightedCodes.of(part, activations, self._weigh, terms)
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        return array[()] if return_scalar else np.asarray(array)
+
+    def __repr__(self):
+        return repr(self.view(np.ndarray))
+
+    def __reduce__(self):
+        return self.view(np.ndarray).__reduce__()
+
+
+@validate_params(
+    {"query_weights": ["array-like"], "database_codes": ["array-like"]},
+    prefer_skip_nested_validation=True,
+)
+def weighted_scores(query_weights, database_codes):
+    """Score every code by every real-valued query.
+
+    Parameters
+    ----------
+    query_weights : array-like of shape (n_queries, n_bits)
+        How much each bit counts, as :meth:`query_weights` of a hasher returns it. Codes
+        that `transform` has returned stand for the weights that they remember.
+
+    database_codes : array-like of shape (n_database, n_bits) of 0/1, or PackedCodes
+        Codes of the database. Factors and addends that they remember are applied.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_queries, n_database), dtype float32
+        The higher, the nearer.
+
+    Raises
+    ------
+    ValueError
+        If the two sides differ in length, or the queries are codes without weights.
+
+    Examples
+    --------
+    Both codes differ from the signs of the query in one bit, so that they are tied by
+    Hamming distance. The first differs where the query is surer:
+
+    >>> from sklearn_talr.codes import weighted_scores
+    >>> weighted_scores([[2.0, 0.5, 1.0]], [[0, 1, 1], [1, 0, 1]])
+    array([[-0.5,  2.5]], dtype=float32)
+    """
+    weights = as_weights(query_weights)
+    packed = as_packed(database_codes, input_name="database_codes")
+    if weights.shape[1] != packed.n_bits:
+        raise ValueError(
+            f"query_weights are for {weights.shape[1]} bits and database_codes have "
+            f"{packed.n_bits}; both must come from the same hash function."
+        )
+    return score_codes(pad_weights(weights), packed.data, packed.terms)
+
+
+def as_weights(queries, input_name="query_weights"):
+    """Weights of queries: those that codes remember, or real numbers as they are.
+
+    Returns an array of shape (n_queries, n_bits), float32. Raises ValueError where there
+    are codes without weights.
+    """
+    if isinstance(queries, WeightedCodes):
+        queries = queries.query_weights
+    if queries is None or _are_bits(queries):
+        raise ValueError(
+            f"{input_name} are codes without weights. Pass what `query_weights` of the "
+            "hasher returns, or the very array that its `transform` has returned; it keeps "
+            "activations of as many rows as fit into scikit-learn's working_memory."
+        )
+    return check_array(queries, dtype=np.float32, input_name=input_name)
+
+
+def pad_weights(weights):
+    """Weights with zeros for the spare bits of the last byte."""
+    return np.pad(weights, ((0, 0), (0, -weights.shape[1] % 8)))
+
+
+def signs_of(data):
+    """Signs of the bits of packed codes, shape (n_codes, 8 * n_bytes), float32."""
+    return _SIGNS_OF_BYTE[data].reshape(len(data), -1)
+
+
+def tables_of(weights):
+    """What each value of each byte adds to a score, shape (n_queries, n_bytes, 256)."""
+    return weights.reshape(len(weights), -1, 8) @ _SIGNS_OF_BYTE.T
+
+
+def score_codes(weights, data, terms=None):
+    """Scores of codes, shape (n_queries, n_codes), float32; weights are padded."""
+    return apply_terms(weights @ signs_of(data).T, terms)
+
+
+def apply_terms(sums, terms):
+    """Multiply weighted sums by the factors of their codes, and add the addends."""
+    if terms is None:
+        return sums
+    sums = sums * terms[:, 0]
+    return sums + terms[:, 1] if terms.shape[1] > 1 else sums
+
+
+def _are_bits(queries):
+    if isinstance(queries, PackedCodes):
+        return True
+    queries = np.asarray(queries)
+    return queries.dtype.kind in "bu" or bool(np.isin(queries, (0, 1)).all())

@@ -1,0 +1,290 @@
+"""A hasher for float queries: bits that add up to the features."""
+
+from functools import partial
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils import gen_batches
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from .._state import replace_fitted
+from .._threads import one_thread
+from ..codes import unpack_codes
+from ..codes._packed import as_packed
+from ..codes._weighted import pad_weights, score_codes
+from ._additive_codes import Moments
+from ._additive_model import Model, Rows, alternate, mean_row, scaled, sets_of_bits
+from ._base import (
+    BaseHasher,
+    Encoder,
+    check_features,
+    check_more_features,
+    feed_forward,
+    independent_random_state,
+)
+
+__all__ = ["AdditiveHasher"]
+
+_ITERATIONS_PER_CHUNK = 2
+_N_NEIGHBORS = 10  # of `score`
+_CELLS_PER_BLOCK = 2**20
+
+
+class AdditiveHasher(BaseHasher):
+    """Bits of unlabeled features whose weighted sum is nearest to them, for float queries.
+
+    Every bit adds or subtracts a vector of its own, and the bits of a row are chosen so
+    that the sum points where the row points. A query stays real-valued: its weights are its
+    inner products with these vectors. So the codes are to be searched by
+    ``HammingNeighbors(metric="weighted_hamming")``, which finds far more of the true
+    neighbors than the Hamming distance of any code as long.
+
+    The vectors are found by alternating least squares and coordinate descent over the bits,
+    which start from the bits of :class:`ITQHasher`. This is a binary autoencoder with a
+    linear decoder (Carreira-Perpinan and Raziperchikolaei, CVPR 2015), and additive
+    quantization with two words to a codebook (Babenko and Lempitsky, CVPR 2014).
+
+    Parameters
+    ----------
+    n_bits : int, default=32
+        Number of bits, at least 1. There may be more of them than features. Without labels
+        64 to 512 are usual.
+
+    metric : {"cosine", "inner_product", "euclidean"}, default="cosine"
+        How features are compared whose neighbors are to be found. The length of a decoding
+        follows from its bits under ``"cosine"``. Otherwise each row has a factor of four
+        bytes besides its bits, and under ``"euclidean"`` an addend of four bytes.
+
+    alpha : float, default=0.05
+        Strength of the ridge penalty on the vectors, per row.
+
+    max_iter : int, default=12
+        Most alternations.
+
+    random_state : int, RandomState instance or None, default=None
+        Draws the first rotation of ITQ, and the bits that are flipped in search of better
+        codes.
+
+    Attributes
+    ----------
+    coefs_ : list of one ndarray of shape (n_features, n_bits)
+        The vectors, as columns.
+
+    intercepts_ : list of one ndarray of shape (n_bits,)
+        Zeros.
+
+    mean_ : ndarray of shape (n_features,)
+        Mean of the rows, after these were scaled to unit length under ``"cosine"``.
+
+    n_iter_ : int
+        Alternations done.
+
+    n_features_in_ : int
+        Number of features seen by `fit`.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if `fit` saw any.
+
+    See Also
+    --------
+    ITQHasher : Signs of a linear projection, for binary queries.
+    sklearn_talr.neighbors.HammingNeighbors : Searches by weighted Hamming distance.
+    sklearn_talr.codes.weighted_scores : The scores that codes are ranked by.
+
+    Notes
+    -----
+    The signs of `decision_function` are not the bits of `transform`: a row is not encoded
+    in the way a query is. By plain Hamming distance the codes are good for a shortlist only.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn_talr.hashing import AdditiveHasher
+    >>> from sklearn_talr.neighbors import HammingNeighbors
+    >>> X, y = load_digits(return_X_y=True)
+    >>> index = make_pipeline(
+    ...     AdditiveHasher(n_bits=32, random_state=0),
+    ...     HammingNeighbors(n_neighbors=5, metric="weighted_hamming"),
+    ... )
+    >>> index.fit(X[300:], y[300:]).predict(X[:5])
+    array([0, 1, 2, 3, 4])
+    """
+
+    _parameter_constraints: dict = {
+        "n_bits": [Interval(Integral, 1, None, closed="left")],
+        "metric": [StrOptions({"cosine", "inner_product", "euclidean"})],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self, n_bits=32, *, metric="cosine", alpha=0.05, max_iter=12, random_state=None
+    ):
+        self.n_bits = n_bits
+        self.metric = metric
+        self.alpha = alpha
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Find the vectors that the bits stand for.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples. Memory-mapped rows are read in blocks.
+
+        y : Ignored
+            Present for API consistency.
+
+        Returns
+        -------
+        self : object
+            The fitted hasher.
+        """
+        X, seen = check_features(self, X)
+        rng = independent_random_state(self.random_state)
+        with one_thread():
+            mean = mean_row(X, self.metric)
+            rows = Rows(X, mean, self.metric)
+            signs = rows.first_signs(self.n_bits, rng)
+            nothing = Moments.none(self.n_bits, X.shape[1])
+            moments, n_iter = alternate(rows, signs, nothing, self.alpha, self.max_iter)
+        flips = sets_of_bits(self.n_bits, rng)
+        return self._replace_model(moments, mean, self.metric, flips, n_iter, seen)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None):
+        """Improve the vectors by more rows; the first call does what `fit` does.
+
+        The mean stays that of the first rows. Codes made before belong to the vectors of
+        that time: encode the database when all rows have been seen.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples.
+
+        y : Ignored
+            Present for API consistency.
+
+        Returns
+        -------
+        self : object
+            The hasher.
+        """
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X)
+        X, seen = check_more_features(self, X)
+        model = self._model_
+        rows = Rows(X, model.mean, model.metric)
+        with one_thread():
+            signs = rows.encode(model)
+            moments, n_iter = alternate(
+                rows, signs, model.moments, self.alpha, _ITERATIONS_PER_CHUNK
+            )
+        n_iter += self.n_iter_
+        return self._replace_model(
+            moments, model.mean, model.metric, model.flips, n_iter, seen
+        )
+
+    def inverse_transform(self, X):
+        """Decode codes: the features that they stand for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_bits) of 0/1, or PackedCodes
+            Codes.
+
+        Returns
+        -------
+        X_original : ndarray of shape (n_samples, n_features), dtype float32
+            Decodings, of unit length under ``"cosine"``. Otherwise their distance from the
+            mean is that of an average row.
+        """
+        check_is_fitted(self)
+        model = self._model_
+        signs = 2 * unpack_codes(as_packed(X)).astype(np.float32) - 1
+        if signs.shape[1] != len(model.decoder):
+            raise ValueError(
+                f"X has {signs.shape[1]} bits, but the codes of this hasher have "
+                f"{len(model.decoder)}."
+            )
+        factors = model.factors(signs, model.mean_length)
+        return (signs @ model.decoder) * factors[:, None] + model.mean
+
+    def score(self, X, y=None):
+        """Recall of the 10 nearest other samples by codes and float queries.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples.
+
+        y : Ignored
+            Present for API consistency.
+
+        Returns
+        -------
+        score : float
+            Fraction, in [0, 1], of the true neighbors of a sample, by `metric`, that are
+            among as many found by their codes. With 10 others or fewer, half of them.
+        """
+        codes = self.transform(X)
+        X, _ = self._prepare(X)
+        n_neighbors = min(_N_NEIGHBORS, max(1, (len(codes) - 1) // 2))
+        weights, packed = pad_weights(self.query_weights(X)), as_packed(codes)
+        n_found = 0
+        for rows in gen_batches(len(codes), max(1, _CELLS_PER_BLOCK // len(codes))):
+            true = _similarities(X[rows], X, self._model_.metric)
+            found = score_codes(weights[rows], packed.data, packed.terms)
+            true, found = (
+                _nearest_others(scores, rows, n_neighbors) for scores in (true, found)
+            )
+            n_found += (true[:, :, None] == found[:, None]).sum()
+        return float(n_found / (n_neighbors * len(codes)))
+
+    def __sklearn_is_fitted__(self):
+        return "_model_" in vars(self)
+
+    def _encoder(self):
+        model = vars(self)["_model_"]
+        weights = {"coefs": [model.decoder.T], "intercepts": [np.zeros(len(model.decoder))]}
+        n_bits, n_features = model.decoder.shape
+        n_units, n_terms = max(n_bits, n_features), 1 + (model.metric == "euclidean")
+        function = partial(feed_forward, **weights)
+        return Encoder(function, n_bits, n_units, n_terms, model.quantize)
+
+    def _replace_model(self, moments, mean, metric, flips, n_iter, seen):
+        decoder = moments.decoder(self.alpha)
+        model = Model(decoder, decoder @ decoder.T, mean, metric, flips, moments)
+        fitted = {
+            "coefs_": [decoder.T],
+            "intercepts_": [np.zeros(len(decoder), dtype=np.float32)],
+            "mean_": mean,
+            "n_iter_": n_iter,
+            "_model_": model,
+        }
+        return replace_fitted(self, seen | fitted)
+
+
+def _similarities(queries, X, metric):
+    """True similarity of features, the higher the nearer, as an array."""
+    products = scaled(queries, metric) @ scaled(X, metric).T
+    if metric != "euclidean":
+        return products
+    X = scaled(X, metric)
+    return products - np.einsum("ij,ij->i", X, X) / 2
+
+
+def _nearest_others(scores, rows, n_neighbors):
+    """Samples with the highest scores, but for the queries themselves."""
+    scores[
+        np.arange(len(scores)), np.arange(rows.start, rows.start + len(scores))
+    ] = -np.inf
+    return np.argpartition(-scores, n_neighbors - 1, axis=1)[:, :n_neighbors]
