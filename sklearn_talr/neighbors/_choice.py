@@ -16,15 +16,17 @@ from ._found import join
 # Queries that a way gets before the clock counts, since caches are cold then, and in each
 # of two sets by the clock. Those that look buckets up share the costs of each step.
 _WARM_UP = {"brute": 8, "lookup": 32, "multi_index": 32}
-_TRIAL = {"brute": 8, "lookup": 32, "multi_index": 32}
+_TRIAL = {"brute": 4, "lookup": 32, "multi_index": 32}
 _FEW = 32  # calls of fewer queries are a kind apart
+_CLOSE = 0.4  # of the cost of comparing, for another way to be
+_TRIAL_IF_CLOSE = 64  # queries compared by the clock then, since few of them may mislead
 _TRIAL_OF_FEW = 8  # queries by the clock, in whole calls
-_HEAD = 16  # queries that tell how far the neighbors are
+_HEAD = 32  # queries that tell how far the neighbors are
 _QUERIES_PER_BLOCK = 1_024  # as a rule
 
 _HORIZON = 3  # calls of the same kind that the first two of them announce
 _FROM_PAST = 0.2  # of the queries so far are expected once more
-_LEAST_TO_WIN = 0.02  # seconds of comparing that are worth a thought
+_LEAST_TO_WIN = 0.02  # seconds of the cheapest way so far that are worth a thought
 _OPTIMISM = 0.8  # of the expected cost, since a trial puts it right
 _MOST_SHARED = 0.7  # of the cost of a trial
 _FASTER, _SLOWER = 0.7, 0.2  # weights of a new measurement: disturbances only slow down
@@ -124,6 +126,8 @@ class Choice:
             record.to_try.pop(0)
             if record.cheapest() != "brute":
                 break  # the rest of the block tells better whether another may be cheaper
+        if self._is_close(record):
+            block.ask("brute", _TRIAL_IF_CLOSE)
         record.n_asked += len(block.queries)
 
     def _is_known(self, record, algorithm):
@@ -131,6 +135,13 @@ class Choice:
         is_few = self._n_queries < _FEW
         enough = _TRIAL_OF_FEW if is_few else 2 * _TRIAL[algorithm]
         return record.n_timed.get(algorithm, 0) >= enough
+
+    def _is_close(self, record):
+        """Whether another way is little cheaper than comparing, as far as a few tell."""
+        if self._n_queries < _FEW or record.cheapest() == "brute":
+            return False
+        is_close = record.seconds[record.cheapest()] > _CLOSE * record.seconds["brute"]
+        return is_close and record.n_timed["brute"] < _TRIAL_IF_CLOSE
 
     def _is_worth_trying(self, record, algorithm, expected, tables):
         if algorithm in record.n_timed:  # on trial already
@@ -145,7 +156,7 @@ class Choice:
 
     def _is_time_to_think(self, record):
         """Whether there is something to win, and news since it was thought of last."""
-        to_win = record.seconds.get("brute", 0.0) * self._horizon(record)
+        to_win = record.seconds.get(record.cheapest(), 0.0) * self._horizon(record)
         is_news = record.n_asked >= record.n_asked_at_next_thought
         return is_news and not record.to_try and to_win > _LEAST_TO_WIN
 
@@ -162,7 +173,7 @@ class Choice:
     def _ways_to_try(self, record):
         """Ways not tried yet, seconds per query, and seconds to make their tables."""
         store = self._index.store
-        words, radii = map(np.array, zip(*record.head))
+        words, radii = map(np.array, zip(*record.head, _beyond(record.head)))
         scan = record.seconds["brute"] / unit()
         ways = []
         for n_tables in sorted({1, n_tables_for(store)}):
@@ -196,6 +207,17 @@ class Choice:
         if algorithm == "brute":
             return self._index.searcher("brute", self._backend)
         return self._index.bucket_searcher(algorithm, self._backend)
+
+
+def _beyond(head):
+    """A query that is farther than all of a few by as much as they differ.
+
+    It stands for those that the few leave out. A single table takes thousands of times
+    longer for them, and several tables do not.
+    """
+    farthest, last = max(head, key=lambda pair: pair[1])
+    least = min(radius for _, radius in head)
+    return farthest, 2 * last - least + (last > least)
 
 
 class _Block:
