@@ -140,6 +140,7 @@ class TestOneThread:
                     enter_and_leave(depth - 1)
 
         def survived():
+            assert numbers() == (2, 2)  # torch sets that of OpenMP when a thread first asks
             before = [pool["num_threads"] for pool in threadpool_info()]
             places = []
             for place in interrupted_at_each_line(enter_and_leave, [_threads]):
