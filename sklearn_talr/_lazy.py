@@ -19,7 +19,7 @@ def lazy_names(package, homes):
     Returns
     -------
     getattr : callable
-        Imports a name.
+        Imports a name. Where that needs PyTorch and there is none, the error says so.
 
     dir : callable
         Lists all names, so that completion shows them.
@@ -28,7 +28,16 @@ def lazy_names(package, homes):
     def get(name):
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = import_module(f".{homes[name]}", package)
+        try:
+            module = import_module(f".{homes[name]}", package)
+        except ModuleNotFoundError as error:
+            if error.name != "torch":
+                raise
+            raise ModuleNotFoundError(
+                f"{package}.{name} needs PyTorch, which is not installed. Install it, for "
+                "instance by pip install torch.",
+                name="torch",
+            ) from error
         return module if homes[name] == name else getattr(module, name)
 
     def names():

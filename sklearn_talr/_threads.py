@@ -8,8 +8,6 @@ from functools import lru_cache
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
-_lock = threading.Lock()
-
 
 def map_in_threads(function, arguments, n_jobs):
     """Call a function with each of some arguments, in threads of this process.
@@ -53,55 +51,102 @@ def one_thread():
     Several Python threads may be inside at the same time. The number of threads of BLAS
     and of torch belongs to the process: the first to enter lowers it, and the last to
     leave restores it. That of OpenMP belongs to each Python thread, and each restores its
-    own.
+    own. An interrupt gives all threads back, wherever it comes.
     """
-    pools = _thread_pools(len(sys.modules))
-    own = _process.enter(pools)
+    holder = _Holder(_thread_pools(len(sys.modules)))
     try:
-        yield
+        try:
+            holder.enter()
+            yield
+        finally:
+            holder.leave()
     finally:
-        _process.leave(pools)
-        own.restore_original_limits()
+        holder.leave()  # does what an interrupt has kept the first call from
+
+
+class _Holder:
+    """Holds the numbers of threads at one.
+
+    An interrupt may come before each statement. So numbers are noted before they are
+    lowered and forgotten after they are restored, and `leave` may be called again.
+    """
+
+    def __init__(self, pools):
+        self._pools = pools
+        self._own = []
+
+    def enter(self):
+        """Lower the numbers of this Python thread, and those of the process."""
+        with _process.lock:
+            _process.holders.add(self)
+            # Torch lowers that of OpenMP too, and some builds of BLAS have no other.
+            self._own = _numbers(self._pools, "openmp")
+            _process.lower_torch()
+            _lower(self._own)
+            _process.lower_blas(self._pools)
+
+    def leave(self):
+        """Restore the numbers, those of the process if nobody else holds them."""
+        with _process.lock:
+            _process.holders.discard(self)
+            if not _process.holders:
+                _process.restore(self._pools)
+        _restore(self._own)
 
 
 class _Process:
     """What is lowered for the whole process while anybody holds it."""
 
     def __init__(self):
-        self._n_holders = 0
+        # One who is inside may come again, as a call that was broken off is tidied up.
+        self.lock = threading.RLock()
+        self.holders = set()
         self._blas = self._torch_threads = None
 
-    def enter(self, pools):
-        """Lower all numbers; return what restores those of this Python thread."""
+    def lower_torch(self):
+        """Note the number of torch, if nobody has, and lower it."""
         torch = _imported_torch()
-        with _lock:
-            self._n_holders += 1
-            if torch is not None and self._torch_threads is None:
-                self._torch_threads = _free_torch_threads(torch)
-            # Before BLAS, of which some builds have no number but that of OpenMP.
-            own = pools.select(user_api="openmp").limit(limits=1)
-            if self._n_holders == 1:
-                _let_any_thread_set(pools)
-                self._blas = pools.select(user_api="blas").limit(limits=1)
-            if torch is not None:
-                torch.set_num_threads(1)
-        return own
+        if torch is None:
+            return
+        if self._torch_threads is None:
+            self._torch_threads = _free_torch_threads(torch)
+        torch.set_num_threads(1)
 
-    def leave(self, pools):
-        """Restore what was lowered for the whole process, if nobody else holds it."""
-        with _lock:
-            self._n_holders -= 1
-            if self._n_holders:
-                return
+    def lower_blas(self, pools):
+        """Note the numbers of BLAS, if nobody has, and lower them."""
+        _let_any_thread_set(pools)
+        if self._blas is None:
+            self._blas = _numbers(pools, "blas")
+        _lower(self._blas)
+
+    def restore(self, pools):
+        """Restore the numbers that are noted, and forget them."""
+        if self._blas is not None:
             _let_any_thread_set(pools)
-            self._blas.restore_original_limits()
+            _restore(self._blas)
             _let_any_thread_set(pools)
-            if self._torch_threads is not None:
-                _imported_torch().set_num_threads(self._torch_threads)
-            self._blas = self._torch_threads = None
+        if self._torch_threads is not None:
+            _imported_torch().set_num_threads(self._torch_threads)
+        self._blas = self._torch_threads = None
 
 
 _process = _Process()
+
+
+def _numbers(pools, user_api):
+    """Libraries of threads, each with their number now."""
+    libraries = pools.select(user_api=user_api).lib_controllers
+    return [(library, library.num_threads) for library in libraries]
+
+
+def _lower(numbers):
+    for library, _ in numbers:
+        library.set_num_threads(1)
+
+
+def _restore(numbers):
+    for library, number in numbers:
+        library.set_num_threads(number)
 
 
 def _let_any_thread_set(pools):

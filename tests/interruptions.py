@@ -4,6 +4,8 @@ import inspect
 import re
 import sys
 from contextlib import contextmanager
+from itertools import count
+from linecache import getline
 
 
 class Interruption(BaseException):
@@ -39,14 +41,63 @@ def interrupted_at(statement):
         yield
 
 
+def interrupted_at_each_line(call, modules):
+    """Break a call off before the 1st, the 2nd, ... line that it executes of these modules.
+
+    Parameters
+    ----------
+    call : callable
+        Called without arguments again and again, until it ends by itself.
+
+    modules : list of modules
+        Where to break it off.
+
+    Yields
+    ------
+    where : str
+        File and line, after each call that was broken off.
+    """
+    files = {inspect.getsourcefile(module) for module in modules}
+    for n_before in count():
+        lines = count()
+
+        def interrupt(file, line):
+            if next(lines) == n_before:  # noqa: B023
+                raise Interruption(f"{file}:{line}")
+
+        try:
+            with _tracing(interrupt, files):
+                call()
+        except Interruption as interruption:
+            where = str(interruption)
+        else:
+            return
+        yield where
+
+
 @contextmanager
 def _tracing(each_line, files):
-    def trace(frame, event, _):
+    """Calls ``each_line(file, line)`` before each line of these files is executed.
+
+    Left out is the line of a with statement when it is left. Python looks for no Ctrl-C
+    between the end of the block and a lock's release, but a trace function gets a word in.
+    """
+
+    def trace(frame, *_):
         if frame.f_code.co_filename not in files:
             return None
-        if event == "line":
-            each_line(frame.f_code.co_filename, frame.f_lineno)
-        return trace
+        entered = set()
+
+        def trace_frame(frame, event, _):
+            place = frame.f_code.co_filename, frame.f_lineno
+            if event != "line" or place in entered:
+                return trace_frame
+            if getline(*place).lstrip().startswith("with "):
+                entered.add(place)
+            each_line(*place)
+            return trace_frame
+
+        return trace_frame
 
     before = sys.gettrace()
     sys.settrace(trace)

@@ -32,7 +32,7 @@ OPTIONAL = {
 }
 WITHOUT_TORCH = [
     "import sklearn_talr",
-    *(f"import sklearn_talr.{room}" for room in ROOMS if room != "objectives"),
+    *(f"import sklearn_talr.{room}" for room in ROOMS),
     "from sklearn_talr import HammingNeighbors, RankingSVC, make_retrieval_scorer",
     "from sklearn_talr.hashing import ITQHasher",
     "from sklearn_talr.hashing import LSHHasher",
@@ -44,10 +44,75 @@ WITHOUT_TORCH = [
 ]
 # What must not be loaded on the way, by the beginnings of names of modules
 WITHOUT_OTHER_ROOMS = {
-    "import sklearn_talr.objectives": ("sklearn_talr.metrics", "sklearn_talr.svm"),
+    "from sklearn_talr.objectives import TieAwareLoss": (
+        "sklearn_talr.metrics",
+        "sklearn_talr.svm",
+    ),
     "from sklearn_talr.svm._risks import RankingRisk": ("sklearn_talr.metrics", "torch"),
     "from sklearn_talr.metrics import retrieval_report": ("sklearn_talr.objectives",),
 }
+# What PyTorch must be installed for
+NEEDS_TORCH = {
+    "hashing": {"TALRHasher"},
+    "baselines": {
+        "CSQHasher",
+        "DPSHHasher",
+        "DSHHasher",
+        "DTSHHasher",
+        "HashNetHasher",
+        "MIHasher",
+        "OrthoHasher",
+    },
+    "svm": {"RankingHingeLoss"},
+    "objectives": set(import_module("sklearn_talr.objectives").__all__),
+}
+# Uses every public name where PyTorch cannot be imported, and does some work.
+USE_WITHOUT_TORCH = """
+import importlib, json, sys
+
+class NoTorch:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError(f"No module named {name!r}", name="torch")
+
+sys.meta_path.insert(0, NoTorch())
+errors = {}
+for room in sys.argv[1:]:
+    module = importlib.import_module(f"sklearn_talr.{room}")
+    for name in module.__all__:
+        try:
+            getattr(module, name)
+        except ImportError as error:
+            errors[f"{room}.{name}"] = str(error)
+print(json.dumps(errors))
+
+import numpy as np
+from sklearn_talr import HammingNeighbors, ITQHasher, LSHHasher, RankingSVC
+from sklearn_talr.affinity import ThresholdAffinity
+from sklearn_talr.baselines import BREHasher, FastHasher, MACHasher, StructHasher
+from sklearn_talr.export import to_bit_strings
+from sklearn_talr.metrics import retrieval_report_from_estimator
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 6))
+y = (X[:, 0] > 0).astype(int)
+sets = X[:20], y[:20], X[20:], y[20:]
+for hasher in (
+    ITQHasher(4, random_state=0),
+    LSHHasher(4, random_state=0),
+    BREHasher(2, subsample=30, random_state=0),
+    FastHasher(2, subsample=30, random_state=0),
+    MACHasher(2, subsample=30, random_state=0),
+    StructHasher(2, subsample=30, random_state=0),
+):
+    hasher.fit(X, y)
+    assert len(retrieval_report_from_estimator(hasher, *sets))
+    to_bit_strings(hasher.transform(X))
+    HammingNeighbors().fit(hasher.transform(X), y).kneighbors(hasher.transform(X[:5]))
+assert RankingSVC().fit(X, y).score(X, y) > 0.9
+ThresholdAffinity().fit(X)
+assert "torch" not in sys.modules
+"""
 # Executes each statement in a process of its own, which begins with what all need.
 IMPORT_EACH = """
 import json, os, sys, traceback
@@ -99,6 +164,22 @@ def test_rooms_do_not_load_what_they_must_not_know(statement, loaded):
     assert [
         name for name in modules if name.startswith(WITHOUT_OTHER_ROOMS[statement])
     ] == []
+
+
+def test_what_needs_pytorch_says_so_where_there_is_none_and_the_rest_works():
+    result = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", USE_WITHOUT_TORCH, *ROOMS],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert result.returncode == 0, result.stderr
+    errors = json.loads(result.stdout)
+    expected = {f"{room}.{name}" for room in NEEDS_TORCH for name in NEEDS_TORCH[room]}
+    assert set(errors) == expected
+    for name, error in errors.items():
+        assert error.startswith(f"sklearn_talr.{name} needs PyTorch, which is not inst")
+        assert "pip install torch" in error
 
 
 def test_what_is_loaded_before_is_nothing_of_ours(loaded):

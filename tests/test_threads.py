@@ -8,6 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import torch
+from interruptions import interrupted_at_each_line
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr import TALRHasher, _threads
@@ -127,6 +128,43 @@ class TestOneThread:
             with pytest.raises(error), one_thread():
                 raise error
             assert numbers() == (2, 2)
+
+    @pytest.mark.parametrize("run", [lambda function: function(), in_new_thread])
+    @pytest.mark.parametrize("depth", [1, 2])
+    def test_an_interrupt_of_entering_and_leaving_gives_back(self, depth, run):
+        """Ctrl-C before each line, also where numbers are lowered and restored."""
+
+        def enter_and_leave(depth=depth):
+            with one_thread():
+                if depth > 1:
+                    enter_and_leave(depth - 1)
+
+        def survived():
+            assert numbers() == (2, 2)  # torch sets that of OpenMP when a thread first asks
+            before = [pool["num_threads"] for pool in threadpool_info()]
+            places = []
+            for place in interrupted_at_each_line(enter_and_leave, [_threads]):
+                assert [pool["num_threads"] for pool in threadpool_info()] == before, place
+                assert numbers() == (2, 2), place
+                places.append(place)
+            return places
+
+        places = run(survived)
+        assert len(places) > 60 * depth
+        assert len(set(places)) > 30
+        assert in_new_thread(numbers) == (2, 2)
+
+    def test_an_interrupt_keeps_what_others_hold(self, hold):
+        def enter_and_leave():
+            with one_thread():
+                pass
+
+        holder = hold()
+        for place in interrupted_at_each_line(enter_and_leave, [_threads]):
+            assert numbers()[0] == 1, place
+        holder.leave()
+        assert numbers() == (2, 2)
+        assert in_new_thread(numbers) == (2, 2)
 
     @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
     def test_the_last_of_several_to_leave_gives_back(self, order, hold):

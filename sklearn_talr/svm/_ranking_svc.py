@@ -129,7 +129,9 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
     A `Pipeline` or a search hands `groups` on to `fit` and `score` only under
     ``sklearn.set_config(enable_metadata_routing=True)``, and if asked to by
     ``set_fit_request(groups=True)`` and ``set_score_request(groups=True)``. Without this a
-    search splits by groups, but fits and scores as if all samples were one ranking.
+    search splits by groups, but fits and scores as if all samples were one ranking. Before
+    scikit-learn 1.8 a search around a Pipeline hands them to `fit` only: put the search at
+    the end of the Pipeline.
 
     Examples
     --------

@@ -1,10 +1,12 @@
 """RankingSVC: the optimum it certifies, what it learns, and scikit-learn's contract."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -20,6 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.fixes import parse_version
 
 from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 from sklearn_talr.svm import RankingSVC
@@ -287,15 +290,34 @@ class TestGroups:
         with config_context(enable_metadata_routing=True):
             svc = RankingSVC().set_fit_request(groups=True).set_score_request(groups=True)
             result = cross_validate(svc, X, y, cv=GroupKFold(3), params={"groups": groups})
-            model = make_pipeline(StandardScaler(), svc)
-            search = GridSearchCV(model, {"rankingsvc__C": [0.1, 1.0]}, cv=GroupKFold(3))
-            search.fit(X, y, groups=groups)
+            search = GridSearchCV(svc, {"C": [0.1, 1.0]}, cv=GroupKFold(3))
+            model = make_pipeline(StandardScaler(), search).fit(X, y, groups=groups)
+            score = model.score(X, y, groups=groups)
         train, test = next(GroupKFold(3).split(X, y, groups))
         one = RankingSVC().fit(X[train], y[train], groups=groups[train])
         expected = one.score(X[test], y[test], groups=groups[test])
         assert result["test_score"][0] == pytest.approx(expected)
+        Z = StandardScaler().fit_transform(X)
+        refit = RankingSVC(**search.best_params_).fit(Z, y, groups=groups)
+        assert_array_equal(model[-1].best_estimator_.coef_, refit.coef_)
+        assert score == refit.score(Z, y, groups=groups)
+
+    def test_search_over_a_pipeline(self):
+        """scikit-learn before 1.8 hands no groups to the score, of which we warn."""
+        X, y, groups = self.draw()
+        dropped = parse_version(sklearn.__version__) < parse_version("1.8")
+        with config_context(enable_metadata_routing=True):
+            svc = RankingSVC().set_fit_request(groups=True).set_score_request(groups=True)
+            model = make_pipeline(StandardScaler(), svc)
+            search = GridSearchCV(model, {"rankingsvc__C": [0.1, 1.0]}, cv=GroupKFold(3))
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                search.fit(X, y, groups=groups)
+        messages = {str(warning.message)[:10] for warning in caught}
+        assert messages == ({"fit saw 8 "} if dropped else set())
+        Z = StandardScaler().fit_transform(X)
         C = search.best_params_["rankingsvc__C"]
-        refit = RankingSVC(C=C).fit(StandardScaler().fit_transform(X), y, groups=groups)
+        refit = RankingSVC(C=C).fit(Z, y, groups=groups)
         assert_array_equal(search.best_estimator_[-1].coef_, refit.coef_)
 
     def test_groups_that_a_pipeline_drops_are_missed(self):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hashers import small
+from sklearn.model_selection import GridSearchCV
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.metrics import make_retrieval_scorer
@@ -45,6 +46,16 @@ def test_progress_bar(few_digits, callback, capsys):
     hasher = small().set_callbacks(callback.ProgressBar()).fit(X, y)
     np.testing.assert_array_equal(hasher.transform(X), plain)
     assert "TALRHasher" in capsys.readouterr().out
+
+
+def test_a_search_has_callbacks_and_the_hasher_within_none(few_digits, callback, capsys):
+    pytest.importorskip("rich")
+    search = GridSearchCV(small(), {"n_bits": [2, 4]}, cv=2, error_score="raise")
+    search.set_callbacks(callback.ProgressBar()).fit(*few_digits)
+    assert "TALRHasher" in capsys.readouterr().out
+    search.set_params(estimator=small().set_callbacks(callback.ProgressBar()))
+    with pytest.raises(TypeError, match=r"Register them .*on the meta-estimator"):
+        search.fit(*few_digits)
 
 
 def test_a_callback_may_stop(few_digits, callback):
