@@ -96,7 +96,7 @@ class AdditiveHasher(BaseHasher):
     Notes
     -----
     The signs of `decision_function` are not the bits of `transform`: a row is not encoded
-    in the way a query is. By plain Hamming distance the codes are good for a shortlist only.
+    in the way a query is. By plain Hamming distance they are fit for a shortlist only.
 
     Examples
     --------
@@ -109,8 +109,8 @@ class AdditiveHasher(BaseHasher):
     ...     AdditiveHasher(n_bits=32, random_state=0),
     ...     HammingNeighbors(n_neighbors=5, metric="weighted_hamming"),
     ... )
-    >>> index.fit(X[300:], y[300:]).predict(X[:5])
-    array([0, 1, 2, 3, 4])
+    >>> index.fit(X[300:], y[300:]).predict(X[4:9])
+    array([4, 5, 6, 7, 8])
     """
 
     _parameter_constraints: dict = {

@@ -1,6 +1,6 @@
 """Checks of the two numbers that a question may bring along."""
 
-from numbers import Integral
+from numbers import Integral, Real
 
 
 def check_n_neighbors(n_neighbors, most):
@@ -19,6 +19,14 @@ def check_radius(radius, n_bits):
     if not _is_integer(radius) or radius < 0:
         raise ValueError(f"radius must be an integer of at least 0, got {radius!r}.")
     return min(int(radius), n_bits)
+
+
+def check_weighted_radius(radius):
+    """A weighted distance from 0, as a float."""
+    is_number = isinstance(radius, Real) and not isinstance(radius, bool)
+    if not is_number or not radius >= 0:
+        raise ValueError(f"radius must be a number of at least 0, got {radius!r}.")
+    return float(radius)
 
 
 def _is_integer(value):

@@ -6,7 +6,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..metrics._queries import average_queries
 from ..metrics._registry import METRICS
-from ._answers import rank_items
+from ._by_bits import SearchByBits
+from ._by_weights import SearchByWeights
 from ._columns import read_codes
 from ._fitted import Fitted
 from ._index import CodeIndex
@@ -78,7 +79,7 @@ class CodeDatabase(BaseEstimator):
         if fitted is None:
             return self.fit(X, y)
         self._validate_params()
-        packed = fitted.read(X)
+        packed = fitted.read_more(X)
         targets = fitted.targets.append(y, len(packed))
         index = CodeIndex(fitted.store.add(packed))
         self._fitted = Fitted(index, targets, fitted.columns)
@@ -147,8 +148,7 @@ class CodeDatabase(BaseEstimator):
         >>> neighbors.rank([[0, 0]]).ties
         array([[0, 0, 1]])
         """
-        fitted = self._get_fitted()
-        return rank_items(fitted.store, fitted.query_words(X)[0])
+        return self._search().rank(X)
 
     def score(self, X, y):
         """Tie-aware metric of queries against the fitted database.
@@ -168,10 +168,12 @@ class CodeDatabase(BaseEstimator):
             Mean of the metric over the queries that have something similar in the
             database; NaN, with a warning, if none has.
         """
-        fitted = self._get_fitted()
         metric = self.scoring if callable(self.scoring) else METRICS[self.scoring]
-        histogram = fitted.histogram(X, y, self.n_jobs)
-        return average_queries(np.asarray(metric(histogram), dtype=float))
+        if y is None:
+            raise ValueError("y is needed to know what is relevant to the queries.")
+        histograms = self._search().histograms(X, y)
+        values = [np.asarray(metric(histogram), dtype=float) for histogram in histograms]
+        return average_queries(np.concatenate(values))
 
     def save(self, path):
         """Write the fitted neighbors to a file.
@@ -242,6 +244,11 @@ class CodeDatabase(BaseEstimator):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_fitted")
+
+    def _search(self):
+        """What answers the questions of one call."""
+        by = SearchByWeights if self.metric == "weighted_hamming" else SearchByBits
+        return by(self._get_fitted(), self)
 
     def _get_fitted(self):
         """What is fitted, to be taken once in each call."""

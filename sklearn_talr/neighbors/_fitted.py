@@ -2,10 +2,6 @@
 
 from dataclasses import dataclass
 
-from ..affinity._resolve import checked_targets
-from ..codes import hamming_distances
-from ..codes._packed import as_words
-from ..histogram import RankingHistogram, hamming_histogram
 from ._columns import Columns, read_codes
 from ._targets import Targets
 
@@ -52,26 +48,18 @@ class Fitted:
         """Packed codes, which must have the columns of the database."""
         return read_codes(X, self.columns)[0]
 
-    def query_words(self, X):
-        """Words of the queries, and their own indices where the items are the queries.
+    def read_more(self, X):
+        """Packed codes to be added, which must have terms if those of the database do."""
+        packed = self.read(X)
+        have, given = n_terms(self.store.terms), n_terms(packed.terms)
+        if have != given:
+            raise ValueError(
+                f"X has {given} terms per code and the codes of the database have {have}. "
+                "Add what `transform` or `encode` of the same hasher returns."
+            )
+        return packed
 
-        Returns an array of shape (n_queries, n_words), and None or an array of shape
-        (n_queries,).
-        """
-        if X is not None:
-            return as_words(self.read(X).data), None
-        own, codes = self.store.items()
-        return self.store.words[codes], own
 
-    def histogram(self, X, y, n_jobs):
-        """Counts of the items by affinity and distance to each query."""
-        if y is None:
-            raise ValueError("y is needed to know what is relevant to the queries.")
-        affinity, y_database = self.targets
-        queries, codes = self.read(X), self.codes
-        if affinity is None:
-            return RankingHistogram.from_scores(y, -hamming_distances(queries, codes))
-        y_query, y_database = checked_targets(affinity, y), y_database[self.indices]
-        return hamming_histogram(
-            queries, codes, affinity, y_query, y_database, n_jobs=n_jobs
-        )
+def n_terms(terms):
+    """Number of terms per code, 0 for None."""
+    return 0 if terms is None else terms.shape[1]

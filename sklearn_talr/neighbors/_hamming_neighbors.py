@@ -1,15 +1,13 @@
 """The estimator: questions about neighbors, and the parameters that answer them."""
 
-from numbers import Integral
+from numbers import Integral, Real
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..metrics._registry import METRICS
-from ._answers import graph_of, looked_up, nearest_items, split_by_query
-from ._checks import check_n_neighbors, check_radius
+from ._answers import graph_of
 from ._database import CodeDatabase
 from ._results import ragged
-from ._votes import Vote
 
 
 class HammingNeighbors(CodeDatabase):
@@ -43,6 +41,20 @@ class HammingNeighbors(CodeDatabase):
         What does the work. All backends find the same items. ``"auto"`` compares with
         faiss if faiss has been imported in this process, since that is faster, and looks
         buckets up by NumPy, as ``algorithm="auto"`` does with any backend.
+
+    metric : {"hamming", "weighted_hamming"}, default="hamming"
+        How queries are compared with codes.
+
+        * ``"hamming"``: queries are codes, too, and a bit that differs costs 1.
+        * ``"weighted_hamming"``: queries are real numbers, and a bit that differs costs
+          the query's magnitude there. Behind a hasher in a Pipeline these are the
+          `query_weights` of the hasher. Where the hasher says what else a code's score
+          depends on, as AdditiveHasher does, the distance is minus that score, see
+          :func:`~sklearn_talr.codes.weighted_scores`.
+
+    n_candidates : int, default=None
+        With ``metric="weighted_hamming"``: how many items that are nearest by Hamming
+        distance are compared by weights. None compares all, which is exact.
 
     affinity : "auto" or affinity oracle, default="auto"
         Decides who is similar to whom, for `score`. ``"auto"`` chooses by the form of `y`,
@@ -125,9 +137,11 @@ class HammingNeighbors(CodeDatabase):
 
     _parameter_constraints = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "radius": [Interval(Integral, 0, None, closed="left")],
+        "radius": [Interval(Real, 0, None, closed="left")],
         "algorithm": [StrOptions({"auto", "brute", "lookup", "multi_index"})],
         "backend": [StrOptions({"auto", "numpy", "faiss"})],
+        "metric": [StrOptions({"hamming", "weighted_hamming"})],
+        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
         "affinity": [StrOptions({"auto"}), callable],
         "scoring": [StrOptions(set(METRICS)), callable],
         "n_jobs": [Integral, None],
@@ -140,6 +154,8 @@ class HammingNeighbors(CodeDatabase):
         *,
         algorithm="auto",
         backend="auto",
+        metric="hamming",
+        n_candidates=None,
         affinity="auto",
         scoring="average_precision",
         n_jobs=None,
@@ -148,6 +164,8 @@ class HammingNeighbors(CodeDatabase):
         self.radius = radius
         self.algorithm = algorithm
         self.backend = backend
+        self.metric = metric
+        self.n_candidates = n_candidates
         self.affinity = affinity
         self.scoring = scoring
         self.n_jobs = n_jobs
@@ -204,8 +222,7 @@ class HammingNeighbors(CodeDatabase):
         >>> tied[0]
         array([1, 2, 3])
         """
-        fitted = self._get_fitted()
-        distances, indices, tied = self._nearest(fitted, X, n_neighbors, return_tied)
+        distances, indices, tied = self._nearest(X, n_neighbors, return_tied)
         result = (distances,) if return_distance else ()
         result += (indices, ragged(tied)) if return_tied else (indices,)
         return result if len(result) > 1 else result[0]
@@ -242,16 +259,7 @@ class HammingNeighbors(CodeDatabase):
         >>> indices[1]
         array([], dtype=int64)
         """
-        fitted = self._get_fitted()
-        queries, own = fitted.query_words(X)
-        radius = self._check_radius(radius, fitted)
-        found = [
-            pair
-            for rows, found in self._ask(fitted, "within", queries, radius)
-            for pair in split_by_query(
-                fitted.store, found, None if own is None else own[rows]
-            )
-        ]
+        found = list(self._search().within(X, self.radius if radius is None else radius))
         indices = ragged([index for _, index in found])
         if return_distance:
             return ragged([distance for distance, _ in found]), indices
@@ -286,9 +294,9 @@ class HammingNeighbors(CodeDatabase):
         """
         if mode not in ("connectivity", "distance"):
             raise ValueError(f"mode must be 'connectivity' or 'distance', got {mode!r}.")
-        fitted = self._get_fitted()
-        distances, indices = self._nearest(fitted, X, n_neighbors)[:2]
-        return graph_of(distances, indices, fitted.store.n_indices, mode)
+        n_indices = self.n_samples_fit_
+        distances, indices, _ = self._nearest(X, n_neighbors)
+        return graph_of(distances, indices, n_indices, mode)
 
     def lookup(self, X, n_neighbors=None, radius=None):
         """Look buckets up, nearest first, and tell what it cost.
@@ -334,19 +342,9 @@ class HammingNeighbors(CodeDatabase):
         """
         if radius is not None and n_neighbors is not None:
             raise ValueError("n_neighbors and radius exclude each other; pass one of them.")
-        fitted = self._get_fitted()
-        queries, _ = fitted.query_words(X)
-        if radius is None:
-            question = "at_least"
-            argument = self._check_n_neighbors(n_neighbors, fitted)
-        else:
-            question, argument = "within", self._check_radius(radius, fitted)
-            radius = argument
-        algorithm = "lookup" if self.algorithm == "auto" else self.algorithm
-        answers = self._ask(
-            fitted, question, queries, argument, algorithm=algorithm, backend="numpy"
-        )
-        return looked_up(fitted.store, answers, radius)
+        if n_neighbors is None:
+            n_neighbors = self.n_neighbors
+        return self._search().lookup(X, n_neighbors, radius)
 
     def predict(self, X):
         """Predict labels by a vote of the `n_neighbors` nearest items.
@@ -370,27 +368,8 @@ class HammingNeighbors(CodeDatabase):
         ValueError
             If `y` of `fit` was neither labels nor label indicators.
         """
-        fitted = self._get_fitted()
-        queries, _ = fitted.query_words(X)
-        n_neighbors = self._check_n_neighbors(None, fitted)
-        vote = Vote(fitted.store, fitted.targets, n_neighbors)
-        answers = self._ask(fitted, "at_least", queries, n_neighbors)
-        return vote.elect(found for _, found in answers)
+        return self._search().predict(X, self.n_neighbors)
 
-    def _nearest(self, fitted, X, n_neighbors, return_tied=False):
-        queries, own = fitted.query_words(X)
-        n_neighbors = self._check_n_neighbors(n_neighbors, fitted, own)
-        n_items = n_neighbors + (own is not None)
-        answers = self._ask(fitted, "at_least", queries, n_items)
-        return nearest_items(fitted.store, answers, n_neighbors, own, return_tied)
-
-    def _ask(self, fitted, question, queries, argument, **changes):
-        params = {name: getattr(self, name) for name in ("algorithm", "backend", "n_jobs")}
-        return fitted.index.ask(question, queries, argument, **(params | changes))
-
-    def _check_n_neighbors(self, n_neighbors, fitted, own=None):
+    def _nearest(self, X, n_neighbors, return_tied=False):
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
-        return check_n_neighbors(n_neighbors, fitted.store.n_items - (own is not None))
-
-    def _check_radius(self, radius, fitted):
-        return check_radius(self.radius if radius is None else radius, fitted.store.n_bits)
+        return self._search().nearest(X, n_neighbors, return_tied)

@@ -36,6 +36,8 @@ def save_database(path, params, store, targets, columns):
         "feature_names": None if columns.names is None else columns.names.tolist(),
     }
     codes = {"columns": store.columns, "starts": store.starts, "members": store.members}
+    if store.terms is not None:
+        codes["terms"] = store.terms
     write_arrays(path, header, codes | _arrays_of_targets(targets.values))
 
 
@@ -135,14 +137,15 @@ def _rebuild_affinity(name, state):
 def _rebuild_store(header, arrays):
     columns, starts, members = (arrays[name] for name in ("columns", "starts", "members"))
     n_bits, n_samples = header["n_bits"], header["n_samples"]
-    if header["bitorder"] != "little" or not _sound_codes(columns, n_bits):
+    terms = arrays.get("terms")
+    if header["bitorder"] != "little" or not _sound_codes(columns, n_bits, terms):
         raise ValueError("the codes are not distinct, sorted codes of that length.")
     if not _sound_members(columns.shape[1], starts, members, n_samples):
         raise ValueError("the items are not shared out among the codes in order.")
-    return CodeStore(columns.T, starts, members, n_bits, n_samples)
+    return CodeStore(columns.T, starts, members, n_bits, n_samples, terms)
 
 
-def _sound_codes(columns, n_bits):
+def _sound_codes(columns, n_bits, terms):
     """Whether there are codes, of that length, distinct, and in ascending order."""
     if columns.dtype.kind != "u" or columns.ndim != 2 or columns.shape[1] < 1:
         return False
@@ -152,10 +155,19 @@ def _sound_codes(columns, n_bits):
     spare = len(columns) * word - n_bits
     if np.any(columns[-1] >> columns.dtype.type(word - spare)) if spare else False:
         return False
-    greater = np.zeros(columns.shape[1] - 1, dtype=bool)
-    for values in columns:  # the last word decides first
+    n_codes = columns.shape[1]
+    greater = np.zeros(n_codes - 1, dtype=bool)
+    if terms is not None and not _sound_terms(terms, n_codes):
+        return False
+    for values in [*(() if terms is None else terms.T), *columns]:  # the last decides first
         greater = (values[1:] > values[:-1]) | ((values[1:] == values[:-1]) & greater)
     return bool(greater.all())
+
+
+def _sound_terms(terms, n_codes):
+    """Whether there are one or two finite numbers for each code."""
+    shapes = (n_codes, 1), (n_codes, 2)
+    return terms.dtype == np.float32 and terms.shape in shapes and np.isfinite(terms).all()
 
 
 def _sound_members(n_codes, starts, members, n_samples):

@@ -30,9 +30,13 @@ class CodeStore:
 
     n_indices : int
         Indices given so far; those of removed items are not given again.
+
+    terms : ndarray of shape (n_codes, 1) or (n_codes, 2), dtype float32, default=None
+        Factors, and addends, of the scores of codes. Codes that differ in them only are
+        different codes.
     """
 
-    def __init__(self, words, starts, members, n_bits, n_indices):
+    def __init__(self, words, starts, members, n_bits, n_indices, terms=None):
         # Each word of all codes side by side is what a scan reads.
         self.columns = np.ascontiguousarray(words.T)
         self.words = self.columns.T
@@ -40,6 +44,7 @@ class CodeStore:
         self.members = members
         self.n_bits = n_bits
         self.n_indices = n_indices
+        self.terms = terms
         self.all_differ = len(members) == len(words)
 
     @property
@@ -52,11 +57,19 @@ class CodeStore:
         """Store little-endian packed codes; item i gets index ``first_index + i``."""
         words = as_words(packed.data)
         n_indices = first_index + len(words)
-        order = _sorting_order(words)
-        words = words[order]
-        starts = _group_starts(words)
+        order = _sorting_order(words, packed.terms)
+        words, terms = words[order], _rows_of(packed.terms, order)
+        starts = _group_starts(words, terms)
         members = (order + first_index).astype(np.int64 if n_indices >> 31 else np.int32)
-        return cls(words[starts[:-1]], starts, members, packed.n_bits, n_indices)
+        firsts = starts[:-1]
+        return cls(
+            words[firsts],
+            starts,
+            members,
+            packed.n_bits,
+            n_indices,
+            _rows_of(terms, firsts),
+        )
 
     def __getstate__(self):
         return self.__dict__ | {"words": None}
@@ -80,16 +93,22 @@ class CodeStore:
         """A store with more items, which get the next indices."""
         new = CodeStore.from_codes(packed, first_index=self.n_indices)
         words = np.concatenate((self.words, new.words))
-        order = _sorting_order(words)
+        terms = None if self.terms is None else np.concatenate((self.terms, new.terms))
+        order = _sorting_order(words, terms)
         starts = np.concatenate((self.starts[:-1], self.n_items + new.starts[:-1]))
         sizes = np.concatenate((self.sizes(), new.sizes()))[order]
         members = np.concatenate((self.members, new.members))
         members = members[ranges(starts[order], sizes)]
-        words = words[order]
-        groups = _group_starts(words)
+        words, terms = words[order], _rows_of(terms, order)
+        groups = _group_starts(words, terms)
         ends = np.concatenate(([0], np.cumsum(sizes)))
         return CodeStore(
-            words[groups[:-1]], ends[groups], members, self.n_bits, new.n_indices
+            words[groups[:-1]],
+            ends[groups],
+            members,
+            self.n_bits,
+            new.n_indices,
+            _rows_of(terms, groups[:-1]),
         )
 
     def remove(self, indices):
@@ -101,7 +120,12 @@ class CodeStore:
         left = np.flatnonzero(np.diff(ends))
         starts = np.concatenate((ends[left], ends[-1:]))
         return CodeStore(
-            self.words[left], starts, self.members[kept], self.n_bits, self.n_indices
+            self.words[left],
+            starts,
+            self.members[kept],
+            self.n_bits,
+            self.n_indices,
+            _rows_of(self.terms, left),
         )
 
     def contains(self, indices):
@@ -119,12 +143,12 @@ class CodeStore:
 
     def packed(self, codes):
         """Packed codes by their numbers."""
-        return self.pack_words(self.words[codes])
+        return self.pack_words(self.words[codes], _rows_of(self.terms, codes))
 
-    def pack_words(self, words):
+    def pack_words(self, words, terms=None):
         """Words back to bytes."""
         data = np.ascontiguousarray(words).view(np.uint8)[:, : -(-self.n_bits // 8)]
-        return PackedCodes(data, self.n_bits)
+        return PackedCodes(data, self.n_bits, terms=terms)
 
     def members_as_matrix(self):
         """Ones where an item (column, its index) has a code (row)."""
@@ -141,14 +165,22 @@ def ranges(starts, sizes):
     return np.arange(ends[-1]) + np.repeat(starts - (ends - sizes), sizes)
 
 
-def _sorting_order(words):
+def _rows_of(terms, rows):
+    return None if terms is None else terms[rows]
+
+
+def _sorting_order(words, terms):
     """Stable order by code: what is in order already is merged, not sorted."""
+    if terms is not None:
+        return np.lexsort((*terms.T, *words.T))
     if words.shape[1] == 1:
         return np.argsort(words[:, 0], kind="stable")
     return np.lexsort(words.T)
 
 
-def _group_starts(words):
+def _group_starts(words, terms):
     """Where each run of equal rows starts, and the end of the last."""
     changes = np.any(words[1:] != words[:-1], axis=1)
+    if terms is not None:
+        changes |= np.any(terms[1:] != terms[:-1], axis=1)
     return np.concatenate(([0], np.flatnonzero(changes) + 1, [len(words)]))

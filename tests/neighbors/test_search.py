@@ -24,7 +24,8 @@ from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_talr.codes import as_words, pack_codes
+from sklearn_talr.codes import pack_codes
+from sklearn_talr.codes._packed import as_words
 from sklearn_talr.neighbors import HammingNeighbors, _buckets, _faiss, _found, _index, _scan
 
 BACKENDS = ["numpy", "faiss"]

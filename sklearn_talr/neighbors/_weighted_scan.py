@@ -1,8 +1,8 @@
 """Search by weighted Hamming distance: real-valued queries, exact.
 
-Scores are found in float32, many at a time. What may be among the nearest is scored again in
-float64, so that the answer depends neither on how queries are grouped nor on the way that
-the first scores were found.
+Scores are found in float32, many at a time. What may be among the nearest is scored again
+in float64, so that the answer depends neither on how queries are grouped nor on the way
+that the first scores were found.
 """
 
 from typing import NamedTuple
@@ -178,7 +178,9 @@ class _Limits:
     def see(self, query, code, score):
         """Take in pairs that have reached the limit, and raise it."""
         self._seen.append((query, code, score))
-        if sum(len(seen[0]) for seen in self._seen) > 4 * self._n_wanted * len(self._lowest):
+        if sum(len(seen[0]) for seen in self._seen) > 4 * self._n_wanted * len(
+            self._lowest
+        ):
             self._raise()
 
     def pairs(self):

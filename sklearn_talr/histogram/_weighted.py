@@ -1,0 +1,69 @@
+"""Tables of rankings by weighted scores, a few queries at a time."""
+
+import numpy as np
+from sklearn.utils import gen_batches
+
+from ..affinity._resolve import level_index, level_values
+from ..codes._weighted import pad_weights, score_codes
+from ._tables import RankingHistogram
+
+_CELLS_PER_BLOCK = 2**21
+
+
+def weighted_histograms(
+    weights, packed, affinity, y_query, y_database, *, exclude_self=False
+):
+    """Rank a database by weighted scores, and yield a table for each block of queries.
+
+    Scores hardly ever tie, so that a table has a column for almost every item. It is not
+    made for all queries at once for that reason.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_queries, n_bits), dtype float32
+        Weights of the bits.
+
+    packed : PackedCodes
+        Little-endian codes of the database; items of one code and terms are tied.
+
+    affinity : affinity oracle or None
+        Who is similar to whom. None means that `y_query` says it.
+
+    y_query, y_database : checked targets
+        Targets of both sides, as many as there are weights and codes. Without an oracle
+        `y_query` holds the affinities, shape (n_queries, n_database).
+
+    exclude_self : bool, default=False
+        Both sides are the same samples, and none is ranked against itself.
+
+    Yields
+    ------
+    histogram : RankingHistogram
+        That of the next queries.
+    """
+    distinct, place = _distinct_codes(packed)
+    if affinity is not None:
+        levels = level_values(affinity, y_query, y_database)
+    weights, n_items = pad_weights(weights), len(packed)
+    for rows in gen_batches(len(weights), max(1, _CELLS_PER_BLOCK // n_items)):
+        scores = score_codes(weights[rows], distinct.data, distinct.terms)[:, place]
+        true = y_query[rows]
+        if affinity is not None:
+            true = levels[level_index(affinity, levels, true, y_database)]
+        if exclude_self:
+            others = np.arange(n_items) != np.arange(rows.start, rows.stop)[:, None]
+            shape = len(scores), n_items - 1
+            scores, true = scores[others].reshape(shape), true[others].reshape(shape)
+        yield RankingHistogram.from_scores(true, scores)
+
+
+def _distinct_codes(packed):
+    """Each code once, so that equal codes are tied, and the place of each item's code."""
+    key = packed.data
+    if packed.terms is not None:
+        key = np.hstack((key, packed.terms.view(np.uint8)))
+    key = np.ascontiguousarray(key)
+    _, first, place = np.unique(
+        key.view(f"V{key.shape[1]}").ravel(), return_index=True, return_inverse=True
+    )
+    return packed[first], place.ravel()

@@ -1,0 +1,145 @@
+"""Questions to a database by weighted Hamming distance."""
+
+from functools import partial
+
+import numpy as np
+
+from .._threads import map_in_threads
+from ..affinity._resolve import checked_targets
+from ..codes import WeightedCodes
+from ..codes._packed import as_words
+from ..codes._weighted import as_weights
+from ..histogram._weighted import weighted_histograms
+from ._by_bits import SearchByBits
+from ._checks import check_n_neighbors, check_weighted_radius
+from ._fitted import n_terms
+from ._results import Ranking
+from ._votes import Vote
+from ._weighted_scan import WeightedQueries, WeightedScanner
+
+
+class SearchByWeights:
+    """Answers of a database to real-valued queries.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        The database.
+
+    neighbors : HammingNeighbors
+        Whose parameters say how to search.
+    """
+
+    def __init__(self, fitted, neighbors):
+        self._fitted = fitted
+        self._store = fitted.store
+        self._n_jobs = neighbors.n_jobs
+        self._n_candidates = neighbors.n_candidates
+        self._by_bits = SearchByBits(fitted, neighbors)
+
+    def nearest(self, X, n_neighbors, return_tied=False):
+        """Distances, indices and ties of the nearest items, see `nearest_items`."""
+        queries = self._queries(X)
+        n_neighbors = check_n_neighbors(n_neighbors, self._store.n_items)
+        distances, indices, tied = [], [], []
+        for nearest in self._at_least(queries, n_neighbors):
+            query, index, distance = nearest.items(self._store)
+            starts = np.searchsorted(query, np.arange(nearest.n_queries))
+            places = starts[:, None] + np.arange(n_neighbors)
+            distances.append(distance[places])
+            indices.append(index[places])
+            if return_tied:
+                last = distance == distances[-1][query, -1]
+                tied += np.split(index[last], _ends(nearest, query[last]))
+        return np.concatenate(distances), np.concatenate(indices), tied
+
+    def within(self, X, radius):
+        """Distances and indices of all items within a radius, query by query."""
+        if self._store.terms is not None:
+            raise ValueError(
+                "radius has no meaning for codes whose scores have factors, such as those "
+                "of AdditiveHasher. Ask for n_neighbors."
+            )
+        queries, radius = self._queries(X), check_weighted_radius(radius)
+        scanner = WeightedScanner(self._store)
+        for nearest in self._answers(scanner, scanner.within, queries, radius):
+            query, index, distance = nearest.items(self._store)
+            ends = _ends(nearest, query)
+            yield from zip(np.split(distance, ends), np.split(index, ends))
+
+    def predict(self, X, n_neighbors):
+        """What the nearest items vote for."""
+        queries = self._queries(X)
+        n_neighbors = check_n_neighbors(n_neighbors, self._store.n_items)
+        vote = Vote(self._store, self._fitted.targets, n_neighbors)
+        answers = self._at_least(queries, n_neighbors)
+        return vote.elect(nearest.as_found() for nearest in answers)
+
+    def rank(self, X):
+        """All items by distance, as a Ranking."""
+        n_items, scanner = self._store.n_items, WeightedScanner(self._store)
+        answers = self._answers(scanner, scanner.at_least, self._queries(X), n_items)
+        shape = -1, n_items
+        parts = [nearest.items(self._store)[1:] for nearest in answers]
+        indices, distances = (np.concatenate(p).reshape(shape) for p in zip(*parts))
+        ties = np.zeros(distances.shape, dtype=np.int64)
+        np.cumsum(np.diff(distances, axis=1) > 0, axis=1, out=ties[:, 1:])
+        return Ranking(distances, indices, ties)
+
+    def histograms(self, X, y):
+        """The items by affinity and score, a table for each block of queries."""
+        self._fitted.read(X)
+        weights, codes = self._weights(X), self._fitted.codes
+        affinity, y_database = self._fitted.targets
+        if affinity is None:
+            return weighted_histograms(weights, codes, None, np.asarray(y), None)
+        y_query, y_database = checked_targets(affinity, y), y_database[self._fitted.indices]
+        return weighted_histograms(weights, codes, affinity, y_query, y_database)
+
+    def lookup(self, X, n_neighbors, radius):
+        """Refuse what is done by bits alone."""
+        raise ValueError(
+            "lookup finds buckets by Hamming distance. Set metric='hamming', or ask "
+            "kneighbors with n_candidates."
+        )
+
+    def _queries(self, X):
+        if X is None:
+            raise ValueError(
+                "X is needed with metric='weighted_hamming': the items are known by their "
+                "bits alone. Pass the query_weights of their features."
+            )
+        words = as_words(self._fitted.read(X).data)
+        weights = self._weights(X)
+        n_padded = 8 * words.dtype.itemsize * words.shape[1]
+        weights = np.pad(weights, ((0, 0), (0, n_padded - weights.shape[1])))
+        return WeightedQueries(weights, words)
+
+    def _weights(self, X):
+        if isinstance(X, WeightedCodes) and n_terms(X.terms) != n_terms(self._store.terms):
+            raise ValueError(
+                "The scores of X have terms that the codes of the database lack. Fit the "
+                "very array that `transform` of the hasher returns, or what `encode` does."
+            )
+        return as_weights(X, "X")
+
+    def _at_least(self, queries, n_items):
+        shortlist = None
+        if self._n_candidates is not None:
+            n_candidates = max(self._n_candidates, n_items)
+            shortlist = partial(self._by_bits.shortlist, n_items=n_candidates)
+        scanner = WeightedScanner(self._store, shortlist)
+        return self._answers(scanner, scanner.at_least, queries, n_items)
+
+    def _answers(self, scanner, ask, queries, argument):
+        blocks = scanner.blocks(len(queries))
+        if len(blocks) == 1:
+            return [ask(queries, argument)]
+        return map_in_threads(
+            lambda rows: ask(queries.rows(rows), argument), blocks, self._n_jobs
+        )
+
+
+def _ends(nearest, query):
+    """Where the items of each query but the last end."""
+    return np.searchsorted(query, np.arange(1, nearest.n_queries))
