@@ -16,8 +16,8 @@ from ._store import ranges
 
 _CELLS_PER_PASS = 2**21
 _CODES_PER_PASS = 4_096
-_PAIRS_PER_PASS = 2**16  # that are scored one by one
-_QUERIES_PER_BLOCK = 256
+_PAIRS_PER_PASS = 2**12  # that are scored one by one
+_QUERIES_PER_BLOCK = 512
 _FEW = 8  # queries for which it does not pay to unpack the codes
 _ROUNDING = 1e-5  # of the largest score, more than float32 may be off
 
@@ -119,7 +119,9 @@ class WeightedScanner:
     def _candidates(self, queries, limits):
         """Pairs of queries and codes that may be near enough."""
         if self._shortlist is not None:
-            return self._shortlist(queries.words)
+            query, code = self._shortlist(queries.words)
+            limits.see(query, code, self._score_pairs(queries, query, code))
+            return limits.pairs()
         n_codes = max(1, min(_CODES_PER_PASS, _CELLS_PER_PASS // len(queries)))
         tables = _wide_tables(queries.weights) if len(queries) < _FEW else None
         for codes in gen_batches(len(self._store), n_codes if tables is None else 2**16):
@@ -136,10 +138,20 @@ class WeightedScanner:
             return score_codes(queries.weights, _bytes_of(columns), terms)
         return apply_terms(_look_up(tables, columns), terms)
 
+    def _score_pairs(self, queries, query, code):
+        """Scores in float32 of pairs, byte by byte from tables."""
+        tables, data = tables_of(queries.weights), _bytes_of(self._store.columns[:, code])
+        sums = np.zeros(len(query), dtype=np.float32)
+        for byte, values in enumerate(data.T):
+            sums += tables[query, byte, values]
+        terms = None if self._store.terms is None else self._store.terms[code]
+        return apply_terms(sums, terms)
+
     def _ranked(self, queries, query, code):
         """Order pairs by their exact distances."""
         distance = np.empty(len(query))
-        for pairs in gen_batches(len(query), _PAIRS_PER_PASS):
+        for start in range(0, len(query), _PAIRS_PER_PASS):
+            pairs = slice(start, start + _PAIRS_PER_PASS)
             distance[pairs] = self._exact(queries.weights[query[pairs]], code[pairs])
         order = np.lexsort((code, distance, query))
         return Nearest(query[order], code[order], distance[order], len(queries))
@@ -162,7 +174,8 @@ class _Limits:
         self._n_wanted = min(n_items, len(store))  # every code has an item at least
         largest = np.abs(queries.weights).sum(axis=1)
         if store.terms is not None:
-            largest = np.abs(store.terms).max(axis=0) @ [largest, 1][: store.terms.shape[1]]
+            factor, *addend = np.abs(store.terms).max(axis=0)
+            largest = largest * factor + sum(addend)
         self._margin = _ROUNDING * largest
         self._lowest = np.full(len(queries), -np.inf)
         self._seen = []
@@ -190,12 +203,13 @@ class _Limits:
 
     def _raise(self):
         query, code, score = map(np.concatenate, zip(*self._seen))
-        order = np.lexsort((-score, query))
-        query, code, score = query[order], code[order], score[order]
-        starts = np.searchsorted(query, np.arange(len(self._lowest) + 1))
-        last = starts[:-1] + self._n_wanted - 1
-        enough = last < starts[1:]
-        self._lowest[enough] = score[last[enough]] - self._margin[enough]
+        keys = query.astype(np.uint64) << np.uint64(32) | _descending(score)
+        keys.sort()
+        ends = np.cumsum(np.bincount(query, minlength=len(self._lowest)))
+        last = np.concatenate(([0], ends[:-1])) + self._n_wanted - 1
+        enough = last < ends
+        best = _descended(keys[last[enough]])
+        self._lowest[enough] = best - self._margin[enough]
         kept = score >= self._lowest[query]
         self._seen = [(query[kept], code[kept], score[kept])]
 
@@ -219,6 +233,20 @@ class _Radius:
     def pairs(self):
         """Queries and codes within the radius."""
         return tuple(map(np.concatenate, zip(*self._seen)))
+
+
+def _descending(scores):
+    """Integers of 32 bits, as uint64, that ascend where float32 scores descend."""
+    bits = scores.astype(np.float32).view(np.uint32)
+    negative = bits >> 31 == 1
+    return np.where(negative, bits, ~bits & np.uint32(0x7FFFFFFF)).astype(np.uint64)
+
+
+def _descended(keys):
+    """The scores of such integers, whatever stands in higher bits."""
+    bits = (keys & np.uint64(0xFFFFFFFF)).astype(np.uint32)
+    negative = bits >> 31 == 1
+    return np.where(negative, bits, ~bits & np.uint32(0x7FFFFFFF)).view(np.float32)
 
 
 def _first_codes(nearest, store, n_items):
