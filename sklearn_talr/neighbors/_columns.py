@@ -1,5 +1,6 @@
 """Codes as they come in: checked, and packed eight bits to the byte."""
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -46,17 +47,43 @@ def read_codes(X, columns=None):
 
     columns : Columns
         The columns passed, or those of `X` if it is the first.
+
+    Warns
+    -----
+    UserWarning
+        If entries other than 0 and 1 are never below 0, or all the first codes are equal.
     """
-    if isinstance(X, PackedCodes):
-        return _read_packed(X, columns)
+    read = _read_packed if isinstance(X, PackedCodes) else _read_signs
+    packed, found, has_signs = read(X, columns)
+    if not has_signs:
+        warnings.warn(
+            "X holds entries other than 0 and 1, but none below 0. Positive entries are "
+            "ones, so outputs of a sigmoid are nothing but ones: subtract the threshold, "
+            "as in X - 0.5.",
+            stacklevel=2,
+        )
+    elif columns is None and len(packed) > 1 and _all_equal(packed.data):
+        warnings.warn(
+            "All rows of X have the same code, so every item is tied with every other. "
+            "Positive entries are ones: subtract a threshold if there should be more.",
+            stacklevel=2,
+        )
+    return packed, found
+
+
+def _read_signs(X, columns):
+    """Packed codes, their columns, and whether their signs tell ones from zeros."""
     reader = _Reader(columns)
     X = validate_data(reader, X, reset=columns is None)
-    if X.dtype == np.uint8 and X.max() > 1:
+    if X.dtype.kind == "u" and X.max() > 1:
         raise ValueError(
-            "X holds unsigned bytes other than 0 and 1, which look like packed codes. "
-            "Say what they mean: PackedCodes(bytes, n_bits, bitorder)."
+            f"X holds unsigned integers ({X.dtype}) other than 0 and 1, which look like "
+            "packed codes. Say what they mean: PackedCodes(bytes, n_bits, bitorder), and "
+            "unpack_codes of that for bits."
         )
-    return _pack_signs(X), columns or reader.columns()
+    blocks = (X[rows] for rows in gen_batches(len(X), _ROWS_PER_BLOCK))
+    has_signs = X.min() < 0 or all(np.all(block == (block > 0)) for block in blocks)
+    return _pack_signs(X), columns or reader.columns(), has_signs
 
 
 class _Reader(BaseEstimator):
@@ -91,7 +118,7 @@ def _read_packed(codes, columns):
             f"X has {codes.n_bits} bits, but HammingNeighbors holds codes of "
             f"{columns.n_bits} bits."
         )
-    return pack_codes(codes), columns
+    return pack_codes(codes), columns, True
 
 
 def _pack_signs(X):
@@ -100,3 +127,7 @@ def _pack_signs(X):
     for rows in gen_batches(len(X), _ROWS_PER_BLOCK):
         data[rows] = np.packbits(X[rows] > 0, axis=1, bitorder="little")
     return PackedCodes(data, X.shape[1])
+
+
+def _all_equal(data):
+    return np.array_equal(data.min(axis=0), data.max(axis=0))

@@ -235,8 +235,8 @@ def test_files_that_contradict_themselves_are_refused(header, arrays, message, p
 
 def test_items_of_a_code_out_of_order_are_refused(path):
     """Ties would be found in that order."""
-    HammingNeighbors().fit([[0, 1], [0, 1]]).save(path)
-    rewrite(path, members=np.array([1, 0]))
+    HammingNeighbors().fit([[0, 1], [0, 1], [1, 1]]).save(path)
+    rewrite(path, members=np.array([1, 0, 2]))
     with pytest.raises(ValueError, match="contradict each other"):
         HammingNeighbors.load(path)
 

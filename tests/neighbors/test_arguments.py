@@ -8,7 +8,7 @@ from neighbor_cases import check_neighbors, draw, fit
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
-from sklearn_talr.codes import pack_codes
+from sklearn_talr.codes import pack_codes, unpack_codes
 from sklearn_talr.neighbors import HammingNeighbors
 
 
@@ -48,11 +48,39 @@ class TestWhatIsACode:
             neighbors.kneighbors(queries[list("bacd")], 5)
         assert not hasattr(neighbors.fit(pack_codes(database)), "feature_names_in_")
 
-    def test_packed_bytes_are_not_taken_for_bits(self):
-        packed = pack_codes(draw("random", 3, 20, 16)[1])
-        with pytest.raises(ValueError, match=r"look like packed codes.*PackedCodes\("):
-            fit(packed.data)
-        assert fit(packed).n_features_in_ == 16
+    @pytest.mark.parametrize("dtype", ["u1", "u2", "u4", "u8", ">u2"])
+    def test_packed_bytes_are_not_taken_for_bits(self, dtype):
+        """Bytes viewed as words are packed too, and would be codes of one bit."""
+        packed = pack_codes(draw("random", 3, 20, 64)[1])
+        words = packed.data.view(dtype)
+        neighbors = fit(words > words.mean())  # as many bits as there are words
+        message = r"unsigned integers .* look like packed codes.*PackedCodes\(.*unpack_codes"
+        for call in (fit, neighbors.partial_fit, neighbors.kneighbors, neighbors.rank):
+            with pytest.raises(ValueError, match=message):
+                call(words)
+        assert neighbors.n_items_ == 20
+        assert_array_equal(fit(unpack_codes(packed).astype(dtype)).codes_, packed)
+
+    def test_codes_without_a_sign_are_warned_of(self):
+        """Outputs of a sigmoid are all positive, so all ones."""
+        X = np.random.default_rng(0).normal(size=(20, 8))
+        sigmoid, neighbors = 1 / (1 + np.exp(-X)), fit(X)
+        for codes in (sigmoid, np.maximum(X, 0), sigmoid[:1]):
+            for call in (fit, fit(X).partial_fit, neighbors.kneighbors, neighbors.lookup):
+                with pytest.warns(UserWarning, match=r"none below 0.*X - 0\.5") as warned:
+                    call(codes)
+                assert len(warned) == 1
+        assert_array_equal(fit(sigmoid - 0.5).codes_, neighbors.codes_)
+
+    @pytest.mark.parametrize("convert", [np.asarray, pack_codes, lambda codes: codes - 0.5])
+    def test_one_code_for_all_is_warned_of_where_it_is_the_database(self, convert):
+        same = np.tile([0, 1, 1], (9, 1))
+        with pytest.warns(UserWarning, match="All rows of X have the same code") as warned:
+            neighbors = HammingNeighbors(3).fit(convert(same))
+        assert len(warned) == 1
+        # One item has one code, and queries or new items may well be equal.
+        fit(convert(same[:1])).partial_fit(convert(same))
+        neighbors.kneighbors(convert(same))
 
     @pytest.mark.parametrize(
         ("codes", "error", "message"),

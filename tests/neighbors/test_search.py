@@ -15,6 +15,7 @@ from neighbor_cases import (
     check_radius,
     draw,
     fit,
+    may_have_one_code,
     random_codes,
     ranking,
 )
@@ -32,6 +33,8 @@ by_buckets = pytest.mark.parametrize("algorithm", ["lookup", "multi_index"])
 
 @parametrize_with_checks([HammingNeighbors()])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore:X holds entries other than 0 and 1")
+@may_have_one_code
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
