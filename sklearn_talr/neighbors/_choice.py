@@ -15,11 +15,11 @@ from ._found import join
 
 # Queries that a way gets before the clock counts, since caches are cold then, and in each
 # of two sets by the clock. Those that look buckets up share the costs of each step.
-_WARM_UP = {"brute": 8, "lookup": 32, "multi_index": 32}
-_TRIAL = {"brute": 8, "lookup": 32, "multi_index": 32}
+_WARM_UP = {"brute": 4, "lookup": 32, "multi_index": 32}
+_TRIAL = {"brute": 4, "lookup": 32, "multi_index": 32}
 _FEW = 32  # calls of fewer queries are a kind apart
 _TRIAL_OF_FEW = 8  # queries by the clock, in whole calls
-_HEAD = 16  # queries that tell how far the neighbors are
+_HEAD = 32  # queries that tell how far the neighbors are
 _QUERIES_PER_BLOCK = 1_024  # as a rule
 
 _HORIZON = 3  # calls of the same kind that the first two of them announce
@@ -162,7 +162,7 @@ class Choice:
     def _ways_to_try(self, record):
         """Ways not tried yet, seconds per query, and seconds to make their tables."""
         store = self._index.store
-        words, radii = map(np.array, zip(*record.head))
+        words, radii = map(np.array, zip(*record.head, _beyond(record.head)))
         scan = record.seconds["brute"] / unit()
         ways = []
         for n_tables in sorted({1, n_tables_for(store)}):
@@ -196,6 +196,17 @@ class Choice:
         if algorithm == "brute":
             return self._index.searcher("brute", self._backend)
         return self._index.bucket_searcher(algorithm, self._backend)
+
+
+def _beyond(head):
+    """A query that is farther than all of a few by as much as they differ.
+
+    It stands for those that the few leave out. A single table takes thousands of times
+    longer for them, and several tables do not.
+    """
+    farthest, last = max(head, key=lambda pair: pair[1])
+    least = min(radius for _, radius in head)
+    return farthest, 2 * last - least + (last > least)
 
 
 class _Block:

@@ -17,6 +17,7 @@ PROBE = 8.0  # look a bucket up
 PROBE_BY_FAISS = 300.0  # look a bucket up and compare what is in it
 CANDIDATE = 27.0  # fetch a code from a bucket and compare it
 INDEX_CODE = 70.0  # put a code into one table
+INDEX_ADDRESS = 5.0  # prepare an address of a table
 STEP = 150_000.0  # look up buckets of one radius in one table, for a block of queries
 START = 5_000.0  # find out, before all that, how far a query need look
 
@@ -112,7 +113,8 @@ def table_masks(store, n_tables):
 
 def index_cost(store, n_tables):
     """Cost of making the tables."""
-    return INDEX_CODE * len(store) * n_tables
+    widths = np.minimum(table_widths(store.n_bits, n_tables), address_bits(store))
+    return INDEX_CODE * len(store) * n_tables + INDEX_ADDRESS * float((2.0**widths).sum())
 
 
 def lookup_cost(store, n_tables, queries, radii, scan):
