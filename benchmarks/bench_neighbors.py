@@ -15,39 +15,25 @@ hash lookup against the radius.
 import argparse
 import resource
 import time
+from copy import copy
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from itertools import product
+from pathlib import Path
 
 import numpy as np
+from _codes import KINDS, draw, near
 from _timing import medians
 from sklearn.neighbors import NearestNeighbors
 
-from sklearn_talr.codes import PackedCodes, unpack_codes
+from sklearn_talr.codes import unpack_codes
 from sklearn_talr.metrics import lookup_cost
 from sklearn_talr.neighbors import HammingNeighbors
 from sklearn_talr.neighbors import _cost as cost
 
 N_NEIGHBORS = 10
 SIZES = {60_000: 1_000, 1_000_000: 200}  # items: queries
-
-
-def draw(n, n_bits, seed=0, n_distinct=None):
-    """Random codes, some of them many times over if only so many are to differ."""
-    rng = np.random.default_rng(seed)
-    octets = rng.integers(0, 256, (n_distinct or n, n_bits // 8), dtype=np.uint8)
-    if n_distinct:
-        octets = octets[(n_distinct * rng.random(n) ** 2).astype(int)]
-    return PackedCodes(octets, n_bits)
-
-
-def near(database, n, n_flips, seed=1):
-    """Queries a few bits away from items, so that a small radius finds some."""
-    rng = np.random.default_rng(seed)
-    bits = unpack_codes(database[rng.integers(len(database), size=n)])
-    for row in bits:
-        row[rng.choice(database.n_bits, n_flips, replace=False)] ^= 1
-    return PackedCodes(np.packbits(bits, axis=1, bitorder="little"), database.n_bits)
 
 
 def print_table(title, seconds, n_queries, fewer=None):
@@ -270,78 +256,88 @@ def _lookup_milliseconds(database, words, algorithm, radii, repeats):
     return [1e3 * seconds[r] / len(some[r]) for r in radii]
 
 
-def clustered(n, n_bits, n_clusters, flip, seed, sample_seed):
-    """Codes around random centers; each bit flips with its own probability."""
-    rng = np.random.default_rng(seed)
-    centers = rng.integers(0, 256, (n_clusters, n_bits // 8), dtype=np.uint8)
-    probability = (flip(rng, n_bits) * 2**16).astype(np.uint16)
-    rng, parts = np.random.default_rng(sample_seed), []
-    for start in range(0, n, 100_000):
-        size = min(100_000, n - start)
-        flips = rng.integers(0, 2**16, (size, n_bits), dtype=np.uint16) < probability
-        parts.append(
-            centers[rng.integers(n_clusters, size=size)] ^ np.packbits(flips, axis=1)
-        )
-    return PackedCodes(np.concatenate(parts), n_bits)
+NAMES = ("brute", "lookup", "multi_index", "auto")
+CELL = ("items", "bits", "codes", "backend")
+FIGURES = (*NAMES, "auto / best", "worst call", "by")
 
 
-# Random codes; codes of 1 000 clusters, most of them different; codes as a hasher learns
-# them for 100 classes, certain in most bits, so that many are equal.
-KINDS = {
-    "random": lambda n, n_bits, seed: draw(n, n_bits, seed),
-    "clustered": lambda n, n_bits, seed: clustered(
-        n, n_bits, 1_000, lambda rng, size: np.full(size, 0.1), 7, seed
-    ),
-    "learned": lambda n, n_bits, seed: clustered(
-        n, n_bits, 100, lambda rng, size: 0.5 * rng.beta(0.3, 3, size), 7, seed
-    ),
-}
-
-
-def steady(repeats=10, sizes=(100_000, 1_000_000, 5_000_000), bits=(32, 48, 64, 128)):
+def steady(repeats=3, sizes=(100_000, 1_000_000, 5_000_000), path="steady.csv"):
     """Total of ten calls of 1 000 queries: "auto" against the best fixed algorithm.
 
-    CPU time, since others may use the machine. The algorithms take turns call by call, the
-    fixed ones in `repeats` of the ten calls: their totals are those of the first call and
-    of nine times the median of the others. "worst call" is the slowest of "auto" after the
-    first, against the median of brute force. "by" is what "auto" has ended with.
+    Seconds of CPU time, since others may use the machine. In each of `repeats` rounds,
+    which begin without tables and experience, the algorithms take turns call by call, the
+    fixed ones in four of the ten calls. The fastest round counts, call by call, for all of
+    them alike. Totals of the fixed ones are the first call and nine times the median of the
+    others. "worst call" is the slowest of "auto" after the first, against the median of
+    brute force. "by" is what "auto" has ended with, in all rounds.
+
+    Each row is added to `path` when it is done, and rows found there are not run again.
     """
-    print(f"{'items':>9} {'bits':>4} {'codes':>9} {'backend':>7}", end="")
-    print("   brute  lookup   multi    auto   auto/best  worst call  by")
-    for n_items, n_bits in product(sizes, bits):
-        for kind, draw_codes in KINDS.items():
-            database = draw_codes(n_items, n_bits, 1)
-            for backend in ("numpy", "faiss") if find_spec("faiss") else ("numpy",):
-                print(f"{n_items:9d} {n_bits:4d} {kind:>9} {backend:>7}", end="")
-                _steady_row(database, partial(draw_codes, 1_000, n_bits), backend, repeats)
+    rows = _read_rows(path)
+    print(*CELL, *FIGURES, sep=",")
+    for n_items, n_bits, kind in product(sizes, (32, 48, 64, 128), KINDS):
+        cells = [
+            (str(n_items), str(n_bits), kind, backend)
+            for backend in ("numpy", "faiss")
+            if backend == "numpy" or find_spec("faiss")
+        ]
+        if not rows.keys() >= set(cells):
+            database = KINDS[kind](n_items, n_bits, 1)
+        for cell in cells:
+            if cell not in rows:
+                draw_queries = partial(KINDS[kind], 1_000, n_bits)
+                rows[cell] = _steady_figures(database, draw_queries, cell[-1], repeats)
+                with open(path, "a") as file:
+                    print(*cell, *rows[cell], sep=",", file=file)
+            print(*cell, *rows[cell], sep=",", flush=True)
 
 
-def _steady_row(database, draw_queries, backend, repeats):
-    names = ("brute", "lookup", "multi_index", "auto")
-    contenders = {name: fitted(database, name, backend) for name in names}
-    seconds = {name: [] for name in names}
-    turns = np.linspace(0, 9, min(repeats, 10)).round()
+def _read_rows(path):
+    """Figures by cell, as an earlier run has left them."""
+    if not Path(path).exists():
+        return {}
+    rows = [line.split(",") for line in Path(path).read_text().splitlines()]
+    return {tuple(row[: len(CELL)]): row[len(CELL) :] for row in rows}
+
+
+def _steady_figures(database, draw_queries, backend, repeats):
+    fresh, rounds, ways = fitted(database, backend=backend), [], set()
+    for _ in range(repeats):
+        contenders = {name: _anew(fresh, name) for name in NAMES}
+        rounds.append(_ten_calls(contenders, draw_queries))
+        experience = contenders["auto"]._fitted.index.experience
+        record = experience.record("at_least", N_NEIGHBORS, is_few=False)
+        ways.add(record.cheapest())
+    seconds = {name: np.fmin.reduce([r[name] for r in rounds]) for name in NAMES}
+    typical = {name: np.nanmedian(s[1:]) for name, s in seconds.items()}
+    totals = [seconds[name][0] + 9 * typical[name] for name in NAMES[:-1]]
+    auto, worst = seconds["auto"].sum(), seconds["auto"][1:].max() / typical["brute"]
+    figures = [*totals, auto, auto / np.nanmin(totals), worst]
+    return [f"{x:.2f}" for x in figures] + [" or ".join(sorted(ways))]
+
+
+def _anew(neighbors, algorithm):
+    """The same codes, not copied, with no tables and no experience."""
+    other = copy(neighbors).set_params(algorithm=algorithm)
+    other._fitted = replace(other._fitted, index=copy(other._fitted.index))
+    return other
+
+
+def _ten_calls(contenders, draw_queries):
+    """CPU seconds of each call by each algorithm; NaN where it is not asked.
+
+    What takes longer than comparing even with its tables made is asked twice only.
+    """
+    seconds = {name: np.full(10, np.nan) for name in NAMES}
     for call in range(10):
         queries = draw_queries(2 + call)
-        for name in names:
-            if name == "auto" or (call in turns and not _is_hopeless(seconds, name)):
+        for name, times in seconds.items():
+            is_slow = times[3] > seconds["brute"][3]
+            if name == "auto" or call in ((0, 3) if is_slow else (0, 3, 6, 9)):
                 start = time.process_time()
                 contenders[name].kneighbors(queries)
-                seconds[name].append(time.process_time() - start)
-    typical = {name: np.median(values[1:] or values) for name, values in seconds.items()}
-    totals = {name: values[0] + 9 * typical[name] for name, values in seconds.items()}
-    totals["auto"] = sum(seconds["auto"])
-    best = min(totals[name] for name in names[:-1])
-    worst = max(seconds["auto"][1:]) / typical["brute"]
-    records = contenders["auto"]._fitted.index.experience
-    way = records.record("at_least", N_NEIGHBORS, is_few=False).cheapest()
-    print("".join(f"{totals[name]:8.2f}" for name in names), end="")
-    print(f"{totals['auto'] / best:12.2f}{worst:12.2f}  {way}", flush=True)
-
-
-def _is_hopeless(seconds, name):
-    """Whether an algorithm has taken so long that once is enough."""
-    return bool(seconds[name]) and seconds[name][0] > 10 * seconds["brute"][0]
+                times[call] = time.process_time() - start
+    return seconds
 
 
 def latency(repeats=5):
@@ -375,8 +371,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("table", nargs="?", choices=TABLES)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--items", type=int, nargs="+", help="sizes of `steady`")
     arguments = parser.parse_args()
     one_thread()
+    if arguments.items:
+        TABLES["steady"] = partial(steady, sizes=arguments.items)
     for name, table in TABLES.items():
         if arguments.table in (None, name):
             table(arguments.repeats)

@@ -93,14 +93,18 @@ class HammingNeighbors(CodeDatabase):
     -----
     Codes are arrays whose *positive* entries are ones: zeros and ones, -1 and 1, and the
     activations of a hasher are understood alike. :class:`~sklearn_talr.codes.PackedCodes`
-    are taken as they are. An array of unsigned bytes that holds more than zeros and ones is
-    refused, since it looks like packed bytes of unknown length.
+    are taken as they are. An array of unsigned integers that holds more than zeros and ones
+    is refused, since it looks like packed codes of unknown length. A UserWarning tells of
+    entries other than 0 and 1 that are never below 0, such as outputs of a sigmoid, and of
+    a `fit` whose codes are all equal.
 
     The index of an item is its place among all items given, in order, and stays so after
     other items are removed: rows of a feature array of the whole database remain valid.
 
-    Several threads may ask while one thread calls `fit`, `partial_fit` or `remove`. Each
-    question is answered from the database as it was before that call, or as it is after.
+    Any number of threads may ask while one thread calls `fit`, `partial_fit` or `remove`.
+    Each call is answered from one state, codes, items and targets together: that before the
+    change or that after it. Two calls in a row may see different states. Two threads that
+    change the database at once must take turns, or one change may be lost.
 
     Examples
     --------

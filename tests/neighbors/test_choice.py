@@ -10,7 +10,7 @@ from neighbor_cases import CODES, draw, fit
 from numpy.testing import assert_array_equal
 
 from sklearn_talr.codes import as_words, pack_codes
-from sklearn_talr.neighbors import _choice, _cost
+from sklearn_talr.neighbors import _choice, _cost, _index
 from sklearn_talr.neighbors._choice import Choice, Experience
 from sklearn_talr.neighbors._found import nothing_found
 from sklearn_talr.neighbors._store import CodeStore
@@ -102,6 +102,34 @@ def test_another_way_is_tried_where_the_first_disappoints(monkeypatch):
     assert index.made == {"lookup", "multi_index"}
     assert index.asked["multi_index"] > 8_500
     assert max(seconds[1:]) < 1_000 * BRUTE
+
+
+def test_a_query_beyond_the_sample_is_expected():
+    """A few queries rarely tell of one that is far, which one table cannot bear."""
+    near, far = np.zeros(1), np.ones(1)
+    assert _choice._beyond([(near, 1), (far, 3), (near, 0)]) == (far, 7)
+    assert _choice._beyond([(near, 2), (near, 2)]) == (near, 2)  # as all are within 2
+
+
+def test_one_table_is_charged_for_a_far_query_and_several_are_not(monkeypatch):
+    """Neighbors lie within 1 of twelve queries, and perhaps within 3 of another."""
+    codes = pack_codes(draw("random", 1, 100_000, 64)[1])
+    index = _index.CodeIndex(CodeStore.from_codes(codes))
+    record = index.experience.record("at_least", 3, is_few=False)
+    record.seconds["brute"] = 100_000 * _cost.unit()
+    record.head = [(index.store.words[i], i % 2) for i in range(12)]
+    record.n_timed["brute"] = 12
+
+    def expected():
+        """Seconds per query of each way."""
+        ways = Choice(index, "numpy", 1_000)._ways_to_try(record)
+        return {algorithm: seconds for algorithm, seconds, _ in ways}
+
+    far = expected()
+    monkeypatch.setattr(_choice, "_beyond", lambda head: head[1])
+    near = expected()
+    assert far["lookup"] > 2 * near["lookup"]
+    assert far["multi_index"] < 1.2 * near["multi_index"]
 
 
 def test_tables_are_not_made_for_a_few_queries(monkeypatch):

@@ -185,30 +185,39 @@ def test_a_call_answers_from_the_state_that_it_found(name):
 
 
 def test_readers_see_whole_states_while_a_writer_works():
-    """Every item of the database votes for itself, whoever is added or removed."""
-    neighbors = HammingNeighbors(1).fit(CODES, LABELS)
-    codes = np.unique(CODES, axis=0)
-    expected = HammingNeighbors(1).fit(CODES, LABELS).predict(codes)
-    stop, wrong = [], []
+    """8 readers and 10 000 calls: items come and go, and vote for themselves."""
+    neighbors = HammingNeighbors(1, algorithm="brute").fit(CODES, LABELS)
+    queries = pack_codes(np.unique(CODES, axis=0)[:2])
+    votes = neighbors.predict(queries)
+    before = neighbors.rank(queries).distances.tolist()
+    more = fitted().partial_fit(1 - CODES[:7], LABELS[:7])
+    states = before, more.rank(queries).distances.tolist()
+    written, wrong, done = [], [], []
 
     def read():
-        while not stop:
-            distances, indices = neighbors.kneighbors(codes)
-            if distances.any() or not (neighbors.predict(codes) == expected).all():
-                wrong.append(indices)
+        for call in range(1_250):
+            if call % 10:
+                consistent = neighbors.rank(queries).distances.tolist() in states
+            else:
+                consistent = (neighbors.predict(queries) == votes).all()
+            if not consistent:
+                wrong.append(call)
+        done.append(True)
 
     def write():
-        for _ in range(100):
+        while any(reader.is_alive() for reader in readers):
             start = neighbors.n_samples_fit_
             neighbors.partial_fit(1 - CODES[:7], LABELS[:7])
             neighbors.remove(np.arange(start, start + 7))
-        stop.append(True)
+            written.append(start)
 
-    threads = [Thread(target=read) for _ in range(8)] + [Thread(target=write)]
-    for thread in threads:
+    readers, writer = [Thread(target=read) for _ in range(8)], Thread(target=write)
+    for thread in (*readers, writer):
         thread.start()
-    for thread in threads:
+    for thread in (*readers, writer):
         thread.join()
+    assert len(done) == 8
+    assert len(written) > 50
     assert not wrong
     assert neighbors.n_items_ == 30
 
