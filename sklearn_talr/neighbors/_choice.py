@@ -24,7 +24,7 @@ _QUERIES_PER_BLOCK = 1_024  # as a rule
 
 _HORIZON = 3  # calls of the same kind that the first two of them announce
 _FROM_PAST = 0.2  # of the queries so far are expected once more
-_LEAST_TO_WIN = 0.02  # seconds of comparing that are worth a thought
+_LEAST_TO_WIN = 0.02  # seconds of the cheapest way so far that are worth a thought
 _OPTIMISM = 0.8  # of the expected cost, since a trial puts it right
 _MOST_SHARED = 0.7  # of the cost of a trial
 _FASTER, _SLOWER = 0.7, 0.2  # weights of a new measurement: disturbances only slow down
@@ -145,7 +145,7 @@ class Choice:
 
     def _is_time_to_think(self, record):
         """Whether there is something to win, and news since it was thought of last."""
-        to_win = record.seconds.get("brute", 0.0) * self._horizon(record)
+        to_win = record.seconds.get(record.cheapest(), 0.0) * self._horizon(record)
         is_news = record.n_asked >= record.n_asked_at_next_thought
         return is_news and not record.to_try and to_win > _LEAST_TO_WIN
 
