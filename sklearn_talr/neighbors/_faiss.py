@@ -15,7 +15,8 @@ import numpy as np
 from ._cost import PROBE_BY_FAISS, n_tables_for, scan_cost, table_widths
 from ._found import join, nearest_shells, nothing_found
 
-_QUERIES_TO_ESTIMATE = 8  # fewer queries take the radius of the last estimate
+_QUERIES_TO_ESTIMATE = 8  # fewer queries take the radius of earlier estimates
+_RECENT = 32  # radii that an estimate rests on, since eight may all be on the small side
 _FAST_BYTES = (4, 8, 16, 20, 32, 64)
 
 
@@ -25,7 +26,7 @@ class FaissScanner:
     def __init__(self, store):
         self.store = store
         self._index = _add_codes(_faiss().IndexBinaryFlat(_padded_bits(store)), store)
-        self._expected = {}  # radius that is enough for most queries, by number of items
+        self._recent = {}  # radii that some queries needed, by number of items
 
     def cost(self):
         """Cost of a query, in the unit of :mod:`~._cost`."""
@@ -39,10 +40,7 @@ class FaissScanner:
     def at_least(self, queries, n_items):
         """Find the codes within the smallest radius that holds so many items, if any."""
         n_items = min(n_items, self.store.n_items)
-        if n_items not in self._expected or len(queries) > _QUERIES_TO_ESTIMATE:
-            some = self._radii(queries[:_QUERIES_TO_ESTIMATE], n_items)
-            self._expected[n_items] = min(int(np.median(some)) + 1, int(some.max()))
-        within = self.within(queries, self._expected[n_items])
+        within = self.within(queries, self._expected_radius(queries, n_items))
         found, done = nearest_shells(within, self.store, n_items)
         parts, rows = [found], [np.arange(len(queries))]
         waiting = np.flatnonzero(~done)
@@ -52,6 +50,15 @@ class FaissScanner:
                 rows.append(waiting[radii == radius])
                 parts.append(self.within(queries[rows[-1]], radius))
         return join(parts, rows, len(queries))
+
+    def _expected_radius(self, queries, n_items):
+        """A radius that is enough for most queries, and not much more."""
+        recent = self._recent.get(n_items, [])
+        if len(recent) < _QUERIES_TO_ESTIMATE or len(queries) > _QUERIES_TO_ESTIMATE:
+            some = self._radii(queries[:_QUERIES_TO_ESTIMATE], n_items)
+            recent = [*recent, *some.tolist()][-_RECENT:]
+            self._recent[n_items] = recent
+        return min(int(np.median(recent)) + 1, max(recent))
 
     def _radii(self, queries, n_items):
         """The smallest radius of each query that holds so many items."""

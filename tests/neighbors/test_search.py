@@ -24,7 +24,8 @@ from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_talr.neighbors import HammingNeighbors, _buckets, _found, _index, _scan
+from sklearn_talr.codes import as_words, pack_codes
+from sklearn_talr.neighbors import HammingNeighbors, _buckets, _faiss, _found, _index, _scan
 
 BACKENDS = ["numpy", "faiss"]
 each_backend = pytest.mark.parametrize("backend", BACKENDS)
@@ -259,3 +260,18 @@ def test_reference_of_this_file():
     assert ranking(np.array([[0, 0]]), np.array([[1, 1], [0, 0], [0, 1], [0, 0]])) == [
         [(0, 1), (0, 3), (1, 2), (2, 0)]
     ]
+
+
+def test_faiss_asks_no_query_twice_because_the_first_eight_were_near():
+    """Half of the queries need a radius of 3 and half of 4; a block begins with the 3s."""
+    pytest.importorskip("faiss")
+    store = fit(np.repeat([[0], [1]], 64, axis=1))._fitted.store
+    near, far = (as_words(pack_codes(np.arange(64)[None] < r).data) for r in (3, 4))
+    scanner, asked = _faiss.FaissScanner(store), []
+    within = scanner.within
+    scanner.within = lambda queries, r: asked.append(len(queries)) or within(queries, r)
+    for words in (np.repeat([near[0], far[0]], 20, axis=0), [near[0], far[0]] * 20):
+        scanner.at_least(np.array(words), 1)
+    assert asked == [40, 20, 40]  # nothing was known of the 4s in the first block
+    scanner.at_least(np.repeat([near[0], far[0]], 20, axis=0), 1)
+    assert asked == [40, 20, 40, 40]
