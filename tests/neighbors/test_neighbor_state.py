@@ -185,12 +185,12 @@ def test_a_call_answers_from_the_state_that_it_found(name):
 
 
 def test_readers_see_whole_states_while_a_writer_works():
-    """8 readers and 10 000 calls: items come and go, and vote for themselves."""
+    """8 readers and 10 000 calls: each item comes once more, goes, and votes alike."""
     neighbors = HammingNeighbors(1, algorithm="brute").fit(CODES, LABELS)
     queries = pack_codes(np.unique(CODES, axis=0)[:2])
     votes = neighbors.predict(queries)
     before = neighbors.rank(queries).distances.tolist()
-    more = fitted().partial_fit(1 - CODES[:7], LABELS[:7])
+    more = fitted().partial_fit(CODES, LABELS)
     states = before, more.rank(queries).distances.tolist()
     written, wrong, done = [], [], []
 
@@ -207,8 +207,8 @@ def test_readers_see_whole_states_while_a_writer_works():
     def write():
         while any(reader.is_alive() for reader in readers):
             start = neighbors.n_samples_fit_
-            neighbors.partial_fit(1 - CODES[:7], LABELS[:7])
-            neighbors.remove(np.arange(start, start + 7))
+            neighbors.partial_fit(CODES, LABELS)
+            neighbors.remove(np.arange(start, start + 30))
             written.append(start)
 
     readers, writer = [Thread(target=read) for _ in range(8)], Thread(target=write)
