@@ -15,9 +15,11 @@ from ._found import join
 
 # Queries that a way gets before the clock counts, since caches are cold then, and in each
 # of two sets by the clock. Those that look buckets up share the costs of each step.
-_WARM_UP = {"brute": 4, "lookup": 32, "multi_index": 32}
+_WARM_UP = {"brute": 8, "lookup": 32, "multi_index": 32}
 _TRIAL = {"brute": 4, "lookup": 32, "multi_index": 32}
 _FEW = 32  # calls of fewer queries are a kind apart
+_CLOSE = 0.4  # of the cost of comparing, for another way to be
+_TRIAL_IF_CLOSE = 64  # queries compared by the clock then, since few of them may mislead
 _TRIAL_OF_FEW = 8  # queries by the clock, in whole calls
 _HEAD = 32  # queries that tell how far the neighbors are
 _QUERIES_PER_BLOCK = 1_024  # as a rule
@@ -124,6 +126,8 @@ class Choice:
             record.to_try.pop(0)
             if record.cheapest() != "brute":
                 break  # the rest of the block tells better whether another may be cheaper
+        if self._is_close(record):
+            block.ask("brute", _TRIAL_IF_CLOSE)
         record.n_asked += len(block.queries)
 
     def _is_known(self, record, algorithm):
@@ -131,6 +135,13 @@ class Choice:
         is_few = self._n_queries < _FEW
         enough = _TRIAL_OF_FEW if is_few else 2 * _TRIAL[algorithm]
         return record.n_timed.get(algorithm, 0) >= enough
+
+    def _is_close(self, record):
+        """Whether another way is little cheaper than comparing, as far as a few tell."""
+        if self._n_queries < _FEW or record.cheapest() == "brute":
+            return False
+        is_close = record.seconds[record.cheapest()] > _CLOSE * record.seconds["brute"]
+        return is_close and record.n_timed["brute"] < _TRIAL_IF_CLOSE
 
     def _is_worth_trying(self, record, algorithm, expected, tables):
         if algorithm in record.n_timed:  # on trial already

@@ -94,6 +94,24 @@ def test_what_turns_out_slower_is_undone_and_remembered(n_queries, monkeypatch):
     assert index.asked["multi_index"] == asked["multi_index"]
 
 
+def test_comparing_is_timed_again_where_another_way_is_close(monkeypatch):
+    """The first 16 queries take three times as long to compare as the others."""
+    expected = {"lookup": BRUTE, "multi_index": BRUTE}
+    index = Index(monkeypatch, 2 * BRUTE, 1.8 * BRUTE, expected=expected)
+    answer = index.answer
+
+    def slow_at_first(algorithm, queries):
+        if algorithm == "brute" and index.asked["brute"] < 16:
+            index.now += 2 * BRUTE * len(queries)
+        return answer(algorithm, queries)
+
+    monkeypatch.setattr(index, "answer", slow_at_first)
+    for _ in range(10):
+        index.call(1_000)
+    assert index.asked["multi_index"] > 0
+    assert index.asked["brute"] > 9_700
+
+
 def test_another_way_is_tried_where_the_first_disappoints(monkeypatch):
     """Looking up all bits is faster than comparing, but slower than was expected."""
     expected = {"lookup": 0.05 * BRUTE, "multi_index": 0.1 * BRUTE}
