@@ -1,6 +1,6 @@
 """Search by Hamming distance, side by side with faiss, usearch and scikit-learn.
 
-    python benchmarks/bench_neighbors.py            # all tables, about ten minutes
+    python benchmarks/bench_neighbors.py            # all tables; `steady` takes an hour
     python benchmarks/bench_neighbors.py knn        # one of: knn radius distinct crossover
                                                     #         memory lookup_time steady
                                                     #         latency
