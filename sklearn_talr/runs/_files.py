@@ -1,0 +1,268 @@
+"""Files of judgments and runs in the formats of TREC, plain or compressed by gzip."""
+
+import gzip
+import zlib
+from os import PathLike, fspath
+
+import numpy as np
+from sklearn.utils._param_validation import validate_params
+
+from ._fields import BYTES_OF_ID, numbers_at, texts_of, with_margins, words_at
+from ._inputs import Qrels, Run
+from ._tables import RepeatedDocumentError, make_table
+
+__all__ = ["read_qrels", "read_run"]
+
+_BYTES_PER_CHUNK = 2**20
+_BYTES_OF_LINE = 2**16
+_NEWLINE = ord("\n")
+_PATH = {"path": [str, PathLike]}
+_LINE_OF_QRELS = "query, iteration, document, relevance"
+_LINE_OF_RUN = "query, Q0, document, rank, score, tag"
+
+
+@validate_params(_PATH, prefer_skip_nested_validation=True)
+def read_qrels(path):
+    """Read judgments in TREC's format.
+
+    Every line has four fields, set apart by blanks: query, iteration (not used), document,
+    relevance.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, plain or compressed by gzip.
+
+    Returns
+    -------
+    qrels : Qrels
+        The judgments.
+
+    Raises
+    ------
+    ValueError
+        If the file is empty or damaged, or a line has not four fields, has a relevance
+        that is no integer, or repeats a document of a query. The message names the file and
+        the line.
+
+    OSError
+        If the file cannot be opened.
+
+    See Also
+    --------
+    evaluate_run : Takes what this returns, or the path itself.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn_talr.runs import read_qrels
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "qrels.txt")
+    ...     _ = path.write_text("q1 0 d1 2\\nq1 0 d2 0\\nq2 0 d1 1\\n")
+    ...     qrels = read_qrels(path)
+    >>> qrels
+    Qrels of 2 queries, 3 documents
+    >>> qrels.to_dict()
+    {'q1': {'d1': 2, 'd2': 0}, 'q2': {'d1': 1}}
+    """
+    table, _ = _read(path, _LINE_OF_QRELS, 3)
+    return Qrels.from_table(table)
+
+
+@validate_params(_PATH, prefer_skip_nested_validation=True)
+def read_run(path):
+    """Read a run in TREC's format.
+
+    Every line has six fields, set apart by blanks: query, ``Q0`` (not used), document, rank
+    (not used), score, name of the run. Documents are ranked by their scores alone, as
+    trec_eval ranks them.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, plain or compressed by gzip.
+
+    Returns
+    -------
+    run : Run
+        The run, with the name that its first line gives.
+
+    Raises
+    ------
+    ValueError
+        If the file is empty or damaged, or a line has not six fields, has a score that is
+        no finite number, or repeats a document of a query. The message names the file and
+        the line.
+
+    OSError
+        If the file cannot be opened.
+
+    See Also
+    --------
+    evaluate_run : Takes what this returns, or the path itself.
+
+    Examples
+    --------
+    Scores of equal value are tied, whatever the order of the lines and the ranks say:
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn_talr.runs import read_run
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "bm25.run")
+    ...     _ = path.write_text("q1 Q0 d1 1 12.5 bm25\\nq1 Q0 d2 2 12.50 bm25\\n")
+    ...     run = read_run(path)
+    >>> run
+    Run 'bm25' of 1 query, 2 documents
+    >>> run.to_dict()
+    {'q1': {'d1': 12.5, 'd2': 12.5}}
+    """
+    table, name = _read(path, _LINE_OF_RUN, 4)
+    return Run.from_table(table, name)
+
+
+def _read(path, line_format, value_field):
+    """The table of a file, and the last field of its first line."""
+    path = fspath(path)
+    labels, starts, documents, values = [], [], [], []
+    n_rows, name = 0, None
+    for buffer, fields, value in _parts(path, line_format, value_field):
+        query = words_at(buffer, *fields[:, 0].T)
+        changes = np.ones(len(query), dtype=bool)
+        np.any(query[1:] != query[:-1], axis=1, out=changes[1:])
+        labels += texts_of(query[changes])
+        starts.append(n_rows + np.flatnonzero(changes))
+        documents.append(words_at(buffer, *fields[:, 2].T))
+        values.append(value)
+        if not n_rows:
+            name = "".join(texts_of(words_at(buffer, *fields[:1, -1].T)))
+        n_rows += len(value)
+    if not n_rows:
+        raise ValueError(f"{path} is empty: a line must have {line_format}.")
+    rows = _side_by_side(documents), np.concatenate(values)
+    try:
+        return make_table(labels, np.concatenate(starts), *rows), name
+    except RepeatedDocumentError as error:
+        line = _line_that_repeats(path, *error.args)
+        raise ValueError(f"{path}, line {line}: {error}") from error
+
+
+def _parts(path, line_format, value_field):
+    """Yield the bytes of many lines, where their fields are, and their values."""
+    n_lines = 0
+    for chunk in _chunks(path):
+        if not chunk.endswith(b"\n"):
+            raise ValueError(
+                f"{path}, line {n_lines + 1} has more than {_BYTES_OF_LINE} bytes, so this "
+                "is no file of TREC's formats."
+            )
+        if b"\0" in chunk:
+            line = n_lines + chunk.count(b"\n", 0, chunk.index(b"\0")) + 1
+            raise ValueError(f"{path}, line {line} has a NUL byte, so this is no text.")
+        buffer = with_margins(chunk)
+        fields, lines = _fields(path, buffer, n_lines, line_format)
+        value = numbers_at(buffer, *fields[:, value_field].T)
+        _check_values(path, buffer, fields[:, value_field], value, lines, value_field == 3)
+        yield buffer, fields, value
+        n_lines += np.count_nonzero(buffer == _NEWLINE)
+
+
+def _chunks(path):
+    """Whole lines of a file, many at a time."""
+    rest = b""
+    for block in _blocks(path):
+        block = rest + block
+        cut = block.rfind(b"\n") + 1
+        rest = block[cut:]
+        if cut:
+            yield block[:cut]
+        if len(rest) > _BYTES_OF_LINE:
+            yield rest  # which the reader refuses, who knows the number of the line
+            return
+    if rest:
+        yield rest + b"\n"
+
+
+def _blocks(path):
+    with open(path, "rb") as file:
+        is_compressed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        source = gzip.GzipFile(fileobj=file) if is_compressed else file
+        try:
+            while block := source.read(_BYTES_PER_CHUNK):
+                yield block
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(f"{path} is damaged: {error}") from error
+
+
+def _fields(path, buffer, n_lines, line_format):
+    """Start and end of each field, (n_rows, n_fields, 2), and the line numbers of rows."""
+    n_fields = line_format.count(",") + 1
+    blank = buffer <= ord(" ")  # controls too
+    fields = (np.flatnonzero(blank[1:] != blank[:-1]) + 1).reshape(-1, 2)
+    is_newline = buffer == _NEWLINE
+    n_here = np.count_nonzero(is_newline)
+    if len(fields) == n_fields * n_here:
+        rows = fields.reshape(-1, n_fields, 2)
+        if is_newline[rows[:, -1, 1]].all():  # which are all there are
+            lines = np.arange(n_lines + 1, n_lines + n_here + 1)
+            _check_widths(path, rows, lines)
+            return rows, lines
+    line = np.searchsorted(np.flatnonzero(is_newline), fields[:, 0])
+    count = np.bincount(line, minlength=n_here)
+    for wrong in np.flatnonzero((count != n_fields) & (count > 0))[:1]:
+        raise ValueError(
+            f"{path}, line {n_lines + wrong + 1} has {count[wrong]} fields instead of "
+            f"{n_fields}: {line_format}."
+        )
+    rows, lines = fields.reshape(-1, n_fields, 2), n_lines + np.flatnonzero(count) + 1
+    _check_widths(path, rows, lines)
+    return rows, lines
+
+
+def _check_widths(path, rows, lines):
+    for field in (0, 2, -1):
+        width = rows[:, field, 1] - rows[:, field, 0]
+        if width.max(initial=0) > BYTES_OF_ID:
+            wrong = np.argmax(width)
+            raise ValueError(
+                f"{path}, line {lines[wrong]} has an identifier of {width[wrong]} bytes; "
+                f"{BYTES_OF_ID} are the most."
+            )
+
+
+def _check_values(path, buffer, fields, values, lines, are_grades):
+    """Raise unless scores are finite, and grades integers."""
+    wrong, problem = ~np.isfinite(values), "score {!r} is no finite number"
+    if are_grades:
+        wrong |= (values != np.floor(values)) | (np.abs(values) >= 2**53)
+        problem = "relevance {!r} is no integer"
+    for row in np.flatnonzero(wrong)[:1]:
+        text = buffer[slice(*fields[row])].tobytes()[:40].decode("utf-8", "replace")
+        raise ValueError(f"{path}, line {lines[row]}: {problem.format(text)}.")
+
+
+def _side_by_side(parts):
+    """Stack words of several widths; narrow ones end in zeros."""
+    n_words = max(part.shape[1] for part in parts)
+    words = np.zeros((sum(map(len, parts)), n_words), dtype=np.uint64)
+    start = 0
+    for part in parts:
+        words[start : start + len(part), : part.shape[1]] = part
+        start += len(part)
+    return words
+
+
+def _line_that_repeats(path, query, document):
+    """Number of the second line of a document of a query."""
+    seen, n_lines = 0, 0
+    for chunk in _chunks(path):
+        for line in chunk.splitlines():
+            n_lines += 1
+            fields = line.split()
+            if fields and fields[0] == query.encode() and fields[2] == document.encode():
+                seen += 1
+                if seen == 2:
+                    return n_lines
+    return n_lines
