@@ -50,10 +50,10 @@ def weighted_histograms(
         true = y_query[rows]
         if affinity is not None:
             true = levels[level_index(affinity, levels, true, y_database)]
-        if exclude_self:
-            others = np.arange(n_items) != np.arange(rows.start, rows.stop)[:, None]
-            shape = len(scores), n_items - 1
-            scores, true = scores[others].reshape(shape), true[others].reshape(shape)
+        if exclude_self:  # -inf marks cells that hold no item
+            own = np.arange(len(scores)), np.arange(rows.start, rows.stop)
+            scores[own], true = -np.inf, true.copy()
+            true[own] = 0
         yield RankingHistogram.from_scores(true, scores)
 
 

@@ -1,10 +1,16 @@
 """Histograms of fitted hashers: whose codes, and which targets."""
 
 from sklearn.pipeline import Pipeline
+from sklearn.utils._param_validation import StrOptions
 
 from ..affinity import PrecomputedAffinity, ThresholdAffinity
 from ..affinity._resolve import resolve_affinity
+from ..codes._packed import as_packed
+from ..codes._weighted import as_weights
 from ..histogram import hamming_histogram
+from ..histogram._weighted import weighted_histograms
+
+QUERY = [StrOptions({"bits", "activations"})]
 
 
 def estimator_histogram(estimator, X, y, affinity, database):
@@ -12,16 +18,35 @@ def estimator_histogram(estimator, X, y, affinity, database):
 
     The parameters are those of :func:`make_retrieval_scorer` and of its scorer.
     """
+    (histogram,) = estimator_histograms(estimator, X, y, affinity, database, "bits")
+    return histogram
+
+
+def estimator_histograms(estimator, X, y, affinity, database, query):
+    """Do the same, and return an iterable of histograms of consecutive queries.
+
+    There is a single one where queries are bits.
+    """
     estimator = getattr(estimator, "best_estimator_", estimator)  # of a search
     oracle, targets = _settle_targets(estimator, X, y, affinity)
     codes = estimator.transform(X)
     if isinstance(database, str):
-        return hamming_histogram(codes, codes, oracle, targets, targets, exclude_self=True)
-    X_database, y_database = database
-    _, database_targets = _settle_targets(estimator, X_database, y_database, affinity)
-    return hamming_histogram(
-        codes, estimator.transform(X_database), oracle, targets, database_targets
-    )
+        ranked = codes, oracle, targets, targets
+    else:
+        X_database, y_database = database
+        _, database_targets = _settle_targets(estimator, X_database, y_database, affinity)
+        ranked = estimator.transform(X_database), oracle, targets, database_targets
+    count = _weighted_histograms if query == "activations" else _hamming_histograms
+    return count(codes, *ranked, exclude_self=isinstance(database, str))
+
+
+def _hamming_histograms(queries, database, oracle, *targets, exclude_self):
+    yield hamming_histogram(queries, database, oracle, *targets, exclude_self=exclude_self)
+
+
+def _weighted_histograms(queries, database, *ranked, exclude_self):
+    weights, packed = as_weights(queries, "X"), as_packed(database)
+    return weighted_histograms(weights, packed, *ranked, exclude_self=exclude_self)
 
 
 def last_step(estimator):

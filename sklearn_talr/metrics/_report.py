@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils._param_validation import HasMethods, StrOptions, validate_params
 
 from ..histogram import hamming_histogram
-from ._estimators import estimator_histogram
+from ._estimators import QUERY, estimator_histograms
 from ._metric import CUTOFFS, TieBreakingRange, evaluate
 from ._queries import average_queries, check_weights
 from ._radius import (
@@ -145,7 +145,7 @@ def retrieval_report(
     hit_rate@2             1.0      1.00   1.0
     """
     count = partial(
-        hamming_histogram,
+        _hamming_histograms,
         query_codes,
         database_codes,
         affinity,
@@ -165,6 +165,7 @@ def retrieval_report(
         "X_database": "no_validation",
         "y_database": "no_validation",
         "affinity": "no_validation",
+        "query": QUERY,
     }
     | _OF_REPORT,
     prefer_skip_nested_validation=True,
@@ -177,6 +178,7 @@ def retrieval_report_from_estimator(
     y_database,
     *,
     affinity="auto",
+    query="bits",
     k=None,
     denominator="relevant",
     gain="exponential",
@@ -211,6 +213,11 @@ def retrieval_report_from_estimator(
     affinity : "auto" or affinity oracle, default="auto"
         Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with, and
         the form of `y_query` if it has none.
+
+    query : {"bits", "activations"}, default="bits"
+        ``"bits"``: queries are binary codes, too, compared by Hamming distance.
+        ``"activations"``: queries are real-valued, and codes are ranked by
+        :func:`~sklearn_talr.codes.weighted_scores`. There is no `radius` then.
 
     k : int, sequence of int or None, default=None
         Cutoff, or several; names of metrics then end in ``@k``. None, also in a sequence,
@@ -275,8 +282,11 @@ def retrieval_report_from_estimator(
     precision@10         0.7       0.8   0.9
     average_precision    0.5       0.6   0.7
     """
+    if query == "activations" and radius is not None:
+        raise ValueError("radius is a Hamming distance; pass query='bits' with it.")
+    database = X_database, y_database
     count = partial(
-        estimator_histogram, estimator, X_query, y_query, affinity, (X_database, y_database)
+        estimator_histograms, estimator, X_query, y_query, affinity, database, query
     )
     params = {"denominator": denominator, "gain": gain, "log_base": log_base}
     return _report(count, k, params, zero_division, sample_weight, radius, as_frame)
@@ -285,13 +295,17 @@ def retrieval_report_from_estimator(
 def _report(count, k, params, zero_division, sample_weight, radius, as_frame):
     """Check what is cheap to check, count, and average.
 
+    `count` returns histograms of consecutive queries, one alone if there is a radius.
     Public functions alone call it, so that a warning points at their callers.
     """
     cutoffs, _ = check_cutoffs(k)
     data_frame = _data_frame(as_frame)
-    histogram = count()
-    weights = check_weights(sample_weight, len(histogram))
-    names, values = _ranking_values(histogram, cutoffs, zero_division, params)
+    parts = []
+    for histogram in count():
+        parts.append(_ranking_values(histogram, cutoffs, zero_division, params))
+    names = [name + cutoff_suffix(cutoff) for name in METRICS for cutoff in cutoffs]
+    values = np.concatenate(parts)
+    weights = check_weights(sample_weight, len(values))
     if radius is not None:
         lookup_names, lookup = _lookup_values(histogram, radius, zero_division)
         names, values = names + lookup_names, np.concatenate((values, lookup), axis=1)
@@ -304,8 +318,12 @@ def _report(count, k, params, zero_division, sample_weight, radius, as_frame):
     return {name: dict(zip(columns, map(float, row))) for name, row in table.items()}
 
 
+def _hamming_histograms(*codes_and_targets, exclude_self):
+    yield hamming_histogram(*codes_and_targets, exclude_self=exclude_self)
+
+
 def _ranking_values(histogram, cutoffs, zero_division, params):
-    """Names, and values of shape (n_queries, n_names, 3), in the order of the names."""
+    """Values of shape (n_queries, n_names, 3), all cutoffs of a metric together."""
     kernels = [
         partial(metric.kernel, **{name: params[name] for name in metric.params})
         for metric in METRICS.values()
@@ -315,8 +333,7 @@ def _ranking_values(histogram, cutoffs, zero_division, params):
         for order in TieBreakingRange._fields
     ]
     values = np.stack(values, axis=-1).transpose(1, 0, 2, 3)
-    names = [name + cutoff_suffix(cutoff) for name in METRICS for cutoff in cutoffs]
-    return names, values.reshape(len(histogram), len(names), values.shape[-1])
+    return values.reshape(len(histogram), -1, values.shape[-1])
 
 
 def _lookup_values(histogram, radius, zero_division):

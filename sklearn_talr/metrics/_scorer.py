@@ -1,11 +1,12 @@
 """Scorers that let model selection see a tie-aware retrieval metric."""
 
+from functools import partial
 from numbers import Real
 
 import numpy as np
 from sklearn.utils._param_validation import validate_params
 
-from ._estimators import estimator_histogram
+from ._estimators import QUERY, estimator_histograms
 from ._metric import CUTOFFS
 from ._queries import average_queries
 from ._registry import METRIC_NAME, METRICS, check_params
@@ -20,6 +21,7 @@ __all__ = ["make_retrieval_scorer"]
         "k": CUTOFFS,
         "affinity": "no_validation",
         "database": "no_validation",
+        "query": QUERY,
         "zero_division": [Real],
     },
     prefer_skip_nested_validation=True,
@@ -30,6 +32,7 @@ def make_retrieval_scorer(
     k=None,
     affinity="auto",
     database="rest",
+    query="bits",
     zero_division=np.nan,
     **params,
 ):
@@ -57,6 +60,11 @@ def make_retrieval_scorer(
     database : "rest" or tuple (X, y), default="rest"
         ``"rest"``: each sample is a query against the other samples given to the scorer
         (the held-out fold). A tuple: every sample queries this fixed database.
+
+    query : {"bits", "activations"}, default="bits"
+        ``"bits"``: queries are binary codes, too, compared by Hamming distance.
+        ``"activations"``: queries are real-valued, and codes are ranked by
+        :func:`~sklearn_talr.codes.weighted_scores`.
 
     zero_division : float, default=np.nan
         Value of a query with nothing relevant. NaN leaves the query out of the mean.
@@ -104,25 +112,32 @@ def make_retrieval_scorer(
     is_pair = isinstance(database, tuple) and len(database) == 2
     if not is_pair and not (isinstance(database, str) and database == "rest"):
         raise ValueError(f"database must be 'rest' or a tuple (X, y), got {database!r}.")
-    return _RetrievalScorer(metric, k, affinity, database, zero_division, params)
+    return _RetrievalScorer(metric, k, affinity, database, query, zero_division, params)
 
 
 class _RetrievalScorer:
     """A class rather than a closure, so that it can be pickled and printed."""
 
-    def __init__(self, metric, k, affinity, database, zero_division, params):
+    def __init__(self, metric, k, affinity, database, query, zero_division, params):
         self.metric = metric
         self.k = k
         self.affinity = affinity
         self.database = database
+        self.query = query
         self.zero_division = zero_division
         self.params = params
 
     def __call__(self, estimator, X, y=None):
-        histogram = estimator_histogram(estimator, X, y, self.affinity, self.database)
-        metric = METRICS[self.metric]
-        values = metric(histogram, self.k, self.zero_division, **self.params)
-        means = average_queries(values)
+        histograms = estimator_histograms(
+            estimator, X, y, self.affinity, self.database, self.query
+        )
+        metric = partial(
+            METRICS[self.metric],
+            k=self.k,
+            zero_division=self.zero_division,
+            **self.params,
+        )
+        means = average_queries(np.concatenate(list(map(metric, histograms))))
         cutoffs, single = check_cutoffs(self.k)
         if single:
             return means
@@ -135,5 +150,6 @@ class _RetrievalScorer:
             f"make_retrieval_scorer({self.metric!r}, k={self.k}, "
             f"affinity={self.affinity!r}, "
             f"database={'rest' if isinstance(self.database, str) else '(X, y)'!r}, "
+            f"query={self.query!r}, "
             f"{', '.join(f'{name}={value!r}' for name, value in params.items())})"
         )

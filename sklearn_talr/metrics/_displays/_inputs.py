@@ -36,14 +36,14 @@ DRAWN = {"panels": "no_validation", "name": [str, None], "ax": "no_validation"}
 def check_distances(histogram, display):
     """Return the histogram if it is one of distances, of which there are means."""
     check_hamming(histogram, display)
-    return check_relevant(histogram)
-
-
-def check_relevant(histogram):
-    """Return the histogram, or raise ValueError if its means are undefined."""
-    if not np.any(histogram.n_relevant):
-        raise ValueError("No query has a relevant item, so there is nothing to draw.")
+    check_any(np.any(histogram.n_relevant))
     return histogram
+
+
+def check_any(is_relevant):
+    """Raise ValueError unless some query has a relevant item, so that there are means."""
+    if not is_relevant:
+        raise ValueError("No query has a relevant item, so there is nothing to draw.")
 
 
 def by_method(value, is_one):

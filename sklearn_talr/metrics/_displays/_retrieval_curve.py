@@ -4,12 +4,12 @@ import numpy as np
 from sklearn.utils._param_validation import validate_params
 
 from ...histogram import RankingHistogram, hamming_histogram
-from .._estimators import estimator_histogram, last_step
+from .._estimators import QUERY, estimator_histograms, last_step
 from .._metric import TieBreakingRange
 from .._queries import average_queries
 from .._registry import METRICS
 from ._axes import add_legend, finish, line_style, panel_axes
-from ._inputs import DRAWN, OF_CODES, OF_ESTIMATOR, check_relevant
+from ._inputs import DRAWN, OF_CODES, OF_ESTIMATOR, check_any
 
 _N_CUTOFFS = 200
 
@@ -103,7 +103,9 @@ class RetrievalCurveDisplay:
         self.name = name
 
     @classmethod
-    @validate_params(OF_ESTIMATOR | DRAWN, prefer_skip_nested_validation=True)
+    @validate_params(
+        OF_ESTIMATOR | {"query": QUERY} | DRAWN, prefer_skip_nested_validation=True
+    )
     def from_estimator(
         cls,
         estimator,
@@ -113,6 +115,7 @@ class RetrievalCurveDisplay:
         y_database,
         *,
         affinity="auto",
+        query="bits",
         panels=None,
         name=None,
         ax=None,
@@ -142,6 +145,10 @@ class RetrievalCurveDisplay:
             Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with,
             and the form of `y_query` if it has none.
 
+        query : {"bits", "activations"}, default="bits"
+            Whether queries are binary codes, or real-valued, so that codes are ranked by
+            :func:`~sklearn_talr.codes.weighted_scores`.
+
         panels : str or list of str, default=None
             Names of the panels to draw. None means all.
 
@@ -159,11 +166,12 @@ class RetrievalCurveDisplay:
         display : RetrievalCurveDisplay
             The picture and its numbers.
         """
-        histogram = estimator_histogram(
-            estimator, X_query, y_query, affinity, (X_database, y_database)
+        database = X_database, y_database
+        histograms = estimator_histograms(
+            estimator, X_query, y_query, affinity, database, query
         )
         name = type(last_step(estimator)).__name__ if name is None else name
-        return cls.from_histogram(histogram, panels=panels, name=name, ax=ax, **kwargs)
+        return cls._of(histograms, name).plot(ax, panels=panels, **kwargs)
 
     @classmethod
     @validate_params(OF_CODES | DRAWN, prefer_skip_nested_validation=True)
@@ -250,14 +258,25 @@ class RetrievalCurveDisplay:
         display : RetrievalCurveDisplay
             The picture and its numbers.
         """
-        k = _cutoffs(check_relevant(histogram).n_items.max())
-        display = cls(
-            k=k,
-            precision=_mean_range(histogram, "precision", k),
-            recall=_mean_range(histogram, "recall", k),
-            name=name,
-        )
-        return display.plot(ax, panels=panels, **kwargs)
+        return cls._of([histogram], name).plot(ax, panels=panels, **kwargs)
+
+    @classmethod
+    def _of(cls, histograms, name):
+        """Evaluate histograms of consecutive queries against one database."""
+        k, parts, any_relevant = None, {"precision": [], "recall": []}, False
+        for histogram in histograms:
+            k = _cutoffs(histogram.n_items.max()) if k is None else k
+            any_relevant |= bool(np.any(histogram.n_relevant))
+            for metric, ranges in parts.items():
+                ranges.append(METRICS[metric].range(histogram, k))
+        check_any(any_relevant)
+        means = {
+            metric: TieBreakingRange(
+                *(average_queries(np.concatenate(values)) for values in zip(*ranges))
+            )
+            for metric, ranges in parts.items()
+        }
+        return cls(k=k, **means, name=name)
 
     @validate_params(DRAWN, prefer_skip_nested_validation=True)
     def plot(self, ax=None, *, panels=None, name=None, **kwargs):
@@ -315,7 +334,3 @@ def _cutoffs(n_items):
     """Cutoffs evenly spaced in their logarithm, and the powers of ten."""
     spaced = np.geomspace(1, n_items, _N_CUTOFFS).round().astype(int)
     return np.union1d(spaced, 10 ** np.arange(len(str(n_items))))
-
-
-def _mean_range(histogram, metric, k):
-    return TieBreakingRange(*map(average_queries, METRICS[metric].range(histogram, k)))
