@@ -16,7 +16,7 @@ from sklearn_talr.baselines import (
     OrthoHasher,
     StructHasher,
 )
-from sklearn_talr.hashing import ITQHasher, LSHHasher, TALRHasher
+from sklearn_talr.hashing import AdditiveHasher, ITQHasher, LSHHasher, TALRHasher
 from sklearn_talr.hashing.gradient._data import TrainingData
 from sklearn_talr.hashing.gradient._early_stopping import split_samples
 from sklearn_talr.histogram import hamming_histogram
@@ -33,7 +33,7 @@ CLASS_HASHERS = [CSQHasher, OrthoHasher]
 PAIR_HASHERS = [DPSHHasher, DSHHasher, DTSHHasher, HashNetHasher, MIHasher]
 TRAINED_BASELINES = [*CLASS_HASHERS, *PAIR_HASHERS]
 GRADIENT = [cls(8, max_iter=2) for cls in (TALRHasher, *TRAINED_BASELINES)]
-HASHERS = [*LINEAR, *DISCRETE, *GRADIENT]
+HASHERS = [*LINEAR, AdditiveHasher(8, max_iter=3), *DISCRETE, *GRADIENT]
 
 
 def name_of(value):

@@ -70,7 +70,7 @@ class WeightedCodes(np.ndarray):
     terms = None
 
     @classmethod
-    def of(cls, bits, activations=None, weigh=None, terms=None):
+    def _of(cls, bits, activations=None, weigh=None, terms=None):
         """Let an array of zeros and ones remember these.
 
         Parameters
@@ -113,7 +113,7 @@ class WeightedCodes(np.ndarray):
             None if of_rows is None else of_rows[key]
             for of_rows in (self._activations, self.terms)
         )
-        return WeightedCodes.of(part, activations, self._weigh, terms)
+        return WeightedCodes._of(part, activations, self._weigh, terms)
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
         return array[()] if return_scalar else np.asarray(array)

@@ -94,7 +94,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             codes[rows], of_rows = encoder.quantize(X[rows], block)
             if terms is not None:
                 terms[rows] = of_rows
-        return WeightedCodes.of(codes, activations, self._weigh(), terms)
+        return WeightedCodes._of(codes, activations, self._weigh(), terms)
 
     def encode(self, X):
         """Compute binary codes, packed eight bits to the byte.

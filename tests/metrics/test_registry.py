@@ -66,7 +66,7 @@ def test_signatures_tell_what_a_metric_takes():
 
 def test_every_public_parameter_has_its_constraint():
     for name, function in public_callables():
-        if function is np.ndarray.__init__:  # of codes that only hashers make
+        if function is object.__init__:  # of codes that only hashers make
             continue
         parameters = [
             parameter.name

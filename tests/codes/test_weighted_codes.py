@@ -1,0 +1,119 @@
+"""Weights of queries, terms of codes, and the scores that follow."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sklearn_talr.codes import (
+    PackedCodes,
+    WeightedCodes,
+    hamming_distances,
+    pack_codes,
+    weighted_scores,
+)
+
+
+def draw(n_codes, n_bits, seed=0):
+    rng = np.random.default_rng(seed)
+    bits = rng.integers(0, 2, (n_codes, n_bits), dtype=np.uint8)
+    return bits, rng.standard_normal((3, n_bits)).astype(np.float32)
+
+
+def slow_scores(weights, bits, terms=None):
+    """The definition, bit by bit."""
+    scores = np.zeros((len(weights), len(bits)))
+    for query, row in enumerate(weights):
+        for item, code in enumerate(bits):
+            total = sum(w if bit else -w for w, bit in zip(row.tolist(), code))
+            if terms is not None:
+                total = total * terms[item, 0] + (terms[item, 1:].sum() or 0)
+            scores[query, item] = total
+    return scores
+
+
+@given(st.integers(1, 70), st.integers(0, 2), st.integers(0, 2**32))
+def test_scores_are_weighted_sums_of_signs(n_bits, n_terms, seed):
+    bits, weights = draw(5, n_bits, seed)
+    terms = np.random.default_rng(seed).random((5, n_terms)) if n_terms else None
+    for order in ("little", "big"):
+        data = pack_codes(bits, bitorder=order).data
+        packed = PackedCodes(data, n_bits, order, terms=terms)
+        expected = slow_scores(weights, bits, terms)
+        assert_allclose(weighted_scores(weights, packed), expected, atol=1e-4)
+
+
+def test_signs_as_weights_order_as_hamming_distance_does():
+    bits, weights = draw(40, 12)
+    signs = np.sign(weights)
+    scores = weighted_scores(signs, bits)
+    assert_array_equal((12 - scores) / 2, hamming_distances(signs > 0, bits))
+
+
+def test_rows_of_packed_codes_keep_their_terms():
+    bits, weights = draw(6, 9)
+    packed = PackedCodes(pack_codes(bits).data, 9, terms=np.arange(12).reshape(6, 2))
+    rows = np.array([4, 1])
+    assert_array_equal(packed[rows].terms, [[8, 9], [2, 3]])
+    assert_array_equal(packed[2].terms, [[4, 5]])
+    part, whole = weighted_scores(weights, packed[rows]), weighted_scores(weights, packed)
+    assert_allclose(part, whole[:, rows], rtol=1e-6)
+    assert_array_equal(pack_codes(packed, bitorder="big").terms, packed.terms)
+
+
+@pytest.mark.parametrize("terms", [[[1.0]], np.ones((2, 3)), [[np.nan], [1.0]]])
+def test_terms_of_another_shape_are_refused(terms):
+    with pytest.raises(ValueError, match="terms"):
+        PackedCodes(np.zeros((2, 1), dtype=np.uint8), 3, terms=terms)
+
+
+@pytest.mark.parametrize("queries", [[[0, 1, 1]], [[1.0, 0.0, 1.0]], [[True, False, True]]])
+def test_codes_are_no_weights(queries):
+    with pytest.raises(ValueError, match="query_weights"):
+        weighted_scores(queries, [[0, 1, 1]])
+    with pytest.raises(ValueError, match="query_weights"):
+        weighted_scores(pack_codes(queries), [[0, 1, 1]])
+
+
+def test_sides_of_different_lengths_are_refused():
+    with pytest.raises(ValueError, match="same hash function"):
+        weighted_scores([[0.5, 1.0]], [[0, 1, 1]])
+
+
+class TestWeightedCodes:
+    def codes(self):
+        bits, _ = draw(5, 7)
+        activations = np.linspace(-1, 1, 35, dtype=np.float32).reshape(5, 7)
+        return WeightedCodes._of(bits, activations, np.tanh, np.ones((5, 1)))
+
+    def test_rows_keep_what_belongs_to_them(self):
+        codes = self.codes()
+        for rows in (slice(1, 4), [3, 0], np.arange(5) % 2 == 0):
+            part = codes[rows]
+            assert_array_equal(part.query_weights, codes.query_weights[rows])
+            assert_array_equal(part.terms, codes.terms[rows])
+            assert_array_equal(part, np.asarray(codes)[rows])
+
+    @pytest.mark.parametrize(
+        "compute",
+        [
+            lambda codes: codes + 1,
+            lambda codes: codes[0],
+            lambda codes: codes[:, 1:],
+            lambda codes: np.asarray(codes),
+            lambda codes: codes > 0,
+            lambda codes: pickle.loads(pickle.dumps(codes)),
+        ],
+    )
+    def test_whatever_else_follows_is_an_ordinary_array(self, compute):
+        assert type(compute(self.codes())) is np.ndarray
+
+    def test_what_has_no_weights_says_so(self):
+        codes = self.codes()
+        for other in (codes.copy(), np.vstack((codes, codes))):
+            assert getattr(other, "query_weights", None) is None
+        assert isinstance(codes.sum(), np.integer)
+        assert repr(codes).startswith("array(")

@@ -1,0 +1,206 @@
+"""Search by weighted Hamming distance, against comparing every pair."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_talr.codes import PackedCodes, pack_codes
+from sklearn_talr.hashing import AdditiveHasher, ITQHasher, LSHHasher
+from sklearn_talr.metrics import tie_aware_average_precision_score
+from sklearn_talr.neighbors import HammingNeighbors, _weighted_scan
+
+
+def draw(seed, n_bits, n_terms, n_items=60, n_queries=4):
+    """Codes that repeat, whole weights, so that many scores are tied."""
+    rng = np.random.default_rng(seed)
+    bits = rng.integers(0, 2, (n_items, n_bits), dtype=np.uint8)
+    bits = bits[rng.integers(0, max(1, n_items // 2), n_items)]
+    terms = rng.integers(1, 4, (n_items, n_terms)) / 2 if n_terms else None
+    weights = rng.integers(-2, 3, (n_queries, n_bits)).astype(float)
+    weights[:, 0] = -0.5
+    return bits, PackedCodes(pack_codes(bits).data, n_bits, terms=terms), weights
+
+
+def slow_distances(weights, bits, terms):
+    """Weights of differing bits, or minus the score where codes have terms."""
+    differ = (weights > 0)[:, None] != (bits > 0)
+    differ = np.where(weights[:, None] == 0, 0, differ)
+    if terms is None:
+        return (differ * np.abs(weights)[:, None]).sum(axis=2)
+    scores = weights @ (2.0 * bits - 1).T * terms[:, 0]
+    return -(scores + (terms[:, 1] if terms.shape[1] > 1 else 0))
+
+
+def order_of(distances):
+    index = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
+    return np.lexsort((index, distances), axis=1)
+
+
+def weighted(**params):
+    return HammingNeighbors(metric="weighted_hamming", **params)
+
+
+@settings(max_examples=30)
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([1, 3, 8, 12, 64, 70, 130]),
+    st.integers(0, 2),
+    st.sampled_from([1, 4, 20]),
+    st.integers(1, 60),
+)
+def test_neighbors_are_those_of_all_pairs(seed, n_bits, n_terms, n_queries, n_neighbors):
+    bits, packed, weights = draw(seed, n_bits, n_terms, n_queries=n_queries)
+    expected = slow_distances(weights, bits, packed.terms)
+    order = order_of(expected)[:, :n_neighbors]
+    found = weighted(n_neighbors=n_neighbors).fit(packed)
+    distances, indices, tied = found.kneighbors(weights, return_tied=True)
+    assert_array_equal(indices, order)
+    assert_allclose(distances, np.take_along_axis(expected, order, axis=1))
+    for row, last, items in zip(expected, order[:, -1], tied):
+        assert_array_equal(items, np.flatnonzero(row == row[last]))
+
+
+@given(st.integers(0, 2**32), st.sampled_from([5, 33]), st.integers(0, 8))
+def test_radius_finds_all_within(seed, n_bits, radius):
+    bits, packed, weights = draw(seed, n_bits, 0)
+    expected = slow_distances(weights, bits, None)
+    found = weighted().fit(packed).radius_neighbors(weights, radius=radius / 2)
+    for row, distances, indices in zip(expected, *found):
+        inside = order_of(row[None])[0][: np.count_nonzero(row <= radius / 2)]
+        assert_array_equal(indices, inside)
+        assert_allclose(distances, row[inside])
+
+
+def test_many_codes_are_found_in_passes(monkeypatch):
+    monkeypatch.setattr(_weighted_scan, "_CODES_PER_PASS", 64)
+    monkeypatch.setattr(_weighted_scan, "_PAIRS_PER_PASS", 32)
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2, (3_000, 40), dtype=np.uint8)
+    weights = rng.standard_normal((30, 40)).astype(np.float32)
+    expected = order_of(slow_distances(weights.astype(float), bits, None))[:, :25]
+    assert_array_equal(weighted().fit(bits).kneighbors(weights, 25, False), expected)
+
+
+def test_the_way_queries_are_grouped_does_not_matter():
+    rng = np.random.default_rng(1)
+    bits = rng.integers(0, 2, (2_000, 64), dtype=np.uint8)
+    weights = rng.standard_normal((20, 64)).astype(np.float32)
+    neighbors = weighted().fit(bits)
+    distances, indices = neighbors.kneighbors(weights)
+    for start, stop in ((0, 1), (3, 8), (5, 20)):
+        part = neighbors.kneighbors(weights[start:stop])
+        assert_array_equal(part[0], distances[start:stop])
+        assert_array_equal(part[1], indices[start:stop])
+    threaded = clone(neighbors).set_params(n_jobs=2).fit(bits)
+    assert_array_equal(threaded.kneighbors(np.tile(weights, (60, 1)))[1][:20], indices)
+
+
+@pytest.mark.parametrize("n_terms", [0, 1, 2])
+def test_items_come_and_go(n_terms, tmp_path):
+    bits, packed, weights = draw(3, 24, n_terms)
+    expected = slow_distances(weights, bits, packed.terms)
+    neighbors = weighted().fit(packed[:35]).partial_fit(packed[35:]).remove([0, 7, 40])
+    expected[:, [0, 7, 40]] = np.inf
+    neighbors.save(tmp_path / "codes.npz")
+    for one in (neighbors, HammingNeighbors.load(tmp_path / "codes.npz", mmap=True)):
+        assert_array_equal(one.kneighbors(weights)[1], order_of(expected)[:, :10])
+    assert_array_equal(neighbors.rank(weights).indices, order_of(expected)[:, :57])
+
+
+def test_all_candidates_are_as_good_as_none():
+    _, packed, weights = draw(5, 24, 1)
+    every = weighted(n_candidates=60).fit(packed).kneighbors(weights)
+    assert_array_equal(every, weighted().fit(packed).kneighbors(weights))
+    few = weighted(n_neighbors=3, n_candidates=1).fit(packed).kneighbors(weights)[1]
+    near = HammingNeighbors(n_neighbors=3).fit(packed)
+    for found, tied in zip(few, near.kneighbors(weights, return_tied=True)[2]):
+        assert len(np.intersect1d(found, tied))
+
+
+def test_score_is_the_metric_of_the_scores():
+    bits, packed, weights = draw(7, 16, 1)
+    y, y_query = np.arange(60) % 3, np.arange(4) % 3
+    similar = (y_query[:, None] == y).astype(int)
+    scores = -slow_distances(weights, bits, packed.terms)
+    expected = tie_aware_average_precision_score(similar, scores)
+    assert weighted().fit(packed, y).score(weights, y_query) == pytest.approx(expected)
+    assert weighted().fit(packed).score(weights, similar) == pytest.approx(expected)
+
+
+def test_votes_of_tied_items_are_shared():
+    neighbors = weighted(n_neighbors=2).fit([[0, 0], [0, 1], [0, 1]], ["a", "b", "b"])
+    assert_array_equal(neighbors.predict([[-1.0, -0.25], [-1.0, 0.25]]), ["a", "b"])
+
+
+class TestPipeline:
+    X, y = load_digits(return_X_y=True)
+
+    @pytest.mark.parametrize("hasher", [LSHHasher, ITQHasher, AdditiveHasher])
+    def test_a_hasher_tells_how_queries_score(self, hasher):
+        hasher = hasher(12, random_state=0)
+        steps = StandardScaler(), hasher, weighted()
+        index = make_pipeline(*map(clone, steps)).fit(self.X[:600], self.y[:600])
+        scaled = clone(steps[0]).fit(self.X[:600]).transform(self.X)
+        hasher.fit(scaled[:600])
+        by_hand = weighted().fit(hasher.encode(scaled[:600]), self.y[:600])
+        queries = hasher.query_weights(scaled[600:])
+        expected = by_hand.kneighbors(queries)
+        for codes in (hasher.transform(scaled)[600:], index[:-1].transform(self.X[600:])):
+            found = index[-1].kneighbors(codes)
+            assert_array_equal(found[1], expected[1])
+            assert_allclose(found[0], expected[0])
+        score = index.score(self.X[600:], self.y[600:])
+        assert score == pytest.approx(by_hand.score(queries, self.y[600:]))
+        bits = clone(index).set_params(hammingneighbors__metric="hamming")
+        assert score > bits.fit(self.X[:600], self.y[:600]).score(
+            self.X[600:], self.y[600:]
+        )
+
+    def test_a_search_chooses_the_length(self):
+        index = make_pipeline(AdditiveHasher(random_state=0), weighted())
+        grid = {"additivehasher__n_bits": [2, 16]}
+        search = GridSearchCV(index, grid, cv=3).fit(self.X[:600], self.y[:600])
+        assert search.best_params_ == {"additivehasher__n_bits": 16}
+
+
+class TestRefusals:
+    bits, packed, weights = draw(0, 8, 1)
+
+    def test_bits_are_no_weights(self):
+        neighbors = weighted().fit(self.bits)
+        for queries in (self.bits, self.packed):
+            with pytest.raises(ValueError, match="query_weights"):
+                neighbors.kneighbors(queries)
+
+    def test_items_are_no_queries(self):
+        with pytest.raises(ValueError, match="X is needed"):
+            weighted().fit(self.bits).kneighbors()
+
+    def test_lookup_is_by_bits(self):
+        with pytest.raises(ValueError, match="metric='hamming'"):
+            weighted().fit(self.bits).lookup(self.weights)
+
+    def test_factors_have_no_radius(self):
+        with pytest.raises(ValueError, match="radius has no meaning"):
+            weighted().fit(self.packed).radius_neighbors(self.weights)
+
+    def test_terms_must_be_those_of_the_database(self):
+        with pytest.raises(ValueError, match="terms per code"):
+            weighted().fit(self.bits).partial_fit(self.packed)
+        hasher = AdditiveHasher(8, random_state=0).fit(load_digits().data[:100])
+        codes = hasher.transform(load_digits().data[:50])
+        neighbors = weighted().fit(np.asarray(codes))
+        with pytest.raises(ValueError, match="terms that the codes of the database lack"):
+            neighbors.kneighbors(codes)
+
+    @pytest.mark.parametrize("radius", [-1, np.nan, "2", True])
+    def test_radius_is_a_distance(self, radius):
+        with pytest.raises(ValueError, match="radius"):
+            weighted().fit(self.bits).radius_neighbors(self.weights, radius=radius)
