@@ -15,7 +15,15 @@ from ..codes import unpack_codes
 from ..codes._packed import as_packed
 from ..codes._weighted import pad_weights, score_codes
 from ._additive_codes import Moments
-from ._additive_model import Model, Rows, alternate, mean_row, scaled, sets_of_bits
+from ._additive_model import (
+    Frame,
+    Model,
+    alternate,
+    first_signs,
+    scaled,
+    sets_of_bits,
+    signs_by,
+)
 from ._base import (
     BaseHasher,
     Encoder,
@@ -53,9 +61,9 @@ class AdditiveHasher(BaseHasher):
         64 to 512 are usual.
 
     metric : {"cosine", "inner_product", "euclidean"}, default="cosine"
-        How features are compared whose neighbors are to be found. The length of a decoding
-        follows from its bits under ``"cosine"``. Otherwise each row has a factor of four
-        bytes besides its bits, and under ``"euclidean"`` an addend of four bytes.
+        How features are compared whose neighbors are to be found. Under ``"cosine"`` the
+        length of a decoding follows from its bits, and its direction alone is chosen. Under
+        ``"euclidean"`` each row has its squared norm besides its bits, in four bytes.
 
     alpha : float, default=0.05
         Strength of the ridge penalty on the vectors, per row.
@@ -150,13 +158,12 @@ class AdditiveHasher(BaseHasher):
         X, seen = check_features(self, X)
         rng = independent_random_state(self.random_state)
         with one_thread():
-            mean = mean_row(X, self.metric)
-            rows = Rows(X, mean, self.metric)
-            signs = rows.first_signs(self.n_bits, rng)
+            frame = Frame.of(X, self.metric)
+            signs = first_signs(frame, X, self.n_bits, rng)
             nothing = Moments.none(self.n_bits, X.shape[1])
-            moments, n_iter = alternate(rows, signs, nothing, self.alpha, self.max_iter)
+            moments, n_iter = alternate(frame, X, signs, nothing, self.alpha, self.max_iter)
         flips = sets_of_bits(self.n_bits, rng)
-        return self._replace_model(moments, mean, self.metric, flips, n_iter, seen)
+        return self._replace_model(frame, moments, flips, n_iter, seen)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None):
@@ -182,16 +189,13 @@ class AdditiveHasher(BaseHasher):
             return self.fit(X)
         X, seen = check_more_features(self, X)
         model = self._model_
-        rows = Rows(X, model.mean, model.metric)
+        frame, n_bits = model.frame, len(model.decoder)
         with one_thread():
-            signs = rows.encode(model)
+            signs = signs_by(model.encode, frame, X, n_bits)
             moments, n_iter = alternate(
-                rows, signs, model.moments, self.alpha, _ITERATIONS_PER_CHUNK
+                frame, X, signs, model.moments, self.alpha, _ITERATIONS_PER_CHUNK
             )
-        n_iter += self.n_iter_
-        return self._replace_model(
-            moments, model.mean, model.metric, model.flips, n_iter, seen
-        )
+        return self._replace_model(frame, moments, model.flips, self.n_iter_ + n_iter, seen)
 
     def inverse_transform(self, X):
         """Decode codes: the features that they stand for.
@@ -204,8 +208,7 @@ class AdditiveHasher(BaseHasher):
         Returns
         -------
         X_original : ndarray of shape (n_samples, n_features), dtype float32
-            Decodings, of unit length under ``"cosine"``. Otherwise their distance from the
-            mean is that of an average row.
+            Decodings, of unit length under ``"cosine"``.
         """
         check_is_fitted(self)
         model = self._model_
@@ -215,8 +218,8 @@ class AdditiveHasher(BaseHasher):
                 f"X has {signs.shape[1]} bits, but the codes of this hasher have "
                 f"{len(model.decoder)}."
             )
-        factors = model.factors(signs, model.mean_length)
-        return (signs @ model.decoder) * factors[:, None] + model.mean
+        factors = model.factors(signs)
+        return (signs @ model.decoder) * factors[:, None] + model.frame.mean
 
     def score(self, X, y=None):
         """Recall of the 10 nearest other samples by codes and float queries.
@@ -241,7 +244,7 @@ class AdditiveHasher(BaseHasher):
         weights, packed = pad_weights(self.query_weights(X)), as_packed(codes)
         n_found = 0
         for rows in gen_batches(len(codes), max(1, _CELLS_PER_BLOCK // len(codes))):
-            true = _similarities(X[rows], X, self._model_.metric)
+            true = _similarities(X[rows], X, self._model_.frame.metric)
             found = score_codes(weights[rows], packed.data, packed.terms)
             true, found = (
                 _nearest_others(scores, rows, n_neighbors) for scores in (true, found)
@@ -253,20 +256,20 @@ class AdditiveHasher(BaseHasher):
         return "_model_" in vars(self)
 
     def _encoder(self):
-        model = vars(self)["_model_"]
-        weights = {"coefs": [model.decoder.T], "intercepts": [np.zeros(len(model.decoder))]}
-        n_bits, n_features = model.decoder.shape
-        n_units, n_terms = max(n_bits, n_features), 1 + (model.metric == "euclidean")
-        function = partial(feed_forward, **weights)
-        return Encoder(function, n_bits, n_units, n_terms, model.quantize)
+        fitted = vars(self)
+        model = fitted["_model_"]
+        layers = {"coefs": fitted["coefs_"], "intercepts": fitted["intercepts_"]}
+        n_bits, n_units = len(model.decoder), max(model.decoder.shape)
+        function = partial(feed_forward, **layers)
+        return Encoder(function, n_bits, n_units, model.n_terms, model.quantize)
 
-    def _replace_model(self, moments, mean, metric, flips, n_iter, seen):
+    def _replace_model(self, frame, moments, flips, n_iter, seen):
         decoder = moments.decoder(self.alpha)
-        model = Model(decoder, decoder @ decoder.T, mean, metric, flips, moments)
+        model = Model(frame, decoder, decoder @ decoder.T, flips, moments)
         fitted = {
-            "coefs_": [decoder.T],
+            "coefs_": [np.float32(frame.unit) * decoder.T],
             "intercepts_": [np.zeros(len(decoder), dtype=np.float32)],
-            "mean_": mean,
+            "mean_": frame.mean,
             "n_iter_": n_iter,
             "_model_": model,
         }

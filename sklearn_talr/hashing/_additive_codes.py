@@ -3,17 +3,17 @@
 =========  =========================================================
 symbol     meaning
 =========  =========================================================
-z          a row: direction of centered features, unit length
+z          a row: centered features, or their direction
 b          its signs, -1 or 1, one for each bit
 W          decoder, shape (n_bits, n_features); W'b is the decoding
 G          Gram matrix W W' of the decoder
 c          correlations W z of a row with the bits
 =========  =========================================================
 
-Rows are coded so that the decoding points where the row points: b minimises
-``|z / a - W'b|**2 = a constant - 2 b.c / a + b.G b``, in which the scale a follows b. One
+The signs of a row minimize ``|z / a - W'b|**2 = a constant - 2 b.c / a + b.G b``. The scale
+a is 1, or free: then it follows b, and the decoding only points where the row points. One
 bit at a time is set to what is best while the others stay, as in iterated conditional modes
-for additive quantisation (Babenko and Lempitsky, CVPR 2014; Martinez et al., ECCV 2018).
+for additive quantization (Babenko and Lempitsky, CVPR 2014; Martinez et al., ECCV 2018).
 """
 
 import numpy as np
@@ -21,9 +21,10 @@ import numpy as np
 _PANEL = 32  # bits that are set before the others hear of it
 _LEAST_SCALE, _MOST_SCALE = 0.5, 2.0
 _SWEEPS_AFTER_FLIPS = 2
+_TINY = np.finfo(np.float32).tiny
 
 
-def descend(signs, correlations, gram, n_sweeps, flips=()):
+def descend(signs, correlations, gram, n_sweeps, flips=(), *, free):
     """Improve signs of rows until no single bit does, or for so many sweeps.
 
     Parameters
@@ -42,19 +43,22 @@ def descend(signs, correlations, gram, n_sweeps, flips=()):
 
     flips : sequence of index arrays, default=()
         Sets of bits. Each is flipped in all rows, the rows are improved once more, and
-        those keep the result that point better then.
+        those keep the result that is better for them then.
+
+    free : bool
+        Whether the scale is free.
 
     Returns
     -------
     signs : ndarray of shape (n_rows, n_bits), dtype float32
         The improved signs.
     """
-    state = _State.of(signs.T.copy(), correlations.T, gram)
+    state = _State.of(signs.T.copy(), correlations.T, gram, free)
     state.improve(n_sweeps)
     for bits in flips:
         other = state.flipped(bits)
         other.improve(_SWEEPS_AFTER_FLIPS)
-        better = other.cosines() > state.cosines()
+        better = other.merits() > state.merits()
         state.take(other, better)
     return np.ascontiguousarray(state.signs.T)
 
@@ -62,20 +66,22 @@ def descend(signs, correlations, gram, n_sweeps, flips=()):
 class _State:
     """Signs of some rows, one column for each, and what a single flip would change."""
 
-    def __init__(self, signs, decoded, correlations, gram):
+    def __init__(self, signs, decoded, correlations, gram, free):
         self.signs = signs
         self.decoded = decoded  # G b of each row
         self.correlations = correlations
         self.gram = gram
+        self.free = free
 
     @classmethod
-    def of(cls, signs, correlations, gram):
-        return cls(signs, gram @ signs, np.ascontiguousarray(correlations), gram)
+    def of(cls, signs, correlations, gram, free):
+        correlations = np.ascontiguousarray(correlations)
+        return cls(signs, gram @ signs, correlations, gram, free)
 
     def columns(self, chosen):
         """Some of the rows."""
         arrays = self.signs, self.decoded, self.correlations
-        return _State(*(array[:, chosen] for array in arrays), self.gram)
+        return _State(*(array[:, chosen] for array in arrays), self.gram, self.free)
 
     def take(self, other, columns):
         """Let rows be what they are in another state, which has only these or all."""
@@ -89,7 +95,7 @@ class _State:
         signs, decoded = self.signs.copy(), self.decoded.copy()
         decoded -= 2 * self.gram[:, bits] @ signs[bits]
         signs[bits] *= -1
-        return _State(signs, decoded, self.correlations, self.gram)
+        return _State(signs, decoded, self.correlations, self.gram, self.free)
 
     def improve(self, n_sweeps):
         """Sweep over the bits; leave rows alone in which nothing has changed."""
@@ -106,7 +112,7 @@ class _State:
     def _sweep(self):
         """Set every bit to what is best; tell which rows changed."""
         changed = np.zeros(self.signs.shape[1], dtype=bool)
-        targets = self.correlations / self._scales()
+        targets = self.correlations / self._scales() if self.free else self.correlations
         for start in range(0, len(self.signs), _PANEL):
             panel = slice(start, start + _PANEL)
             before = self.signs[panel].copy()
@@ -129,14 +135,18 @@ class _State:
 
     def _scales(self):
         """Multiple of the decoding that is nearest to each row."""
-        along = np.einsum("ij,ij->j", self.signs, self.correlations)
-        scales = along / np.maximum(self._squares(), np.finfo(np.float32).tiny)
+        scales = self._along() / np.maximum(self._squares(), _TINY)
         return np.clip(scales, _LEAST_SCALE, _MOST_SCALE)
 
-    def cosines(self):
-        """Correlations of rows with the directions of their decodings."""
-        along = np.einsum("ij,ij->j", self.signs, self.correlations)
-        return along / np.sqrt(np.maximum(self._squares(), np.finfo(np.float32).tiny))
+    def merits(self):
+        """Higher where signs are better: the row along its decoding, or minus the error."""
+        if self.free:
+            return self._along() / np.sqrt(np.maximum(self._squares(), _TINY))
+        return 2 * self._along() - self._squares()
+
+    def _along(self):
+        """Inner products of rows and their decodings."""
+        return np.einsum("ij,ij->j", self.signs, self.correlations)
 
     def _squares(self):
         """Squared lengths of the decodings."""
@@ -156,28 +166,23 @@ class Moments:
 
     n_rows : int
         Number of rows summed over.
-
-    squared_lengths : float
-        Sum of their squared distances from the mean, before they became directions.
     """
 
-    def __init__(self, of_signs, with_rows, n_rows, squared_lengths):
+    def __init__(self, of_signs, with_rows, n_rows):
         self.of_signs = of_signs
         self.with_rows = with_rows
         self.n_rows = n_rows
-        self.squared_lengths = squared_lengths
 
     @classmethod
     def none(cls, n_bits, n_features):
-        return cls(np.zeros((n_bits, n_bits)), np.zeros((n_bits, n_features)), 0, 0.0)
+        return cls(np.zeros((n_bits, n_bits)), np.zeros((n_bits, n_features)), 0)
 
-    def plus(self, signs, rows, squared_lengths):
+    def plus(self, signs, rows):
         """The sums over these rows as well."""
         return Moments(
             self.of_signs + signs.T @ signs,
             self.with_rows + signs.T @ rows,
             self.n_rows + len(signs),
-            self.squared_lengths + squared_lengths,
         )
 
     def decoder(self, alpha):

@@ -16,109 +16,148 @@ _N_FLIPS, _SHARE_FLIPPED = 4, 0.03
 _TINY = np.finfo(np.float32).tiny
 
 
+class Frame(NamedTuple):
+    """How features become the rows that are coded: centered, in a unit of their own.
+
+    Parameters
+    ----------
+    metric : {"cosine", "inner_product", "euclidean"}
+        How features are compared.
+
+    mean : ndarray of shape (n_features,), dtype float32
+        Mean of the features, after these were scaled to unit length under "cosine".
+
+    unit : float
+        Root mean square distance of the features from their mean; 1 under "cosine".
+    """
+
+    metric: str
+    mean: np.ndarray
+    unit: float
+
+    @classmethod
+    def of(cls, X, metric):
+        """The frame of features."""
+        total, squares = np.zeros(X.shape[1]), 0.0
+        for rows in _row_blocks(X):
+            block = scaled(X[rows], metric)
+            total += block.sum(axis=0, dtype=np.float64)
+        mean = (total / X.shape[0]).astype(np.float32)
+        if metric == "cosine":
+            return cls(metric, mean, 1.0)
+        for rows in _row_blocks(X):
+            block = scaled(X[rows], metric) - mean
+            squares += float(np.sum(block**2, dtype=np.float64))
+        return cls(metric, mean, max(np.sqrt(squares / X.shape[0]), _TINY))
+
+    @property
+    def codes_directions(self):
+        """Whether a decoding must only point where its row points."""
+        return self.metric == "cosine"
+
+    def rows(self, X):
+        """Rows to be coded: directions under "cosine", else multiples of the unit."""
+        X = scaled(X, self.metric) - self.mean
+        lengths = self.unit
+        if self.codes_directions:
+            lengths = np.maximum(np.linalg.norm(X, axis=1, keepdims=True), _TINY)
+        return (X / lengths).astype(np.float32, copy=False)
+
+    def blocks(self, X):
+        """Yield slices of features and their rows."""
+        for rows in _row_blocks(X):
+            yield rows, self.rows(X[rows])
+
+
 class Model(NamedTuple):
     """What rows are encoded with, and what a decoder of more rows starts from."""
 
+    frame: Frame
     decoder: np.ndarray
     gram: np.ndarray
-    mean: np.ndarray
-    metric: str
     flips: list
     moments: Moments
 
     @property
-    def mean_length(self):
-        """Root mean square distance of the rows from their mean."""
-        return np.sqrt(self.moments.squared_lengths / self.moments.n_rows)
+    def n_terms(self):
+        """Numbers that belong to a code in the database."""
+        return {"cosine": 1, "inner_product": 0, "euclidean": 2}[self.frame.metric]
 
     def quantize(self, X, activations):
         """Bits of rows, and what belongs to them in the database."""
-        directions, lengths, squares = centered(X, self.mean, self.metric)
-        signs = self.encode(directions)
-        terms = [self.factors(signs, lengths)]
-        if self.metric == "euclidean":
-            terms.append(-squares / 2)
-        return signs > 0, np.stack(terms, axis=1)
+        signs = self.encode(self.frame.rows(X))
+        terms = None
+        if self.frame.metric == "cosine":
+            terms = self.factors(signs)[:, None]
+        elif self.frame.metric == "euclidean":
+            X = scaled(X, self.frame.metric)
+            addends = np.einsum("ij,ij->i", X, X) / -2
+            terms = np.stack((np.ones_like(addends), addends), axis=1)
+        return signs > 0, terms
 
-    def encode(self, directions):
+    def encode(self, rows):
         """Signs of rows."""
-        correlations = directions @ self.decoder.T
+        correlations = rows @ self.decoder.T
         signs = np.where(correlations > 0, np.float32(1), np.float32(-1))
-        return descend(signs, correlations, self.gram, _SWEEPS, self.flips)
+        free = self.frame.codes_directions
+        return descend(signs, correlations, self.gram, _SWEEPS, self.flips, free=free)
 
-    def factors(self, signs, lengths):
-        """What makes a decoding as long as its row is, minus the mean.
+    def factors(self, signs):
+        """Multiples of the decodings that features of these codes are, minus the mean.
 
-        Under "cosine" rows have unit length. So the decoding is prolonged, from the mean,
+        Under "cosine" features have unit length. So a decoding is prolonged, from the mean,
         until it meets the unit sphere, and nothing but the code tells where.
         """
+        if not self.frame.codes_directions:
+            return np.full(len(signs), self.frame.unit, dtype=np.float32)
         squares = np.einsum("ij,ij->i", signs @ self.gram, signs)
         norms = np.sqrt(np.maximum(squares, _TINY))
-        if self.metric == "cosine":
-            along = signs @ (self.decoder @ self.mean) / norms
-            beyond = 1 - float(self.mean @ self.mean)
-            lengths = np.sqrt(np.maximum(along**2 + beyond, _TINY)) - along
+        mean = self.frame.mean
+        along = signs @ (self.decoder @ mean) / norms
+        beyond = 1 - float(mean @ mean)
+        lengths = np.sqrt(np.maximum(along**2 + beyond, _TINY)) - along
         return (lengths / norms).astype(np.float32)
 
 
-class Rows:
-    """Directions of the rows of features, block by block."""
-
-    def __init__(self, X, mean, metric):
-        self.X, self.mean, self.metric = X, mean, metric
-
-    def blocks(self):
-        """Yield slices of rows, their directions, and the sum of their squared lengths."""
-        for rows in _row_blocks(self.X):
-            directions, lengths, _ = centered(self.X[rows], self.mean, self.metric)
-            yield rows, directions, float(np.sum(lengths**2, dtype=np.float64))
-
-    def first_signs(self, n_bits, rng):
-        """Signs of ITQ, whose projection is found on a sample of the rows."""
-        n_rows = self.X.shape[0]
-        sample = slice(None)
-        if n_rows > _ROWS_TO_START_FROM:
-            sample = np.sort(rng.choice(n_rows, _ROWS_TO_START_FROM, replace=False))
-        directions = centered(self.X[sample], self.mean, self.metric)[0]
-        projection = itq_projection(directions, n_bits, rng).astype(np.float32)
-        return self._signs(n_bits, lambda rows: rows @ projection)
-
-    def encode(self, model):
-        """Signs by a decoder that is known."""
-        return self._signs(len(model.decoder), model.encode)
-
-    def _signs(self, n_bits, function):
-        signs = np.empty((self.X.shape[0], n_bits), dtype=np.int8)
-        for rows, directions, _ in self.blocks():
-            signs[rows] = np.where(function(directions) > 0, 1, -1)
-        return signs
+def first_signs(frame, X, n_bits, rng):
+    """Signs of ITQ, whose projection is found on a sample of the rows."""
+    n_rows, sample = X.shape[0], slice(None)
+    if n_rows > _ROWS_TO_START_FROM:
+        sample = np.sort(rng.choice(n_rows, _ROWS_TO_START_FROM, replace=False))
+    projection = itq_projection(frame.rows(X[sample]), n_bits, rng).astype(np.float32)
+    return signs_by(lambda rows: rows @ projection, frame, X, n_bits)
 
 
-def alternate(rows, signs, before, alpha, max_iter):
+def signs_by(function, frame, X, n_bits):
+    """Signs of what a function makes of the rows, shape (n_samples, n_bits), int8."""
+    signs = np.empty((X.shape[0], n_bits), dtype=np.int8)
+    for part, rows in frame.blocks(X):
+        signs[part] = np.where(function(rows) > 0, 1, -1)
+    return signs
+
+
+def alternate(frame, X, signs, before, alpha, max_iter):
     """Find the best decoder for the signs, then the best signs for the decoder, and so on.
 
     `signs` are improved in place. Returns the moments of the last signs together with
     those before, and the number of alternations.
     """
-    moments = _moments(rows, signs, before)
-    n_iter, n_changed = 0, 1
+    moments = before
+    for part, rows in frame.blocks(X):
+        moments = moments.plus(signs[part].astype(np.float32), rows)
+    n_iter, n_changed, free = 0, 1, frame.codes_directions
     while n_changed and n_iter < max_iter:
         decoder = moments.decoder(alpha)
         gram, n_changed, moments = decoder @ decoder.T, 0, before
-        for part, directions, squares in rows.blocks():
+        for part, rows in frame.blocks(X):
             old = signs[part].astype(np.float32)
-            new = descend(old, directions @ decoder.T, gram, _SWEEPS_PER_ITERATION)
+            correlations = rows @ decoder.T
+            new = descend(old, correlations, gram, _SWEEPS_PER_ITERATION, free=free)
             n_changed += np.count_nonzero(new != old)
             signs[part] = new
-            moments = moments.plus(new, directions, squares)
+            moments = moments.plus(new, rows)
         n_iter += 1
     return moments, n_iter
-
-
-def _moments(rows, signs, moments):
-    for part, directions, squares in rows.blocks():
-        moments = moments.plus(signs[part].astype(np.float32), directions, squares)
-    return moments
 
 
 def sets_of_bits(n_bits, rng):
@@ -137,20 +176,3 @@ def scaled(X, metric):
     if metric != "cosine":
         return X
     return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), _TINY)
-
-
-def mean_row(X, metric):
-    total = np.zeros(X.shape[1])
-    for rows in _row_blocks(X):
-        total += scaled(X[rows], metric).sum(axis=0, dtype=np.float64)
-    return (total / X.shape[0]).astype(np.float32)
-
-
-def centered(X, mean, metric):
-    """Directions of rows minus the mean, their lengths, and squared norms of the rows."""
-    X = scaled(X, metric)
-    squares = np.einsum("ij,ij->i", X, X)
-    X = X - mean
-    lengths = np.linalg.norm(X, axis=1)
-    directions = X / np.maximum(lengths, _TINY)[:, None]
-    return directions.astype(np.float32, copy=False), lengths, squares
