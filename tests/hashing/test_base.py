@@ -10,12 +10,13 @@ import pytest
 import scipy.sparse as sp
 import torch
 from hashers import DISCRETE, HASHERS, LINEAR, name_of
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_param_validation, parametrize_with_checks
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.codes import pack_codes
-from sklearn_talr.hashing import _base
+from sklearn_talr.hashing import AdditiveHasher, _base
 
 TALR = TALRHasher(8, max_iter=2, random_state=0)
 every_hasher = pytest.mark.parametrize("hasher", HASHERS, ids=name_of)
@@ -42,7 +43,9 @@ def test_every_parameter_is_written_out_and_constrained(hasher):
     assert [p.name for p in parameters] == list(code.co_varnames[1:n_arguments])
 
 
-@every_hasher
+@pytest.mark.parametrize(
+    "hasher", [h for h in HASHERS if not isinstance(h, AdditiveHasher)], ids=name_of
+)
 def test_bits_are_signs_of_float32_activations(hasher, few_digits):
     """Also of more bits than features."""
     X, y = few_digits[0][:, 18:22], few_digits[1]
@@ -128,3 +131,30 @@ def test_hashers_without_gradients_need_no_torch():
             f"assert 'torch' not in sys.modules, {type(hasher).__name__!r}",
         ]
     subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
+
+
+class TestQueryWeights:
+    def test_labels_saturate_activations(self, few_digits):
+        X, y = few_digits
+        hasher = TALRHasher(8, max_iter=2, random_state=0).fit(X, y)
+        activations = hasher.decision_function(X)
+        expected = [np.tanh(2 * row / np.mean(np.abs(row))) for row in activations]
+        np.testing.assert_allclose(hasher.query_weights(X), expected, rtol=1e-5)
+        codes = hasher.transform(X)
+        np.testing.assert_array_equal(codes.query_weights, hasher.query_weights(X))
+
+    def test_distances_do_not(self, few_digits):
+        X, _ = few_digits
+        for hasher in (LINEAR[0], TALRHasher(8, max_iter=2, random_state=0)):
+            hasher = clone(hasher).fit(X)
+            weights = hasher.query_weights(X)
+            np.testing.assert_array_equal(weights, hasher.decision_function(X))
+
+    def test_many_rows_remember_nothing(self, few_digits):
+        X, _ = few_digits
+        hasher = LINEAR[0].fit(X)
+        expected = hasher.transform(X)
+        with config_context(working_memory=4 * len(X) * 7 / 2**20):
+            codes = hasher.transform(X)
+        assert codes.query_weights is None
+        np.testing.assert_array_equal(codes, expected)
