@@ -237,7 +237,7 @@ class MIHasher(GradientHasher):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, *, X_val=None, y_val=None):
         """Learn the hash function.
 
         Parameters
@@ -248,6 +248,15 @@ class MIHasher(GradientHasher):
         y : targets of length n_samples, default=None
             What similarity means, see `affinity`.
 
+        X_val : {array-like, CSR} of shape (n_val, n_features), default=None
+            Features of a validation set of your own, at least two samples. With
+            `early_stopping` it is scored, and no sample of `X` is held out.
+
+        y_val : targets of length n_val, default=None
+            Targets of the validation set, in the form of `y`. Of ready affinities a
+            `PrecomputedAffinity`: their own, or a selection from those of all samples.
+            None if `y` is None.
+
         Returns
         -------
         self : object
@@ -257,9 +266,10 @@ class MIHasher(GradientHasher):
         ------
         ValueError
             If X and y do not fit, X is constant, no pair of samples is similar, all pairs
-            are equally similar, or too few samples are left to hold some out.
+            are equally similar, too few samples are left to hold some out, or the
+            validation set does not fit them.
         """
-        data = check_data(self, X, y, self.affinity)
+        data = check_data(self, X, y, self.affinity, X_val, y_val)
         settings = Settings.of(self, data)
         loss = self._loss(data, settings)
         return replace_fitted(self, fit_by_gradient(self, data, settings, loss))

@@ -245,7 +245,7 @@ class OrthoHasher(GradientHasher):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, *, X_val=None, y_val=None):
         """Learn the hash function.
 
         Parameters
@@ -256,6 +256,13 @@ class OrthoHasher(GradientHasher):
         y : targets of length n_samples
             Class labels, or 0/1 label indicators, dense or CSR.
 
+        X_val : {array-like, CSR} of shape (n_val, n_features), default=None
+            Features of a validation set of your own, at least two samples. With
+            `early_stopping` it is scored, and no sample of `X` is held out.
+
+        y_val : targets of length n_val, default=None
+            Targets of the validation set, in the form of `y`.
+
         Returns
         -------
         self : object
@@ -265,9 +272,10 @@ class OrthoHasher(GradientHasher):
         ------
         ValueError
             If X and y do not fit, X is constant, no pair of samples is similar, all pairs
-            are equally similar, or too few samples are left to hold some out.
+            are equally similar, too few samples are left to hold some out, or the
+            validation set does not fit them.
         """
-        data = check_data(self, X, y, class_affinity(self, y))
+        data = check_data(self, X, y, class_affinity(self, y), X_val, y_val)
         settings = Settings.of(self, data)
         classes = ClassCodes(data, self.n_bits)
         if self.warm_start and hasattr(self, "class_codes_"):

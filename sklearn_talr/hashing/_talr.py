@@ -261,7 +261,7 @@ class TALRHasher(GradientHasher):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, *, X_val=None, y_val=None):
         """Learn the hash function.
 
         Parameters
@@ -276,6 +276,15 @@ class TALRHasher(GradientHasher):
             cross-validation slices them), or feature rows for a `ThresholdAffinity`; None
             stands for X itself.
 
+        X_val : {array-like, CSR} of shape (n_val, n_features), default=None
+            Features of a validation set of your own, at least two samples. With
+            `early_stopping` it is scored, and no sample of `X` is held out.
+
+        y_val : targets of length n_val, default=None
+            Targets of the validation set, in the form of `y`. Of ready affinities a
+            `PrecomputedAffinity`: their own, or a selection from those of all samples.
+            None if `y` is None.
+
         Returns
         -------
         self : object
@@ -285,14 +294,15 @@ class TALRHasher(GradientHasher):
         ------
         ValueError
             If X and y do not fit, X is constant, no pair of samples is similar, all pairs
-            are equally similar, or too few samples are left to hold some out.
+            are equally similar, too few samples are left to hold some out, or the
+            validation set does not fit them.
 
         Notes
         -----
         An interrupt (Ctrl-C) ends training early, with a warning, and keeps the best
         weights by validation score, or those of the last completed epoch.
         """
-        data = check_data(self, X, y, self.affinity)
+        data = check_data(self, X, y, self.affinity, X_val, y_val)
         settings = Settings.of(self, data, self._metric)
         loss = self._loss(data, settings)
         return replace_fitted(self, fit_by_gradient(self, data, settings, loss))

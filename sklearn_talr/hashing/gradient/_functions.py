@@ -7,6 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+from ._start import hidden_scale
+
 _ACTIVATION_TYPES = torch.float32, torch.float64, torch.float16
 
 
@@ -58,6 +60,17 @@ class FeedForward:
         intercepts[0] = intercepts[0] - self.mean @ coefs[0]
         return {"coefs_": coefs, "intercepts_": intercepts}
 
+    def rate_factors(self):
+        """What the learning rate of each parameter is multiplied by.
+
+        A layer between hidden ones starts from smaller weights than the first layer does,
+        and takes steps that are smaller by the same factor.
+        """
+        linear = [layer for layer in self.module if isinstance(layer, torch.nn.Linear)]
+        inner = [hidden_scale(layer.in_features) for layer in linear[1:-1]]
+        by_layer = [1.0, *inner, 1.0][: len(linear)]
+        return [factor for factor in by_layer for _ in ("weight", "bias")]
+
 
 class UserModule:
     """A copy of a user's module, on features as they are.
@@ -106,6 +119,10 @@ class UserModule:
         state = self.module.state_dict()
         arrays = {name: np.array(value.cpu().numpy()) for name, value in state.items()}
         return {"module_state_": arrays}
+
+    def rate_factors(self):
+        """What the learning rate of each parameter is multiplied by: nothing."""
+        return [1.0 for _ in self.module.parameters()]
 
 
 def encoding_function(module, state):

@@ -11,7 +11,8 @@ from ...affinity import ThresholdAffinity
 # By kind of hash function. A user's module gets torch's usual weight decay.
 _LEARNING_RATE_OF_ADAM_MINI = {"linear": 0.025, "hidden layers": 0.014, "module": 0.005}
 _LEARNING_RATE = 0.005
-_WEIGHT_DECAY = {"linear": 0.6, "hidden layers": 1.2, "module": 0.01}
+_WEIGHT_DECAY = {"linear": 0.6, "module": 0.01}
+_WEIGHT_DECAY_OF_LAYERS = 2.4  # in all: activations shrink by the product of their decays
 _DROPOUT = {"linear": (0.0, 0.0), "hidden layers": (0.2, 0.5), "module": (0.0, 0.0)}
 
 
@@ -61,7 +62,8 @@ class Settings:
         Epochs.
 
     n_held_out : int
-        Samples for validation; 0 without early stopping.
+        Samples held out for validation; 0 without early stopping, or with a validation
+        set of the user.
 
     n_iter_no_change : int
         Epochs without improvement that early stopping waits for.
@@ -107,7 +109,7 @@ class Settings:
         by_distance = isinstance(data.affinity, ThresholdAffinity)
         n_samples = data.X.shape[0]
         n_held_out = 0
-        if hasher.early_stopping:
+        if hasher.early_stopping and data.validation is None:
             n_held_out = math.ceil(hasher.validation_fraction * n_samples)
         return cls(
             n_bits=hasher.n_bits,
@@ -120,7 +122,7 @@ class Settings:
             solver=hasher.solver,
             learning_rate=hasher.learning_rate,
             learning_rate_init=_learning_rate_init(hasher, kind),
-            weight_decay=_or_auto(hasher.weight_decay, _WEIGHT_DECAY[kind]),
+            weight_decay=_weight_decay(hasher, kind, layer_sizes),
             batch_size=_or_auto(
                 hasher.batch_size, min(max((n_samples - n_held_out) // 20, 32), 256)
             ),
@@ -217,6 +219,14 @@ def _learning_rate_init(hasher, kind):
     of_adam_mini = hasher.solver == "adam_mini"
     automatic = _LEARNING_RATE_OF_ADAM_MINI[kind] if of_adam_mini else _LEARNING_RATE
     return _or_auto(hasher.learning_rate_init, automatic)
+
+
+def _weight_decay(hasher, kind, layer_sizes):
+    if not _is_auto(hasher.weight_decay):
+        return hasher.weight_decay
+    if kind == "hidden layers":
+        return _WEIGHT_DECAY_OF_LAYERS / (len(layer_sizes) + 1)
+    return _WEIGHT_DECAY[kind]
 
 
 def _choose_device(device):
