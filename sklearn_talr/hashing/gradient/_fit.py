@@ -103,6 +103,7 @@ def _train(hasher, data, settings, loss, features, samples, keeper, before, rng)
         "moments": None,
         "declared_levels": data.declared_levels,
         "n_bits": settings.n_bits,
+        "steps": function.steps(),
     }
     history = _history(before, losses, keeper)
     return known | function.fitted() | history | {"_training_state_": state}, trainer
@@ -110,11 +111,9 @@ def _train(hasher, data, settings, loss, features, samples, keeper, before, rng)
 
 def _make_features(X, settings, before):
     """Features as the hash function takes them."""
-    if settings.module is not None:
-        unit = 0.0, 1.0
-    else:
-        unit = before.mean_and_unit if before else mean_and_unit(X)
-    return Features(X, *unit, settings.device)
+    unit = before.mean_and_unit if before else None
+    unit = unit or mean_and_unit(X)
+    return Features(X, *unit, settings.device, as_they_are=settings.module is not None)
 
 
 def _make_score(data, features, held_out, settings):
@@ -124,15 +123,14 @@ def _make_score(data, features, held_out, settings):
     else:
         X, targets = data.validation
         held_out = np.arange(X.shape[0])
-        features = Features(X, features.mean, features.unit, settings.device)
+        features = features.of_rows(X)
     return ValidationScore(data.affinity, features, held_out, targets, settings.metric)
 
 
 def _make_function(features, samples, settings, before, rng):
     """The hash function to be trained."""
     if settings.module is not None:
-        state = before.weights if before else None
-        return UserModule(settings.module, state, settings.n_bits, features, rng)
+        return UserModule(settings.module, before, settings.n_bits, features, rng)
     if before:
         weights = to_standard_units(*before.weights, features.mean, features.unit)
     else:
@@ -196,8 +194,9 @@ class Trainer:
         self._descends = settings.learning_rate == "cosine"
         self.keeper = keeper
         self.callbacks = callbacks
+        rate_factors, self._decay_factors = zip(*function.steps())
         self.optimizer = make_solver(
-            settings.solver, self.module.parameters(), function.rate_factors()
+            settings.solver, self.module.parameters(), rate_factors
         )
         if moments and moments[0] == settings.solver:
             load_moments(self.optimizer, moments[1])
@@ -271,10 +270,11 @@ class Trainer:
 
     @torch.no_grad()
     def _decay_weights(self, rate):
-        """Decoupled from the gradient whatever the solver; intercepts are left alone."""
-        for parameter in self.module.parameters():
-            if parameter.ndim > 1:
-                parameter *= max(0.0, 1 - rate * self.settings.weight_decay)
+        """Decoupled from the gradient whatever the solver; what is frozen stays."""
+        decay = rate * self.settings.weight_decay
+        for parameter, factor in zip(self.module.parameters(), self._decay_factors):
+            if factor and parameter.grad is not None:
+                parameter *= max(0.0, 1 - factor * decay)
 
     def _report(self, loss):
         if self.settings.verbose:

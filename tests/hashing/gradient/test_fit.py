@@ -29,7 +29,7 @@ def trainer_of(batch_loss, module=None, **params):
     data = TrainingData(X10, None, LabelAffinity(), None, None, {})
     module = module or torch.nn.Linear(3, 2)
     trainer = _fit.Trainer(
-        SimpleNamespace(module=module, rate_factors=lambda: [1.0, 1.0]),
+        SimpleNamespace(module=module, steps=lambda: [(1.0, 1.0), (1.0, 0.0)]),
         batch_loss,
         np.random.RandomState(0),
         Settings.of(hasher, data),
