@@ -241,7 +241,7 @@ class Trainer:
             if wants_to_stop or (is_stale and not self._descends):
                 break
             if is_stale:
-                schedule.hasten(math.ceil(self.settings.max_iter / 5))
+                schedule.hasten(math.ceil(self.settings.max_iter / 4))
                 samples = self.keeper.begin_descent(self.module, samples)
 
     def _run_epoch(self, features, samples, schedule):

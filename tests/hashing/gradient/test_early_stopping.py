@@ -167,12 +167,12 @@ class TestFit:
 
         monkeypatch.setattr(_fit.Trainer, "_run_epoch", watched)
         hasher = stopping(max_iter=50, tol=2.0, n_iter_no_change=4).fit(*few_digits)
-        # The first score beats minus infinity; then more than four epochs do not. A fifth
+        # The first score beats minus infinity; then more than four epochs do not. A quarter
         # of the epochs remains.
-        assert hasher.n_iter_ == len(hasher.loss_curve_) == 6 + 10
+        assert hasher.n_iter_ == len(hasher.loss_curve_) == 6 + 13
         assert len(hasher.validation_scores_) == 6
-        assert n_samples == [240] * 6 + [300] * 10
-        done = np.r_[np.arange(6) / 50, np.linspace(6 / 50, 1, 11)[:-1]]
+        assert n_samples == [240] * 6 + [300] * 13
+        done = np.r_[np.arange(6) / 50, np.linspace(6 / 50, 1, 14)[:-1]]
         np.testing.assert_allclose(rates, 0.0125 * (1 + np.cos(np.pi * done)))
 
     def test_a_constant_rate_stops_at_once(self, few_digits):

@@ -49,7 +49,7 @@ def test_nothing_is_held_out(few_digits, hasher):
 def test_the_descent_goes_on_being_scored(few_digits):
     X, y = few_digits
     hasher = fit(stopping(max_iter=20, tol=2.0, n_iter_no_change=1), X, y)
-    assert hasher.n_iter_ == len(hasher.validation_scores_) == 3 + 4
+    assert hasher.n_iter_ == len(hasher.validation_scores_) == 3 + 5
     score = hasher.score(X[200:], y[200:])
     last = hasher.validation_scores_[-1]
     assert score == pytest.approx(max(last, max(hasher.validation_scores_[:3])), abs=1e-3)
