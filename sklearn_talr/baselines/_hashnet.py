@@ -55,7 +55,7 @@ class HashNetHasher(GradientHasher):
         A network of your own in place of linear layers: from batches of float32 features
         to `n_bits` activations. `fit` trains a copy of it, from the weights it has and on
         features as they are; `hidden_layer_sizes`, `dropout` and `init` have no meaning
-        for it. If a linear layer gives the activations, they are centred first, so that
+        for it. If a linear layer gives the activations, they are centered first, so that
         bits are balanced, and scaled.
 
     affinity : "auto" or affinity oracle, default="auto"

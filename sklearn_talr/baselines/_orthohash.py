@@ -60,7 +60,7 @@ class OrthoHasher(GradientHasher):
         A network of your own in place of linear layers: from batches of float32 features
         to `n_bits` activations. `fit` trains a copy of it, from the weights it has and on
         features as they are; `hidden_layer_sizes`, `dropout` and `init` have no meaning
-        for it. If a linear layer gives the activations, they are centred first, so that
+        for it. If a linear layer gives the activations, they are centered first, so that
         bits are balanced, and scaled.
 
     init : {"itq", "pca", "random"}, default="itq"

@@ -22,8 +22,8 @@ class StandardUnits:
     """Brings layers of a module to standard units, and tells the steps of all.
 
     How far a step goes depends on the size of weights, and networks come in all sizes.
-    Layers of ours take centred features of unit mean norm, and their activations start
-    centred and of unit mean square. Linear layers of a module that take the features
+    Layers of ours take centered features of unit mean norm, and their activations start
+    centered and of unit mean square. Linear layers of a module that take the features
     themselves are made to take those as well, which changes no output. One that gives the
     activations is made to give such, which moves the thresholds of bits to their means.
     The rate of any other parameter is multiplied by the size that it starts with.
@@ -56,10 +56,10 @@ class StandardUnits:
         self._first = [layer for layer, use in uses.items() if use.given is X]
         last = [layer for layer, use in uses.items() if use.made is activations]
         for layer in self._first:
-            self._standardise_input(layer)
+            self._standardize_input(layer)
         if steps is None:
             for layer in last:
-                _standardise_output(layer, activations)
+                _standardize_output(layer, activations)
             steps = self._steps(uses, last)
         self.steps = steps
 
@@ -77,7 +77,7 @@ class StandardUnits:
         return state
 
     @torch.no_grad()
-    def _standardise_input(self, layer):
+    def _standardize_input(self, layer):
         mean = 0.0
         if layer.bias is not None:
             mean = self._mean
@@ -138,7 +138,7 @@ def _is_plain(layer):
 
 
 @torch.no_grad()
-def _standardise_output(layer, activations):
+def _standardize_output(layer, activations):
     mean = activations.mean(0) if layer.bias is not None else 0.0
     unit = (activations - mean).square().mean().sqrt()
     if unit > 0:

@@ -46,7 +46,7 @@ def loaded(like, state):
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("sizes", [(6, 4), (6, 9, 4), (6, 9, 7, 4)])
-def test_activations_begin_centred_and_of_unit_mean_square(sizes, bias):
+def test_activations_begin_centered_and_of_unit_mean_square(sizes, bias):
     """Codes are those of the module with other thresholds, and `restored` says which."""
     module = plain(*sizes, bias=bias)
     before = activations_of(module)
@@ -68,7 +68,7 @@ def test_the_first_layer_takes_standard_features():
     assert seen[0].square().sum(1).mean() == pytest.approx(1, rel=1e-5)
 
 
-def test_what_goes_on_is_not_standardised_again():
+def test_what_goes_on_is_not_standardized_again():
     module = plain(6, 9, 4)
     before = activations_of(module)
     steps = [(1.0, 1.0), (2.0, 0.0), (3.0, 1.0), (4.0, 0.0)]
