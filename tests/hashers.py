@@ -18,7 +18,7 @@ from sklearn_talr.baselines import (
 )
 from sklearn_talr.hashing import AdditiveHasher, ITQHasher, LSHHasher, TALRHasher
 from sklearn_talr.hashing.gradient._data import TrainingData
-from sklearn_talr.hashing.gradient._early_stopping import split_samples
+from sklearn_talr.hashing.gradient._validation import split_samples
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.metrics import tie_aware_average_precision
 

@@ -52,7 +52,8 @@ class TALRHasher(GradientHasher):
         A network of your own in place of linear layers: from batches of float32 features
         to `n_bits` activations. `fit` trains a copy of it, from the weights it has and on
         features as they are; `hidden_layer_sizes`, `dropout` and `init` have no meaning
-        for it.
+        for it. If a linear layer gives the activations, they are centered first, so that
+        bits are balanced, and scaled.
 
     affinity : "auto" or affinity oracle, default="auto"
         Who is similar to whom. ``"auto"`` goes by the form of `y`: labels of shape
@@ -72,7 +73,7 @@ class TALRHasher(GradientHasher):
         Each step leaves out this fraction of the bits, drawn at random, in [0, 1). Then
         every part of a code must rank well by itself, which regularises. ``"auto"`` keeps
         the square root of 8 times their number: 8 of 8, 16 of 32, 23 of 64 bits; half as
-        many again with hidden layers; and all for a
+        many again with hidden layers or a `module`; and all for a
         :class:`~sklearn_talr.affinity.ThresholdAffinity`, where the fine order of near
         neighbours takes all bits and there is little to overfit.
 
@@ -90,12 +91,14 @@ class TALRHasher(GradientHasher):
     learning_rate_init : float or "auto", default="auto"
         First learning rate. Features are centred and scaled as a whole before training,
         so that it does not depend on their unit. ``"auto"``: 0.025, or 0.014
-        with hidden layers, but 0.005 for a `module` and for other solvers than
-        ``"adam_mini"``.
+        with hidden layers, but 0.005 with ``solver="adam"``; 0.0035 for a `module`.
+        Layers between hidden ones, and all weights of a `module`, take steps in
+        proportion to the size of the weights that they start with.
 
     weight_decay : float or "auto", default="auto"
-        Decoupled weight decay, at least 0; intercepts are left alone. ``"auto"``: 0.6,
-        or 1.2 with hidden layers, but 0.01 for a `module`.
+        Decoupled weight decay, at least 0; intercepts are left alone. ``"auto"``: 0.6;
+        with hidden layers 2.4 divided by the number of all layers; 4.8 for a `module`,
+        whose rate is so much lower.
 
     batch_size : int or "auto", default="auto"
         Samples that rank each other in one step, at least 2. ``"auto"``: a twentieth of
@@ -105,17 +108,20 @@ class TALRHasher(GradientHasher):
         Number of epochs.
 
     early_stopping : bool, default=False
-        Whether to hold out a part of the samples, score it after each epoch, stop when
-        its score no longer improves, and keep the weights of the best score. Without it
-        training runs for `max_iter` epochs.
+        Whether to score a validation set after each epoch: that given to `fit`, or a part
+        of the samples, which is held out. Once the score no longer improves, training
+        goes back to the weights of the best score, and the learning rate falls to 0 within
+        a quarter of `max_iter` epochs; samples that were held out are then trained on too.
+        Without it training runs for `max_iter` epochs.
 
     validation_fraction : float, default=0.1
         Fraction of the samples to hold out, in (0, 1), drawn at random. Each of them
-        ranks the others by their codes. Only used if `early_stopping` is True.
+        ranks the others by their codes. Only used if `early_stopping` is True and `fit` is
+        given no validation set.
 
     n_iter_no_change : int, default=10
-        Training stops after more than so many epochs in a row without an improvement by
-        at least `tol`. Only used if `early_stopping` is True.
+        The score no longer improves after more than so many epochs in a row without an
+        improvement by at least `tol`. Only used if `early_stopping` is True.
 
     tol : float, default=1e-4
         The least improvement of the validation score that counts.
@@ -153,13 +159,13 @@ class TALRHasher(GradientHasher):
         relaxed, batches small, and bits left out.
 
     validation_scores_ : list of float or None
-        Score of the held-out samples after each epoch, over all warm starts: tie-aware
-        average precision or NDCG, as `score`. Codes do not depend on the scale of tanh,
-        so epochs can be compared. None without `early_stopping`.
+        Score of the validation samples after each epoch, over all warm starts, as long as
+        they were not trained on: tie-aware average precision or NDCG, as `score`. Codes do
+        not depend on the scale of tanh, so epochs can be compared. None without
+        `early_stopping`.
 
     best_validation_score_ : float or None
-        Highest score of the last `fit`, that of the fitted weights. None without
-        `early_stopping`.
+        Highest score of the last `fit`. None without `early_stopping`.
 
     n_iter_ : int
         Number of epochs run, over all warm starts.
@@ -261,7 +267,7 @@ class TALRHasher(GradientHasher):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, *, X_val=None, y_val=None):
         """Learn the hash function.
 
         Parameters
@@ -276,6 +282,15 @@ class TALRHasher(GradientHasher):
             cross-validation slices them), or feature rows for a `ThresholdAffinity`; None
             stands for X itself.
 
+        X_val : {array-like, CSR} of shape (n_val, n_features), default=None
+            Features of a validation set of your own, at least two samples. With
+            `early_stopping` it is scored, and no sample of `X` is held out.
+
+        y_val : targets of length n_val, default=None
+            Targets of the validation set, in the form of `y`. Of ready affinities a
+            `PrecomputedAffinity`: their own, or a selection from those of all samples.
+            None if `y` is None.
+
         Returns
         -------
         self : object
@@ -285,14 +300,15 @@ class TALRHasher(GradientHasher):
         ------
         ValueError
             If X and y do not fit, X is constant, no pair of samples is similar, all pairs
-            are equally similar, or too few samples are left to hold some out.
+            are equally similar, too few samples are left to hold some out, or the
+            validation set does not fit them.
 
         Notes
         -----
         An interrupt (Ctrl-C) ends training early, with a warning, and keeps the best
         weights by validation score, or those of the last completed epoch.
         """
-        data = check_data(self, X, y, self.affinity)
+        data = check_data(self, X, y, self.affinity, X_val, y_val)
         settings = Settings.of(self, data, self._metric)
         loss = self._loss(data, settings)
         return replace_fitted(self, fit_by_gradient(self, data, settings, loss))
@@ -305,8 +321,9 @@ class TALRHasher(GradientHasher):
 
         The first call finds where to start, as `fit` does, and the mean and unit of the
         features; later ones go on, as they do after `fit`. The learning rate stays at
-        `learning_rate_init`, and samples of one chunk rank each other only. To callbacks
-        each call is a fit of one epoch.
+        `learning_rate_init`, which may be set anew before each call, and samples of one
+        chunk rank each other only. To callbacks each call is a fit of one epoch. An
+        interrupt (Ctrl-C) leaves the hasher as it was.
 
         Parameters
         ----------

@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...affinity import PrecomputedAffinity, SharedLabelAffinity
+from ...affinity import PrecomputedAffinity, SharedLabelAffinity, ThresholdAffinity
 from ...affinity._resolve import level_values
 from .._base import check_features, check_more_features
 from .._targets import choose_affinity, fit_affinity, fit_oracle
+from ._validation import ValidationData, check_validation
 
 
 class TrainingData(NamedTuple):
@@ -33,6 +34,9 @@ class TrainingData(NamedTuple):
 
     seen : dict
         Fitted attributes that say which features those were.
+
+    validation : ValidationData or None, default=None
+        The validation set of the user.
     """
 
     X: object
@@ -41,13 +45,18 @@ class TrainingData(NamedTuple):
     levels: np.ndarray
     declared_levels: np.ndarray | None
     seen: dict
+    validation: ValidationData | None = None
 
 
-def check_data(hasher, X, y, affinity):
+def check_data(hasher, X, y, affinity, X_val=None, y_val=None):
     """Check all that `fit` is given."""
     X, seen = check_features(hasher, X)
     affinity, targets, levels = fit_affinity(affinity, X, y)
-    return TrainingData(X, targets, affinity, levels, None, seen)
+    validation = None
+    if X_val is not None or y_val is not None:
+        by_features = y is None and isinstance(affinity, ThresholdAffinity)
+        validation = check_validation(hasher, seen, affinity, X_val, y_val, by_features)
+    return TrainingData(X, targets, affinity, levels, None, seen, validation)
 
 
 def check_chunk(hasher, X, y, levels):

@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 
-from ...affinity._contrast import check_contrast
-from ...affinity._resolve import len_targets
-from ...metrics import make_retrieval_scorer
-from ._functions import encode
-
 
 class LastEpoch:
     """Keeps the weights of the last completed epoch, and never stops.
+
+    Parameters
+    ----------
+    n_needed : int, default=0
+        Before so many epochs are completed, an interrupt leaves nothing to keep.
 
     Attributes
     ----------
@@ -21,7 +21,8 @@ class LastEpoch:
 
     kept = "the weights of the last completed epoch"
 
-    def __init__(self):
+    def __init__(self, n_needed=0):
+        self.n_needed = n_needed
         self.losses = []
 
     def begin(self, module):
@@ -47,10 +48,13 @@ class LastEpoch:
 
 
 class EarlyStopping(LastEpoch):
-    """Keeps the weights of the best held-out score; stops when that no longer improves.
+    """Keeps the weights of the best validation score, and tells when it rises no more.
 
-    The rule is that of scikit-learn's multi-layer perceptrons: an epoch counts as no
-    improvement unless it beats the best score by `tol`.
+    An epoch counts as no improvement unless it beats the best score by `tol`, as in
+    scikit-learn's multi-layer perceptrons. After too many of them training goes back to
+    the weights of the best score, and the learning rate descends from there. What a high
+    rate does to the score hides what little there is between two epochs, so of those of
+    the descent the last one is kept that is no worse than what it began with.
 
     Parameters
     ----------
@@ -58,103 +62,57 @@ class EarlyStopping(LastEpoch):
         ``score(module) -> float``, higher is better.
 
     n_iter_no_change : int
-        Stop after more than so many epochs in a row without improvement.
+        The score rises no more after more than so many epochs in a row without
+        improvement.
 
     tol : float
         The least improvement that counts.
+
+    held_out : ndarray of int or None
+        Rows that are scored, and are trained on in the descent, which is not scored then.
+        None: validation samples are no training samples.
     """
 
     kept = "the weights of the best validation score"
 
-    def __init__(self, score, n_iter_no_change, tol):
+    def __init__(self, score, n_iter_no_change, tol, held_out=None):
         super().__init__()
         self.score = score
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.held_out = held_out
         self.scores = []
         self.best_score = -math.inf
         self._n_without = 0
+        self._descends = False
 
     def end_epoch(self, module, loss):
+        if self._descends and self.held_out is not None:
+            return super().end_epoch(module, loss)
         score = self.score(module)
         improved = score >= self.best_score + self.tol
         facts = {"losses": [*self.losses, loss], "scores": [*self.scores, score]}
-        if score > self.best_score:
+        if self._descends:
+            if score >= self.best_score:
+                facts["_weights"] = _weights_of(module)
+        elif score > self.best_score:
             facts |= {"best_score": score, "_weights": _weights_of(module)}
         self._note(_n_without=0 if improved else self._n_without + 1, **facts)
-        return self._n_without > self.n_iter_no_change
+        return not self._descends and self._n_without > self.n_iter_no_change
+
+    def begin_descent(self, module, samples):
+        """Go back to the best weights; return the rows to train on from now on."""
+        self.restore(module)
+        self._note(_descends=True)
+        if self.held_out is None:
+            return samples
+        return np.sort(np.concatenate([samples, self.held_out]))
 
     def describe(self):
+        if self._descends and self.held_out is not None:
+            return ", all samples"
         return f", validation score = {self.scores[-1]:.6f}"
 
 
 def _weights_of(module):
     return {name: value.clone() for name, value in module.state_dict().items()}
-
-
-class HeldOutScore:
-    """Tie-aware score of held-out samples, each of which ranks the others.
-
-    Neither queries nor database items were trained on. Against the training rows scores
-    would be higher: codes of those are fitted, and a database grows beyond them.
-
-    Parameters
-    ----------
-    data : TrainingData
-        Targets and affinity of all samples.
-
-    features : Features
-        Features of all samples.
-
-    samples : ndarray of int
-        Rows held out.
-
-    metric : str
-        Name of the metric.
-    """
-
-    def __init__(self, data, features, samples, metric):
-        self.affinity_ = data.affinity
-        self._scorer = make_retrieval_scorer(metric)
-        self._features = features
-        self._targets = data.targets[samples]
-        self._samples = samples
-
-    def __call__(self, module):
-        self._module = module
-        return self._scorer(self, self._samples, self._targets)
-
-    def transform(self, samples):
-        """Codes of some samples: to the scorer this object is a fitted hasher."""
-        return encode(self._module, self._features, samples)
-
-
-def split_samples(data, n_held_out, rng):
-    """Row indices for training and for validation, both ascending.
-
-    Raises
-    ------
-    ValueError
-        If either part is too small to rank anything.
-    """
-    n_samples = len_targets(data.targets)
-    if n_held_out < 2 or n_samples - n_held_out < 2:
-        raise ValueError(
-            "early_stopping=True with this validation_fraction would split "
-            f"{n_samples} samples into {n_samples - n_held_out} for training and "
-            f"{n_held_out} for validation; both need at least 2. Change "
-            "validation_fraction, or set early_stopping=False."
-        )
-    order = rng.permutation(n_samples)
-    parts = np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
-    for part, name in zip(parts, ("training", "validation")):
-        try:
-            check_contrast(data.affinity, data.levels, data.targets[part])
-        except ValueError as error:
-            raise ValueError(
-                "early_stopping=True with this validation_fraction leaves "
-                f"{len(part)} samples for {name}, which cannot be ranked: {error} "
-                "More samples, another validation_fraction or early_stopping=False may "
-                "help."
-            ) from error
-    return parts

@@ -25,19 +25,30 @@ class Features:
 
     device : torch.device
         Where batches go.
+
+    as_they_are : bool, default=False
+        Whether rows are ``X`` itself. Then mean and unit are only told.
     """
 
-    def __init__(self, X, mean, unit, device):
+    def __init__(self, X, mean, unit, device, as_they_are=False):
         self.X = X
+        self.as_they_are = as_they_are
         self.mean = mean
         self.unit = unit
         self.device = device
         self._resident = self._copy() if _may_copy(X, device) else None
 
+    def of_rows(self, X):
+        """Other rows, in the same units."""
+        return Features(X, self.mean, self.unit, self.device, self.as_they_are)
+
     def block(self, rows):
         """Rows, by slice or index array, as a dense float64 array."""
         block = self.X[rows]
-        block = (block.toarray() if sp.issparse(block) else block) - np.float64(self.mean)
+        block = block.toarray() if sp.issparse(block) else block
+        if self.as_they_are:
+            return np.asarray(block, dtype=np.float64)
+        block = block - np.float64(self.mean)
         block /= self.unit
         return block
 

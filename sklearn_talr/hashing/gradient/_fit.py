@@ -1,4 +1,4 @@
-"""The fit by gradients: minibatches, what they cost, a solver, and two schedules."""
+"""The fit by gradients: minibatches, what they cost, a solver, and a schedule."""
 
 import math
 import warnings
@@ -13,12 +13,14 @@ from ...objectives._memory import keep_freed_memory
 from .._base import independent_random_state
 from .._rows import mean_and_unit
 from ._callbacks import FitCallbacks
-from ._early_stopping import EarlyStopping, HeldOutScore, LastEpoch, split_samples
+from ._early_stopping import EarlyStopping, LastEpoch
 from ._features import Features
 from ._functions import FeedForward, UserModule
 from ._progress import progress_of_chunks, progress_of_fit, random_state_of_chunk
-from ._solvers import load_moments, make_solver, moments_of
+from ._schedule import Schedule
+from ._solvers import load_moments, make_solver, moments_of, set_learning_rate
 from ._start import start_weights, to_standard_units
+from ._validation import ValidationScore, split_samples
 
 # What reaches objectives and scores from here has been checked.
 _TRUSTED = {"assume_finite": True, "skip_parameter_validation": True}
@@ -47,16 +49,17 @@ def fit_by_gradient(hasher, data, settings, loss):
         All attributes of the fitted hasher.
     """
     rng = independent_random_state(hasher.random_state)
-    samples, keeper = np.arange(data.X.shape[0]), LastEpoch()
-    if hasher.early_stopping:
+    samples, held_out = np.arange(data.X.shape[0]), None
+    if settings.n_held_out:
         samples, held_out = split_samples(data, settings.n_held_out, rng)
     before = None
     if hasher.warm_start:
         before = progress_of_fit(hasher, data.X.shape[1], settings)
     features = _make_features(data.X, settings, None)
+    keeper = LastEpoch()
     if hasher.early_stopping:
-        score = HeldOutScore(data, features, held_out, settings.metric)
-        keeper = EarlyStopping(score, settings.n_iter_no_change, settings.tol)
+        score = _make_score(data, features, held_out, settings)
+        keeper = EarlyStopping(score, settings.n_iter_no_change, settings.tol, held_out)
     fitted, _ = _train(hasher, data, settings, loss, features, samples, keeper, before, rng)
     return fitted
 
@@ -71,7 +74,7 @@ def fit_chunk_by_gradient(hasher, data, settings, loss):
     features = _make_features(data.X, settings, before)
     samples = np.arange(data.X.shape[0])
     fitted, trainer = _train(
-        hasher, data, settings, loss, features, samples, LastEpoch(), before, rng
+        hasher, data, settings, loss, features, samples, LastEpoch(1), before, rng
     )
     fitted["_training_state_"]["moments"] = trainer.moments()
     return fitted
@@ -90,7 +93,7 @@ def _train(hasher, data, settings, loss, features, samples, keeper, before, rng)
         fitted=lambda: known | function.fitted(),
     )
     moments = before.moments if before else None
-    trainer = Trainer(function.module, loss, rng, settings, keeper, callbacks, moments)
+    trainer = Trainer(function, loss, rng, settings, keeper, callbacks, moments)
     with function.generators():
         losses = trainer.run(features, samples)
     callbacks.end_fit()
@@ -100,6 +103,7 @@ def _train(hasher, data, settings, loss, features, samples, keeper, before, rng)
         "moments": None,
         "declared_levels": data.declared_levels,
         "n_bits": settings.n_bits,
+        "steps": function.steps(),
     }
     history = _history(before, losses, keeper)
     return known | function.fitted() | history | {"_training_state_": state}, trainer
@@ -107,18 +111,26 @@ def _train(hasher, data, settings, loss, features, samples, keeper, before, rng)
 
 def _make_features(X, settings, before):
     """Features as the hash function takes them."""
-    if settings.module is not None:
-        unit = 0.0, 1.0
+    unit = before.mean_and_unit if before else None
+    unit = unit or mean_and_unit(X)
+    return Features(X, *unit, settings.device, as_they_are=settings.module is not None)
+
+
+def _make_score(data, features, held_out, settings):
+    """What early stopping goes by: the user's validation set, or samples held out."""
+    if data.validation is None:
+        targets = data.targets[held_out]
     else:
-        unit = before.mean_and_unit if before else mean_and_unit(X)
-    return Features(X, *unit, settings.device)
+        X, targets = data.validation
+        held_out = np.arange(X.shape[0])
+        features = features.of_rows(X)
+    return ValidationScore(data.affinity, features, held_out, targets, settings.metric)
 
 
 def _make_function(features, samples, settings, before, rng):
     """The hash function to be trained."""
     if settings.module is not None:
-        state = before.weights if before else None
-        return UserModule(settings.module, state, settings.n_bits, features, rng)
+        return UserModule(settings.module, before, settings.n_bits, features, rng)
     if before:
         weights = to_standard_units(*before.weights, features.mean, features.unit)
     else:
@@ -149,8 +161,8 @@ class Trainer:
 
     Parameters
     ----------
-    module : torch.nn.Module
-        From features to activations.
+    function : FeedForward or UserModule
+        Its module turns features into activations.
 
     batch_loss : callable
         ``batch_loss(activations, samples, progress) -> scalar tensor``; `samples` are row
@@ -172,15 +184,19 @@ class Trainer:
         What :meth:`moments` returned after an earlier training of the same module.
     """
 
-    def __init__(self, module, batch_loss, rng, settings, keeper, callbacks, moments=None):
-        self.module = module
+    def __init__(
+        self, function, batch_loss, rng, settings, keeper, callbacks, moments=None
+    ):
+        self.module = function.module
         self.batch_loss = batch_loss
         self.rng = rng
         self.settings = settings
+        self._descends = settings.learning_rate == "cosine"
         self.keeper = keeper
         self.callbacks = callbacks
+        rate_factors, self._decay_factors = zip(*function.steps())
         self.optimizer = make_solver(
-            settings.solver, module.parameters(), settings.learning_rate_init
+            settings.solver, self.module.parameters(), rate_factors
         )
         if moments and moments[0] == settings.solver:
             load_moments(self.optimizer, moments[1])
@@ -188,26 +204,21 @@ class Trainer:
     def run(self, features, samples):
         """Train on some rows of `Features` and return the mean loss of each epoch.
 
-        An interrupt ends training after the last completed epoch, with a warning. The
-        module then holds the weights that the keeper has kept.
+        The module then holds the weights that the keeper has kept. An interrupt ends
+        training after the last completed epoch, with a warning, or is passed on if the
+        keeper needs more epochs.
         """
         keep_freed_memory()
-        n_epochs = self.settings.max_iter
         self.keeper.begin(self.module)
         try:
             with one_thread(), config_context(**_TRUSTED):
-                for epoch in range(n_epochs):
-                    self.callbacks.begin()
-                    loss = self._run_epoch(features, samples, epoch)
-                    stop = self.keeper.end_epoch(self.module, loss)
-                    self._report(epoch, loss)
-                    stop |= self.callbacks.end()
-                    if stop:
-                        break
+                self._run_epochs(features, samples)
         except KeyboardInterrupt:
+            if len(self.keeper.losses) < self.keeper.n_needed:
+                raise
             warnings.warn(
-                f"Training interrupted after {len(self.keeper.losses)} of {n_epochs} "
-                f"epochs; the hasher keeps {self.keeper.kept}.",
+                f"Training interrupted after {len(self.keeper.losses)} of "
+                f"{self.settings.max_iter} epochs; the hasher keeps {self.keeper.kept}.",
                 ConvergenceWarning,
                 stacklevel=7,
             )
@@ -218,42 +229,54 @@ class Trainer:
         """The solver's name, and its moments of the gradients as NumPy arrays."""
         return self.settings.solver, moments_of(self.optimizer)
 
-    def _run_epoch(self, features, samples, epoch):
-        n_epochs = self.settings.max_iter
+    def _run_epochs(self, features, samples):
+        schedule = Schedule(self.settings.max_iter)
+        while schedule.n_left:
+            self.callbacks.begin()
+            loss = self._run_epoch(features, samples, schedule)
+            schedule.end_epoch()
+            is_stale = self.keeper.end_epoch(self.module, loss)
+            self._report(loss)
+            wants_to_stop = self.callbacks.end()
+            if wants_to_stop or (is_stale and not self._descends):
+                break
+            if is_stale:
+                schedule.hasten(math.ceil(self.settings.max_iter / 4))
+                samples = self.keeper.begin_descent(self.module, samples)
+
+    def _run_epoch(self, features, samples, schedule):
         n_batches = math.ceil(len(samples) / self.settings.batch_size)
         order = samples[self.rng.permutation(len(samples))]
-        progress = epoch / max(1, n_epochs - 1)
+        progress = schedule.progress()
         total = torch.zeros((), device=features.device)
         for i, batch in enumerate(np.array_split(order, n_batches)):
-            self._set_learning_rate((epoch + i / n_batches) / n_epochs)
-            total += self._run_step(features, batch, progress) * len(batch)
+            rate = self._learning_rate(schedule, i / n_batches)
+            total += self._run_step(features, batch, progress, rate) * len(batch)
         return float(total) / len(samples)
 
-    def _run_step(self, features, samples, progress):
+    def _learning_rate(self, schedule, fraction):
+        """The rate once this fraction of the epoch is done."""
+        rate = self.settings.learning_rate_init
+        return rate * schedule.descent(fraction) if self._descends else rate
+
+    def _run_step(self, features, samples, progress, rate):
+        set_learning_rate(self.optimizer, rate)
         loss = self.batch_loss(self.module(features.batch(samples)), samples, progress)
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
-        self._decay_weights()
+        self._decay_weights(rate)
         return loss.detach()
 
     @torch.no_grad()
-    def _decay_weights(self):
-        """Decoupled from the gradient whatever the solver; intercepts are left alone."""
-        rate = self.optimizer.param_groups[0]["lr"]
-        for parameter in self.module.parameters():
-            if parameter.ndim > 1:
-                parameter *= max(0.0, 1 - rate * self.settings.weight_decay)
+    def _decay_weights(self, rate):
+        """Decoupled from the gradient whatever the solver; what is frozen stays."""
+        decay = rate * self.settings.weight_decay
+        for parameter, factor in zip(self.module.parameters(), self._decay_factors):
+            if factor and parameter.grad is not None:
+                parameter *= max(0.0, 1 - factor * decay)
 
-    def _set_learning_rate(self, fraction):
-        """`fraction` of all steps is done: a constant rate, or half a cosine down to 0."""
-        rate = self.settings.learning_rate_init
-        if self.settings.learning_rate == "cosine":
-            rate *= 0.5 * (1 + math.cos(math.pi * fraction))
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-
-    def _report(self, epoch, loss):
+    def _report(self, loss):
         if self.settings.verbose:
-            score = self.keeper.describe()
-            print(f"Epoch {epoch + 1}/{self.settings.max_iter}, loss = {loss:.6f}{score}")
+            score, epoch = self.keeper.describe(), len(self.keeper.losses)
+            print(f"Epoch {epoch}/{self.settings.max_iter}, loss = {loss:.6f}{score}")

@@ -7,6 +7,9 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+from ._module import StandardUnits
+from ._start import hidden_scale
+
 _ACTIVATION_TYPES = torch.float32, torch.float64, torch.float16
 
 
@@ -58,17 +61,28 @@ class FeedForward:
         intercepts[0] = intercepts[0] - self.mean @ coefs[0]
         return {"coefs_": coefs, "intercepts_": intercepts}
 
+    def steps(self):
+        """What learning rate and weight decay of each parameter are multiplied by.
+
+        A layer between hidden ones starts from smaller weights than the first layer does,
+        and takes steps that are smaller by the same factor. Intercepts do not decay.
+        """
+        linear = [layer for layer in self.module if isinstance(layer, torch.nn.Linear)]
+        inner = [hidden_scale(layer.in_features) for layer in linear[1:-1]]
+        by_layer = [1.0, *inner, 1.0][: len(linear)]
+        return [(rate, decay) for rate in by_layer for decay in (1.0, 0.0)]
+
 
 class UserModule:
-    """A copy of a user's module, on features as they are.
+    """A copy of a user's module, on features as they are, trained in standard units.
 
     Parameters
     ----------
     module : torch.nn.Module
         From float32 features to `n_bits` activations.
 
-    state : dict of ndarray or None
-        Weights to go on from.
+    before : Progress or None
+        Weights and steps to go on from.
 
     n_bits : int
         Number of outputs that it must have.
@@ -81,13 +95,15 @@ class UserModule:
         back after.
     """
 
-    def __init__(self, module, state, n_bits, features, rng):
+    def __init__(self, module, before, n_bits, features, rng):
         self._device = features.device
         self._seed = int(rng.randint(2**31 - 1))
+        state, steps = (before.weights, before.steps) if before else (None, None)
         self.module = _copy_of(module, state, features.device)
         with self.generators():
             self.module.eval()
             _check_activations(self.module, features.batch(np.arange(2)), n_bits)
+            self._units = StandardUnits(self.module, features, steps)
         self.module.train()
 
     @contextmanager
@@ -103,9 +119,13 @@ class UserModule:
 
     def fitted(self):
         """The attributes of a fitted hasher: all that the module has learned, in NumPy."""
-        state = self.module.state_dict()
+        state = self._units.restored()
         arrays = {name: np.array(value.cpu().numpy()) for name, value in state.items()}
         return {"module_state_": arrays}
+
+    def steps(self):
+        """What learning rate and weight decay of each parameter are multiplied by."""
+        return self._units.steps
 
 
 def encoding_function(module, state):

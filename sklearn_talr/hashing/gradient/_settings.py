@@ -8,10 +8,13 @@ import torch
 
 from ...affinity import ThresholdAffinity
 
-# By kind of hash function. A user's module gets torch's usual weight decay.
-_LEARNING_RATE_OF_ADAM_MINI = {"linear": 0.025, "hidden layers": 0.014, "module": 0.005}
-_LEARNING_RATE = 0.005
-_WEIGHT_DECAY = {"linear": 0.6, "hidden layers": 1.2, "module": 0.01}
+# By kind of hash function. Those of a module are multiples of the size of its weights.
+_LEARNING_RATE = {
+    "adam_mini": {"linear": 0.025, "hidden layers": 0.014, "module": 0.0035},
+    "adam": {"linear": 0.005, "hidden layers": 0.005, "module": 0.0035},
+}
+_WEIGHT_DECAY = {"linear": 0.6, "module": 4.8}
+_WEIGHT_DECAY_OF_LAYERS = 2.4  # in all: activations shrink by the product of their decays
 _DROPOUT = {"linear": (0.0, 0.0), "hidden layers": (0.2, 0.5), "module": (0.0, 0.0)}
 
 
@@ -61,7 +64,8 @@ class Settings:
         Epochs.
 
     n_held_out : int
-        Samples for validation; 0 without early stopping.
+        Samples held out for validation; 0 without early stopping, or with a validation
+        set of the user.
 
     n_iter_no_change : int
         Epochs without improvement that early stopping waits for.
@@ -107,7 +111,7 @@ class Settings:
         by_distance = isinstance(data.affinity, ThresholdAffinity)
         n_samples = data.X.shape[0]
         n_held_out = 0
-        if hasher.early_stopping:
+        if hasher.early_stopping and data.validation is None:
             n_held_out = math.ceil(hasher.validation_fraction * n_samples)
         return cls(
             n_bits=hasher.n_bits,
@@ -119,8 +123,10 @@ class Settings:
             n_kept_bits=_n_kept_bits(hasher, kind, by_distance),
             solver=hasher.solver,
             learning_rate=hasher.learning_rate,
-            learning_rate_init=_learning_rate_init(hasher, kind),
-            weight_decay=_or_auto(hasher.weight_decay, _WEIGHT_DECAY[kind]),
+            learning_rate_init=_or_auto(
+                hasher.learning_rate_init, _LEARNING_RATE[hasher.solver][kind]
+            ),
+            weight_decay=_weight_decay(hasher, kind, layer_sizes),
             batch_size=_or_auto(
                 hasher.batch_size, min(max((n_samples - n_held_out) // 20, 32), 256)
             ),
@@ -209,14 +215,16 @@ def _n_kept_bits(hasher, kind, by_distance):
         return tuple(numbers)
     # Half of 32 bits. Longer codes overfit more: keeping half of 64 was worse. Hidden
     # layers, whose units are left out as well, need more bits.
-    more = 1.5 if kind == "hidden layers" else 1.0
+    more = 1.0 if kind == "linear" else 1.5
     return tuple(min(n, round(more * math.sqrt(8 * n))) for n in numbers)
 
 
-def _learning_rate_init(hasher, kind):
-    of_adam_mini = hasher.solver == "adam_mini"
-    automatic = _LEARNING_RATE_OF_ADAM_MINI[kind] if of_adam_mini else _LEARNING_RATE
-    return _or_auto(hasher.learning_rate_init, automatic)
+def _weight_decay(hasher, kind, layer_sizes):
+    if not _is_auto(hasher.weight_decay):
+        return hasher.weight_decay
+    if kind == "hidden layers":
+        return _WEIGHT_DECAY_OF_LAYERS / (len(layer_sizes) + 1)
+    return _WEIGHT_DECAY[kind]
 
 
 def _choose_device(device):

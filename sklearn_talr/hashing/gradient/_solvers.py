@@ -4,10 +4,32 @@ import numpy as np
 import torch
 
 
-def make_solver(name, parameters, learning_rate):
-    """Make the torch optimiser of this name for the parameters of a module."""
+def make_solver(name, parameters, factors):
+    """Make the torch optimiser of this name, whose rate is still to be set.
+
+    Parameters
+    ----------
+    name : {"adam_mini", "adam"}
+        Name of the solver.
+
+    parameters : iterable of Parameter
+        Those of a module.
+
+    factors : list of float
+        What the learning rate of each parameter is multiplied by.
+    """
     solver = {"adam_mini": AdamMini, "adam": torch.optim.Adam}[name]
-    return solver(parameters, lr=learning_rate)
+    groups = [
+        {"params": [parameter], "factor": factor}
+        for parameter, factor in zip(parameters, factors, strict=True)
+    ]
+    return solver(groups, lr=0.0)
+
+
+def set_learning_rate(solver, rate):
+    """Set the rate of the next steps of a solver that :func:`make_solver` has made."""
+    for group in solver.param_groups:
+        group["lr"] = rate * group["factor"]
 
 
 def moments_of(solver):

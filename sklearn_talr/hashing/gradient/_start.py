@@ -1,5 +1,7 @@
 """Weights that a feed-forward function starts from."""
 
+import math
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -36,14 +38,19 @@ def _dense_start(X, layer_sizes, n_bits, init, rng):
     for size in layer_sizes:
         n_inputs = coefs[-1].shape[1] if coefs else X.shape[1]
         # Rows of X have unit mean square in all, hidden units each.
-        variance = 1.0 if not coefs else 2.0 / n_inputs
-        coefs.append(rng.standard_normal((n_inputs, size)) * np.sqrt(variance))
+        scale = 1.0 if not coefs else hidden_scale(n_inputs)
+        coefs.append(rng.standard_normal((n_inputs, size)) * scale)
         intercepts.append(np.zeros(size))
     hidden = np.maximum(feed_forward(X, coefs, intercepts), 0) if coefs else X
     hidden, mean = centred(hidden)
     projection = PROJECTIONS[init](hidden, n_bits, rng)
     projection /= np.sqrt(np.mean((hidden @ projection) ** 2)) or 1.0
     return [*coefs, projection], [*intercepts, -mean @ projection]
+
+
+def hidden_scale(n_inputs):
+    """Standard deviation of first weights that keeps the mean square of hidden units."""
+    return math.sqrt(2 / n_inputs)
 
 
 def _sparse_start(features, samples, n_bits, init, rng):

@@ -65,6 +65,37 @@ class TestKeeper:
     def test_keeps_the_start_of_no_epoch(self):
         assert self.run([], n_iter_no_change=1, tol=0.0) == ([], -1)
 
+    def descend(self, scores, held_out):
+        """Two epochs, the first of which is the best, and a descent from there."""
+        module, given = torch.nn.Linear(1, 1), iter([0.5, 0.4, *scores])
+        keeper = EarlyStopping(lambda _: next(given), 0, 0.0, held_out)
+        keeper.begin(module)
+        with torch.no_grad():
+            for epoch in range(2):
+                module.weight.fill_(epoch)
+                stale = keeper.end_epoch(module, 1.0)
+            assert stale
+            rows = keeper.begin_descent(module, np.array([0, 2]))
+            assert module.weight.item() == 0  # back at the best
+            for epoch in range(2, 2 + len(scores)):
+                module.weight.fill_(epoch)
+                assert not keeper.end_epoch(module, 1.0)  # it is stale only once
+            keeper.restore(module)
+        return rows, module.weight.item(), keeper.scores
+
+    def test_of_a_descent_the_last_epoch_that_is_no_worse_is_kept(self):
+        for scores, kept in [([0.6, 0.55], 3), ([0.6, 0.45], 2), ([0.4, 0.3], 0), ([], 0)]:
+            rows, weight, seen = self.descend(scores, None)
+            assert weight == kept
+            assert seen == [0.5, 0.4, *scores]
+            np.testing.assert_array_equal(rows, [0, 2])
+
+    def test_what_was_held_out_is_trained_on_and_no_more_scored(self):
+        rows, weight, seen = self.descend([0.4, 0.3], np.array([1, 3]))
+        assert weight == 3
+        assert seen == [0.5, 0.4]
+        np.testing.assert_array_equal(rows, [0, 1, 2, 3])
+
 
 class TestSplit:
     def test_parts_are_disjoint_ascending_and_drawn(self):
@@ -111,9 +142,9 @@ class TestFit:
     ):
         run_epoch = _fit.Trainer._run_epoch
 
-        def ruined(self, features, samples, epoch):
-            loss = run_epoch(self, features, samples, epoch)
-            if epoch >= 3:
+        def ruined(self, *args):
+            loss = run_epoch(self, *args)
+            if len(self.keeper.losses) >= 3:
                 self.module[0].weight.data.zero_()
             return loss
 
@@ -123,14 +154,35 @@ class TestFit:
         score = score_of_held_out(hasher, *few_digits)
         assert score == pytest.approx(hasher.best_validation_score_, abs=1e-3)
 
-    def test_stops_without_improvement(self, few_digits):
+    def test_without_improvement_the_rate_descends_and_all_samples_are_trained_on(
+        self, few_digits, monkeypatch
+    ):
+        rates, n_samples = [], []
+        run_epoch = _fit.Trainer._run_epoch
+
+        def watched(self, features, samples, schedule):
+            rates.append(self._learning_rate(schedule, 0.0))
+            n_samples.append(len(samples))
+            return run_epoch(self, features, samples, schedule)
+
+        monkeypatch.setattr(_fit.Trainer, "_run_epoch", watched)
         hasher = stopping(max_iter=50, tol=2.0, n_iter_no_change=4).fit(*few_digits)
-        # The first score beats minus infinity; then more than four epochs do not.
-        assert hasher.n_iter_ == len(hasher.loss_curve_) == 6
+        # The first score beats minus infinity; then more than four epochs do not. A quarter
+        # of the epochs remains.
+        assert hasher.n_iter_ == len(hasher.loss_curve_) == 6 + 13
+        assert len(hasher.validation_scores_) == 6
+        assert n_samples == [240] * 6 + [300] * 13
+        done = np.r_[np.arange(6) / 50, np.linspace(6 / 50, 1, 14)[:-1]]
+        np.testing.assert_allclose(rates, 0.0125 * (1 + np.cos(np.pi * done)))
+
+    def test_a_constant_rate_stops_at_once(self, few_digits):
+        hasher = stopping(max_iter=50, tol=2.0, n_iter_no_change=4)
+        hasher.set_params(learning_rate="constant").fit(*few_digits)
+        assert hasher.n_iter_ == len(hasher.validation_scores_) == 6
 
     def test_held_out_samples_are_not_trained_on(self, few_digits):
         X, y = few_digits
-        hasher = stopping(max_iter=1, learning_rate_init=0.05)
+        hasher = stopping(max_iter=2, learning_rate_init=0.05)
         _, held_out = split_labels(y, 60)
         y_other = y.copy()
         y_other[held_out] = np.roll(y[held_out], 1)

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,8 +27,9 @@ def trainer_of(batch_loss, module=None, **params):
     """A trainer of ten samples, four to a batch, and their features."""
     hasher = small(**({"batch_size": 4, "weight_decay": 0.0} | params))
     data = TrainingData(X10, None, LabelAffinity(), None, None, {})
+    module = module or torch.nn.Linear(3, 2)
     trainer = _fit.Trainer(
-        module or torch.nn.Linear(3, 2),
+        SimpleNamespace(module=module, steps=lambda: [(1.0, 1.0), (1.0, 0.0)]),
         batch_loss,
         np.random.RandomState(0),
         Settings.of(hasher, data),
@@ -40,11 +42,11 @@ def trainer_of(batch_loss, module=None, **params):
 def interrupt_epoch(monkeypatch, number):
     run_epoch = _fit.Trainer._run_epoch
 
-    def interrupted(self, features, samples, epoch):
-        if epoch == number:
+    def interrupted(self, features, samples, schedule):
+        if len(self.keeper.losses) == number:
             self.module[0].weight.data.zero_()  # half an epoch's harm
             raise KeyboardInterrupt
-        return run_epoch(self, features, samples, epoch)
+        return run_epoch(self, features, samples, schedule)
 
     monkeypatch.setattr(_fit.Trainer, "_run_epoch", interrupted)
 
@@ -223,18 +225,39 @@ class TestInterrupt:
             hasher = small(max_iter=6, early_stopping=True).fit(*few_digits)
         assert len(hasher.loss_curve_) == len(hasher.validation_scores_) == 2
 
-    @pytest.mark.parametrize(
-        ("hasher", "method"),
-        [(small(), "fit"), (small(), "partial_fit"), (OrthoHasher(8), "fit")],
-    )
-    def test_its_warning_points_at_the_caller(
-        self, few_digits, monkeypatch, hasher, method
-    ):
+    @pytest.mark.parametrize("hasher", [small(), OrthoHasher(8)])
+    def test_its_warning_points_at_the_caller(self, few_digits, monkeypatch, hasher):
         interrupt_epoch(monkeypatch, 0)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConvergenceWarning)
-            getattr(hasher, method)(*few_digits)
+            hasher.fit(*few_digits)
         assert caught[0].filename == __file__
+
+    def test_in_a_chunk_leaves_everything_as_it_was(self, few_digits, monkeypatch):
+        """Weights, and the moments of the solver, which half of the epoch has moved."""
+        X, y = few_digits
+        hasher, other = (small().partial_fit(X, y) for _ in range(2))
+        run_step, steps = _fit.Trainer._run_step, []
+
+        def interrupted(*args):
+            steps.append(1)
+            if len(steps) == 3:
+                raise KeyboardInterrupt
+            return run_step(*args)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(_fit.Trainer, "_run_step", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                hasher.partial_fit(X, y)
+            new = small()
+            steps.clear()
+            with pytest.raises(KeyboardInterrupt):
+                new.partial_fit(X, y)
+        assert not hasattr(new, "n_iter_")
+        assert hasher.n_iter_ == 1
+        for chunks in (hasher, other):
+            chunks.partial_fit(X, y)
+        np.testing.assert_array_equal(hasher.coefs_[0], other.coefs_[0])
 
 
 class TestWarmStart:

@@ -31,19 +31,23 @@ def settings_of(hasher, n_samples=1000, affinity=None, **options):
         ({"solver": "adam"}, 0.005, 0.6, (0.0, 0.0)),
         ({"hidden_layer_sizes": (9,)}, 0.014, 1.2, (0.2, 0.5)),
         ({"hidden_layer_sizes": 9, "solver": "adam"}, 0.005, 1.2, (0.2, 0.5)),
-        ({"module": MODULE}, 0.005, 0.01, (0.0, 0.0)),
+        ({"hidden_layer_sizes": (9, 9)}, 0.014, 0.8, (0.2, 0.5)),
+        ({"hidden_layer_sizes": (9, 9, 9)}, 0.014, 0.6, (0.2, 0.5)),
+        ({"module": MODULE}, 0.0035, 4.8, (0.0, 0.0)),
+        ({"module": MODULE, "solver": "adam"}, 0.0035, 4.8, (0.0, 0.0)),
     ],
 )
 def test_automatic_values_go_by_the_kind_of_function(params, rate, decay, dropout):
     settings = settings_of(TALRHasher(**params))
     assert settings.learning_rate_init == rate
-    assert settings.weight_decay == decay
+    assert settings.weight_decay == pytest.approx(decay)
     assert settings.dropout == dropout
     # Distances leave nothing out, and are otherwise no different.
     by_distance = settings_of(TALRHasher(**params), affinity=ThresholdAffinity())
     assert by_distance.dropout == (0.0, 0.0)
     assert by_distance.n_kept_bits == tuple(range(33))
-    assert (by_distance.learning_rate_init, by_distance.weight_decay) == (rate, decay)
+    assert by_distance.learning_rate_init == rate
+    assert by_distance.weight_decay == pytest.approx(decay)
 
 
 def test_given_values_are_taken_as_they_are():
@@ -87,6 +91,7 @@ def test_kept_bits():
         assert len(kept) == n_bits + 1
         assert kept[n_bits] == n_kept
         assert all(1 <= number <= n for n, number in enumerate(kept[1:], start=1))
+    assert settings_of(TALRHasher(module=MODULE)).n_kept_bits[32] == 24
 
 
 def test_sizes_of_batches_and_of_what_is_held_out():

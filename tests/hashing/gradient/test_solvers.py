@@ -10,6 +10,7 @@ from sklearn_talr.hashing.gradient._solvers import (
     load_moments,
     make_solver,
     moments_of,
+    set_learning_rate,
 )
 from sklearn_talr.objectives import TieAwareLoss
 
@@ -27,6 +28,13 @@ def adam_mini_by_definition(weights, grads, lr, decay, square_decay, eps):
             size = np.sqrt(square[unit] / (1 - square_decay**step)) + eps
             weights[unit] -= lr * mean[unit] / (1 - decay**step) / size
     return weights
+
+
+def solver_at(name, parameters, rate, factors=None):
+    parameters = list(parameters)
+    solver = make_solver(name, parameters, factors or [1.0] * len(parameters))
+    set_learning_rate(solver, rate)
+    return solver
 
 
 def step(solver, weights, grad):
@@ -56,9 +64,19 @@ def test_offsets_share_one_divisor():
 def test_parameters_without_gradient_stay():
     used, unused = (torch.nn.Parameter(torch.ones(2, 2)) for _ in range(2))
     used.grad = torch.ones(2, 2)
-    make_solver("adam_mini", [used, unused], 0.1).step()
+    solver_at("adam_mini", [used, unused], 0.1).step()
     assert torch.all(used < 1)
     assert torch.all(unused == 1)
+
+
+@pytest.mark.parametrize("name", ["adam_mini", "adam"])
+def test_each_parameter_has_its_share_of_the_rate(name):
+    first, second = (torch.nn.Parameter(torch.zeros(2, 3)) for _ in range(2))
+    solver = solver_at(name, [first, second], 0.1, [1.0, 0.25])
+    first.grad = second.grad = torch.ones(2, 3)
+    solver.step()
+    torch.testing.assert_close(first.detach(), torch.full((2, 3), -0.1))
+    torch.testing.assert_close(second.detach(), first.detach() / 4)
 
 
 @pytest.mark.parametrize("name", ["adam_mini", "adam"])
@@ -67,15 +85,15 @@ def test_a_solver_goes_on_from_what_another_one_remembers(name):
     rng = np.random.default_rng(1)
     grads = rng.normal(size=(5, 3, 4))
     whole, parted = (torch.nn.Parameter(torch.ones(3, 4).double()) for _ in range(2))
-    solver = make_solver(name, [whole], 0.1)
+    solver = solver_at(name, [whole], 0.1)
     for grad in grads:
         step(solver, whole, grad)
-    first = make_solver(name, [parted], 0.1)
+    first = solver_at(name, [parted], 0.1)
     for grad in grads[:3]:
         step(first, parted, grad)
     moments = moments_of(first)
     told = {key: np.array(value) for key, value in moments[0].items()}
-    second = make_solver(name, [parted], 0.1)
+    second = solver_at(name, [parted], 0.1)
     load_moments(second, moments)
     for grad in grads[3:]:
         step(second, parted, grad)
@@ -94,7 +112,7 @@ def test_training_does_not_depend_on_the_axes_of_the_features(solver, is_free, f
     def trained(X, start):
         layer = torch.nn.utils.skip_init(torch.nn.Linear, 64, 16, dtype=torch.float64)
         layer.load_state_dict({"weight": start, "bias": torch.zeros(16)})
-        optimizer = make_solver(solver, layer.parameters(), 0.02)
+        optimizer = solver_at(solver, layer.parameters(), 0.02)
         for _ in range(5):
             optimizer.zero_grad()
             TieAwareLoss()(layer(X), y).backward()

@@ -1,0 +1,177 @@
+"""What validates training: a set of the user's own, or samples that are held out."""
+
+import copy
+from typing import NamedTuple
+
+import numpy as np
+
+from ...affinity import PrecomputedAffinity
+from ...affinity._contrast import check_contrast
+from ...affinity._resolve import checked_targets, len_targets, level_values
+from ...metrics import make_retrieval_scorer
+from .._base import check_more_features
+from ._functions import encode
+
+
+class ValidationData(NamedTuple):
+    """Checked features and targets of a validation set.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_val, n_features)
+        Features.
+
+    targets : sequence of length n_val
+        Targets of the affinity of the training samples.
+    """
+
+    X: object
+    targets: object
+
+
+def check_validation(hasher, seen, affinity, X_val, y_val, by_features):
+    """Check the validation set that `fit` is given.
+
+    Parameters
+    ----------
+    hasher : GradientHasher
+        To be fitted.
+
+    seen : dict
+        Fitted attributes that say which features the training samples have.
+
+    affinity : affinity oracle
+        Who is similar to whom, fitted on the training samples.
+
+    X_val, y_val : features and targets
+        As the user gave them.
+
+    by_features : bool
+        Whether features are their own targets, so that no `y_val` is needed.
+
+    Returns
+    -------
+    validation : ValidationData
+        Checked.
+
+    Raises
+    ------
+    ValueError
+        If one of the two is missing, nothing would look at them, they do not fit each
+        other or the training samples, or there is nothing to rank.
+    """
+    if not hasher.early_stopping:
+        raise ValueError(
+            "X_val and y_val are passed to fit, but with early_stopping=False nothing "
+            "would look at them. Set early_stopping=True."
+        )
+    if X_val is None:
+        raise ValueError("y_val is passed to fit, but X_val is not. Pass both.")
+    if y_val is None and not by_features:
+        raise ValueError(
+            "X_val is passed to fit, but y_val is not. Pass its targets, which have the "
+            "form of y."
+        )
+    if isinstance(affinity, PrecomputedAffinity):
+        affinity = _matrix_of_validation(y_val)
+    fitted = copy.copy(hasher)
+    vars(fitted).update(seen)
+    try:
+        X_val, _ = check_more_features(fitted, X_val)
+        targets = checked_targets(affinity, X_val if y_val is None else y_val)
+        _check_lengths(X_val, targets)
+        check_contrast(affinity, level_values(affinity, targets, targets), targets)
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"The validation set X_val, y_val cannot be used: {error}"
+        ) from error
+    return ValidationData(X_val, targets)
+
+
+def _matrix_of_validation(y_val):
+    """Ready affinities of the validation samples, of the same matrix or of another."""
+    if not isinstance(y_val, PrecomputedAffinity):
+        raise ValueError(
+            "y_val must be a PrecomputedAffinity, as y is a matrix of affinities: that of "
+            "the validation samples, or a selection from that of all samples, such as "
+            f"PrecomputedAffinity(matrix)[rows]. Got {type(y_val).__name__}."
+        )
+    return y_val
+
+
+def _check_lengths(X_val, targets):
+    if len_targets(targets) != X_val.shape[0]:
+        raise ValueError(
+            f"X_val has {X_val.shape[0]} samples, and y_val {len_targets(targets)}."
+        )
+
+
+class ValidationScore:
+    """Tie-aware score of samples, each of which ranks the others.
+
+    Neither queries nor database items are trained on. Against the training rows scores
+    would be higher: codes of those are fitted, and a database grows beyond them.
+
+    Parameters
+    ----------
+    affinity : affinity oracle
+        Who is similar to whom, fitted.
+
+    features : Features
+        Features of the samples, and perhaps of others.
+
+    samples : ndarray of int
+        Rows of `features`.
+
+    targets : sequence
+        Targets of the samples.
+
+    metric : str
+        Name of the metric.
+    """
+
+    def __init__(self, affinity, features, samples, targets, metric):
+        self.affinity_ = affinity
+        self._scorer = make_retrieval_scorer(metric)
+        self._features = features
+        self._samples = samples
+        self._targets = targets
+
+    def __call__(self, module):
+        self._module = module
+        return self._scorer(self, self._samples, self._targets)
+
+    def transform(self, samples):
+        """Codes of some samples: to the scorer this object is a fitted hasher."""
+        return encode(self._module, self._features, samples)
+
+
+def split_samples(data, n_held_out, rng):
+    """Row indices for training and for validation, both ascending.
+
+    Raises
+    ------
+    ValueError
+        If either part is too small to rank anything.
+    """
+    n_samples = len_targets(data.targets)
+    if n_held_out < 2 or n_samples - n_held_out < 2:
+        raise ValueError(
+            "early_stopping=True with this validation_fraction would split "
+            f"{n_samples} samples into {n_samples - n_held_out} for training and "
+            f"{n_held_out} for validation; both need at least 2. Change "
+            "validation_fraction, or set early_stopping=False."
+        )
+    order = rng.permutation(n_samples)
+    parts = np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
+    for part, name in zip(parts, ("training", "validation")):
+        try:
+            check_contrast(data.affinity, data.levels, data.targets[part])
+        except ValueError as error:
+            raise ValueError(
+                "early_stopping=True with this validation_fraction leaves "
+                f"{len(part)} samples for {name}, which cannot be ranked: {error} "
+                "More samples, another validation_fraction or early_stopping=False may "
+                "help."
+            ) from error
+    return parts
