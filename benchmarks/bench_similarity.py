@@ -25,9 +25,15 @@ from comparison._data import load_once
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import gen_batches
 
-from sklearn_talr.codes import hamming_distances, weighted_scores
+from sklearn_talr.codes import weighted_scores
 from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities, TALRHasher
-from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
+from sklearn_talr.histogram import hamming_histogram
+from sklearn_talr.metrics import (
+    tie_aware_average_precision,
+    tie_aware_average_precision_score,
+    tie_aware_ndcg,
+    tie_aware_ndcg_score,
+)
 
 SETS, BITS, SEEDS = ("cifar10", "coco17", "tmc2007", "digits"), (12, 32, 64), (0, 1, 2)
 FIELDS = [
@@ -103,12 +109,16 @@ def measure(data, name, seed, n_bits, contender):
     fitted = time.process_time()
     database = model.transform(data.X_database)
     encoded = time.process_time()
-    queries, rows = model.transform(data.X_query), []
-    for kind, score in (("binary", negative_distances), ("real-valued", weighted_scores)):
-        figures = evaluate(data, queries, database, score)
-        seconds = round(fitted - start, 2), round(encoded - fitted, 2)
-        rows.append((name, seed, n_bits, contender, kind, *figures, *seconds))
-    return rows
+    seconds = round(fitted - start, 2), round(encoded - fitted, 2)
+    queries = model.transform(data.X_query)
+    figures = {
+        "binary": of_distances(data, queries, database),
+        "real-valued": of_scores(data, queries, database, weighted_scores),
+    }
+    return [
+        (name, seed, n_bits, contender, kind, *values, *seconds)
+        for kind, values in figures.items()
+    ]
 
 
 def of_floats(data, name, seed):
@@ -119,17 +129,21 @@ def of_floats(data, name, seed):
     database = model.transform(data.X_database)
     encoded = time.process_time()
     queries = model.transform(data.X_query)
-    figures = evaluate(data, queries, database, lambda q, d: q @ d.T)
+    figures = of_scores(data, queries, database, lambda q, d: q @ d.T)
     seconds = round(fitted - start, 2), round(encoded - fitted, 2)
     return name, seed, 0, "probabilities", "real-valued", *figures, *seconds
 
 
-def negative_distances(queries, database):
-    return -hamming_distances(queries, database)
+def of_distances(data, queries, database):
+    """Mean tie-aware AP and NDCG of Hamming distances."""
+    targets = data.affinity, data.y_query, data.y_database
+    histogram = hamming_histogram(queries, database, *targets)
+    metrics = tie_aware_average_precision, tie_aware_ndcg
+    return [round(float(np.nanmean(metric(histogram))), 4) for metric in metrics]
 
 
-def evaluate(data, queries, database, score):
-    """Mean tie-aware AP and NDCG over the queries."""
+def of_scores(data, queries, database, score):
+    """The same of real scores."""
     metrics = tie_aware_average_precision_score, tie_aware_ndcg_score
     values = defaultdict(list)
     for rows in gen_batches(len(queries), QUERIES_PER_BLOCK):

@@ -41,8 +41,7 @@ class ClassProbabilities(
     Parameters
     ----------
     estimator : classifier with predict_proba, default=None
-        The classifier. None means ``LogisticRegression(C=3,
-        max_iter=1000)``. For label
+        The classifier. None means ``LogisticRegression(C=3, max_iter=1000)``. For label
         indicators it is fitted once per label, unless it takes several labels itself.
 
     cv : int, cross-validation splitter or iterable, default=None

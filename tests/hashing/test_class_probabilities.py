@@ -1,0 +1,158 @@
+"""Class probabilities as features, and the recipe that begins with them."""
+
+import numpy as np
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_digits, make_multilabel_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sklearn_talr import TALRHasher
+from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities
+from sklearn_talr.neighbors import HammingNeighbors
+
+
+@pytest.fixture(scope="module", name="digits")
+def few_scaled_digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:700] / 16, y[:700]
+
+
+# With cv the training samples get other probabilities than `transform` gives, as in
+# stacking, which is what scikit-learn's checks of transformers exclude.
+@parametrize_with_checks([ClassProbabilities()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_columns_are_those_of_the_classifier(digits):
+    X, y = digits
+    names = np.array(list("abcdefghij"))[y]
+    transformer = ClassProbabilities(GaussianNB()).fit(X[:500], names[:500])
+    expected = GaussianNB().fit(X[:500], names[:500]).predict_proba(X[500:])
+    assert_array_equal(transformer.transform(X[500:]), expected)
+    assert_array_equal(transformer.classes_, list("abcdefghij"))
+    assert transformer.get_feature_names_out()[1] == "classprobabilities1"
+    assert transformer.n_features_in_ == 64
+
+
+def test_training_samples_are_judged_by_others(digits):
+    X, y = digits
+    folds = StratifiedKFold(4)
+    transformer = ClassProbabilities(GaussianNB(), cv=folds)
+    probabilities = transformer.fit_transform(X, y)
+    for train, test in folds.split(X, y):
+        expected = GaussianNB().fit(X[train], y[train]).predict_proba(X[test])
+        assert_allclose(probabilities[test], expected)
+    whole = GaussianNB().fit(X, y).predict_proba(X)
+    assert_array_equal(transformer.transform(X), whole)
+    assert_array_equal(transformer.fit(X, y).transform(X), whole)
+
+
+@pytest.mark.filterwarnings("ignore:Number of classes in training fold")
+@pytest.mark.filterwarnings("ignore:The least populated class")
+def test_a_class_that_a_fold_lacks_has_no_probability_there(digits):
+    X, y = digits
+    y = np.where(np.arange(700) == 3, 99, y % 2)
+    probabilities = ClassProbabilities(GaussianNB(), cv=3).fit_transform(X, y)
+    assert probabilities.shape == (700, 3)
+    assert probabilities[3, 2] == 0
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [LogisticRegression(), RandomForestClassifier(10, random_state=0)],
+    ids=["once per label", "several labels itself"],
+)
+@pytest.mark.parametrize("cv", [None, 3])
+def test_labels_have_a_column_each(estimator, cv):
+    X, Y = make_multilabel_classification(200, n_labels=2, n_classes=4, random_state=0)
+    transformer = ClassProbabilities(estimator, cv=cv)
+    probabilities = transformer.fit_transform(X[:150], Y[:150])
+    assert probabilities.shape == (150, 4)
+    found = transformer.transform(X[150:])
+    assert found.shape == (50, 4)
+    assert_array_equal(transformer.classes_, np.arange(4))
+    if isinstance(estimator, LogisticRegression):
+        for label in range(4):
+            one = clone(estimator).fit(X[:150], Y[:150, label])
+            assert_allclose(found[:, label], one.predict_proba(X[150:])[:, 1])
+    assert np.mean((found > 0.5) == Y[150:]) > 0.7
+
+
+def test_weights_reach_the_classifier(digits):
+    X, y = digits
+    weights = np.where(y < 5, 1.0, 0.0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        estimator = LogisticRegression().set_fit_request(sample_weight=True)
+        transformer = ClassProbabilities(estimator, cv=3)
+        routed = transformer.fit_transform(X, y, sample_weight=weights)
+        by_fit = clone(transformer).fit(X, y, sample_weight=weights).transform(X)
+    assert routed[:, 5:].max() < 0.2
+    expected = LogisticRegression().fit(X, y, sample_weight=weights).predict_proba(X)
+    assert_allclose(by_fit, expected)
+
+
+class TestRecipe:
+    def test_ranks_better_than_features(self, digits):
+        X, y = digits
+        search = HammingNeighbors(metric="weighted_hamming")
+        bits = AdditiveHasher(16, metric="inner_product", random_state=0)
+        scores = [
+            make_pipeline(*steps, bits, search)
+            .fit(X[:400], y[:400])
+            .score(X[400:], y[400:])
+            for steps in ([], [ClassProbabilities()])
+        ]
+        assert scores[1] > scores[0] + 0.15
+
+    def test_a_search_tunes_classifier_and_bits_together(self, digits):
+        X, y = digits
+        index = make_pipeline(
+            ClassProbabilities(LogisticRegression()),
+            AdditiveHasher(metric="inner_product", random_state=0),
+            HammingNeighbors(metric="weighted_hamming"),
+        )
+        grid = {
+            "classprobabilities__estimator__C": [1e-4, 1.0],
+            "additivehasher__n_bits": [4, 12],
+        }
+        search = GridSearchCV(index, grid, cv=3).fit(X, y)
+        assert search.best_params_["additivehasher__n_bits"] == 12
+        assert search.best_score_ > 0.85
+
+    def test_out_of_fold_rows_train_a_hasher(self, digits):
+        X, y = digits
+        hasher = TALRHasher(12, max_iter=20, weight_decay=0.0, random_state=0)
+        index = make_pipeline(ClassProbabilities(cv=3), hasher, HammingNeighbors())
+        assert index.fit(X[:400], y[:400]).score(X[400:], y[400:]) > 0.8
+
+
+class TestRefusals:
+    def test_targets_are_needed(self, digits):
+        with pytest.raises(ValueError, match="requires y"):
+            ClassProbabilities().fit(digits[0], None)
+
+    def test_the_classifier_must_give_probabilities(self, digits):
+        with pytest.raises(ValueError, match="estimator"):
+            ClassProbabilities(LinearSVC()).fit(*digits)
+
+    def test_a_failed_fit_changes_nothing(self, digits):
+        X, y = digits
+        transformer = ClassProbabilities(cv=3).fit(X, y)
+        expected = transformer.transform(X)
+        with pytest.raises(ValueError, match="n_splits"):
+            transformer.fit_transform(X[:2], y[:2])
+        with pytest.raises(ValueError, match="continuous"):
+            transformer.fit(X, np.linspace(0, 1, len(X)))
+        assert_array_equal(transformer.transform(X), expected)
+        with pytest.raises(NotFittedError):
+            ClassProbabilities().transform(X)
