@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 import torch
 
@@ -71,6 +72,7 @@ def finished(tmp_path_factory):
         ("plot_ramap_tables.py", ["ramap_tables.png"]),
         ("plot_ranking_svm.py", ["ranking_svm.png"]),
         ("plot_end_to_end.py", ["end_to_end.png"]),
+        ("plot_float_queries.py", ["float_queries.png"]),
     ],
 )
 def test_example_leaves_its_pictures(script, pictures, finished):
@@ -94,6 +96,15 @@ def test_expected_value_lies_between_worst_and_best(script, columns, finished):
     for row in rows:
         worst, expected, best = map(float, row[columns])
         assert worst < expected < best
+
+
+def test_real_valued_queries_find_more(finished):
+    _, printed = finished("plot_float_queries.py")
+    lines = [line for line in printed.splitlines() if "hamming " in line]
+    rows = [np.array(line.split("hamming ")[1].split(), dtype=float) for line in lines]
+    assert len(rows) == 6
+    for binary, real_valued in zip(rows[::2], rows[1::2]):
+        assert np.all(real_valued > binary)
 
 
 def test_ramap_tables_show_what_the_paper_shows(finished):
