@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import check_array
 from sklearn.utils._param_validation import validate_params
+
+from ._rankings import check_rankings, fits_int64, sort_rows
 
 __all__ = ["HammingHistogram", "RankingHistogram"]
 
-_AFFINITIES = "y_true must hold affinities: non-negative integers, 0 for not similar"
 _LEVELS = "levels must be integers that ascend from 0, below 2**63, got {}."
+_CELLS_PER_BLOCK = 2**16  # of scores that are sorted at a time
 _MOST_ITEMS = 3_000_000_000  # whose square fits int64
 
 
@@ -88,19 +89,29 @@ class RankingHistogram:
 
     @staticmethod
     @validate_params(
-        {"y_true": ["array-like"], "y_score": ["array-like"]},
+        {
+            "y_true": ["array-like"],
+            "y_score": ["array-like"],
+            "groups": ["array-like", None],
+        },
         prefer_skip_nested_validation=True,
     )
-    def from_scores(y_true, y_score):
+    def from_scores(y_true, y_score, *, groups=None):
         """Tabulate rankings by real scores; items of equal score are tied.
 
         Parameters
         ----------
-        y_true : array-like of shape (n_queries, n_database)
-            Affinity of each database item to each query: non-negative integers.
+        y_true : array-like of shape (n_queries, n_database) or (n_items,)
+            Affinity of each database item to each query: non-negative integers. With
+            `groups` one for each item.
 
-        y_score : array-like of shape (n_queries, n_database)
-            Ranking scores, higher is better.
+        y_score : array-like of shape (n_queries, n_database) or (n_items,)
+            Ranking scores, higher is better. In a table -inf marks cells that hold no
+            item, so that queries of different lengths fit.
+
+        groups : array-like of shape (n_items,), default=None
+            Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries of
+            the table are in the order of ``np.unique(groups)``.
 
         Returns
         -------
@@ -112,8 +123,9 @@ class RankingHistogram:
         Raises
         ------
         ValueError
-            If `y_true` and `y_score` are not two tables of one shape, `y_true` holds
-            anything but non-negative integers, or `y_score` is not finite.
+            If `y_true` and `y_score` are not two tables of one shape (or, with `groups`,
+            flat arrays of its length), `y_true` holds anything but non-negative integers,
+            or `y_score` is NaN or infinite.
 
         Examples
         --------
@@ -122,19 +134,31 @@ class RankingHistogram:
         >>> histogram = RankingHistogram.from_scores([[1, 0, 0]], [[0.9, 0.9, 0.1]])
         >>> tie_breaking_range(histogram, "reciprocal_rank")
         TieBreakingRange(worst=array([0.5]), expected=array([0.75]), best=array([1.]))
+
+        A query of three items, two of them tied, and one of two:
+
+        >>> histogram = RankingHistogram.from_scores(
+        ...     [1, 0, 0, 1, 0], [0.9, 0.9, 0.1, 0.2, 0.3], groups=["a", "a", "a", "b", "b"]
+        ... )
+        >>> histogram.n_items
+        array([3, 2])
         """
-        y_true, y_score = check_ranking(y_true, y_score)
-        levels = np.union1d([0], y_true)
-        index = np.searchsorted(levels, y_true)
-        ties = [np.unique(descending(score), return_inverse=True)[1] for score in y_score]
-        n_ties = 1 + max(tie.max() for tie in ties)
-        cells = len(levels) * n_ties
-        counts = [
-            np.bincount(level * n_ties + tie, minlength=cells)
-            for level, tie in zip(index, ties)
-        ]
-        shape = len(y_true), len(levels), n_ties
-        return RankingHistogram(np.reshape(counts, shape), levels)
+        rankings = check_rankings(y_true, y_score, groups)
+        levels = np.union1d([0], rankings.affinity)
+        numbers = np.arange(len(rankings))
+        items = []
+        for queries, affinity, score in rankings.blocks(_CELLS_PER_BLOCK):
+            order, begins, n_items = sort_rows(score)
+            is_item = np.arange(score.shape[1]) < n_items[:, None]
+            tie = np.cumsum(begins, axis=1) - 1
+            affinity = np.take_along_axis(affinity, order, axis=1)[is_item]
+            query = np.repeat(numbers[queries], n_items)
+            items.append((query, np.searchsorted(levels, affinity), tie[is_item]))
+        query, level, tie = np.concatenate(items, axis=1)
+        shape = len(rankings), len(levels), 1 + int(tie.max(initial=0))
+        cells = np.ravel_multi_index((query, level, tie), shape)
+        counts = np.bincount(cells, minlength=np.prod(shape))
+        return RankingHistogram(counts.reshape(shape), levels)
 
     @property
     def n_items(self):
@@ -252,86 +276,11 @@ def check_hamming(histogram, caller):
         )
 
 
-def check_ranking(y_true, y_score, *, real_grades=False):
-    """Return affinities, and scores of a type that ranks them, or raise ValueError.
-
-    Affinities are int64; with `real_grades` they are float64 where that is too narrow.
-    """
-    y_true = _check_table(y_true, None, "y_true")
-    y_score = _check_scores(y_score)
-    if y_true.shape != y_score.shape:
-        raise ValueError(
-            "y_true and y_score must have the same shape (n_queries, n_database), got "
-            f"{y_true.shape} and {y_score.shape}."
-        )
-    return _check_affinities(y_true, real_grades), y_score
-
-
-def descending(score):
-    """Numbers of the opposite order, without the overflow of a negative integer."""
-    return -score if score.dtype.kind == "f" else ~score
-
-
-def _check_affinities(y_true, real_grades):
-    if y_true.dtype.kind not in "biuf":
-        raise ValueError(f"{_AFFINITIES}, got {y_true.dtype}.")
-    if np.any(y_true < 0):
-        raise ValueError(
-            f"{_AFFINITIES}, got {y_true.min()}. If negative judgments mean that an item "
-            "is not relevant, as -2 for spam does in TREC, pass np.maximum(y_true, 0)."
-        )
-    if not np.any(y_true % 1) and _fits_int64(y_true):
-        return y_true.astype(np.int64, copy=False)
-    if real_grades:
-        return y_true.astype(np.float64, copy=False)
-    if not _fits_int64(y_true):
-        raise ValueError(f"{_AFFINITIES}, below 2**63, got {y_true.max()}.")
-    raise ValueError(
-        f"{_AFFINITIES}, got {y_true[y_true % 1 > 0][0]}. DCG and NDCG take real grades "
-        "with gain='linear'. Metrics of relevance take y_true > 0, or above what grade is "
-        "relevant."
-    )
-
-
-def _check_scores(y_score):
-    """Scores as NumPy stores them: float64 would tie integers beyond 2**53."""
-    scores = _check_table(y_score, None, "y_score")
-    given = np.asarray(y_score) if hasattr(y_score, "__array__") else scores
-    if given.dtype.kind in "biuf":
-        return scores
-    scores = _check_table(y_score, np.float64, "y_score")
-    if given.dtype.kind == "O" and any(
-        isinstance(score, Integral) and score != int(stored)
-        for score, stored in zip(given.flat, scores.flat)
-    ):
-        raise ValueError(
-            "y_score holds Python integers that float64 cannot tell apart. Pass an array "
-            "of integers that NumPy can store, or ranks: higher is better."
-        )
-    return scores
-
-
-def _fits_int64(numbers):
-    return numbers.dtype.kind not in "uf" or not np.any(numbers >= 2**63)
-
-
-def _check_table(values, dtype, name):
-    values = check_array(
-        values, dtype=dtype, ensure_2d=False, allow_nd=True, input_name=name
-    )
-    if values.ndim != 2:
-        raise ValueError(
-            f"{name} must be 2-D, (n_queries, n_database), got shape {values.shape}. A "
-            "single query is one row."
-        )
-    return values
-
-
 def _checked_levels(levels):
     """Levels as integers; an oracle of the user may state them as floats."""
     levels = np.asarray(levels)
     is_vector = levels.ndim == 1 and levels.size and levels.dtype.kind in "biuf"
-    is_whole = is_vector and _fits_int64(levels) and not np.any(levels % 1)
+    is_whole = is_vector and fits_int64(levels) and not np.any(levels % 1)
     if not is_whole or levels[0] != 0:
         raise ValueError(_LEVELS.format(levels))
     levels = levels.astype(np.int64, copy=False)

@@ -46,6 +46,7 @@ from ._radius import (
     radius_precision,
     radius_recall,
 )
+from ._ranking_scorer import make_ranking_scorer
 from ._report import retrieval_report, retrieval_report_from_estimator
 from ._scorer import make_retrieval_scorer
 from ._tie_breaking import tie_breaking_range
@@ -57,6 +58,7 @@ __all__ = [
     "TieBreakingRange",
     "empty_lookup_fraction",
     "lookup_cost",
+    "make_ranking_scorer",
     "make_retrieval_scorer",
     "radius_aware_map",
     "radius_precision",

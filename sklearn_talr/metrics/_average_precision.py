@@ -130,6 +130,7 @@ def tie_aware_average_precision_score(
     y_true,
     y_score,
     *,
+    groups=None,
     k=None,
     denominator="relevant",
     sample_weight=None,
@@ -140,11 +141,17 @@ def tie_aware_average_precision_score(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_queries, n_database)
-        Affinities to the queries: non-negative integers, relevant if above 0.
+    y_true : array-like of shape (n_queries, n_database) or (n_items,)
+        Affinities to the queries: non-negative integers, relevant if above 0. Flat, one
+        for each item, with `groups`.
 
-    y_score : array-like of shape (n_queries, n_database)
-        Higher is better, equal is tied. Pass ``-distance`` for a distance.
+    y_score : array-like of shape (n_queries, n_database) or (n_items,)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
+        -inf marks cells that hold no item.
+
+    groups : array-like of shape (n_items,), default=None
+        Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
+        in the order of ``np.unique(groups)``.
 
     k : int, sequence of int or None, default=None
         Cutoff, or several: only the first k ranks count. None, also in a sequence, means
@@ -173,8 +180,9 @@ def tie_aware_average_precision_score(
     Raises
     ------
     ValueError
-        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds anything
-        but non-negative integers, or `y_score` is not finite.
+        If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
+        arrays of its length), `y_true` holds anything but non-negative integers, or
+        `y_score` is NaN or infinite.
 
     See Also
     --------
@@ -191,5 +199,12 @@ def tie_aware_average_precision_score(
     0.75
     """
     return AVERAGE_PRECISION.of_scores(
-        y_true, y_score, k, sample_weight, average, zero_division, denominator=denominator
+        y_true,
+        y_score,
+        groups,
+        k,
+        sample_weight,
+        average,
+        zero_division,
+        denominator=denominator,
     )

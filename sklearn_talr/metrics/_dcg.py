@@ -45,7 +45,7 @@ def _discounted(ladder, gains):
 
 def _gain_function(gain, ties):
     """The gain as a function of an array of affinities."""
-    most_items = max(1, ties.t[:, -1].max(initial=1))
+    most_items = max(1, ties.n_items.max(initial=1))
 
     def exponential(affinity):
         largest = affinity.max(initial=0)
@@ -138,6 +138,7 @@ def tie_aware_dcg_score(
     y_true,
     y_score,
     *,
+    groups=None,
     k=None,
     gain="exponential",
     log_base=2,
@@ -149,12 +150,18 @@ def tie_aware_dcg_score(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_queries, n_database)
+    y_true : array-like of shape (n_queries, n_database) or (n_items,)
         Affinities to the queries: non-negative integers. With ``gain="linear"`` they may
-        be any non-negative numbers, such as probabilities of a click.
+        be any non-negative numbers, such as probabilities of a click. Flat, one for each
+        item, with `groups`.
 
-    y_score : array-like of shape (n_queries, n_database)
-        Higher is better, equal is tied. Pass ``-distance`` for a distance.
+    y_score : array-like of shape (n_queries, n_database) or (n_items,)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
+        -inf marks cells that hold no item.
+
+    groups : array-like of shape (n_items,), default=None
+        Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
+        in the order of ``np.unique(groups)``.
 
     k : int, sequence of int or None, default=None
         Cutoff, or several: only the first k ranks count. None, also in a sequence, means
@@ -185,9 +192,10 @@ def tie_aware_dcg_score(
     Raises
     ------
     ValueError
-        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds a negative
-        number or, with exponential gains, one that is no integer, `y_score` is not finite,
-        or gains overflow float64, as exponential ones of affinities above 1023 do.
+        If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
+        arrays of its length), `y_true` holds a negative number or, with exponential gains,
+        one that is no integer, `y_score` is NaN or infinite, or gains overflow float64, as
+        exponential ones of affinities above 1023 do.
 
     See Also
     --------
@@ -205,6 +213,7 @@ def tie_aware_dcg_score(
     return DCG.of_scores(
         y_true,
         y_score,
+        groups,
         k,
         sample_weight,
         average,
@@ -273,6 +282,7 @@ def tie_aware_ndcg_score(
     y_true,
     y_score,
     *,
+    groups=None,
     k=None,
     gain="exponential",
     log_base=2,
@@ -284,12 +294,18 @@ def tie_aware_ndcg_score(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_queries, n_database)
+    y_true : array-like of shape (n_queries, n_database) or (n_items,)
         Affinities to the queries: non-negative integers. With ``gain="linear"`` they may
-        be any non-negative numbers, such as probabilities of a click.
+        be any non-negative numbers, such as probabilities of a click. Flat, one for each
+        item, with `groups`.
 
-    y_score : array-like of shape (n_queries, n_database)
-        Higher is better, equal is tied. Pass ``-distance`` for a distance.
+    y_score : array-like of shape (n_queries, n_database) or (n_items,)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
+        -inf marks cells that hold no item.
+
+    groups : array-like of shape (n_items,), default=None
+        Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
+        in the order of ``np.unique(groups)``.
 
     k : int, sequence of int or None, default=None
         Cutoff, or several: only the first k ranks count. None, also in a sequence, means
@@ -321,9 +337,10 @@ def tie_aware_ndcg_score(
     Raises
     ------
     ValueError
-        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds a negative
-        number or, with exponential gains, one that is no integer, `y_score` is not finite,
-        or gains overflow float64, as exponential ones of affinities above 1023 do.
+        If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
+        arrays of its length), `y_true` holds a negative number or, with exponential gains,
+        one that is no integer, `y_score` is NaN or infinite, or gains overflow float64, as
+        exponential ones of affinities above 1023 do.
 
     See Also
     --------
@@ -341,6 +358,7 @@ def tie_aware_ndcg_score(
     return NDCG.of_scores(
         y_true,
         y_score,
+        groups,
         k,
         sample_weight,
         average,

@@ -126,6 +126,7 @@ def tie_aware_reciprocal_rank_score(
     y_true,
     y_score,
     *,
+    groups=None,
     k=None,
     sample_weight=None,
     average=True,
@@ -135,11 +136,17 @@ def tie_aware_reciprocal_rank_score(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_queries, n_database)
-        Affinities to the queries: non-negative integers, relevant if above 0.
+    y_true : array-like of shape (n_queries, n_database) or (n_items,)
+        Affinities to the queries: non-negative integers, relevant if above 0. Flat, one
+        for each item, with `groups`.
 
-    y_score : array-like of shape (n_queries, n_database)
-        Higher is better, equal is tied. Pass ``-distance`` for a distance.
+    y_score : array-like of shape (n_queries, n_database) or (n_items,)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
+        -inf marks cells that hold no item.
+
+    groups : array-like of shape (n_items,), default=None
+        Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
+        in the order of ``np.unique(groups)``.
 
     k : int, sequence of int or None, default=None
         Cutoff, or several: a first relevant item beyond counts 0. None, also in a
@@ -164,8 +171,9 @@ def tie_aware_reciprocal_rank_score(
     Raises
     ------
     ValueError
-        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds anything
-        but non-negative integers, or `y_score` is not finite.
+        If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
+        arrays of its length), `y_true` holds anything but non-negative integers, or
+        `y_score` is NaN or infinite.
 
     See Also
     --------
@@ -180,7 +188,7 @@ def tie_aware_reciprocal_rank_score(
     0.75
     """
     return RECIPROCAL_RANK.of_scores(
-        y_true, y_score, k, sample_weight, average, zero_division
+        y_true, y_score, groups, k, sample_weight, average, zero_division
     )
 
 
@@ -232,6 +240,7 @@ def tie_aware_hit_rate_score(
     y_true,
     y_score,
     *,
+    groups=None,
     k=None,
     sample_weight=None,
     average=True,
@@ -241,11 +250,17 @@ def tie_aware_hit_rate_score(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_queries, n_database)
-        Affinities to the queries: non-negative integers, relevant if above 0.
+    y_true : array-like of shape (n_queries, n_database) or (n_items,)
+        Affinities to the queries: non-negative integers, relevant if above 0. Flat, one
+        for each item, with `groups`.
 
-    y_score : array-like of shape (n_queries, n_database)
-        Higher is better, equal is tied. Pass ``-distance`` for a distance.
+    y_score : array-like of shape (n_queries, n_database) or (n_items,)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
+        -inf marks cells that hold no item.
+
+    groups : array-like of shape (n_items,), default=None
+        Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
+        in the order of ``np.unique(groups)``.
 
     k : int, sequence of int or None, default=None
         Cutoff, or several. None, also in a sequence, means all ranks, where it is 1.
@@ -269,8 +284,9 @@ def tie_aware_hit_rate_score(
     Raises
     ------
     ValueError
-        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds anything
-        but non-negative integers, or `y_score` is not finite.
+        If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
+        arrays of its length), `y_true` holds anything but non-negative integers, or
+        `y_score` is NaN or infinite.
 
     See Also
     --------
@@ -284,4 +300,6 @@ def tie_aware_hit_rate_score(
     >>> tie_aware_hit_rate_score([[1, 0, 0]], [[2.0, 2.0, 2.0]], k=2)
     0.666666...
     """
-    return HIT_RATE.of_scores(y_true, y_score, k, sample_weight, average, zero_division)
+    return HIT_RATE.of_scores(
+        y_true, y_score, groups, k, sample_weight, average, zero_division
+    )

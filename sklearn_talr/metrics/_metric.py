@@ -17,15 +17,17 @@ from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, validate_params
 
 from ..histogram import RankingHistogram
-from ..histogram._tables import check_ranking
+from ..histogram._rankings import check_rankings
 from ._queries import average_queries, check_weights, fill_undefined
-from ._ties import CELLS_PER_BLOCK, HistogramTies, ScoreTies, check_cutoffs
+from ._ragged_ties import RaggedTies, rank_items
+from ._ties import CELLS_PER_BLOCK, HistogramTies, check_cutoffs
 
 CUTOFFS = [Interval(Integral, 1, None, closed="left"), "array-like", None]
 OF_HISTOGRAM = {"histogram": [RankingHistogram], "k": CUTOFFS, "zero_division": [Real]}
 _OF_SCORES = {
     "y_true": ["array-like"],
     "y_score": ["array-like"],
+    "groups": ["array-like", None],
     "k": CUTOFFS,
     "sample_weight": ["array-like", None],
     "average": ["boolean"],
@@ -90,7 +92,7 @@ class Metric:
         )
 
     def of_scores(
-        self, y_true, y_score, k, sample_weight, average, zero_division, **params
+        self, y_true, y_score, groups, k, sample_weight, average, zero_division, **params
     ):
         """Values of rankings by score, averaged over queries unless `average` is False.
 
@@ -98,15 +100,14 @@ class Metric:
         """
         cutoffs, single = check_cutoffs(k)
         real_grades = params.get("gain") == "linear"
-        y_true, y_score = check_ranking(y_true, y_score, real_grades=real_grades)
-        weights = check_weights(sample_weight, y_true)
-        n_queries, n_items = y_true.shape
-        cells = n_items + len(cutoffs)
-        blocks = (
-            ScoreTies(y_true[rows], y_score[rows], cutoffs)
-            for rows in _query_blocks(n_queries, cells)
-        )
-        values = _evaluate([partial(self.kernel, **params)], blocks, zero_division)[0]
+        rankings = check_rankings(y_true, y_score, groups, real_grades=real_grades)
+        weights = check_weights(sample_weight, len(rankings))
+        kernel = partial(self.kernel, **params)
+        values = np.empty((len(rankings), len(cutoffs)))
+        for queries, *block in rankings.blocks(CELLS_PER_BLOCK, len(cutoffs)):
+            ties = RaggedTies(rank_items(*block), cutoffs)
+            undefined = ties.n_relevant == 0
+            values[queries] = fill_undefined(kernel(ties), undefined, zero_division)
         values = values[:, 0] if single else values
         return average_queries(values, weights, stacklevel=5) if average else values
 
@@ -127,23 +128,11 @@ def evaluate(kernels, histogram, cutoffs, zero_division, order="expected"):
     counts, levels = histogram.counts, histogram.levels
     n_kinds = 2 if order == "expected" else counts.shape[1]
     cells = n_kinds * counts.shape[2] + len(cutoffs)
-    blocks = (
-        HistogramTies(counts[rows], levels, cutoffs, order)
-        for rows in _query_blocks(len(counts), cells)
-    )
-    return _evaluate(kernels, blocks, zero_division)
-
-
-def _evaluate(kernels, blocks, zero_division):
-    """Values of several kernels for the ties of blocks of queries, at least one block."""
-    values = [
-        fill_undefined(
-            np.stack([kernel(ties) for kernel in kernels]),
-            ties.n_relevant == 0,
-            zero_division,
-        )
-        for ties in blocks
-    ]
+    values = []
+    for rows in _query_blocks(len(counts), cells):
+        ties = HistogramTies(counts[rows], levels, cutoffs, order)
+        of_block = np.stack([kernel(ties) for kernel in kernels])
+        values.append(fill_undefined(of_block, ties.n_relevant == 0, zero_division))
     return np.concatenate(values, axis=1)
 
 

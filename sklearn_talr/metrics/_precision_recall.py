@@ -89,6 +89,7 @@ def tie_aware_precision_score(
     y_true,
     y_score,
     *,
+    groups=None,
     k=None,
     sample_weight=None,
     average=True,
@@ -98,15 +99,21 @@ def tie_aware_precision_score(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_queries, n_database)
-        Affinities to the queries: non-negative integers, relevant if above 0.
+    y_true : array-like of shape (n_queries, n_database) or (n_items,)
+        Affinities to the queries: non-negative integers, relevant if above 0. Flat, one
+        for each item, with `groups`.
 
-    y_score : array-like of shape (n_queries, n_database)
-        Higher is better, equal is tied. Pass ``-distance`` for a distance.
+    y_score : array-like of shape (n_queries, n_database) or (n_items,)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
+        -inf marks cells that hold no item.
+
+    groups : array-like of shape (n_items,), default=None
+        Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
+        in the order of ``np.unique(groups)``.
 
     k : int, sequence of int or None, default=None
         Cutoff, or several; divides even if there are fewer items. None, also in a
-        sequence, means n_database.
+        sequence, means the number of items.
 
     sample_weight : array-like of shape (n_queries,), default=None
         Weights of the queries in the mean.
@@ -127,8 +134,9 @@ def tie_aware_precision_score(
     Raises
     ------
     ValueError
-        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds anything
-        but non-negative integers, or `y_score` is not finite.
+        If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
+        arrays of its length), `y_true` holds anything but non-negative integers, or
+        `y_score` is NaN or infinite.
 
     See Also
     --------
@@ -142,7 +150,9 @@ def tie_aware_precision_score(
     >>> tie_aware_precision_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
     0.666666...
     """
-    return PRECISION.of_scores(y_true, y_score, k, sample_weight, average, zero_division)
+    return PRECISION.of_scores(
+        y_true, y_score, groups, k, sample_weight, average, zero_division
+    )
 
 
 @RECALL.checks_histogram
@@ -192,6 +202,7 @@ def tie_aware_recall_score(
     y_true,
     y_score,
     *,
+    groups=None,
     k=None,
     sample_weight=None,
     average=True,
@@ -201,11 +212,17 @@ def tie_aware_recall_score(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_queries, n_database)
-        Affinities to the queries: non-negative integers, relevant if above 0.
+    y_true : array-like of shape (n_queries, n_database) or (n_items,)
+        Affinities to the queries: non-negative integers, relevant if above 0. Flat, one
+        for each item, with `groups`.
 
-    y_score : array-like of shape (n_queries, n_database)
-        Higher is better, equal is tied. Pass ``-distance`` for a distance.
+    y_score : array-like of shape (n_queries, n_database) or (n_items,)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
+        -inf marks cells that hold no item.
+
+    groups : array-like of shape (n_items,), default=None
+        Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
+        in the order of ``np.unique(groups)``.
 
     k : int, sequence of int or None, default=None
         Cutoff, or several. None, also in a sequence, means all ranks, where recall is 1.
@@ -229,8 +246,9 @@ def tie_aware_recall_score(
     Raises
     ------
     ValueError
-        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds anything
-        but non-negative integers, or `y_score` is not finite.
+        If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
+        arrays of its length), `y_true` holds anything but non-negative integers, or
+        `y_score` is NaN or infinite.
 
     See Also
     --------
@@ -244,7 +262,9 @@ def tie_aware_recall_score(
     >>> tie_aware_recall_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
     0.666666...
     """
-    return RECALL.of_scores(y_true, y_score, k, sample_weight, average, zero_division)
+    return RECALL.of_scores(
+        y_true, y_score, groups, k, sample_weight, average, zero_division
+    )
 
 
 @F1.checks_histogram
@@ -295,6 +315,7 @@ def tie_aware_f1_score(
     y_true,
     y_score,
     *,
+    groups=None,
     k=None,
     sample_weight=None,
     average=True,
@@ -304,14 +325,20 @@ def tie_aware_f1_score(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_queries, n_database)
-        Affinities to the queries: non-negative integers, relevant if above 0.
+    y_true : array-like of shape (n_queries, n_database) or (n_items,)
+        Affinities to the queries: non-negative integers, relevant if above 0. Flat, one
+        for each item, with `groups`.
 
-    y_score : array-like of shape (n_queries, n_database)
-        Higher is better, equal is tied. Pass ``-distance`` for a distance.
+    y_score : array-like of shape (n_queries, n_database) or (n_items,)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
+        -inf marks cells that hold no item.
+
+    groups : array-like of shape (n_items,), default=None
+        Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
+        in the order of ``np.unique(groups)``.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several. None, also in a sequence, means n_database.
+        Cutoff, or several. None, also in a sequence, means the number of items.
 
     sample_weight : array-like of shape (n_queries,), default=None
         Weights of the queries in the mean.
@@ -332,8 +359,9 @@ def tie_aware_f1_score(
     Raises
     ------
     ValueError
-        If `y_true` and `y_score` are not two tables of one shape, `y_true` holds anything
-        but non-negative integers, or `y_score` is not finite.
+        If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
+        arrays of its length), `y_true` holds anything but non-negative integers, or
+        `y_score` is NaN or infinite.
 
     See Also
     --------
@@ -347,4 +375,4 @@ def tie_aware_f1_score(
     >>> tie_aware_f1_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
     0.666666...
     """
-    return F1.of_scores(y_true, y_score, k, sample_weight, average, zero_division)
+    return F1.of_scores(y_true, y_score, groups, k, sample_weight, average, zero_division)

@@ -8,10 +8,11 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils.validation import _check_sample_weight
 
 
-def check_weights(sample_weight, queries):
+def check_weights(sample_weight, n_queries):
     """Return one non-negative weight for each of the queries, or None for equal ones."""
     if sample_weight is None:
         return None
+    queries = np.empty((n_queries, 0))
     return _check_sample_weight(sample_weight, queries, ensure_non_negative=True)
 
 

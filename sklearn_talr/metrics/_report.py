@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils._param_validation import HasMethods, StrOptions, validate_params
 
 from ..histogram import hamming_histogram
+from ._estimators import estimator_histogram
 from ._metric import CUTOFFS, TieBreakingRange, evaluate
 from ._queries import average_queries, check_weights
 from ._radius import (
@@ -16,7 +17,6 @@ from ._radius import (
     radius_recall,
 )
 from ._registry import METRICS, PARAMS
-from ._scorer import estimator_histogram
 from ._ties import check_cutoffs, cutoff_suffix
 
 __all__ = ["retrieval_report", "retrieval_report_from_estimator"]
@@ -290,7 +290,7 @@ def _report(count, k, params, zero_division, sample_weight, radius, as_frame):
     cutoffs, _ = check_cutoffs(k)
     data_frame = _data_frame(as_frame)
     histogram = count()
-    weights = check_weights(sample_weight, histogram.counts)
+    weights = check_weights(sample_weight, len(histogram))
     names, values = _ranking_values(histogram, cutoffs, zero_division, params)
     if radius is not None:
         lookup_names, lookup = _lookup_values(histogram, radius, zero_division)

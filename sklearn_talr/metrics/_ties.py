@@ -15,8 +15,6 @@ from numbers import Integral
 
 import numpy as np
 
-from ..histogram._tables import descending
-
 ALL_RANKS = 0  # the cutoff that None stands for
 CELLS_PER_BLOCK = 2**15  # of the tables of a block of queries, which then stay in cache
 
@@ -63,6 +61,9 @@ class Ladder:
     n, t : ndarray of shape (n_queries, n_ties + 1) of int64
         Size of each tie, and number of items before it.
 
+    n_items : ndarray of shape (n_queries, 1) of int64
+        Number of ranked items of each query.
+
     k : ndarray of shape (n_queries, n_cutoffs) of int64
         The cutoffs.
 
@@ -73,9 +74,9 @@ class Ladder:
     def __init__(self, n, cutoffs):
         self.n = with_empty_tie(n)
         self.t = before(self.n)
-        n_items = self.t[:, -1:]
-        self.k = np.where(cutoffs == ALL_RANKS, n_items, cutoffs)
-        reached = np.minimum(self.k, n_items)
+        self.n_items = self.t[:, -1:]
+        self.k = np.where(cutoffs == ALL_RANKS, self.n_items, cutoffs)
+        reached = np.minimum(self.k, self.n_items)
         self.cut = _count_at_most(self.t[:, 1:], reached)
         self.take = reached - self.at_cut(self.t)
 
@@ -180,47 +181,6 @@ class HistogramTies(Ties):
         return by_affinity[..., ::-1] if self.order == "best" else by_affinity
 
 
-class ScoreTies(Ties):
-    """Ties of items with equal scores; a level for every affinity would need no bound.
-
-    Parameters
-    ----------
-    affinity : ndarray of shape (n_queries, n_database) of int64 or float64
-
-    score : ndarray of shape (n_queries, n_database) of any real type
-        Higher is better.
-
-    cutoffs : ndarray of shape (n_cutoffs,)
-    """
-
-    def __init__(self, affinity, score, cutoffs):
-        order = _by_score_and_affinity(affinity, score)
-        score = np.take_along_axis(score, order, axis=1)
-        self._items = np.take_along_axis(affinity, order, axis=1)
-        tie = np.zeros(score.shape, dtype=np.int64)
-        np.cumsum(score[:, 1:] != score[:, :-1], axis=1, out=tie[:, 1:])
-        self._shape = len(tie), int(tie.max(initial=-1)) + 1
-        self._cells = (tie + self._shape[1] * np.arange(len(tie))[:, None]).ravel()
-        n = self._per_tie()
-        p = self._per_tie(self._items > 0).astype(np.int64)
-        super().__init__(n, p, cutoffs)
-
-    def graded(self, gain):
-        """Ties, and the sum of gains of each."""
-        return self, with_empty_tie(self._per_tie(gain(self._items)))
-
-    def ideal(self, gain):
-        """The ranking by descending affinity, an item at a time, and the gain of each."""
-        best_first = np.sort(self._items, axis=1)[:, ::-1]
-        ladder = Ladder(np.ones(best_first.shape, dtype=np.int64), self.cutoffs)
-        return ladder, with_empty_tie(gain(best_first))
-
-    def _per_tie(self, values=None):
-        weights = None if values is None else values.ravel()
-        sums = np.bincount(self._cells, weights, minlength=np.prod(self._shape))
-        return sums.reshape(self._shape)
-
-
 def with_empty_tie(table):
     """Append a column of zeros."""
     closed = np.zeros((table.shape[0], table.shape[1] + 1), dtype=table.dtype)
@@ -241,22 +201,6 @@ def _count_at_most(ends, limits):
     gap = ends.max(initial=0) + 1
     keys = (ends + row * gap).ravel()  # ascending as a whole
     return np.searchsorted(keys, limits + row * gap, side="right") - row * ends.shape[1]
-
-
-def _by_score_and_affinity(affinity, score):
-    """Ranking by descending score.
-
-    Gains of integers below 2**53 add up to the same number in any order. Beyond, and where
-    grades are real, items of a tie are added in the order of their affinities, lest the
-    order of the database show.
-    """
-    falling = descending(score)
-    if affinity.dtype.kind == "i" and affinity.max(initial=0) < 32:
-        return np.argsort(falling, axis=1)
-    by_affinity = np.argsort(affinity, axis=1, kind="stable")
-    ranked = np.take_along_axis(falling, by_affinity, axis=1)
-    order = np.argsort(ranked, axis=1, kind="stable")
-    return np.take_along_axis(by_affinity, order, axis=1)
 
 
 def _flat(table):

@@ -13,7 +13,11 @@ from sklearn_talr.histogram import RankingHistogram
 from sklearn_talr.metrics._metric import Metric
 from sklearn_talr.metrics._registry import METRICS
 
-BY_NAME = [metrics.tie_breaking_range, metrics.make_retrieval_scorer]
+BY_NAME = [
+    metrics.tie_breaking_range,
+    metrics.make_ranking_scorer,
+    metrics.make_retrieval_scorer,
+]
 TABLES = (histogram.RankingHistogram, histogram.HammingHistogram)  # check their own fields
 
 
@@ -52,7 +56,8 @@ def test_signatures_tell_what_a_metric_takes():
             for form in ("", "_score")
         )
         assert list(of_histogram) == ["histogram", "k", *metric.params, "zero_division"]
-        shared = ["y_true", "y_score", "k", "sample_weight", "average", "zero_division"]
+        shared = ["y_true", "y_score", "groups", "k"]
+        shared += ["sample_weight", "average", "zero_division"]
         assert sorted(of_scores) == sorted([*shared, *metric.params])
         for key in metric.params:
             default = inspect.signature(metric.kernel).parameters[key].default
@@ -84,4 +89,4 @@ def test_a_new_metric_needs_a_kernel_and_nothing_else():
     assert_array_equal(metric(table), [0.5, np.nan])
     assert_array_equal(metric(table, [1, 2], 0.0, factor=2), [[1, 1], [0, 0]])
     assert_array_equal(np.transpose(metric.range(table))[0], [0, 0.5, 1])
-    assert_allclose(metric.of_scores(y_true, y_score, 1, None, True, 0.0), 0.25)
+    assert_allclose(metric.of_scores(y_true, y_score, None, 1, None, True, 0.0), 0.25)

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils._param_validation import validate_params
 
 from ...histogram import hamming_histogram
+from .._estimators import estimator_histogram, last_step
 from .._queries import average_queries
 from .._radius import (
     empty_lookup_fraction,
@@ -13,7 +14,6 @@ from .._radius import (
     radius_precision,
     radius_recall,
 )
-from .._scorer import estimator_histogram, last_step
 from ._axes import add_legend, finish, line_style, panel_axes
 from ._inputs import DRAWN, OF_CODES, OF_ESTIMATOR, check_distances
 

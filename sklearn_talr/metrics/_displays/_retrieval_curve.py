@@ -4,10 +4,10 @@ import numpy as np
 from sklearn.utils._param_validation import validate_params
 
 from ...histogram import RankingHistogram, hamming_histogram
+from .._estimators import estimator_histogram, last_step
 from .._metric import TieBreakingRange
 from .._queries import average_queries
 from .._registry import METRICS
-from .._scorer import estimator_histogram, last_step
 from ._axes import add_legend, finish, line_style, panel_axes
 from ._inputs import DRAWN, OF_CODES, OF_ESTIMATOR, check_relevant
 

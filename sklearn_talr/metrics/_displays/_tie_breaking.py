@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, validate_params
 
 from ...histogram import hamming_histogram
+from .._estimators import estimator_histogram, last_step
 from .._queries import average_queries
 from .._registry import METRIC_NAME, METRICS
-from .._scorer import estimator_histogram, last_step
 from ._axes import add_legend, finish, line_style, single_axes
 from ._inputs import (
     OF_ESTIMATORS,

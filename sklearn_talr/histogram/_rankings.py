@@ -1,0 +1,250 @@
+"""Affinities and real scores of queries: checked, grouped, sorted, in blocks for cache.
+
+A ranking is one row of two tables, or the items of one group of two flat arrays. Groups are
+handed out as rows too: queries of about the same length are padded to the longest of them.
+"""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length, column_or_1d, gen_batches
+
+__all__ = ["Rankings", "check_rankings", "sort_rows"]
+
+_AFFINITIES = "y_true must hold affinities: non-negative integers, 0 for not similar"
+_PADDING = -np.inf  # the score of a cell that holds no item
+
+
+class Rankings:
+    """Affinities and scores of queries, of one length or of many.
+
+    Parameters
+    ----------
+    affinity, score : ndarray of shape (n_queries, n_database) or (n_items,)
+        What :func:`check_rankings` has checked. Scores of `_PADDING` hold no item.
+
+    first, size : ndarray of shape (n_queries,) of int, default=None
+        Where the items of each query begin in flat arrays, and how many they are.
+    """
+
+    def __init__(self, affinity, score, first=None, size=None):
+        self.affinity, self.score = affinity, score
+        self._first, self._size = first, size
+
+    def __len__(self):
+        return len(self.affinity if self._size is None else self._size)
+
+    def blocks(self, n_cells, more_cells=0):
+        """Yield the numbers of some queries, their affinities and scores.
+
+        Parameters
+        ----------
+        n_cells : int
+            How many cells a block may have, unless a single query has more.
+
+        more_cells : int, default=0
+            Cells that a query needs beside one for each of its items.
+
+        Yields
+        ------
+        queries : slice or ndarray of shape (n_rows,) of int
+        affinity, score : ndarray of shape (n_rows, n_columns)
+        """
+        if self._size is not None:
+            yield from self._padded_blocks(n_cells, more_cells)
+            return
+        n_queries, n_items = self.score.shape
+        for rows in gen_batches(n_queries, max(1, n_cells // (n_items + more_cells))):
+            yield rows, self.affinity[rows], self.score[rows]
+
+    def _padded_blocks(self, n_cells, more_cells):
+        by_size = np.argsort(self._size, kind="stable")
+        sizes = self._size[by_size]
+        start = 0
+        while start < len(sizes):
+            rows = sizes[start : start + max(1, n_cells // (sizes[start] + more_cells))]
+            rows = rows[: max(1, n_cells // (rows[-1] + more_cells))]
+            queries = by_size[start : start + len(rows)]
+            place = np.arange(rows[-1])
+            inside = place < rows[:, None]
+            item = np.where(inside, self._first[queries, None] + place, 0)
+            affinity = np.where(inside, self.affinity[item], 0)
+            yield queries, affinity, np.where(inside, self.score[item], _PADDING)
+            start += len(rows)
+
+
+def sort_rows(score):
+    """Sort each row by descending score.
+
+    Parameters
+    ----------
+    score : ndarray of shape (n_rows, n_columns) of any real type
+
+    Returns
+    -------
+    order : ndarray of shape (n_rows, n_columns) of int
+        Columns in ranking order.
+
+    begins : ndarray of shape (n_rows, n_columns) of bool
+        Whether the score at a place differs from the one before: there a tie begins.
+
+    n_items : ndarray of shape (n_rows,) of int
+        Number of items of each row. Cells without an item come after them.
+    """
+    falling = -score if score.dtype.kind == "f" else ~score  # integers without overflow
+    order = np.argsort(falling, axis=1)
+    ranked = np.take_along_axis(falling, order, axis=1)
+    begins = np.ones(score.shape, dtype=bool)
+    np.not_equal(ranked[:, 1:], ranked[:, :-1], out=begins[:, 1:])
+    n_items = np.full(len(score), score.shape[1])
+    if score.dtype.kind == "f" and score.shape[1]:
+        padded = ranked[:, -1] == -_PADDING
+        n_items[padded] -= (ranked[padded] == -_PADDING).sum(axis=1)
+    return order, begins, n_items
+
+
+def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
+    """Return affinities, and scores of a type that ranks them, or raise ValueError.
+
+    Affinities are int64; with `real_grades` they are float64 where that is too narrow.
+    """
+    if groups is None:
+        return _check_tables(y_true, y_score, real_grades)
+    return _check_groups(y_true, y_score, groups, real_grades)
+
+
+def _check_tables(y_true, y_score, real_grades):
+    y_true = _check_array(y_true, "y_true", 2)
+    padding = _padding(y_score)
+    if padding is None:
+        y_score = _check_scores(y_score, 2)
+    else:
+        finite = _check_scores(np.where(padding, 0, y_score), 2)
+        y_score = np.where(padding, _PADDING, finite)
+    if y_true.shape != y_score.shape:
+        raise ValueError(
+            "y_true and y_score must have the same shape (n_queries, n_database), got "
+            f"{y_true.shape} and {y_score.shape}."
+        )
+    if padding is not None:
+        y_true = _without_padding(y_true, padding)
+    return Rankings(_check_affinities(y_true, real_grades), y_score)
+
+
+def _check_groups(y_true, y_score, groups, real_grades):
+    y_true = _check_array(y_true, "y_true", 1)
+    y_score = _check_scores(y_score, 1)
+    groups = column_or_1d(groups)
+    check_consistent_length(y_true, y_score, groups)
+    affinity = _check_affinities(y_true, real_grades)
+    score = _as_floats(y_score)  # so that padding is below all of them
+    order, first, size = _by_group(groups)
+    if order is not None:
+        affinity, score = affinity[order], score[order]
+    return Rankings(affinity, score, first, size)
+
+
+def _by_group(groups):
+    """Order by group, or None if that is how they are; first item and size of each group.
+
+    Groups are sorted by their labels.
+    """
+    changes = np.append(True, groups[1:] != groups[:-1])
+    starts = np.flatnonzero(changes)
+    labels, index, number = np.unique(
+        groups[starts], return_index=True, return_inverse=True
+    )
+    sizes = np.diff(starts, append=len(groups))
+    if len(labels) == len(starts):
+        return None, starts[index], sizes[index]
+    number = np.repeat(number, sizes)
+    size = np.bincount(number)
+    return np.argsort(number, kind="stable"), np.cumsum(size) - size, size
+
+
+def _padding(y_score):
+    """Which cells hold no item, or None if all hold one."""
+    given = np.asarray(y_score)
+    padding = np.isneginf(given) if given.dtype.kind == "f" else np.False_
+    return padding if padding.any() else None
+
+
+def _without_padding(y_true, padding):
+    hidden = y_true[padding]
+    if np.any(hidden > 0):
+        raise ValueError(
+            f"y_score is -inf for an item of affinity {hidden.max()}, but -inf marks cells "
+            "that hold no item. Give items that come last the lowest finite score."
+        )
+    return np.where(padding, 0, y_true)
+
+
+def _as_floats(score):
+    """Float64 of the same order and the same ties."""
+    if score.dtype.kind == "f":
+        return score.astype(np.float64, copy=False)
+    floats = score.astype(np.float64)
+    if score.dtype.itemsize < 8 or np.all(np.abs(floats) < 2**53):
+        return floats
+    return np.unique(score, return_inverse=True)[1].astype(np.float64)
+
+
+def _check_affinities(y_true, real_grades):
+    if y_true.dtype.kind not in "biuf":
+        raise ValueError(f"{_AFFINITIES}, got {y_true.dtype}.")
+    if np.any(y_true < 0):
+        raise ValueError(
+            f"{_AFFINITIES}, got {y_true.min()}. If negative judgments mean that an item "
+            "is not relevant, as -2 for spam does in TREC, pass np.maximum(y_true, 0)."
+        )
+    if not (y_true.dtype.kind == "f" and np.any(y_true % 1)) and fits_int64(y_true):
+        return y_true.astype(np.int64, copy=False)
+    if real_grades:
+        return y_true.astype(np.float64, copy=False)
+    if not fits_int64(y_true):
+        raise ValueError(f"{_AFFINITIES}, below 2**63, got {y_true.max()}.")
+    raise ValueError(
+        f"{_AFFINITIES}, got {y_true[y_true % 1 > 0][0]}. DCG and NDCG take real grades "
+        "with gain='linear'. Metrics of relevance take y_true > 0, or above what grade is "
+        "relevant."
+    )
+
+
+def _check_scores(y_score, n_dims):
+    """Scores as NumPy stores them: float64 would tie integers beyond 2**53."""
+    scores = _check_array(y_score, "y_score", n_dims)
+    given = np.asarray(y_score) if hasattr(y_score, "__array__") else scores
+    if given.dtype.kind in "biuf":
+        return scores
+    scores = _check_array(y_score, "y_score", n_dims, np.float64)
+    if given.dtype.kind == "O" and any(
+        isinstance(score, Integral) and score != int(stored)
+        for score, stored in zip(given.flat, scores.flat)
+    ):
+        raise ValueError(
+            "y_score holds Python integers that float64 cannot tell apart. Pass an array "
+            "of integers that NumPy can store, or ranks: higher is better."
+        )
+    return scores
+
+
+def fits_int64(numbers):
+    """Whether all numbers are below 2**63."""
+    return numbers.dtype.kind not in "uf" or not np.any(numbers >= 2**63)
+
+
+def _check_array(values, name, n_dims, dtype=None):
+    values = check_array(
+        values, dtype=dtype, ensure_2d=False, allow_nd=True, input_name=name
+    )
+    if values.ndim == n_dims:
+        return values
+    if n_dims == 1:
+        raise ValueError(
+            f"with groups, {name} must be 1-D, a number for each item, got shape "
+            f"{values.shape}."
+        )
+    raise ValueError(
+        f"{name} must be 2-D, (n_queries, n_database), got shape {values.shape}. A single "
+        "query is one row. Queries of different lengths are 1-D arrays with groups=."
+    )

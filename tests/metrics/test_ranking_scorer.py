@@ -1,0 +1,131 @@
+"""The scorer of grouped queries, in searches of scikit-learn with metadata routing."""
+
+import pickle
+
+import numpy as np
+import pytest
+import sklearn
+from numpy.testing import assert_allclose
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_talr.metrics import make_ranking_scorer, tie_aware_ndcg_score
+from sklearn_talr.svm import RankingSVC
+
+
+class Ranker(BaseEstimator):
+    """What LightGBM's ranker looks like to a search: neither classifier nor regressor."""
+
+    def __init__(self, column=0):
+        self.column = column
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return X[:, self.column]
+
+
+@pytest.fixture
+def queries():
+    """Features of which the second is rounded grades with noise, grades and groups."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(30), rng.integers(5, 20, 30))
+    y = rng.integers(0, 4, len(groups))
+    X = rng.normal(size=(len(y), 3))
+    X[:, 1] = np.round(X[:, 1] + y)
+    return X, y, groups
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.mark.usefixtures("routing")
+def test_a_search_optimizes_the_metric_of_queries(queries):
+    X, y, groups = queries
+    scorer = make_ranking_scorer("ndcg", k=5, gain="linear")
+    folds = GroupKFold(3)
+    search = GridSearchCV(Ranker(), {"column": [0, 1, 2]}, scoring=scorer, cv=folds)
+    search.fit(X, y, groups=groups)
+    assert search.best_params_ == {"column": 1}
+    expected = [
+        tie_aware_ndcg_score(y[i], X[i, 1], groups=groups[i], k=5, gain="linear")
+        for _, i in folds.split(X, y, groups)
+    ]
+    results = [search.cv_results_[f"split{i}_test_score"][1] for i in range(3)]
+    assert_allclose(results, expected)
+    actual = search.score(X, y, groups=groups)
+    assert_allclose(actual, scorer(search, X, y, groups=groups))
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("name", ["regressor", "classifier", "svm", "pipeline"])
+def test_scores_of_any_estimator(name, queries):
+    X, y, groups = queries
+    binary = (y > 1) * 1
+    estimator = {
+        "regressor": Ridge(),
+        "classifier": LogisticRegression(),
+        "svm": RankingSVC("ndcg").set_fit_request(groups=True),
+        "pipeline": make_pipeline(StandardScaler(), Ridge()),
+    }[name]
+    result = cross_validate(
+        estimator,
+        X,
+        binary,
+        cv=GroupKFold(2),
+        scoring={"ndcg": make_ranking_scorer(), "hit": make_ranking_scorer("hit_rate")},
+        params={"groups": groups},
+    )
+    for (train, test), value in zip(
+        GroupKFold(2).split(X, y, groups), result["test_ndcg"], strict=True
+    ):
+        params = {"groups": groups[train]} if name == "svm" else {}
+        estimator.fit(X[train], binary[train], **params)
+        score = getattr(estimator, "decision_function", None) or estimator.predict
+        expected = tie_aware_ndcg_score(binary[test], score(X[test]), groups=groups[test])
+        assert_allclose(value, expected)
+    assert_allclose(result["test_hit"], 1)
+
+
+def test_several_cutoffs_make_several_scores(queries):
+    X, y, groups = queries
+    scorer = make_ranking_scorer("precision", k=[1, 10, None])
+    scores = scorer(Ranker(1), X, y, groups=groups)
+    assert list(scores) == ["precision@1", "precision@10", "precision"]
+    alone = make_ranking_scorer("precision", k=10)(Ranker(1), X, y, groups=groups)
+    assert scores["precision@10"] == alone
+
+
+def test_without_groups_the_scorer_says_how_to_get_them(queries):
+    X, y, groups = queries
+    with pytest.raises(ValueError, match="enable_metadata_routing=True"):
+        make_ranking_scorer()(Ranker(), X, y)
+    search = GridSearchCV(
+        Ranker(), {}, scoring=make_ranking_scorer(), cv=GroupKFold(2), error_score="raise"
+    )
+    with pytest.raises(ValueError, match="make_ranking_scorer needs groups"):
+        search.fit(X, y, groups=groups)
+
+
+def test_the_scorer_is_printed_as_it_was_made_and_survives_pickle(queries):
+    X, y, groups = queries
+    scorer = make_ranking_scorer("dcg", k=3, zero_division=0.0, log_base=10)
+    assert eval(repr(scorer)).__dict__ == scorer.__dict__
+    copy = pickle.loads(pickle.dumps(scorer))
+    assert copy(Ranker(), X, y, groups=groups) == scorer(Ranker(), X, y, groups=groups)
+
+
+def test_parameters_that_the_metric_does_not_take_are_refused():
+    with pytest.raises(TypeError, match="precision takes no parameter gain"):
+        make_ranking_scorer("precision", gain="linear")
+    with pytest.raises(ValueError, match="'metric' parameter of make_ranking_scorer"):
+        make_ranking_scorer("map")
+    with pytest.raises(ValueError, match="k must be a positive integer"):
+        make_ranking_scorer(k=[0])
