@@ -24,6 +24,7 @@ _HOMES = {
     "metrics": "metrics",
     "neighbors": "neighbors",
     "objectives": "objectives",
+    "runs": "runs",
     "svm": "svm",
 }
 

@@ -22,6 +22,7 @@ OPTIONAL = {
     "apsw",
     "duckdb",
     "faiss",
+    "ir_measures",
     "matplotlib",
     "numba",
     "onnx",

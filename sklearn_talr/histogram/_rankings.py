@@ -9,7 +9,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d, gen_batches
 
-__all__ = ["Rankings", "check_rankings", "sort_rows"]
+__all__ = ["Rankings", "check_rankings", "padded_rows", "sort_rows"]
 
 _AFFINITIES = "y_true must hold affinities: non-negative integers, 0 for not similar"
 _PADDING = -np.inf  # the score of a cell that holds no item
@@ -50,27 +50,55 @@ class Rankings:
         queries : slice or ndarray of shape (n_rows,) of int
         affinity, score : ndarray of shape (n_rows, n_columns)
         """
-        if self._size is not None:
-            yield from self._padded_blocks(n_cells, more_cells)
+        if self._size is None:
+            n_queries, n_items = self.score.shape
+            for rows in gen_batches(n_queries, max(1, n_cells // (n_items + more_cells))):
+                yield rows, self.affinity[rows], self.score[rows]
             return
-        n_queries, n_items = self.score.shape
-        for rows in gen_batches(n_queries, max(1, n_cells // (n_items + more_cells))):
-            yield rows, self.affinity[rows], self.score[rows]
-
-    def _padded_blocks(self, n_cells, more_cells):
-        by_size = np.argsort(self._size, kind="stable")
-        sizes = self._size[by_size]
-        start = 0
-        while start < len(sizes):
-            rows = sizes[start : start + max(1, n_cells // (sizes[start] + more_cells))]
-            rows = rows[: max(1, n_cells // (rows[-1] + more_cells))]
-            queries = by_size[start : start + len(rows)]
-            place = np.arange(rows[-1])
-            inside = place < rows[:, None]
-            item = np.where(inside, self._first[queries, None] + place, 0)
+        for queries, item, inside in padded_rows(
+            self._first, self._size, n_cells, more_cells
+        ):
             affinity = np.where(inside, self.affinity[item], 0)
             yield queries, affinity, np.where(inside, self.score[item], _PADDING)
-            start += len(rows)
+
+
+def padded_rows(first, size, n_cells, more_cells=0):
+    """Lay runs of consecutive items out as rows, runs of about the same length together.
+
+    Parameters
+    ----------
+    first, size : ndarray of shape (n_runs,) of int
+        Where each run begins, and how long it is.
+
+    n_cells : int
+        How many cells a block of rows may have, unless it is of a single run.
+
+    more_cells : int, default=0
+        Cells that a row takes beside its items.
+
+    Yields
+    ------
+    runs : ndarray of shape (n_rows,) of int
+        The runs of a block.
+
+    item : ndarray of shape (n_rows, n_columns) of int
+        Their items; 0 after the last one of a run.
+
+    inside : ndarray of shape (n_rows, n_columns) of bool
+        Whether there is an item.
+    """
+    by_size = np.argsort(size, kind="stable")
+    sizes = size[by_size]
+    start = 0
+    while start < len(sizes):
+        cells_of_row = max(1, sizes[start] + more_cells)
+        rows = sizes[start : start + max(1, n_cells // cells_of_row)]
+        rows = rows[: max(1, n_cells // max(1, rows[-1] + more_cells))]
+        runs = by_size[start : start + len(rows)]
+        place = np.arange(rows[-1])
+        inside = place < rows[:, None]
+        yield runs, np.where(inside, first[runs, None] + place, 0), inside
+        start += len(rows)
 
 
 def sort_rows(score):

@@ -25,21 +25,24 @@ _GAINS = {
 def dcg(ties, gain="exponential", log_base=2):
     """Discounted gains, in units of the logarithm to this base."""
     gain = _gain_function(gain, ties)
-    return _discounted(*ties.graded(gain)) * np.log2(float(log_base))
+    return discounted(*ties.graded(gain)) * np.log2(float(log_base))
 
 
 def ndcg(ties, gain="exponential", log_base=2):
     """Discounted gains over those of the best ranking; the logarithm's base cancels."""
     gain = _gain_function(gain, ties)
-    ideal = _discounted(*ties.ideal(gain))
-    return _discounted(*ties.graded(gain)) / np.where(ideal == 0, 1, ideal)
+    ideal = discounted(*ties.ideal(gain))
+    return discounted(*ties.graded(gain)) / np.where(ideal == 0, 1, ideal)
 
 
-def _discounted(ladder, gains):
-    """Mean gain of each tie, at each of its ranks within the cutoff."""
+def discounted(ladder, gains, rank_sum=discount_sum):
+    """Mean gain of each tie, at each of its ranks within the cutoff.
+
+    `rank_sum` is the sum of discounts over ranks start + 1, ..., start + length.
+    """
     mean = gains / np.maximum(ladder.n, 1)
-    total = ladder.sum_before_cut(mean * discount_sum(ladder.t, ladder.n))
-    part = ladder.at_cut(mean) * discount_sum(ladder.at_cut(ladder.t), ladder.take)
+    total = ladder.sum_before_cut(mean * rank_sum(ladder.t, ladder.n))
+    part = ladder.at_cut(mean) * rank_sum(ladder.at_cut(ladder.t), ladder.take)
     return total + part
 
 

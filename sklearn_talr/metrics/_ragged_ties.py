@@ -76,6 +76,22 @@ class RankedItems:
         query = query[order]
         return query, _number_within(query, len(self.n_items)), grade[order]
 
+    def select(self, queries):
+        """Items of some queries, whose numbers ascend."""
+        number = np.full(len(self.n_items), -1)
+        number[queries] = np.arange(len(queries))
+        kept, missing = number[self.query] >= 0, number[self.missing_query] >= 0
+        return RankedItems(
+            query=number[self.query[kept]],
+            t=self.t[kept],
+            n=self.n[kept],
+            grade=self.grade[kept],
+            n_items=self.n_items[queries],
+            missing_query=number[self.missing_query[missing]],
+            missing_grade=self.missing_grade[missing],
+            place=self.place[kept],
+        )
+
     def in_order(self, order):
         """Give every item a place of its own.
 

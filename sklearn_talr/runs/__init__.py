@@ -1,0 +1,17 @@
+"""Evaluate runs against judgments, exactly under ties."""
+
+from ._evaluate import evaluate_run
+from ._files import read_qrels, read_run
+from ._inputs import Qrels, Run
+from ._result import RunComparison, RunEvaluation, compare_runs
+
+__all__ = [
+    "Qrels",
+    "Run",
+    "RunComparison",
+    "RunEvaluation",
+    "compare_runs",
+    "evaluate_run",
+    "read_qrels",
+    "read_run",
+]

@@ -1,0 +1,227 @@
+"""Evaluate a run against judgments."""
+
+from functools import partial
+from os import PathLike
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions, validate_params
+
+from ..metrics._average_precision import average_precision
+from ..metrics._dcg import ndcg
+from ..metrics._first_relevant import hit_rate, reciprocal_rank
+from ..metrics._precision_recall import f1, precision, recall
+from ..metrics._ragged_ties import RaggedTies, RankedItems
+from ..metrics._ties import ALL_RANKS
+from ._files import read_qrels, read_run
+from ._inputs import Qrels, Run
+from ._kernels import expected_reciprocal_rank, rank_biased_precision
+from ._match import match
+from ._measures import parse_measures
+from ._result import ORDERS, RunEvaluation
+
+__all__ = ["evaluate_run"]
+
+_GAINS = {"log2": "linear", "exp-log2": "exponential"}
+_KERNELS = {
+    "AP": average_precision,
+    "F1": f1,
+    "Judged": precision,
+    "P": precision,
+    "R": recall,
+    "RR": reciprocal_rank,
+    "Rprec": precision,
+    "Success": hit_rate,
+}
+
+
+@validate_params(
+    {
+        "qrels": "no_validation",
+        "run": "no_validation",
+        "measures": "no_validation",
+        "missing_queries": [StrOptions({"zero", "skip"})],
+    },
+    prefer_skip_nested_validation=True,
+)
+def evaluate_run(
+    qrels, run, measures=("AP", "nDCG@10", "RR@10"), *, missing_queries="zero"
+):
+    """Evaluate a run: the mean over all orders of tied documents, the worst, and the best.
+
+    Parameters
+    ----------
+    qrels : Qrels, str or path-like, or any data that Qrels takes
+        The judgments: an object, a file in TREC's format, a dict of dicts, ....
+
+    run : Run, str or path-like, or any data that Run takes
+        The retrieved documents and their scores, in the same forms.
+
+    measures : str, object of ir_measures, or sequence of them, \
+            default=("AP", "nDCG@10", "RR@10")
+        Measures as ir_measures writes them:
+
+        * ``AP``, ``RR``, with or without a cutoff; ``P@k``, ``R@k``, ``F1@k``,
+          ``Success@k``; ``Rprec``. All take ``rel``, the least relevance that counts as
+          relevant, as in ``"AP(rel=2)@100"``; 1 is the default.
+        * ``nDCG``, with or without a cutoff; ``dcg='log2'`` (the default) has trec_eval's
+          gain, the relevance itself, and ``dcg='exp-log2'`` the gain 2**relevance - 1.
+        * ``RBP(p=0.8)``, with or without a cutoff. With ``rel`` the gain of what is
+          relevant is 1, without it the relevance over ``max_rel``, the largest of the
+          judgments by default.
+        * ``ERR``, with or without a cutoff: the user stops at a document with probability
+          (2**relevance - 1) / 2**max_rel, and ``max_rel=4`` is the default, as in TREC's
+          gdeval.
+        * ``Judged``, with or without a cutoff: the share of judged documents.
+
+    missing_queries : {"zero", "skip"}, default="zero"
+        What queries do that are judged, but of which the run has no document: count 0, as
+        in ir_measures and under ``trec_eval -c``, or be left out of the means, as in
+        trec_eval without that option and in pytrec_eval. Queries that are not judged are
+        left out always.
+
+    Returns
+    -------
+    evaluation : RunEvaluation
+        Expected, worst and best values, and those of trec_eval's order, of each query and
+        as means. It prints as a table.
+
+    Raises
+    ------
+    ValueError
+        If a file is damaged, the data are no judgments or no run, no query is in both, or
+        a measure is unknown or has no exact mean over orders of ties.
+
+    TypeError
+        If data have none of the forms.
+
+    See Also
+    --------
+    compare_runs : Which of two runs is better, and whether ties decide it.
+    sklearn_talr.metrics : The same measures of arrays.
+
+    Notes
+    -----
+    Without ties the values are trec_eval's: only retrieved documents are ranked; relevant
+    ones that were not retrieved count in recall, in the denominator of AP and in the ideal
+    gain; what is not judged, and what has a relevance below 1, is not relevant; a query
+    with nothing relevant counts 0.
+
+    Examples
+    --------
+    Two documents share the second score, and one of them is relevant:
+
+    >>> from sklearn_talr.runs import evaluate_run
+    >>> qrels = {"q1": {"d1": 1, "d3": 1}, "q2": {"d2": 2}}
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0, "d3": 1.0}, "q2": {"d2": 0.9, "d4": 0.1}}
+    >>> result = evaluate_run(qrels, run, ["AP", "nDCG@10"])
+    >>> print(result)
+    run: 2 queries
+              expected   worst    best  trec_eval  moved
+    AP          0.9583  0.9167  1.0000     1.0000    50%
+    nDCG@10     0.9799  0.9599  1.0000     1.0000    50%
+    >>> float(result.expected[0, 0])
+    0.9166...
+    """
+    measures = parse_measures(measures)
+    qrels = _load(qrels, Qrels, read_qrels).table
+    run = _load(run, Run, read_run)
+    found = set(run.table.queries)
+    is_found = np.array([query in found for query in qrels.queries], dtype=bool)
+    if not is_found.any():
+        raise ValueError(
+            f"no query of the run is judged: the run has {_some(run.table.queries)}, the "
+            f"judgments have {_some(qrels.queries)}."
+        )
+    evaluated = np.arange(len(qrels.queries))
+    if missing_queries == "skip":
+        evaluated = evaluated[is_found]
+    judged = match(qrels, run.table, evaluated)
+    values = np.zeros((len(ORDERS), len(evaluated), len(measures)))
+    for (name, params), places in _together(measures).items():
+        cutoffs = np.array([measures[place].cutoff or ALL_RANKS for place in places])
+        values[..., places] = _values(judged, name, dict(params), cutoffs)
+    queries = [qrels.queries[number] for number in evaluated]
+    return RunEvaluation(run.name, list(map(str, measures)), queries, *values)
+
+
+def _load(data, form, read):
+    if isinstance(data, form):
+        return data
+    return read(data) if isinstance(data, str | PathLike) else form(data)
+
+
+def _some(queries):
+    return ", ".join(map(repr, queries[:3])) + (", ..." if len(queries) > 3 else "")
+
+
+def _together(measures):
+    """Places of the measures that differ in nothing but the cutoff."""
+    places = {}
+    for place, measure in enumerate(measures):
+        key = measure.name, tuple(measure.params.items())
+        places.setdefault(key, []).append(place)
+    return places
+
+
+def _values(judged, name, params, cutoffs):
+    """Values in all orders, (n_orders, n_queries, n_cutoffs)."""
+    items = _items(judged, name, params)
+    if name == "Rprec":
+        cutoffs = items.n_relevant[:, None]
+    elif name == "Judged":  # of what was retrieved, if that is less
+        every = np.where(cutoffs == ALL_RANKS, np.iinfo(np.int64).max, cutoffs)
+        cutoffs = np.minimum(every, items.n_items[:, None])
+    kernel = _kernel(judged, name, params)
+    expected = kernel(RaggedTies(items, cutoffs))
+    values = np.repeat(expected[None], len(ORDERS), axis=0)
+    tied = np.unique(items.query[items.n > 1])
+    if len(tied):
+        items = items.select(tied)
+        cutoffs = cutoffs[tied] if cutoffs.ndim == 2 else cutoffs
+        for place, order in enumerate(ORDERS[1:], start=1):
+            values[place, tied] = kernel(RaggedTies(items.in_order(order), cutoffs))
+    return values
+
+
+def _items(judged, name, params):
+    """What counts as relevant to a measure."""
+    rel = params.get("rel") or 1
+    if name == "Judged":
+        kept = np.ones(len(judged.query), dtype=bool)
+        grade, missing = kept.astype(np.int64), np.zeros(len(judged.missing_query), bool)
+    else:
+        kept, missing = judged.grade >= rel, judged.missing_grade >= rel
+        grade = judged.grade[kept]
+    return RankedItems(
+        query=judged.query[kept],
+        t=judged.t[kept],
+        n=judged.n[kept],
+        grade=grade,
+        n_items=judged.n_items,
+        missing_query=judged.missing_query[missing],
+        missing_grade=judged.missing_grade[missing],
+        place=judged.place[kept],
+    )
+
+
+def _kernel(judged, name, params):
+    if name == "nDCG":
+        return partial(ndcg, gain=_GAINS[params["dcg"]])
+    if name == "ERR":
+        return partial(expected_reciprocal_rank, max_rel=params["max_rel"])
+    if name == "RBP":
+        gain = _rbp_gain(judged, **params)
+        return partial(rank_biased_precision, p=params["p"], gain=gain)
+    return _KERNELS[name]
+
+
+def _rbp_gain(judged, p, rel, max_rel):
+    if rel is not None:
+        if max_rel is not None:
+            raise ValueError("RBP takes rel or max_rel: gains of 1, or graded ones.")
+        return lambda grade: np.ones(len(grade))
+    grades = judged.grade.max(initial=1), judged.missing_grade.max(initial=1)
+    largest = max(grades)
+    if max_rel is not None and largest > max_rel:
+        raise ValueError(f"RBP has max_rel={max_rel}, but a relevance is {largest}.")
+    return lambda grade: grade / (max_rel or largest)

@@ -1,0 +1,178 @@
+"""Which retrieved documents are judged, where they are ranked, and among which ties."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..histogram._rankings import padded_rows
+from ._tables import slots
+
+_CELLS_PER_BLOCK = 2**15
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Judged documents of the queries that are evaluated.
+
+    Parameters
+    ----------
+    query, t, n, place, grade : ndarray of shape (n_retrieved,) of int64
+        Retrieved documents: number of the query, documents ranked before the tie, size of
+        the tie, documents before it in trec_eval's order, and relevance. Sorted by query,
+        then t, then grade.
+
+    missing_query, missing_grade : ndarray of shape (n_missing,) of int64
+        Judged documents that were not retrieved.
+
+    n_items : ndarray of shape (n_queries,) of int64
+        Number of retrieved documents, judged or not.
+    """
+
+    query: np.ndarray
+    t: np.ndarray
+    n: np.ndarray
+    place: np.ndarray
+    grade: np.ndarray
+    missing_query: np.ndarray
+    missing_grade: np.ndarray
+    n_items: np.ndarray
+
+
+def match(qrels, run, queries):
+    """Look the documents of a run up among the judgments.
+
+    Parameters
+    ----------
+    qrels, run : Table
+        The rows of the run by descending score.
+
+    queries : ndarray of shape (n_queries,) of int64
+        Numbers of the queries of the judgments that are evaluated.
+
+    Returns
+    -------
+    judged : Judged
+    """
+    numbers = {query: number for number, query in enumerate(run.queries)}
+    run_of = np.array([numbers.get(query, -1) for query in qrels.queries], dtype=np.int64)
+    evaluated = np.full(len(qrels.queries), -1)
+    evaluated[queries] = np.arange(len(queries))
+    judgment, row = _equal_rows(qrels, run, run_of)
+    query = evaluated[qrels.query_of(judgment)]
+    start, end = _ties(run.values, run.offsets, row)
+    columns = query, judgment, row, start, end
+    columns = _sorted(qrels, *(part[query >= 0] for part in columns))
+    query, judgment, row, start, end = columns
+    first = run.offsets[run_of[queries[query]]]
+    missing = np.ones(len(qrels), dtype=bool)
+    missing[judgment] = False
+    missing_query = np.repeat(evaluated, qrels.sizes)
+    missing &= missing_query >= 0
+    return Judged(
+        query=query,
+        t=start - first,
+        n=end - start,
+        place=_places(run, row, start, end) - first,
+        grade=qrels.values[judgment],
+        missing_query=missing_query[missing],
+        missing_grade=qrels.values[missing],
+        n_items=np.append(run.sizes, 0)[run_of[queries]],
+    )
+
+
+def _sorted(qrels, query, judgment, row, start, end):
+    """Sort rows by query, then by tie, then by grade; most often they are."""
+    grade = qrels.values[judgment]
+    same_tie = (query[1:] == query[:-1]) & (start[1:] == start[:-1])
+    falls = (query[1:] < query[:-1]) | (same_tie & (grade[1:] < grade[:-1]))
+    columns = query, judgment, row, start, end
+    if not falls.any():
+        return columns
+    order = np.lexsort((grade, start, query))
+    return tuple(part[order] for part in columns)
+
+
+def _equal_rows(qrels, run, run_of):
+    """Pairs of rows of the same query and document, sorted by those of the run.
+
+    Judgments are sorted by their keys. The highest bits of a key are a slot; where the
+    keys of each slot begin is in a table, of which most slots are empty.
+    """
+    n_bits = max(1, len(qrels)).bit_length() + 3
+    by_key = np.argsort(qrels.keys)
+    keys = qrels.keys[by_key]
+    slot = slots(keys, n_bits)
+    starts = np.zeros(2**n_bits + 1, dtype=np.int32)
+    starts[1:] = np.cumsum(np.bincount(slot, minlength=2**n_bits))
+    used = np.zeros(2**n_bits, dtype=bool)
+    used[slot] = True
+    rows = np.flatnonzero(used[slots(run.keys, n_bits)])
+    slot = slots(run.keys[rows], n_bits)
+    places, ends = starts[slot], starts[slot + 1]
+    found = []
+    while len(rows):
+        same = keys[places] == run.keys[rows]
+        found.append(_confirmed(qrels, run, run_of, by_key[places[same]], rows[same]))
+        places = places + 1
+        more = places < ends
+        rows, places, ends = rows[more], places[more], ends[more]
+    judgments, rows = np.concatenate([np.zeros((2, 0), int), *found], axis=1)
+    order = np.argsort(rows)
+    return judgments[order], rows[order]
+
+
+def _confirmed(qrels, run, run_of, judgments, rows):
+    """Keep the pairs of rows that are equal, not only in their keys."""
+    ours, theirs = qrels.documents, run.documents
+    width = min(ours.shape[1], theirs.shape[1])
+    equal = np.all(ours[judgments, :width] == theirs[rows, :width], axis=1)
+    equal &= ~np.any(ours[judgments, width:], axis=1) & ~np.any(
+        theirs[rows, width:], axis=1
+    )
+    equal &= run_of[qrels.query_of(judgments)] == run.query_of(rows)
+    return judgments[equal], rows[equal]
+
+
+def _ties(scores, offsets, rows):
+    """First row, and row after the last, of the ties that rows are in."""
+    begins = np.ones(len(scores) + 1, dtype=bool)
+    np.not_equal(scores[1:], scores[:-1], out=begins[1:-1])
+    begins[offsets[:-1]] = True
+    tied = ~(begins[rows] & begins[rows + 1])
+    start, end = rows.copy(), rows + 1
+    if tied.any():
+        starts = np.flatnonzero(begins)
+        tie = np.searchsorted(starts, rows[tied], side="right") - 1
+        start[tied], end[tied] = starts[tie], starts[tie + 1]
+    return start, end
+
+
+def _places(run, rows, start, end):
+    """Rows where trec_eval has documents: it orders ties by descending identifier."""
+    places = rows.copy()
+    tied = np.flatnonzero(end - start > 1)
+    first, of_tie = np.unique(start[tied], return_inverse=True)
+    size = np.zeros(len(first), dtype=np.int64)
+    size[of_tie] = (end - start)[tied]
+    rank = np.zeros(size.sum(), dtype=np.int64)
+    base = np.cumsum(size) - size
+    for ties, row, inside in padded_rows(first, size, _CELLS_PER_BLOCK):
+        order = _falling(run.documents, row, inside)
+        ranks = np.empty_like(order)
+        np.put_along_axis(ranks, order, np.arange(row.shape[1])[None], axis=1)
+        cell = base[ties, None] + np.arange(row.shape[1])
+        rank[cell[inside]] = ranks[inside]
+    places[tied] = start[tied] + rank[base[of_tie] + rows[tied] - start[tied]]
+    return places
+
+
+def _falling(documents, row, inside):
+    """Order of each row by descending identifier; what is outside comes last."""
+    order = np.argsort(np.where(inside, ~documents[row, -1], np.uint64(2**64 - 1)), axis=1)
+    for i in reversed(range(documents.shape[1] - 1)):
+        ranked = np.take_along_axis(row, order, axis=1)
+        falling = ~documents[ranked, i]
+        falling[~np.take_along_axis(inside, order, axis=1)] = np.uint64(2**64 - 1)
+        again = np.argsort(falling, axis=1, kind="stable")
+        order = np.take_along_axis(order, again, axis=1)
+    return order

@@ -1,0 +1,175 @@
+"""Judgments and runs in one form: arrays of rows, query after query."""
+
+from hashlib import blake2b
+
+import numpy as np
+
+from ..histogram._rankings import padded_rows
+from ._fields import BYTES_OF_ID, ENCODING, texts_of
+
+_CELLS_PER_BLOCK = 2**15
+_ROWS_PER_PASS = 2**16  # at least, of whole queries, in which documents are compared
+
+
+def _hash(texts):
+    """A number for each, the same in every process."""
+    digests = [blake2b(text.encode(*ENCODING), digest_size=8).digest() for text in texts]
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+
+
+_MULTIPLIERS = _hash(map(str, range(BYTES_OF_ID // 8 + 1))) | np.uint64(1)
+
+
+class Table:
+    """Rows (query, document, value), sorted by query.
+
+    Parameters
+    ----------
+    queries : list of str
+        Identifiers in the order of their first rows.
+
+    offsets : ndarray of shape (n_queries + 1,) of int64
+        Rows of query q are ``offsets[q]`` up to ``offsets[q + 1]``.
+
+    documents : ndarray of shape (n_rows, n_words) of uint64
+        Identifiers as words, see ``_fields``.
+
+    keys : ndarray of shape (n_rows,) of uint64
+        A hash of query and document: what is equal has equal keys.
+
+    values : ndarray of shape (n_rows,)
+    """
+
+    def __init__(self, queries, offsets, documents, keys, values):
+        self.queries = queries
+        self.offsets = offsets
+        self.documents = documents
+        self.keys = keys
+        self.values = values
+
+    def __len__(self):
+        return len(self.values)
+
+    @property
+    def sizes(self):
+        """Number of rows of each query."""
+        return np.diff(self.offsets)
+
+    def query_of(self, rows):
+        """Numbers of the queries of some rows."""
+        return np.searchsorted(self.offsets, rows, side="right") - 1
+
+    def take(self, order):
+        """Reorder rows within their queries."""
+        tables = self.documents[order], self.keys[order], self.values[order]
+        return Table(self.queries, self.offsets, *tables)
+
+
+def make_table(labels, starts, documents, values):
+    """Bring rows of a query together.
+
+    Parameters
+    ----------
+    labels : list of str
+        Query of each stretch of rows, of which a query may have several.
+
+    starts : ndarray of shape (n_stretches,) of int
+        First row of each.
+
+    documents, values : ndarray
+        As :class:`Table` has them.
+
+    Returns
+    -------
+    table : Table
+
+    Raises
+    ------
+    ValueError
+        If a query has a document twice.
+    """
+    numbers = {}
+    number = np.array([numbers.setdefault(label, len(numbers)) for label in labels], int)
+    sizes = np.diff(starts, append=len(values))
+    if np.any(number[1:] < number[:-1]):
+        order = np.argsort(np.repeat(number, sizes), kind="stable")
+        documents, values = documents[order], values[order]
+    of_query = np.bincount(number, weights=sizes, minlength=len(numbers)).astype(np.int64)
+    offsets = np.append(0, np.cumsum(of_query))
+    keys = _keys(list(numbers), of_query, documents)
+    table = Table(list(numbers), offsets, documents, keys, values)
+    _check_unique(table)
+    return table
+
+
+def by_score(table):
+    """Sort the rows of every query by descending value."""
+    rises = table.values[1:] > table.values[:-1]
+    borders = table.offsets[1:-1]
+    rises[borders[(borders > 0) & (borders < len(table))] - 1] = False
+    unsorted = np.unique(table.query_of(np.flatnonzero(rises)))
+    if not len(unsorted):
+        return table
+    order = np.arange(len(table))
+    first, size = table.offsets[unsorted], table.sizes[unsorted]
+    for _, row, inside in padded_rows(first, size, _CELLS_PER_BLOCK):
+        falling = np.where(inside, -table.values[row], np.inf)
+        ranked = np.take_along_axis(row, np.argsort(falling, axis=1), axis=1)
+        order[row[inside]] = ranked[inside]
+    return table.take(order)
+
+
+def _keys(queries, sizes, documents):
+    """Mix words of documents, in which zeros change nothing, with the query."""
+    keys = documents[:, 0] * _MULTIPLIERS[0]
+    for i in range(1, documents.shape[1]):
+        keys += documents[:, i] * _MULTIPLIERS[i]
+    keys += np.repeat(_hash(queries), sizes)
+    keys ^= keys >> np.uint64(32)
+    keys *= _MULTIPLIERS[-1]  # the highest bits, which name slots, depend on all of them
+    return keys
+
+
+def slots(keys, n_bits):
+    """Numbers below 2**n_bits from the highest bits of keys."""
+    return (keys >> np.uint64(64 - n_bits)).astype(np.int64)
+
+
+def _check_unique(table):
+    """Raise if a query has a document twice.
+
+    Every row writes its number into a slot, and finds there its own, or that of another
+    row. Of each slot the rows that find another's go on, until none is left.
+    """
+    first = 0
+    while first < len(table.queries):
+        enough = np.searchsorted(table.offsets, table.offsets[first] + _ROWS_PER_PASS)
+        stop = min(max(first + 1, enough), len(table.queries))
+        rows = np.arange(table.offsets[first], table.offsets[stop])
+        n_bits = max(1, len(rows)).bit_length() + 3
+        last = np.empty(2**n_bits, dtype=np.int64)
+        while len(rows):
+            slot = slots(table.keys[rows], n_bits)
+            last[slot] = rows
+            other = last[slot]
+            meets = other != rows
+            rows, other = rows[meets], other[meets]
+            same = table.keys[rows] == table.keys[other]
+            _refuse_equal(table, rows[same], other[same])
+        first = stop
+
+
+def _refuse_equal(table, rows, others):
+    equal = np.all(table.documents[rows] == table.documents[others], axis=1)
+    equal &= table.query_of(rows) == table.query_of(others)
+    for row in rows[equal][:1]:
+        raise RepeatedDocumentError(
+            table.queries[table.query_of(row)], texts_of(table.documents[row : row + 1])[0]
+        )
+
+
+class RepeatedDocumentError(ValueError):
+    """A query has a document twice; ``args`` are the two."""
+
+    def __str__(self):
+        return "query {!r} has document {!r} twice.".format(*self.args)
