@@ -105,7 +105,7 @@ class Metric:
         kernel = partial(self.kernel, **params)
         values = np.empty((len(rankings), len(cutoffs)))
         for queries, *block in rankings.blocks(CELLS_PER_BLOCK, len(cutoffs)):
-            ties = RaggedTies(rank_items(*block), cutoffs)
+            ties = RaggedTies(rank_items(*block)).cut_at(cutoffs)
             undefined = ties.n_relevant == 0
             values[queries] = fill_undefined(kernel(ties), undefined, zero_division)
         values = values[:, 0] if single else values

@@ -5,6 +5,7 @@ are explained. A tie without relevant items adds nothing to any metric, so it is
 may rise by more than n from one tie to the next.
 """
 
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -38,6 +39,9 @@ class RankedItems:
 
     place : ndarray of shape (n_relevant_items,) of int64, default=None
         Number of items before each in one particular ranking.
+
+    broken : RankedItems, default=None
+        The items as they were before their ties were broken.
     """
 
     query: np.ndarray
@@ -48,33 +52,51 @@ class RankedItems:
     missing_query: np.ndarray = None
     missing_grade: np.ndarray = None
     place: np.ndarray = None
+    broken: "RankedItems" = None
 
     @cached_property
     def begins(self):
         """Whether each item is the first of its tie."""
         begins = np.ones(len(self.t), dtype=bool)
-        same = (self.t[1:] == self.t[:-1]) & (self.query[1:] == self.query[:-1])
-        np.logical_not(same, out=begins[1:])
+        begins[1:] = (self.t[1:] != self.t[:-1]) | (self.query[1:] != self.query[:-1])
         return begins
 
     @cached_property
     def n_relevant(self):
         """Number of relevant items of each query, ranked or missing."""
-        ranked = np.bincount(self.query, minlength=len(self.n_items))
-        if self.missing_query is None:
-            return ranked
-        return ranked + np.bincount(self.missing_query, minlength=len(ranked))
+        return np.bincount(self._relevant()[0], minlength=len(self.n_items))
 
     @cached_property
     def ideal(self):
-        """Query, place and grade of all relevant items in the best ranking of all."""
-        query, grade = self.query, self.grade
-        if self.missing_query is not None:
-            query = np.append(query, self.missing_query)
-            grade = np.append(grade, self.missing_grade)
-        order = np.lexsort((-grade, query))
-        query = query[order]
-        return query, _number_within(query, len(self.n_items)), grade[order]
+        """The best ranking of all relevant items: query, t, n and grade of its ties.
+
+        Only items of equal grade are tied in it.
+        """
+        if self.broken is not None:
+            return self.broken.ideal
+        query, grade = self._relevant()
+        n_grades = int(grade.max(initial=0)) + 1
+        if (
+            grade.dtype.kind == "i"
+            and n_grades * len(self.n_items) <= 2 * len(grade) + 2**12
+        ):
+            counts = np.bincount(query * n_grades + (n_grades - 1 - grade))
+            cell = np.flatnonzero(counts)
+            query, n, grade = cell // n_grades, counts[cell], n_grades - 1 - cell % n_grades
+        else:
+            order = np.lexsort((-grade, query))
+            query, n, grade = query[order], np.ones(len(order), np.int64), grade[order]
+        before = np.cumsum(n) - n
+        first = np.append(0, np.cumsum(self.n_relevant))[query]
+        return query, before - first, n, grade
+
+    def _relevant(self):
+        if self.missing_query is None:
+            return self.query, self.grade
+        return (
+            np.append(self.query, self.missing_query),
+            np.append(self.grade, self.missing_grade),
+        )
 
     def select(self, queries):
         """Items of some queries, whose numbers ascend."""
@@ -106,20 +128,21 @@ class RankedItems:
             Ties of one item each.
         """
         if order == "listed":
-            by_place = np.lexsort((self.place, self.query))
+            gap = self.n_items.max(initial=0) + 1
+            by_place = np.argsort(self.query * gap + self.place)
             return self._alone(self.place[by_place], self.grade[by_place])
         first = np.flatnonzero(self.begins)
         p = np.diff(first, append=len(self.t))
         place = np.arange(len(self.t))
-        within = place - np.repeat(first, p)
         if order == "worst":
-            irrelevant = self.n - np.repeat(p, p)
-            return self._alone(self.t + irrelevant + within, self.grade)
-        mirrored = place + np.repeat(p, p) - 1 - 2 * within
-        return self._alone(self.t + within, self.grade[mirrored])
+            after = np.repeat(first + p, p) - place  # itself and relevant items after it
+            return self._alone(self.t + self.n - after, self.grade)
+        mirrored = np.repeat(2 * first + p - 1, p) - place
+        return self._alone(self.t + place - np.repeat(first, p), self.grade[mirrored])
 
     def _alone(self, t, grade):
-        return replace(self, t=t, n=np.ones_like(t), grade=grade, place=None)
+        n = np.ones_like(t)
+        return replace(self, t=t, n=n, grade=grade, place=None, broken=self)
 
 
 def rank_items(affinity, score):
@@ -166,21 +189,15 @@ class RaggedLadder:
 
     n_items : ndarray of shape (n_queries,) of int64
 
-    cutoffs : ndarray of shape (n_cutoffs,) or (n_queries, n_cutoffs) of int64
-        `ALL_RANKS` is a cutoff at the last rank of each query.
-
     Attributes
     ----------
     n, t : ndarray of shape (n_ties + n_queries,) of int64
         With the empty ties.
 
     n_items : ndarray of shape (n_queries, 1) of int64
-
-    k, cut, take : ndarray of shape (n_queries, n_cutoffs) of int64
-        The cutoffs, the last tie that each may divide, and how many ranks of it are within.
     """
 
-    def __init__(self, query, n, t, n_items, cutoffs):
+    def __init__(self, query, n, t, n_items):
         self._place = np.arange(len(query)) + query
         n_ties = np.bincount(query, minlength=len(n_items))
         self._last = np.cumsum(n_ties + 1)[:, None] - 1
@@ -188,10 +205,6 @@ class RaggedLadder:
         self.n_items = n_items[:, None]
         self.n = self.with_empty_ties(n)
         self.t = self.with_empty_ties(t, n_items)
-        self.k = np.where(cutoffs == ALL_RANKS, self.n_items, cutoffs)
-        reached = np.minimum(self.k, self.n_items)
-        self.cut = self._count_ties_within(reached)
-        self.take = np.clip(reached - self.at_cut(self.t), 0, self.at_cut(self.n))
 
     def with_empty_ties(self, values, last=0):
         """Insert the value of the tie that ends each query."""
@@ -200,9 +213,29 @@ class RaggedLadder:
         table[self._last[:, 0]] = last
         return table
 
-    def repeat(self, of_queries):
-        """Repeat the value of each query for all of its ties."""
-        return np.repeat(of_queries, np.diff(self._last[:, 0], prepend=-1))
+    def cut_at(self, cutoffs):
+        """Look where cutoffs fall.
+
+        Parameters
+        ----------
+        cutoffs : ndarray of shape (n_cutoffs,) or (n_queries, n_cutoffs) of int64
+            `ALL_RANKS` is a cutoff at the last rank of each query.
+
+        Returns
+        -------
+        ladder : object of the same class
+            The same ties, and as attributes of shape (n_queries, n_cutoffs) the cutoffs
+            `k`, the last tie that each may divide, `cut`, and how many ranks of it are
+            within, `take`.
+        """
+        ladder = copy(self)
+        ladder.cutoffs = cutoffs
+        ladder.k = np.where(cutoffs == ALL_RANKS, self.n_items, cutoffs)
+        reached = np.minimum(ladder.k, self.n_items)
+        ladder.cut = np.minimum(self._count_ties_within(reached), self._last)
+        take = reached - ladder.at_cut(self.t)
+        ladder.take = np.clip(take, 0, ladder.at_cut(self.n))
+        return ladder
 
     def at_cut(self, table):
         """Entries of a table (n_ties + n_queries,) for the ties that are divided."""
@@ -221,11 +254,12 @@ class RaggedLadder:
         return np.where(self.cut > first, sums, 0)
 
     def _count_ties_within(self, reached):
-        row = np.arange(len(self._last))[:, None]
+        """Number of ties, of all queries so far, that end within the ranks reached."""
+        row = np.arange(len(self._last))
         gap = self.n_items.max(initial=0) + 1
-        ends = self.t + self.n + self.repeat(gap * row[:, 0])  # ascending as a whole
-        within = np.searchsorted(ends, reached + gap * row, side="right")
-        return np.minimum(within, self._last)
+        offset = np.repeat(gap * row, np.diff(self._last[:, 0], prepend=-1))
+        ends = self.t + self.n + offset  # ascending as a whole
+        return np.searchsorted(ends, reached + gap * row[:, None], side="right")
 
 
 class RaggedTies(RaggedLadder):
@@ -235,8 +269,6 @@ class RaggedTies(RaggedLadder):
     ----------
     items : RankedItems
         The relevant items.
-
-    cutoffs : ndarray of shape (n_cutoffs,) or (n_queries, n_cutoffs) of int64
 
     Attributes
     ----------
@@ -251,16 +283,21 @@ class RaggedTies(RaggedLadder):
 
     order = "expected"
 
-    def __init__(self, items, cutoffs):
-        self.items, self.cutoffs = items, cutoffs
-        first = np.flatnonzero(items.begins)
-        p = np.diff(first, append=len(items.t))
-        query = items.query[first]
-        super().__init__(query, items.n[first], items.t[first], items.n_items, cutoffs)
+    def __init__(self, items):
+        self.items = items
+        if items.broken is None:
+            first = np.flatnonzero(items.begins)
+            p = np.diff(first, append=len(items.t))
+            super().__init__(
+                items.query[first], items.n[first], items.t[first], items.n_items
+            )
+        else:
+            p = items.n  # relevant items alone
+            super().__init__(items.query, items.n, items.t, items.n_items)
         self.p = self.with_empty_ties(p)
-        ranked = np.bincount(items.query, minlength=len(items.n_items))
         before = np.cumsum(self.p) - self.p
-        self.tp = before - self.repeat(np.cumsum(ranked) - ranked)
+        n_ties = np.diff(self._last[:, 0], prepend=-1)
+        self.tp = before - np.repeat(before[self._first[:, 0]], n_ties)
         self.n_relevant = items.n_relevant[:, None]
 
     @cached_property
@@ -277,20 +314,14 @@ class RaggedTies(RaggedLadder):
 
     def graded(self, gain):
         """Ties, and the sum of gains of each."""
-        tie = np.cumsum(self.items.begins) - 1
-        n_ties = len(self._place)
-        sums = np.bincount(tie, gain(self.items.grade), minlength=n_ties)
-        return self, self.with_empty_ties(sums)
+        gains = gain(self.items.grade)
+        if self.items.broken is None and len(gains):
+            gains = np.add.reduceat(gains, np.flatnonzero(self.items.begins))
+        return self, self.with_empty_ties(gains)
 
     def ideal(self, gain):
-        """The best ranking of all relevant items, one at a time, and the gain of each."""
-        query, place, grade = self.items.ideal
+        """Ties of the ranking by descending grade, and the sum of gains of each."""
+        query, t, n, grade = self.items.ideal
         most = np.maximum(self.n_items, self.n_relevant)[:, 0]
-        ladder = RaggedLadder(query, np.ones_like(place), place, most, self.cutoffs)
-        return ladder, ladder.with_empty_ties(gain(grade))
-
-
-def _number_within(query, n_queries):
-    """Number of items of the same query before each; `query` ascends."""
-    sizes = np.bincount(query, minlength=n_queries)
-    return np.arange(len(query)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        ladder = RaggedLadder(query, n, t, most).cut_at(self.cutoffs)
+        return ladder, ladder.with_empty_ties(n * gain(grade))

@@ -1,6 +1,6 @@
 """Evaluate a run against judgments."""
 
-from functools import partial
+from functools import cache, partial
 from os import PathLike
 
 import numpy as np
@@ -137,9 +137,11 @@ def evaluate_run(
         evaluated = evaluated[is_found]
     judged = match(qrels, run.table, evaluated)
     values = np.zeros((len(ORDERS), len(evaluated), len(measures)))
+    orders = cache(partial(_ties_in_orders, judged))
     for (name, params), places in _together(measures).items():
         cutoffs = np.array([measures[place].cutoff or ALL_RANKS for place in places])
-        values[..., places] = _values(judged, name, dict(params), cutoffs)
+        ties = orders(None if name == "Judged" else dict(params).get("rel") or 1)
+        values[..., places] = _values(judged, ties, name, dict(params), cutoffs)
     queries = [qrels.queries[number] for number in evaluated]
     return RunEvaluation(run.name, list(map(str, measures)), queries, *values)
 
@@ -163,45 +165,61 @@ def _together(measures):
     return places
 
 
-def _values(judged, name, params, cutoffs):
+def _values(judged, ties, name, params, cutoffs):
     """Values in all orders, (n_orders, n_queries, n_cutoffs)."""
-    items = _items(judged, name, params)
+    expected, tied, broken = ties
     if name == "Rprec":
-        cutoffs = items.n_relevant[:, None]
+        cutoffs = expected.n_relevant
     elif name == "Judged":  # of what was retrieved, if that is less
         every = np.where(cutoffs == ALL_RANKS, np.iinfo(np.int64).max, cutoffs)
-        cutoffs = np.minimum(every, items.n_items[:, None])
+        cutoffs = np.minimum(every, expected.n_items)
     kernel = _kernel(judged, name, params)
-    expected = kernel(RaggedTies(items, cutoffs))
-    values = np.repeat(expected[None], len(ORDERS), axis=0)
-    tied = np.unique(items.query[items.n > 1])
-    if len(tied):
-        items = items.select(tied)
-        cutoffs = cutoffs[tied] if cutoffs.ndim == 2 else cutoffs
-        for place, order in enumerate(ORDERS[1:], start=1):
-            values[place, tied] = kernel(RaggedTies(items.in_order(order), cutoffs))
+    values = np.repeat(kernel(expected.cut_at(cutoffs))[None], len(ORDERS), axis=0)
+    cutoffs = cutoffs[tied] if cutoffs.ndim == 2 else cutoffs
+    for place, order in enumerate(broken, start=1):
+        values[place, tied] = kernel(order.cut_at(cutoffs))
     return values
 
 
-def _items(judged, name, params):
-    """What counts as relevant to a measure."""
-    rel = params.get("rel") or 1
-    if name == "Judged":
-        kept = np.ones(len(judged.query), dtype=bool)
-        grade, missing = kept.astype(np.int64), np.zeros(len(judged.missing_query), bool)
-    else:
+def _ties_in_orders(judged, rel):
+    """Ties of what counts as relevant, and of queries with ties the other orders.
+
+    Parameters
+    ----------
+    judged : Judged
+
+    rel : int or None
+        The least relevance; None means all that is judged.
+
+    Returns
+    -------
+    expected : RaggedTies
+
+    tied : ndarray of shape (n_tied,) of int64
+        Queries whose relevant documents are tied with others.
+
+    broken : list of RaggedTies
+        Those queries in the orders after the first of `ORDERS`.
+    """
+    kept, missing = slice(None), slice(None)
+    if rel is not None:
         kept, missing = judged.grade >= rel, judged.missing_grade >= rel
-        grade = judged.grade[kept]
-    return RankedItems(
+    items = RankedItems(
         query=judged.query[kept],
         t=judged.t[kept],
         n=judged.n[kept],
-        grade=grade,
+        grade=judged.grade[kept],
         n_items=judged.n_items,
         missing_query=judged.missing_query[missing],
         missing_grade=judged.missing_grade[missing],
         place=judged.place[kept],
     )
+    expected = RaggedTies(items)
+    tied = np.unique(items.query[items.n > 1])
+    if not len(tied):
+        return expected, tied, []
+    some = items if len(tied) == len(items.n_items) else items.select(tied)
+    return expected, tied, [RaggedTies(some.in_order(order)) for order in ORDERS[1:]]
 
 
 def _kernel(judged, name, params):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..histogram._rankings import padded_rows
-from ._tables import slots
+from ._tables import next_slots, slots
 
 _CELLS_PER_BLOCK = 2**15
 
@@ -95,29 +95,22 @@ def _sorted(qrels, query, judgment, row, start, end):
 def _equal_rows(qrels, run, run_of):
     """Pairs of rows of the same query and document, sorted by those of the run.
 
-    Judgments are sorted by their keys. The highest bits of a key are a slot; where the
-    keys of each slot begin is in a table, of which most slots are empty.
+    Most slots of the judgments are empty, so that few rows of the run are looked at twice.
     """
-    n_bits = max(1, len(qrels)).bit_length() + 3
-    by_key = np.argsort(qrels.keys)
-    keys = qrels.keys[by_key]
-    slot = slots(keys, n_bits)
-    starts = np.zeros(2**n_bits + 1, dtype=np.int32)
-    starts[1:] = np.cumsum(np.bincount(slot, minlength=2**n_bits))
-    used = np.zeros(2**n_bits, dtype=bool)
-    used[slot] = True
-    rows = np.flatnonzero(used[slots(run.keys, n_bits)])
-    slot = slots(run.keys[rows], n_bits)
-    places, ends = starts[slot], starts[slot + 1]
+    n_bits, table, is_used = qrels.lookup
+    slot = slots(run.keys, n_bits)
+    rows = np.flatnonzero(is_used[slot])
+    slot = slot[rows]
     found = []
     while len(rows):
-        same = keys[places] == run.keys[rows]
-        found.append(_confirmed(qrels, run, run_of, by_key[places[same]], rows[same]))
-        places = places + 1
-        more = places < ends
-        rows, places, ends = rows[more], places[more], ends[more]
+        judgments = table[slot]
+        same = qrels.keys[judgments] == run.keys[rows]
+        found.append(_confirmed(qrels, run, run_of, judgments[same], rows[same]))
+        slot = next_slots(slot, n_bits)
+        more = is_used[slot] & ~same
+        rows, slot = rows[more], slot[more]
     judgments, rows = np.concatenate([np.zeros((2, 0), int), *found], axis=1)
-    order = np.argsort(rows)
+    order = np.argsort(rows, kind="stable")  # of a few sorted parts
     return judgments[order], rows[order]
 
 

@@ -1,5 +1,6 @@
 """Judgments and runs in one form: arrays of rows, query after query."""
 
+from functools import cached_property
 from hashlib import blake2b
 
 import numpy as np
@@ -49,6 +50,30 @@ class Table:
 
     def __len__(self):
         return len(self.values)
+
+    @cached_property
+    def lookup(self):
+        """Rows by the slots that the highest bits of their keys name, or by the next free.
+
+        Returns
+        -------
+        n_bits : int
+            There are 2**n_bits slots.
+
+        rows : ndarray of shape (2**n_bits,) of int
+            The row in each slot; -1 for none.
+
+        is_used : ndarray of shape (2**n_bits,) of bool
+        """
+        n_bits = max(1, len(self)).bit_length() + 2
+        table = np.full(2**n_bits, -1, dtype=np.min_scalar_type(-len(self) - 1))
+        rows, slot = np.arange(len(self)), slots(self.keys, n_bits)
+        while len(rows):
+            free = table[slot] < 0
+            table[slot[free]] = rows[free]
+            left = np.flatnonzero(table[slot] != rows)
+            rows, slot = rows[left], next_slots(slot[left], n_bits)
+        return n_bits, table, table >= 0
 
     @property
     def sizes(self):
@@ -133,6 +158,11 @@ def _keys(queries, sizes, documents):
 def slots(keys, n_bits):
     """Numbers below 2**n_bits from the highest bits of keys."""
     return (keys >> np.uint64(64 - n_bits)).astype(np.int64)
+
+
+def next_slots(slot, n_bits):
+    """The slots after these, of 2**n_bits in a circle."""
+    return (slot + 1) & (2**n_bits - 1)
 
 
 def _check_unique(table):
