@@ -7,7 +7,7 @@ from os import PathLike, fspath
 import numpy as np
 from sklearn.utils._param_validation import validate_params
 
-from ._fields import BYTES_OF_ID, MARGIN, numbers_at, texts_of, with_margins, words_at
+from ._fields import BYTES_OF_ID, numbers_at, texts_of, with_margins, words_at
 from ._inputs import Qrels, Run
 from ._tables import RepeatedDocumentError, make_table
 
@@ -15,6 +15,7 @@ __all__ = ["read_qrels", "read_run"]
 
 _BYTES_PER_CHUNK = 2**20
 _BYTES_OF_LINE = 2**16
+_NEWLINE = ord("\n")
 _PATH = {"path": [str, PathLike]}
 _LINE_OF_QRELS = "query, iteration, document, relevance"
 _LINE_OF_RUN = "query, Q0, document, rank, score, tag"
@@ -124,14 +125,9 @@ def read_run(path):
 def _read(path, line_format, value_field):
     """The table of a file, and the last field of its first line."""
     path = fspath(path)
-    n_fields = line_format.count(",") + 1
     labels, starts, documents, values = [], [], [], []
-    n_rows, n_lines, name = 0, 0, None
-    for chunk in _chunks(path):
-        buffer = with_margins(chunk)
-        fields, numbers = _fields(path, buffer, n_lines, line_format)
-        value = numbers_at(buffer, *fields[:, value_field].T)
-        _check_values(path, buffer, fields[:, value_field], value, numbers, n_fields)
+    n_rows, name = 0, None
+    for buffer, fields, value in _parts(path, line_format, value_field):
         query = words_at(buffer, *fields[:, 0].T)
         changes = np.ones(len(query), dtype=bool)
         np.any(query[1:] != query[:-1], axis=1, out=changes[1:])
@@ -139,10 +135,9 @@ def _read(path, line_format, value_field):
         starts.append(n_rows + np.flatnonzero(changes))
         documents.append(words_at(buffer, *fields[:, 2].T))
         values.append(value)
-        if name is None and len(fields):
-            name = texts_of(words_at(buffer, *fields[:1, -1].T))[0]
+        if not n_rows:
+            name = "".join(texts_of(words_at(buffer, *fields[:1, -1].T)))
         n_rows += len(value)
-        n_lines += chunk.count(b"\n")
     if not n_rows:
         raise ValueError(f"{path} is empty: a line must have {line_format}.")
     rows = _side_by_side(documents), np.concatenate(values)
@@ -153,21 +148,38 @@ def _read(path, line_format, value_field):
         raise ValueError(f"{path}, line {line}: {error}") from error
 
 
-def _chunks(path):
-    """Whole lines of a file, many at a time."""
-    n_lines, rest = 0, b""
-    for block in _blocks(path):
-        block = rest + block
-        cut = block.rfind(b"\n") + 1
-        rest = block[cut:]
-        n_lines += block.count(b"\n")
-        if len(rest) > _BYTES_OF_LINE:
+def _parts(path, line_format, value_field):
+    """Yield the bytes of many lines, where their fields are, and their values."""
+    n_lines = 0
+    for chunk in _chunks(path):
+        if not chunk.endswith(b"\n"):
             raise ValueError(
                 f"{path}, line {n_lines + 1} has more than {_BYTES_OF_LINE} bytes, so this "
                 "is no file of TREC's formats."
             )
+        if b"\0" in chunk:
+            line = n_lines + chunk.count(b"\n", 0, chunk.index(b"\0")) + 1
+            raise ValueError(f"{path}, line {line} has a NUL byte, so this is no text.")
+        buffer = with_margins(chunk)
+        fields, lines = _fields(path, buffer, n_lines, line_format)
+        value = numbers_at(buffer, *fields[:, value_field].T)
+        _check_values(path, buffer, fields[:, value_field], value, lines, value_field == 3)
+        yield buffer, fields, value
+        n_lines += np.count_nonzero(buffer == _NEWLINE)
+
+
+def _chunks(path):
+    """Whole lines of a file, many at a time."""
+    rest = b""
+    for block in _blocks(path):
+        block = rest + block
+        cut = block.rfind(b"\n") + 1
+        rest = block[cut:]
         if cut:
             yield block[:cut]
+        if len(rest) > _BYTES_OF_LINE:
+            yield rest  # which the reader refuses, who knows the number of the line
+            return
     if rest:
         yield rest + b"\n"
 
@@ -188,55 +200,47 @@ def _fields(path, buffer, n_lines, line_format):
     """Start and end of each field, (n_rows, n_fields, 2), and the line numbers of rows."""
     n_fields = line_format.count(",") + 1
     blank = buffer <= ord(" ")  # controls too
-    edges = np.flatnonzero(blank[1:] != blank[:-1]) + 1
-    fields = edges.reshape(-1, 2)
-    newline = np.flatnonzero(buffer == ord("\n"))
-    line = np.arange(len(newline))
-    if len(fields) == n_fields * len(newline):
+    fields = (np.flatnonzero(blank[1:] != blank[:-1]) + 1).reshape(-1, 2)
+    is_newline = buffer == _NEWLINE
+    n_here = np.count_nonzero(is_newline)
+    if len(fields) == n_fields * n_here:
         rows = fields.reshape(-1, n_fields, 2)
-        regular = np.all(rows[:, -1, 1] <= newline) & np.all(rows[1:, 0, 0] > newline[:-1])
-    else:
-        regular = False
-    if not regular:
-        line_of_field = np.searchsorted(newline, fields[:, 0])
-        count = np.bincount(line_of_field, minlength=len(newline))
-        for wrong in np.flatnonzero((count != n_fields) & (count > 0))[:1]:
-            raise ValueError(
-                f"{path}, line {n_lines + wrong + 1} has {count[wrong]} fields instead of "
-                f"{n_fields}: {line_format}."
-            )
-        line = np.flatnonzero(count)
-        rows = fields.reshape(-1, n_fields, 2)
-    _check_bytes(path, buffer, rows, n_lines + line + 1)
-    return rows, n_lines + line + 1
-
-
-def _check_bytes(path, buffer, rows, lines):
-    if np.count_nonzero(buffer[MARGIN:-MARGIN] == 0):
-        place = MARGIN + np.argmax(buffer[MARGIN:-MARGIN] == 0)
-        line = lines[0] + np.count_nonzero(buffer[:place] == ord("\n")) if len(lines) else 1
-        raise ValueError(f"{path}, line {line} has a NUL byte, so this is no text file.")
-    width = rows[:, (0, 2, -1), 1] - rows[:, (0, 2, -1), 0]
-    for wrong in np.flatnonzero(np.any(width > BYTES_OF_ID, axis=1))[:1]:
+        if is_newline[rows[:, -1, 1]].all():  # which are all there are
+            lines = np.arange(n_lines + 1, n_lines + n_here + 1)
+            _check_widths(path, rows, lines)
+            return rows, lines
+    line = np.searchsorted(np.flatnonzero(is_newline), fields[:, 0])
+    count = np.bincount(line, minlength=n_here)
+    for wrong in np.flatnonzero((count != n_fields) & (count > 0))[:1]:
         raise ValueError(
-            f"{path}, line {lines[wrong]} has an identifier of {width[wrong].max()} bytes; "
-            f"{BYTES_OF_ID} are the most."
+            f"{path}, line {n_lines + wrong + 1} has {count[wrong]} fields instead of "
+            f"{n_fields}: {line_format}."
         )
+    rows, lines = fields.reshape(-1, n_fields, 2), n_lines + np.flatnonzero(count) + 1
+    _check_widths(path, rows, lines)
+    return rows, lines
 
 
-def _check_values(path, buffer, fields, values, lines, n_fields):
+def _check_widths(path, rows, lines):
+    for field in (0, 2, -1):
+        width = rows[:, field, 1] - rows[:, field, 0]
+        if width.max(initial=0) > BYTES_OF_ID:
+            wrong = np.argmax(width)
+            raise ValueError(
+                f"{path}, line {lines[wrong]} has an identifier of {width[wrong]} bytes; "
+                f"{BYTES_OF_ID} are the most."
+            )
+
+
+def _check_values(path, buffer, fields, values, lines, are_grades):
     """Raise unless scores are finite, and grades integers."""
-    wrong = ~np.isfinite(values)
-    if n_fields == 4:
+    wrong, problem = ~np.isfinite(values), "score {!r} is no finite number"
+    if are_grades:
         wrong |= (values != np.floor(values)) | (np.abs(values) >= 2**53)
+        problem = "relevance {!r} is no integer"
     for row in np.flatnonzero(wrong)[:1]:
         text = buffer[slice(*fields[row])].tobytes()[:40].decode("utf-8", "replace")
-        what = (
-            "relevance {!r} is no integer"
-            if n_fields == 4
-            else ("score {!r} is no finite number")
-        )
-        raise ValueError(f"{path}, line {lines[row]}: {what.format(text)}.")
+        raise ValueError(f"{path}, line {lines[row]}: {problem.format(text)}.")
 
 
 def _side_by_side(parts):
