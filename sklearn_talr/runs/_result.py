@@ -270,12 +270,13 @@ def _paired_test(difference):
     return p_value
 
 
-def aligned(rows):
-    """Lines of a table: the first column to the left, numbers to the right."""
+def aligned(rows, n_left=1):
+    """Lines of a table: the first columns to the left, numbers to the right."""
     widths = [max(map(len, column)) for column in zip(*rows)]
     return "\n".join(
         "  ".join(
-            [row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:]))]
+            cell.ljust(width) if place < n_left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths))
         )
         for row in rows
     )
