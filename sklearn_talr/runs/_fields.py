@@ -8,7 +8,6 @@ Numbers are read eight digits at a time, by three multiplications.
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import gen_batches
 
 ENCODING = "utf-8", "surrogateescape"  # so that bytes of any encoding survive
 BYTES_OF_ID = 1024  # at most: all identifiers of a table are as wide as its longest
@@ -54,7 +53,8 @@ def words_at(buffer, start, end):
     n_words = max(1, -(-int(length.max(initial=0)) // 8))
     loads = _loads(buffer, ">u8")
     words = np.empty((len(start), n_words), dtype=np.uint64)
-    for rows in gen_batches(len(start), _ROWS_PER_PASS):
+    for first in range(0, len(start), _ROWS_PER_PASS):
+        rows = slice(first, first + _ROWS_PER_PASS)
         for i in range(n_words):
             place = start[rows] + 8 * i
             if i > 1:
