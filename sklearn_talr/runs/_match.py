@@ -8,6 +8,7 @@ from ..histogram._rankings import padded_rows
 from ._tables import next_slots, slots
 
 _CELLS_PER_BLOCK = 2**15
+_PASS = 2**15  # rows, whose slots stay in cache
 
 
 @dataclass(frozen=True)
@@ -98,9 +99,14 @@ def _equal_rows(qrels, run, run_of):
     Most slots of the judgments are empty, so that few rows of the run are looked at twice.
     """
     n_bits, table, is_used = qrels.lookup
-    slot = slots(run.keys, n_bits)
-    rows = np.flatnonzero(is_used[slot])
-    slot = slot[rows]
+    rows = np.concatenate(
+        [np.zeros(0, dtype=np.int64)]
+        + [
+            first + np.flatnonzero(is_used[slots(run.keys[first : first + _PASS], n_bits)])
+            for first in range(0, len(run), _PASS)
+        ]
+    )
+    slot = slots(run.keys[rows], n_bits)
     found = []
     while len(rows):
         judgments = table[slot]

@@ -65,7 +65,7 @@ class Table:
 
         is_used : ndarray of shape (2**n_bits,) of bool
         """
-        n_bits = max(1, len(self)).bit_length() + 2
+        n_bits = max(1, len(self)).bit_length() + 3
         table = np.full(2**n_bits, -1, dtype=np.min_scalar_type(-len(self) - 1))
         rows, slot = np.arange(len(self)), slots(self.keys, n_bits)
         while len(rows):
