@@ -1,7 +1,7 @@
 """Runs against judgments: ours beside pytrec_eval, ir_measures, ranx and others.
 
-Six measures, and from us the expected, worst and best value and that of trec_eval's order of
-each; from the others one value. Medians of alternating runs after a warm-up of all, one
+Six measures: of each the expected, worst and best value and that of trec_eval's order from
+us, one value from the others. Medians of alternating runs after a warm-up of all, one
 thread. Ratios carry over to other machines; seconds do not.
 """
 

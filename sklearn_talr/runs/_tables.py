@@ -80,9 +80,13 @@ class Table:
         """Number of rows of each query."""
         return np.diff(self.offsets)
 
+    @cached_property
+    def _numbers(self):
+        return np.repeat(np.arange(len(self.queries), dtype=np.int32), self.sizes)
+
     def query_of(self, rows):
         """Numbers of the queries of some rows."""
-        return np.searchsorted(self.offsets, rows, side="right") - 1
+        return self._numbers[rows]
 
     def take(self, order):
         """Reorder rows within their queries."""
