@@ -25,8 +25,8 @@ is_train = groups < 100
 # %%
 # Two models, one scorer
 # ----------------------
-# With metadata routing a search hands ``groups`` to the splitter, which keeps queries whole,
-# and to the scorer, which ranks within them.
+# With metadata routing a search hands ``groups`` to the splitter, which keeps queries
+# whole, and to the scorer, which ranks within them.
 
 import sklearn
 from sklearn.linear_model import Ridge

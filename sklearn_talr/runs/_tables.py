@@ -179,17 +179,19 @@ def _check_unique(table):
     while first < len(table.queries):
         enough = np.searchsorted(table.offsets, table.offsets[first] + _ROWS_PER_PASS)
         stop = min(max(first + 1, enough), len(table.queries))
-        rows = np.arange(table.offsets[first], table.offsets[stop])
-        n_bits = max(1, len(rows)).bit_length() + 3
-        last = np.empty(2**n_bits, dtype=np.int64)
+        base, n_rows = table.offsets[first], table.offsets[stop] - table.offsets[first]
+        keys = table.keys[base : base + n_rows]
+        n_bits = int(n_rows).bit_length() + 2
+        rows = np.arange(n_rows, dtype=np.min_scalar_type(-max(1, n_rows)))
+        last = np.empty(2**n_bits, dtype=rows.dtype)
         while len(rows):
-            slot = slots(table.keys[rows], n_bits)
+            slot = slots(keys[rows], n_bits)
             last[slot] = rows
             other = last[slot]
             meets = other != rows
             rows, other = rows[meets], other[meets]
-            same = table.keys[rows] == table.keys[other]
-            _refuse_equal(table, rows[same], other[same])
+            same = keys[rows] == keys[other]
+            _refuse_equal(table, base + rows[same], base + other[same])
         first = stop
 
 
