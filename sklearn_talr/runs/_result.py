@@ -111,9 +111,18 @@ class RunEvaluation:
         frame : DataFrame
             A row for each measure, or for each query and measure, and the columns of
             `to_dict`.
-        """
-        import pandas as pd
 
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "to_frame needs pandas: install it, or call to_dict instead."
+            ) from error
         if not per_query:
             frame = pd.DataFrame.from_dict(self.to_dict(), orient="index")
             return frame.rename_axis("measure")

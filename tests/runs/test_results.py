@@ -1,5 +1,7 @@
 """What an evaluation holds, how it is shown, and how two of them compare."""
 
+import sys
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -51,6 +53,12 @@ def test_values_of_queries(evaluated):
             assert list(nested[query][measure].values()) == values
             assert_array_equal(frame.loc[query, measure], values)
     assert isinstance(frame, pd.DataFrame)
+
+
+def test_without_pandas_a_frame_is_refused(evaluated, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="call to_dict instead"):
+        evaluated["first"].to_frame()
 
 
 def test_it_prints_as_a_table(evaluated):
