@@ -135,7 +135,8 @@ def evaluate_run(
     evaluated = np.arange(len(qrels.queries))
     if missing_queries == "skip":
         evaluated = evaluated[is_found]
-    judged = match(qrels, run.table, evaluated)
+    only_relevant = all(measure.name != "Judged" for measure in measures)
+    judged = match(qrels, run.table, evaluated, only_relevant)
     values = np.zeros((len(ORDERS), len(evaluated), len(measures)))
     orders = cache(partial(_ties_in_orders, judged))
     for (name, params), places in _together(measures).items():

@@ -8,7 +8,6 @@ Numbers are read eight digits at a time, by three multiplications.
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import gen_batches
 
 ENCODING = "utf-8", "surrogateescape"  # so that bytes of any encoding survive
 BYTES_OF_ID = 1024  # at most: all identifiers of a table are as wide as its longest
@@ -18,8 +17,7 @@ _EXACT = 2**53
 _POWERS = 10.0 ** np.arange(23)  # exact, up to the last
 _WHOLE_POWERS = 10 ** np.arange(19)
 
-# The highest bytes of a word: the first in text that is loaded with big endian, the last
-# with little endian.
+# The highest bytes of a word: the last in the text, or the first after a swap of bytes
 _HIGHEST = np.array([2**64 - 2 ** (64 - 8 * n) for n in range(9)], dtype=np.uint64)
 _ZERO_DIGITS = np.uint64(0x3030303030303030) & _HIGHEST
 _DOTS = np.uint64(0x2E2E2E2E2E2E2E2E)
@@ -52,15 +50,19 @@ def words_at(buffer, start, end):
     """
     length = end - start
     n_words = max(1, -(-int(length.max(initial=0)) // 8))
-    loads = _loads(buffer, ">u8")
+    loads = _loads(buffer)
     words = np.empty((len(start), n_words), dtype=np.uint64)
-    for rows in gen_batches(len(start), _ROWS_PER_PASS):
+    for first in range(0, len(start), _ROWS_PER_PASS):
+        rows = slice(first, first + _ROWS_PER_PASS)
         for i in range(n_words):
             place = start[rows] + 8 * i
             if i > 1:
                 np.minimum(place, len(loads) - 1, out=place)
-            kept = _HIGHEST[np.clip(length[rows] - 8 * i, 0, 8)]
-            np.bitwise_and(loads[place], kept, out=words[rows, i])
+            word = loads[place].byteswap(
+                inplace=True
+            )  # the first byte in the highest place
+            word &= _HIGHEST[np.clip(length[rows] - 8 * i, 0, 8)]
+            words[rows, i] = word
     return words
 
 
@@ -108,7 +110,7 @@ def numbers_at(buffer, start, end):
     numbers : ndarray of shape (n,) of float64
         NaN where there is no number.
     """
-    loads = _loads(buffer, "<u8")
+    loads = _loads(buffer)
     negative = buffer[start] == ord("-")
     first = start + (negative | (buffer[start] == ord("+")))
     dot = _first_dot(loads, first, end)
@@ -134,9 +136,10 @@ def _slowly(text):
         return np.nan
 
 
-def _loads(buffer, dtype):
-    """The eight bytes from each place on as one word."""
-    return np.ndarray((len(buffer) - 7,), dtype, buffer=buffer, strides=(1,))
+def _loads(buffer):
+    """The eight bytes from each place on as one word, the first in the lowest place."""
+    loads = np.ndarray((len(buffer) - 7,), "<u8", buffer=buffer, strides=(1,))
+    return loads if loads.dtype.isnative else loads.astype(np.uint64)
 
 
 def _first_dot(loads, start, end):

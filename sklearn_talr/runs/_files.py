@@ -7,7 +7,15 @@ from os import PathLike, fspath
 import numpy as np
 from sklearn.utils._param_validation import validate_params
 
-from ._fields import BYTES_OF_ID, numbers_at, texts_of, with_margins, words_at
+from ._fields import (
+    BYTES_OF_ID,
+    ENCODING,
+    MARGIN,
+    numbers_at,
+    texts_of,
+    with_margins,
+    words_at,
+)
 from ._inputs import Qrels, Run
 from ._tables import RepeatedDocumentError, make_table
 
@@ -127,16 +135,17 @@ def _read(path, line_format, value_field):
     path = fspath(path)
     labels, starts, documents, values = [], [], [], []
     n_rows, name = 0, None
-    for buffer, fields, value in _parts(path, line_format, value_field):
-        query = words_at(buffer, *fields[:, 0].T)
+    for chunk, buffer, fields, value in _parts(path, line_format, value_field):
+        query = words_at(buffer, *fields[:, 0])
         changes = np.ones(len(query), dtype=bool)
         np.any(query[1:] != query[:-1], axis=1, out=changes[1:])
         labels += texts_of(query[changes])
         starts.append(n_rows + np.flatnonzero(changes))
-        documents.append(words_at(buffer, *fields[:, 2].T))
+        documents.append(words_at(buffer, *fields[:, 1]))
         values.append(value)
-        if not n_rows:
-            name = "".join(texts_of(words_at(buffer, *fields[:1, -1].T)))
+        if not n_rows and len(value):
+            n_fields = line_format.count(",") + 1
+            name = chunk.split(maxsplit=n_fields)[n_fields - 1].decode(*ENCODING)
         n_rows += len(value)
     if not n_rows:
         raise ValueError(f"{path} is empty: a line must have {line_format}.")
@@ -161,10 +170,10 @@ def _parts(path, line_format, value_field):
             line = n_lines + chunk.count(b"\n", 0, chunk.index(b"\0")) + 1
             raise ValueError(f"{path}, line {line} has a NUL byte, so this is no text.")
         buffer = with_margins(chunk)
-        fields, lines = _fields(path, buffer, n_lines, line_format)
-        value = numbers_at(buffer, *fields[:, value_field].T)
-        _check_values(path, buffer, fields[:, value_field], value, lines, value_field == 3)
-        yield buffer, fields, value
+        fields, lines = _fields(path, buffer, n_lines, line_format, value_field)
+        value = numbers_at(buffer, *fields[:, 2])
+        _check_values(path, buffer, fields[:, 2], value, lines, value_field == 3)
+        yield chunk, buffer, fields, value
         n_lines += np.count_nonzero(buffer == _NEWLINE)
 
 
@@ -196,34 +205,58 @@ def _blocks(path):
             raise ValueError(f"{path} is damaged: {error}") from error
 
 
-def _fields(path, buffer, n_lines, line_format):
-    """Start and end of each field, (n_rows, n_fields, 2), and the line numbers of rows."""
+def _fields(path, buffer, n_lines, line_format, value_field):
+    """Start and end of query, document and value, (2, 3, n_rows), and line numbers."""
+    chosen = 0, 2, value_field
     n_fields = line_format.count(",") + 1
     blank = buffer <= ord(" ")  # controls too
-    fields = (np.flatnonzero(blank[1:] != blank[:-1]) + 1).reshape(-1, 2)
     is_newline = buffer == _NEWLINE
     n_here = np.count_nonzero(is_newline)
-    if len(fields) == n_fields * n_here:
-        rows = fields.reshape(-1, n_fields, 2)
-        if is_newline[rows[:, -1, 1]].all():  # which are all there are
-            lines = np.arange(n_lines + 1, n_lines + n_here + 1)
-            _check_widths(path, rows, lines)
-            return rows, lines
-    line = np.searchsorted(np.flatnonzero(is_newline), fields[:, 0])
-    count = np.bincount(line, minlength=n_here)
-    for wrong in np.flatnonzero((count != n_fields) & (count > 0))[:1]:
-        raise ValueError(
-            f"{path}, line {n_lines + wrong + 1} has {count[wrong]} fields instead of "
-            f"{n_fields}: {line_format}."
-        )
-    rows, lines = fields.reshape(-1, n_fields, 2), n_lines + np.flatnonzero(count) + 1
-    _check_widths(path, rows, lines)
-    return rows, lines
+    fields = _of_single_blanks(blank, is_newline, n_here, n_fields, chosen)
+    lines = np.arange(n_lines + 1, n_lines + n_here + 1)
+    if fields is None:
+        edges = (np.flatnonzero(blank[1:] != blank[:-1]) + 1).reshape(-1, 2)
+        line = np.searchsorted(np.flatnonzero(is_newline), edges[:, 0])
+        count = np.bincount(line, minlength=n_here)
+        for wrong in np.flatnonzero((count != n_fields) & (count > 0))[:1]:
+            raise ValueError(
+                f"{path}, line {lines[wrong]} has {count[wrong]} fields instead of "
+                f"{n_fields}: {line_format}."
+            )
+        fields = edges.reshape(-1, n_fields, 2)[:, chosen].transpose(2, 1, 0)
+        lines = lines[count > 0]
+    _check_widths(path, fields, lines)
+    return fields, lines
 
 
-def _check_widths(path, rows, lines):
-    for field in (0, 2, -1):
-        width = rows[:, field, 1] - rows[:, field, 0]
+def _of_single_blanks(blank, is_newline, n_lines, n_fields, chosen):
+    """Fields where a single blank follows each, and no line is blank; else None."""
+    end = np.flatnonzero(blank[MARGIN:-MARGIN])
+    end += MARGIN
+    if (
+        len(end) != n_fields * n_lines
+        or end[0] == MARGIN
+        or np.any(end[1:] - end[:-1] == 1)
+    ):
+        return None
+    by_line = end.reshape(n_lines, n_fields)
+    if not is_newline[by_line[:, -1]].all():
+        return None
+    fields = np.empty((2, len(chosen), n_lines), dtype=np.int64)
+    for place, field in enumerate(chosen):
+        fields[1, place] = by_line[:, field]
+        if field:
+            np.add(by_line[:, field - 1], 1, out=fields[0, place])
+        else:
+            fields[0, place, 0] = MARGIN
+            np.add(by_line[:-1, -1], 1, out=fields[0, place, 1:])
+    return fields
+
+
+def _check_widths(path, fields, lines):
+    start, end = fields
+    for field in (0, 1):
+        width = end[field] - start[field]
         if width.max(initial=0) > BYTES_OF_ID:
             wrong = np.argmax(width)
             raise ValueError(
@@ -239,7 +272,7 @@ def _check_values(path, buffer, fields, values, lines, are_grades):
         wrong |= (values != np.floor(values)) | (np.abs(values) >= 2**53)
         problem = "relevance {!r} is no integer"
     for row in np.flatnonzero(wrong)[:1]:
-        text = buffer[slice(*fields[row])].tobytes()[:40].decode("utf-8", "replace")
+        text = buffer[slice(*fields[:, row])].tobytes()[:40].decode("utf-8", "replace")
         raise ValueError(f"{path}, line {lines[row]}: {problem.format(text)}.")
 
 

@@ -8,6 +8,7 @@ from ..histogram._rankings import padded_rows
 from ._tables import next_slots, slots
 
 _CELLS_PER_BLOCK = 2**15
+_PASS = 2**15  # rows, whose slots stay in cache
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Judged:
     n_items: np.ndarray
 
 
-def match(qrels, run, queries):
+def match(qrels, run, queries, only_relevant):
     """Look the documents of a run up among the judgments.
 
     Parameters
@@ -49,6 +50,9 @@ def match(qrels, run, queries):
     queries : ndarray of shape (n_queries,) of int64
         Numbers of the queries of the judgments that are evaluated.
 
+    only_relevant : bool
+        Whether to look for documents of relevance 1 and above alone.
+
     Returns
     -------
     judged : Judged
@@ -58,23 +62,25 @@ def match(qrels, run, queries):
     evaluated = np.full(len(qrels.queries), -1)
     evaluated[queries] = np.arange(len(queries))
     judgment, row = _equal_rows(qrels, run, run_of)
-    query = evaluated[qrels.query_of(judgment)]
+    missing = evaluated[qrels.query_of(slice(None))] >= 0
+    missing[judgment] = False
+    kept = evaluated[qrels.query_of(judgment)] >= 0
+    if only_relevant:
+        kept &= qrels.values[judgment] > 0
+        missing &= qrels.values > 0
+    judgment, row = judgment[kept], row[kept]
     start, end = _ties(run.values, run.offsets, row)
-    columns = query, judgment, row, start, end
-    columns = _sorted(qrels, *(part[query >= 0] for part in columns))
+    query = evaluated[qrels.query_of(judgment)]
+    columns = _sorted(qrels, query, judgment, row, start, end)
     query, judgment, row, start, end = columns
     first = run.offsets[run_of[queries[query]]]
-    missing = np.ones(len(qrels), dtype=bool)
-    missing[judgment] = False
-    missing_query = np.repeat(evaluated, qrels.sizes)
-    missing &= missing_query >= 0
     return Judged(
         query=query,
         t=start - first,
         n=end - start,
         place=_places(run, row, start, end) - first,
         grade=qrels.values[judgment],
-        missing_query=missing_query[missing],
+        missing_query=evaluated[qrels.query_of(missing)],
         missing_grade=qrels.values[missing],
         n_items=np.append(run.sizes, 0)[run_of[queries]],
     )
@@ -98,9 +104,14 @@ def _equal_rows(qrels, run, run_of):
     Most slots of the judgments are empty, so that few rows of the run are looked at twice.
     """
     n_bits, table, is_used = qrels.lookup
-    slot = slots(run.keys, n_bits)
-    rows = np.flatnonzero(is_used[slot])
-    slot = slot[rows]
+    rows = np.concatenate(
+        [np.zeros(0, dtype=np.int64)]
+        + [
+            first + np.flatnonzero(is_used[slots(run.keys[first : first + _PASS], n_bits)])
+            for first in range(0, len(run), _PASS)
+        ]
+    )
+    slot = slots(run.keys[rows], n_bits)
     found = []
     while len(rows):
         judgments = table[slot]

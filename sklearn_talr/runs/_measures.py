@@ -30,18 +30,9 @@ _PARAMS = {
 }
 _NEEDS_CUTOFF = {"F1", "P", "R", "Success"}
 # Others of ir_measures, by the beginnings of their names
-_WITHOUT_FORMULA = ("Accuracy", "alpha_", "AP_IA", "BP", "Compat", "ERR_IA", "infAP", "INS")
-_WITHOUT_FORMULA += (
-    "IPrec",
-    "MAP_IA",
-    "NERR",
-    "nERR",
-    "NRBP",
-    "nNRBP",
-    "P_IA",
-    "SDCG",
-    "StR",
-)
+_WITHOUT_FORMULA = ("Accuracy", "alpha_", "AP_IA", "BP", "Bpref", "Compat", "ERR_IA")
+_WITHOUT_FORMULA += ("infAP", "INS", "IPrec", "MAP_IA", "NERR", "nERR", "NRBP", "nNRBP")
+_WITHOUT_FORMULA += ("P_IA", "SDCG", "StRecall")
 _OF_SETS = {"NumQ", "NumRel", "NumRelRet", "NumRet", "SetAP", "SetF", "SetP", "SetR"}
 _TEXT = re.compile(
     r"^\s*(?P<name>\w+)\s*(\((?P<params>.*)\))?\s*(@\s*(?P<cutoff>\w+))?\s*$"

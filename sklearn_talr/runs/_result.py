@@ -111,9 +111,18 @@ class RunEvaluation:
         frame : DataFrame
             A row for each measure, or for each query and measure, and the columns of
             `to_dict`.
-        """
-        import pandas as pd
 
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "to_frame needs pandas: install it, or call to_dict instead."
+            ) from error
         if not per_query:
             frame = pd.DataFrame.from_dict(self.to_dict(), orient="index")
             return frame.rename_axis("measure")
@@ -270,12 +279,13 @@ def _paired_test(difference):
     return p_value
 
 
-def aligned(rows):
-    """Lines of a table: the first column to the left, numbers to the right."""
+def aligned(rows, n_left=1):
+    """Lines of a table: the first columns to the left, numbers to the right."""
     widths = [max(map(len, column)) for column in zip(*rows)]
     return "\n".join(
         "  ".join(
-            [row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:]))]
+            cell.ljust(width) if place < n_left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths))
         )
         for row in rows
     )

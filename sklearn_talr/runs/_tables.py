@@ -65,7 +65,7 @@ class Table:
 
         is_used : ndarray of shape (2**n_bits,) of bool
         """
-        n_bits = max(1, len(self)).bit_length() + 2
+        n_bits = max(1, len(self)).bit_length() + 3
         table = np.full(2**n_bits, -1, dtype=np.min_scalar_type(-len(self) - 1))
         rows, slot = np.arange(len(self)), slots(self.keys, n_bits)
         while len(rows):
@@ -80,9 +80,13 @@ class Table:
         """Number of rows of each query."""
         return np.diff(self.offsets)
 
+    @cached_property
+    def _numbers(self):
+        return np.repeat(np.arange(len(self.queries), dtype=np.int32), self.sizes)
+
     def query_of(self, rows):
         """Numbers of the queries of some rows."""
-        return np.searchsorted(self.offsets, rows, side="right") - 1
+        return self._numbers[rows]
 
     def take(self, order):
         """Reorder rows within their queries."""
@@ -175,17 +179,19 @@ def _check_unique(table):
     while first < len(table.queries):
         enough = np.searchsorted(table.offsets, table.offsets[first] + _ROWS_PER_PASS)
         stop = min(max(first + 1, enough), len(table.queries))
-        rows = np.arange(table.offsets[first], table.offsets[stop])
-        n_bits = max(1, len(rows)).bit_length() + 3
-        last = np.empty(2**n_bits, dtype=np.int64)
+        base, n_rows = table.offsets[first], table.offsets[stop] - table.offsets[first]
+        keys = table.keys[base : base + n_rows]
+        n_bits = int(n_rows).bit_length() + 2
+        rows = np.arange(n_rows, dtype=np.min_scalar_type(-max(1, n_rows)))
+        last = np.empty(2**n_bits, dtype=rows.dtype)
         while len(rows):
-            slot = slots(table.keys[rows], n_bits)
+            slot = slots(keys[rows], n_bits)
             last[slot] = rows
             other = last[slot]
             meets = other != rows
             rows, other = rows[meets], other[meets]
-            same = table.keys[rows] == table.keys[other]
-            _refuse_equal(table, rows[same], other[same])
+            same = keys[rows] == keys[other]
+            _refuse_equal(table, base + rows[same], base + other[same])
         first = stop
 
 

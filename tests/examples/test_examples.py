@@ -73,6 +73,7 @@ def finished(tmp_path_factory):
         ("plot_ranking_svm.py", ["ranking_svm.png"]),
         ("plot_end_to_end.py", ["end_to_end.png"]),
         ("plot_float_queries.py", ["float_queries.png"]),
+        ("plot_grouped_search.py", ["grouped_search.png"]),
     ],
 )
 def test_example_leaves_its_pictures(script, pictures, finished):

@@ -58,6 +58,34 @@ def by_method(value, is_one):
     return lists
 
 
+def by_system(evaluations):
+    """Bring evaluations of runs into names and a list."""
+    if isinstance(evaluations, Mapping):
+        names, results = list(evaluations), list(evaluations.values())
+    else:
+        one = hasattr(evaluations, "means")
+        results = [evaluations] if one else list(evaluations)
+        names = [getattr(result, "name", None) for result in results]
+    if not results:
+        raise ValueError("There is nothing to draw: no evaluation is given.")
+    for result in results:
+        if not hasattr(result, "means"):
+            raise TypeError(f"from_runs takes what evaluate_run returns, got {result!r}.")
+    if len(set(names)) < len(names):
+        raise ValueError(f"systems must have different names, got {names}. Pass a dict.")
+    return names, results
+
+
+def means_of_measure(evaluation, measure):
+    """Return the means of a measure, or raise ValueError if it was not evaluated."""
+    if measure not in evaluation.means:
+        raise ValueError(
+            f"measure must be one of {evaluation.measures}, which {evaluation.name} has, "
+            f"got {measure!r}."
+        )
+    return evaluation.means[measure]
+
+
 def check_same_methods(queries, database):
     """Raise ValueError unless both sides have the same methods, of as many lengths."""
     sizes = [

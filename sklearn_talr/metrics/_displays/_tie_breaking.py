@@ -9,17 +9,19 @@ from ...histogram import hamming_histogram
 from .._estimators import estimator_histogram, last_step
 from .._queries import average_queries
 from .._registry import METRIC_NAME, METRICS
-from ._axes import add_legend, finish, line_style, single_axes
 from ._inputs import (
     OF_ESTIMATORS,
     OF_METHODS,
     by_method,
+    by_system,
     check_distances,
     check_same_methods,
     is_codes,
     is_estimator,
     is_histogram,
+    means_of_measure,
 )
+from ._intervals import draw_groups
 
 _CUTOFF = [Interval(Integral, 1, 2**63, closed="left"), None]
 _METRIC = {"metric": METRIC_NAME, "k": _CUTOFF, "ax": "no_validation"}
@@ -32,25 +34,24 @@ class TieBreakingDisplay:
     of the interval. Where intervals of two methods overlap, such reports do not tell which
     is better; the dots do.
 
-    Make one by `from_estimator`, `from_codes` or `from_histogram`. All methods and code
-    lengths of a picture are given at once: as a dict whose keys are names of methods and
-    whose values are one set of codes (estimator, histogram), or a list of such of
-    different lengths.
+    Make one by `from_estimator`, `from_codes`, `from_histogram` or `from_runs`. All methods
+    and code lengths of a picture are given at once: as a dict whose keys are names of
+    methods and whose values are one set of codes (estimator, histogram), or a list of such
+    of different lengths.
 
     Parameters
     ----------
     worst, expected, best : array-like of shape (n_intervals,)
         Ends and dot of each interval: means over queries.
 
-    n_bits : array-like of shape (n_intervals,) of int
-        Code length of each.
+    n_bits : array-like of shape (n_intervals,) of int, or None
+        Code length of each; None for what has none, such as runs.
 
     names : list of str of length n_intervals, default=None
         Method of each. None means that all are of one method, which needs no name.
 
     metric : str, default="average_precision"
-        Name of the metric, as :func:`tie_breaking_range` knows it, for the label of its
-        axis.
+        Name of the metric, for the label of its axis.
 
     k : int, default=None
         Cutoff of the metric, for the same label.
@@ -99,8 +100,9 @@ class TieBreakingDisplay:
     """
 
     @validate_params(
-        {key: ["array-like"] for key in ("worst", "expected", "best", "n_bits")}
-        | {"names": ["array-like", None], "metric": METRIC_NAME, "k": _CUTOFF},
+        {key: ["array-like"] for key in ("worst", "expected", "best")}
+        | {"n_bits": ["array-like", None], "names": ["array-like", None]}
+        | {"metric": [str], "k": _CUTOFF},
         prefer_skip_nested_validation=True,
     )
     def __init__(
@@ -309,6 +311,45 @@ class TieBreakingDisplay:
         )
         return display.plot(ax, **kwargs)
 
+    @classmethod
+    @validate_params(
+        {"evaluations": "no_validation", "measure": [str, None], "ax": "no_validation"},
+        prefer_skip_nested_validation=True,
+    )
+    def from_runs(cls, evaluations, *, measure=None, ax=None, **kwargs):
+        """Plot what :func:`sklearn_talr.runs.evaluate_run` has returned for some systems.
+
+        Parameters
+        ----------
+        evaluations : RunEvaluation, list of them, or dict
+            One for each system. Keys of a dict are names of the systems; otherwise the
+            evaluations tell them.
+
+        measure : str, default=None
+            Which of their measures to plot; None takes the first.
+
+        ax : matplotlib Axes, default=None
+            Where to plot. None means a new figure.
+
+        **kwargs : dict
+            Passed to matplotlib's ``plot`` for the dots.
+
+        Returns
+        -------
+        display : TieBreakingDisplay
+            The picture and its numbers; `n_bits` is None.
+        """
+        names, results = by_system(evaluations)
+        measure = results[0].measures[0] if measure is None else measure
+        means = [means_of_measure(result, measure) for result in results]
+        display = cls(
+            **{key: [mean[key] for mean in means] for key in ("worst", "expected", "best")},
+            n_bits=None,
+            names=names,
+            metric=measure,
+        )
+        return display.plot(ax, **kwargs)
+
     @validate_params(
         {"ax": "no_validation", "name": [str, "array-like", None]},
         prefer_skip_nested_validation=True,
@@ -332,64 +373,5 @@ class TieBreakingDisplay:
         display : TieBreakingDisplay
             This display.
         """
-        methods, method = self._methods()
-        labels = self._labels(methods, name)
-        lengths, length = np.unique(self.n_bits, return_inverse=True)
-        height = len(methods) + 0.7  # of a group, with the gap after it
-        places = length * height + method
-        ax = single_axes(self, ax, figsize=(6.4, 1.1 + 0.23 * height * len(lengths)))
-        self.intervals_, self.dots_ = [], []
-        for m, label in enumerate(labels):
-            self._draw_method(ax, method == m, places, m, label, kwargs)
-        self._label_groups(ax, lengths, height, labels)
-        self.ax_, self.figure_ = ax, ax.figure
+        draw_groups(self, ax, name, kwargs)
         return self
-
-    def _methods(self):
-        """Names in order of appearance, and the index of each interval's method."""
-        names = [None] * len(self.worst) if self.names is None else list(self.names)
-        methods = list(dict.fromkeys(names))
-        return methods, np.array([methods.index(name) for name in names])
-
-    def _labels(self, methods, name):
-        if name is None:
-            return methods
-        labels = [name] if isinstance(name, str) else list(name)
-        if len(labels) != len(methods):
-            raise ValueError(
-                f"name must name each of the {len(methods)} methods, got {name!r}."
-            )
-        return labels
-
-    def _draw_method(self, ax, rows, places, m, label, kwargs):
-        worst, expected, best = (
-            np.asarray(values)[rows] for values in (self.worst, self.expected, self.best)
-        )
-        marker = {"markersize": 7, "markeredgecolor": "white", "markeredgewidth": 0.8}
-        style = line_style(m, kwargs, linestyle="none", **marker, label=label)
-        dots = ax.plot(expected, places[rows], **style)[0]
-        bars = ax.barh(
-            places[rows],
-            best - worst,
-            left=worst,
-            height=0.5,
-            color=dots.get_color(),
-            alpha=0.35,
-            linewidth=0,
-        )
-        self.dots_.append(dots)
-        self.intervals_.append(bars)
-
-    def _label_groups(self, ax, lengths, height, labels):
-        cutoff = "" if self.k is None else f"@{self.k}"
-        finish(ax, f"{METRICS[self.metric].label}{cutoff}: worst, expected, best", "")
-        ax.use_sticky_edges = False  # no bar begins at the frame
-        ax.grid(False, axis="y")
-        ax.tick_params(axis="y", length=0)
-        middle = (len(labels) - 1) / 2
-        ax.set_yticks(
-            np.arange(len(lengths)) * height + middle, [f"{n} bits" for n in lengths]
-        )
-        ax.set_ylim(len(lengths) * height - 0.85, -0.85)  # shortest codes on top
-        if labels != [None]:
-            add_legend(ax)

@@ -1,0 +1,192 @@
+"""Values of runs: oracles by enumeration, trec_eval's rules, queries that are missing."""
+
+from math import comb
+
+import numpy as np
+import pytest
+import run_cases
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sklearn_talr.runs import Qrels, Run, evaluate_run
+
+NAMES = list(run_cases.MEASURES)
+COLUMNS = "expected", "worst", "best", "trec_eval"
+
+
+def of_orders(scores, judged):
+    """Mean, least and greatest value over all orders, and that of trec_eval's order."""
+    orders = list(run_cases.tie_orders(scores))
+    rows = []
+    for oracle in run_cases.MEASURES.values():
+        values = [oracle(order, judged) for order in orders]
+        listed = oracle(run_cases.trec_order(scores), judged)
+        rows.append([np.mean(values), min(values), max(values), listed])
+    return rows
+
+
+@st.composite
+def small_queries(draw):
+    documents = [f"d{i}" for i in range(draw(st.integers(1, 7)))]
+    scores = {d: draw(st.integers(-1, 2)) / 2 for d in draw(st.permutations(documents))}
+    judgeable = [*documents, "other1", "other2"]
+    some = draw(st.lists(st.sampled_from(judgeable), unique=True, min_size=1))
+    return scores, {d: draw(st.integers(-2, 3)) for d in some}
+
+
+@settings(deadline=None, max_examples=60)
+@given(queries=st.lists(small_queries(), min_size=1, max_size=3))
+def test_values_equal_enumeration(queries):
+    run = {f"q{i}": scores for i, (scores, _) in enumerate(queries)}
+    qrels = {f"q{i}": judged for i, (_, judged) in enumerate(queries)}
+    result = evaluate_run(qrels, run, NAMES)
+    expected = [of_orders(*query) for query in queries]
+    actual = np.stack([getattr(result, column) for column in COLUMNS], axis=-1)
+    assert_allclose(actual, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_what_is_tied_with_the_first_relevant_and_beyond():
+    """A tie of many, of which no enumeration is at hand: ERR and RBP rank by rank."""
+    n, stop = 1_000, 15 / 16
+    run = {"q": {f"d{i}": 1.0 for i in range(n)}}
+    result = evaluate_run({"q": {"d7": 4}}, run, ["ERR", "ERR@10", "RBP(rel=1)", "RR"])
+    ranks = np.arange(1, n + 1)
+    expected = [
+        stop * np.mean(1 / ranks),
+        stop * np.sum(1 / ranks[:10]) / n,
+        np.mean(0.2 * 0.8 ** (ranks - 1)),
+        np.mean(1 / ranks),
+    ]
+    assert_allclose(result.expected[0], expected, rtol=1e-12)
+
+
+def test_err_of_ties_with_many_grades_equals_chance():
+    """Sums over sets of documents, by exact recursion over multisets of grades."""
+    rng = np.random.default_rng(3)
+    grades = rng.integers(0, 5, 40).tolist()
+    passed = [1 - (2**g - 1) / 16 for g in grades]
+    chosen = np.zeros(41)  # elementary symmetric polynomials
+    chosen[0] = 1
+    for q in passed:
+        chosen[1:] = chosen[1:] + q * chosen[:-1]
+    mean = chosen / [comb(40, j) for j in range(41)]
+    terms = (mean[:-1] - mean[1:]) / np.arange(1, 41)
+    run = {"q": {f"d{i}": 0.0 for i in range(40)}}
+    qrels = {"q": {f"d{i}": g for i, g in enumerate(grades)}}
+    result = evaluate_run(qrels, run, ["ERR", "ERR@7"])
+    assert_allclose(result.expected[0], [terms.sum(), terms[:7].sum()], rtol=1e-12)
+
+
+def test_rules_of_trec_eval():
+    run = {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}, "not judged": {"d1": 1.0}}
+    qrels = {"q1": {"d1": -1, "d2": 2, "far": 3, "away": 0}, "lacking": {"d1": 1}}
+    names = ["P@5", "R@10", "AP", "nDCG", "Rprec", "Judged@2"]
+    result = evaluate_run(qrels, run, names)
+    assert result.queries == ["q1", "lacking"]
+    ideal = 3 + 2 / np.log2(3)
+    first = [1 / 5, 1 / 2, 1 / 2 / 2, 2 / np.log2(3) / ideal, 1 / 2, 1]
+    assert_allclose(result.expected, [first, np.zeros(6)])
+    skipped = evaluate_run(qrels, run, names, missing_queries="skip")
+    assert skipped.queries == ["q1"]
+    assert_array_equal(skipped.expected, result.expected[:1])
+
+
+def test_a_query_with_nothing_relevant_counts_0():
+    run = {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}
+    result = evaluate_run({"q1": {"d1": 0}, "q2": {"d1": 1}}, run, NAMES)
+    shares = [name.startswith("Judged") for name in NAMES]
+    assert_array_equal(result.expected[0], shares)
+    assert all(np.isfinite(result.expected[1]))
+
+
+def test_queries_are_matched_by_name_whatever_their_order():
+    qrels, run = run_cases.random_run(5, n_queries=6, n_scores=4)
+    expected = evaluate_run(qrels, run, NAMES)
+    backwards = dict(reversed(run.items()))
+    del backwards["q3"]
+    actual = evaluate_run(qrels, backwards | {"more": {"d1": 1.0}}, NAMES)
+    rest = [0, 1, 2, 4, 5]
+    assert actual.queries == expected.queries
+    for column in COLUMNS:
+        values = getattr(actual, column)
+        assert_array_equal(values[rest], getattr(expected, column)[rest])
+        assert_array_equal(values[3], np.zeros(len(NAMES)))
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 2**20), prefix=st.sampled_from(["d", "document-number-", "é"]))
+def test_names_lines_and_scales_change_nothing(seed, prefix):
+    rng = np.random.default_rng(seed)
+    qrels, run = run_cases.random_run(seed, n_scores=5, prefix=prefix)
+    expected = evaluate_run(qrels, run, NAMES)
+    names = {f"{prefix}{i}": f"{x}" for i, x in enumerate(rng.permutation(2_000)[:90])}
+
+    def changed(of_query, scale=lambda value: value):
+        items = list(of_query.items())
+        return {
+            names[document]: scale(value)
+            for document, value in (items[i] for i in rng.permutation(len(items)))
+        }
+
+    other = evaluate_run(
+        {query: changed(judged) for query, judged in qrels.items()},
+        {query: changed(s, lambda x: np.exp(x) - 7) for query, s in run.items()},
+        NAMES,
+    )
+    for column in ("expected", "worst", "best"):
+        assert_array_equal(getattr(other, column), getattr(expected, column))
+
+
+def test_parts_of_a_run_have_the_values_of_the_whole():
+    qrels, run = run_cases.random_run(8, n_queries=5, n_scores=3)
+    whole = evaluate_run(qrels, run, NAMES)
+    for some in (["q0", "q4"], ["q1", "q2", "q3"]):
+        part = {query: run[query] for query in some}
+        values = evaluate_run(qrels, part, NAMES, missing_queries="skip")
+        rows = [whole.queries.index(query) for query in some]
+        for column in COLUMNS:
+            assert_array_equal(getattr(values, column), getattr(whole, column)[rows])
+
+
+def test_equal_objects_and_data_have_equal_values():
+    qrels, run = run_cases.random_run(9, n_scores=3)
+    expected = evaluate_run(qrels, run)
+    actual = evaluate_run(Qrels(qrels), Run(run, name="ours"))
+    assert actual.name == "ours"
+    assert actual.measures == expected.measures == ["AP", "nDCG@10", "RR@10"]
+    assert_array_equal(actual.expected, expected.expected)
+
+
+def test_documents_of_other_widths_are_not_mixed_up():
+    """Identifiers that agree in their first eight bytes, or are prefixes of each other."""
+    names = ["abcdefgh", "abcdefghi", "abcdefg", "abcdefgh" * 5, "a", "abcdefgh" * 5 + "x"]
+    run = {"q": {name: 1.0 + place for place, name in enumerate(names)}}
+    for judged in names:
+        result = evaluate_run({"q": {judged: 1}}, run, "RR")
+        assert result.expected[0, 0] == 1 / (len(names) - names.index(judged))
+    tied = {"q": dict.fromkeys(names, 1.0)}
+    for judged in names:
+        rank = 1 + sorted(names, reverse=True).index(judged)
+        assert evaluate_run({"q": {judged: 1}}, tied, "RR").trec_eval[0, 0] == 1 / rank
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run", "measures", "message"),
+    [
+        ({"q": {"d": 1}}, {"Q": {"d": 1.0}}, "AP", "no query of the run is judged: .*'Q'"),
+        ({"q": {"d": 1}}, {}, "AP", "no query of the run is judged"),
+        ({}, {"q": {"d": 1.0}}, "AP", "no query of the run is judged"),
+        ({"q": {"d": 5}}, {"q": {"d": 1.0}}, "ERR", r"max_rel=4, got 5.*ERR\(max_rel=5\)"),
+        ({"q": {"d": 5}}, {"q": {"d": 1.0}}, "RBP(max_rel=2)", "a relevance is 5"),
+        ({"q": {"d": 5}}, {"q": {"d": 1.0}}, "RBP(max_rel=2,rel=1)", "rel or max_rel"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_refused(qrels, run, measures, message):
+    with pytest.raises(ValueError, match=message):
+        evaluate_run(qrels, run, measures)
+
+
+def test_missing_queries_is_checked():
+    with pytest.raises(ValueError, match="'missing_queries' parameter of evaluate_run"):
+        evaluate_run({"q": {"d": 1}}, {"q": {"d": 1.0}}, missing_queries="drop")

@@ -1,0 +1,235 @@
+"""Files in TREC's formats: what is read, and what is wrong with a file."""
+
+import gzip
+import math
+
+import numpy as np
+import pytest
+import run_cases
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from sklearn_talr.runs import evaluate_run, read_qrels, read_run
+from sklearn_talr.runs._fields import MARGIN, numbers_at, texts_of, with_margins, words_at
+
+QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 -2\n"
+RUN = "q1 Q0 d1 1 2.5 mine\nq1 Q0 d2 2 1.5 mine\nq2 Q0 d1 1 -1e-3 mine\n"
+
+
+def fields_of(texts):
+    """Bytes of texts with blanks between, and where each begins and ends."""
+    encoded = [text.encode() for text in texts]
+    ends = MARGIN + np.cumsum([len(text) + 1 for text in encoded]) - 1
+    starts = ends - [len(text) for text in encoded]
+    return with_margins(b" ".join(encoded)), starts, ends
+
+
+def as_float(text):
+    try:
+        return float(text) if "_" not in text else math.nan
+    except ValueError:
+        return math.nan
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    numbers=st.lists(
+        st.one_of(
+            st.floats().map(repr),
+            st.integers(-(10**25), 10**25).map(str),
+            st.decimals(-(10**6), 10**6, places=6).map(str),
+            st.text(alphabet="0123456789.-+e_x", max_size=30),
+        ),
+        min_size=1,
+    )
+)
+def test_numbers_are_read_as_float_reads_them(numbers):
+    actual = numbers_at(*fields_of(numbers))
+    assert_array_equal(actual, [as_float(number) for number in numbers])
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        "9007199254740993",
+        "0.1234567890123456789",
+        "123456789012345678",
+        "007.50",
+        "0.3",
+        "-0",
+        "+.5",
+        "5.",
+        "111111111111111111111111111111",
+        "99999999.99999999",
+        "1234567.1234567",
+        "12345678.5",
+        "1;0",
+        "1:2",
+        "1/2",
+        "12345678:1",
+        ".",
+        "-",
+        "--1",
+        "1.2.3",
+        "é",
+        "nan",
+        "-inf",
+        "1e400",
+    ],
+)
+def test_awkward_numbers(number):
+    assert_array_equal(numbers_at(*fields_of([number])), [as_float(number)])
+    assert_array_equal(numbers_at(*fields_of(["8", number, "9"]))[1], as_float(number))
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1)))
+def test_identifiers_survive_as_words_that_compare_like_them(texts):
+    words = words_at(*fields_of(texts))
+    assert texts_of(words) == texts
+    order = sorted(range(len(texts)), key=lambda i: tuple(words[i]))
+    assert [texts[i] for i in order] == sorted(texts)
+
+
+def test_a_file_has_what_was_written(tmp_path):
+    qrels, run = run_cases.random_run(0, n_queries=20, n_scores=9)
+    run_cases.write_run(tmp_path / "run", run)
+    run_cases.write_qrels(tmp_path / "qrels", qrels)
+    read = read_run(tmp_path / "run")
+    assert read.to_dict() == run
+    assert read.name == "mine"
+    assert read.queries == list(run)
+    assert read_qrels(str(tmp_path / "qrels")).to_dict() == qrels
+
+
+def test_long_files_are_read_in_parts(tmp_path):
+    """Lines that two parts share, and queries that return, in and out of order."""
+    rng = np.random.default_rng(0)
+    width = 40
+    lines = [
+        f"q{i % 7} Q0 d{'x' * width}{i} 1 {score!r} mine\n"
+        for i, score in enumerate(rng.integers(0, 1000, 40_000).tolist())
+    ]
+    (tmp_path / "run").write_text("".join(lines))
+    assert (tmp_path / "run").stat().st_size > 2 * 2**20
+    read = read_run(tmp_path / "run").to_dict()
+    assert list(read) == [f"q{i}" for i in range(7)]
+    expected = {}
+    for line in lines:
+        query, _, document, _, score, _ = line.split()
+        expected.setdefault(query, {})[document] = float(score)
+    assert read == expected
+    assert all(list(s.values()) == sorted(s.values(), reverse=True) for s in read.values())
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path, text: path.write_text(text.replace("\n", "\r\n"), newline=""),
+        lambda path, text: path.write_text(text.replace(" ", "\t")),
+        lambda path, text: path.write_text(text.replace(" ", " \t  ")),
+        lambda path, text: path.write_text("\n\n" + text.replace("\n", "  \n\n")),
+        lambda path, text: path.write_text(text.rstrip("\n")),
+        lambda path, text: path.write_bytes(gzip.compress(text.encode())),
+    ],
+    ids=["crlf", "tabs", "many blanks", "blank lines", "no last newline", "gzip"],
+)
+def test_forms_of_files(write, tmp_path):
+    write(tmp_path / "run", RUN)
+    write(tmp_path / "qrels", QRELS)
+    run = {"q1": {"d1": 2.5, "d2": 1.5}, "q2": {"d1": -1e-3}}
+    assert read_run(tmp_path / "run").to_dict() == run
+    qrels = {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": -2}}
+    assert read_qrels(tmp_path / "qrels").to_dict() == qrels
+
+
+def test_the_order_of_lines_changes_nothing(tmp_path):
+    qrels, run = run_cases.random_run(3, n_queries=10, n_scores=4)
+    lines = run_cases.write_run(tmp_path / "run", run)
+    judged = run_cases.write_qrels(tmp_path / "qrels", qrels)
+    expected = evaluate_run(tmp_path / "qrels", tmp_path / "run").to_dict(per_query=True)
+    rng = np.random.default_rng(0)
+    (tmp_path / "run").write_text("".join(rng.permutation(lines)))
+    (tmp_path / "qrels").write_text("".join(rng.permutation(judged)))
+    shuffled = evaluate_run(tmp_path / "qrels", tmp_path / "run").to_dict(per_query=True)
+    assert shuffled == expected
+
+
+def test_bytes_of_other_encodings_are_kept(tmp_path):
+    (tmp_path / "run").write_bytes("é Q0 dé 1 1.0 mine\n".encode("latin-1"))
+    (tmp_path / "qrels").write_bytes("é 0 dé 1\n".encode("latin-1"))
+    assert evaluate_run(tmp_path / "qrels", tmp_path / "run", "RR").expected == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty: a line must have query, Q0, document, rank, score, tag"),
+        ("\n \n", "is empty"),
+        (RUN + "q2 Q0 d2 3\n", "line 4 has 4 fields instead of 6"),
+        ("\n" + RUN + "q2 Q0 d2 3 1.0 my run\n", "line 5 has 7 fields instead of 6"),
+        (QRELS, "line 1 has 4 fields instead of 6"),
+        (RUN + "q2 Q0 d2 3 nan mine\n", "line 4: score 'nan' is no finite number"),
+        (RUN + "\nq2 Q0 d2 3 high mine\n", "line 5: score 'high' is no finite number"),
+        (RUN + "q2 Q0 d2 3 -inf mine\n", "line 4: score '-inf' is no finite number"),
+        (RUN + "q2 Q0 d2 3 1e400 mine\n", "line 4: score '1e400' is no finite number"),
+        (RUN + "q1 Q0 d2 3 7.0 mine\n", "line 4: query 'q1' has document 'd2' twice"),
+        ("q Q0 d\0 1 1.0 mine\n", "line 1 has a NUL byte"),
+        (
+            RUN + f"q2 Q0 {'d' * 1_025} 3 1.0 mine\n",
+            "line 4 has an identifier of 1025 bytes",
+        ),
+        (
+            RUN + "q2 Q0 " + "d" * 10**7 + " 3 1.0 mine\n",
+            "line 4 has more than 65536 bytes",
+        ),
+        (RUN + "q" * 10**7, "line 4 has more than 65536 bytes"),
+    ],
+)
+def test_bad_runs_are_refused_with_their_line(text, message, tmp_path):
+    (tmp_path / "bad.run").write_text(text)
+    with pytest.raises(ValueError, match=rf"bad\.run(, | is){message.removeprefix('is')}"):
+        read_run(tmp_path / "bad.run")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty: a line must have query, iteration, document, relevance"),
+        (RUN, "line 1 has 6 fields instead of 4"),
+        (QRELS + "q2 0 d2 1.5\n", "line 4: relevance '1.5' is no integer"),
+        (QRELS + "q2 0 d2 good\n", "line 4: relevance 'good' is no integer"),
+        (QRELS + "q1 0 d1 1\n", "line 4: query 'q1' has document 'd1' twice"),
+    ],
+)
+def test_bad_qrels_are_refused_with_their_line(text, message, tmp_path):
+    (tmp_path / "bad").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_qrels(tmp_path / "bad")
+
+
+def test_lines_are_counted_over_all_parts(tmp_path):
+    lines = [f"q Q0 d{i} 1 1.0 mine\n" for i in range(100_000)]
+    lines[70_000] = "q Q0 d 1 1.0\n"
+    (tmp_path / "bad").write_text("".join(lines))
+    with pytest.raises(ValueError, match="line 70001 has 5 fields"):
+        read_run(tmp_path / "bad")
+    lines[70_000] = "q Q0 d3 1 1.0 mine\n"
+    (tmp_path / "bad").write_text("".join(lines))
+    with pytest.raises(ValueError, match="line 70001: query 'q' has document 'd3' twice"):
+        read_run(tmp_path / "bad")
+
+
+def test_damaged_gzip_is_refused(tmp_path):
+    whole = gzip.compress(RUN.encode() * 1)
+    for damaged in (whole[:-9], whole[:15] + b"\0\0\0\0" + whole[19:], b"\x1f\x8b"):
+        (tmp_path / "bad.gz").write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"bad\.gz is damaged: "):
+            read_run(tmp_path / "bad.gz")
+
+
+def test_files_that_are_not_there():
+    with pytest.raises(FileNotFoundError):
+        read_run("nowhere/to/be.found")
+    with pytest.raises(ValueError, match="'path' parameter of read_qrels"):
+        read_qrels(3)

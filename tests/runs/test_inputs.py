@@ -1,0 +1,174 @@
+"""Judgments and runs in memory, in the forms of other libraries."""
+
+from collections import namedtuple
+
+import numpy as np
+import pandas as pd
+import pytest
+import run_cases
+
+from sklearn_talr.runs import Qrels, Run
+
+QRELS = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": -1}}
+RUN = {"q1": {"d2": 1.5, "d1": 1.5, "d3": -2.0}, "q2": {"d1": 0.25}}
+
+
+def triples(data):
+    return [(q, d, value) for q, inner in data.items() for d, value in inner.items()]
+
+
+def frame(data, *columns, **kwargs):
+    return pd.DataFrame(triples(data), columns=list(columns), **kwargs)
+
+
+def records(data, *columns):
+    return [dict(zip(columns, triple)) for triple in triples(data)]
+
+
+class Doc(namedtuple("Doc", "query_id doc_id score")):
+    """A row as ir_measures has it."""
+
+
+def test_dicts_of_dicts():
+    assert Qrels(QRELS).to_dict() == QRELS
+    run = Run(RUN)
+    assert run.to_dict() == RUN
+    assert run.queries == ["q1", "q2"]
+    assert run.name == "run"
+    assert repr(run) == "Run 'run' of 2 queries, 4 documents"
+    assert repr(Qrels({1: {"d": 1}})) == "Qrels of 1 query, 1 document"
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [("query_id", "doc_id"), ("query-id", "corpus-id"), ("qid", "docno")],
+)
+def test_frames_and_records_by_the_names_of_their_columns(columns):
+    for value in ("relevance", "score", "label"):
+        assert Qrels(frame(QRELS, *columns, value)).to_dict() == QRELS
+        assert Qrels(records(QRELS, *columns, value)).to_dict() == QRELS
+    assert Run(frame(RUN, *columns, "score")).to_dict() == RUN
+    assert Run(records(RUN, *columns, "score")).to_dict() == RUN
+
+
+def test_named_tuples_and_iterators_of_them():
+    rows = [Doc(*triple) for triple in triples(RUN)]
+    assert Run(rows).to_dict() == RUN
+    assert Run(iter(rows)).to_dict() == RUN
+
+
+def test_rows_of_a_query_need_not_be_together():
+    shuffled = frame(RUN, "query_id", "doc_id", "score").iloc[[0, 3, 2, 1]]
+    assert Run(shuffled).to_dict() == RUN
+    categories = shuffled.astype({"query_id": "category", "doc_id": "category"})
+    assert Run(categories).to_dict() == RUN
+
+
+class LikeRanx:
+    """What Qrels and Run of ranx offer."""
+
+    def __init__(self, data, name=None):
+        self.data, self.name = data, name
+
+    def to_dict(self):
+        return self.data
+
+
+def ranx_classes():
+    ranx = pytest.importorskip("ranx", reason="ranx is not installed")
+    return ranx.Qrels, ranx.Run
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        lambda: (LikeRanx, LikeRanx),
+        pytest.param(ranx_classes, marks=pytest.mark.slow),  # which compiles for a minute
+    ],
+)
+def test_ranx(classes):
+    theirs_qrels, theirs_run = classes()
+    qrels = {"q1": {"d1": 2, "d2": 1}}
+    assert Qrels(theirs_qrels(qrels)).to_dict() == qrels
+    run = Run(theirs_run(RUN, name="theirs"))
+    assert run.to_dict() == RUN
+    assert run.name == "theirs"
+
+
+def test_integers_are_names_too():
+    assert Run({7: {1: 1.0, "2": 2}}).to_dict() == {"7": {"2": 2.0, "1": 1.0}}
+    numbers = pd.DataFrame({"query_id": [7, 7], "doc_id": [1, 2], "score": [1, 2]})
+    assert Run(numbers).to_dict() == {"7": {"2": 2.0, "1": 1.0}}
+    with pytest.raises(ValueError, match="query '7' has document '1' twice"):
+        Run({7: {1: 1.0, "1": 2.0}})
+
+
+def test_numbers_of_any_type():
+    assert Qrels({"q": {"d": np.int8(1), "e": True, "f": 2.0}}).to_dict() == {
+        "q": {"d": 1, "e": 1, "f": 2}
+    }
+    assert Run({"q": {"d": np.float32(0.5), "e": 1}}).to_dict() == {"q": {"e": 1, "d": 0.5}}
+
+
+def test_any_text_is_a_name():
+    names = ["with blank", "line\nbreak", "é", "\U0001f600", "x" * 1_024, "tab\t"]
+    run = {name: {other: float(i) for i, other in enumerate(names)} for name in names}
+    assert Run(run).to_dict() == run
+
+
+def test_queries_without_documents():
+    assert Run({"q1": {}, "q2": {"d": 1.0}, "q3": {}}).to_dict() == {
+        "q1": {},
+        "q2": {"d": 1.0},
+        "q3": {},
+    }
+
+
+def test_long_runs_are_sorted_query_by_query():
+    _, run = run_cases.random_run(1, n_queries=50, n_documents=200)
+    run["sorted"] = {f"d{i}": float(-i) for i in range(5_000)}
+    found = Run(run).to_dict()
+    assert found == run
+    assert all(list(s.values()) == sorted(s.values(), reverse=True) for s in found.values())
+
+
+def test_repeated_documents_are_found_wherever_they_are():
+    """Also among so many that rows of other documents share their slots."""
+    n = 300_000
+    rows = pd.DataFrame({"query_id": "q", "doc_id": np.arange(n).astype(str), "score": 0.0})
+    assert len(Run(rows).to_dict()["q"]) == n
+    for first, second in [(0, n - 1), (150_000, 150_001), (7, 131_079)]:
+        repeated = rows.copy()
+        repeated.loc[second, "doc_id"] = str(first)
+        with pytest.raises(ValueError, match=f"query 'q' has document '{first}' twice"):
+            Run(repeated)
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "message"),
+    [
+        ({"q": {"d": np.nan}}, ValueError, "scores must be finite numbers, got nan"),
+        ({"q": {"d": np.inf}}, ValueError, "scores must be finite numbers, got inf"),
+        ({"q": {"d": "high"}}, ValueError, "must be numbers: could not convert"),
+        ({"q": {"d": [1.0]}}, ValueError, "must be numbers"),
+        ({"q": {"d" * 1_025: 1.0}}, ValueError, "1024 bytes at most, got one of 1025"),
+        ({"q": {"d\0": 1.0}}, ValueError, "must not hold the character NUL"),
+        ({"q": {"": 1.0}}, ValueError, "must not be empty"),
+        ({"q": {1.5: 1.0}}, TypeError, r"strings or integers, got 1\.5"),
+        ({(1, 2): {"d": 1.0}}, TypeError, r"strings or integers, got \(1, 2\)"),
+        ({"q": ["d"]}, TypeError, "Run takes a dict of dicts"),
+        (3, TypeError, "Run takes a dict of dicts, a DataFrame, or records"),
+        (["q d 1.0"], TypeError, "records that are dicts or named tuples, got 'q d 1.0'"),
+        ([{"query_id": "q"}], ValueError, "a column 'doc_id' or .* is needed"),
+        (pd.DataFrame({"query_id": ["q"]}), ValueError, "a column 'doc_id' or"),
+    ],
+)
+def test_bad_runs_are_refused(data, error, message):
+    with pytest.raises(error, match=message):
+        Run(data)
+
+
+@pytest.mark.parametrize("grade", [0.5, np.nan, np.inf, 2.0**60])
+def test_bad_judgments_are_refused(grade):
+    with pytest.raises(ValueError, match="relevance must be an integer, got"):
+        Qrels({"q": {"c": 1, "d": grade}})

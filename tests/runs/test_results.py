@@ -1,0 +1,155 @@
+"""What an evaluation holds, how it is shown, and how two of them compare."""
+
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import run_cases
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import ttest_rel
+
+from sklearn_talr.metrics import TieBreakingDisplay
+from sklearn_talr.runs import Run, compare_runs, evaluate_run
+
+COLUMNS = ["expected", "worst", "best", "trec_eval"]
+MEASURES = ["AP", "nDCG@10", "RR"]
+
+
+@pytest.fixture(scope="module")
+def evaluated():
+    """Three systems: two that tie much, and one that does not tie."""
+    qrels, run = run_cases.random_run(0, n_queries=30, n_scores=5)
+    _, other = run_cases.random_run(1, n_queries=30, n_scores=5)
+    _, untied = run_cases.random_run(2, n_queries=30)
+    runs = {"first": run, "second": other, "untied": untied}
+    return {name: evaluate_run(qrels, Run(r, name), MEASURES) for name, r in runs.items()}
+
+
+def test_means_shares_and_tables_tell_the_same(evaluated):
+    result = evaluated["first"]
+    moved = (result.best - result.worst > 1e-9).mean(axis=0)
+    assert 0 < moved[0] <= 1
+    assert list(result.moved.values()) == moved.tolist()
+    for place, measure in enumerate(MEASURES):
+        row = {column: getattr(result, column)[:, place].mean() for column in COLUMNS}
+        assert result.means[measure] == pytest.approx(row, rel=1e-12)
+        assert result.to_dict()[measure] == result.means[measure] | {"moved": moved[place]}
+    frame = result.to_frame()
+    assert list(frame.index) == MEASURES
+    assert frame.to_dict(orient="index") == result.to_dict()
+    assert set(evaluated["untied"].moved.values()) == {0}
+
+
+def test_values_of_queries(evaluated):
+    result = evaluated["first"]
+    frame = result.to_frame(per_query=True)
+    assert frame.index.names == ["query", "measure"]
+    nested = result.to_dict(per_query=True)
+    for place, measure in enumerate(MEASURES):
+        for row, query in enumerate(result.queries):
+            values = [getattr(result, column)[row, place] for column in COLUMNS]
+            assert list(nested[query][measure].values()) == values
+            assert_array_equal(frame.loc[query, measure], values)
+    assert isinstance(frame, pd.DataFrame)
+
+
+def test_without_pandas_a_frame_is_refused(evaluated, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="call to_dict instead"):
+        evaluated["first"].to_frame()
+
+
+def test_it_prints_as_a_table(evaluated):
+    title, head, *rows = str(evaluated["first"]).splitlines()
+    assert title == "first: 30 queries"
+    assert head.split() == [*COLUMNS, "moved"]
+    assert [row.split()[0] for row in rows] == MEASURES
+    assert {len(row) for row in (head, *rows)} == {len(head)}
+    assert rows[0].split()[1] == f"{evaluated['first'].means['AP']['expected']:.4f}"
+    assert repr(evaluated["first"]) == str(evaluated["first"])
+
+
+def test_comparison_is_a_paired_test_on_expected_values(evaluated):
+    first, second = evaluated["first"], evaluated["second"]
+    comparison = compare_runs(first, second)
+    expected = ttest_rel(first.expected, second.expected).pvalue
+    assert_allclose(comparison.p_value, expected, rtol=1e-12)
+    means = (first.expected - second.expected).mean(axis=0)
+    assert_allclose(comparison.difference, means)
+    assert_allclose(comparison.lowest, (first.worst - second.best).mean(axis=0))
+    assert_allclose(comparison.highest, (first.best - second.worst).mean(axis=0))
+    backwards = compare_runs(second, first)
+    assert_allclose(backwards.difference, -comparison.difference)
+    assert_array_equal(backwards.undecided, comparison.undecided)
+    assert comparison.names == ("first", "second")
+    decided = (comparison.lowest > 0) | (comparison.highest < 0)
+    assert_array_equal(comparison.ties_decide, ~decided)
+    assert comparison.to_dict()["AP"]["undecided"] == comparison.undecided[0]
+
+
+def test_how_often_ties_decide():
+    """AP of the tie is between 1/3 and 1, that of the others 1/2, 1/3 and 1."""
+    qrels = {query: {"d": 1} for query in "abc"}
+    tied = {query: {"d": 1.0, "e": 1.0, "f": 1.0} for query in "abc"}
+    other = {
+        "a": {"e": 2.0, "d": 1.0},
+        "b": {"e": 3.0, "f": 2.0, "d": 1.0},
+        "c": {"d": 2.0},
+    }
+    comparison = compare_runs(*(evaluate_run(qrels, run, "AP") for run in (tied, other)))
+    assert comparison.undecided == 1 / 3
+    assert comparison.ties_decide
+    same = compare_runs(*(evaluate_run(qrels, other, "AP") for _ in range(2)))
+    assert (same.difference, same.undecided, same.ties_decide) == (0, 0, False)
+    assert np.isnan(same.p_value)
+    lines = str(comparison).splitlines()
+    assert lines[0] == "run minus run"
+    assert lines[1].split() == ["difference", "lowest", "highest", "undecided", "p-value"]
+    assert "33%" in lines[2]
+
+
+def test_only_what_has_the_same_queries_and_measures_is_compared(evaluated):
+    qrels, run = run_cases.random_run(0, n_queries=30, n_scores=5)
+    for other in (
+        evaluate_run(qrels, run, "AP"),
+        evaluate_run({"q0": qrels["q0"]}, run, MEASURES),
+    ):
+        with pytest.raises(ValueError, match="same queries and measures"):
+            compare_runs(evaluated["first"], other)
+    with pytest.raises(ValueError, match="'second' parameter of compare_runs"):
+        compare_runs(evaluated["first"], run)
+
+
+def test_pictures_of_several_systems(evaluated):
+    results = list(evaluated.values())
+    display = TieBreakingDisplay.from_runs(results, measure="nDCG@10")
+    assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == list(evaluated)
+    assert display.ax_.get_xlabel() == "nDCG@10: worst, expected, best"
+    assert display.ax_.get_legend() is None
+    for result, dots, bars in zip(results, display.dots_, display.intervals_):
+        mean = result.means["nDCG@10"]
+        assert_allclose(dots.get_xdata(), [mean["expected"]])
+        (bar,) = bars
+        assert_allclose(
+            [bar.get_x(), bar.get_width()], [mean["worst"], mean["best"] - mean["worst"]]
+        )
+    plt.close("all")
+
+
+def test_pictures_by_names_and_of_one_system(evaluated):
+    first = evaluated["first"]
+    display = TieBreakingDisplay.from_runs({"a": first, "b": first})
+    assert display.names == ["a", "b"]
+    assert display.metric == "AP"
+    assert TieBreakingDisplay.from_runs(first).names == ["first"]
+    with pytest.raises(ValueError, match="must have different names"):
+        TieBreakingDisplay.from_runs([first, first])
+    with pytest.raises(ValueError, match="nothing to draw"):
+        TieBreakingDisplay.from_runs([])
+    with pytest.raises(ValueError, match="measure must be one of"):
+        TieBreakingDisplay.from_runs(first, measure="P@5")
+    with pytest.raises(TypeError, match="what evaluate_run returns, got 3"):
+        TieBreakingDisplay.from_runs([3])
+    plt.close("all")

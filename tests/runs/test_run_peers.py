@@ -1,0 +1,178 @@
+"""Runs against the tools that people use: trec_eval itself, cwl_eval, gdeval, others."""
+
+import shutil
+
+import numpy as np
+import pytest
+import run_cases
+from numpy.testing import assert_allclose
+
+from sklearn_talr.runs import evaluate_run
+
+pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not installed")
+
+# Our names, and those of trec_eval
+NAMES = {
+    "AP": "map",
+    "AP@5": "map_cut_5",
+    "AP@100": "map_cut_100",
+    "nDCG": "ndcg",
+    "nDCG@10": "ndcg_cut_10",
+    "P@5": "P_5",
+    "P@20": "P_20",
+    "R@5": "recall_5",
+    "R@30": "recall_30",
+    "RR": "recip_rank",
+    "Rprec": "Rprec",
+    "Success@1": "success_1",
+    "Success@10": "success_10",
+}
+ASKED = {
+    "map",
+    "map_cut.5,100",
+    "ndcg",
+    "ndcg_cut.10",
+    "P.5,20",
+    "recall.5,30",
+    "recip_rank",
+    "Rprec",
+    "success.1,10",
+}
+
+
+def trec_eval(qrels, run, rel=1):
+    judged = run_cases.without_negatives(qrels)
+    evaluator = pytrec_eval.RelevanceEvaluator(judged, ASKED, relevance_level=rel)
+    values = evaluator.evaluate(run)
+    return np.array([[values[q][name] for name in NAMES.values()] for q in qrels])
+
+
+def test_without_ties_all_values_are_those_of_trec_eval():
+    for seed in range(1_000):
+        qrels, run = run_cases.random_run(seed, n_queries=1 + seed % 3)
+        result = evaluate_run(qrels, run, list(NAMES))
+        expected = trec_eval(qrels, run)
+        for column in ("expected", "worst", "best", "trec_eval"):
+            assert_allclose(getattr(result, column), expected, rtol=0, atol=1e-9)
+
+
+def test_with_ties_trec_eval_is_where_we_say_and_between_worst_and_best():
+    for seed in range(200):
+        qrels, run = run_cases.random_run(seed, n_scores=6, prefix="document-")
+        result = evaluate_run(qrels, run, list(NAMES))
+        expected = trec_eval(qrels, run)
+        assert_allclose(result.trec_eval, expected, rtol=0, atol=1e-9)
+        for low, high in (
+            (result.worst, expected),
+            (result.worst, result.expected),
+            (expected, result.best),
+            (result.expected, result.best),
+        ):
+            assert np.all(low <= high + 1e-12)
+
+
+def test_other_levels_of_relevance():
+    qrels, run = run_cases.random_run(0, n_queries=30)
+    of_relevance = [name for name in NAMES if not name.startswith("nDCG")]
+    with_rel = [
+        name.replace("@", "(rel=2)@") if "@" in name else f"{name}(rel=2)"
+        for name in of_relevance
+    ]
+    result = evaluate_run(qrels, run, with_rel)
+    columns = [list(NAMES).index(name) for name in of_relevance]
+    expected = trec_eval(qrels, run, rel=2)[:, columns]
+    assert_allclose(result.expected, expected, rtol=0, atol=1e-9)
+
+
+def test_the_mean_of_trec_eval_over_names_of_documents():
+    """Renaming documents at random shuffles ties, as trec_eval orders them by name."""
+    n_shuffles = 1_000
+    rng = np.random.default_rng(1)
+    qrels, run = run_cases.random_run(4, n_queries=4, n_documents=120, n_scores=8)
+    result = evaluate_run(qrels, run, list(NAMES))
+    for row, query in enumerate(qrels):
+        documents = sorted(run[query].keys() | qrels[query].keys())
+        shuffled_run, shuffled_qrels = {}, {}
+        for i in range(n_shuffles):
+            new = dict(zip(documents, map(str, rng.permutation(len(documents)))))
+            shuffled_run[str(i)] = {new[d]: score for d, score in run[query].items()}
+            shuffled_qrels[str(i)] = {new[d]: grade for d, grade in qrels[query].items()}
+        values = trec_eval(shuffled_qrels, shuffled_run)
+        error = values.std(axis=0) / np.sqrt(n_shuffles)
+        difference = np.abs(values.mean(axis=0) - result.expected[row])
+        assert np.all(difference <= 5 * error + 1e-12)
+        assert np.all(result.worst[row] <= values.min(axis=0) + 1e-12)
+        assert np.all(values.max(axis=0) <= result.best[row] + 1e-12)
+        assert error.max() > 0
+
+
+def calculated(ir_measures, provider, names, qrels, run):
+    measures = [ir_measures.parse_measure(name) for name in names]
+    judged = [ir_measures.Qrel(q, d, grade) for q, d, grade in triples(qrels)]
+    found = [ir_measures.ScoredDoc(q, d, score) for q, d, score in triples(run)]
+    values = {}
+    for metric in ir_measures.providers.registry[provider].iter_calc(
+        measures, judged, found
+    ):
+        values[metric.query_id, str(metric.measure)] = metric.value
+    return np.array([[values[q, str(measure)] for measure in measures] for q in qrels])
+
+
+def triples(nested):
+    return [(q, d, value) for q, inner in nested.items() for d, value in inner.items()]
+
+
+@pytest.mark.parametrize(
+    ("provider", "module", "names", "atol"),
+    [
+        ("cwl_eval", "cwl", ["RBP(rel=1)", "RBP(p=0.5,rel=2)", "RBP(p=0.95,rel=3)"], 1e-9),
+        ("judged", "ir_measures", ["Judged@1", "Judged@10", "Judged@100", "Judged"], 1e-12),
+        ("pytrec_eval", "pytrec_eval", ["Rprec", "Rprec(rel=2)", "AP(rel=3)@7"], 1e-9),
+        ("msmarco", "ir_measures", ["RR@3", "RR@10", "RR(rel=2)@20"], 1e-12),
+        ("gdeval", "ir_measures", ["ERR@5", "ERR@20", "nDCG(dcg='exp-log2')@10"], 6e-6),
+    ],
+)
+def test_measures_of_other_providers(provider, module, names, atol):
+    ir_measures = pytest.importorskip("ir_measures")
+    pytest.importorskip(module)
+    if provider == "gdeval" and not shutil.which("perl"):
+        pytest.skip("perl is not installed")
+    qrels, run = run_cases.random_run(6, n_queries=40)
+    qrels = {query[1:]: judged for query, judged in qrels.items()}  # gdeval wants numbers
+    run = {query[1:]: scores for query, scores in run.items()}
+    if provider != "judged":
+        qrels = run_cases.without_negatives(qrels)
+    result = evaluate_run(qrels, run, names)
+    expected = calculated(ir_measures, provider, names, qrels, run)
+    if provider == "gdeval":  # it says nothing of queries with nothing relevant
+        some = np.array([max(judged.values()) > 0 for judged in qrels.values()])
+        assert some.sum() > 30
+        assert_allclose(result.expected[some], expected[some], rtol=0, atol=atol)
+    else:
+        assert_allclose(result.expected, expected, rtol=0, atol=atol)
+
+
+def test_tie_aware_retrieval_metrics():
+    """It knows relevance of two kinds, and documents that were retrieved."""
+    trm = pytest.importorskip("trm")
+    rng = np.random.default_rng(2)
+    relevant = rng.binomial(1, 0.3, (30, 25))
+    scores = rng.integers(0, 6, relevant.shape)
+    relevant[:, 0] = 1
+    theirs = trm.evaluate(
+        scores.tolist(), relevant.astype(bool).tolist(), ["map", "ndcg", "mrr", "f1"], [5]
+    )
+    documents = [f"d{i}" for i in range(25)]
+    qrels = {str(q): dict(zip(documents, row.tolist())) for q, row in enumerate(relevant)}
+    run = {str(q): dict(zip(documents, row.tolist())) for q, row in enumerate(scores)}
+    result = evaluate_run(qrels, run, ["AP@5", "nDCG@5", "RR@5", "F1@5"])
+    for column, name in enumerate(["map", "ndcg", "mrr", "f1"]):
+        rows = theirs.per_query[name][5]
+        for ours, value in (
+            ("expected", "expected"),
+            ("worst", "minimum"),
+            ("best", "maximum"),
+        ):
+            expected = [getattr(row, value) for row in rows]
+            actual = getattr(result, ours)[:, column]
+            assert_allclose(actual, expected, rtol=1e-12, atol=1e-12)
