@@ -187,6 +187,15 @@ def as_weights(queries, input_name="query_weights"):
     return check_array(queries, dtype=np.float32, input_name=input_name)
 
 
+def saturate(activations):
+    """Weights of queries for codes that were fitted to labels.
+
+    An activation far from 0 says that a bit is sure, and not that it matters as much more.
+    """
+    scale = np.mean(np.abs(activations), axis=1, keepdims=True)
+    return np.tanh(activations * (2 / np.maximum(scale, np.finfo(np.float32).tiny)))
+
+
 def pad_weights(weights):
     """Weights with zeros for the spare bits of the last byte."""
     return np.pad(weights, ((0, 0), (0, -weights.shape[1] % 8)))

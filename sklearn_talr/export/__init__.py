@@ -15,6 +15,11 @@ pgvector    :func:`to_pgvector`    ``to_bit_strings(queries)``
 DuckDB      :func:`to_duckdb`      ``to_bit_strings(queries)``
 ==========  =====================  ======================================================
 
+Real-valued queries search codes by weighted Hamming distance: of an index that
+``to_faiss(codes, asymmetric=True)`` has made they are ``hasher.query_weights(X)``. For
+runtimes without this library, ``export_onnx(hasher, path, output="query_weights")`` writes
+what computes these.
+
 Whatever packs as `numpy.packbits` does, such as the "ubinary" of sentence-transformers, has
 the bytes ``pack_codes(codes, bitorder="big").data``, on both sides.
 """

@@ -3,20 +3,29 @@
 import re
 from numbers import Integral
 
+import numpy as np
+from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, validate_params
 
+from ..codes import unpack_codes
 from ._checks import CODES_AND_IDS, check_codes, warn_of_repeats
 
 __all__ = ["to_faiss", "to_usearch"]
 
+_BINARY = "BFlat"
+_BITS_OF_A_WORD = 4  # faiss's fast scan has 16 centroids to a sub-quantizer
+_ROWS_PER_BLOCK = 8_192
+
 
 @validate_params(
-    {**CODES_AND_IDS, "description": [str]}, prefer_skip_nested_validation=True
+    {**CODES_AND_IDS, "description": [str], "asymmetric": ["boolean"]},
+    prefer_skip_nested_validation=True,
 )
-def to_faiss(codes, description="BFlat", *, ids=None):
-    """Build a binary index of faiss.
+def to_faiss(codes, description=_BINARY, *, ids=None, asymmetric=False):
+    """Build an index of faiss, for binary or for real-valued queries.
 
-    Search it with ``index.search(pack_codes(queries).data, k)``.
+    Search a binary index with ``index.search(pack_codes(queries).data, k)``, and an
+    asymmetric one with ``index.search(hasher.query_weights(X), k)``.
 
     Parameters
     ----------
@@ -33,16 +42,21 @@ def to_faiss(codes, description="BFlat", *, ids=None):
         What the index returns for each code, such as ``neighbors.indices_``. None means 0,
         1, and so on.
 
+    asymmetric : bool, default=False
+        Whether to build an index for real-valued queries. It compares with all codes and
+        returns the highest scores, the weighted sums of
+        :func:`~sklearn_talr.codes.weighted_scores`, to within the rounding of its tables.
+
     Returns
     -------
-    index : faiss.IndexBinary
+    index : faiss.IndexBinary or faiss.Index
         The index, with all codes in it.
 
     Raises
     ------
     ValueError
-        If `codes` are no codes, or `ids` are not different integers less than 2**63, one
-        for each code.
+        If `codes` are no codes, `ids` are not different integers less than 2**63, one for
+        each code, or a `description` is given together with ``asymmetric=True``.
 
     Warns
     -----
@@ -54,17 +68,43 @@ def to_faiss(codes, description="BFlat", *, ids=None):
     faiss does not say how it orders ties. Its ``range_search(queries, r)`` finds distances
     *below* r.
 
+    An asymmetric index is an ``IndexPQFastScan`` whose 16 centroids per four bits are the
+    corners of a cube, so that it is not trained and holds codes without any error. faiss
+    rounds its tables of the weights to 8 bits: fetch more than are wanted, and order these
+    by exact scores. So must be done in any case if codes have factors or addends, as those
+    of :class:`~sklearn_talr.hashing.AdditiveHasher` do, which faiss cannot apply::
+
+        _, found = index.search(weights, 50)
+        for row, places in zip(weights, found):  # ids are places unless you gave others
+            scores = weighted_scores([row], codes[places])[0]
+            best = places[np.argsort(-scores, kind="stable")[:10]]
+
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn_talr.codes import pack_codes
     >>> from sklearn_talr.export import to_faiss
     >>> index = to_faiss([[0, 0, 1], [1, 1, 1]])  # doctest: +SKIP
     >>> index.search(pack_codes([[1, 1, 0]]).data, 1)  # doctest: +SKIP
     (array([[1]], dtype=int32), array([[1]]))
+
+    Two codes that differ from the signs of a query in one bit each are tied by Hamming
+    distance. The second differs where the query is less sure:
+
+    >>> index = to_faiss([[0, 1, 1], [1, 0, 1]], asymmetric=True)  # doctest: +SKIP
+    >>> index.search(np.array([[2, 0.5, 1]], np.float32), 1)[1]  # doctest: +SKIP
+    array([[1]])
     """
     import faiss
 
     packed, names = check_codes(codes, ids)
+    if asymmetric:
+        if description != _BINARY:
+            raise ValueError(
+                f"description={description!r} is a kind of binary index; leave it out with "
+                "asymmetric=True, which makes one kind only."
+            )
+        return _fast_scan(faiss, packed, None if ids is None else names)
     n_links = re.match(r"BHNSW(\d+)", description)
     if n_links:
         warn_of_repeats(packed, int(n_links[1]))
@@ -77,6 +117,39 @@ def to_faiss(codes, description="BFlat", *, ids=None):
     named = faiss.IndexBinaryIDMap2(index)
     named.add_with_ids(packed.data, names)
     return named
+
+
+def _fast_scan(faiss, packed, ids):
+    """Product quantizer whose words of four bits are the corners of a cube."""
+    n_bits = packed.n_bits
+    n_words = -(-n_bits // _BITS_OF_A_WORD)
+    padded = n_words * _BITS_OF_A_WORD
+    index = faiss.IndexPQFastScan(
+        padded, n_words, _BITS_OF_A_WORD, faiss.METRIC_INNER_PRODUCT
+    )
+    words = np.arange(2**_BITS_OF_A_WORD)[:, None] >> np.arange(_BITS_OF_A_WORD) & 1
+    corners = np.tile(_signs(words).ravel(), n_words)
+    faiss.copy_array_to_vector(corners, index.pq.centroids)
+    index.is_trained = True
+    if padded != n_bits:  # by zeros, so that spare bits add nothing to a score
+        places = np.full(padded, -1, dtype=np.int32)
+        places[:n_bits] = np.arange(n_bits)
+        pad = faiss.RemapDimensionsTransform(n_bits, padded, faiss.swig_ptr(places))
+        index = faiss.IndexPreTransform(pad, index)
+    if ids is not None:
+        index = faiss.IndexIDMap2(index)
+    for rows in gen_batches(len(packed), _ROWS_PER_BLOCK):
+        signs = _signs(unpack_codes(packed[rows]))
+        if ids is None:
+            index.add(signs)
+        else:
+            index.add_with_ids(signs, ids[rows])
+    return index
+
+
+def _signs(bits):
+    """Signs of bits, -1 and 1, float32."""
+    return np.where(bits, np.float32(1), np.float32(-1))
 
 
 @validate_params(

@@ -4,25 +4,33 @@ import os
 
 import numpy as np
 from sklearn.pipeline import Pipeline
-from sklearn.utils._param_validation import validate_params
+from sklearn.utils._param_validation import StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
+
+from ..codes._weighted import saturate
 
 __all__ = ["export_onnx"]
 
+_TINY = np.finfo(np.float32).tiny
 _OPSET, _IR_VERSION = 13, 8  # so old that any runtime of the last years reads them
 
 
 @validate_params(
-    {"hasher": "no_validation", "path": [str, os.PathLike]},
+    {
+        "hasher": "no_validation",
+        "path": [str, os.PathLike],
+        "output": [StrOptions({"codes", "query_weights"})],
+    },
     prefer_skip_nested_validation=True,
 )
-def export_onnx(hasher, path):
+def export_onnx(hasher, path, *, output="codes"):
     """Write a fitted hash function as an ONNX graph from features to packed codes.
 
     The graph has one input, ``features`` of shape (n_samples, n_features) and float32, and
-    one output, ``codes`` of shape (n_samples, ceil(n_bits / 8)) and uint8: the bytes of
-    :func:`sklearn_talr.codes.pack_codes` in its default bit order, "little". It needs
-    neither this library nor torch to run.
+    one output, which is ``codes`` of shape (n_samples, ceil(n_bits / 8)) and uint8: the
+    bytes of :func:`sklearn_talr.codes.pack_codes` in its default bit order, "little". Or it
+    is what a real-valued query is searched by. The graph needs neither this library nor
+    torch to run.
 
     Runtimes sum in different orders. An activation within rounding of 0 may therefore give
     another bit than `transform` does.
@@ -38,13 +46,19 @@ def export_onnx(hasher, path):
     path : str or path-like
         File to write, by convention ``*.onnx``.
 
+    output : {"codes", "query_weights"}, default="codes"
+        What the graph computes, and the name of its output: packed codes, or what
+        `query_weights` of the hasher returns, of shape (n_samples, n_bits) and float32.
+
     Raises
     ------
     TypeError
         If `hasher` is not a hasher, or is a Pipeline.
 
     ValueError
-        If it is not fitted, was fitted with a torch module of the user, or has trees.
+        If it is not fitted, was fitted with a torch module of the user, or has trees; or if
+        codes are asked for that no layers compute, those of
+        :class:`~sklearn_talr.hashing.AdditiveHasher`.
 
     ImportError
         If the package onnx is not installed.
@@ -65,12 +79,15 @@ def export_onnx(hasher, path):
     >>> (codes,) = session.run(None, {"features": X.astype("float32")})  # doctest: +SKIP
     """
     _check_hasher(hasher)
+    if output == "codes":
+        _check_codes_are_signs(hasher)
     try:
         import onnx
     except ImportError as error:
         raise ImportError("export_onnx needs the package onnx: pip install onnx") from error
     layers = list(zip(hasher.coefs_, hasher.intercepts_))
-    graph = _graph(onnx.helper, onnx.numpy_helper, onnx.TensorProto, layers)
+    finish = _pack_signs if output == "codes" else _weigh_activations(hasher)
+    graph = _graph(onnx, layers, finish, output)
     model = onnx.helper.make_model(
         graph,
         opset_imports=[onnx.helper.make_opsetid("", _OPSET)],
@@ -105,34 +122,80 @@ def _check_hasher(hasher):
     check_is_fitted(hasher, ("coefs_", "intercepts_"))
 
 
-def _graph(helper, numpy_helper, types, layers):
-    """Build the graph: layers and rectifiers, then signs as bits, then bytes of bits."""
+def _check_codes_are_signs(hasher):
+    if hasattr(hasher, "inverse_transform"):
+        raise ValueError(
+            f'output="codes" is not to be had of {type(hasher).__name__}, which finds '
+            "them by coordinate descent. Encode the database by its `encode`, and export "
+            'what queries need by output="query_weights".'
+        )
+
+
+def _graph(onnx, layers, finish, output):
+    """Build the graph: layers and rectifiers between them, and what `finish` adds."""
     nodes, constants = [], {}
     name = "features"
     for layer, (coef, intercept) in enumerate(layers):
         if layer:
-            nodes.append(helper.make_node("Relu", [name], [f"hidden_{layer}"]))
+            nodes.append(onnx.helper.make_node("Relu", [name], [f"hidden_{layer}"]))
             name = f"hidden_{layer}"
         constants[f"coef_{layer}"] = coef.astype(np.float32)
         constants[f"intercept_{layer}"] = intercept.astype(np.float32)
         inputs = [name, f"coef_{layer}", f"intercept_{layer}"]
         name = f"activations_{layer}"
-        nodes.append(helper.make_node("Gemm", inputs, [name]))
-    n_bits = layers[-1][0].shape[1]
-    constants["zero"] = np.zeros((), dtype=np.float32)
-    constants["bit_values"] = _bit_values(n_bits)
-    nodes += [
-        helper.make_node("Greater", [name, "zero"], ["signs"]),
-        helper.make_node("Cast", ["signs"], ["bits"], to=types.FLOAT),
-        helper.make_node("MatMul", ["bits", "bit_values"], ["byte_values"]),
-        helper.make_node("Cast", ["byte_values"], ["codes"], to=types.UINT8),
+        nodes.append(onnx.helper.make_node("Gemm", inputs, [name]))
+    n_features, n_bits = layers[0][0].shape[0], layers[-1][0].shape[1]
+    more_nodes, more_constants, columns, kind = finish(onnx, name, n_bits)
+    describe = onnx.helper.make_tensor_value_info
+    return onnx.helper.make_graph(
+        nodes + more_nodes,
+        "hash_function",
+        [describe("features", onnx.TensorProto.FLOAT, ["n_samples", n_features])],
+        [describe(output, kind, ["n_samples", columns])],
+        [
+            onnx.numpy_helper.from_array(value, key)
+            for key, value in (constants | more_constants).items()
+        ],
+    )
+
+
+def _pack_signs(onnx, activations, n_bits):
+    """Signs as bits, then bytes of bits: nodes, constants, columns and type."""
+    node, types = onnx.helper.make_node, onnx.TensorProto
+    constants = {"zero": np.zeros((), np.float32), "bit_values": _bit_values(n_bits)}
+    nodes = [
+        node("Greater", [activations, "zero"], ["signs"]),
+        node("Cast", ["signs"], ["bits"], to=types.FLOAT),
+        node("MatMul", ["bits", "bit_values"], ["byte_values"]),
+        node("Cast", ["byte_values"], ["codes"], to=types.UINT8),
     ]
-    shape = ["n_samples", layers[0][0].shape[0]]
-    features = helper.make_tensor_value_info("features", types.FLOAT, shape)
-    shape = ["n_samples", constants["bit_values"].shape[1]]
-    codes = helper.make_tensor_value_info("codes", types.UINT8, shape)
-    constants = [numpy_helper.from_array(value, key) for key, value in constants.items()]
-    return helper.make_graph(nodes, "hash_function", [features], [codes], constants)
+    return nodes, constants, constants["bit_values"].shape[1], types.UINT8
+
+
+def _weigh_activations(hasher):
+    """What makes weights of activations: a function like `_pack_signs`."""
+    weigh = getattr(hasher, "_weigh", lambda: None)()
+    return _saturate if weigh is saturate else _keep
+
+
+def _keep(onnx, activations, n_bits):
+    nodes = [onnx.helper.make_node("Identity", [activations], ["query_weights"])]
+    return nodes, {}, n_bits, onnx.TensorProto.FLOAT
+
+
+def _saturate(onnx, activations, n_bits):
+    """What `sklearn_talr.codes._weighted.saturate` does."""
+    node = onnx.helper.make_node
+    constants = {"two": np.array(2, np.float32), "tiny": np.array(_TINY)}
+    nodes = [
+        node("Abs", [activations], ["magnitudes"]),
+        node("ReduceMean", ["magnitudes"], ["mean"], axes=[1], keepdims=1),
+        node("Max", ["mean", "tiny"], ["scale"]),
+        node("Div", ["two", "scale"], ["slope"]),
+        node("Mul", [activations, "slope"], ["scaled"]),
+        node("Tanh", ["scaled"], ["query_weights"]),
+    ]
+    return nodes, constants, n_bits, onnx.TensorProto.FLOAT
 
 
 def _bit_values(n_bits):

@@ -173,15 +173,6 @@ def take_signs(X, activations):
     return activations > 0, None
 
 
-def saturate(activations):
-    """Weights of queries for codes that were fitted to labels.
-
-    An activation far from 0 says that a bit is sure, and not that it matters as much more.
-    """
-    scale = np.mean(np.abs(activations), axis=1, keepdims=True)
-    return np.tanh(activations * (2 / np.maximum(scale, np.finfo(np.float32).tiny)))
-
-
 class Encoder(NamedTuple):
     """A fitted hash function, for the time of one call.
 

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from neighbor_cases import draw, random_codes
 from numpy.testing import assert_array_equal
+from sklearn.datasets import load_digits
 
 from sklearn_talr import export
-from sklearn_talr.codes import pack_codes
+from sklearn_talr.codes import pack_codes, weighted_scores
+from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.neighbors import HammingNeighbors
 
 # Less than a byte, whole bytes, and more than a word with bits to spare
@@ -66,6 +68,72 @@ def test_faiss_makes_the_index_it_is_told_to(description):
     for query, row, found in zip(queries, distances, ids.tolist()):
         assert row.tolist() == [(codes[i] != query).sum() for i in found]
     assert index.ntotal == neighbors.n_items_
+
+
+def asymmetric_case(n_bits, n_queries=8, n_items=500):
+    rng = np.random.default_rng(n_bits)
+    weights = rng.normal(size=(n_queries, n_bits)).astype(np.float32)
+    return random_codes(rng, n_items, n_bits), weights
+
+
+@pytest.mark.parametrize("n_bits", [1, 7, 12, 64, 101])
+@pytest.mark.parametrize("ids", [np.arange(500), np.arange(500)[::-1] * 3 - 70])
+def test_faiss_scores_codes_by_real_valued_queries(n_bits, ids):
+    """Every score is off by at most half a step for each table that faiss rounds."""
+    pytest.importorskip("faiss")
+    codes, weights = asymmetric_case(n_bits)
+    scores, found = export.to_faiss(codes, ids=ids, asymmetric=True).search(weights, 100)
+    order = np.argsort(ids)
+    places = order[np.searchsorted(ids, found, sorter=order)]
+    assert_array_equal(ids[places], found)
+    assert all(len(set(row)) == 100 for row in places)
+    exact = weighted_scores(weights, codes)
+    of_words = np.abs(np.pad(weights, ((0, 0), (0, -n_bits % 4)))).reshape(8, -1, 4)
+    steps = 2 * of_words.sum(axis=2).max(axis=1) / 255
+    most = steps[:, None] / 2 * of_words.shape[1] + 1e-4
+    assert (np.abs(scores - np.take_along_axis(exact, places, axis=1)) <= most).all()
+    assert (np.abs(scores + np.sort(-exact, axis=1)[:, :100]) <= most).all()
+
+
+@pytest.mark.parametrize("n_bits", [64, 101])
+def test_the_best_scores_are_among_the_first_of_faiss(n_bits):
+    pytest.importorskip("faiss")
+    codes, weights = asymmetric_case(n_bits, n_items=20_000)
+    _, found = export.to_faiss(pack_codes(codes), asymmetric=True).search(weights, 15)
+    best = np.argsort(-weighted_scores(weights, codes), axis=1, kind="stable")[:, :10]
+    assert all(row[0] in first for row, first in zip(best, found[:, :3]))
+    assert np.mean([np.isin(row, first) for row, first in zip(best, found)]) > 0.95
+
+
+@pytest.mark.parametrize("n_bits", [8, 101])
+def test_faiss_holds_codes_without_error_and_writes_them(n_bits, monkeypatch):
+    faiss = pytest.importorskip("faiss")
+    monkeypatch.setattr(export._indexes, "_ROWS_PER_BLOCK", 64)
+    codes, weights = asymmetric_case(n_bits)
+    index = export.to_faiss(codes, asymmetric=True)
+    assert_array_equal(index.reconstruct_n(0, len(codes)), 2.0 * codes - 1)
+    named = export.to_faiss(codes, ids=np.arange(500) + 7, asymmetric=True)
+    again = faiss.deserialize_index(faiss.serialize_index(named))
+    assert_array_equal(again.search(weights, 5)[1], index.search(weights, 5)[1] + 7)
+
+
+def test_factors_are_applied_to_what_faiss_found():
+    """As the documentation says: faiss does not know them, so fetch more and order."""
+    pytest.importorskip("faiss")
+    X = load_digits().data.astype(np.float32)
+    hasher = AdditiveHasher(64, metric="euclidean", max_iter=4, random_state=0).fit(X)
+    codes, weights = hasher.encode(X), hasher.query_weights(X[:20])
+    _, found = export.to_faiss(codes, asymmetric=True).search(weights, 1_000)
+    for row, places in zip(weights, found):
+        scores = weighted_scores([row], codes[places])[0]
+        best = places[np.argsort(-scores, kind="stable")[:5]]
+        expected = np.argsort(-weighted_scores([row], codes)[0], kind="stable")[:5]
+        assert_array_equal(np.sort(best), np.sort(expected))
+
+
+def test_an_asymmetric_index_has_no_description():
+    with pytest.raises(ValueError, match="description='BHNSW32' is a kind of binary index"):
+        export.to_faiss(np.eye(3), "BHNSW32", asymmetric=True)
 
 
 @each_length
@@ -313,6 +381,7 @@ def test_bad_arguments_are_refused():
         ("connection", lambda: export.to_duckdb(np.eye(3), "codes.db")),
         ("connection", lambda: export.to_sqlite_vec(np.eye(3), "codes.db")),
         ("ids", lambda: export.to_faiss(np.eye(3), ids=7)),
+        ("asymmetric", lambda: export.to_faiss(np.eye(3), asymmetric="yes")),
     ]:
         with pytest.raises(ValueError, match=f"The '{name}' parameter of to_"):
             call()

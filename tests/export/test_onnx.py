@@ -12,15 +12,15 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_talr.baselines import FastHasher
+from sklearn_talr.baselines import BREHasher, FastHasher, MIHasher
 from sklearn_talr.codes import pack_codes
 from sklearn_talr.export import export_onnx
-from sklearn_talr.hashing import ITQHasher, LSHHasher, TALRHasher
+from sklearn_talr.hashing import AdditiveHasher, ITQHasher, LSHHasher, TALRHasher
 
 X, LABELS = (array[:120] for array in load_digits(return_X_y=True))
 
 
-def codes_by_onnx(path, X):
+def run_onnx(path, X):
     onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     return session.run(None, {"features": X.astype(np.float32)})[0]
@@ -51,7 +51,7 @@ def test_the_graph_gives_the_packed_codes(sizes, tmp_path):
     export_onnx(hasher, path)
     for batch in (X, X[:1]):  # sums of small numbers: exact in any order
         expected = pack_codes(hasher.decision_function(batch) > 0).data
-        found = codes_by_onnx(path, batch)
+        found = run_onnx(path, batch)
         assert found.dtype == np.uint8
         assert np.array_equal(found, expected)
 
@@ -69,7 +69,54 @@ def test_hashers_of_linear_layers(hasher, tmp_path):
     hasher.fit(X, LABELS)
     export_onnx(hasher, str(tmp_path / "hasher.onnx"))
     expected = pack_codes(hasher.transform(X.astype(np.float32))).data
-    assert np.array_equal(codes_by_onnx(str(tmp_path / "hasher.onnx"), X), expected)
+    assert np.array_equal(run_onnx(str(tmp_path / "hasher.onnx"), X), expected)
+
+
+@pytest.mark.parametrize("sizes", [(64, 1), (64, 9, 6, 33)])
+def test_the_activations_are_the_weights_of_a_class_that_says_nothing(sizes, tmp_path):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    hasher, path = Layers().fit(sizes), tmp_path / "hasher.onnx"
+    export_onnx(hasher, path, output="query_weights")
+    for batch in (X, X[:1]):
+        found = run_onnx(path, batch)
+        assert found.dtype == np.float32
+        assert np.array_equal(found, hasher.decision_function(batch))
+
+
+@pytest.mark.parametrize(
+    ("hasher", "labels", "saturated"),
+    [
+        (ITQHasher(16, random_state=0), None, False),
+        (BREHasher(8, random_state=0), LABELS, False),
+        (AdditiveHasher(70, max_iter=2, random_state=0), None, False),
+        (AdditiveHasher(9, metric="euclidean", random_state=0), None, False),
+        (TALRHasher(12, max_iter=1, random_state=0), None, False),
+        (TALRHasher(12, hidden_layer_sizes=9, max_iter=1, random_state=0), LABELS, True),
+        (MIHasher(8, max_iter=1, random_state=0), LABELS, True),
+    ],
+)
+def test_query_weights_of_hashers(hasher, labels, saturated, tmp_path):
+    """Saturated are those of hashers that were fitted to labels by gradients."""
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    hasher.fit(X, labels)
+    export_onnx(hasher, tmp_path / "hasher.onnx", output="query_weights")
+    found = run_onnx(tmp_path / "hasher.onnx", X)
+    activations = hasher.decision_function(X.astype(np.float32))
+    expected = activations
+    if saturated:
+        expected = np.tanh(2 * activations / np.abs(activations).mean(1, keepdims=True))
+    np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
+    weights = hasher.query_weights(X.astype(np.float32))
+    np.testing.assert_allclose(found, weights, atol=1e-5 * np.abs(expected).max())
+
+
+def test_saturated_weights_of_a_query_without_activations_are_zeros(tmp_path):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    hasher = TALRHasher(12, max_iter=1, random_state=0).fit(X, LABELS)
+    hasher.coefs_ = [0 * coef for coef in hasher.coefs_]
+    hasher.intercepts_ = [0 * intercept for intercept in hasher.intercepts_]
+    export_onnx(hasher, tmp_path / "hasher.onnx", output="query_weights")
+    assert not run_onnx(tmp_path / "hasher.onnx", X).any()
 
 
 def with_something_else():
@@ -91,6 +138,11 @@ def with_a_module():
         (with_a_module, ValueError, r"torch module.*torch\.onnx"),
         (lambda: FastHasher(2).fit(X, LABELS), ValueError, "a FastHasher, has trees"),
         (
+            lambda: AdditiveHasher(4, max_iter=1, random_state=0).fit(X),
+            ValueError,
+            "of AdditiveHasher, which .* export what queries need by output=",
+        ),
+        (
             lambda: make_pipeline(StandardScaler(), ITQHasher(8)).fit(X),
             TypeError,
             "Pipeline: export its last step",
@@ -99,7 +151,17 @@ def with_a_module():
         (lambda: StandardScaler().fit(X), TypeError, "got StandardScaler"),
         (lambda: X, TypeError, "got ndarray"),
     ],
-    ids=["unfitted", "unfitted other", "module", "trees", "pipeline", "mlp", "scaler", "X"],
+    ids=[
+        "unfitted",
+        "other",
+        "module",
+        "trees",
+        "additive",
+        "pipeline",
+        "mlp",
+        "scaler",
+        "X",
+    ],
 )
 def test_what_is_no_fitted_hasher_of_layers_is_refused(make, error, message, tmp_path):
     with pytest.raises(error, match=message):
@@ -110,6 +172,11 @@ def test_what_is_no_fitted_hasher_of_layers_is_refused(make, error, message, tmp
 def test_the_path_is_checked():
     with pytest.raises(ValueError, match="The 'path' parameter of export_onnx"):
         export_onnx(Layers().fit((3, 2)), None)
+
+
+def test_the_output_is_checked(tmp_path):
+    with pytest.raises(ValueError, match="The 'output' parameter of export_onnx"):
+        export_onnx(Layers().fit((3, 2)), tmp_path / "hasher.onnx", output="activations")
 
 
 def test_without_onnx_the_error_says_what_to_install(tmp_path, monkeypatch):

@@ -6,7 +6,8 @@ import torch
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...affinity import ThresholdAffinity
-from .._base import BaseHasher, Encoder, saturate
+from ...codes._weighted import saturate
+from .._base import BaseHasher, Encoder
 from .._projections import PROJECTIONS
 from ._callbacks import CallbackSupportMixin
 from ._functions import encoding_function

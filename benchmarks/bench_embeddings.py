@@ -1,0 +1,171 @@
+"""Short codes of embeddings for float queries, beside the quantizers of faiss.
+
+    python benchmarks/bench_embeddings.py            # recall of all codes: hours
+    python benchmarks/bench_embeddings.py tables     # what is measured so far, as Markdown
+
+The benchmark sets are read from the folder that SKLEARN_TALR_DATA names. Their labels are
+not used: 1 000 rows are queries, 5 000 others are fitted to, and the rest is the database.
+The mean of the 5 000 is subtracted from all rows, and these are scaled to unit length.
+Recall is that of the ten nearest rows by cosine among the first ten found.
+
+Every cell of the tables is a row of a CSV file, ``--csv``. Cells that are there are not
+measured again, so that a run that was ended goes on. Seconds are CPU time of one thread.
+"""
+
+import argparse
+import csv
+import os
+import time
+from collections import defaultdict
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import faiss
+import numpy as np
+from _quantizers import CONTENDERS, highest
+
+from sklearn_talr.datasets._benchmarks import BENCHMARKS
+
+SETS, N_QUERIES, N_TRAIN = ("coco17", "scenes", "cifar10"), 1_000, 5_000
+
+
+class Rows(NamedTuple):
+    """Rows of a set, and the database rows that are nearest to each query."""
+
+    query: np.ndarray
+    train: np.ndarray
+    database: np.ndarray
+    nearest: np.ndarray
+
+
+class Figure(NamedTuple):
+    """A row of the CSV file: what was measured of one search by one code."""
+
+    data: str
+    seed: int
+    n_bits: int
+    contender: str
+    search: str
+    recall: float
+    fit_seconds: float
+    encode_seconds: float
+    n_database: int
+    n_bytes: int
+
+
+@lru_cache(maxsize=1)
+def load(name, seed):
+    """Draw queries, rows to fit and the database, and find the true neighbors."""
+    with np.load(Path(os.environ["SKLEARN_TALR_DATA"]) / BENCHMARKS[name][0]) as arrays:
+        X = arrays["X"].astype(np.float32)
+    order = np.random.default_rng(seed).permutation(len(X))
+    X -= X[order[N_QUERIES : N_QUERIES + N_TRAIN]].mean(axis=0)
+    X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    query, train, database = np.split(X[order], [N_QUERIES, N_QUERIES + N_TRAIN])
+    return Rows(query, train, database, highest(query @ database.T))
+
+
+def recall(nearest, found):
+    """Fraction of the true neighbors among those found."""
+    return float(np.mean([np.isin(row, of_row) for row, of_row in zip(nearest, found)]))
+
+
+def measure(data, seed, n_bits, contender):
+    """Fit, encode and search; yield a figure for each way of searching."""
+    rows, make = load(data, seed), CONTENDERS[contender][0]
+    model = make(rows.train.shape[1], n_bits, seed)
+    times = [time.process_time()]
+    for step, X in ((model.fit, rows.train), (model.add, rows.database)):
+        step(X)
+        times.append(time.process_time())
+    seconds = np.round(np.diff(times), 2).tolist()
+    for search, found in model.search(rows.query):
+        score = round(recall(rows.nearest, found), 4)
+        sizes = len(rows.database), model.n_bytes
+        yield Figure(data, seed, n_bits, contender, search, score, *seconds, *sizes)
+
+
+def measure_all(path, n_seeds, contenders):
+    """Append what the file lacks, the first seed of all contenders first."""
+    known = {(f.data, f.seed, f.n_bits, f.contender) for f in read(path)}
+    for seed in range(n_seeds):
+        for contender in contenders:
+            _, lengths, most_seeds = CONTENDERS[contender]
+            if seed >= most_seeds:
+                continue
+            for data in SETS:
+                for n_bits in lengths:
+                    cell = data, seed, n_bits, contender
+                    if cell not in known:
+                        append(path, list(measure(*cell)))
+
+
+def append(path, figures):
+    is_new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.writer(file)
+        if is_new:
+            writer.writerow(Figure._fields)
+        writer.writerows(figures)
+    for figure in figures:
+        print(*figure, flush=True)
+
+
+def read(path):
+    """Figures of the file; none if there is no file."""
+    if not path.exists():
+        return []
+    kinds = Figure.__annotations__.values()
+    with path.open(newline="") as file:
+        _, *rows = csv.reader(file)
+    return [Figure(*(kind(cell) for kind, cell in zip(kinds, row))) for row in rows]
+
+
+def print_tables(path):
+    """Means over seeds, as Markdown: a table of recall for each length, and one of time."""
+    figures = read(path)
+    for n_bits in sorted({f.n_bits for f in figures}):
+        print(
+            f"\n| {n_bits} bits | {' | '.join(SETS)} | bytes | fit s | encode s | seeds |"
+        )
+        print("|---" * (len(SETS) + 5) + "|")
+        groups = defaultdict(list)
+        for figure in figures:
+            if figure.n_bits == n_bits:
+                groups[figure.contender, figure.search].append(figure)
+        for (contender, search), group in groups.items():
+            print_row(f"{contender}, {search}", group)
+
+
+def print_row(name, group):
+    recalls = []
+    for data in SETS:
+        values = [f.recall for f in group if f.data == data]
+        recalls.append(f"{np.mean(values):.3f}" if values else "")
+    per_database = [f.encode_seconds / f.n_database * 60_000 for f in group]
+    cells = [
+        *recalls,
+        str(group[0].n_bytes),
+        f"{np.mean([f.fit_seconds for f in group]):.1f}",
+        f"{np.mean(per_database):.1f}",
+        str(len({f.seed for f in group})),
+    ]
+    print(f"| {name} | {' | '.join(cells)} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("mode", nargs="?", choices=["recall", "tables"], default="recall")
+    parser.add_argument("--csv", type=Path, default=Path("embeddings.csv"))
+    parser.add_argument("--seeds", type=int, default=3, help="seeds 0, 1, and so on")
+    parser.add_argument("--contenders", nargs="+", default=CONTENDERS, choices=CONTENDERS)
+    args = parser.parse_args()
+    faiss.omp_set_num_threads(1)
+    if args.mode == "recall":
+        measure_all(args.csv, args.seeds, args.contenders)
+    print_tables(args.csv)
+
+
+if __name__ == "__main__":
+    main()
