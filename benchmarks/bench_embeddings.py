@@ -2,6 +2,7 @@
 
     python benchmarks/bench_embeddings.py            # recall of all codes: hours
     python benchmarks/bench_embeddings.py tables     # what is measured so far, as Markdown
+    python benchmarks/bench_embeddings.py serve      # milliseconds per query: minutes
 
 The benchmark sets are read from the folder that SKLEARN_TALR_DATA names. Their labels are
 not used: 1 000 rows are queries, 5 000 others are fitted to, and the rest is the database.
@@ -10,6 +11,9 @@ Recall is that of the ten nearest rows by cosine among the first ten found.
 
 Every cell of the tables is a row of a CSV file, ``--csv``. Cells that are there are not
 measured again, so that a run that was ended goes on. Seconds are CPU time of one thread.
+
+`serve` searches 10^5, 10^6 and 10^7 codes of 256 bits: those of cifar10's database, drawn
+again and again with an eighth of their bits flipped.
 """
 
 import argparse
@@ -17,16 +21,23 @@ import csv
 import os
 import time
 from collections import defaultdict
-from functools import lru_cache
+from copy import copy
+from functools import lru_cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import faiss
 import numpy as np
-from _quantizers import CONTENDERS, highest
+from _quantizers import CONTENDERS, N_CANDIDATES, N_NEIGHBORS, highest
 
+from sklearn_talr.codes import PackedCodes
 from sklearn_talr.datasets._benchmarks import BENCHMARKS
+from sklearn_talr.export import to_faiss
+from sklearn_talr.hashing import AdditiveHasher
+from sklearn_talr.neighbors import HammingNeighbors, rescore
 
+MOST_FLOATS = 10**6  # rows of which the floats are kept in memory
 SETS, N_QUERIES, N_TRAIN = ("coco17", "scenes", "cifar10"), 1_000, 5_000
 
 
@@ -154,17 +165,114 @@ def print_row(name, group):
     print(f"| {name} | {' | '.join(cells)} |")
 
 
+def enlarged(codes, n, seed=0):
+    """So many codes: known ones, with an eighth of their bits flipped."""
+    rng = np.random.default_rng(seed)
+    source = rng.integers(len(codes), size=n)
+    data = codes.data[source]
+    for start in range(0, n, 100_000):
+        part = data[start : start + 100_000]
+        thirds = rng.integers(0, 256, (3, *part.shape), dtype=np.uint8)
+        part ^= np.bitwise_and.reduce(thirds)
+    return PackedCodes(data, codes.n_bits, terms=codes.terms[source])
+
+
+def searches(neighbors, database, weights, rows):
+    """Functions of queries that find the ten nearest, by name; queries are row numbers."""
+    ways = {
+        "Hamming, NumPy": {"backend": "numpy"},
+        "Hamming, faiss": {"backend": "faiss"},
+        "weighted": {"metric": "weighted_hamming"},
+        "1 000 by Hamming, then weighted": {
+            "metric": "weighted_hamming",
+            "n_candidates": N_CANDIDATES,
+            "backend": "faiss",
+        },
+    }
+    for name, params in ways.items():
+        ours = copy(neighbors).set_params(**params)
+        yield name, lambda some, ours=ours: ours.kneighbors(weights[some])
+    by_bits, by_weights = to_faiss(database), to_faiss(database, asymmetric=True)
+    octets = np.packbits(weights > 0, axis=1, bitorder="little")
+    yield "faiss BFlat", lambda some: by_bits.search(octets[some], N_NEIGHBORS)
+    yield "faiss asymmetric", lambda some: by_weights.search(weights[some], N_NEIGHBORS)
+    if len(database) <= MOST_FLOATS:
+        yield from searches_of_floats(ours, len(database), weights, rows)
+
+
+def searches_of_floats(shortlist, n, weights, rows):
+    """The same with floats: as a second stage, and comparing with all."""
+    X = np.resize(rows.database, (n, rows.database.shape[1]))
+    index = faiss.IndexFlatIP(X.shape[1])
+    index.add(X)
+
+    def second_stage(some):
+        found = shortlist.kneighbors(weights[some], 100, return_distance=False)
+        rescore(rows.query[some], X, found, metric="inner_product", n_neighbors=N_NEIGHBORS)
+
+    yield "the same, then 100 by floats", second_stage
+    yield "all by floats", lambda some: index.search(rows.query[some], N_NEIGHBORS)
+
+
+def serve(sizes, n_bits=256):
+    """Milliseconds per query, CPU time of one thread: medians, after a warm-up."""
+    rows = load("cifar10", 0)
+    hasher = AdditiveHasher(n_bits, random_state=0).fit(rows.train)
+    codes, weights = hasher.encode(rows.database), hasher.query_weights(rows.query)
+    for n in sizes:
+        database = enlarged(codes, n)
+        start = time.process_time()
+        neighbors = HammingNeighbors(N_NEIGHBORS).fit(database)
+        seconds = time.process_time() - start
+        print(f"\n{n} codes of {n_bits} bits: fitted in {seconds:.1f} s, ", end="")
+        print_file(neighbors, weights)
+        batch = np.arange(200 if n < 10**7 else 20)
+        print("| search | ms per query, many at once | one at a time |\n|---|---|---|")
+        for name, search in searches(neighbors, database, weights, rows):
+            many = cpu_median(partial(search, batch)) / len(batch)
+            one = np.mean([cpu_median(partial(search, batch[i : i + 1])) for i in range(5)])
+            print(f"| {name} | {1e3 * many:.3f} | {1e3 * one:.3f} |", flush=True)
+
+
+def print_file(neighbors, weights):
+    """Size of the saved index, and time from opening it to the first answer."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "index.npz"
+        neighbors.save(path)
+        start = time.process_time()
+        mapped = HammingNeighbors.load(path, mmap=True)
+        mapped.set_params(metric="weighted_hamming").kneighbors(weights[:1])
+        seconds = time.process_time() - start
+        n_bytes = path.stat().st_size / neighbors.n_items_
+        print(f"saved in {n_bytes:.1f} bytes each, mapped and asked in {seconds:.2f} s\n")
+
+
+def cpu_median(run, repeats=3):
+    """Median CPU seconds after a warm-up: others use the machine, too."""
+    run()
+    seconds = []
+    for _ in range(repeats):
+        start = time.process_time()
+        run()
+        seconds.append(time.process_time() - start)
+    return float(np.median(seconds))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("mode", nargs="?", choices=["recall", "tables"], default="recall")
+    modes = ["recall", "tables", "serve"]
+    parser.add_argument("mode", nargs="?", choices=modes, default="recall")
     parser.add_argument("--csv", type=Path, default=Path("embeddings.csv"))
     parser.add_argument("--seeds", type=int, default=3, help="seeds 0, 1, and so on")
     parser.add_argument("--contenders", nargs="+", default=CONTENDERS, choices=CONTENDERS)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10**5, 10**6, 10**7])
     args = parser.parse_args()
     faiss.omp_set_num_threads(1)
+    if args.mode == "serve":
+        return serve(args.sizes)
     if args.mode == "recall":
         measure_all(args.csv, args.seeds, args.contenders)
-    print_tables(args.csv)
+    return print_tables(args.csv)
 
 
 if __name__ == "__main__":
