@@ -142,7 +142,7 @@ def print_tables(path):
         )
         print("|---" * (len(SETS) + 5) + "|")
         groups = defaultdict(list)
-        for figure in figures:
+        for figure in sorted(figures, key=lambda f: [*CONTENDERS].index(f.contender)):
             if figure.n_bits == n_bits:
                 groups[figure.contender, figure.search].append(figure)
         for (contender, search), group in groups.items():
@@ -210,7 +210,7 @@ def searches_of_floats(shortlist, n, weights, rows):
         found = shortlist.kneighbors(weights[some], 100, return_distance=False)
         rescore(rows.query[some], X, found, metric="inner_product", n_neighbors=N_NEIGHBORS)
 
-    yield "the same, then 100 by floats", second_stage
+    yield "1 000 by Hamming, 100 weighted, then floats", second_stage
     yield "all by floats", lambda some: index.search(rows.query[some], N_NEIGHBORS)
 
 

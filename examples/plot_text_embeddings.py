@@ -5,8 +5,9 @@ Searching text embeddings by 256 bits, and rescoring
 Text embeddings are large: 256 numbers of 4 bytes for every sentence here, 1 536 or more
 elsewhere. A common remedy keeps one bit of each number, searches these codes, and orders
 the best hundred candidates by the embeddings, which may stay on disk. This example
-measures what that costs on the sentences of a real corpus, with three kinds of codes: the
-plain signs, ITQ's rotation, and codes learned by :class:`~sklearn_talr.hashing.TALRHasher`.
+measures what that costs on the sentences of a real corpus, with four kinds of codes: the
+plain signs, ITQ's rotation, codes learned by :class:`~sklearn_talr.hashing.TALRHasher`, and
+codes of :class:`~sklearn_talr.hashing.AdditiveHasher`, whose queries stay real-valued.
 
 The embedding model comes with the package ``wordllama``: ``pip install
 ".[embeddings]"``. Nothing is downloaded.
@@ -77,23 +78,28 @@ def recall(found):
 
 
 # %%
-# Three kinds of codes
-# --------------------
+# Four kinds of codes
+# -------------------
 # :class:`~sklearn_talr.neighbors.HammingNeighbors` takes positive entries for ones, so the
-# embeddings themselves stand for their signs. The hashers are fitted on 3 000 sentences
-# without labels; for TALR, near sentences are then similar ones.
+# embeddings themselves stand for their signs. The hashers are fitted without labels: TALR,
+# to which near sentences are then similar ones, on 3 000 sentences, and the others, which
+# take little time, on 10 000. The codes that `transform` returns remember how much their
+# bits count when they are queries, and ``metric="weighted_hamming"`` goes by that.
 
 from sklearn_talr import HammingNeighbors, ITQHasher, TALRHasher
+from sklearn_talr.hashing import AdditiveHasher
 
 n_bits = X.shape[1]
-itq = ITQHasher(n_bits, random_state=0).fit(X_database[:3_000])
+itq = ITQHasher(n_bits, random_state=0).fit(X_database[:10_000])
 talr = TALRHasher(
     n_bits, objective="ndcg", max_iter=8, batch_size=1_000, random_state=0
 ).fit(X_database[:3_000])
+additive = AdditiveHasher(n_bits, random_state=0).fit(X_database[:10_000])
 codes = {"signs": (X_query, X_database)} | {
     name: (hasher.transform(X_query), hasher.transform(X_database))
-    for name, hasher in {"ITQ": itq, "TALR": talr}.items()
+    for name, hasher in {"ITQ": itq, "TALR": talr, "additive": additive}.items()
 }
+metrics = dict.fromkeys(codes, "hamming") | {"additive": "weighted_hamming"}
 
 # %%
 # Search by codes, order by embeddings
@@ -114,7 +120,7 @@ recalls = {}
 print(f"\n{'recall of 10':14s}{'by codes':>10s}", end="")
 print("".join(f"{f'{n} rescored':>14s}" for n in n_candidates[1:]))
 for name, (query_codes, database_codes) in codes.items():
-    neighbors = HammingNeighbors().fit(database_codes)
+    neighbors = HammingNeighbors(metric=metrics[name]).fit(database_codes)
     found = neighbors.kneighbors(query_codes, max(n_candidates), return_distance=False)
     recalls[name] = [
         recall(rescore(X_query, on_disk, found[:, :n], metric="inner_product")[1][:, :10])
@@ -123,8 +129,9 @@ for name, (query_codes, database_codes) in codes.items():
     print(f"{name:14s}{recalls[name][0]:10.3f}", end="")
     print("".join(f"{value:14.3f}" for value in recalls[name][1:]))
 
-n_bytes = len(database) * n_bits // 8
-print(f"\nembeddings {X_database.nbytes / 2**20:.1f} MiB, codes {n_bytes / 2**20:.1f} MiB")
+sizes = {"embeddings": X_database.nbytes, "codes": len(database) * n_bits // 8}
+sizes["factors of additive codes"] = codes["additive"][1].terms.nbytes
+print("\n" + ", ".join(f"{name} {size / 2**20:.1f} MiB" for name, size in sizes.items()))
 
 # %%
 # Ten candidates are not reordered in any way that recall would see: the left end of each
@@ -146,8 +153,8 @@ print("Figure saved as text_embeddings.png")
 # One query
 # ---------
 
-neighbors = HammingNeighbors().fit(codes["TALR"][1])
-candidates = neighbors.kneighbors(codes["TALR"][0][:1], 100, return_distance=False)
+neighbors = HammingNeighbors(metric="weighted_hamming").fit(codes["additive"][1])
+candidates = neighbors.kneighbors(codes["additive"][0][:1], 100, return_distance=False)
 _, best = rescore(X_query[:1], on_disk, candidates, metric="inner_product", n_neighbors=3)
 print(f"\n{corpus[query[0]]}")
 for sentence in corpus[database[best[0]]]:

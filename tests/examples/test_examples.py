@@ -16,7 +16,7 @@ import torch
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 QUICKSTART = "plot_quickstart.py"
-METHODS = ("signs", "ITQ", "TALR")
+METHODS = ("signs", "ITQ", "TALR", "additive")
 
 
 def run_alone(script, folder):
@@ -132,12 +132,13 @@ def test_rescoring_finds_more_than_codes_alone(finished):
     assert [path.name for path in folder.iterdir()] == ["text_embeddings.png"]
     lines = [line.split() for line in printed.splitlines()]
     rows = {line[0]: line[1:] for line in lines if line and line[0] in METHODS}
-    assert len(rows) == 3
+    assert len(rows) == 4
     for values in rows.values():
         recalls = [float(value) for value in values]
         assert recalls == sorted(recalls)
         assert recalls[-1] > 0.9
     assert float(rows["signs"][0]) < float(rows["ITQ"][0])
+    assert float(rows["additive"][0]) > 0.7
 
 
 def test_reproduction_without_data_says_what_is_missing(tmp_path):
