@@ -4,17 +4,14 @@ import re
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, validate_params
 
-from ..codes import unpack_codes
 from ._checks import CODES_AND_IDS, check_codes, warn_of_repeats
 
 __all__ = ["to_faiss", "to_usearch"]
 
 _BINARY = "BFlat"
 _BITS_OF_A_WORD = 4  # faiss's fast scan has 16 centroids to a sub-quantizer
-_ROWS_PER_BLOCK = 8_192
 
 
 @validate_params(
@@ -120,36 +117,36 @@ def to_faiss(codes, description=_BINARY, *, ids=None, asymmetric=False):
 
 
 def _fast_scan(faiss, packed, ids):
-    """Product quantizer whose words of four bits are the corners of a cube."""
+    """Product quantizer whose words of four bits are the corners of a cube.
+
+    So the bytes of codes are the bytes of words, and nothing is encoded.
+    """
     n_bits = packed.n_bits
     n_words = -(-n_bits // _BITS_OF_A_WORD)
-    padded = n_words * _BITS_OF_A_WORD
-    index = faiss.IndexPQFastScan(
-        padded, n_words, _BITS_OF_A_WORD, faiss.METRIC_INNER_PRODUCT
-    )
-    words = np.arange(2**_BITS_OF_A_WORD)[:, None] >> np.arange(_BITS_OF_A_WORD) & 1
-    corners = np.tile(_signs(words).ravel(), n_words)
-    faiss.copy_array_to_vector(corners, index.pq.centroids)
-    index.is_trained = True
-    if padded != n_bits:  # by zeros, so that spare bits add nothing to a score
-        places = np.full(padded, -1, dtype=np.int32)
+    n_padded = n_words * _BITS_OF_A_WORD
+    plain = faiss.IndexPQ(n_padded, n_words, _BITS_OF_A_WORD, faiss.METRIC_INNER_PRODUCT)
+    bits = np.arange(2**_BITS_OF_A_WORD)[:, None] >> np.arange(_BITS_OF_A_WORD) & 1
+    corners = np.where(bits, np.float32(1), np.float32(-1)).ravel()
+    faiss.copy_array_to_vector(np.tile(corners, n_words), plain.pq.centroids)
+    faiss.copy_array_to_vector(packed.data.ravel(), plain.codes)
+    plain.ntotal, plain.is_trained = len(packed), True
+    index = faiss.IndexPQFastScan(plain)
+    if n_padded != n_bits:  # by zeros, so that spare bits add nothing to a score
+        places = np.full(n_padded, -1, dtype=np.int32)
         places[:n_bits] = np.arange(n_bits)
-        pad = faiss.RemapDimensionsTransform(n_bits, padded, faiss.swig_ptr(places))
+        pad = faiss.RemapDimensionsTransform(n_bits, n_padded, faiss.swig_ptr(places))
         index = faiss.IndexPreTransform(pad, index)
-    if ids is not None:
-        index = faiss.IndexIDMap2(index)
-    for rows in gen_batches(len(packed), _ROWS_PER_BLOCK):
-        signs = _signs(unpack_codes(packed[rows]))
-        if ids is None:
-            index.add(signs)
-        else:
-            index.add_with_ids(signs, ids[rows])
-    return index
+    return index if ids is None else _named(faiss, index, ids)
 
 
-def _signs(bits):
-    """Signs of bits, -1 and 1, float32."""
-    return np.where(bits, np.float32(1), np.float32(-1))
+def _named(faiss, index, ids):
+    """An index that returns ids of an index that is not empty."""
+    named = faiss.IndexIDMap2(faiss.IndexFlatIP(index.d))  # which takes an empty one only
+    named.index, named.ntotal = index, index.ntotal
+    named.referenced_objects = [index]  # as faiss keeps what it is given
+    faiss.copy_array_to_vector(ids, named.id_map)
+    named.construct_rev_map()
+    return named
 
 
 @validate_params(

@@ -106,15 +106,20 @@ def test_the_best_scores_are_among_the_first_of_faiss(n_bits):
 
 
 @pytest.mark.parametrize("n_bits", [8, 101])
-def test_faiss_holds_codes_without_error_and_writes_them(n_bits, monkeypatch):
+def test_faiss_holds_codes_without_error_and_writes_them(n_bits):
     faiss = pytest.importorskip("faiss")
-    monkeypatch.setattr(export._indexes, "_ROWS_PER_BLOCK", 64)
     codes, weights = asymmetric_case(n_bits)
     index = export.to_faiss(codes, asymmetric=True)
     assert_array_equal(index.reconstruct_n(0, len(codes)), 2.0 * codes - 1)
     named = export.to_faiss(codes, ids=np.arange(500) + 7, asymmetric=True)
     again = faiss.deserialize_index(faiss.serialize_index(named))
     assert_array_equal(again.search(weights, 5)[1], index.search(weights, 5)[1] + 7)
+    # and what is added later, which faiss encodes, is held as well
+    signs = 2 * codes[:40].astype(np.float32) - 1
+    index.add(signs)
+    named.add_with_ids(signs, np.arange(40) + 2**40)
+    assert_array_equal(index.reconstruct_n(500, 40), signs)
+    assert_array_equal(named.reconstruct(2**40 + 3), signs[3])
 
 
 def test_factors_are_applied_to_what_faiss_found():
