@@ -68,10 +68,11 @@ def to_faiss(codes, description=_BINARY, *, ids=None, asymmetric=False):
     An asymmetric index is an ``IndexPQFastScan`` whose 16 centroids per four bits are the
     corners of a cube, so that it is not trained and holds codes without any error. faiss
     rounds its tables of the weights to 8 bits: fetch more than are wanted, and order these
-    by exact scores. So must be done in any case if codes have factors or addends, as those
-    of :class:`~sklearn_talr.hashing.AdditiveHasher` do, which faiss cannot apply::
+    by exact scores. This is needed if codes have factors or addends, which faiss cannot
+    apply, as those of :class:`~sklearn_talr.hashing.AdditiveHasher` do unless its metric is
+    "inner_product"::
 
-        _, found = index.search(weights, 50)
+        _, found = index.search(weights, 100)
         for row, places in zip(weights, found):  # ids are places unless you gave others
             scores = weighted_scores([row], codes[places])[0]
             best = places[np.argsort(-scores, kind="stable")[:10]]
