@@ -226,7 +226,7 @@ def serve(sizes, n_bits=256):
         seconds = time.process_time() - start
         print(f"\n{n} codes of {n_bits} bits: fitted in {seconds:.1f} s, ", end="")
         print_file(neighbors, weights)
-        batch = np.arange(200 if n < 10**7 else 20)
+        batch = np.arange(200)
         print("| search | ms per query, many at once | one at a time |\n|---|---|---|")
         for name, search in searches(neighbors, database, weights, rows):
             many = cpu_median(partial(search, batch)) / len(batch)

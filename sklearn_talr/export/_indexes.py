@@ -129,8 +129,8 @@ def _fast_scan(faiss, packed, ids):
     bits = np.arange(2**_BITS_OF_A_WORD)[:, None] >> np.arange(_BITS_OF_A_WORD) & 1
     corners = np.where(bits, np.float32(1), np.float32(-1)).ravel()
     faiss.copy_array_to_vector(np.tile(corners, n_words), plain.pq.centroids)
-    faiss.copy_array_to_vector(packed.data.ravel(), plain.codes)
-    plain.ntotal, plain.is_trained = len(packed), True
+    plain.is_trained = True
+    plain.add_sa_codes(packed.data)
     index = faiss.IndexPQFastScan(plain)
     if n_padded != n_bits:  # by zeros, so that spare bits add nothing to a score
         places = np.full(n_padded, -1, dtype=np.int32)
