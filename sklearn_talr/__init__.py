@@ -16,6 +16,7 @@ _HOMES = {
     "affinity": "affinity",
     "baselines": "baselines",
     "codes": "codes",
+    "dask": "dask",
     "datasets": "datasets",
     "export": "export",
     "hashing": "hashing",

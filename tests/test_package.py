@@ -20,6 +20,7 @@ ROOMS = sorted(
 )
 OPTIONAL = {
     "apsw",
+    "dask",
     "duckdb",
     "faiss",
     "ir_measures",
