@@ -1,0 +1,333 @@
+"""Over blocks of dask arrays everything is what it is in memory, wherever blocks end."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from sklearn_talr import HammingNeighbors, ITQHasher, PrecomputedAffinity
+from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
+from sklearn_talr.codes import pack_codes
+from sklearn_talr.dask import (
+    DaskCodes,
+    encode,
+    fit,
+    hamming_histogram,
+    kneighbors,
+    radius_neighbors,
+)
+from sklearn_talr.hashing import AdditiveHasher
+from sklearn_talr.histogram import hamming_histogram as count_in_memory
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+
+N, N_FEATURES, N_BITS, N_QUERIES = 60, 9, 5, 7
+FEW = settings(max_examples=12, deadline=None)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def synchronous():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, N_FEATURES))
+BITS = RNG.integers(2, size=(N, N_BITS))
+LABELS = RNG.integers(4, size=N)
+SEVERAL = (RNG.random((N, 4)) < np.linspace(0, 0.9, N)[:, None]).astype(int)
+QUERIES = slice(0, N_QUERIES)
+
+
+@st.composite
+def chunks(draw):
+    """Lengths of blocks of N rows, some of them empty."""
+    cuts = draw(st.lists(st.integers(0, N), max_size=8))
+    return tuple(np.diff([0, *sorted(cuts), N]).tolist())
+
+
+def in_blocks(array, rows):
+    return da.from_array(array, chunks=(rows, *array.shape[1:]))
+
+
+def assert_same_table(found, expected):
+    assert_array_equal(found.counts, expected.counts)
+    assert_array_equal(found.levels, expected.levels)
+    assert found.counts.dtype == expected.counts.dtype
+    assert found.n_bits == expected.n_bits
+
+
+def assert_same_lists(found, expected):
+    for each, other in zip(found, expected, strict=True):
+        assert each.dtype == other.dtype
+        assert len(each) == len(other)
+        for row, other_row in zip(each, other):
+            assert_array_equal(row, other_row)
+            assert row.dtype == other_row.dtype
+
+
+@given(chunks())
+@FEW
+def test_codes_are_those_of_the_hasher(rows):
+    hasher = ITQHasher(N_BITS, random_state=0).fit(X)
+    codes = encode(hasher, in_blocks(X, rows))
+    assert codes.shape == (N, N_BITS)
+    assert_array_equal(codes.compute().data, hasher.encode(X).data)
+    assert codes.data.chunks[0] == tuple(filter(None, rows))
+
+
+@given(chunks())
+@FEW
+def test_codes_keep_their_terms(rows):
+    hasher = AdditiveHasher(N_BITS, max_iter=2, random_state=0).fit(X)
+    found, expected = encode(hasher, in_blocks(X, rows)).compute(), hasher.encode(X)
+    assert expected.terms is not None
+    assert_array_equal(found.data, expected.data)
+    np.testing.assert_allclose(found.terms, expected.terms, rtol=1e-5)
+
+
+@given(chunks(), chunks())
+@FEW
+def test_tables_add_up(rows, other_rows):
+    database = DaskCodes.pack(in_blocks(BITS, rows))
+    for y in (LABELS, SEVERAL):
+        expected = count_in_memory(BITS[QUERIES], BITS, "auto", y[QUERIES], y)
+        for y_database in (y, in_blocks(y, other_rows)):
+            found = hamming_histogram(
+                BITS[QUERIES], database, "auto", y[QUERIES], y_database
+            )
+            assert_same_table(found, expected)
+
+
+@given(chunks(), st.integers(1, N))
+@FEW
+def test_nearest_neighbors_are_merged_by_global_index(rows, n_neighbors):
+    database = DaskCodes.pack(in_blocks(BITS, rows))
+    expected = HammingNeighbors().fit(BITS).kneighbors(BITS[QUERIES], n_neighbors)
+    assert_same_lists(kneighbors(BITS[QUERIES], database, n_neighbors), expected)
+
+
+@given(chunks(), st.integers(0, N_BITS + 1))
+@FEW
+def test_neighbors_within_a_radius_are_merged_by_global_index(rows, radius):
+    database = DaskCodes.pack(in_blocks(BITS, rows))
+    expected = HammingNeighbors().fit(BITS).radius_neighbors(BITS[QUERIES], radius)
+    assert_same_lists(radius_neighbors(BITS[QUERIES], database, radius), expected)
+
+
+@pytest.mark.parametrize("affinity", ["labels", "binary", "thresholds", "matrix"])
+def test_all_oracles_count(affinity):
+    rows = (20, 13, 27)
+    oracle, y = {
+        "labels": (LabelAffinity(), LABELS.astype(str)),
+        "binary": (SharedLabelAffinity(binary=True), sp.csr_array(SEVERAL)),
+        "thresholds": (ThresholdAffinity((0.5, 0.1), (1, 3)).fit(X), X),
+        "matrix": ("auto", PrecomputedAffinity(SEVERAL @ SEVERAL.T)),
+    }[affinity]
+    expected = count_in_memory(BITS[QUERIES], BITS, oracle, y[QUERIES], y)
+    database = in_blocks(BITS, rows)
+    assert_same_table(
+        hamming_histogram(BITS[QUERIES], database, oracle, y[QUERIES], y), expected
+    )
+
+
+def test_queries_are_counted_in_blocks_if_their_table_is_large(monkeypatch):
+    monkeypatch.setattr("sklearn_talr.dask._counting._BYTES_PER_TABLE", 8 * 5 * 6 * 2)
+    # The last queries share fewer labels with any item than the first.
+    y = SEVERAL[::-1]
+    expected = count_in_memory(BITS, BITS, "auto", y, y)
+    assert_same_table(
+        hamming_histogram(BITS, in_blocks(BITS, (30, 30)), "auto", y, y), expected
+    )
+
+
+def test_queries_are_searched_in_blocks_if_they_find_much(monkeypatch):
+    monkeypatch.setattr("sklearn_talr.dask._search._FOUND_PER_TASK", 20)
+    found = kneighbors(BITS, in_blocks(BITS, (30, 30)), 9)
+    assert_same_lists(found, HammingNeighbors().fit(BITS).kneighbors(BITS, 9))
+
+
+@pytest.mark.parametrize("form", ["bits", "packed", "big", "blocks", "codes", "list"])
+def test_queries_of_all_forms(form):
+    queries = BITS[QUERIES]
+    given = {
+        "bits": queries,
+        "packed": pack_codes(queries),
+        "big": pack_codes(queries, bitorder="big"),
+        "blocks": da.from_array(queries, chunks=(3, 2)),
+        "codes": DaskCodes.pack(da.from_array(queries, chunks=(3, N_BITS))),
+        "list": queries.tolist(),
+    }[form]
+    database = in_blocks(BITS, (40, 20))
+    y = LABELS[QUERIES]
+    assert_same_lists(
+        kneighbors(given, database, 3), HammingNeighbors().fit(BITS).kneighbors(queries, 3)
+    )
+    assert_same_table(
+        hamming_histogram(given, database, "auto", da.from_array(y), LABELS),
+        count_in_memory(queries, BITS, "auto", y, LABELS),
+    )
+
+
+def test_bytes_of_either_order_and_terms():
+    for bitorder in ("little", "big"):
+        packed = pack_codes(BITS, bitorder=bitorder)
+        data = da.from_array(packed.data, chunks=(25, 1))
+        terms = da.ones((N, 1), dtype=np.float32, chunks=(25, 1))
+        codes = DaskCodes(data, N_BITS, bitorder, terms).persist()
+        assert codes.compute().bitorder == bitorder
+        assert codes.compute().terms.shape == (N, 1)
+        assert_same_lists(
+            kneighbors(BITS[QUERIES], codes, 4),
+            HammingNeighbors().fit(BITS).kneighbors(BITS[QUERIES], 4),
+        )
+
+
+def test_blocks_are_indexed_once(monkeypatch):
+    made = []
+    index = DaskCodes.pack.__globals__["_index_block"]
+    monkeypatch.setattr(
+        "sklearn_talr.dask._codes._index_block",
+        lambda *block: made.append(block) or index(*block),
+    )
+    codes = DaskCodes.pack(in_blocks(BITS, (40, 20)))
+    assert not made
+    for _ in range(2):
+        kneighbors(BITS[QUERIES], codes, 3)
+        radius_neighbors(BITS[QUERIES], codes, 1)
+        assert len(made) == 2
+    with dask.config.set(scheduler="threads"):
+        kneighbors(BITS[QUERIES], codes, 3)
+    assert len(made) == 4
+
+
+def test_features_may_be_split_by_columns_or_sparse():
+    hasher = ITQHasher(N_BITS, random_state=0).fit(X)
+    expected = hasher.encode(X).data
+    split = da.from_array(X, chunks=(25, 4))
+    assert_array_equal(encode(hasher, split).compute().data, expected)
+    sparse = in_blocks(X, (25, 35)).map_blocks(sp.csr_matrix)
+    assert_array_equal(encode(hasher, sparse).compute().data, expected)
+
+
+def test_codes_of_blocks_of_unknown_length():
+    hasher = ITQHasher(N_BITS, random_state=0).fit(X)
+    features = in_blocks(X, (25, 35))
+    features = features[features[:, 0] > 0]
+    codes = encode(hasher, features)
+    assert_array_equal(codes.compute().data, hasher.encode(X[X[:, 0] > 0]).data)
+    with pytest.raises(ValueError, match="compute_chunk_sizes"):
+        kneighbors(BITS[QUERIES], codes)
+    with pytest.raises(ValueError, match="compute_chunk_sizes"):
+        fit(hasher, features)
+
+
+def test_encoding_is_lazy_and_knows_the_hasher_of_its_time():
+    computed = []
+    features = da.from_array(X, chunks=(30, N_FEATURES)).map_blocks(
+        lambda block: computed.append(0) or block, meta=X[:0]
+    )
+    hasher = ITQHasher(N_BITS, random_state=0).fit(X)
+    expected = hasher.encode(X).data
+    codes = encode(hasher, features)
+    assert not computed
+    hasher.fit(X[:, ::-1])
+    assert_array_equal(codes.compute().data, expected)
+    assert len(computed) == 2
+
+
+class Recorder(ITQHasher):
+    """Remembers what it was fitted to."""
+
+    def fit(self, X, y=None):
+        self.given = X, y
+        return super().fit(X, y)
+
+
+@given(chunks(), st.integers(2, N + 5))
+@FEW
+def test_the_sample_does_not_depend_on_blocks(rows, n_samples):
+    drawn = [
+        fit(Recorder(2), in_blocks(X, parts), y, n_samples=n_samples, random_state=3).given
+        for parts, y in [
+            ((N,), LABELS),
+            (rows, in_blocks(LABELS, rows[::-1])),
+            (rows, LABELS.tolist()),
+        ]
+    ]
+    for found in drawn:
+        assert len(found[0]) == min(n_samples, N)
+        for part, expected in zip(found, drawn[0]):
+            assert_array_equal(part, expected)
+    where = [np.flatnonzero((row == X).all(axis=1)).item() for row in drawn[0][0]]
+    assert len(set(where)) == len(where)
+    assert_array_equal(LABELS[where], drawn[0][1])
+
+
+def test_the_sample_is_drawn_from_all_rows_alike():
+    features = da.from_array(np.arange(200.0).reshape(100, 2), chunks=(17, 2))
+    times = np.zeros(100)
+    for seed in range(100):
+        hasher = fit(Recorder(2), features, n_samples=25, random_state=seed)
+        times[(hasher.given[0][:, 0] / 2).astype(int)] += 1
+    assert times.sum() == 100 * 25
+    assert 7 < times.min() < times.max() < 47
+
+
+def test_targets_of_all_forms_are_sampled():
+    features = in_blocks(X, (30, 30))
+    matrix = PrecomputedAffinity(SEVERAL @ SEVERAL.T)
+    for y in (None, matrix, sp.csr_array(SEVERAL)):
+        given = fit(Recorder(2), features, y, n_samples=10, random_state=0).given[1]
+        assert given is None if y is None else given.shape[0] == 10
+
+
+def test_what_is_not_in_blocks_is_refused():
+    hasher = ITQHasher(N_BITS).fit(X)
+    for call in (
+        lambda: encode(hasher, X),
+        lambda: fit(hasher, X),
+        lambda: kneighbors(BITS, BITS),
+        lambda: hamming_histogram(BITS, BITS, "auto", LABELS, LABELS),
+        lambda: DaskCodes(pack_codes(BITS).data, N_BITS),
+    ):
+        with pytest.raises(TypeError, match=r"must be a dask array.*from_array"):
+            call()
+
+
+def test_sides_that_do_not_fit_are_refused():
+    database, features = in_blocks(BITS, (30, 30)), in_blocks(X, (30, 30))
+    hasher = ITQHasher(N_BITS).fit(X)
+    for call, message in [
+        (lambda: encode(hasher, features[:, 1:]), "X has 8 features.*fitted to 9"),
+        (lambda: encode(hasher, features[0]), "X must be 2-D"),
+        (lambda: fit(hasher, features, LABELS[1:]), "equal length, got 60 and 59"),
+        (lambda: kneighbors(BITS[:, 1:], database), "4 bits and database_codes 5"),
+        (lambda: kneighbors(BITS, database, N + 1), "more than the 60 items"),
+        (lambda: kneighbors(BITS, database, 0), "positive integer"),
+        (lambda: kneighbors(BITS + 1, database), "query_codes must hold zeros and ones"),
+        (lambda: kneighbors(BITS, database[:0]), "at least one code"),
+        (lambda: radius_neighbors(BITS, database, -1), "radius must be an integer"),
+        (lambda: radius_neighbors(BITS, database + 1, 1), "zeros and ones"),
+        (lambda: DaskCodes(database, N_BITS), "must hold the 1 bytes"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call()
+    for y_query, y_database, message in [
+        (None, LABELS, "y_query and y_database are needed"),
+        (LABELS, None, "y_query and y_database are needed"),
+        (LABELS[1:], LABELS, "query_codes and y_query"),
+        (LABELS, LABELS[1:], "database_codes and y_database"),
+        (LABELS, in_blocks(LABELS[1:], (59,)), "database_codes and y_database"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            hamming_histogram(BITS, database, "auto", y_query, y_database)
+
+
+def test_without_dask_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "dask.array", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install sklearn-talr\[dask\]"):
+        kneighbors(BITS, BITS)

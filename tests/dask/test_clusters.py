@@ -1,0 +1,221 @@
+"""The same under schedulers with processes of their own, whose workers may die."""
+
+import os
+import signal
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from sklearn_talr import HammingNeighbors, ITQHasher
+from sklearn_talr.codes import pack_codes
+from sklearn_talr.dask import (
+    DaskCodes,
+    encode,
+    hamming_histogram,
+    kneighbors,
+    radius_neighbors,
+)
+from sklearn_talr.histogram import hamming_histogram as count_in_memory
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(400, 12))
+Y = RNG.integers(4, size=400)
+HASHER = ITQHasher(6, random_state=0).fit(X)
+CODES = HASHER.encode(X)
+QUERIES = slice(0, 20)
+
+
+def features():
+    return da.from_array(X, chunks=(60, 12))
+
+
+def database():
+    return DaskCodes(da.from_array(CODES.data, chunks=(60, 1)), 6)
+
+
+def nearest(codes):
+    return np.array(kneighbors(CODES[QUERIES], codes, 9))
+
+
+def within(codes):
+    found = radius_neighbors(CODES[QUERIES], codes, 1)
+    return np.concatenate([np.concatenate(each) for each in found])
+
+
+def table(codes):
+    return hamming_histogram(CODES[QUERIES], codes, "auto", Y[QUERIES], Y).counts
+
+
+def expected():
+    neighbors = HammingNeighbors(n_neighbors=9, radius=1).fit(CODES)
+    lists = neighbors.radius_neighbors(CODES[QUERIES])
+    return {
+        nearest: np.array(neighbors.kneighbors(CODES[QUERIES])),
+        within: np.concatenate([np.concatenate(each) for each in lists]),
+        table: count_in_memory(CODES[QUERIES], CODES, "auto", Y[QUERIES], Y).counts,
+    }
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two processes, which are started again when they die."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        dask.config.set({"distributed.worker.daemon": True}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+    ):
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    from distributed import Client
+
+    with Client(cluster) as client:
+        client.wait_for_workers(2)
+        yield client
+
+
+class Killer:
+    """Kills the first worker that begins a task of a name, once."""
+
+    def __init__(self, task, folder):
+        self.task, self.folder = task, folder
+        self.name = f"killer of {task}"
+
+    def setup(self, worker):
+        pass
+
+    def teardown(self, worker):
+        pass
+
+    def transition(self, key, start, finish, **kwargs):
+        if finish == "executing" and str(key).startswith(self.task):
+            try:
+                (self.folder / "killed").mkdir()
+            except FileExistsError:
+                return
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+@contextmanager
+def killing(client, task, folder):
+    from distributed.diagnostics.plugin import WorkerPlugin
+
+    kind = type("WorkerKiller", (Killer, WorkerPlugin), {})
+    plugin = kind(task, Path(folder))
+    client.register_plugin(plugin)
+    yield
+    client.unregister_worker_plugin(plugin.name)
+    assert (folder / "killed").exists()
+
+
+def test_a_cluster_finds_what_one_machine_finds(client):
+    codes = encode(HASHER, features()).persist()
+    assert_array_equal(codes.compute().data, CODES.data)
+    for question, answer in expected().items():
+        assert_array_equal(question(codes), answer)
+
+
+def test_workers_keep_their_blocks_indexed(client):
+    codes = database()
+    assert_array_equal(nearest(codes), expected()[nearest])
+    held = {str(key) for keys in client.has_what().values() for key in keys}
+    assert sum(key.startswith("_index_block") for key in held) == 7
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sklearn_talr.dask._codes._index_block", None)
+        assert_array_equal(nearest(codes), expected()[nearest])
+        assert_array_equal(within(codes), expected()[within])
+
+
+@pytest.mark.parametrize(
+    ("task", "ask"),
+    [("_count_block", table), ("_nearest", nearest), ("_within", within)],
+)
+def test_a_worker_is_killed_on_the_way(task, ask, client, tmp_path):
+    with killing(client, task, tmp_path):
+        assert_array_equal(ask(database()), expected()[ask])
+
+
+def test_a_worker_is_killed_while_encoding(client, tmp_path):
+    with killing(client, "_encode_block", tmp_path):
+        assert_array_equal(encode(HASHER, features()).compute().data, CODES.data)
+
+
+def test_a_worker_is_killed_with_its_index(client):
+    codes = database()
+    nearest(codes)
+    victim = next(iter(client.run(os.getpid).values()))
+    os.kill(victim, signal.SIGKILL)
+    for question, answer in expected().items():
+        assert_array_equal(question(codes), answer)
+
+
+def test_another_client_indexes_again(cluster):
+    from distributed import Client
+
+    codes = database()
+    for _ in range(2):
+        with Client(cluster):
+            assert_array_equal(nearest(codes), expected()[nearest])
+    with dask.config.set(scheduler="synchronous"):
+        assert_array_equal(nearest(codes), expected()[nearest])
+
+
+def test_a_forgetful_cluster_indexes_again(client):
+    codes = database()
+    nearest(codes)
+    client.restart()
+    assert_array_equal(nearest(codes), expected()[nearest])
+
+
+def test_ray(tmp_path):
+    """One worker is killed while it packs a block."""
+    pytest.importorskip("pyarrow")  # ray.util.dask needs it
+    ray = pytest.importorskip("ray")
+    from ray.util.dask import ray_dask_get
+
+    def deadly(bits):
+        if bits.size:
+            try:
+                (tmp_path / "killed").mkdir()
+            except FileExistsError:
+                return bits
+            os.kill(os.getpid(), signal.SIGKILL)
+        return bits
+
+    bits = da.from_array(np.asarray(CODES), chunks=(120, 6))
+    dying = bits.map_blocks(deadly, dtype=bits.dtype, meta=np.asarray(CODES[:1])[:0])
+    with ray_of_two(ray), dask.config.set(scheduler=ray_dask_get):
+        codes = encode(HASHER, features())
+        assert_array_equal(codes.compute().data, CODES.data)
+        for question, answer in expected().items():
+            assert_array_equal(question(codes), answer)
+        assert_array_equal(DaskCodes.pack(dying).compute().data, pack_codes(CODES).data)
+    assert (tmp_path / "killed").exists()
+
+
+@contextmanager
+def ray_of_two(ray):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        ray.init(
+            "local",
+            num_cpus=2,
+            include_dashboard=False,
+            log_to_driver=False,
+            configure_logging=False,
+            object_store_memory=80 * 2**20,
+        )
+        try:
+            yield
+        finally:
+            ray.shutdown()
