@@ -6,6 +6,7 @@ import torch
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from ._average_precision import average_precision, average_precision_simplified
+from ._gather import ProcessGroup
 from ._ndcg import ndcg, ndcg_simplified
 from ._soft_counts import soft_counts
 
@@ -47,6 +48,25 @@ class TieAwareLoss(torch.nn.Module):
     n_bins : int, default=None
         Bins of the soft counts; None: one per distance. See :func:`soft_counts`.
 
+    gather : bool, default=False
+        Whether the items of all ranks of a torch.distributed process group are ranked, see
+        the notes. Without a group, and in a group of one, it changes nothing.
+
+    Notes
+    -----
+    With `gather` the batches of all ranks are one joint batch: the items of a rank are the
+    queries there, and every query ranks the items of all ranks but itself. Ranks may have
+    different numbers of items, or none. With declared `levels` the columns of the targets
+    are the items of rank 0, of rank 1, and so on. A database that is given is gathered,
+    too. All ranks leave out the same bits, those that rank 0 draws.
+
+    Every rank returns the loss of the joint batch. The gradient reaches the items of all
+    ranks, and is scaled so that its mean over the ranks is that of the joint batch:
+    DistributedDataParallel takes that mean. Whoever adds gradients up divides by the number
+    of ranks. All ranks must call the loss, and its backward, equally often.
+
+    A rank takes memory for its queries times the items of all ranks.
+
     See Also
     --------
     sklearn_talr.TALRHasher : Trains linear and shallow hash functions by this loss.
@@ -71,6 +91,7 @@ class TieAwareLoss(torch.nn.Module):
             "tanh_scale": [Interval(Real, 0, None, closed="neither")],
             "bit_dropout": [Interval(Real, 0, 1, closed="left")],
             "n_bins": [Interval(Integral, 1, None, closed="left"), None],
+            "gather": ["boolean"],
         },
         prefer_skip_nested_validation=True,
     )
@@ -82,12 +103,14 @@ class TieAwareLoss(torch.nn.Module):
         tanh_scale=1.0,
         bit_dropout=0.0,
         n_bins=None,
+        gather=False,
     ):
         super().__init__()
         self.objective = objective
         self.tanh_scale = tanh_scale
         self.bit_dropout = bit_dropout
         self.n_bins = n_bins
+        self.gather = gather
         levels = None if levels is None else _check_levels(levels)
         self.register_buffer("levels", levels, persistent=False)
 
@@ -130,9 +153,14 @@ class TieAwareLoss(torch.nn.Module):
         exclude_self = database_activations is None
         if exclude_self:
             database_activations, database_targets = activations, targets
+        group = ProcessGroup.joined() if self.gather else None
         with torch.autocast(activations.device.type, enabled=False):
+            query, database = self._relax(activations, database_activations, group)
+            if group is not None:
+                database, targets, database_targets = self._gather(
+                    group, database, targets, database_targets
+                )
             index, levels = self._level_index(targets, database_targets)
-            query, database = self._relax(activations, database_activations)
             counts = soft_counts(
                 query,
                 database,
@@ -141,7 +169,7 @@ class TieAwareLoss(torch.nn.Module):
                 n_bins=self.n_bins,
                 exclude_self=exclude_self,
             )
-            return self._mean_loss(counts, levels, index.shape[1])
+            return self._mean_loss(counts, levels, index.shape[1], group)
 
     @property
     def is_binary(self):
@@ -152,10 +180,10 @@ class TieAwareLoss(torch.nn.Module):
         """Show the settings when the module is printed."""
         return (
             f"{self.objective!r}, tanh_scale={self.tanh_scale}, "
-            f"bit_dropout={self.bit_dropout}, n_bins={self.n_bins}"
+            f"bit_dropout={self.bit_dropout}, n_bins={self.n_bins}, gather={self.gather}"
         )
 
-    def _mean_loss(self, counts, levels, n_items):
+    def _mean_loss(self, counts, levels, n_items, group):
         """1 - mean objective of the queries that have something similar.
 
         `n_items` bounds the items of a query: nothing has to be read from the device.
@@ -164,11 +192,27 @@ class TieAwareLoss(torch.nn.Module):
         value = OBJECTIVES[self.objective](counts, levels, **options)
         # Every pair has mass 1: less than a half is nothing similar, and no say.
         has_value = counts.detach()[:, 1:].sum((1, 2)) > 0.5
-        return 1 - (value * has_value).sum() / has_value.sum().clamp(min=1)
+        total, n_queries = (value * has_value).sum(), has_value.sum()
+        if group is None:
+            return 1 - total / n_queries.clamp(min=1)
+        total, n_queries = group.total(total, n_queries)
+        return 1 - total / n_queries.clamp(min=1)
 
-    def _relax(self, query, database):
+    def _gather(self, group, database, targets, database_targets):
+        """The database of all ranks, and the targets in its order."""
+        sizes = group.sizes(database)
+        database = group.gather(database, sizes)
+        if self.levels is not None:
+            return database, group.own_first(targets, sizes), None
+        if database_targets is not None:
+            database_targets = group.gather(database_targets, sizes)
+        return database, targets, database_targets
+
+    def _relax(self, query, database, group):
         """Relaxed bits of both, in float32 at least; one tensor stays one tensor."""
         kept = self._draw_bits(query)
+        if kept is not None and group is not None:
+            kept = group.same(kept)
         relaxed = self._relax_bits(query, kept)
         if database is query:  # as a view: autograd then adds gradients in one order
             return relaxed.view_as(relaxed), relaxed
