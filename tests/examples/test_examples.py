@@ -144,3 +144,22 @@ def test_rescoring_finds_more_than_codes_alone(finished):
 def test_reproduction_without_data_says_what_is_missing(tmp_path):
     with pytest.raises(SystemExit, match="SKLEARN_TALR_DATA"):
         run_here("reproduce_protocols.py", tmp_path)
+
+
+def test_two_processes_train_one_network(tmp_path):
+    """Averaging gradients and DistributedDataParallel are the same thing."""
+    root = EXAMPLES.parent
+    launch = "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"
+    result = subprocess.run(
+        [sys.executable, *launch, str(EXAMPLES / "train_on_several_devices.py")],
+        cwd=tmp_path,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    title, *lines = result.stdout.splitlines()
+    assert title.startswith("2 processes")
+    by_hand, parallel = (float(line.split()[-1]) for line in lines)
+    assert by_hand == parallel > 0.8
