@@ -58,8 +58,8 @@ def hamming_histogram(query_codes, database_codes, affinity, y_query, y_database
         Targets of the queries, as the oracle takes them. They are gathered in memory.
 
     y_database : targets of length n_database, or dask array
-        Targets of the database, of the same kind. A dask array may lie in other blocks than
-        the codes.
+        Targets of the database, of the same kind. A dask array stays on the workers; its
+        blocks need not be those of the codes.
 
     Returns
     -------

@@ -10,7 +10,6 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from sklearn_talr import HammingNeighbors, ITQHasher
-from sklearn_talr.codes import pack_codes
 from sklearn_talr.dask import (
     DaskCodes,
     encode,
@@ -159,6 +158,16 @@ def test_a_worker_is_killed_with_its_index(client):
         assert_array_equal(question(codes), answer)
 
 
+def test_where_the_engine_gives_up_there_is_an_error(client, tmp_path):
+    from distributed import KilledWorker
+
+    scheduler = client.cluster.scheduler
+    with pytest.MonkeyPatch.context() as patch, killing(client, "_count_block", tmp_path):
+        patch.setattr(scheduler, "allowed_failures", 0)
+        with pytest.raises(KilledWorker):
+            table(database())
+
+
 def test_another_client_indexes_again(cluster):
     from distributed import Client
 
@@ -177,30 +186,40 @@ def test_a_forgetful_cluster_indexes_again(client):
     assert_array_equal(nearest(codes), expected()[nearest])
 
 
-def test_ray(tmp_path):
-    """One worker is killed while it packs a block."""
+def deadly(array, folder):
+    """The same array; one of its blocks kills who computes it, once."""
+
+    def compute(block):
+        if block.size:
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                return block
+            os.kill(os.getpid(), signal.SIGKILL)
+        return block
+
+    return array.map_blocks(compute, dtype=array.dtype, meta=np.zeros((0, 0), array.dtype))
+
+
+def test_ray_and_its_workers_that_die(tmp_path):
     pytest.importorskip("pyarrow")  # ray.util.dask needs it
     ray = pytest.importorskip("ray")
     from ray.util.dask import ray_dask_get
 
-    def deadly(bits):
-        if bits.size:
-            try:
-                (tmp_path / "killed").mkdir()
-            except FileExistsError:
-                return bits
-            os.kill(os.getpid(), signal.SIGKILL)
-        return bits
-
-    bits = da.from_array(np.asarray(CODES), chunks=(120, 6))
-    dying = bits.map_blocks(deadly, dtype=bits.dtype, meta=np.asarray(CODES[:1])[:0])
     with ray_of_two(ray), dask.config.set(scheduler=ray_dask_get):
-        codes = encode(HASHER, features())
-        assert_array_equal(codes.compute().data, CODES.data)
+        dying = deadly(features(), tmp_path / "encode")
+        assert_array_equal(encode(HASHER, dying).compute().data, CODES.data)
         for question, answer in expected().items():
-            assert_array_equal(question(codes), answer)
-        assert_array_equal(DaskCodes.pack(dying).compute().data, pack_codes(CODES).data)
-    assert (tmp_path / "killed").exists()
+            dying = deadly(database().data, tmp_path / question.__name__)
+            codes = DaskCodes(dying, 6)
+            for _ in range(2):
+                assert_array_equal(question(codes), answer)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "encode",
+        "nearest",
+        "table",
+        "within",
+    }
 
 
 @contextmanager
