@@ -52,6 +52,10 @@ class TieAwareLoss(torch.nn.Module):
         Whether the items of all ranks of a torch.distributed process group are ranked, see
         the notes. Without a group, and in a group of one, it changes nothing.
 
+    See Also
+    --------
+    sklearn_talr.TALRHasher : Trains linear and shallow hash functions by this loss.
+
     Notes
     -----
     With `gather` the batches of all ranks are one joint batch: the items of a rank are the
@@ -66,10 +70,6 @@ class TieAwareLoss(torch.nn.Module):
     of ranks. All ranks must call the loss, and its backward, equally often.
 
     A rank takes memory for its queries times the items of all ranks.
-
-    See Also
-    --------
-    sklearn_talr.TALRHasher : Trains linear and shallow hash functions by this loss.
 
     Examples
     --------
