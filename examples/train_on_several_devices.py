@@ -100,6 +100,8 @@ def main():
         for name, network in {"by hand": by_hand, "data parallel": parallel}.items():
             score = mean_average_precision(network, X, y, X_query, y_query)
             print(f"  {name:15s}{score:.3f}")
+    del wrapped  # it has threads of the group, which must end first
+    dist.barrier()  # nobody leaves while another still computes
     dist.destroy_process_group()
 
 
