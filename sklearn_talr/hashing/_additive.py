@@ -239,19 +239,20 @@ class AdditiveHasher(BaseHasher):
             Fraction, in [0, 1], of the true neighbors of a sample, by `metric`, that are
             among as many found by their codes. With 10 others or fewer, half of them.
         """
-        codes = self.transform(X)
-        X, _ = self._prepare(X)
-        n_neighbors = min(_N_NEIGHBORS, max(1, (len(codes) - 1) // 2))
-        weights, packed = pad_weights(self.query_weights(X)), as_packed(codes)
-        n_found = 0
-        for rows in gen_batches(len(codes), max(1, _CELLS_PER_BLOCK // len(codes))):
-            true = _similarities(X[rows], X, self._model_.frame.metric)
-            found = score_codes(weights[rows], packed.data, packed.terms)
+        packed, weights = self.encode(X), pad_weights(self.query_weights(X))
+        n_samples = len(packed)
+        if n_samples < 2:
+            raise ValueError("X has one sample, which has no others to find; pass more.")
+        n_neighbors, n_found = min(_N_NEIGHBORS, max(1, (n_samples - 1) // 2)), 0
+        true_scores = _Similarities(self._prepare(X)[0], self._model_.frame.metric)
+        for rows in gen_batches(n_samples, max(1, _CELLS_PER_BLOCK // n_samples)):
+            scores = score_codes(weights[rows], packed.data, packed.terms)
             true, found = (
-                _nearest_others(scores, rows, n_neighbors) for scores in (true, found)
+                _nearest_others(of_all, rows, n_neighbors)
+                for of_all in (true_scores.of(rows), scores)
             )
             n_found += (true[:, :, None] == found[:, None]).sum()
-        return float(n_found / (n_neighbors * len(codes)))
+        return float(n_found / (n_neighbors * n_samples))
 
     def __sklearn_is_fitted__(self):
         return "_model_" in vars(self)
@@ -277,18 +278,21 @@ class AdditiveHasher(BaseHasher):
         return replace_fitted(self, seen | fitted)
 
 
-def _similarities(queries, X, metric):
-    """True similarity of features, the higher the nearer, as an array."""
-    products = scaled(queries, metric) @ scaled(X, metric).T
-    if metric != "euclidean":
-        return products
-    X = scaled(X, metric)
-    return products - np.einsum("ij,ij->i", X, X) / 2
+class _Similarities:
+    """True similarities of features, the higher the nearer."""
+
+    def __init__(self, X, metric):
+        self._X = scaled(X, metric)
+        by_distance = metric == "euclidean"
+        squares = np.einsum("ij,ij->i", self._X, self._X) if by_distance else 0
+        self._subtracted = squares / 2
+
+    def of(self, rows):
+        """Those of some rows to all."""
+        return self._X[rows] @ self._X.T - self._subtracted
 
 
 def _nearest_others(scores, rows, n_neighbors):
     """Samples with the highest scores, but for the queries themselves."""
-    scores[
-        np.arange(len(scores)), np.arange(rows.start, rows.start + len(scores))
-    ] = -np.inf
+    scores[np.arange(len(scores)), np.arange(rows.start, rows.stop)] = -np.inf
     return np.argpartition(-scores, n_neighbors - 1, axis=1)[:, :n_neighbors]

@@ -22,8 +22,8 @@ class HammingNeighbors(CodeDatabase):
     n_neighbors : int, default=10
         Number of neighbors of `kneighbors` and of places that `predict` counts.
 
-    radius : int, default=2
-        Radius of `radius_neighbors`, from 0.
+    radius : int or float, default=2
+        Radius of `radius_neighbors`, from 0; a whole number for Hamming distances.
 
     algorithm : {"auto", "brute", "lookup", "multi_index"}, default="auto"
         How to search. All algorithms find the same items.
@@ -179,7 +179,8 @@ class HammingNeighbors(CodeDatabase):
         Parameters
         ----------
         X : array-like of shape (n_queries, n_bits) or PackedCodes, default=None
-            Codes of the queries. None means the items, none its own neighbor.
+            Codes of the queries, or their weights if these are what `metric` compares.
+            None means the items, none its own neighbor.
 
         n_neighbors : int, default=None
             Number of neighbors. None means that of the constructor.
@@ -192,8 +193,8 @@ class HammingNeighbors(CodeDatabase):
 
         Returns
         -------
-        distances : ndarray of shape (n_queries, n_neighbors), dtype int64
-            Hamming distances, ascending. Only if `return_distance`.
+        distances : ndarray of shape (n_queries, n_neighbors), dtype int64 or float64
+            Distances by `metric`, ascending. Only if `return_distance`.
 
         indices : ndarray of shape (n_queries, n_neighbors), dtype int64
             Indices of the neighbors, ascending within a distance.
@@ -233,18 +234,20 @@ class HammingNeighbors(CodeDatabase):
         Parameters
         ----------
         X : array-like of shape (n_queries, n_bits) or PackedCodes, default=None
-            Codes of the queries. None means the items, none its own neighbor.
+            Codes of the queries, or their weights if these are what `metric` compares.
+            None means the items, none its own neighbor.
 
-        radius : int, default=None
-            Largest distance, from 0. None means that of the constructor.
+        radius : int or float, default=None
+            Largest distance, from 0; a whole number for Hamming distances. None means that
+            of the constructor.
 
         return_distance : bool, default=True
             Whether to return distances.
 
         Returns
         -------
-        distances : ndarray of shape (n_queries,) of arrays of int64
-            Hamming distances, ascending. Only if `return_distance`.
+        distances : ndarray of shape (n_queries,) of arrays of int64 or float64
+            Distances by `metric`, ascending. Only if `return_distance`.
 
         indices : ndarray of shape (n_queries,) of arrays of int64
             Indices of the items, ascending within a distance.
@@ -271,7 +274,8 @@ class HammingNeighbors(CodeDatabase):
         Parameters
         ----------
         X : array-like of shape (n_queries, n_bits) or PackedCodes, default=None
-            Codes of the queries. None means the items, none its own neighbor.
+            Codes of the queries, or their weights if these are what `metric` compares.
+            None means the items, none its own neighbor.
 
         n_neighbors : int, default=None
             Number of neighbors. None means that of the constructor.

@@ -137,11 +137,12 @@ class TestScores:
         assert len(first) < len(X)
         assert_allclose(codes.terms, codes.terms[first][place.ravel()], rtol=1e-5)
 
-    def test_score_is_the_recall_of_true_neighbors(self, X):
-        hasher = AdditiveHasher(24, random_state=0).fit(X[:300])
+    @pytest.mark.parametrize("metric", METRICS)
+    def test_score_is_the_recall_of_true_neighbors(self, X, metric):
+        hasher = AdditiveHasher(24, metric=metric, random_state=0).fit(X[:300])
         X = X[300:380]
         true, found = (
-            true_similarities(X, X, "cosine"),
+            true_similarities(X, X, metric),
             weighted_scores(hasher.query_weights(X), hasher.encode(X)),
         )
         recalls = []
@@ -224,6 +225,10 @@ class TestFit:
             terms = hasher.transform(X).terms
             assert terms is None if metric == "inner_product" else np.isfinite(terms).all()
             assert np.isfinite(hasher.inverse_transform(hasher.encode(X))).all()
+
+    def test_one_sample_has_no_recall(self, X):
+        with pytest.raises(ValueError, match="one sample"):
+            AdditiveHasher(8, random_state=0).fit(X).score(X[:1])
 
     def test_codes_of_another_length_are_refused(self, X):
         hasher = AdditiveHasher(8, random_state=0).fit(X)
