@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
+from .._arrays import as_numpy
 from ._forms import lists_as_array, refuse_features, refuse_tags
 from ._labels import LabelAffinity, SharedLabelAffinity, is_indicator
 from ._precomputed import PrecomputedAffinity
@@ -47,6 +48,7 @@ def resolve_affinity(affinity, X, y):
         raise ValueError(
             f"affinity must be an oracle, not a class: write {affinity.__name__}()."
         )
+    y = as_numpy(y)
     if isinstance(affinity, str):
         affinity, y = _choose_affinity(y)
     if y is None:
@@ -56,6 +58,7 @@ def resolve_affinity(affinity, X, y):
 
 def checked_targets(affinity, y):
     """Check targets by the oracle's method for it, which a plain function lacks."""
+    y = as_numpy(y)
     check = getattr(affinity, "check_targets", None)
     if check:
         return check(y)

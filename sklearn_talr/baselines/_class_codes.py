@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import hadamard
 
+from .._arrays import as_numpy
 from ..affinity import LabelAffinity, SharedLabelAffinity
 from ..affinity._forms import lists_as_array
 
@@ -20,7 +21,7 @@ def class_affinity(hasher, y):
             f"{type(hasher).__name__} requires y to be passed, but the target y is None. "
             "Pass class labels or label indicators."
         )
-    y = y if sp.issparse(y) else np.asarray(lists_as_array(y))
+    y = y if sp.issparse(y) else np.asarray(lists_as_array(as_numpy(y)))
     one_label = y.ndim == 1 or y.shape[1:] == (1,)
     return LabelAffinity() if one_label else SharedLabelAffinity()
 

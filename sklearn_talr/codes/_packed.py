@@ -6,6 +6,8 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from .._arrays import as_numpy
+
 __all__ = ["PackedCodes", "pack_codes", "unpack_codes"]
 
 _BIT_ORDER = [StrOptions({"little", "big"})]
@@ -202,7 +204,7 @@ def as_packed(codes, bitorder="little", input_name="codes"):
         if codes.bitorder == bitorder:
             return codes
         codes = _as_bits(codes)
-    bits = check_array(codes, dtype=None, input_name=input_name)
+    bits = check_array(as_numpy(codes), dtype=None, input_name=input_name)
     if bits.dtype.kind not in "biuf" or np.any((bits != 0) & (bits != 1)):
         raise ValueError(
             f"{input_name} must hold zeros and ones only. Activations become codes by "

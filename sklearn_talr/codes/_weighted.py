@@ -20,6 +20,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import validate_params
 
+from .._arrays import as_numpy
 from ._packed import PackedCodes, as_packed
 
 __all__ = ["WeightedCodes", "weighted_scores"]
@@ -176,6 +177,7 @@ def as_weights(queries, input_name="query_weights"):
     Returns an array of shape (n_queries, n_bits), float32. Raises ValueError where there
     are codes without weights.
     """
+    queries = as_numpy(queries)
     if isinstance(queries, WeightedCodes):
         queries = queries.query_weights
     if queries is None or _are_bits(queries):
@@ -187,13 +189,15 @@ def as_weights(queries, input_name="query_weights"):
     return check_array(queries, dtype=np.float32, input_name=input_name)
 
 
-def saturate(activations):
+def saturate(activations, xp=np):
     """Weights of queries for codes that were fitted to labels.
 
     An activation far from 0 says that a bit is sure, and not that it matters as much more.
+    `xp` is the library of the activations.
     """
-    scale = np.mean(np.abs(activations), axis=1, keepdims=True)
-    return np.tanh(activations * (2 / np.maximum(scale, np.finfo(np.float32).tiny)))
+    scale = xp.mean(xp.abs(activations), axis=1, keepdims=True)
+    tiny = float(np.finfo(np.float32).tiny)
+    return xp.tanh(activations * (2 / xp.clip(scale, tiny, None)))
 
 
 def pad_weights(weights):

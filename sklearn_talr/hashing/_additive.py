@@ -1,6 +1,5 @@
 """A hasher for float queries: bits that add up to the features."""
 
-from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -27,9 +26,9 @@ from ._additive_model import (
 from ._base import (
     BaseHasher,
     Encoder,
+    Layers,
     check_features,
     check_more_features,
-    feed_forward,
     independent_random_state,
 )
 
@@ -121,6 +120,8 @@ class AdditiveHasher(BaseHasher):
     >>> round(float((found == y[:300]).mean()), 1)
     0.9
     """
+
+    _follows_arrays = False  # bits are chosen by loops over the columns of NumPy arrays
 
     _parameter_constraints: dict = {
         "n_bits": [Interval(Integral, 1, None, closed="left")],
@@ -260,10 +261,9 @@ class AdditiveHasher(BaseHasher):
     def _encoder(self):
         fitted = vars(self)
         model = fitted["_model_"]
-        layers = {"coefs": fitted["coefs_"], "intercepts": fitted["intercepts_"]}
+        layers = Layers(fitted["coefs_"], fitted["intercepts_"])
         n_bits, n_units = len(model.decoder), max(model.decoder.shape)
-        function = partial(feed_forward, **layers)
-        return Encoder(function, n_bits, n_units, model.n_terms, model.quantize)
+        return Encoder(layers, n_bits, n_units, model.n_terms, model.quantize)
 
     def _replace_model(self, frame, moments, flips, n_iter, seen):
         decoder = moments.decoder(self.alpha)

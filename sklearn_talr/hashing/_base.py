@@ -1,6 +1,5 @@
 """What every hasher is once it is fitted: features in, bits out."""
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,13 +9,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._arrays import NUMPY, Space, as_numpy, enter, space_of
 from .._state import validate_aside
 from ..codes import PackedCodes, WeightedCodes
 from ..metrics import make_retrieval_scorer
 from ._rows import all_rows_equal
 
-_FLOATS = (np.float32, np.float64)  # other types, float16 and integers, become float32
-_BYTES_PER_BLOCK = 2**22  # of what is computed at once while encoding
+_BYTES_PER_BLOCK = 2**22  # of what NumPy computes at once while encoding
 
 
 class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -24,8 +23,12 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     Subclasses set ``coefs_`` and ``intercepts_``, lists with one NumPy array per layer,
     like scikit-learn's multi-layer perceptron. So encoding is plain NumPy, and a pickle
-    holds no torch objects and knows no device.
+    holds no torch objects and knows no device. With scikit-learn's `array_api_dispatch`
+    each call takes them to where its features are.
     """
+
+    # Whether what encodes can be taken to where the features are.
+    _follows_arrays = True
 
     def decision_function(self, X):
         """Compute the activations whose signs are the bits.
@@ -38,12 +41,13 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Returns
         -------
         activations : ndarray of shape (n_samples, n_bits), dtype float32
-            Positive where the bit is 1; farther from 0 is more certain.
+            Positive where the bit is 1; farther from 0 is more certain. With
+            `array_api_dispatch` an array of the library of `X`, on its device.
         """
         X, encoder = self._prepare(X)
-        activations = np.empty((X.shape[0], encoder.n_bits), dtype=np.float32)
+        activations = encoder.space.empty((X.shape[0], encoder.n_bits), "float32")
         for rows, block in encoder.blocks(X):
-            activations[rows] = block
+            encoder.space.fill(activations, rows, block)
         return activations
 
     def query_weights(self, X):
@@ -62,10 +66,13 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         weights : ndarray of shape (n_samples, n_bits), dtype float32
             Positive where a 1 is wanted; farther from 0 counts more. These are the
             activations, saturated where the hasher was fitted to labels: the values of
-            ``tanh(2 a / m)``, with m the mean magnitude of the query's activations.
+            ``tanh(2 a / m)``, with m the mean magnitude of the query's activations. With
+            `array_api_dispatch` an array of the library of `X`, on its device.
         """
         weigh, activations = self._weigh(), self.decision_function(X)
-        return activations if weigh is None else weigh(activations)
+        if weigh is None:
+            return activations
+        return weigh(activations, space_of(activations).xp)
 
     def transform(self, X):
         """Compute binary codes.
@@ -80,20 +87,25 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         codes : WeightedCodes of shape (n_samples, n_bits), dtype uint8
             An array of zeros and ones that remembers the activations, if these fit into
             scikit-learn's `working_memory`, so that the same rows can be real-valued
-            queries; :meth:`encode` keeps nothing and packs eight bits into a byte.
+            queries; :meth:`encode` keeps nothing and packs eight bits into a byte. With
+            `array_api_dispatch` an array of the library of `X`, on its device, which
+            remembers nothing.
         """
         X, encoder = self._prepare(X)
         shape = X.shape[0], encoder.n_bits
-        codes, terms = np.empty(shape, dtype=np.uint8), encoder.empty_terms(shape[0])
+        codes, terms = encoder.space.empty(shape, "uint8"), encoder.empty_terms(shape[0])
         activations = None
-        if 4 * codes.size <= get_config()["working_memory"] * 2**20:
+        if encoder.space is NUMPY and 4 * codes.size <= _working_memory():
             activations = np.empty(shape, dtype=np.float32)
         for rows, block in encoder.blocks(X):
             if activations is not None:
                 activations[rows] = block
-            codes[rows], of_rows = encoder.quantize(X[rows], block)
+            bits, of_rows = encoder.quantize(X[rows, :], block)
+            encoder.space.fill(codes, rows, bits)
             if terms is not None:
                 terms[rows] = of_rows
+        if encoder.space is not NUMPY:
+            return codes
         return WeightedCodes._of(codes, activations, self._weigh(), terms)
 
     def encode(self, X):
@@ -110,14 +122,15 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Returns
         -------
         codes : PackedCodes
-            Codes of shape (n_samples, n_bits), in little bit order.
+            Codes of shape (n_samples, n_bits), in little bit order. Their bytes are in
+            NumPy, wherever `X` is.
         """
         X, encoder = self._prepare(X)
         data = np.empty((X.shape[0], -(-encoder.n_bits // 8)), dtype=np.uint8)
         terms = encoder.empty_terms(X.shape[0])
         for rows, block in encoder.blocks(X):
-            bits, of_rows = encoder.quantize(X[rows], block)
-            data[rows] = np.packbits(bits, axis=1, bitorder="little")
+            bits, of_rows = encoder.quantize(X[rows, :], block)
+            data[rows] = np.packbits(as_numpy(bits), axis=1, bitorder="little")
             if terms is not None:
                 terms[rows] = of_rows
         return PackedCodes(data, encoder.n_bits, terms=terms)
@@ -144,14 +157,19 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Check features, and take what encodes them from the fitted state at once."""
         check_is_fitted(self)
         encoder = self._encoder()
-        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
-        return X, encoder
+        space, X = enter_features(self, X)
+        X = validate_data(self, X, accept_sparse="csr", dtype=space.floats, reset=False)
+        return X, encoder if space is NUMPY else encoder.moved_to(space, X.dtype)
 
     def _encoder(self):
         fitted = vars(self)
-        layers = {"coefs": fitted["coefs_"], "intercepts": fitted["intercepts_"]}
-        sizes = [coef.shape[1] for coef in layers["coefs"]]
-        return Encoder(partial(feed_forward, **layers), sizes[-1], max(sizes))
+        layers = Layers(fitted["coefs_"], fitted["intercepts_"])
+        sizes = [coef.shape[1] for coef in layers.coefs]
+        return Encoder(layers, sizes[-1], max(sizes))
+
+    def _trains_in(self, space):
+        """Whether `fit` leaves features of another library where they are."""
+        return False
 
     def _weigh(self):
         """The function that makes weights of activations, None for themselves."""
@@ -164,6 +182,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.array_api_support = self._follows_arrays
         tags.transformer_tags.preserves_dtype = []  # bits, whatever the features are
         return tags
 
@@ -179,7 +198,9 @@ class Encoder(NamedTuple):
     Parameters
     ----------
     function : callable
-        ``function(X) -> activations``, in the precision that it computes in.
+        ``function(X) -> activations``, in the precision that it computes in. If the hasher
+        follows arrays, it has a method ``moved_to(space, dtype)``, which returns the
+        function of features of another library.
 
     n_bits : int
         Bits of a code.
@@ -193,6 +214,9 @@ class Encoder(NamedTuple):
     quantize : callable, default=take_signs
         ``quantize(X, activations) -> (bits, terms)``: what a row is in the database, its
         bits, bool or uint8, and an array of shape (n_samples, n_terms), or None.
+
+    space : Space, default=NUMPY
+        Where features and activations are.
     """
 
     function: object
@@ -200,6 +224,11 @@ class Encoder(NamedTuple):
     n_units: int
     n_terms: int = 0
     quantize: object = take_signs
+    space: Space = NUMPY
+
+    def moved_to(self, space, dtype):
+        """The same for features in another space, of one of its types."""
+        return self._replace(function=self.function.moved_to(space, dtype), space=space)
 
     def empty_terms(self, n_rows):
         """Room for the terms of so many rows, or None where there are none."""
@@ -207,10 +236,42 @@ class Encoder(NamedTuple):
 
     def blocks(self, X):
         """Yield slices of rows and their activations, bounding the memory taken."""
-        n_bytes = min(get_config()["working_memory"] * 2**20, _BYTES_PER_BLOCK)
+        n_bytes = _working_memory()
+        if self.space is NUMPY:  # others have threads of their own, or a device to fill
+            n_bytes = min(n_bytes, _BYTES_PER_BLOCK)
         n_rows = max(1, int(n_bytes / (8 * self.n_units)))
         for rows in gen_batches(X.shape[0], n_rows):
-            yield rows, self.function(X[rows])
+            yield rows, self.function(X[rows, :])
+
+
+class Layers(NamedTuple):
+    """Linear layers with rectifiers between them.
+
+    Parameters
+    ----------
+    coefs, intercepts : lists of arrays
+        Weights of each layer; outside NumPy of the type of the features.
+
+    xp : module, default=numpy
+        Library that they are of.
+    """
+
+    coefs: list
+    intercepts: list
+    xp: object = np
+
+    def __call__(self, X):
+        """Activations of features, in their dtype."""
+        return feed_forward(X, *self)
+
+    def moved_to(self, space, dtype):
+        """The same layers in another space."""
+        number = np.float32 if dtype == space.xp.float32 else np.float64
+        moved = (
+            [space.take(array.astype(number)) for array in arrays]
+            for arrays in (self.coefs, self.intercepts)
+        )
+        return Layers(*moved, space.xp)
 
 
 def check_features(hasher, X):
@@ -218,8 +279,8 @@ def check_features(hasher, X):
 
     Returns
     -------
-    X : ndarray or CSR of shape (n_samples, n_features)
-        Checked features.
+    X : ndarray, CSR or tensor of shape (n_samples, n_features)
+        Checked features; a tensor only if the hasher trains on it.
 
     seen : dict
         Fitted attributes that say which features those were.
@@ -234,8 +295,16 @@ def check_features(hasher, X):
 
 def check_more_features(hasher, X, reset=False):
     """Check features like those seen before; return what `check_features` does."""
+    space, X = enter_features(hasher, X)
+    if not hasher._trains_in(space):
+        space, X = NUMPY, as_numpy(X)
     X, seen = validate_aside(
-        hasher, X, accept_sparse="csr", dtype=_FLOATS, ensure_min_samples=2, reset=reset
+        hasher,
+        X,
+        accept_sparse="csr",
+        dtype=space.floats,
+        ensure_min_samples=2,
+        reset=reset,
     )
     if sp.issparse(X) and not X.has_canonical_format:
         X = X.copy()  # the user's matrix stays as it is
@@ -243,13 +312,33 @@ def check_more_features(hasher, X, reset=False):
     return X, seen
 
 
-def feed_forward(X, coefs, intercepts):
+def enter_features(hasher, X):
+    """Return where features are, and the features, if the hasher takes them from there."""
+    space, X = enter(X)
+    if space is NUMPY or hasher._follows_arrays:
+        return space, X
+    raise ValueError(
+        f"{type(hasher).__name__} computes in NumPy, but X is an array of "
+        f"{space.library}, and array_api_dispatch=True asks to stay there. Pass a "
+        "NumPy array, of a tensor X.numpy(force=True)."
+    )
+
+
+def feed_forward(X, coefs, intercepts, xp=np):
     """Apply linear layers with rectifiers between them, in the dtype of `X`."""
     for layer, (coef, intercept) in enumerate(zip(coefs, intercepts)):
+        if xp is np:
+            coef = coef.astype(X.dtype, copy=False)
+            intercept = intercept.astype(X.dtype, copy=False)
         if layer:
-            X = np.maximum(X, 0, out=X)
-        X = X @ coef.astype(X.dtype, copy=False) + intercept.astype(X.dtype, copy=False)
+            X = np.maximum(X, 0, out=X) if xp is np else xp.clip(X, 0, None)
+        X = X @ coef + intercept
     return X
+
+
+def _working_memory():
+    """In bytes."""
+    return get_config()["working_memory"] * 2**20
 
 
 def independent_random_state(random_state):

@@ -13,6 +13,8 @@ def mean_and_unit(X):
     if sp.issparse(X):
         mean, variance = mean_variance_axis(X, axis=0)
         return mean.astype(np.float64), float(np.sqrt(variance.sum(dtype=np.float64)))
+    if not isinstance(X, np.ndarray):
+        return _mean_and_unit_of_tensor(X)
     mean = X.mean(axis=0, dtype=np.float64)
     total = 0.0
     for rows in row_blocks(X):
@@ -21,11 +23,19 @@ def mean_and_unit(X):
     return mean, float(np.sqrt(total / len(X)))
 
 
+def _mean_and_unit_of_tensor(X):
+    """The same of a torch tensor, computed on its device."""
+    total = sum(X[rows].double().sum(0) for rows in row_blocks(X))
+    mean = total / len(X)
+    squares = sum((X[rows] - mean).square().sum() for rows in row_blocks(X))
+    return mean.cpu().numpy(), float((squares / len(X)).sqrt())
+
+
 def all_rows_equal(X):
     """Whether no two rows differ."""
     if sp.issparse(X):
         return (X.max(axis=0) != X.min(axis=0)).nnz == 0
-    return all(np.all(X[rows] == X[0]) for rows in row_blocks(X))
+    return all(bool((X[rows] == X[0]).all()) for rows in row_blocks(X))
 
 
 def centred(X):

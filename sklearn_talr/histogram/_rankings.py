@@ -9,6 +9,8 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d, gen_batches
 
+from .._arrays import as_numpy
+
 __all__ = ["Rankings", "check_rankings", "padded_rows", "sort_rows"]
 
 _AFFINITIES = "y_true must hold affinities: non-negative integers, 0 for not similar"
@@ -136,6 +138,7 @@ def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
 
     Affinities are int64; with `real_grades` they are float64 where that is too narrow.
     """
+    y_true, y_score, groups = map(as_numpy, (y_true, y_score, groups))
     if groups is None:
         return _check_tables(y_true, y_score, real_grades)
     return _check_groups(y_true, y_score, groups, real_grades)

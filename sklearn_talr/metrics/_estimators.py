@@ -3,6 +3,7 @@
 from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import StrOptions
 
+from .._arrays import NUMPY, space_of
 from ..affinity import PrecomputedAffinity, ThresholdAffinity
 from ..affinity._resolve import resolve_affinity
 from ..codes._packed import as_packed
@@ -36,8 +37,12 @@ def estimator_histograms(estimator, X, y, affinity, database, query):
         X_database, y_database = database
         _, database_targets = _settle_targets(estimator, X_database, y_database, affinity)
         ranked = estimator.transform(X_database), oracle, targets, database_targets
-    count = _weighted_histograms if query == "activations" else _hamming_histograms
-    return count(codes, *ranked, exclude_self=isinstance(database, str))
+    exclude_self = isinstance(database, str)
+    if query == "bits":
+        return _hamming_histograms(codes, *ranked, exclude_self=exclude_self)
+    if space_of(codes) is not NUMPY:  # where codes remember no weights
+        codes = last_step(estimator).query_weights(_hasher_space(estimator, X))
+    return _weighted_histograms(codes, *ranked, exclude_self=exclude_self)
 
 
 def _hamming_histograms(queries, database, oracle, *targets, exclude_self):

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, validate_params
 
+from .._arrays import NUMPY, space_of
 from ..histogram import RankingHistogram
 from ..histogram._rankings import check_rankings
 from ._queries import average_queries, check_weights, fill_undefined
@@ -96,6 +97,7 @@ class Metric:
     ):
         """Values of rankings by score, averaged over queries unless `average` is False.
 
+        Arrays of other libraries are ranked in NumPy, and values live where scores do.
         Public functions alone call it, so that a warning points at their callers.
         """
         cutoffs, single = check_cutoffs(k)
@@ -109,7 +111,10 @@ class Metric:
             undefined = ties.n_relevant == 0
             values[queries] = fill_undefined(kernel(ties), undefined, zero_division)
         values = values[:, 0] if single else values
-        return average_queries(values, weights, stacklevel=5) if average else values
+        if average:
+            values = average_queries(values, weights, stacklevel=5)
+        space = space_of(y_score)
+        return values if space is NUMPY or np.isscalar(values) else space.take(values)
 
     def checks_histogram(self, function):
         """Decorate the public function of a histogram, so that it checks its parameters."""

@@ -7,13 +7,15 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils.validation import _check_sample_weight
 
+from .._arrays import as_numpy
+
 
 def check_weights(sample_weight, n_queries):
     """Return one non-negative weight for each of the queries, or None for equal ones."""
     if sample_weight is None:
         return None
-    queries = np.empty((n_queries, 0))
-    return _check_sample_weight(sample_weight, queries, ensure_non_negative=True)
+    queries, weights = np.empty((n_queries, 0)), as_numpy(sample_weight)
+    return _check_sample_weight(weights, queries, ensure_non_negative=True)
 
 
 def fill_undefined(values, undefined, zero_division):

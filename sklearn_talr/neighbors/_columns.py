@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import validate_data
 
+from .._arrays import as_numpy
 from ..codes import PackedCodes, pack_codes
 
 _ROWS_PER_BLOCK = 65_536
@@ -74,7 +75,7 @@ def read_codes(X, columns=None):
 def _read_signs(X, columns):
     """Packed codes, their columns, and whether their signs tell ones from zeros."""
     reader, terms = _Reader(columns), getattr(X, "terms", None)
-    X = validate_data(reader, X, reset=columns is None)
+    X = validate_data(reader, as_numpy(X), reset=columns is None)
     if X.dtype.kind == "u" and X.max() > 1:
         raise ValueError(
             f"X holds unsigned integers ({X.dtype}) other than 0 and 1, which look like "

@@ -105,6 +105,8 @@ class FastHasher(BaseHasher):
     True
     """
 
+    _follows_arrays = False  # trees are scikit-learn's
+
     _parameter_constraints: dict = {
         "n_bits": [Interval(Integral, 1, None, closed="left")],
         "affinity": [StrOptions({"auto"}), callable],

@@ -17,7 +17,7 @@ class TrainingData(NamedTuple):
 
     Parameters
     ----------
-    X : ndarray or CSR of shape (n_samples, n_features)
+    X : ndarray, CSR or tensor of shape (n_samples, n_features)
         Features.
 
     targets : sequence of length n_samples

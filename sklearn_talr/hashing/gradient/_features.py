@@ -7,6 +7,22 @@ import torch
 from .._rows import row_blocks
 
 
+def stays_on_device(space, device):
+    """Whether training leaves features where they are: tensors on a CUDA device.
+
+    Tensors on the CPU are trained on as NumPy arrays of the same memory. Under
+    ``device="cpu"`` those of a CUDA device are copied to the host.
+    """
+    return space.is_torch and str(space.device).startswith("cuda") and device != "cpu"
+
+
+def make_features(X, mean, unit, device, as_they_are=False):
+    """`Features`, or `DeviceFeatures` of a tensor, with the same parameters."""
+    of_tensor = isinstance(X, torch.Tensor)
+    cls, X = (DeviceFeatures, X.to(device)) if of_tensor else (Features, X)
+    return cls(X, mean, unit, device, as_they_are)
+
+
 class Features:
     """The rows ``(X - mean) / unit`` as float32 tensors on a device.
 
@@ -40,7 +56,7 @@ class Features:
 
     def of_rows(self, X):
         """Other rows, in the same units."""
-        return Features(X, self.mean, self.unit, self.device, self.as_they_are)
+        return make_features(X, self.mean, self.unit, self.device, self.as_they_are)
 
     def block(self, rows):
         """Rows, by slice or index array, as a dense float64 array."""
@@ -65,6 +81,26 @@ class Features:
         return copy
 
 
+class DeviceFeatures(Features):
+    """The same rows of a tensor that is on the device already, and is not copied."""
+
+    def __init__(self, X, mean, unit, device, as_they_are=False):
+        super().__init__(X, mean, unit, device, as_they_are)
+        self._mean = torch.as_tensor(mean, dtype=torch.float64, device=device)
+
+    def block(self, rows):
+        """Rows, by index array, as a dense float64 array on the host."""
+        return self._block(to_device(rows, self.device)).cpu().numpy()
+
+    def batch(self, rows):
+        """Rows, by index array, as a float32 tensor on the device."""
+        return self._block(to_device(rows, self.device)).float()
+
+    def _block(self, rows):
+        block = self.X[rows].double()
+        return block if self.as_they_are else (block - self._mean) / self.unit
+
+
 def to_device(array, device):
     """A tensor of the array on the device, for which the host does not wait."""
     tensor = torch.from_numpy(array)
@@ -74,6 +110,6 @@ def to_device(array, device):
 
 
 def _may_copy(X, device):
-    if sp.issparse(X) or device.type != "cuda":
+    if not isinstance(X, np.ndarray) or device.type != "cuda":
         return False
     return 4 * X.size <= torch.cuda.mem_get_info(device)[0] // 4

@@ -14,7 +14,7 @@ from .._base import independent_random_state
 from .._rows import mean_and_unit
 from ._callbacks import FitCallbacks
 from ._early_stopping import EarlyStopping, LastEpoch
-from ._features import Features
+from ._features import make_features
 from ._functions import FeedForward, UserModule
 from ._progress import progress_of_chunks, progress_of_fit, random_state_of_chunk
 from ._schedule import Schedule
@@ -55,7 +55,7 @@ def fit_by_gradient(hasher, data, settings, loss):
     before = None
     if hasher.warm_start:
         before = progress_of_fit(hasher, data.X.shape[1], settings)
-    features = _make_features(data.X, settings, None)
+    features = _features_of(data.X, settings, None)
     keeper = LastEpoch()
     if hasher.early_stopping:
         score = _make_score(data, features, held_out, settings)
@@ -71,7 +71,7 @@ def fit_chunk_by_gradient(hasher, data, settings, loss):
     """
     before = progress_of_chunks(hasher, data.X.shape[1], settings)
     rng = random_state_of_chunk(hasher)
-    features = _make_features(data.X, settings, before)
+    features = _features_of(data.X, settings, before)
     samples = np.arange(data.X.shape[0])
     fitted, trainer = _train(
         hasher, data, settings, loss, features, samples, LastEpoch(1), before, rng
@@ -109,11 +109,12 @@ def _train(hasher, data, settings, loss, features, samples, keeper, before, rng)
     return known | function.fitted() | history | {"_training_state_": state}, trainer
 
 
-def _make_features(X, settings, before):
+def _features_of(X, settings, before):
     """Features as the hash function takes them."""
     unit = before.mean_and_unit if before else None
     unit = unit or mean_and_unit(X)
-    return Features(X, *unit, settings.device, as_they_are=settings.module is not None)
+    as_they_are = settings.module is not None
+    return make_features(X, *unit, settings.device, as_they_are)
 
 
 def _make_score(data, features, held_out, settings):

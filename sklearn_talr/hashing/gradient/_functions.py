@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+from ..._arrays import as_numpy
 from ._module import StandardUnits
 from ._start import hidden_scale
 
@@ -128,19 +129,41 @@ class UserModule:
         return self._units.steps
 
 
-def encoding_function(module, state):
-    """Make the function from rows of features to activations of a user's module.
+class ModuleFunction:
+    """The function from rows of features to activations of a user's module.
 
-    It works on the CPU, and on a copy with the given state.
+    It has a copy of the module, on the CPU until it is moved.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The user's.
+
+    state : dict of ndarray
+        What the module has learned.
     """
-    module = _copy_of(module, state, torch.device("cpu")).eval()
 
-    def activations(X):
-        X = X.toarray() if sp.issparse(X) else X
+    def __init__(self, module, state):
+        self._module = _copy_of(module, state, torch.device("cpu")).eval()
+
+    def __call__(self, X):
+        """Activations of NumPy arrays and CSR, or of tensors on the module's device."""
+        is_tensor = isinstance(X, torch.Tensor)
+        if is_tensor:
+            rows = X.to(torch.float32, copy=True)  # the module may write to them
+        else:
+            X = X.toarray() if sp.issparse(X) else X
+            rows = torch.from_numpy(np.array(X, dtype=np.float32))
         with torch.no_grad():
-            return module(torch.from_numpy(np.array(X, dtype=np.float32))).numpy()
+            activations = self._module(rows)
+        return activations if is_tensor else activations.numpy()
 
-    return activations
+    def moved_to(self, space, dtype):
+        """The function of features in another space, by way of NumPy if not torch's."""
+        if not space.is_torch:
+            return lambda X: space.take(self(as_numpy(X)))
+        self._module.to(space.device)
+        return self
 
 
 def _check_activations(module, X, n_bits):

@@ -10,7 +10,8 @@ from ...codes._weighted import saturate
 from .._base import BaseHasher, Encoder
 from .._projections import PROJECTIONS
 from ._callbacks import CallbackSupportMixin
-from ._functions import encoding_function
+from ._features import stays_on_device
+from ._functions import ModuleFunction
 
 _AUTO = StrOptions({"auto"})
 
@@ -48,8 +49,11 @@ class GradientHasher(CallbackSupportMixin, BaseHasher):
         fitted = vars(self)
         if "module_state_" not in fitted:
             return super()._encoder()
-        function = encoding_function(self.module, fitted["module_state_"])
+        function = ModuleFunction(self.module, fitted["module_state_"])
         return Encoder(function, fitted["_training_state_"]["n_bits"], self.n_features_in_)
+
+    def _trains_in(self, space):
+        return stays_on_device(space, self.device)
 
     def _weigh(self):
         by_distance = isinstance(vars(self).get("affinity_"), ThresholdAffinity)

@@ -135,7 +135,7 @@ class Settings:
             n_iter_no_change=hasher.n_iter_no_change,
             tol=hasher.tol,
             metric=metric,
-            device=_choose_device(hasher.device),
+            device=_choose_device(hasher.device, data.X),
             verbose=hasher.verbose,
         )
 
@@ -227,8 +227,10 @@ def _weight_decay(hasher, kind, layer_sizes):
     return _WEIGHT_DECAY[kind]
 
 
-def _choose_device(device):
+def _choose_device(device, X):
     """Return the torch device meant by `device`, or raise ValueError."""
+    if device == "auto" and isinstance(X, torch.Tensor):
+        return X.device
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if device.split(":")[0] not in ("cpu", "cuda"):  # objectives need float64

@@ -1,0 +1,101 @@
+"""Arrays of other libraries: where they live, and the way to NumPy and back.
+
+With scikit-learn's `array_api_dispatch` results live where the arrays do. Without it every
+array is taken for one of NumPy, as scikit-learn takes it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn import get_config
+from sklearn.utils._array_api import _convert_to_numpy, get_namespace_and_device
+
+
+class Space(NamedTuple):
+    """A library of arrays, and one of its devices.
+
+    Parameters
+    ----------
+    xp : module
+        The library, as the Python array API standard wants it.
+
+    device : object
+        What the library calls the device.
+    """
+
+    xp: object
+    device: object
+
+    @property
+    def library(self):
+        """Name of the library, whoever has wrapped it."""
+        return self.xp.__name__.rpartition(".")[2]
+
+    @property
+    def is_torch(self):
+        """Whether arrays are torch tensors."""
+        return self.library == "torch"
+
+    @property
+    def floats(self):
+        """Types that are computed in; others become the first."""
+        return self.xp.float32, self.xp.float64
+
+    def empty(self, shape, dtype):
+        """An array to be filled; `dtype` is the name of its type."""
+        return self.xp.empty(shape, dtype=getattr(self.xp, dtype), device=self.device)
+
+    def fill(self, array, rows, values):
+        """Set rows of an array to values of any type."""
+        if self is not NUMPY:
+            values = self.xp.astype(values, array.dtype, copy=False)
+        array[rows, :] = values
+
+    def take(self, array):
+        """Bring a NumPy array here."""
+        return self.xp.asarray(array, device=self.device)
+
+
+NUMPY = Space(np, None)
+
+
+def space_of(array):
+    """Where an array lives: `NUMPY` unless dispatch is on and it is one of another library.
+
+    What is no array, such as lists, data frames and sparse matrices, is for NumPy.
+    """
+    if not get_config()["array_api_dispatch"] or isinstance(array, np.ndarray | np.generic):
+        return NUMPY
+    if not hasattr(array, "__array_namespace__") and not _is_tensor(array):
+        return NUMPY
+    xp, _, device = get_namespace_and_device(array)
+    return Space(xp, device)
+
+
+def enter(array):
+    """Return where an array lives, and the array, without what records its gradient."""
+    space = space_of(array)
+    if space is NUMPY:
+        return space, array
+    if space.xp.isdtype(array.dtype, "complex floating"):
+        raise ValueError(f"Complex data not supported, got an array of {array.dtype}.")
+    return space, array.detach() if space.is_torch else array
+
+
+def as_numpy(array):
+    """The same numbers in NumPy, without a copy where the memory is that of the host.
+
+    What `space_of` leaves to NumPy is returned as it is.
+    """
+    space = space_of(array)
+    if space is NUMPY:
+        return array
+    if space.is_torch:
+        array = array.detach()
+        if array.dtype == space.xp.bfloat16:  # which NumPy does not know
+            array = array.float()
+    return _convert_to_numpy(array, space.xp)
+
+
+def _is_tensor(array):
+    return type(array).__module__.partition(".")[0] == "torch"
