@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from sklearn import config_context
 from sklearn.datasets import load_digits
 
 os.environ.setdefault("MPLBACKEND", "agg")  # before anything imports matplotlib
@@ -21,3 +22,20 @@ def few_digits(digits):
     """The first 300 digits, about 30 of each class."""
     X, y = digits
     return X[:300], y[:300]
+
+
+@pytest.fixture
+def dispatching(monkeypatch):
+    """Arrays stay in their library, as under scikit-learn's array_api_dispatch.
+
+    scikit-learn refuses that without SCIPY_ARRAY_API=1, which SciPy reads when it is
+    imported, for those of its estimators that hand such arrays to SciPy. Ours hand it
+    NumPy's alone, so the variable may be set late.
+    """
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    try:
+        context = config_context(array_api_dispatch=True)
+        with context:
+            yield
+    except ImportError as error:
+        pytest.skip(str(error))

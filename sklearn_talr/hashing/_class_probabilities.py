@@ -22,6 +22,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from .._arrays import as_numpy
 from .._state import replace_fitted
 
 __all__ = ["ClassProbabilities"]
@@ -232,7 +233,9 @@ def _classifier(estimator, y):
 def _columns(estimator):
     """The class of each column, or the numbers of labels."""
     classes = estimator.classes_
-    return np.arange(len(classes)) if isinstance(classes, list) else np.asarray(classes)
+    if isinstance(classes, list):
+        return np.arange(len(classes))
+    return np.asarray(as_numpy(classes))
 
 
 def _probabilities(estimator, X):
@@ -243,4 +246,4 @@ def _as_table(probabilities):
     """One column per class or label; forests give a table of both outcomes per label."""
     if isinstance(probabilities, list):
         return np.stack([table[:, -1] for table in probabilities], axis=1)
-    return np.asarray(probabilities)
+    return np.asarray(as_numpy(probabilities))
