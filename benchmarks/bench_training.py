@@ -48,7 +48,7 @@ def draw(batch, n_bits, n_levels):
 
 
 def objective(counts):
-    levels = torch.arange(counts.shape[1])
+    levels = torch.arange(counts.shape[1], device=counts.device)
     function = average_precision if len(levels) == 2 else ndcg
     return 1 - function(counts, levels).mean()
 

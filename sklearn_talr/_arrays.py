@@ -64,7 +64,7 @@ def space_of(array):
 
     What is no array, such as lists, data frames and sparse matrices, is for NumPy.
     """
-    if not get_config()["array_api_dispatch"] or isinstance(array, np.ndarray | np.generic):
+    if isinstance(array, np.ndarray) or not get_config()["array_api_dispatch"]:
         return NUMPY
     if not hasattr(array, "__array_namespace__") and not _is_tensor(array):
         return NUMPY

@@ -5,6 +5,8 @@ from importlib import import_module
 import numpy as np
 import pytest
 import torch
+from sklearn import __version__ as sk_version
+from sklearn.utils.fixes import parse_version
 
 
 class Library:
@@ -41,13 +43,24 @@ class Library:
         return np.asarray(strict.asarray(array, device=strict.Device("CPU_DEVICE")))
 
 
-CUDA_ONLY = (
+NEEDS_CUDA = (
     pytest.mark.gpu,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
 )
+# scikit-learn 1.6 cannot convert arrays of any other device.
+STRICT_DEVICE = (
+    "CPU_DEVICE" if parse_version(sk_version) < parse_version("1.7") else "device1"
+)
 LIBRARIES = [
-    pytest.param(Library("array_api_strict", "device1"), id="strict"),
+    pytest.param(Library("array_api_strict", STRICT_DEVICE), id="strict"),
     pytest.param(Library("torch", "cpu"), id="torch"),
-    pytest.param(Library("torch", "cuda"), id="cuda", marks=CUDA_ONLY),
+    pytest.param(Library("torch", "cuda"), id="cuda", marks=NEEDS_CUDA),
 ]
 every_library = pytest.mark.parametrize("library", LIBRARIES)
+
+
+def cuda_only(function):
+    """Mark a test that needs a CUDA device."""
+    for mark in NEEDS_CUDA:
+        function = mark(function)
+    return function

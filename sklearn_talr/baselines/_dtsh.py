@@ -132,7 +132,8 @@ class DTSHHasher(GradientHasher):
 
     device : str, default="auto"
         Where to train: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` takes CUDA when
-        there is any. The fitted hasher lives in NumPy and does not remember the device.
+        there is any, and under scikit-learn's `array_api_dispatch` the device of a tensor
+        `X` on CUDA. The fitted hasher lives in NumPy and does not remember the device.
 
     verbose : bool, default=False
         Print the loss of each epoch.

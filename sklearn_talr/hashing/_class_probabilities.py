@@ -165,7 +165,8 @@ class ClassProbabilities(
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_outputs)
-            One column for each class, or for each label.
+            One column for each class, or for each label; in NumPy, also where the
+            classifier follows arrays of other libraries.
         """
         check_is_fitted(self)
         return _probabilities(self.estimator_, X)

@@ -131,7 +131,8 @@ class TALRHasher(GradientHasher):
 
     device : str, default="auto"
         Where to train: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` takes CUDA when
-        there is any. The fitted hasher lives in NumPy and does not remember the device.
+        there is any, and under scikit-learn's `array_api_dispatch` the device of a tensor
+        `X` on CUDA. The fitted hasher lives in NumPy and does not remember the device.
 
     verbose : bool, default=False
         Print the loss of each epoch.
@@ -274,7 +275,8 @@ class TALRHasher(GradientHasher):
         ----------
         X : {array-like, CSR} of shape (n_samples, n_features)
             Features of at least two samples. Neither a memory-mapped array nor a sparse
-            matrix is copied or made dense as a whole, if it is of float32 or float64.
+            matrix is copied or made dense as a whole, if it is of float32 or float64; nor
+            is a tensor under `array_api_dispatch`, unless `device` is another than its own.
 
         y : targets of length n_samples, default=None
             What similarity means, see `affinity`: class labels, 0/1 label indicators

@@ -160,7 +160,8 @@ def tie_aware_dcg_score(
 
     y_score : array-like of shape (n_queries, n_database) or (n_items,)
         Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
-        -inf marks cells that hold no item.
+        -inf marks cells that hold no item. With scikit-learn's `array_api_dispatch`
+        arrays are returned in the library of this one, on its device.
 
     groups : array-like of shape (n_items,), default=None
         Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
@@ -304,7 +305,8 @@ def tie_aware_ndcg_score(
 
     y_score : array-like of shape (n_queries, n_database) or (n_items,)
         Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
-        -inf marks cells that hold no item.
+        -inf marks cells that hold no item. With scikit-learn's `array_api_dispatch`
+        arrays are returned in the library of this one, on its device.
 
     groups : array-like of shape (n_items,), default=None
         Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are

@@ -142,7 +142,8 @@ def tie_aware_reciprocal_rank_score(
 
     y_score : array-like of shape (n_queries, n_database) or (n_items,)
         Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
-        -inf marks cells that hold no item.
+        -inf marks cells that hold no item. With scikit-learn's `array_api_dispatch`
+        arrays are returned in the library of this one, on its device.
 
     groups : array-like of shape (n_items,), default=None
         Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
@@ -256,7 +257,8 @@ def tie_aware_hit_rate_score(
 
     y_score : array-like of shape (n_queries, n_database) or (n_items,)
         Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
-        -inf marks cells that hold no item.
+        -inf marks cells that hold no item. With scikit-learn's `array_api_dispatch`
+        arrays are returned in the library of this one, on its device.
 
     groups : array-like of shape (n_items,), default=None
         Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from array_cases import CUDA_ONLY, every_library
-from hashers import HASHERS, name_of, small
+from array_cases import cuda_only, every_library
+from hashers import GRADIENT, HASHERS, name_of, small
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 from sklearn.utils import get_tags
@@ -52,7 +52,7 @@ def test_the_tag_tells_who_follows(hasher):
 
 
 @every_library
-@pytest.mark.parametrize("hasher", [ITQHasher(8), LAYERS], ids=name_of)
+@pytest.mark.parametrize("hasher", [ITQHasher(8, random_state=0), LAYERS], ids=name_of)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_scikit_learns_check(hasher, library, dtype):
     library.array([0])  # skips where there is none
@@ -69,14 +69,14 @@ def test_results_live_where_features_do(hasher, library, data):
     hasher = clone(hasher).set_params(random_state=0).fit(X, y)
     for dtype in (np.float64, np.float32):
         rows, given = X.astype(dtype), library.array(X, dtype)
-        codes = hasher.transform(rows)
-        found = library.numpy(hasher.transform(given), given)
-        assert found.dtype == np.uint8
-        np.testing.assert_array_equal(found, codes)
         expected = hasher.decision_function(rows)
         found = library.numpy(hasher.decision_function(given), given)
         assert found.dtype == np.float32
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+        codes = library.numpy(hasher.transform(given), given)
+        assert codes.dtype == np.uint8
+        sure = np.abs(expected) > 1e-5  # no other device or library rounds so far
+        np.testing.assert_array_equal(codes[sure], hasher.transform(rows)[sure])
         weights = library.numpy(hasher.query_weights(given), given)
         np.testing.assert_allclose(weights, hasher.query_weights(rows), 1e-4, 1e-5)
         packed = hasher.encode(given)
@@ -84,7 +84,7 @@ def test_results_live_where_features_do(hasher, library, data):
         np.testing.assert_array_equal(packed.data, pack_codes(codes).data)
     score = hasher.score(library.array(X), library.array(y))
     assert type(score) is float
-    assert score == hasher.score(X, y)
+    assert score == pytest.approx(hasher.score(X, y), abs=1e-3)
 
 
 @every_library
@@ -177,18 +177,18 @@ def test_others_refuse(hasher, library, data):
     for call in (fitted.transform, fitted.decision_function, lambda X: fitted.fit(X, y)):
         with pytest.raises(ValueError, match=r"computes in NumPy.* of .*X\.numpy\(force=T"):
             call(library.array(X))
-    fitted.transform(sp.csr_array(X))
-    fitted.transform(X.tolist())
+    np.testing.assert_array_equal(fitted.transform(sp.csr_array(X)), fitted.transform(X))
 
 
-def test_class_probabilities_are_in_numpy(data):
-    X, y = data
-    classifier = LogisticRegression()
-    expected = ClassProbabilities(classifier).fit(X, y).transform(X)
-    with config_context(array_api_dispatch=False):
-        rows = torch.tensor(X)
-        found = ClassProbabilities(classifier).fit(rows, y).transform(rows)
-    np.testing.assert_allclose(found, expected)
+@every_library
+def test_class_probabilities_are_in_numpy(library, data):
+    """Also where the classifier follows the features."""
+    expected = ClassProbabilities(LinearDiscriminantAnalysis()).fit_transform(*data)
+    rows, labels = map(library.array, data)
+    hasher = ClassProbabilities(LinearDiscriminantAnalysis()).fit(rows, labels)
+    assert isinstance(hasher.transform(rows), np.ndarray)
+    np.testing.assert_allclose(hasher.transform(rows), expected)
+    np.testing.assert_array_equal(hasher.classes_, [0, 1, 2])
 
 
 @every_library
@@ -237,8 +237,7 @@ def test_training_where_tensors_are(hasher, by_distance, data, monkeypatch):
 
 @pytest.mark.parametrize("device", ["auto", "cuda", "cpu"])
 @pytest.mark.parametrize("hasher", [small(), LAYERS, with_module()])
-@CUDA_ONLY[0]
-@CUDA_ONLY[1]
+@cuda_only
 def test_fitting_tensors_of_a_cuda_device(hasher, device, data):
     X, y = data
     hasher = clone(hasher).set_params(device=device)
@@ -246,5 +245,16 @@ def test_fitting_tensors_of_a_cuda_device(hasher, device, data):
     checked, _ = check_features(hasher, rows)
     assert isinstance(checked, np.ndarray if device == "cpu" else torch.Tensor)
     found = hasher.fit(rows, torch.tensor(y, device="cuda")).decision_function(X)
-    expected = clone(hasher).set_params(device="cpu").fit(X, y).decision_function(X)
-    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+    expected = clone(hasher).fit(X, y).decision_function(X)
+    np.testing.assert_allclose(found, expected, rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("hasher", GRADIENT, ids=name_of)
+@cuda_only
+def test_every_loss_trains_on_a_cuda_device(hasher, data):
+    X, y = data
+    scores = [
+        clone(hasher).set_params(device=device, max_iter=20).fit(X, y).score(X, y)
+        for device in ("cpu", "cuda")
+    ]
+    assert scores[0] == pytest.approx(scores[1], abs=0.05)

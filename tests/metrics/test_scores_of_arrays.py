@@ -41,7 +41,7 @@ def test_only_y_score_says_where(library):
     """What else there is may be of another library."""
     y_score = library.array(Y_SCORE)
     expected = tie_aware_average_precision_score(Y_TRUE, Y_SCORE, average=False)
-    found = tie_aware_average_precision_score(Y_TRUE.tolist(), y_score, average=False)
+    found = tie_aware_average_precision_score(Y_TRUE, y_score, average=False)
     np.testing.assert_array_equal(library.numpy(found, y_score), expected)
     found = tie_aware_average_precision_score(library.array(Y_TRUE), Y_SCORE, average=False)
     assert type(found) is np.ndarray

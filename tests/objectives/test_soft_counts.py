@@ -100,6 +100,7 @@ def test_row_blocks_do_not_change_the_result(monkeypatch):
         torch.testing.assert_close(blocked, expected)
 
 
+@pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_cuda_counts_like_the_cpu():
     rng = np.random.default_rng(8)
