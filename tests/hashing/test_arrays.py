@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from array_cases import cuda_only, every_library
+from array_cases import LIBRARIES, cuda_only, every_library
 from hashers import GRADIENT, HASHERS, name_of, small
 from sklearn import config_context
 from sklearn.base import clone
@@ -180,7 +180,7 @@ def test_others_refuse(hasher, library, data):
     np.testing.assert_array_equal(fitted.transform(sp.csr_array(X)), fitted.transform(X))
 
 
-@every_library
+@pytest.mark.parametrize("library", LIBRARIES[1:])
 def test_class_probabilities_are_in_numpy(library, data):
     """Also where the classifier follows the features."""
     expected = ClassProbabilities(LinearDiscriminantAnalysis()).fit_transform(*data)

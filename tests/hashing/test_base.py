@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import torch
-from hashers import DISCRETE, HASHERS, LINEAR, name_of
+from hashers import CLASS_HASHERS, DISCRETE, HASHERS, LINEAR, name_of
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_param_validation, parametrize_with_checks
@@ -25,7 +25,28 @@ every_hasher = pytest.mark.parametrize("hasher", HASHERS, ids=name_of)
 @parametrize_with_checks(HASHERS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn_contract(estimator, check):
-    check(estimator)
+    missed = missed_in_numpy(estimator, check)
+    if missed is None:
+        check(estimator)
+        return
+    with pytest.raises(AssertionError, match=missed):
+        check(estimator)
+
+
+def missed_in_numpy(estimator, check):
+    """What a check misses since fitted arrays stay in NumPy, or None.
+
+    scikit-learn wants them where the features were, and others refused ever after. It
+    looks only where SCIPY_ARRAY_API=1 is set, and does not look into lists.
+    """
+    name, kind = getattr(check, "func", check).__name__, type(estimator)
+    if name == "check_array_api_same_namespace":
+        return "did not raise when called with a different array namespace"
+    if kind not in CLASS_HASHERS or not name.startswith("check_array_api"):
+        return None
+    if check.keywords.get("array_namespace") == "numpy":
+        return None
+    return "'class(es|_codes)_' attribute is in wrong namespace"
 
 
 @every_hasher
