@@ -4,6 +4,7 @@ With scikit-learn's `array_api_dispatch` results live where the arrays do. Witho
 array is taken for one of NumPy, as scikit-learn takes it.
 """
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -98,4 +99,5 @@ def as_numpy(array):
 
 
 def _is_tensor(array):
-    return type(array).__module__.partition(".")[0] == "torch"
+    torch = sys.modules.get("torch")  # nobody has a tensor who has not imported it
+    return torch is not None and isinstance(array, torch.Tensor)
