@@ -80,7 +80,13 @@ def enter(array):
         return space, array
     if space.xp.isdtype(array.dtype, "complex floating"):
         raise ValueError(f"Complex data not supported, got an array of {array.dtype}.")
-    return space, array.detach() if space.is_torch else array
+    if not space.is_torch:
+        return space, array
+    if array.layout != space.xp.strided:
+        raise ValueError(
+            "Sparse tensors are not supported. Pass a SciPy CSR matrix, or X.to_dense()."
+        )
+    return space, array.detach()
 
 
 def as_numpy(array):

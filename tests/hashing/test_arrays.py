@@ -163,6 +163,8 @@ def test_tensors_of_other_types(data):
     for call in (hasher.transform, lambda wrong: small().fit(wrong, y)):
         with pytest.raises(ValueError, match="Complex data not supported"):
             call(torch.tensor(X + 1j))
+        with pytest.raises(ValueError, match="Sparse tensors are not supported"):
+            call(torch.tensor(X).to_sparse())
         with pytest.raises(ValueError, match="contains NaN"):
             call(torch.full((80, 12), torch.nan))
         with pytest.raises(ValueError, match="2D array"):
