@@ -246,15 +246,15 @@ def grades(seeds=(0, 1, 2)):
     """
     print("\nGrades 0, 1, 2: NDCG, NDCG@10 and seconds of all fits")
     contenders = {
-        "RankingSVC, grades": (_fit_ndcg, np.logspace(-5, 1, 7)),
-        "RankingSVC, grade >= 1": (partial(_fit_ndcg, grade=1), np.logspace(-5, 1, 7)),
-        "RankingSVC, grade >= 2": (partial(_fit_ndcg, grade=2), np.logspace(-5, 1, 7)),
-        "logistic regression of pairs": (_fit_pairs, np.logspace(-5, 1, 7)),
+        "RankingSVC, grades": (_fit_ndcg, np.logspace(-5, 0, 6)),
+        "RankingSVC, grade >= 1": (partial(_fit_ndcg, grade=1), np.logspace(-5, 0, 6)),
+        "RankingSVC, grade >= 2": (partial(_fit_ndcg, grade=2), np.logspace(-5, 0, 6)),
+        "logistic regression of pairs": (_fit_pairs, np.logspace(-5, 0, 6)),
     }
     for seed in seeds:
         rng = np.random.default_rng(seed)
         mixing = 0.7 * rng.normal(size=(10, 46))
-        train, validation, test = (_draw_grades(rng, mixing, n) for n in (250, 100, 300))
+        train, validation, test = (_draw_grades(rng, mixing, n) for n in (250, 500, 500))
         for name, (fit, grid) in contenders.items():
             start = time.perf_counter()
             models = [fit(*train, C) for C in grid]
