@@ -17,8 +17,9 @@ from .._state import replace_fitted, validate_aside
 from ..metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 from ._bundle import Bundle, minimise
 from ._features import Features
+from ._grades import GradedRisk
 from ._risks import HingeRisk, RankingRisk
-from ._targets import mean_over_queries, query_numbers, relevant_samples, two_classes
+from ._targets import mean_over_queries, query_numbers, read_targets, relevance_of
 from ._threshold import best_threshold
 
 __all__ = ["RankingSVC"]
@@ -89,7 +90,11 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        The negative and the positive class.
+        The negative and the positive class. If `fit` saw grades they are False, the lowest
+        grade, and True, the grades above.
+
+    grades_ : ndarray of shape (n_grades,) of int or None
+        The grades that `fit` saw, ascending. None if it saw two classes.
 
     coef_ : ndarray of shape (1, n_features)
         Weights of the features.
@@ -122,9 +127,12 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    For several classes or labels wrap it in scikit-learn's ``OneVsRestClassifier``. The
-    bounds know samples that are relevant and samples that are not: grades of relevance have
-    to be binarised, for instance by ``y >= 1``.
+    For several classes or labels wrap it in scikit-learn's ``OneVsRestClassifier``.
+
+    Grades of relevance: the discounted gain of a ranking is a sum over grades, and so one
+    minus NDCG is a weighted mean over the grades of one minus the NDCG of the samples of
+    this grade and above. R is the same mean of the structured hinges, which is again a
+    convex upper bound. AP knows no grades: binarize them, for instance by ``y >= 1``.
 
     A `Pipeline` or a search hands `groups` on to `fit` and `score` only under
     ``sklearn.set_config(enable_metadata_routing=True)``, and if asked to by
@@ -188,7 +196,9 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
             Features.
 
         y : array-like of shape (n_samples,)
-            Labels of two classes; the greater one is positive.
+            Labels of two classes; the greater one is positive. With ``loss="ndcg"`` and
+            `groups` also grades of relevance, whole numbers from 0 to 1000: a sample of
+            grade g gains 2^g - 1. Pass `groups` of zeros if all samples are one query.
 
         groups : array-like of shape (n_samples,), default=None
             Query of each sample. If given, samples are ranked within their query, and the
@@ -203,8 +213,8 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If `y` has not two classes, or no group has both. After any error the classifier
-            is what it was before.
+            If `y` has not two classes and no grades, or no group has two of them. After any
+            error the classifier is what it was before.
 
         Warns
         -----
@@ -212,15 +222,20 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
             If the duality gap is above `tol` after `max_iter` iterations.
         """
         (X, y), seen = validate_aside(self, X, y=y, accept_sparse="csr", dtype=_FLOATS)
-        classes, target = two_classes(y, self.loss)
+        classes, target, grades = read_targets(y, self.loss, groups)
         positive = target == 1
         query = query_numbers(groups, X)
-        weight = compute_class_weight(self.class_weight, classes=classes, y=y)[target]
+        balance = compute_class_weight(
+            self.class_weight, classes=classes, y=classes[target]
+        )
+        weight = balance[target]
         features = Features(X, constant=self.loss == "zero_one" and self.fit_intercept)
-        key, tangents = self._tangents_for(features.n_weights, X, positive, query, weight)
+        key, tangents = self._tangents_for(
+            features.n_weights, X, positive, grades, query, weight
+        )
         solution = minimise(
             features,
-            self._risk(positive, query, weight),
+            self._risk(positive, grades, query, weight),
             self.C * len(y),
             tangents,
             tol=self.tol,
@@ -231,6 +246,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         coef, intercept = self._weights_of(solution, X, positive, weight)
         fitted = {
             "classes_": classes,
+            "grades_": None if grades is None else np.unique(grades),
             "coef_": coef,
             "intercept_": intercept,
             "n_iter_": solution.n_iter,
@@ -283,7 +299,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
             Features.
 
         y : array-like of shape (n_samples,)
-            True labels.
+            True labels; grades of relevance, if `fit` was given these.
 
         groups : array-like of shape (n_samples,), default=None
             Query of each sample. If given, AP and NDCG are means over queries that have a
@@ -302,8 +318,8 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If AP or NDCG is wanted, and `y` has a label that is not in `classes_` or
-            `sample_weight` is given.
+            If AP or NDCG is wanted, and `y` has a label that is not in `classes_`, or what
+            is no grade if `fit` saw grades, or `sample_weight` is given.
 
         Warns
         -----
@@ -319,14 +335,14 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
                 f"sample_weight must be None for loss={self.loss!r}: AP and NDCG have no "
                 "weights of samples."
             )
-        relevant = relevant_samples(y, self.classes_)
-        check_consistent_length(relevant, scores)
+        relevance = relevance_of(y, self.classes_, self.grades_)
+        check_consistent_length(relevance, scores)
         if groups is None and self.n_queries_ > 1:
             warnings.warn(_DROPPED_GROUPS.format(self.n_queries_), stacklevel=2)
-        if groups is None or not relevant.any():
-            return _SCORES[self.loss]([relevant.astype(int)], [scores])
+        if groups is None or not relevance.any():
+            return _SCORES[self.loss]([relevance], [scores])
         query = query_numbers(groups, scores)
-        return mean_over_queries(_SCORES[self.loss], relevant, scores, query)
+        return mean_over_queries(_SCORES[self.loss], relevance, scores, query)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -334,9 +350,11 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _risk(self, positive, query, weight):
+    def _risk(self, positive, grades, query, weight):
         if self.loss == "zero_one":
             return HingeRisk(positive, weight)
+        if grades is not None:
+            return GradedRisk(grades, query)
         return RankingRisk(positive, query, self.loss)
 
     def _tangents_for(self, n_weights, *data):

@@ -14,7 +14,7 @@ __all__ = ["HingeRisk", "RankingRisk"]
 
 
 class RankingRisk:
-    """Mean over queries of the structured hinge of a ranking loss.
+    """Mean over queries, or weighted sum, of the structured hinge of a ranking loss.
 
     This is eq. 4 of Mohapatra et al. (CVPR 2018).
 
@@ -30,13 +30,16 @@ class RankingRisk:
     loss : {"average_precision", "ndcg", "none"}
         What the hinge bounds: one minus AP, one minus NDCG, or 0.
 
+    query_weight : ndarray of shape (n_queries,), default=None
+        Weight of each query in a sum that takes the place of the mean.
+
     Raises
     ------
     ValueError
         If no query has both a positive and a negative sample.
     """
 
-    def __init__(self, positive, query, loss):
+    def __init__(self, positive, query, loss, query_weight=None):
         n_queries = query.max(initial=-1) + 1
         counts = [
             np.bincount(query[kind], minlength=n_queries) for kind in _kinds(positive)
@@ -52,6 +55,8 @@ class RankingRisk:
             _rows_by_query(kind & ranked[query], query) for kind in _kinds(positive)
         ]
         self._loss = RANKING_LOSSES[loss](self.n_positive)
+        mean = np.full(n_queries, 1 / ranked.sum())
+        self._query_weight = (mean if query_weight is None else query_weight)[ranked]
 
     def linear(self, scores):
         """Return the linear function of the scores that equals the risk near these.
@@ -59,20 +64,24 @@ class RankingRisk:
         Returns
         -------
         constant : float
-            Mean loss of the most violating ranking of each query.
+            Mean, or weighted sum, of the losses of each query's most violating ranking.
 
         weights : ndarray of shape (n_samples,)
-            Gradient of the mean of F(R) - F(R*), where R is the most violating ranking of
-            a query, R* has all its positives first, and F is the score of a ranking.
+            Gradient of the mean, or weighted sum, of F(R) - F(R*), where R is the most
+            violating ranking of a query, R* has all its positives first, and F is the score
+            of a ranking.
         """
         samples = [scores[rows] for rows in self._of_kind]
         queries = Queries(*samples, self.n_positive, self.n_negative, self._loss)
         before = fastest(queries)
         n_before = queries.negatives_before(before)
         weights = np.zeros(len(scores))
-        for rows, values in zip(self._of_kind, queries.weights(before, n_before)):
-            weights[rows] = values
-        return queries.losses(n_before).mean(), weights / len(self.n_positive)
+        counts = self.n_positive, self.n_negative
+        for rows, n, values in zip(
+            self._of_kind, counts, queries.weights(before, n_before)
+        ):
+            weights[rows] = values * np.repeat(self._query_weight, n)
+        return self._query_weight @ queries.losses(n_before), weights
 
     def __call__(self, scores):
         constant, weights = self.linear(scores)

@@ -4,6 +4,28 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+LARGEST_GRADE = 1000  # 2**grade is summed in float64
+
+
+def read_targets(y, loss, groups):
+    """Return the two classes, for each sample the number of its class, and the grades.
+
+    There are grades if there are more than two numbers to rank by NDCG within queries.
+    Without queries such numbers are more likely classes without an order. The class of a
+    sample then tells whether its grade is above the lowest. Otherwise the grades are None.
+    """
+    if loss != "ndcg" or groups is None or not _are_several_numbers(y):
+        return *two_classes(y, loss), None
+    grades = _check_grades(y)
+    return *two_classes(grades > grades.min(), loss), grades
+
+
+def relevance_of(y, classes, grades):
+    """Return the relevance of labels, or of grades if `fit` saw such, as integers."""
+    if grades is None:
+        return relevant_samples(y, classes).astype(int)
+    return _check_grades(y)
+
 
 def two_classes(y, loss):
     """Return the two classes, sorted, and for each sample the number of its class."""
@@ -24,14 +46,30 @@ def two_classes(y, loss):
 
 def _remedy(y, kind, loss):
     """Say what to do about other targets than those of two classes."""
-    if loss != "zero_one" and kind == "multiclass" and y.dtype.kind in "iuf":
+    if loss != "zero_one" and _are_several_numbers(y):
         grade = np.unique(y)[1]
         return (
-            f"If y are grades of relevance, binarise them: loss={loss!r} ranks what is "
-            f"relevant first, by fit(X, y >= {grade}) for instance. For classes without an "
-            "order wrap the classifier in sklearn.multiclass.OneVsRestClassifier."
+            "If y are grades of relevance, take loss='ndcg' and pass groups, all equal if "
+            f"this is one query, or binarize them, as by fit(X, y >= {grade}). For classes "
+            "without an order wrap the classifier in "
+            "sklearn.multiclass.OneVsRestClassifier."
         )
     return "Wrap the classifier in sklearn.multiclass.OneVsRestClassifier."
+
+
+def _check_grades(y):
+    y = column_or_1d(y)
+    wrong = y[(y < 0) | (y != np.floor(y)) | (y > LARGEST_GRADE)]
+    if len(wrong):
+        raise ValueError(
+            f"y must be grades of relevance, whole numbers from 0 to {LARGEST_GRADE}, got "
+            f"{wrong[0]!r}."
+        )
+    return y.astype(np.int64)
+
+
+def _are_several_numbers(y):
+    return type_of_target(y) == "multiclass" and np.asarray(y).dtype.kind in "iuf"
 
 
 def relevant_samples(y, classes):
@@ -41,7 +79,7 @@ def relevant_samples(y, classes):
     strange = y[~positive & (y != classes[0])].tolist()
     if strange:
         raise ValueError(
-            f"y has the label {strange[0]!r}, but fit saw {classes}. Binarise grades of "
+            f"y has the label {strange[0]!r}, but fit saw {classes}. Binarize grades of "
             "relevance as for fit."
         )
     return positive
@@ -56,18 +94,18 @@ def query_numbers(groups, X):
     return np.unique(groups, return_inverse=True)[1]
 
 
-def mean_over_queries(metric, relevant, scores, query):
-    """Average a metric over the queries that have something relevant.
+def mean_over_queries(metric, relevance, scores, query):
+    """Average a metric over the queries that have something of relevance above 0.
 
     Queries of equal size are computed by one call of the metric.
     """
     order = np.argsort(query, kind="stable")
     sizes = np.bincount(query)
     first = np.cumsum(sizes) - sizes
-    chosen = np.unique(query[relevant])
+    chosen = np.unique(query[relevance > 0])
     total = 0.0
     for size in np.unique(sizes[chosen]):
         same = chosen[sizes[chosen] == size]
         rows = order[first[same, None] + np.arange(size)]
-        total += metric(relevant[rows].astype(int), scores[rows]) * len(same)
+        total += metric(relevance[rows], scores[rows]) * len(same)
     return total / len(chosen)

@@ -358,18 +358,6 @@ def test_multi_class_and_multi_label():
     assert np.mean(model.fit(X, Y).predict(X) == Y) > 0.85
 
 
-@pytest.mark.parametrize("loss", RANKING)
-def test_grades_are_to_be_binarised(loss, noisy):
-    X, _ = noisy
-    grades = np.arange(len(X)) % 3 + 1.0
-    with pytest.raises(ValueError, match=r"Only binary .* binarise them: .*y >= 2\.0\)"):
-        RankingSVC(loss).fit(X, grades)
-    svc = RankingSVC(loss).fit(X, grades >= 2)
-    assert 0 < svc.score(X, grades >= 2) < 1
-    with pytest.raises(ValueError, match=r"y has the label 2\.0, but fit saw .*Binarise"):
-        svc.score(X, grades)
-
-
 def test_classes_without_an_order_are_not_grades(noisy):
     X, _ = noisy
     names = np.array(["a", "b", "c"])[np.arange(len(X)) % 3]
