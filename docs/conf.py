@@ -4,7 +4,8 @@ import doctest
 import sys
 from pathlib import Path
 
-sys.path[:0] = [str(folder) for folder in Path(__file__).resolve().parents[:2]]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import picture_style
 

@@ -5,7 +5,7 @@ import numpy as np
 
 rng = np.random.default_rng(4)
 points = rng.normal(size=(60, 2))
-normals = np.array([[0.9, 0.45], [-0.5, 0.85]])
+normals = np.array([[0.94, 0.34], [0.17, 0.98]])
 bits = points @ normals.T > 0
 
 figure, ax = plt.subplots(figsize=(5, 4.2))

@@ -1,7 +1,6 @@
 """The affinity of a query to five items, by how many labels they share."""
 
 import matplotlib.pyplot as plt
-import numpy as np
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from sklearn_talr.affinity import SharedLabelAffinity

@@ -5,7 +5,7 @@ import matplotlib.pyplot as plt
 
 from sklearn_talr.metrics import tie_aware_average_precision
 
-figure, axes = plt.subplots(1, 3, figsize=(7, 3.2), sharex=True, sharey=True)
+figure, axes = plt.subplots(1, 3, figsize=(5.4, 3), sharex=True, sharey=True)
 for ax, (name, table) in zip(axes, digits.histograms().items()):
     other, same = table.counts.sum(axis=0)
     ax.bar(range(17), same / same.sum(), width=0.9, alpha=0.75, label="same digit")
@@ -18,7 +18,7 @@ for ax, (name, table) in zip(axes, digits.histograms().items()):
         label="other digits",
     )
     ax.set_title(f"{name}, AP {tie_aware_average_precision(table).mean():.2f}")
-    ax.set(xticks=range(0, 17, 4))
+    ax.set(xticks=range(0, 17, 8))
 axes[1].set_xlabel("Hamming distance")
 axes[0].set_ylabel("fraction of pairs")
 figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)

@@ -26,7 +26,7 @@ def exact(c, c_pos, before, before_pos, n_pos):
     return ((ap(tables) - ap(tables[..., :1])) / n_pos).numpy()
 
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(6.8, 3.6))
+figure, (left, right) = plt.subplots(1, 2, figsize=(5.2, 3.2))
 before = np.geomspace(1e-6, 10, 300)
 added = {"eq. 11": printed, "exact": exact}
 for style, (name, form) in zip(("--", "-"), added.items()):

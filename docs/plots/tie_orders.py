@@ -25,7 +25,7 @@ for ax, (name, relevant) in zip(axes, orders.items()):
     # any scores that fall from rank to rank give the AP of this one order
     ap = tie_aware_average_precision_score([relevant], [-np.arange(10)])
     for rank, is_relevant in enumerate(relevant):
-        color, mark = (GREEN, "✓") if is_relevant else (GRAY, "–")
+        color, mark = (GREEN, "✓") if is_relevant else (GRAY, "-")
         ax.add_patch(Rectangle((rank + 0.08, 0), 0.84, 0.8, color=color))
         shade = "white" if is_relevant else "black"
         ax.text(rank + 0.5, 0.4, mark, ha="center", va="center", color=shade)

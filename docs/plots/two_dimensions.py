@@ -3,7 +3,6 @@
 import digits
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.patches import Rectangle
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -18,7 +17,7 @@ methods = {
     "ITQ": ITQHasher(2, random_state=0),
     "TALR": TALRHasher(2, max_iter=40, bit_dropout=0, random_state=0),
 }
-figure, axes = plt.subplots(1, 3, figsize=(7, 3.3))
+figure, axes = plt.subplots(1, 3, figsize=(5.4, 2.8))
 for ax, (name, hasher) in zip(axes, methods.items()):
     model = make_pipeline(StandardScaler(), hasher)
     model.fit(rows.X_train[train], rows.y_train[train])

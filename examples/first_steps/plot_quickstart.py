@@ -4,7 +4,8 @@ Quick start: learn codes, choose their length, trust the number
 
 Which code length is worth its memory, and how much of a difference between two methods is
 only the order in which tied items happen to come? This example answers both on
-scikit-learn's handwritten digits, in under a minute on a laptop.
+scikit-learn's handwritten digits, in under a minute on a laptop. :doc:`/quickstart` goes on
+from here, and :doc:`/user_guide/ties` explains the intervals.
 """
 
 # %%
@@ -56,7 +57,7 @@ print("Chosen:", search.best_params_)
 # -------------------------------------
 # One table of counts per query (how many items of which affinity at which distance)
 # holds everything: the expected AP, and the worst and the best that any order of the tied
-# items could give. Random hyperplanes and iterative quantisation stand beside it.
+# items could give. Random hyperplanes and iterative quantization stand beside it.
 
 from sklearn_talr.hashing import ITQHasher, LSHHasher
 from sklearn_talr.metrics import TieBreakingDisplay

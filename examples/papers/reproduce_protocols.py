@@ -10,6 +10,7 @@ of held-out queries against the whole database, with the time of a fit::
     python examples/papers/reproduce_protocols.py --data cifar10 --bits 16 32 --seeds 0
 
 Without the folder there is nothing to reproduce, and the script says so.
+:doc:`/user_guide/comparison` has the results of more methods.
 """
 
 import argparse
