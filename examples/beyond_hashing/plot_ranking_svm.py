@@ -88,8 +88,8 @@ left.set(
     title="Held-out ranking against zero_one",
     xticks=range(10),
 )
-left.margins(y=0.25)
-left.legend()
+left.margins(y=0.3)
+left.legend(loc="upper center")
 
 is_eight = label_train == 8
 scores = models["average_precision", 8].decision_function(X_train)

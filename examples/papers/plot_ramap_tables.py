@@ -135,6 +135,7 @@ for name, histogram in methods.items():
         histogram, panels=["precision", "radius_aware_map"], name=name, ax=axes
     )
     axes = display.ax_
+axes[1].set_ylim(1e-4, 1)
 axes[1].set_yscale("log", nonpositive="mask")
 display.figure_.suptitle("Three bits appended: precision does not tell, RAMAP does")
 display.figure_.savefig("ramap_tables.png", dpi=150)

@@ -111,6 +111,19 @@ def test_real_valued_queries_find_more(finished):
         assert np.all(real_valued > binary)
 
 
+def test_digits_stand_in_for_photographs(tmp_path, monkeypatch):
+    monkeypatch.setattr(Path, "is_dir", lambda path: False)  # no package is installed
+    printed = run_here("first_steps/plot_image_retrieval.py", tmp_path)
+    assert "these are handwritten digits" in printed
+    lsh, itq, talr = (
+        float(line.split()[2])
+        for line in printed.splitlines()
+        if line.startswith(("LSH", "ITQ", "TALR"))
+    )
+    assert lsh < itq < talr
+    assert (tmp_path / "image_retrieval.png").stat().st_size > 10_000
+
+
 def test_ramap_tables_show_what_the_paper_shows(finished):
     _, printed = finished("papers/plot_ramap_tables.py")
     for table in printed.split("Table")[1:]:

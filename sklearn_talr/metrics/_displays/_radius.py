@@ -318,8 +318,7 @@ class RadiusDisplay:
             style = line_style(len(panel_ax.lines), kwargs, markersize=4, label=label)
             (self.lines_[panel],) = panel_ax.plot(np.arange(len(values)), values, **style)
             finish(panel_ax, "Hamming radius", self._labels[panel])
-            if panel != "radius_aware_map":  # fractions share one scale
-                panel_ax.set_ylim(-0.03, 1.03)
+            panel_ax.set_ylim(-0.03, 1.03)  # all are fractions, on one scale
             panel_ax.xaxis.get_major_locator().set_params(integer=True)
         add_legend(axes[0])
         self.ax_ = axes[0] if isinstance(panels, str) else axes
