@@ -10,8 +10,8 @@ plain signs, ITQ's rotation, codes learned by :class:`~sklearn_talr.hashing.TALR
 codes of :class:`~sklearn_talr.hashing.AdditiveHasher`, whose queries stay real-valued.
 
 The embedding model comes with the package ``wordllama``: ``pip install
-".[embeddings]"``. Nothing is downloaded. :doc:`/user_guide/embeddings` leads from
-embeddings to a served index.
+".[embeddings]"``. Nothing is downloaded. :doc:`/user_guide/search` is the chapter
+on search, and :doc:`/user_guide/embeddings` leads from embeddings to a served index.
 """
 
 # %%
