@@ -15,6 +15,8 @@ with scikit-learn; ``--fashion-mnist`` fetches Fashion-MNIST from OpenML.
 :doc:`/user_guide/scale` is the chapter on training of this size.
 """
 
+# sphinx_gallery_thumbnail_path = "thumbnails/train_on_several_devices.svg"
+
 import sys
 
 import torch

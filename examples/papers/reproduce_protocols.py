@@ -13,6 +13,8 @@ Without the folder there is nothing to reproduce, and the script says so.
 :doc:`/user_guide/comparison` has the results of more methods.
 """
 
+# sphinx_gallery_thumbnail_path = "thumbnails/reproduce_protocols.svg"
+
 import argparse
 import os
 import sys
