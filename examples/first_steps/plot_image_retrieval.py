@@ -102,15 +102,16 @@ for name, hasher in hashers.items():
 # What they find
 # --------------
 # The first photographs of three kinds ask, and
-# :class:`~sklearn_talr.neighbors.HammingNeighbors` finds the ten nearest codes. The number
-# above each image is its Hamming distance. A dashed frame and a cross mark another kind.
+# :class:`~sklearn_talr.neighbors.HammingNeighbors` finds the eight nearest codes. The
+# number above each image is its Hamming distance. A dashed frame and a cross mark another
+# kind.
 
 import matplotlib.pyplot as plt
 
 from sklearn_talr import HammingNeighbors
 
 GREEN, RED = "#009E73", "#D55E00"
-N_FOUND = 10
+N_FOUND = 8
 
 
 def draw(ax, image, color="black", dashes="-"):
@@ -121,7 +122,7 @@ def draw(ax, image, color="black", dashes="-"):
         spine.set(visible=True, color=color, linestyle=dashes, linewidth=2)
 
 
-figure = plt.figure(figsize=(8, 8), layout="constrained")
+figure = plt.figure(figsize=(6.4, 7.2), layout="constrained")
 kinds = [6, 4, 7]  # shirts, coats and sneakers; or these digits
 queries = [np.flatnonzero(y_query == kind)[0] for kind in kinds]
 for panel, (name, (of_query, of_database)) in zip(figure.subfigures(3, 1), codes.items()):
@@ -140,7 +141,7 @@ for panel, (name, (of_query, of_database)) in zip(figure.subfigures(3, 1), codes
             style = (GREEN, "-") if is_right else (RED, (0, (1, 0.6)))
             draw(ax, X_database[item], *style)
             mark = "" if is_right else r" $\times$"
-            ax.set_title(f"{distance}{mark}", color=style[0], fontsize=10, pad=2)
+            ax.set_title(f"{distance}{mark}", color=style[0], fontsize=11, pad=2)
 figure.savefig("image_retrieval.png", dpi=150)
 
 # %%
