@@ -7,7 +7,7 @@ BIN = $(VENV)/bin
 .PHONY: quickstart test test-slow lint docs clean
 
 quickstart: $(VENV)/.plot
-	$(BIN)/python examples/plot_quickstart.py
+	$(BIN)/python examples/first_steps/plot_quickstart.py
 
 test: $(VENV)/.tests
 	$(BIN)/python -m pytest

@@ -4,7 +4,10 @@ import doctest
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import picture_style
 
 import sklearn_talr
 
@@ -18,10 +21,11 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.doctest",
     "sphinx.ext.mathjax",
+    "matplotlib.sphinxext.plot_directive",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "plots"]
 templates_path = ["_templates"]
 default_role = "literal"
 
@@ -33,9 +37,28 @@ numpydoc_show_class_members = False
 #     python -m sphinx -b doctest -D plot_gallery=0 docs docs/_build/doctest
 doctest_default_flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
+# Pictures of the guide: `.. plot:: name.py` draws what plots/name.py says.
+plot_basedir = "plots"
+plot_formats = ["svg"]
+plot_rcparams = picture_style.STYLE
+plot_apply_rcparams = True
+plot_include_source = plot_html_show_source_link = plot_html_show_formats = False
+
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["auto_examples"],
+    "subsection_order": [
+        f"../examples/{section}"
+        for section in (
+            "first_steps",
+            "ties_and_metrics",
+            "search",
+            "papers",
+            "beyond_hashing",
+        )
+    ],
+    "reset_modules": ("matplotlib", "picture_style.set_style"),
+    "image_srcset": ["2x"],
     "filename_pattern": "/plot_",  # the others are shown, but not run
     "doc_module": ("sklearn_talr",),
     "backreferences_dir": "api/generated/backreferences",

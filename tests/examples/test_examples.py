@@ -15,7 +15,7 @@ import pytest
 import torch
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-QUICKSTART = "plot_quickstart.py"
+QUICKSTART = "first_steps/plot_quickstart.py"
 METHODS = ("signs", "ITQ", "TALR", "additive")
 
 
@@ -67,13 +67,16 @@ def finished(tmp_path_factory):
     ("script", "pictures"),
     [
         (QUICKSTART, ["quickstart.png"]),
-        ("plot_labelme_protocol.py", ["labelme_protocol.png"]),
-        ("plot_displays.py", ["tie_breaking.png", "retrieval_curve.png", "radius.png"]),
-        ("plot_ramap_tables.py", ["ramap_tables.png"]),
-        ("plot_ranking_svm.py", ["ranking_svm.png"]),
-        ("plot_end_to_end.py", ["end_to_end.png"]),
-        ("plot_float_queries.py", ["float_queries.png"]),
-        ("plot_grouped_search.py", ["grouped_search.png"]),
+        ("papers/plot_labelme_protocol.py", ["labelme_protocol.png"]),
+        (
+            "ties_and_metrics/plot_displays.py",
+            ["tie_breaking.png", "retrieval_curve.png", "radius.png"],
+        ),
+        ("papers/plot_ramap_tables.py", ["ramap_tables.png"]),
+        ("beyond_hashing/plot_ranking_svm.py", ["ranking_svm.png"]),
+        ("beyond_hashing/plot_end_to_end.py", ["end_to_end.png"]),
+        ("search/plot_float_queries.py", ["float_queries.png"]),
+        ("beyond_hashing/plot_grouped_search.py", ["grouped_search.png"]),
     ],
 )
 def test_example_leaves_its_pictures(script, pictures, finished):
@@ -87,7 +90,7 @@ def test_example_leaves_its_pictures(script, pictures, finished):
     ("script", "columns"),
     [
         (QUICKSTART, slice(-3, None)),
-        ("plot_labelme_protocol.py", slice(-4, -1)),
+        ("papers/plot_labelme_protocol.py", slice(-4, -1)),
     ],
 )
 def test_expected_value_lies_between_worst_and_best(script, columns, finished):
@@ -100,7 +103,7 @@ def test_expected_value_lies_between_worst_and_best(script, columns, finished):
 
 
 def test_real_valued_queries_find_more(finished):
-    _, printed = finished("plot_float_queries.py")
+    _, printed = finished("search/plot_float_queries.py")
     lines = [line for line in printed.splitlines() if "hamming " in line]
     rows = [np.array(line.split("hamming ")[1].split(), dtype=float) for line in lines]
     assert len(rows) == 6
@@ -108,8 +111,21 @@ def test_real_valued_queries_find_more(finished):
         assert np.all(real_valued > binary)
 
 
+def test_digits_stand_in_for_photographs(tmp_path, monkeypatch):
+    monkeypatch.setattr(Path, "is_dir", lambda path: False)  # no package is installed
+    printed = run_here("first_steps/plot_image_retrieval.py", tmp_path)
+    assert "these are handwritten digits" in printed
+    lsh, itq, talr = (
+        float(line.split()[2])
+        for line in printed.splitlines()
+        if line.startswith(("LSH", "ITQ", "TALR"))
+    )
+    assert lsh < itq < talr
+    assert (tmp_path / "image_retrieval.png").stat().st_size > 10_000
+
+
 def test_ramap_tables_show_what_the_paper_shows(finished):
-    _, printed = finished("plot_ramap_tables.py")
+    _, printed = finished("papers/plot_ramap_tables.py")
     for table in printed.split("Table")[1:]:
         lines = [line for line in table.splitlines() if "LSH" in line]
         rows = {(line[:10].strip(), line[10:22].strip()): line[22:] for line in lines}
@@ -128,7 +144,7 @@ def test_ramap_tables_show_what_the_paper_shows(finished):
 
 def test_rescoring_finds_more_than_codes_alone(finished):
     pytest.importorskip("wordllama")
-    folder, printed = finished("plot_text_embeddings.py")
+    folder, printed = finished("search/plot_text_embeddings.py")
     assert [path.name for path in folder.iterdir()] == ["text_embeddings.png"]
     lines = [line.split() for line in printed.splitlines()]
     rows = {line[0]: line[1:] for line in lines if line and line[0] in METHODS}
@@ -143,7 +159,7 @@ def test_rescoring_finds_more_than_codes_alone(finished):
 
 def test_reproduction_without_data_says_what_is_missing(tmp_path):
     with pytest.raises(SystemExit, match="SKLEARN_TALR_DATA"):
-        run_here("reproduce_protocols.py", tmp_path)
+        run_here("papers/reproduce_protocols.py", tmp_path)
 
 
 def test_two_processes_train_one_network(tmp_path):
@@ -151,7 +167,11 @@ def test_two_processes_train_one_network(tmp_path):
     root = EXAMPLES.parent
     launch = "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"
     result = subprocess.run(
-        [sys.executable, *launch, str(EXAMPLES / "train_on_several_devices.py")],
+        [
+            sys.executable,
+            *launch,
+            str(EXAMPLES / "beyond_hashing/train_on_several_devices.py"),
+        ],
         cwd=tmp_path,
         env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)},
         capture_output=True,

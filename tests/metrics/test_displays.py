@@ -220,7 +220,8 @@ def test_radius_display_draws_a_line_in_each_panel():
         assert_array_equal(line.get_ydata(), getattr(display, panel))
         assert ax.get_xlabel() == "Hamming radius"
     labels = [ax.get_ylabel() for ax in display.ax_]
-    assert labels == ["precision", "recall", "RAMAP", "empty lookups"]
+    assert labels == ["precision", "recall", "RAMAP", "fraction empty"]
+    assert {ax.get_ylim() for ax in display.ax_} == {(-0.03, 1.03)}
     assert legend_of(display.ax_[0]) == ["mine"]
 
 

@@ -70,20 +70,25 @@ class RadiusDisplay:
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
-    >>> from sklearn_talr.hashing import ITQHasher, LSHHasher
-    >>> from sklearn_talr.metrics import RadiusDisplay
-    >>> X, y = load_digits(return_X_y=True)
-    >>> sets = X[:300], y[:300], X[300:], y[300:]
-    >>> axes = None
-    >>> for hasher in (LSHHasher(16, random_state=0), ITQHasher(16, random_state=0)):
-    ...     display = RadiusDisplay.from_estimator(
-    ...         hasher.fit(X[300:]), *sets, radius=4, ax=axes
-    ...     )
-    ...     axes = display.ax_
-    ...     print(display.name, display.radius_aware_map.round(1))
-    LSHHasher [0.3 0.1 0.1 0.1 0.1]
-    ITQHasher [0.5 0.3 0.2 0.1 0.1]
+    .. plot::
+       :include-source:
+       :alt: Precision, recall, RAMAP and the fraction of empty lookups against the
+             radius, a line for LSH and one for ITQ in each panel.
+
+       >>> from sklearn.datasets import load_digits
+       >>> from sklearn_talr.hashing import ITQHasher, LSHHasher
+       >>> from sklearn_talr.metrics import RadiusDisplay
+       >>> X, y = load_digits(return_X_y=True)
+       >>> sets = X[:300], y[:300], X[300:], y[300:]
+       >>> axes = None
+       >>> for hasher in (LSHHasher(16, random_state=0), ITQHasher(16, random_state=0)):
+       ...     display = RadiusDisplay.from_estimator(
+       ...         hasher.fit(X[300:]), *sets, radius=4, ax=axes
+       ...     )
+       ...     axes = display.ax_
+       ...     print(display.name, display.radius_aware_map.round(1))
+       LSHHasher [0.3 0.1 0.1 0.1 0.1]
+       ITQHasher [0.5 0.3 0.2 0.1 0.1]
     """
 
     panels = ("precision", "recall", "radius_aware_map", "empty_fraction")
@@ -91,7 +96,7 @@ class RadiusDisplay:
         "precision": "precision",
         "recall": "recall",
         "radius_aware_map": "RAMAP",
-        "empty_fraction": "empty lookups",
+        "empty_fraction": "fraction empty",
     }
 
     @validate_params(
@@ -313,6 +318,7 @@ class RadiusDisplay:
             style = line_style(len(panel_ax.lines), kwargs, markersize=4, label=label)
             (self.lines_[panel],) = panel_ax.plot(np.arange(len(values)), values, **style)
             finish(panel_ax, "Hamming radius", self._labels[panel])
+            panel_ax.set_ylim(-0.03, 1.03)  # all are fractions, on one scale
             panel_ax.xaxis.get_major_locator().set_params(integer=True)
         add_legend(axes[0])
         self.ax_ = axes[0] if isinstance(panels, str) else axes

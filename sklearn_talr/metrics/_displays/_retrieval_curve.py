@@ -68,21 +68,26 @@ class RetrievalCurveDisplay:
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
-    >>> from sklearn_talr.hashing import ITQHasher, LSHHasher
-    >>> from sklearn_talr.metrics import RetrievalCurveDisplay
-    >>> X, y = load_digits(return_X_y=True)
-    >>> sets = X[:300], y[:300], X[300:], y[300:]
-    >>> axes = None
-    >>> for hasher in (LSHHasher(16, random_state=0), ITQHasher(16, random_state=0)):
-    ...     display = RetrievalCurveDisplay.from_estimator(
-    ...         hasher.fit(X[300:]), *sets, ax=axes
-    ...     )
-    ...     axes = display.ax_
-    ...     worst, expected, best = display.precision
-    ...     print(f"{display.name}: {worst[0]:.1f} <= {expected[0]:.1f} <= {best[0]:.1f}")
-    LSHHasher: 0.4 <= 0.6 <= 0.8
-    ITQHasher: 0.8 <= 0.9 <= 0.9
+    .. plot::
+       :include-source:
+       :alt: Precision against the cutoff and against recall, with bands from worst to
+             best, for LSH and ITQ.
+
+       >>> from sklearn.datasets import load_digits
+       >>> from sklearn_talr.hashing import ITQHasher, LSHHasher
+       >>> from sklearn_talr.metrics import RetrievalCurveDisplay
+       >>> X, y = load_digits(return_X_y=True)
+       >>> sets = X[:300], y[:300], X[300:], y[300:]
+       >>> axes = None
+       >>> for hasher in (LSHHasher(16, random_state=0), ITQHasher(16, random_state=0)):
+       ...     display = RetrievalCurveDisplay.from_estimator(
+       ...         hasher.fit(X[300:]), *sets, ax=axes
+       ...     )
+       ...     axes = display.ax_
+       ...     of_first = [values[0] for values in display.precision]
+       ...     print(display.name, *(f"{value:.1f}" for value in of_first))
+       LSHHasher 0.4 0.6 0.8
+       ITQHasher 0.8 0.9 0.9
     """
 
     panels = ("precision_at_k", "precision_recall")

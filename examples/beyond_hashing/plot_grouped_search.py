@@ -5,6 +5,7 @@ Model selection by NDCG per query
 In learning to rank items belong to queries, and only their order within a query counts. A
 grid search should see that. Predictions of trees tie many items, and neither the search nor
 the comparison at the end should depend on how these ties are broken.
+:doc:`/user_guide/runs` is the chapter on such rankings.
 """
 
 # %%
@@ -75,5 +76,6 @@ results = [
 ]
 print(*results, compare_runs(*results), sep="\n\n")
 display = TieBreakingDisplay.from_runs(results, measure="nDCG@10")
+display.ax_.set_title("Trees tie their items, a linear model does not")
 display.figure_.savefig("grouped_search.png", dpi=150)
 print("\nFigure saved as grouped_search.png")

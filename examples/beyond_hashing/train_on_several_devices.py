@@ -6,12 +6,16 @@ A ranking of many items says more than a ranking of few. Where several processes
 network, ``TieAwareLoss(gather=True)`` lets the items of each process rank those of all, so
 that two processes with 128 images each train as one would with 256. Start it by torchrun::
 
-    torchrun --standalone --nproc-per-node 2 examples/train_on_several_devices.py
+    cd examples/beyond_hashing
+    torchrun --standalone --nproc-per-node 2 train_on_several_devices.py
 
 The script trains the same network twice: with gradients that it averages itself, and in
 DistributedDataParallel, which does the same. The images are handwritten digits that come
 with scikit-learn; ``--fashion-mnist`` fetches Fashion-MNIST from OpenML.
+:doc:`/user_guide/scale` is the chapter on training of this size.
 """
+
+# sphinx_gallery_thumbnail_path = "thumbnails/train_on_several_devices.svg"
 
 import sys
 

@@ -5,7 +5,7 @@ End to end: a convolutional network that learns its codes from pixels
 A hasher turns features into codes. When there are no good features yet, the ranking loss
 can train the network that makes them: :class:`sklearn_talr.objectives.TieAwareLoss` is a
 torch module that takes activations and targets, so that any network whose last layer has
-one output per bit will do.
+one output per bit will do. :doc:`/user_guide/training` tells what happens in one step.
 """
 
 # %%
@@ -106,18 +106,20 @@ for name, histogram in histograms.items():
 # %%
 # Where the two classes of pairs lie
 # ----------------------------------
-# The same counts drawn: how far database images are from their queries. What both colours
-# share is what a ranking gets wrong.
+# The same counts drawn: how far database images are from their queries. What both kinds of
+# bars share is what a ranking gets wrong.
 
 import matplotlib.pyplot as plt
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3), sharey=True, layout="constrained")
 for ax, (name, histogram) in zip(axes, histograms.items()):
     different, same = histogram.counts.sum(axis=0)
-    for pairs, label in ((different, "other digits"), (same, "the same digit")):
-        ax.bar(range(N_BITS + 1), pairs / pairs.sum(), alpha=0.6, label=label)
+    kinds = {"other digits": (different, ""), "the same digit": (same, "//")}
+    for label, (pairs, hatch) in kinds.items():
+        ax.bar(range(N_BITS + 1), pairs / pairs.sum(), alpha=0.6, label=label, hatch=hatch)
     ax.set(title=name, xlabel="Hamming distance", xticks=range(0, N_BITS + 1, 4))
 axes[0].set_ylabel("fraction of pairs")
 axes[1].legend()
+figure.suptitle("Distances of pairs, 16 bits")
 figure.savefig("end_to_end.png", dpi=150)
 print("Figure saved as end_to_end.png")

@@ -4,7 +4,8 @@ Quick start: learn codes, choose their length, trust the number
 
 Which code length is worth its memory, and how much of a difference between two methods is
 only the order in which tied items happen to come? This example answers both on
-scikit-learn's handwritten digits, in under a minute on a laptop.
+scikit-learn's handwritten digits, in under a minute on a laptop. :doc:`/quickstart` goes on
+from here, and :doc:`/user_guide/ties` explains the intervals.
 """
 
 # %%

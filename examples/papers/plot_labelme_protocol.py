@@ -1,13 +1,14 @@
 """
-Neighbours by distance: the LabelMe protocol
-============================================
+Neighbors by distance: the LabelMe protocol
+===========================================
 
 Without labels, similar means near. This protocol (He et al., CVPR 2018, section 5.3)
 grades pairs of samples by their Euclidean distance: the nearest 5 %, 1 %, 0.2 % and 0.1 %
 of all pairs get affinity 1, 2, 5 and 10, and codes are judged by NDCG, which cares most
 about finding the nearest first. The paper uses GIST descriptors of LabelMe; here the same
 protocol runs on scikit-learn's digits, which need no download.
-``reproduce_protocols.py`` runs it on 22 000 photographs.
+:ref:`sphx_glr_auto_examples_papers_reproduce_protocols.py` runs it on 22 000 photographs.
+:doc:`/user_guide/affinity` explains affinities.
 """
 
 # %%
@@ -44,7 +45,7 @@ lengths = [16, 32, 64]
 
 
 def mean_ndcg(hasher, k=None):
-    """Worst, expected and best mean NDCG of the queries that have a neighbour."""
+    """Worst, expected and best mean NDCG of the queries that have a neighbor."""
     codes_query, codes_database = hasher.transform(X_query), hasher.transform(X_database)
     histogram = hamming_histogram(
         codes_query, codes_database, affinity, X_query, X_database
@@ -81,6 +82,6 @@ for name, marker in zip(methods, "svo"):
 ax.set_xticks(lengths)
 ax.set_xlabel("bits")
 ax.set_ylabel("tie-aware NDCG")
-ax.set_title("Nearest neighbours of digits, found by short codes")
+ax.set_title("Nearest neighbors of digits, found by short codes")
 ax.legend()
 fig.savefig("labelme_protocol.png", dpi=150)

@@ -6,11 +6,14 @@ Fits random hyperplanes, ITQ and `TALRHasher` with its defaults on the benchmark
 the folder ``$SKLEARN_TALR_DATA`` and prints the mean over seeds of tie-aware AP and NDCG
 of held-out queries against the whole database, with the time of a fit::
 
-    SKLEARN_TALR_DATA=/path/to/data python examples/reproduce_protocols.py
-    python examples/reproduce_protocols.py --data cifar10 --bits 16 32 --seeds 0
+    SKLEARN_TALR_DATA=/path/to/data python examples/papers/reproduce_protocols.py
+    python examples/papers/reproduce_protocols.py --data cifar10 --bits 16 32 --seeds 0
 
 Without the folder there is nothing to reproduce, and the script says so.
+:doc:`/user_guide/comparison` has the results of more methods.
 """
+
+# sphinx_gallery_thumbnail_path = "thumbnails/reproduce_protocols.svg"
 
 import argparse
 import os

@@ -5,6 +5,7 @@ Real-valued queries against binary codes
 A database of millions of items has to be short, and its codes are binary. A query comes
 alone: it need not be rounded. This example shows what rounding it loses, and what is gained
 when the bits are made for queries that are not rounded.
+:doc:`/user_guide/float_queries` tells when to do so.
 """
 
 # %%
@@ -24,7 +25,9 @@ query = np.array([[1.0, 0.35]])
 distances = hamming_distances(query > 0, corners)[0]
 scores = weighted_scores(query, corners)[0]
 
-figure, axes = plt.subplots(1, 2, figsize=(7.6, 3.6), sharex=True, sharey=True)
+figure, axes = plt.subplots(
+    1, 2, figsize=(7.6, 3.6), sharex=True, sharey=True, layout="constrained"
+)
 panels = {
     "binary query": [f"distance {value}" for value in distances],
     "real-valued query": [f"score {value:+.2f}" for value in scores],
@@ -45,7 +48,6 @@ for ax, (title, labels) in zip(axes, panels.items()):
     ax.set_xticks([-1, 1], ["0", "1"])
     ax.set_yticks([-1, 1], ["0", "1"])
 axes[0].set_ylabel("second bit")
-figure.tight_layout()
 figure.savefig("float_queries.png", dpi=120)
 
 # %%
@@ -97,12 +99,12 @@ for (name, metric), values in curves.items():
 # %%
 # Solid lines are real-valued queries.
 
-figure, ax = plt.subplots(figsize=(5.6, 3.8))
+figure, ax = plt.subplots(figsize=(5.6, 3.8), layout="constrained")
 for row, name in enumerate(methods(4)):
     for metric, style in (("hamming", ":"), ("weighted_hamming", "-")):
         drawn = {"color": f"C{row}", "marker": "o", "linestyle": style}
         label = name if style == "-" else None
         ax.plot(lengths, curves[name, metric], label=label, **drawn)
 ax.set(xlabel="bits", ylabel="average precision", xticks=lengths)
+ax.set_title("Real-valued queries find more in the same bits")
 ax.legend(title="dotted: Hamming distance")
-figure.tight_layout()

@@ -10,7 +10,8 @@ plain signs, ITQ's rotation, codes learned by :class:`~sklearn_talr.hashing.TALR
 codes of :class:`~sklearn_talr.hashing.AdditiveHasher`, whose queries stay real-valued.
 
 The embedding model comes with the package ``wordllama``: ``pip install
-".[embeddings]"``. Nothing is downloaded.
+".[embeddings]"``. Nothing is downloaded. :doc:`/user_guide/search` is the chapter
+on search, and :doc:`/user_guide/embeddings` leads from embeddings to a served index.
 """
 
 # %%
@@ -134,8 +135,8 @@ sizes["factors of additive codes"] = codes["additive"][1].terms.nbytes
 print("\n" + ", ".join(f"{name} {size / 2**20:.1f} MiB" for name, size in sizes.items()))
 
 # %%
-# Ten candidates are not reordered in any way that recall would see: the left end of each
-# line is the search by codes alone.
+# At the left end of each line ten candidates are ordered, which changes nothing in recall:
+# it is the search by codes alone.
 
 import matplotlib.pyplot as plt
 
@@ -145,9 +146,24 @@ for name, values in recalls.items():
 ax.set(xscale="log", xticks=n_candidates, xticklabels=n_candidates)
 ax.minorticks_off()
 ax.set(xlabel="candidates rescored", ylabel="recall of the 10 nearest")
+ax.set_title("Text embeddings by codes of 256 bits")
 ax.legend()
 figure.savefig("text_embeddings.png", dpi=150)
 print("Figure saved as text_embeddings.png")
+
+# %%
+# Who wins, and why
+# -----------------
+# Codes of AdditiveHasher win by far. Alone they find three quarters of the ten nearest, and
+# with 20 candidates more than the others with 50. Their queries are not rounded to bits,
+# and each code is chosen so that the vectors of its bits add up to the direction of its
+# sentence.
+#
+# Of the codes that are searched by Hamming distance, those of ITQ are best. Its rotation
+# loses less by rounding than plain signs do, which take the axes as they come. TALR starts
+# from ITQ, with fewer sentences, and gains nothing here: it is made for labels and grades,
+# of which there are none. The more candidates are rescored, the less it matters which
+# codes they come from.
 
 # %%
 # One query

@@ -1,0 +1,25 @@
+"""How far similar and dissimilar images are from their queries, by three codes."""
+
+import digits
+import matplotlib.pyplot as plt
+
+from sklearn_talr.metrics import tie_aware_average_precision
+
+figure, axes = plt.subplots(1, 3, figsize=(5.4, 3), sharex=True, sharey=True)
+for ax, (name, table) in zip(axes, digits.histograms().items()):
+    other, same = table.counts.sum(axis=0)
+    ax.bar(range(17), same / same.sum(), width=0.9, alpha=0.75, label="same digit")
+    ax.step(
+        range(17),
+        other / other.sum(),
+        where="mid",
+        color="#D55E00",
+        ls="-",
+        label="other digits",
+    )
+    ax.set_title(f"{name}, AP {tie_aware_average_precision(table).mean():.2f}")
+    ax.set(xticks=range(0, 17, 8))
+axes[1].set_xlabel("Hamming distance")
+axes[0].set_ylabel("fraction of pairs")
+figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+plt.show()

@@ -1,0 +1,13 @@
+"""The sign of an activation is the bit; tanh makes it smooth."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+activation = np.linspace(-3, 3, 600)
+figure, ax = plt.subplots(figsize=(6, 3.4))
+for scale, style in ((1, ":"), (3, "--")):
+    ax.plot(activation, np.tanh(scale * activation), style, label=f"tanh, scale {scale}")
+ax.plot(activation, np.where(activation > 0, 1, -1), "-", color="black", label="bit")
+ax.set(xlabel="activation", ylabel="relaxed bit", yticks=[-1, 0, 1])
+ax.legend()
+plt.show()
