@@ -13,7 +13,7 @@ costs \\|w_j\\|:
     sum of \\|w_j\\| over differing bits = (sum_j \\|w_j\\| - sum_j w_j s_j) / 2.
 
 Gordo et al., "Asymmetric Distances for Binary Embeddings" (CVPR 2011), compare codes with
-queries that are not binarised.
+queries that are not binarized.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""TALRHasher: hash codes by maximising a tie-aware ranking metric."""
+"""TALRHasher: hash codes by maximizing a tie-aware ranking metric."""
 
 from numbers import Real
 
@@ -20,7 +20,7 @@ __all__ = ["TALRHasher"]
 
 
 class TALRHasher(GradientHasher):
-    """Hash codes learned by maximising tie-aware average precision or NDCG.
+    """Hash codes learned by maximizing tie-aware average precision or NDCG.
 
     Each sample of a minibatch ranks the others by the Hamming distance of their relaxed
     codes, ``tanh(scale * activations)``. The metric of that ranking, averaged over all
@@ -35,7 +35,7 @@ class TALRHasher(GradientHasher):
 
     objective : {"average_precision", "ndcg", "average_precision_simplified", \
             "ndcg_simplified"}, default="average_precision"
-        Metric to maximise: average precision (any affinity above 0 is relevant), or NDCG
+        Metric to maximize: average precision (any affinity above 0 is relevant), or NDCG
         for graded affinities. The simplified forms are the paper's eq. 62 and 66; see
         :mod:`sklearn_talr.objectives`.
 
@@ -63,7 +63,7 @@ class TALRHasher(GradientHasher):
         None: :class:`~sklearn_talr.affinity.ThresholdAffinity` on the features.
 
     init : {"itq", "pca", "random"}, default="itq"
-        First weights of the last layer: iterative quantisation, principal directions, or
+        First weights of the last layer: iterative quantization, principal directions, or
         random directions. Hidden layers start at random.
 
     tanh_scale : float, default=8.0
@@ -71,11 +71,11 @@ class TALRHasher(GradientHasher):
 
     bit_dropout : float or "auto", default="auto"
         Each step leaves out this fraction of the bits, drawn at random, in [0, 1). Then
-        every part of a code must rank well by itself, which regularises. ``"auto"`` keeps
+        every part of a code must rank well by itself, which regularizes. ``"auto"`` keeps
         the square root of 8 times their number: 8 of 8, 16 of 32, 23 of 64 bits; half as
         many again with hidden layers or a `module`; and all for a
         :class:`~sklearn_talr.affinity.ThresholdAffinity`, where the fine order of near
-        neighbours takes all bits and there is little to overfit.
+        neighbors takes all bits and there is little to overfit.
 
     nested : bool, default=False
         If True, each step ranks by a random number of leading bits, so that
@@ -89,7 +89,7 @@ class TALRHasher(GradientHasher):
         Whether the learning rate falls to 0 along half a cosine, or stays.
 
     learning_rate_init : float or "auto", default="auto"
-        First learning rate. Features are centred and scaled as a whole before training,
+        First learning rate. Features are centered and scaled as a whole before training,
         so that it does not depend on their unit. ``"auto"``: 0.025, or 0.014
         with hidden layers, but 0.005 with ``solver="adam"``; 0.0035 for a `module`.
         Layers between hidden ones, and all weights of a `module`, take steps in

@@ -1,4 +1,4 @@
-"""TALRHasher: what it maximises, and nested codes."""
+"""TALRHasher: what it maximizes, and nested codes."""
 
 import numpy as np
 import pytest

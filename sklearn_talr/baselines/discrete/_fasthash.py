@@ -25,7 +25,7 @@ class FastHasher(BaseHasher):
 
     Lin et al., "Fast Supervised Hashing with Decision Trees for High-Dimensional Data",
     CVPR 2014. Bit after bit is found in two steps. First, given the bits
-    :math:`z^1, \dots, z^{r-1}` so far, that of the samples which minimises
+    :math:`z^1, \dots, z^{r-1}` so far, that of the samples which minimizes
 
     .. math::
 

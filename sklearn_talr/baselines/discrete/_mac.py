@@ -56,7 +56,7 @@ class MACHasher(BaseHasher):
         None: :class:`~sklearn_talr.affinity.ThresholdAffinity` on the features.
 
     C : float, default=1.0
-        Inverse strength of the SVMs' regularisation, above 0. Features are centred, with a
+        Inverse strength of the SVMs' regularization, above 0. Features are centered, with a
         mean squared norm of 1.
 
     first_penalty : float, default=0.1

@@ -1,0 +1,67 @@
+"""One spelling in code and prose: American, as scikit-learn's."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PLACES = "sklearn_talr", "tests", "benchmarks", "docs/api", "docs/whats_new.rst"
+BRITISH = re.compile(
+    r"""
+    neighbou | behaviou | colou | favou | honou | judgement | artefact | analyse[ds]? \b
+    | (?<! [a-z]) centr (?: e | es | ed | ing ) (?! [a-z])
+    | (?<! [a-z]) (?: grey | metre | programme | catalogue | whilst ) s? (?! [a-z])
+    | (?: label | model | travel ) l (?: ed | ing )
+    | (?: al | at | cogn | er | gan | im | ken | lar | ll | nar | near | nchron | om | or
+        | ant | ptim | tor | trop | um | ymmetr | hit?en )
+      is (?: e | ed | es | er | ers | ing | ation | ations | able ) (?! [a-z])
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+AMERICAN_TOO = re.compile(
+    r"advertis|exercis|otherwise|likewise|promis|surmis|televis", re.I
+)
+
+
+def texts():
+    """All written files of the places, by their name."""
+    for place in PLACES:
+        path = ROOT / place
+        files = [path] if path.is_file() else path.rglob("*")
+        for file in files:
+            if file.suffix in {".py", ".rst"} and file != Path(__file__):
+                if "generated" not in file.parts:
+                    yield str(file.relative_to(ROOT)), file.read_text()
+
+
+def british(text):
+    """Numbers and words of the lines that have a British spelling."""
+    return [
+        (number, word)
+        for number, line in enumerate(text.splitlines(), 1)
+        for word in re.findall(r"\w+", line)
+        if BRITISH.search(word) and not AMERICAN_TOO.search(word)
+    ]
+
+
+def test_one_spelling():
+    found = [(name, *each) for name, text in texts() for each in british(text)]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "word",
+    "neighbours colour centred _centres labelled normalise optimiser quantisation "
+    "regularised maximising binarise initialisation generalises judgements".split(),
+)
+def test_british_words_are_found(word):
+    assert british(f"An {word} here")
+
+
+@pytest.mark.parametrize(
+    "word",
+    "neighbors centered concentrated precise raised noise wise promised units".split(),
+)
+def test_american_words_are_left(word):
+    assert not british(f"The {word} there")
