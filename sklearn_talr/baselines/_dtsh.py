@@ -186,8 +186,8 @@ class DTSHHasher(GradientHasher):
     >>> from sklearn_talr.baselines import DTSHHasher
     >>> X, y = load_digits(return_X_y=True)
     >>> hasher = DTSHHasher(n_bits=16, max_iter=10, random_state=0).fit(X[:900], y[:900])
-    >>> hasher.score(X[900:], y[900:]) > 0.6
-    True
+    >>> print(f"{hasher.score(X[900:], y[900:]):.1f}")
+    0.7
     """
 
     _parameter_constraints: dict = {

@@ -186,8 +186,8 @@ class HashNetHasher(GradientHasher):
     >>> from sklearn_talr.baselines import HashNetHasher
     >>> X, y = load_digits(return_X_y=True)
     >>> hasher = HashNetHasher(n_bits=16, max_iter=10, random_state=0).fit(X[:900], y[:900])
-    >>> hasher.score(X[900:], y[900:]) > 0.6
-    True
+    >>> print(f"{hasher.score(X[900:], y[900:]):.1f}")
+    0.8
     """
 
     _parameter_constraints: dict = {

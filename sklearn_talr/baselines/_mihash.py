@@ -28,7 +28,7 @@ class MIHasher(GradientHasher):
     .. math:: I(D; C) = H(D) - P(C{=}1) H(D | C{=}1) - P(C{=}0) H(D | C{=}0),
 
     on soft counts per distance (eq. 2 to 6 there), the same ones that
-    :class:`TALRHasher` counts.
+    :class:`~sklearn_talr.hashing.TALRHasher` counts.
 
     What differs from the original: minibatches of a fixed training set, rather than a
     stream of pairs, and the defaults of training.
@@ -174,7 +174,7 @@ class MIHasher(GradientHasher):
 
     See Also
     --------
-    TALRHasher : Weighs the top of the ranking, as the metric does.
+    sklearn_talr.hashing.TALRHasher : Weighs the top of the ranking, as the metric does.
 
     Examples
     --------
@@ -182,8 +182,8 @@ class MIHasher(GradientHasher):
     >>> from sklearn_talr.baselines import MIHasher
     >>> X, y = load_digits(return_X_y=True)
     >>> hasher = MIHasher(n_bits=16, max_iter=10, random_state=0).fit(X[:900], y[:900])
-    >>> hasher.score(X[900:], y[900:]) > 0.6
-    True
+    >>> print(f"{hasher.score(X[900:], y[900:]):.1f}")
+    0.8
     """
 
     _parameter_constraints: dict = {

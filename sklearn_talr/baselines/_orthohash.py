@@ -185,8 +185,8 @@ class OrthoHasher(GradientHasher):
     >>> from sklearn_talr.baselines import OrthoHasher
     >>> X, y = load_digits(return_X_y=True)
     >>> hasher = OrthoHasher(n_bits=16, max_iter=10, random_state=0).fit(X[:900], y[:900])
-    >>> hasher.score(X[900:], y[900:]) > 0.6
-    True
+    >>> print(f"{hasher.score(X[900:], y[900:]):.1f}")
+    0.8
     """
 
     _parameter_constraints: dict = {

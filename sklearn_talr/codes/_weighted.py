@@ -136,7 +136,7 @@ def weighted_scores(query_weights, database_codes):
     Parameters
     ----------
     query_weights : array-like of shape (n_queries, n_bits)
-        How much each bit counts, as :meth:`query_weights` of a hasher returns it. Codes
+        How much each bit counts, as `query_weights` of a hasher returns it. Codes
         that `transform` has returned stand for the weights that they remember.
 
     database_codes : array-like of shape (n_database, n_bits) of 0/1, or PackedCodes

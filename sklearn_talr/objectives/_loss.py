@@ -54,7 +54,7 @@ class TieAwareLoss(torch.nn.Module):
 
     See Also
     --------
-    sklearn_talr.TALRHasher : Trains linear and shallow hash functions by this loss.
+    sklearn_talr.hashing.TALRHasher : Trains linear and shallow hash functions by this loss.
 
     Notes
     -----

@@ -123,6 +123,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
     See Also
     --------
     loss_augmented_ranks : The search for the most violating ranking, of which R is made.
+    sklearn.svm.LinearSVC : Counts errors one by one instead of ranking.
     RankingHingeLoss : The same loss for neural networks.
 
     Notes

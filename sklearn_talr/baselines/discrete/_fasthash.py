@@ -101,8 +101,8 @@ class FastHasher(BaseHasher):
     >>> from sklearn_talr.baselines import FastHasher
     >>> X, y = load_digits(return_X_y=True)
     >>> hasher = FastHasher(8, n_trees=10, random_state=0).fit(X[:900], y[:900])
-    >>> hasher.score(X[900:], y[900:]) > 0.6
-    True
+    >>> print(f"{hasher.score(X[900:], y[900:]):.1f}")
+    0.7
     """
 
     _follows_arrays = False  # trees are scikit-learn's

@@ -95,7 +95,7 @@ class StructHasher(BaseHasher):
 
     See Also
     --------
-    TALRHasher : Maximizes AP or NDCG, ties included, by gradients.
+    sklearn_talr.hashing.TALRHasher : Maximizes AP or NDCG, ties included, by gradients.
     sklearn_talr.svm.RankingSVC : The structured SVM of linear scores.
 
     Examples
@@ -104,8 +104,8 @@ class StructHasher(BaseHasher):
     >>> from sklearn_talr.baselines import StructHasher
     >>> X, y = load_digits(return_X_y=True)
     >>> hasher = StructHasher(8, n_queries=50, random_state=0).fit(X[:900], y[:900])
-    >>> hasher.score(X[900:], y[900:]) > 0.5
-    True
+    >>> print(f"{hasher.score(X[900:], y[900:]):.1f}")
+    0.7
     """
 
     _parameter_constraints: dict = {

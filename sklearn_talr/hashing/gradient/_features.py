@@ -1,4 +1,4 @@
-"""Rows of features for training: centered and scaled a block at a time, never as a whole."""
+"""Rows of features for training: centered and scaled block by block, never as a whole."""
 
 import numpy as np
 import scipy.sparse as sp
