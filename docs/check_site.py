@@ -66,7 +66,7 @@ return narrow.flatMap(box => {
 });
 """
 CLIPPED = """
-return [...document.querySelectorAll("main pre, main mjx-container")].filter(
+return [...document.querySelectorAll("main pre, main div.math mjx-container")].filter(
   element => element.scrollWidth > element.clientWidth + 1 && element.clientWidth
 ).map(element => element.textContent.trim().split("\\n").reduce(
   (longest, line) => line.length > longest.length ? line : longest, "").slice(0, 120));

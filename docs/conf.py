@@ -70,6 +70,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = f"sklearn-talr {version}"
 html_copy_source = False
+toc_object_entries_show_parents = "hide"
 html_show_sourcelink = False
 html_static_path = ["_static", str(MATHJAX)]
 html_css_files = ["site.css"]
