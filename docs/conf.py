@@ -5,8 +5,8 @@ import sys
 from importlib import resources
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from docutils import nodes
 from logo import write_logos
@@ -28,7 +28,6 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build"]
-nitpicky = True
 templates_path = ["_templates"]
 default_role = "literal"
 
@@ -39,20 +38,6 @@ numpydoc_show_class_members = False
 # The examples of pages and docstrings run as tests by
 #     python -m sphinx -b doctest -D plot_gallery=0 docs docs/_build/doctest
 doctest_default_flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-
-# Other projects' names are listed here, as plain text: a new one gets a line of its own.
-intersphinx_mapping = {
-    name: (url, f"inventories/{name}.inv")
-    for name, url in {
-        "scipy": "https://docs.scipy.org/doc/scipy/reference/",
-        "sklearn": "https://scikit-learn.org/stable/",
-        "torch": "https://docs.pytorch.org/docs/stable/",
-    }.items()
-}
-
-# Formulas are set by a MathJax that a Python package brings along.
-MATHJAX = resources.files("sphinx-mathjax-offline") / "static" / "mathjax" / "tex-svg.js"
-mathjax_path = MATHJAX.name
 
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
@@ -66,6 +51,22 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "write_computation_times": False,
 }
+
+# Every reference must resolve. Those to other projects do by lists of names kept here, in
+# plain text: what is referred to for the first time gets a line there.
+nitpicky = True
+intersphinx_mapping = {
+    name: (url, f"inventories/{name}.inv")
+    for name, url in {
+        "scipy": "https://docs.scipy.org/doc/scipy/reference/",
+        "sklearn": "https://scikit-learn.org/stable/",
+        "torch": "https://docs.pytorch.org/docs/stable/",
+    }.items()
+}
+
+# Formulas are set by a MathJax that a Python package brings along.
+MATHJAX = resources.files("sphinx-mathjax-offline") / "static" / "mathjax" / "tex-svg.js"
+mathjax_path = MATHJAX.name
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"sklearn-talr {version}"
