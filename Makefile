@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: quickstart test test-slow lint docs clean
+.PHONY: quickstart test test-slow lint docs docs-check clean
 
 quickstart: $(VENV)/.plot
 	$(BIN)/python examples/first_steps/plot_quickstart.py
@@ -21,6 +21,9 @@ lint: $(VENV)/.tests
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+docs-check: docs
+	$(BIN)/python docs/check_site.py docs/_build/html
 
 clean:
 	rm -rf $(VENV) docs/_build docs/auto_examples docs/api/generated

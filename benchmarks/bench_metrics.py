@@ -31,9 +31,9 @@ N_QUERIES, N_DATABASE, N_CLASSES = 1_000, 60_000, 10
 def draw(rng, n, n_bits=64, n_distinct=None):
     """Random codes that lean to the class of their label, so that AP means something."""
     y = rng.integers(N_CLASSES, size=max(n, n_distinct or n))
-    centres = np.random.default_rng(0).integers(2, size=(N_CLASSES, n_bits))
+    centers = np.random.default_rng(0).integers(2, size=(N_CLASSES, n_bits))
     flips = rng.random((len(y), n_bits)) < 0.4
-    bits = (centres[y] ^ flips).astype(np.uint8)
+    bits = (centers[y] ^ flips).astype(np.uint8)
     if n_distinct:
         rows = (n_distinct * rng.random(n) ** 3).astype(int)
         bits, y = bits[rows], y[rows]

@@ -157,7 +157,7 @@ def _time_of_inference(svc, X, y):
     features = Features(X, constant=svc.loss == "zero_one")
     bundle = _bundle.Bundle(features.n_weights)
     options = {"tol": svc.tol, "max_iter": svc.max_iter, "line_search": True}
-    estimator.minimise(features, timed, svc.C * len(y), bundle, **options)
+    estimator.minimize(features, timed, svc.C * len(y), bundle, **options)
     return sum(spent), len(spent)
 
 

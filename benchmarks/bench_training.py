@@ -36,9 +36,9 @@ def draw(batch, n_bits, n_levels):
     """Relaxed bits that lean to the class of their label, and levels of pairs."""
     generator = torch.Generator().manual_seed(0)
     labels = torch.randint(N_CLASSES, (batch,), generator=generator)
-    centres = torch.randn(N_CLASSES, n_bits, generator=generator)
+    centers = torch.randn(N_CLASSES, n_bits, generator=generator)
     noise = torch.randn(batch, n_bits, generator=generator)
-    relaxed = torch.tanh(2 * (centres[labels] + noise)).requires_grad_()
+    relaxed = torch.tanh(2 * (centers[labels] + noise)).requires_grad_()
     index = (labels[:, None] == labels).view(torch.uint8)
     if n_levels > 2:
         index = index * torch.randint(

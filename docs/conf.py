@@ -2,12 +2,15 @@
 
 import doctest
 import sys
+from importlib import resources
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import picture_style
+from docutils import nodes
+from logo import write_logos
 
 import sklearn_talr
 
@@ -20,6 +23,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.doctest",
+    "sphinx.ext.intersphinx",
     "sphinx.ext.mathjax",
     "matplotlib.sphinxext.plot_directive",
     "numpydoc",
@@ -69,14 +73,54 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
 }
 
+# Every reference must resolve. Those to other projects do by lists of names kept here, in
+# plain text: what is referred to for the first time gets a line there.
+nitpicky = True
+intersphinx_mapping = {
+    name: (url, f"inventories/{name}.inv")
+    for name, url in {
+        "scipy": "https://docs.scipy.org/doc/scipy/reference/",
+        "sklearn": "https://scikit-learn.org/stable/",
+        "torch": "https://docs.pytorch.org/docs/stable/",
+    }.items()
+}
+
+# Formulas are set by a MathJax that a Python package brings along.
+MATHJAX = resources.files("sphinx-mathjax-offline") / "static" / "mathjax" / "tex-svg.js"
+mathjax_path = MATHJAX.name
+
 html_theme = "pydata_sphinx_theme"
 html_title = f"sklearn-talr {version}"
 html_copy_source = False
+toc_object_entries_show_parents = "hide"
 html_show_sourcelink = False
+html_static_path = ["_static", str(MATHJAX)]
+html_css_files = ["site.css"]
+write_logos(Path(__file__).parent / "_build" / "logos")
+html_favicon = "_build/logos/logo-light.svg"
+html_context = {"default_mode": "auto"}  # light or dark, as the system is
 html_theme_options = {
+    "logo": {
+        "text": "sklearn-talr",
+        "alt_text": "sklearn-talr",
+        "image_light": "_build/logos/logo-light.svg",
+        "image_dark": "_build/logos/logo-dark.svg",
+    },
     "navigation_with_keys": False,
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
 }
+
+
+def leave_names_with_at(app, doctree):
+    """Make text again of what looks like a mail address: ``mAP@1000`` is a metric."""
+    for link in list(doctree.findall(nodes.reference)):
+        if link.get("refuri", "").startswith("mailto:"):
+            link.replace_self(link.children)
+
+
+def setup(app):
+    """Called by Sphinx."""
+    app.connect("doctree-read", leave_names_with_at)

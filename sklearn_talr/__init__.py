@@ -1,4 +1,4 @@
-"""Short binary codes for retrieval, learned by maximising tie-aware ranking metrics."""
+"""Short binary codes for retrieval, learned by maximizing tie-aware ranking metrics."""
 
 from ._lazy import lazy_names
 

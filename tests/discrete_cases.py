@@ -1,4 +1,4 @@
-"""Small problems of discrete hashers, and what they minimise, by definition."""
+"""Small problems of discrete hashers, and what they minimize, by definition."""
 
 import numpy as np
 
@@ -26,7 +26,7 @@ def pairwise_loss(codes, signs):
     return np.mean(terms)
 
 
-def penalised_loss(codes, outputs, signs, penalty):
+def penalized_loss(codes, outputs, signs, penalty):
     """The loss, with a share of n - 1 of n, and the penalty."""
     n, n_bits = codes.shape
     differences = np.sum((codes - outputs) ** 2)

@@ -179,7 +179,7 @@ def expected_average_precision_over_retrieved(tie_sizes, tie_relevant, k):
 def hypergeometric(n, p, take):
     """Pairs (h, probability) of h relevant among `take` of n items, p of them relevant.
 
-    From the ratios of neighbours with 50 digits; those below 1e-30 of the largest are
+    From the ratios of neighbors with 50 digits; those below 1e-30 of the largest are
     left out.
     """
     low, high = max(0, take - (n - p)), min(take, p)

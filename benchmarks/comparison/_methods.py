@@ -80,7 +80,7 @@ def applies(method, data):
 
 
 def main_metric(data):
-    """Name of the metric that tuning maximises: NDCG if affinity is graded."""
+    """Name of the metric that tuning maximizes: NDCG if affinity is graded."""
     is_binary = isinstance(data.affinity, LabelAffinity)
     return "average_precision" if is_binary else "ndcg"
 

@@ -82,8 +82,8 @@ def encode(X):
 # What the convolutions are worth
 # -------------------------------
 # The same loss on a linear function of the pixels is what
-# :class:`sklearn_talr.TALRHasher` trains by default. Held-out queries rank the database;
-# ties are averaged over all their orders.
+# :class:`~sklearn_talr.hashing.TALRHasher` trains by default. Held-out queries rank the
+# database; ties are averaged over all their orders.
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import LabelAffinity

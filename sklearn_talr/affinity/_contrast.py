@@ -42,7 +42,7 @@ def check_contrast(affinity, levels, targets):
     if largest == 0:
         raise ValueError(
             "No two samples are similar, so there is nothing to rank first. Check y; for "
-            "samples without shared labels, y=None takes near neighbours as similar."
+            "samples without shared labels, y=None takes near neighbors as similar."
         )
     raise ValueError(
         "All pairs of samples are equally similar (only one class in y?), so every "

@@ -62,7 +62,7 @@ def is_text(kind):
     return issubclass(kind, (str, bytes))
 
 
-def refuse_unlabelled(labels):
+def refuse_unlabeled(labels):
     """Raise ValueError if numbers seem to mark samples without a label by -1.
 
     They do not if they are the two classes -1 and 1, or if there are other negative ones.

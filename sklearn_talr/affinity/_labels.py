@@ -12,7 +12,7 @@ from ._forms import (
     lists_as_array,
     refuse_mixed_types,
     refuse_tags,
-    refuse_unlabelled,
+    refuse_unlabeled,
 )
 
 __all__ = ["LabelAffinity", "SharedLabelAffinity"]
@@ -72,7 +72,7 @@ class LabelAffinity(BaseEstimator):
         if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
             raise ValueError("y contains NaN or infinity; every sample needs a label.")
         if y.dtype.kind in "if":
-            refuse_unlabelled(y)
+            refuse_unlabeled(y)
         return _check_objects(y) if y.dtype.kind == "O" else y
 
     def levels_between(self, y_query, y_database):

@@ -13,7 +13,7 @@ costs \\|w_j\\|:
     sum of \\|w_j\\| over differing bits = (sum_j \\|w_j\\| - sum_j w_j s_j) / 2.
 
 Gordo et al., "Asymmetric Distances for Binary Embeddings" (CVPR 2011), compare codes with
-queries that are not binarised.
+queries that are not binarized.
 """
 
 import numpy as np
@@ -136,7 +136,7 @@ def weighted_scores(query_weights, database_codes):
     Parameters
     ----------
     query_weights : array-like of shape (n_queries, n_bits)
-        How much each bit counts, as :meth:`query_weights` of a hasher returns it. Codes
+        How much each bit counts, as `query_weights` of a hasher returns it. Codes
         that `transform` has returned stand for the weights that they remember.
 
     database_codes : array-like of shape (n_database, n_bits) of 0/1, or PackedCodes

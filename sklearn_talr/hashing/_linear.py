@@ -10,13 +10,13 @@ from .._state import replace_fitted
 from .._threads import one_thread
 from ._base import BaseHasher, check_features, independent_random_state
 from ._projections import PROJECTIONS, sparse_projection
-from ._rows import centred, mean_and_unit
+from ._rows import centered, mean_and_unit
 
 __all__ = ["ITQHasher", "LSHHasher"]
 
 
 class _ProjectionHasher(BaseHasher):
-    """Signs of one linear projection of centred features."""
+    """Signs of one linear projection of centered features."""
 
     _parameter_constraints: dict = {
         "n_bits": [Interval(Integral, 1, None, closed="left")],
@@ -51,7 +51,7 @@ class _ProjectionHasher(BaseHasher):
                 mean, _ = mean_and_unit(X)
                 projection = sparse_projection(X, mean, self._projection, self.n_bits, rng)
             else:
-                X, mean = centred(X)
+                X, mean = centered(X)
                 projection = PROJECTIONS[self._projection](X, self.n_bits, rng)
         weights = {"coefs_": [projection], "intercepts_": [-mean @ projection]}
         return replace_fitted(self, seen | weights)
@@ -104,7 +104,7 @@ class LSHHasher(_ProjectionHasher):
 
 
 class ITQHasher(_ProjectionHasher):
-    """Iterative quantisation: principal axes, rotated to lose least by taking signs.
+    """Iterative quantization: principal axes, rotated to lose least by taking signs.
 
     Gong and Lazebnik, "Iterative Quantization: A Procrustean Approach to Learning Binary
     Codes", CVPR 2011. The original needs at least as many features as bits; here more bits
@@ -124,7 +124,7 @@ class ITQHasher(_ProjectionHasher):
         The projection.
 
     intercepts_ : list of one ndarray of shape (n_bits,)
-        Offsets that centre the training rows.
+        Offsets that center the training rows.
 
     n_features_in_ : int
         Number of features seen by `fit`.

@@ -1,6 +1,6 @@
 """Linear projections whose signs are codes: random, principal, and rotated (ITQ).
 
-Each function takes centred features, the number of bits and a RandomState. It returns
+Each function takes centered features, the number of bits and a RandomState. It returns
 directions as columns, shape (n_features, n_bits).
 """
 
@@ -29,7 +29,7 @@ def pca_projection(X, n_bits, rng):
 def itq_projection(X, n_bits, rng):
     """Principal directions, rotated so that rounding to signs loses least.
 
-    Iterative quantisation (Gong and Lazebnik, CVPR 2011) alternates between the codes
+    Iterative quantization (Gong and Lazebnik, CVPR 2011) alternates between the codes
     B = sign(V R) and the orthogonal R nearest to them. With more bits than directions R
     has orthonormal rows.
     """

@@ -38,7 +38,7 @@ def all_rows_equal(X):
     return all(bool((X[rows] == X[0]).all()) for rows in row_blocks(X))
 
 
-def centred(X):
+def centered(X):
     """Return the rows minus their mean in float64, and the mean."""
     mean = X.mean(axis=0, dtype=np.float64)
     return X - mean, mean

@@ -1,4 +1,4 @@
-"""TALRHasher: hash codes by maximising a tie-aware ranking metric."""
+"""TALRHasher: hash codes by maximizing a tie-aware ranking metric."""
 
 from numbers import Real
 
@@ -20,13 +20,23 @@ __all__ = ["TALRHasher"]
 
 
 class TALRHasher(GradientHasher):
-    """Hash codes learned by maximising tie-aware average precision or NDCG.
+    """Hash codes learned by maximizing tie-aware average precision or NDCG.
 
     Each sample of a minibatch ranks the others by the Hamming distance of their relaxed
     codes, ``tanh(scale * activations)``. The metric of that ranking, averaged over all
     orders of tied items, is a smooth function of soft counts of items per distance, and
     its gradient trains the hash function: tie-aware learning to rank, He et al. (CVPR
-    2018).
+    2018). The parameters, by purpose:
+
+    ==============  ==================================================================
+    code            `n_bits`, `nested`, `hidden_layer_sizes`, `module`
+    objective       `objective`, `affinity`, `tanh_scale`
+    optimizer       `init`, `solver`, `learning_rate`, `learning_rate_init`, `batch_size`
+    regularization  `dropout`, `bit_dropout`, `weight_decay`
+    stopping        `max_iter`, `early_stopping`, `validation_fraction`,
+                    `n_iter_no_change`, `tol`
+    runtime         `warm_start`, `device`, `verbose`, `random_state`
+    ==============  ==================================================================
 
     Parameters
     ----------
@@ -35,7 +45,7 @@ class TALRHasher(GradientHasher):
 
     objective : {"average_precision", "ndcg", "average_precision_simplified", \
             "ndcg_simplified"}, default="average_precision"
-        Metric to maximise: average precision (any affinity above 0 is relevant), or NDCG
+        Metric to maximize: average precision (any affinity above 0 is relevant), or NDCG
         for graded affinities. The simplified forms are the paper's eq. 62 and 66; see
         :mod:`sklearn_talr.objectives`.
 
@@ -63,7 +73,7 @@ class TALRHasher(GradientHasher):
         None: :class:`~sklearn_talr.affinity.ThresholdAffinity` on the features.
 
     init : {"itq", "pca", "random"}, default="itq"
-        First weights of the last layer: iterative quantisation, principal directions, or
+        First weights of the last layer: iterative quantization, principal directions, or
         random directions. Hidden layers start at random.
 
     tanh_scale : float, default=8.0
@@ -71,11 +81,11 @@ class TALRHasher(GradientHasher):
 
     bit_dropout : float or "auto", default="auto"
         Each step leaves out this fraction of the bits, drawn at random, in [0, 1). Then
-        every part of a code must rank well by itself, which regularises. ``"auto"`` keeps
+        every part of a code must rank well by itself, which regularizes. ``"auto"`` keeps
         the square root of 8 times their number: 8 of 8, 16 of 32, 23 of 64 bits; half as
         many again with hidden layers or a `module`; and all for a
         :class:`~sklearn_talr.affinity.ThresholdAffinity`, where the fine order of near
-        neighbours takes all bits and there is little to overfit.
+        neighbors takes all bits and there is little to overfit.
 
     nested : bool, default=False
         If True, each step ranks by a random number of leading bits, so that
@@ -89,7 +99,7 @@ class TALRHasher(GradientHasher):
         Whether the learning rate falls to 0 along half a cosine, or stays.
 
     learning_rate_init : float or "auto", default="auto"
-        First learning rate. Features are centred and scaled as a whole before training,
+        First learning rate. Features are centered and scaled as a whole before training,
         so that it does not depend on their unit. ``"auto"``: 0.025, or 0.014
         with hidden layers, but 0.005 with ``solver="adam"``; 0.0035 for a `module`.
         Layers between hidden ones, and all weights of a `module`, take steps in
@@ -130,8 +140,8 @@ class TALRHasher(GradientHasher):
         If True, `fit` starts from the weights of the last `fit`.
 
     device : str, default="auto"
-        Where to train: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` takes CUDA when
-        there is any, and under scikit-learn's `array_api_dispatch` the device of a tensor
+        Where to train: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` takes a GPU when
+        CUDA has one, and under scikit-learn's `array_api_dispatch` the device of a tensor
         `X` on CUDA. The fitted hasher lives in NumPy and does not remember the device.
 
     verbose : bool, default=False
@@ -180,6 +190,8 @@ class TALRHasher(GradientHasher):
     See Also
     --------
     ITQHasher : Needs no targets, and is where training starts from.
+    sklearn_talr.neighbors.HammingNeighbors : Searches the codes.
+    sklearn_talr.objectives.TieAwareLoss : The same loss for networks of your own.
     sklearn_talr.metrics.make_retrieval_scorer : Scores hashers in cross-validation.
 
     Notes
@@ -194,15 +206,11 @@ class TALRHasher(GradientHasher):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from sklearn.model_selection import train_test_split
     >>> from sklearn_talr import TALRHasher
     >>> X, y = load_digits(return_X_y=True)
-    >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-    >>> hasher = TALRHasher(n_bits=16, max_iter=10, random_state=0).fit(X_train, y_train)
-    >>> hasher.transform(X_test).shape
-    (450, 16)
-    >>> hasher.score(X_test, y_test) > 0.8
-    True
+    >>> hasher = TALRHasher(n_bits=16, max_iter=10, random_state=0).fit(X[:900], y[:900])
+    >>> print(f"{hasher.score(X[900:], y[900:]):.1f}")
+    0.8
     """
 
     _parameter_constraints: dict = {

@@ -1,4 +1,4 @@
-"""Tie-aware discounted cumulative gain, as it is and normalised."""
+"""Tie-aware discounted cumulative gain, as it is and normalized."""
 
 from numbers import Real
 
@@ -231,7 +231,7 @@ def tie_aware_dcg_score(
 def tie_aware_ndcg(
     histogram, k=None, *, gain="exponential", log_base=2, zero_division=np.nan
 ):
-    """Expected normalised DCG over all orders of tied items.
+    """Expected normalized DCG over all orders of tied items.
 
     :func:`tie_aware_dcg` divided by the DCG@k of the best ranking of the same items.
 

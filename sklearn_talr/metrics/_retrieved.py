@@ -84,7 +84,7 @@ def _value(h, whole, n, p, t, tp, take):
 
 
 def _hypergeometric(h, high, n, p, take):
-    """Probabilities of consecutive h, from the ratios of neighbours.
+    """Probabilities of consecutive h, from the ratios of neighbors.
 
     Factorials of a million would cost seven digits; these ratios are exact.
     """

@@ -98,6 +98,7 @@ class HammingNeighbors(CodeDatabase):
 
     See Also
     --------
+    sklearn.neighbors.NearestNeighbors : The same search by distances of features.
     sklearn_talr.neighbors.rescore : Order candidates by exact feature distance.
     sklearn_talr.export : Take the codes to other search engines.
 

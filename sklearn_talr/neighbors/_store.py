@@ -1,7 +1,7 @@
 """What is searched: every distinct code once, with the items that have it.
 
 Learned codes repeat, and many items of one code are found by one comparison. Codes are
-sorted, so that equal ones are neighbours; items of one code are sorted by index.
+sorted, so that equal ones are neighbors; items of one code are sorted by index.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Soft counts and the training objectives on them (torch).
 
 Everything here is a differentiable function of one table, counts[query, level,
-distance]. Objectives are to be maximised.
+distance]. Objectives are to be maximized.
 """
 
 from typing import TYPE_CHECKING

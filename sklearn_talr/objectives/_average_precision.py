@@ -37,7 +37,7 @@ _ROWS_PER_BLOCK = 512  # queries whose tables stay in cache between operations
 _NEAR = 1e-6  # emptier distances are to have the limit of the quotient at 0
 _SHORT = 1e-3  # shorter intervals lose more digits to rounding than to an expansion
 # With u = x + 7/2 and t = u**-2, psi(x + 4) = log u + t (s0 + s1 t + s2 t**2 + s3 t**3):
-# the asymptotic series 1/24, -7/960, ..., economised to 2e-11 for x >= 1.
+# the asymptotic series 1/24, -7/960, ..., economized to 2e-11 for x >= 1.
 _SERIES = (
     0.041666666392109219,
     -0.0072914880566011625,
@@ -79,7 +79,7 @@ def average_precision(counts, levels):
     Returns
     -------
     ap : Tensor of shape (n_query,)
-        Values in [0, 1], to be maximised; computed in float64, returned in the dtype of
+        Values in [0, 1], to be maximized; computed in float64, returned in the dtype of
         `counts`. 0 where a query has nothing relevant.
 
     Examples
@@ -183,7 +183,7 @@ def average_precision_simplified(counts, levels):
     Returns
     -------
     ap : Tensor of shape (n_query,)
-        To be maximised; 0 where a query has nothing relevant.
+        To be maximized; 0 where a query has nothing relevant.
 
     Examples
     --------

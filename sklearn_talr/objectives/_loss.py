@@ -30,7 +30,7 @@ class TieAwareLoss(torch.nn.Module):
     ----------
     objective : {"average_precision", "ndcg", "average_precision_simplified", \
             "ndcg_simplified"}, default="average_precision"
-        Metric to maximise, see :func:`average_precision` and :func:`ndcg`.
+        Metric to maximize, see :func:`average_precision` and :func:`ndcg`.
 
     levels : array-like of shape (n_levels,), default=None
         Affinity values in ascending order, first 0. Given, targets are indices into
@@ -42,7 +42,7 @@ class TieAwareLoss(torch.nn.Module):
 
     bit_dropout : float, default=0.0
         In training mode each call leaves out this fraction of the bits, drawn at random
-        from torch's generator, in [0, 1). It regularises: every part of a code must rank
+        from torch's generator, in [0, 1). It regularizes: every part of a code must rank
         well by itself.
 
     n_bins : int, default=None
@@ -54,7 +54,7 @@ class TieAwareLoss(torch.nn.Module):
 
     See Also
     --------
-    sklearn_talr.TALRHasher : Trains linear and shallow hash functions by this loss.
+    sklearn_talr.hashing.TALRHasher : Trains linear and shallow hash functions by this loss.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Normalised discounted cumulative gain of soft counts.
+"""Normalized discounted cumulative gain of soft counts.
 
 ==========  ==================================================================
 symbol      meaning
@@ -60,7 +60,7 @@ def ndcg(counts, levels, *, n_items=None):
     Returns
     -------
     ndcg : Tensor of shape (n_query,)
-        Values in [0, 1], to be maximised; computed in float64, returned in the dtype of
+        Values in [0, 1], to be maximized; computed in float64, returned in the dtype of
         `counts`. 0 where a query has nothing relevant.
 
     Examples
@@ -75,7 +75,7 @@ def ndcg(counts, levels, *, n_items=None):
     table, gains = counts.double(), _gains(counts, levels)
     discounts = _Discounts.of(table, n_items)
     dcg = _TiedGain.apply(_gain_per_distance(table, gains), table.sum(1), discounts)
-    return _normalise(dcg, table, gains, discounts).to(counts.dtype)
+    return _normalize(dcg, table, gains, discounts).to(counts.dtype)
 
 
 @validate_params(
@@ -111,7 +111,7 @@ def ndcg_simplified(counts, levels, *, n_items=None):
     Returns
     -------
     ndcg : Tensor of shape (n_query,)
-        To be maximised; 0 where a query has nothing relevant.
+        To be maximized; 0 where a query has nothing relevant.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def ndcg_simplified(counts, levels, *, n_items=None):
     c = table.sum(1)
     middle = 1 / torch.log2(c.cumsum(-1) - c / 2 + 1.5)
     dcg = (_gain_per_distance(table, gains) * middle).sum(-1)
-    return _normalise(dcg, table, gains, _Discounts.of(table, n_items)).to(counts.dtype)
+    return _normalize(dcg, table, gains, _Discounts.of(table, n_items)).to(counts.dtype)
 
 
 def _gains(counts, levels):
@@ -138,7 +138,7 @@ def _gain_per_distance(counts, gains):
     return torch.einsum("qvd,v->qd", counts, gains)
 
 
-def _normalise(dcg, counts, gains, discounts):
+def _normalize(dcg, counts, gains, discounts):
     """Divide by the ideal DCG, giving 0 with zero gradient where nothing is relevant."""
     totals = counts.sum(-1).flip(-1)  # of each level, best first
     ideal = _TiedGain.apply(totals * gains.flip(-1), totals, discounts)

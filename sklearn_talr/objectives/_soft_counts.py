@@ -51,7 +51,7 @@ def soft_counts(
     """Count database items by affinity level and relaxed Hamming distance.
 
     Implements eq. 13 to 16 of He et al. (CVPR 2018). Differentiable in both sets of
-    relaxed bits. The kernel has a kink where a distance meets a bin centre; there the
+    relaxed bits. The kernel has a kink where a distance meets a bin center; there the
     derivative from above is returned.
 
     Parameters
@@ -131,14 +131,14 @@ class _SoftCounts(torch.autograd.Function):
         )
         pair_dtype = query.dtype.to_complex()
         sums = query.new_zeros((n_query, n_cells + 1), dtype=pair_dtype)
-        centre = query.new_full((1, 1), 0.5 * n_bins)
+        center = query.new_full((1, 1), 0.5 * n_bins)
         per_distance = -0.5 * n_bins / n_bits
         blocks = _row_blocks(cells)
         buffers = _buffers(cells, blocks, query.dtype, pair_dtype, torch.int64)
         buffers[1].fill_(1)
         for rows in blocks:
             position, pair, index = (buffer[: _size(rows)] for buffer in buffers)
-            torch.addmm(centre, query[rows], database.T, alpha=per_distance, out=position)
+            torch.addmm(center, query[rows], database.T, alpha=per_distance, out=position)
             position.clamp_(0, n_bins)
             cell = cells[rows].copy_(position)  # rounds down
             cell.add_(level_index[rows], alpha=n_bins + 1)
@@ -195,7 +195,7 @@ def _row_blocks(cells):
 
 
 def _buffers(cells, blocks, *dtypes):
-    """Uninitialised tensors of one block of rows, one of each type."""
+    """Uninitialized tensors of one block of rows, one of each type."""
     shape = _size(blocks[0]) if blocks else 0, cells.shape[1]
     return [torch.empty(shape, dtype=dtype, device=cells.device) for dtype in dtypes]
 

@@ -1,4 +1,4 @@
-"""Minimisation of a convex risk by cuts, stopped by a certified duality gap.
+"""Minimization of a convex risk by cuts, stopped by a certified duality gap.
 
 ==========  ==================================================================
 symbol      meaning
@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._simplex_qp import minimise_on_simplex
+from ._simplex_qp import minimize_on_simplex
 
 _MAX_IDLE = 50  # steps after which a cut that bounds nothing is dropped
 _CUT_AT = 0.1  # share of the way from the best point to the minimum of the bound
@@ -31,7 +31,7 @@ _MAX_TRIALS = 12  # of one search along a line
 class Bundle:
     """The cuts found so far, and the best weights.
 
-    A later minimisation may start from a bundle. All methods replace the attributes and
+    A later minimization may start from a bundle. All methods replace the attributes and
     write to none in place, so that a shallow copy keeps what the bundle was.
     """
 
@@ -56,9 +56,9 @@ class Bundle:
         self._dual = np.append(self._dual[kept], 0.0)
         self._idle = np.append(self._idle[kept], 0.0)
 
-    def minimise(self, total):
-        """Return the w that minimises |w|^2/2 + total * bound, and that minimum or less."""
-        self._dual = minimise_on_simplex(
+    def minimize(self, total):
+        """Return the w that minimizes |w|^2/2 + total * bound, and that minimum or less."""
+        self._dual = minimize_on_simplex(
             self._gram * total, self._offsets, 1.0, start=self._dual
         )
         self._idle = np.where(self._dual > 0, 0.0, self._idle + 1)
@@ -79,7 +79,7 @@ class Point(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """What `minimise` found: w, its objective, a lower bound of the optimum, and steps."""
+    """What `minimize` found: w, its objective, a lower bound of the optimum, and steps."""
 
     w: np.ndarray
     objective: float
@@ -92,8 +92,8 @@ class Solution(NamedTuple):
         return (self.objective - self.bound) / self.objective
 
 
-def minimise(features, risk, total, bundle, *, tol, max_iter, line_search):
-    """Minimise |w|^2/2 + total R(w) until objective and bound are within `tol`.
+def minimize(features, risk, total, bundle, *, tol, max_iter, line_search):
+    """Minimize |w|^2/2 + total R(w) until objective and bound are within `tol`.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def minimise(features, risk, total, bundle, *, tol, max_iter, line_search):
     """
     best = _point(bundle.best, features.scores(bundle.best), risk, total)
     for n_iter in range(1, max_iter + 1):
-        w, bound = bundle.minimise(total)
+        w, bound = bundle.minimize(total)
         target = _point(w, features.scores(w), risk, total)
         cut = target
         if line_search:
@@ -158,7 +158,7 @@ def _search_line(start, end, risk, total, bound):
     """Return the best of some points tried between two.
 
     The search ends where no point of the line can be better by more than a tenth of the gap
-    between objective and bound. Each trial minimises the exact quadratic plus the higher of
+    between objective and bound. Each trial minimizes the exact quadratic plus the higher of
     the two tangents of the risk at the ends of the interval.
     """
     line = _Line(start, end, total)
@@ -196,7 +196,7 @@ class _Line:
         return self._linear + share * self._square + self._slope_of_risk(point)
 
     def lowest(self, low, high):
-        """Minimise quadratic plus the higher of two tangents: the share, and the value."""
+        """Minimize quadratic plus the higher of two tangents: the share, and the value."""
         (at_low, point_low), (at_high, point_high) = low, high
         by_low, by_high = self._slope_of_risk(point_low), self._slope_of_risk(point_high)
         constant_low = self._total * point_low.risk - by_low * at_low

@@ -15,7 +15,7 @@ __all__ = ["RankingHingeLoss"]
 class RankingHingeLoss(torch.nn.Module):
     """Structured hinge bound of one minus AP or NDCG, for networks that score items.
 
-    :class:`~sklearn_talr.svm.RankingSVC` minimises the same loss (eq. 4 of Mohapatra et
+    :class:`~sklearn_talr.svm.RankingSVC` minimizes the same loss (eq. 4 of Mohapatra et
     al., CVPR 2018) of a linear function. Its semi-gradient (eq. 5) is the gradient of the
     score of the most violating ranking minus that of a perfect ranking. Scores may be any
     real numbers; networks that give codes are trained by

@@ -25,7 +25,7 @@ def loss_augmented_ranks(
 ):
     """Find the most violating ranking of positives and negatives.
 
-    It maximises loss plus score, eq. 6 of Mohapatra et al. (CVPR 2018), where the score of
+    It maximizes loss plus score, eq. 6 of Mohapatra et al. (CVPR 2018), where the score of
     a ranking R is the mean of R (s+ - s-) over all pairs of a positive and a negative,
     R = 1 where the positive comes first and -1 elsewhere (eq. 1). The positives are in the
     order of their scores, and so are the negatives. So a ranking is known by the

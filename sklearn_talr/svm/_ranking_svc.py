@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._state import replace_fitted, validate_aside
 from ..metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
-from ._bundle import Bundle, minimise
+from ._bundle import Bundle, minimize
 from ._features import Features
 from ._grades import GradedRisk
 from ._risks import HingeRisk, RankingRisk
@@ -40,7 +40,7 @@ _DROPPED_GROUPS = (
 class RankingSVC(ClassifierMixin, BaseEstimator):
     """Linear SVM trained on average precision or NDCG.
 
-    It minimises ``|w|^2 / 2 + C * n_samples * R(w)``, where R is the structured hinge loss
+    It minimizes ``|w|^2 / 2 + C * n_samples * R(w)``, where R is the structured hinge loss
     of the ranking of all samples by ``X @ w`` (eq. 4 of Mohapatra et al., "Efficient
     Optimization for Rank-based Loss Functions", CVPR 2018): a convex upper bound of one
     minus AP, or of one minus NDCG. With ``loss="zero_one"`` R is the mean hinge of the
@@ -123,6 +123,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
     See Also
     --------
     loss_augmented_ranks : The search for the most violating ranking, of which R is made.
+    sklearn.svm.LinearSVC : Counts errors one by one instead of ranking.
     RankingHingeLoss : The same loss for neural networks.
 
     Notes
@@ -233,7 +234,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         key, tangents = self._tangents_for(
             features.n_weights, X, positive, grades, query, weight
         )
-        solution = minimise(
+        solution = minimize(
             features,
             self._risk(positive, grades, query, weight),
             self.C * len(y),
@@ -361,7 +362,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         """Return tangents to start from, and before them a key of the risk they belong to.
 
         With `warm_start` they are those of the last fit if its risk was the same. They are
-        a copy, so that the minimisation does not touch what this estimator holds.
+        a copy, so that the minimization does not touch what this estimator holds.
         """
         if not self.warm_start:
             return None, Bundle(n_weights)

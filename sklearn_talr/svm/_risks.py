@@ -1,4 +1,4 @@
-"""The risks that training minimises, as functions of the scores of the samples.
+"""The risks that training minimizes, as functions of the scores of the samples.
 
 A risk is called with the scores. It returns its value and a subgradient, which is one
 weight for each score. Every risk is convex, piecewise linear and at least 0.

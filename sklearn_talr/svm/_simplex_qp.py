@@ -1,4 +1,4 @@
-"""A small quadratic programme on a simplex, which is the dual of a bundle of cuts."""
+"""A small quadratic program on a simplex, which is the dual of a bundle of cuts."""
 
 import numpy as np
 
@@ -8,8 +8,8 @@ _TOLERANCE = 1e-10  # relative to the objective
 _ROUNDS_PER_VARIABLE = 2
 
 
-def minimise_on_simplex(gram, linear, total, start):
-    """Minimise 1/2 x' gram x - linear' x over x >= 0, sum(x) = total, by active sets.
+def minimize_on_simplex(gram, linear, total, start):
+    """Minimize 1/2 x' gram x - linear' x over x >= 0, sum(x) = total, by active sets.
 
     The method is that of Lawson and Hanson for non-negative least squares: variables become
     positive one by one, and those that would become negative are set to 0 on the way.
@@ -45,14 +45,14 @@ def minimise_on_simplex(gram, linear, total, start):
 
 
 def _descend(gram, linear, share, total, z):
-    """Minimise 1/2 z' gram z - linear' z over z >= 0, share' z = total.
+    """Minimize 1/2 z' gram z - linear' z over z >= 0, share' z = total.
 
     The diagonal of `gram` is at most about 1. A variable enters the support even if that
     lowers the value by no more than rounding, because later variables may need it.
     """
     support, best, lowest = np.flatnonzero(z), z, np.inf
     for _ in range(_ROUNDS_PER_VARIABLE * len(linear)):  # rounding may lead in circles
-        support, solution, multiplier = _minimise_on(
+        support, solution, multiplier = _minimize_on(
             gram, linear, share, total, support, z[support]
         )
         product = gram[:, support] @ solution
@@ -70,8 +70,8 @@ def _descend(gram, linear, share, total, z):
     return best
 
 
-def _minimise_on(gram, linear, share, total, support, current):
-    """Minimise on the support, and remove from it what would become negative."""
+def _minimize_on(gram, linear, share, total, support, current):
+    """Minimize on the support, and remove from it what would become negative."""
     while True:
         solution, multiplier = _solve(
             gram[np.ix_(support, support)], linear[support], share[support], total

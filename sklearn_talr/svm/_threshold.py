@@ -6,7 +6,7 @@ import numpy as np
 def best_threshold(scores, positive, sample_weight):
     """Find the threshold above which predicting "positive" makes the least weighted error.
 
-    It lies in the middle between two neighbouring scores. If it is best to predict no
+    It lies in the middle between two neighboring scores. If it is best to predict no
     positives it is the highest score, and if it is best to predict only positives it lies 1
     below the lowest. Of equally good thresholds it is the highest.
 

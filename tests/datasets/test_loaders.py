@@ -9,7 +9,7 @@ from sklearn_talr.datasets import load_benchmark
 
 @pytest.fixture
 def data_home(tmp_path):
-    """Files of the right names, with features that are far from centred."""
+    """Files of the right names, with features that are far from centered."""
     rng = np.random.default_rng(0)
     files = {"cifar10_cnn512": "y", "coco17_cnn512": "Y", "tmc2007": "Y"}
     for file, target in [*files.items(), ("scenes_gist512", None)]:
@@ -44,7 +44,7 @@ def test_protocol(name, oracle, data_home):
         assert len(X) == len(y)
         assert X.dtype == np.float32
         np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1, rtol=1e-5)
-    assert np.abs(data.X_train.mean(axis=0)).max() < 0.03  # 0.4 if it were not centred
+    assert np.abs(data.X_train.mean(axis=0)).max() < 0.03  # 0.4 if it were not centered
     database = {row.tobytes() for row in data.X_database}
     assert all(row.tobytes() in database for row in data.X_train)
     assert not any(row.tobytes() in database for row in data.X_query)

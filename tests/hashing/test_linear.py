@@ -1,4 +1,4 @@
-"""LSHHasher and ITQHasher: projections of centred rows."""
+"""LSHHasher and ITQHasher: projections of centered rows."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from sklearn_talr.hashing._projections import PROJECTIONS
 
 
 @pytest.mark.parametrize(("cls", "kind"), [(LSHHasher, "random"), (ITQHasher, "itq")])
-def test_bits_are_signs_of_the_projection_of_centred_rows(cls, kind, few_digits):
+def test_bits_are_signs_of_the_projection_of_centered_rows(cls, kind, few_digits):
     X, _ = few_digits
     rows = X - X.mean(axis=0)
     directions = PROJECTIONS[kind](rows, 8, np.random.RandomState(3))

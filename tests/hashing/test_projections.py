@@ -14,13 +14,13 @@ from sklearn_talr.hashing._projections import (
 
 
 @pytest.fixture(scope="module")
-def centred(digits):
+def centered(digits):
     X = digits[0][:600]
     return X - X.mean(axis=0)
 
 
 def criterion(projected):
-    """What ITQ maximises: the sum of |VR|; error = const - 2 of it."""
+    """What ITQ maximizes: the sum of |VR|; error = const - 2 of it."""
     return np.abs(projected).mean()
 
 
@@ -35,12 +35,12 @@ def textbook(V, seed, n_iterations=50):
     return V @ rotation
 
 
-def test_itq_reaches_what_the_alternation_reaches(centred):
-    V = PCA(12).fit_transform(centred)
+def test_itq_reaches_what_the_alternation_reaches(centered):
+    V = PCA(12).fit_transform(centered)
     expected = np.mean([criterion(textbook(V, seed)) for seed in range(4)])
     ours = np.mean(
         [
-            criterion(centred @ itq_projection(centred, 12, np.random.RandomState(seed)))
+            criterion(centered @ itq_projection(centered, 12, np.random.RandomState(seed)))
             for seed in range(4)
         ]
     )
@@ -48,12 +48,12 @@ def test_itq_reaches_what_the_alternation_reaches(centred):
     assert criterion(V) < 0.98 * expected  # the rotation matters
 
 
-def test_itq_is_no_worse_than_faiss(centred):
+def test_itq_is_no_worse_than_faiss(centered):
     faiss = pytest.importorskip("faiss")
-    V = PCA(32).fit_transform(centred).astype(np.float32)
+    V = PCA(32).fit_transform(centered).astype(np.float32)
     rotation = faiss.ITQMatrix(32)
     rotation.train(V)
-    ours = centred @ itq_projection(centred, 32, np.random.RandomState(0))
+    ours = centered @ itq_projection(centered, 32, np.random.RandomState(0))
     assert criterion(ours) > 0.995 * criterion(rotation.apply(V))
 
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from sklearn_talr.hashing import _rows
-from sklearn_talr.hashing._rows import all_rows_equal, centred, mean_and_unit
+from sklearn_talr.hashing._rows import all_rows_equal, centered, mean_and_unit
 
 KINDS = [np.asarray, sp.csr_array, sp.csr_matrix]
 
@@ -34,9 +34,9 @@ def test_equal_rows():
             assert not all_rows_equal(kind(other))
 
 
-def test_single_precision_is_centred_in_double():
+def test_single_precision_is_centered_in_double():
     X = np.float32([[1e4, 1], [1e4 + 1, 3]])
-    rows, mean = centred(X)
+    rows, mean = centered(X)
     assert rows.dtype == mean.dtype == np.float64
     np.testing.assert_array_equal(rows, [[-0.5, -1], [0.5, 1]])
     np.testing.assert_array_equal(mean, [1e4 + 0.5, 2])

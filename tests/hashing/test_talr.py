@@ -1,4 +1,6 @@
-"""TALRHasher: what it maximises, and nested codes."""
+"""TALRHasher: what it maximizes, and nested codes."""
+
+import re
 
 import numpy as np
 import pytest
@@ -128,3 +130,8 @@ def test_several_labels(few_digits):
     trained = TALRHasher(16, max_iter=15, random_state=0)
     aps = [mean_ap(held_out_histogram(h, X, y, 200)) for h in (start, trained)]
     assert aps[1] > aps[0] + 0.02
+
+
+def test_the_table_of_parameters_by_purpose_names_each_once():
+    table = TALRHasher.__doc__.split("by purpose:")[1].split("Parameters\n")[0]
+    assert sorted(re.findall(r"`(\w+)`", table)) == TALRHasher._get_param_names()

@@ -38,7 +38,7 @@ def _close_figures():
 
 
 def make_codes(n_bits, noise=0.2, seed=0):
-    """Codes of 20 queries and 60 items around one centre for each of three labels."""
+    """Codes of 20 queries and 60 items around one center for each of three labels."""
     rng = np.random.default_rng(seed)
     y = np.arange(80) % 3
     codes = rng.integers(0, 2, (3, n_bits))[y] ^ (rng.random((80, n_bits)) < noise)

@@ -147,10 +147,10 @@ def test_published_precisions_give_the_published_ramap(n_extra, same, published)
 def extensions():
     """Histograms of LSH-like codes, and of the two extensions by three bits."""
     rng = np.random.default_rng(0)
-    centres = rng.integers(0, 2, (4, 8))
+    centers = rng.integers(0, 2, (4, 8))
     y_query, y_database = rng.integers(0, 4, 30), rng.integers(0, 4, 300)
-    queries = centres[y_query] ^ (rng.random((30, 8)) < 0.3)
-    database = centres[y_database] ^ (rng.random((300, 8)) < 0.3)
+    queries = centers[y_query] ^ (rng.random((30, 8)) < 0.3)
+    database = centers[y_database] ^ (rng.random((300, 8)) < 0.3)
 
     def count(queries, database):
         return hamming_histogram(queries, database, "auto", y_query, y_database)

@@ -90,12 +90,12 @@ def test_gradient_vanishes_at_the_optimum_of_the_svm():
         return w @ w / 2 + svc.C * len(y) * risk
 
     assert objective().item() == pytest.approx(svc.objective_, rel=1e-9)
-    optimiser = torch.optim.SGD([w], lr=1e-5)
+    optimizer = torch.optim.SGD([w], lr=1e-5)
     for _ in range(50):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         value = objective()
         value.backward()
-        optimiser.step()
+        optimizer.step()
         assert value.item() >= svc.objective_ * (1 - svc.dual_gap_)
 
 
@@ -106,13 +106,13 @@ def test_training_a_network_lowers_the_loss():
     network = torch.nn.Sequential(
         torch.nn.Linear(3, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1)
     )
-    optimiser = torch.optim.Adam(network.parameters(), lr=0.02)
+    optimizer = torch.optim.Adam(network.parameters(), lr=0.02)
     losses = []
     for _ in range(60):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss = RankingHingeLoss()(network(X)[:, 0], targets)
         loss.backward()
-        optimiser.step()
+        optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < 0.5 * losses[0]
 

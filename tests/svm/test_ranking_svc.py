@@ -27,7 +27,7 @@ from sklearn.utils.fixes import parse_version
 from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 from sklearn_talr.svm import RankingSVC
 from sklearn_talr.svm._risks import HingeRisk, RankingRisk
-from sklearn_talr.svm._simplex_qp import minimise_on_simplex
+from sklearn_talr.svm._simplex_qp import minimize_on_simplex
 from sklearn_talr.svm._threshold import best_threshold
 
 LOSSES = ["average_precision", "ndcg", "zero_one"]
@@ -63,7 +63,7 @@ def noisy():
 
 
 def objective(w, X, y, C, loss):
-    """What is to be minimised, from definitions."""
+    """What is to be minimized, from definitions."""
     scores = X @ w
     positive, negative = (np.sort(scores[y == c])[::-1] for c in (1, 0))
     best, _ = most_violating(positive, negative, DELTA[loss])
@@ -429,7 +429,7 @@ class TestSimplex:
         half = rng.normal(size=(n, rank)) * 10.0 ** rng.integers(-2, 3, size=(n, 1))
         gram, linear = half @ half.T, rng.normal(size=n)
         start = total * np.eye(n)[rng.integers(n)]
-        x = minimise_on_simplex(gram, linear, total, start)
+        x = minimize_on_simplex(gram, linear, total, start)
         assert (x >= 0).all()
         assert x.sum() == pytest.approx(total)
         slope = gram @ x - linear
@@ -440,7 +440,7 @@ class TestSimplex:
         """Copies of a variable, and variables without curvature, do no harm."""
         gram = np.zeros((4, 4))
         gram[2:, 2:] = 1.0
-        x = minimise_on_simplex(gram, np.array([0.0, 0, 2, 2]), 1.0, np.eye(4)[0])
+        x = minimize_on_simplex(gram, np.array([0.0, 0, 2, 2]), 1.0, np.eye(4)[0])
         assert x[2:].sum() == pytest.approx(1)
 
 

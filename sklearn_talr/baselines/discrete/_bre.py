@@ -20,7 +20,7 @@ class BREHasher(BaseHasher):
 
     Kulis and Darrell, "Learning to Hash with Binary Reconstructive Embeddings", NIPS 2009.
     A bit is the sign of a weighted sum of kernels with a few anchors, drawn from the
-    samples. Weights minimise the squared error of normalised Hamming distances,
+    samples. Weights minimize the squared error of normalized Hamming distances,
 
     .. math:: \sum_{ij} \left( d_{ij} - \tfrac{1}{b} d_H(i, j) \right)^2,
 
@@ -28,7 +28,7 @@ class BREHasher(BaseHasher):
     exactly (eq. 2 and section 3 there). In supervised form d is 0 for pairs of the highest
     affinity and 1 for those of none.
 
-    What differs from the original: the kernel is linear on centred features, so that the
+    What differs from the original: the kernel is linear on centered features, so that the
     hash function is linear, as for the other hashers; the error is that of all pairs of the
     samples drawn; grades between are 1 minus affinity by its highest value.
 
@@ -64,7 +64,7 @@ class BREHasher(BaseHasher):
         Weighted sums of the anchors.
 
     intercepts_ : list of one ndarray of shape (n_bits,)
-        Offsets that centre the features.
+        Offsets that center the features.
 
     affinity_ : affinity oracle
         The fitted oracle.

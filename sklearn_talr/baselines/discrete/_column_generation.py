@@ -9,7 +9,7 @@ w                     weight of a bit: one number, shared by all bits
 K                     half the inner products of codes: -d_H but for a constant
 ====================  =======================================================
 
-R is convex, and known by its tangents: constant + <slope, S>. The weight minimises
+R is convex, and known by its tangents: constant + <slope, S>. The weight minimizes
 r w + C R(w K) for r bits. At the minimum the multipliers of the tangents add up to a slope
 of C R by S; the bit whose products agree best with its negative is the one to add.
 """
@@ -108,7 +108,7 @@ class HammingRankingSVM:
 def agreeing_direction(X, wanted, alpha, rng):
     """Direction whose signs agree where they should, relaxed to tanh.
 
-    It maximises <wanted, t_q t'> over t = tanh(X w), t_q those of the queries, with a
+    It maximizes <wanted, t_q t'> over t = tanh(X w), t_q those of the queries, with a
     penalty alpha |w|^2 / 2.
 
     Parameters
@@ -140,7 +140,7 @@ def agreeing_direction(X, wanted, alpha, rng):
 
 
 def relaxed_agreement(w, X, wanted, alpha):
-    """Its negative, to be minimised, and the gradient."""
+    """Its negative, to be minimized, and the gradient."""
     relaxed = np.tanh(X @ w)
     n_queries = len(wanted)
     by_query = wanted @ relaxed

@@ -25,7 +25,7 @@ class FastHasher(BaseHasher):
 
     Lin et al., "Fast Supervised Hashing with Decision Trees for High-Dimensional Data",
     CVPR 2014. Bit after bit is found in two steps. First, given the bits
-    :math:`z^1, \dots, z^{r-1}` so far, that of the samples which minimises
+    :math:`z^1, \dots, z^{r-1}` so far, that of the samples which minimizes
 
     .. math::
 
@@ -101,8 +101,8 @@ class FastHasher(BaseHasher):
     >>> from sklearn_talr.baselines import FastHasher
     >>> X, y = load_digits(return_X_y=True)
     >>> hasher = FastHasher(8, n_trees=10, random_state=0).fit(X[:900], y[:900])
-    >>> hasher.score(X[900:], y[900:]) > 0.6
-    True
+    >>> print(f"{hasher.score(X[900:], y[900:]):.1f}")
+    0.7
     """
 
     _follows_arrays = False  # trees are scikit-learn's

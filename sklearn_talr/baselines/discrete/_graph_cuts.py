@@ -12,7 +12,7 @@ p                     pull on the bit from outside, (n,)
 ====================  =======================================================
 
 For the loss of Liu et al. (CVPR 2012), the sum of (R_i.R_j + v_i v_j - t Y_ij)^2 over pairs
-i != j, a bit matters by 2 v'Av only. Lin et al. (CVPR 2014) minimise v'Av - p'v over one
+i != j, a bit matters by 2 v'Av only. Lin et al. (CVPR 2014) minimize v'Av - p'v over one
 block of samples after the other, all similar to each other. As long as t exceeds the number
 of other bits, no pair within a block wants different bits. That is submodular, and a
 minimal cut of a graph finds the best bits of the block.
@@ -29,7 +29,7 @@ _LARGEST_BLOCK = 250
 class PairwiseBits:
     """Pairs of samples, and the bits that fit their similarity.
 
-    Samples are rearranged such that those of a block are neighbours.
+    Samples are rearranged such that those of a block are neighbors.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def mutual_blocks(similar, rng):
 
 
 def best_cut(weights, unary):
-    """Minimise -w'Ww + u'w over w of -1 and +1, W at least 0: one minimal cut.
+    """Minimize -w'Ww + u'w over w of -1 and +1, W at least 0: one minimal cut.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ class MACHasher(BaseHasher):
         None: :class:`~sklearn_talr.affinity.ThresholdAffinity` on the features.
 
     C : float, default=1.0
-        Inverse strength of the SVMs' regularisation, above 0. Features are centred, with a
+        Inverse strength of the SVMs' regularization, above 0. Features are centered, with a
         mean squared norm of 1.
 
     first_penalty : float, default=0.1
@@ -104,8 +104,8 @@ class MACHasher(BaseHasher):
     >>> from sklearn_talr.baselines import MACHasher
     >>> X, y = load_digits(return_X_y=True)
     >>> hasher = MACHasher(8, subsample=500, random_state=0).fit(X[:900], y[:900])
-    >>> hasher.score(X[900:], y[900:]) > 0.6
-    True
+    >>> print(f"{hasher.score(X[900:], y[900:]):.1f}")
+    0.7
     """
 
     _parameter_constraints: dict = {

@@ -31,7 +31,7 @@ class StructHasher(BaseHasher):
     one of the difference of their distances, its sign reversed where R has the similar one
     behind. Cutting planes, the rankings that violate most, give w and multipliers. By
     these, each pair of samples counts for or against being alike in the next bit, which is
-    added as the linear function that maximises their agreement, with tanh for signs.
+    added as the linear function that maximizes their agreement, with tanh for signs.
 
     What differs from the original: there each bit has a weight of its own and distances are
     weighted; here all bits have the same weight, at any time, so that the distance is that
@@ -58,7 +58,7 @@ class StructHasher(BaseHasher):
 
     alpha : float, default=0.003
         Penalty on the squared norm of the weights of each bit's function, at least 0.
-        Features are centred, with a mean squared norm of 1.
+        Features are centered, with a mean squared norm of 1.
 
     n_queries : int, default=300
         Samples that rank the others, at most and at least 1.
@@ -79,7 +79,7 @@ class StructHasher(BaseHasher):
         Weights of the functions of the bits.
 
     intercepts_ : list of one ndarray of shape (n_bits,)
-        Offsets that centre the features.
+        Offsets that center the features.
 
     affinity_ : affinity oracle
         The fitted oracle.
@@ -95,7 +95,7 @@ class StructHasher(BaseHasher):
 
     See Also
     --------
-    TALRHasher : Maximises AP or NDCG, ties included, by gradients.
+    sklearn_talr.hashing.TALRHasher : Maximizes AP or NDCG, ties included, by gradients.
     sklearn_talr.svm.RankingSVC : The structured SVM of linear scores.
 
     Examples
@@ -104,8 +104,8 @@ class StructHasher(BaseHasher):
     >>> from sklearn_talr.baselines import StructHasher
     >>> X, y = load_digits(return_X_y=True)
     >>> hasher = StructHasher(8, n_queries=50, random_state=0).fit(X[:900], y[:900])
-    >>> hasher.score(X[900:], y[900:]) > 0.5
-    True
+    >>> print(f"{hasher.score(X[900:], y[900:]):.1f}")
+    0.7
     """
 
     _parameter_constraints: dict = {

@@ -1,4 +1,4 @@
-"""Rows of features for training: centred and scaled a block at a time, never as a whole."""
+"""Rows of features for training: centered and scaled block by block, never as a whole."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,7 +29,7 @@ class Features:
     Parameters
     ----------
     X : ndarray (also memory-mapped) or CSR of shape (n_samples, n_features)
-        Checked features, neither copied nor made dense as a whole: to centre the rows of
+        Checked features, neither copied nor made dense as a whole: to center the rows of
         a batch takes no longer than to gather them. But a CUDA device gets a float32 copy
         of dense ones if there is room.
 

@@ -158,7 +158,7 @@ def _history(before, losses, keeper):
 
 
 class Trainer:
-    """Minimises a minibatch loss of a torch module.
+    """Minimizes a minibatch loss of a torch module.
 
     Parameters
     ----------

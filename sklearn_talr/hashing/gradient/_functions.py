@@ -15,7 +15,7 @@ _ACTIVATION_TYPES = torch.float32, torch.float64, torch.float16
 
 
 class FeedForward:
-    """Linear layers with rectifiers between them, on centred and scaled features.
+    """Linear layers with rectifiers between them, on centered and scaled features.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def encode(module, features, samples, block_size=1024):
 
 
 def _linear(coef, intercept):
-    # skip_init: torch's own initialisation would draw from the global RNG.
+    # skip_init: torch's own initialization would draw from the global RNG.
     layer = torch.nn.utils.skip_init(torch.nn.Linear, *coef.shape)
     with torch.no_grad():
         layer.weight.copy_(torch.from_numpy(np.ascontiguousarray(coef.T)))

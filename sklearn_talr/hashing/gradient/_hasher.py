@@ -17,7 +17,7 @@ _AUTO = StrOptions({"auto"})
 
 
 class GradientHasher(CallbackSupportMixin, BaseHasher):
-    """Base of hashers that minimise a loss of minibatches by gradients.
+    """Base of hashers that minimize a loss of minibatches by gradients.
 
     Subclasses have the parameters that are constrained here, and others of their own.
     """

@@ -5,7 +5,7 @@ import torch
 
 
 def make_solver(name, parameters, factors):
-    """Make the torch optimiser of this name, whose rate is still to be set.
+    """Make the torch optimizer of this name, whose rate is still to be set.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from .._base import feed_forward
 from .._projections import PROJECTIONS, sparse_projection
-from .._rows import centred
+from .._rows import centered
 
 # The projection is made from at most so many rows and numbers: principal directions of
 # more hardly differ, and the rows are copied and made dense.
@@ -42,7 +42,7 @@ def _dense_start(X, layer_sizes, n_bits, init, rng):
         coefs.append(rng.standard_normal((n_inputs, size)) * scale)
         intercepts.append(np.zeros(size))
     hidden = np.maximum(feed_forward(X, coefs, intercepts), 0) if coefs else X
-    hidden, mean = centred(hidden)
+    hidden, mean = centered(hidden)
     projection = PROJECTIONS[init](hidden, n_bits, rng)
     projection /= np.sqrt(np.mean((hidden @ projection) ** 2)) or 1.0
     return [*coefs, projection], [*intercepts, -mean @ projection]

@@ -60,7 +60,7 @@ class CentralLoss(BatchLoss):
         Codes of the classes, which may be drawn when training begins, and memberships.
 
     quantization_weight : float
-        Weight of the quantisation error.
+        Weight of the quantization error.
 
     settings : Settings
         How many bits a step keeps, the scale of tanh, and the device.
@@ -97,7 +97,7 @@ def orthogonal_loss(activations, class_codes, memberships, margin, cosine_scale)
 
 
 def central_similarity_loss(scaled, codes, quantization_weight):
-    """Cross entropy of each bit with its target, plus a quantisation error.
+    """Cross entropy of each bit with its target, plus a quantization error.
 
     A bit is 1 with probability (1 + tanh(x)) / 2, x the scaled activation; the error is
     the mean of ln cosh(abs(tanh(x)) - 1).

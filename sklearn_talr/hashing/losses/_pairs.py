@@ -48,7 +48,7 @@ def squared_distance_loss(bits, level_index, n_bits, margin):
 
 
 def likelihood_loss(bits, level_index, n_bits, quantization_weight):
-    """Mean of ln(1 + exp(theta)) - s theta over all pairs, plus the quantisation error."""
+    """Mean of ln(1 + exp(theta)) - s theta over all pairs, plus the quantization error."""
     theta = _inner_products(bits, n_bits) / 2
     similar, dissimilar = _similar_and_not(level_index)
     loss = _mean(softplus(theta) - similar * theta, similar | dissimilar)
@@ -66,7 +66,7 @@ def weighted_likelihood_loss(bits, level_index, n_bits):
 
 
 def triplet_loss(bits, level_index, n_bits, margin, quantization_weight):
-    """Mean of ln(1 + exp(margin - theta_qp + theta_qn)), plus the quantisation error.
+    """Mean of ln(1 + exp(margin - theta_qp + theta_qn)), plus the quantization error.
 
     Over triplets of a sample q, one similar to it, p, and one less similar, n. Samples of
     a batch are in random order, so of too many pairs q, p every k-th is as good as any.

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
-# Okabe and Ito's colours, safe for the colour-blind, in an order in which neighbours also
+# Okabe and Ito's colors, safe for the color-blind, in an order in which neighbors also
 # differ in lightness; dashes and markers tell them apart in any print.
 _COLORS = ["#0072B2", "#E69F00", "#000000", "#CC79A7", "#009E73", "#D55E00", "#56B4E9"]
 _LINES = ["-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1))]

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from discrete_cases import draw_codes, draw_similar, pairwise_loss, penalised_loss
+from discrete_cases import draw_codes, draw_similar, pairwise_loss, penalized_loss
 
 from sklearn_talr.baselines.discrete._graph_cuts import (
     PairwiseBits,
@@ -72,9 +72,9 @@ def test_a_single_block_gets_the_best_bit():
             for bit in all_bits(6):
                 changed = codes.copy()
                 changed[:, 1] = bit
-                candidates.append(penalised_loss(changed, outputs, pairs.signs, penalty))
+                candidates.append(penalized_loss(changed, outputs, pairs.signs, penalty))
             pairs.improve(codes[:, 1], codes[:, [0, 2]], 3, pull)
-            value = penalised_loss(codes, outputs, pairs.signs, penalty)
+            value = penalized_loss(codes, outputs, pairs.signs, penalty)
             assert value == pytest.approx(min(candidates))
 
 

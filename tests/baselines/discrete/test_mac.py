@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from discrete_cases import draw_codes, draw_similar, pairwise_loss, penalised_loss
+from discrete_cases import draw_codes, draw_similar, pairwise_loss, penalized_loss
 from hashers import held_out_histogram, mean_ap
 
 from sklearn_talr.baselines import MACHasher
@@ -22,7 +22,7 @@ def test_neither_step_raises_the_objective(penalty):
         svms.fit(codes)
 
         def value(codes=codes, svms=svms, signs=pairs.signs):
-            return penalised_loss(codes, svms.outputs, signs, penalty)
+            return penalized_loss(codes, svms.outputs, signs, penalty)
 
         values = [value()]
         for _ in range(3):

@@ -52,9 +52,9 @@ def test_activations_begin_centered_and_of_unit_mean_square(sizes, bias):
     before = activations_of(module)
     units = StandardUnits(module, features_of(), None)
     after = activations_of(module)
-    centre = before.mean(0) if bias else 0.0
-    unit = np.sqrt(np.mean((before - centre) ** 2))
-    np.testing.assert_allclose(after, (before - centre) / unit, atol=1e-5)
+    center = before.mean(0) if bias else 0.0
+    unit = np.sqrt(np.mean((before - center) ** 2))
+    np.testing.assert_allclose(after, (before - center) / unit, atol=1e-5)
     restored = loaded(plain(*sizes, bias=bias), units.restored())
     np.testing.assert_allclose(activations_of(restored), after, atol=1e-4)
 

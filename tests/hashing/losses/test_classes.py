@@ -51,8 +51,8 @@ def central_by_definition(scaled, codes, weight):
     losses = []
     for x, c in zip(scaled.ravel(), codes.ravel()):
         if c:
-            h, centre = math.tanh(x), (c + 1) / 2
-            entropy = -math.log((1 + h) / 2 if centre else (1 - h) / 2)
+            h, center = math.tanh(x), (c + 1) / 2
+            entropy = -math.log((1 + h) / 2 if center else (1 - h) / 2)
             losses.append(entropy + weight * math.log(math.cosh(abs(h) - 1)))
     return np.mean(losses)
 
