@@ -109,6 +109,12 @@ def talr_probabilities(n_bits):
     return make_pipeline(ClassProbabilities(cv=5), hasher)
 
 
+def talr_probabilities_ndcg(n_bits):
+    """The same, for graded similarity."""
+    model = talr_probabilities(n_bits)
+    return model.set_params(talrhasher__objective="ndcg")
+
+
 def products(queries, database):
     return queries @ database.T
 
@@ -135,6 +141,7 @@ HASHERS = {
     "TALR, NDCG": ((*LABELS, "scenes"), talr_ndcg),
     "TALR, hidden layer": (LABELED, talr_hidden),
     "TALR of probabilities": (LABELED, talr_probabilities),
+    "TALR of probabilities, NDCG": (LABELS, talr_probabilities_ndcg),
     "additive bits, cosine": (("scenes",), partial(additive_features, metric="cosine")),
     "additive bits, euclidean": (
         ("scenes",),
