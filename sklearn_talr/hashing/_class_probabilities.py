@@ -49,7 +49,9 @@ class ClassProbabilities(
         How `fit_transform` gets the probabilities of the training samples. None means from
         the classifier that was fitted to them, which is too sure of them. Otherwise every
         sample gets those of a classifier that has not seen it, as in stacking, and
-        `transform` those of one that has seen all.
+        `transform` those of one that has seen all. Pass it where training samples are the
+        database, too, as when a search for parameters scores a pipeline that ends in
+        HammingNeighbors: its items are then no surer than others would be.
 
     Attributes
     ----------
