@@ -5,8 +5,13 @@
 
 The benchmark sets are read from the folder that SKLEARN_TALR_DATA names, by the protocols
 of the comparison: 5 000 rows are trained on, and queries rank the whole database, by the
-Hamming distance of bits or by real-valued queries. What ranks by floats on both sides is
-listed with 0 bits.
+Hamming distance of bits, by real-valued queries, or by decodings, where the query is stored
+as bits, too. What ranks by floats on both sides is listed with 0 bits. ``scenes`` has no
+labels, and similarity there goes by distance. ``fashion`` is Fashion-MNIST, its pixels as
+they are: 1 000 of its 60 000 training images are queries.
+
+Beside AP and NDCG of the whole ranking stand the precision of the first 100, and how many
+of them a shortlist of 1 000 items by Hamming distance holds.
 
 Every cell is a row of a CSV file, ``--csv``. Cells that are there are not measured again,
 so that a run that was ended goes on. Seconds are CPU time of one thread.
@@ -17,14 +22,21 @@ import csv
 import os
 import time
 from collections import defaultdict
+from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-from comparison._data import load_once
-from sklearn.pipeline import make_pipeline
-from sklearn.utils import gen_batches
+from comparison._data import _load_fashion_mnist, load_comparison
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.metrics.pairwise import cosine_similarity, euclidean_distances
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import Bunch, gen_batches
 
+from sklearn_talr.affinity import LabelAffinity
 from sklearn_talr.codes import weighted_scores
 from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities, TALRHasher
 from sklearn_talr.histogram import hamming_histogram
@@ -34,25 +46,45 @@ from sklearn_talr.metrics import (
     tie_aware_ndcg,
     tie_aware_ndcg_score,
 )
+from sklearn_talr.neighbors import HammingNeighbors
 
-SETS, BITS, SEEDS = ("cifar10", "coco17", "tmc2007", "digits"), (12, 32, 64), (0, 1, 2)
-FIELDS = [
-    "data",
-    "seed",
-    "n_bits",
-    "contender",
-    "queries",
-    "ap",
-    "ndcg",
-    "fit_seconds",
-    "encode_seconds",
-]
-QUERIES_PER_BLOCK = 50
+CLASSES, LABELS = ("cifar10", "digits", "fashion"), ("coco17", "tmc2007")
+SETS = "cifar10", "coco17", "tmc2007", "digits", "scenes", "fashion"
+BITS, SEEDS = (12, 32, 64), (0, 1, 2)
+QUERIES_PER_BLOCK, TIMED_QUERIES = 50, 200
+N_FIRST, N_CANDIDATES = 100, 1_000
+
+
+class Figure(NamedTuple):
+    """A row of the CSV file: what was measured of one contender by one kind of query.
+
+    Seconds to encode are those of a million rows. `found` is the share of the first 100
+    that a shortlist holds.
+    """
+
+    data: str
+    seed: int
+    n_bits: int
+    contender: str
+    queries: str
+    ap: float
+    ndcg: float
+    fit_seconds: float
+    encode_seconds: float
+    query_ms: float
+    item_bytes: int
+    precision: float
+    found: float | None = None
 
 
 def talr(n_bits):
     """One linear function, trained on the ranking."""
     return TALRHasher(n_bits, random_state=0)
+
+
+def talr_ndcg(n_bits):
+    """The same, for graded similarity."""
+    return TALRHasher(n_bits, objective="ndcg", random_state=0)
 
 
 def talr_hidden(n_bits):
@@ -66,17 +98,55 @@ def additive(n_bits):
     return make_pipeline(ClassProbabilities(), hasher)
 
 
+def additive_features(n_bits, metric):
+    """Bits that add up to the features."""
+    return AdditiveHasher(n_bits, metric=metric, random_state=0)
+
+
 def talr_probabilities(n_bits):
     """Out-of-fold probabilities, hashed by one linear function trained on the ranking."""
     hasher = TALRHasher(n_bits, weight_decay=0.0, random_state=0)
     return make_pipeline(ClassProbabilities(cv=5), hasher)
 
 
-CONTENDERS = {
-    "additive bits of probabilities": additive,
-    "TALR": talr,
-    "TALR, hidden layer": talr_hidden,
-    "TALR of probabilities": talr_probabilities,
+def talr_probabilities_ndcg(n_bits):
+    """The same, for graded similarity."""
+    model = talr_probabilities(n_bits)
+    return model.set_params(talrhasher__objective="ndcg")
+
+
+def products(queries, database):
+    return queries @ database.T
+
+
+def nearness(queries, database):
+    return -euclidean_distances(queries, database)
+
+
+# contender: (the sets it is for, how to make it, how floats are compared)
+LABELED = *CLASSES, *LABELS
+FLOATS = {
+    "probabilities": (LABELED, ClassProbabilities, products),
+    "features": (SETS, FunctionTransformer, cosine_similarity),
+    "NCA": (
+        CLASSES,
+        partial(NeighborhoodComponentsAnalysis, 32, random_state=0),
+        nearness,
+    ),
+    "LDA": (CLASSES, LinearDiscriminantAnalysis, cosine_similarity),
+}
+HASHERS = {
+    "additive bits of probabilities": (LABELED, additive),
+    "TALR": (LABELED, talr),
+    "TALR, NDCG": ((*LABELS, "scenes"), talr_ndcg),
+    "TALR, hidden layer": (LABELED, talr_hidden),
+    "TALR of probabilities": (LABELED, talr_probabilities),
+    "TALR of probabilities, NDCG": (LABELS, talr_probabilities_ndcg),
+    "additive bits, cosine": (("scenes",), partial(additive_features, metric="cosine")),
+    "additive bits, euclidean": (
+        ("scenes",),
+        partial(additive_features, metric="euclidean"),
+    ),
 }
 
 
@@ -92,46 +162,128 @@ def main():
         print_tables(read(args.csv))
         return
     for seed, name in product(args.seeds, args.sets):
-        cells = [("probabilities", 0), *list(product(CONTENDERS, args.bits))]
-        for contender, n_bits in cells:
+        for contender, n_bits in cells_of(name, args.bits):
             key = name, str(seed), str(n_bits), contender
             if key not in {tuple(list(row.values())[:4]) for row in read(args.csv)}:
-                append(args.csv, measure(load_once(name, seed, False), *key))
+                measured = measure(load(name, seed), contender, n_bits)
+                append(args.csv, [Figure(name, seed, n_bits, *row) for row in measured])
 
 
-def measure(data, name, seed, n_bits, contender):
-    """Rows of the CSV file of one fitted contender."""
-    if contender == "probabilities":
-        return [of_floats(data, name, seed)]
-    model = CONTENDERS[contender](int(n_bits))
+def cells_of(name, lengths):
+    """What is measured on a set: contenders and their numbers of bits."""
+    floats = [(contender, 0) for contender, entry in FLOATS.items() if name in entry[0]]
+    hashers = [contender for contender, entry in HASHERS.items() if name in entry[0]]
+    return floats + list(product(hashers, lengths))
+
+
+@lru_cache(maxsize=1)
+def load(name, seed):
+    """Load and split a set."""
+    if name == "scenes":  # hashers take the features for targets if they are given none
+        return Bunch(**load_comparison(name, seed) | {"y_train": None})
+    if name != "fashion":
+        return load_comparison(name, seed)
+    X, y = _load_fashion_mnist()
+    order = np.random.default_rng(seed).permutation(60_000)
+    rows = {"query": order[:1000], "database": order[1000:], "train": order[1000:6000]}
+    parts = {f"X_{part}": X[index] / np.float32(255) for part, index in rows.items()}
+    parts |= {f"y_{part}": y[index] for part, index in rows.items()}
+    return Bunch(**parts, affinity=LabelAffinity().fit(parts["y_train"]))
+
+
+def measure(data, contender, n_bits):
+    """Yield the end of the rows of the CSV file, from the contender on."""
+    if contender in FLOATS:
+        _, make, score = FLOATS[contender]
+        model = make()
+    else:
+        model = HASHERS[contender][1](n_bits)
     start = time.process_time()
     model.fit(data.X_train, data.y_train)
     fitted = time.process_time()
     database = model.transform(data.X_database)
     encoded = time.process_time()
-    seconds = round(fitted - start, 2), round(encoded - fitted, 2)
+    per_million = (encoded - fitted) * 1e6 / len(database)
+    seconds = round(fitted - start, 2), round(per_million, 2)
     queries = model.transform(data.X_query)
+    if contender in FLOATS:
+        database, queries = (X.astype(np.float32) for X in (database, queries))
+        searches = of_floats(data, queries, database, score)
+    else:
+        searches = of_codes(data, model, queries, database)
+    for kind, figures, *others in searches:
+        yield contender, kind, *figures, *seconds, *others
+
+
+def of_floats(data, queries, database, score):
+    """Ranking and cost of floats on both sides."""
+
+    def search(queries):
+        scores = score(queries, database)
+        return np.argpartition(-scores, N_FIRST, axis=1)[:, :N_FIRST]
+
+    found, milliseconds = timed(search, queries)
+    figures = of_scores(data, queries, database, score)
+    precision = precision_of(data, found)
+    yield "real-valued", figures, milliseconds, 4 * database.shape[1], precision
+
+
+def of_codes(data, model, queries, database):
+    """Ranking and cost of codes, by each kind of query."""
+    n_terms = 0 if database.terms is None else database.terms.shape[1]
+    n_bytes = -(-database.shape[1] // 8) + 4 * n_terms
+    indexes = {
+        "binary": HammingNeighbors(N_FIRST),
+        "real-valued": HammingNeighbors(N_FIRST, metric="weighted_hamming"),
+        "shortlist": HammingNeighbors(
+            N_FIRST, metric="weighted_hamming", n_candidates=N_CANDIDATES
+        ),
+    }
+    answers = {
+        kind: timed(partial(index.fit(database).kneighbors, return_distance=False), queries)
+        for kind, index in indexes.items()
+    }
     figures = {
         "binary": of_distances(data, queries, database),
         "real-valued": of_scores(data, queries, database, weighted_scores),
+        "shortlist": (None, None),
     }
-    return [
-        (name, seed, n_bits, contender, kind, *values, *seconds)
-        for kind, values in figures.items()
-    ]
+    exact = answers["real-valued"][0]
+    for kind, (first, milliseconds) in answers.items():
+        costs = milliseconds, n_bytes, precision_of(data, first)
+        yield kind, figures[kind], *costs, share_of(exact, first)
+    hasher = model[-1] if isinstance(model, Pipeline) else model
+    if isinstance(hasher, AdditiveHasher):
+        weights = hasher.query_weights(hasher.inverse_transform(queries))
+        figures = of_scores(data, weights, database, weighted_scores)
+        yield "decoded", figures, None, n_bytes, None
 
 
-def of_floats(data, name, seed):
-    """What inner products of the probabilities reach, without bits."""
+def timed(search, queries):
+    """What a search finds, and its milliseconds for a query among some in one call."""
+    search(queries[:1])
     start = time.process_time()
-    model = ClassProbabilities().fit(data.X_train, data.y_train)
-    fitted = time.process_time()
-    database = model.transform(data.X_database)
-    encoded = time.process_time()
-    queries = model.transform(data.X_query)
-    figures = of_scores(data, queries, database, lambda q, d: q @ d.T)
-    seconds = round(fitted - start, 2), round(encoded - fitted, 2)
-    return name, seed, 0, "probabilities", "real-valued", *figures, *seconds
+    search(queries[:TIMED_QUERIES])
+    seconds = time.process_time() - start
+    n_asked = min(len(queries), TIMED_QUERIES)
+    blocks = gen_batches(len(queries), QUERIES_PER_BLOCK)
+    found = np.concatenate([search(queries[rows]) for rows in blocks])
+    return found, round(1e3 * seconds / n_asked, 3)
+
+
+def precision_of(data, found):
+    """Share of similar items among those found."""
+    shares = [
+        np.mean(data.affinity(data.y_query[row : row + 1], data.y_database[items]) > 0)
+        for row, items in enumerate(found)
+    ]
+    return round(float(np.mean(shares)), 4)
+
+
+def share_of(exact, found):
+    """Share of the first items that are among those found."""
+    shared = [len(np.intersect1d(*items)) for items in zip(exact, found)]
+    return round(float(np.mean(shared)) / exact.shape[1], 4)
 
 
 def of_distances(data, queries, database):
@@ -162,35 +314,63 @@ def read(path):
         return list(csv.DictReader(file))
 
 
-def append(path, rows):
+def append(path, figures):
     is_new = not path.exists()
     with open(path, "a", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerows([FIELDS] * is_new + rows)
+        csv.writer(file).writerows([Figure._fields] * is_new + figures)
         file.flush()
         os.fsync(file.fileno())
 
 
 def print_tables(rows):
-    """A table for each set: means over the splits measured, AP / NDCG."""
+    """Tables of each set, means over the splits measured: ranking, then cost."""
     cells = defaultdict(list)
     for row in rows:
-        line = row["data"], row["contender"], row["queries"]
-        cells[line, int(row["n_bits"])].append((float(row["ap"]), float(row["ndcg"])))
-    for name in sorted({line[0] for line, _ in cells}):
-        lines = dict.fromkeys(line for line, _ in cells if line[0] == name)
-        lengths = sorted({n_bits for line, n_bits in cells if line[0] == name})
-        print(f"\n| {name} | queries | " + " | ".join(map(str, lengths)) + " | splits |")
-        print("|---" * (len(lengths) + 3) + "|")
-        for line in lines:
-            figures, counts = [], set()
-            for n_bits in lengths:
-                values = cells.get((line, n_bits))
-                counts |= {len(values)} if values else set()
-                mean = np.mean(values, axis=0) if values else None
-                figures.append("" if mean is None else f"{mean[0]:.3f} / {mean[1]:.3f}")
-            shown = ", ".join(map(str, sorted(counts)))
-            print(f"| {line[1]} | {line[2]} | " + " | ".join(figures) + f" | {shown} |")
+        cells[row["data"], row["contender"], row["queries"], int(row["n_bits"])].append(row)
+    for name in dict.fromkeys(row["data"] for row in rows):
+        of_set = {key[1:]: found for key, found in cells.items() if key[0] == name}
+        print_ranking(name, of_set)
+        print_costs(name, of_set)
+
+
+def print_ranking(name, cells):
+    """AP / NDCG of a set, one column for each number of bits."""
+    lengths = sorted({n_bits for *_, n_bits in cells})
+    print_row(name, "queries", *lengths, "splits")
+    print_row(*["---"] * (len(lengths) + 3))
+    for contender, queries in dict.fromkeys(key[:2] for key in cells):
+        of_line = [cells.get((contender, queries, n_bits), []) for n_bits in lengths]
+        if not any(row["ap"] for found in of_line for row in found):
+            continue
+        figures = [
+            f"{mean(found, 'ap'):.3f} / {mean(found, 'ndcg'):.3f}" if found else ""
+            for found in of_line
+        ]
+        counts = sorted({len(found) for found in of_line if found})
+        print_row(contender, queries, *figures, ", ".join(map(str, counts)))
+    print()
+
+
+def print_costs(name, cells):
+    """What else was measured of a set."""
+    columns = [field for field in Figure._fields if field not in Figure._fields[:7]]
+    print_row(name, "queries", "bits", *columns)
+    print_row(*["---"] * (len(columns) + 3))
+    for (contender, queries, n_bits), found in cells.items():
+        means = [mean(found, column) for column in columns]
+        figures = ["" if np.isnan(value) else f"{value:.4g}" for value in means]
+        print_row(contender, queries, n_bits, *figures)
+    print()
+
+
+def print_row(*cells):
+    print("| " + " | ".join(map(str, cells)) + " |")
+
+
+def mean(rows, column):
+    """Mean of what was measured, NaN if nothing was."""
+    values = [float(row[column]) for row in rows if row[column]]
+    return np.mean(values) if values else np.nan
 
 
 if __name__ == "__main__":

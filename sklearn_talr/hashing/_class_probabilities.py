@@ -49,7 +49,9 @@ class ClassProbabilities(
         How `fit_transform` gets the probabilities of the training samples. None means from
         the classifier that was fitted to them, which is too sure of them. Otherwise every
         sample gets those of a classifier that has not seen it, as in stacking, and
-        `transform` those of one that has seen all.
+        `transform` those of one that has seen all. Pass it where training samples are the
+        database, too, as when a search for parameters scores a pipeline that ends in
+        HammingNeighbors: its items are then no surer than others would be.
 
     Attributes
     ----------
@@ -133,14 +135,15 @@ class ClassProbabilities(
             Classes, or label indicators.
 
         **params : dict
-            Passed to `fit` of the classifier, by metadata routing where it is enabled.
+            Passed to `fit` of the classifier, by metadata routing where it is enabled; then
+            `cv` is given its own, such as ``groups``.
 
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_outputs)
             One column for each class, or for each label.
         """
-        fitted = self._fitted(X, y, params)
+        fitted = self._fitted(X, y, params, caller="fit_transform")
         if self.cv is None:
             return _probabilities(replace_fitted(self, fitted).estimator_, X)
         probabilities = cross_val_predict(
@@ -171,7 +174,7 @@ class ClassProbabilities(
         check_is_fitted(self)
         return _probabilities(self.estimator_, X)
 
-    def _fitted(self, X, y, params):
+    def _fitted(self, X, y, params, caller="fit"):
         """Fit the classifier, and return what is to be set."""
         self._validate_params()
         if y is None:
@@ -181,7 +184,7 @@ class ClassProbabilities(
         check_classification_targets(y)
         routed = Bunch(estimator=Bunch(fit=params))
         if _routing_enabled():
-            routed = process_routing(self, "fit", **params)
+            routed = process_routing(self, caller, **params)
         estimator = _classifier(self.estimator, y)
         estimator.fit(X, y, **routed.estimator.fit)
         fitted = {"estimator_": estimator, "classes_": _columns(estimator)}
@@ -191,18 +194,24 @@ class ClassProbabilities(
         return fitted
 
     def get_metadata_routing(self):
-        """Tell scikit-learn what the classifier is to be given.
+        """Tell scikit-learn what the classifier and the splitter are to be given.
 
         Returns
         -------
         routing : MetadataRouter
             The routing.
         """
-        return MetadataRouter(owner=type(self).__name__).add(
+        router = MetadataRouter(owner=type(self).__name__).add(
             estimator=_default(self.estimator),
             method_mapping=MethodMapping()
             .add(caller="fit", callee="fit")
             .add(caller="fit_transform", callee="fit"),
+        )
+        if self.cv is None:
+            return router
+        return router.add(
+            splitter=check_cv(self.cv),
+            method_mapping=MethodMapping().add(caller="fit_transform", callee="split"),
         )
 
     @property
@@ -225,7 +234,8 @@ def _default(estimator):
 def _classifier(estimator, y):
     """An unfitted classifier that takes these targets."""
     estimator = clone(_default(estimator))
-    takes_labels = get_tags(estimator).classifier_tags.multi_label
+    tags = get_tags(estimator)
+    takes_labels = tags.classifier_tags.multi_label or tags.target_tags.multi_output
     if type_of_target(y) == "multilabel-indicator" and not takes_labels:
         return OneVsRestClassifier(estimator)
     return estimator

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..metrics._queries import average_queries
+from ..metrics._queries import average_queries, check_weights
 from ..metrics._registry import METRICS
 from ._by_bits import SearchByBits
 from ._by_weights import SearchByWeights
@@ -150,7 +150,7 @@ class CodeDatabase(BaseEstimator):
         """
         return self._search().rank(X)
 
-    def score(self, X, y):
+    def score(self, X, y, sample_weight=None):
         """Tie-aware metric of queries against the fitted database.
 
         Parameters
@@ -161,6 +161,9 @@ class CodeDatabase(BaseEstimator):
         y : targets of length n_queries
             Targets of the queries, as the affinity takes them. If none were given to
             `fit`: the affinity of each query to each item, shape (n_queries, n_items).
+
+        sample_weight : array-like of shape (n_queries,), default=None
+            Weights of the queries, at least 0.
 
         Returns
         -------
@@ -173,7 +176,8 @@ class CodeDatabase(BaseEstimator):
             raise ValueError("y is needed to know what is relevant to the queries.")
         histograms = self._search().histograms(X, y)
         values = [np.asarray(metric(histogram), dtype=float) for histogram in histograms]
-        return average_queries(np.concatenate(values))
+        values = np.concatenate(values)
+        return average_queries(values, check_weights(sample_weight, len(values)))
 
     def save(self, path):
         """Write the fitted neighbors to a file.

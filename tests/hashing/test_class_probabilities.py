@@ -9,7 +9,8 @@ from sklearn.datasets import load_digits, make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
@@ -69,8 +70,12 @@ def test_a_class_that_a_fold_lacks_has_no_probability_there(digits):
 
 @pytest.mark.parametrize(
     "estimator",
-    [LogisticRegression(), RandomForestClassifier(10, random_state=0)],
-    ids=["once per label", "several labels itself"],
+    [
+        LogisticRegression(),
+        RandomForestClassifier(10, random_state=0),
+        MultiOutputClassifier(LogisticRegression()),
+    ],
+    ids=["once per label", "several labels itself", "several outputs"],
 )
 @pytest.mark.parametrize("cv", [None, 3])
 def test_labels_have_a_column_each(estimator, cv):
@@ -101,6 +106,17 @@ def test_weights_reach_the_classifier(digits):
     assert_allclose(by_fit, expected)
 
 
+def test_groups_reach_the_splitter(digits):
+    X, y = digits
+    groups = np.arange(len(X)) // 50
+    with sklearn.config_context(enable_metadata_routing=True):
+        transformer = ClassProbabilities(GaussianNB(), cv=GroupKFold(3))
+        probabilities = transformer.fit_transform(X, y, groups=groups)
+    for train, test in GroupKFold(3).split(X, y, groups):
+        expected = GaussianNB().fit(X[train], y[train]).predict_proba(X[test])
+        assert_allclose(probabilities[test], expected)
+
+
 class TestRecipe:
     def test_ranks_better_than_features(self, digits):
         X, y = digits
@@ -128,6 +144,28 @@ class TestRecipe:
         search = GridSearchCV(index, grid, cv=3).fit(X, y)
         assert search.best_params_["additivehasher__n_bits"] == 12
         assert search.best_score_ > 0.85
+
+    def test_a_search_routes_weights(self, digits):
+        X, y = digits
+        weights = np.where(y < 5, 1.0, 0.1)
+        with sklearn.config_context(enable_metadata_routing=True):
+            index = make_pipeline(
+                ClassProbabilities(GaussianNB().set_fit_request(sample_weight=True)),
+                AdditiveHasher(metric="inner_product", random_state=0),
+                HammingNeighbors(metric="weighted_hamming").set_score_request(
+                    sample_weight=True
+                ),
+            )
+            search = GridSearchCV(index, {"additivehasher__n_bits": [8]}, cv=2)
+            search.fit(X, y, sample_weight=weights)
+        train, test = next(KFold(2).split(X))
+        transformer = ClassProbabilities(GaussianNB())
+        transformer.fit(X[train], y[train], sample_weight=weights[train])
+        rest = clone(index[1:]).set_params(additivehasher__n_bits=8)
+        rest.fit(transformer.transform(X[train]), y[train])
+        asked = transformer.transform(X[test])
+        expected = rest.score(asked, y[test], sample_weight=weights[test])
+        assert_allclose(search.cv_results_["split0_test_score"], expected)
 
     def test_out_of_fold_rows_train_a_hasher(self, digits):
         X, y = digits

@@ -59,6 +59,19 @@ def test_score_takes_a_function_of_the_histogram():
     assert neighbors.score(queries, y_query) == np.nanmean(metric(histogram))
 
 
+def test_score_weighs_queries():
+    queries, database = draw("learned", 9, 40, 12)
+    rng = np.random.default_rng(0)
+    y_query, y = targets("labels", rng, 9), targets("labels", rng, 40)
+    neighbors = HammingNeighbors().fit(database, y)
+    twice = np.repeat(np.arange(9), [2, 1, 0, 1, 1, 1, 1, 1, 0])
+    expected = neighbors.score(queries[twice], y_query[twice])
+    found = neighbors.score(queries, y_query, [2, 1, 0, 1, 1, 1, 1, 1, 0])
+    assert_allclose(found, expected, rtol=1e-14)
+    with pytest.raises(ValueError, match="Negative values"):
+        neighbors.score(queries, y_query, sample_weight=-np.ones(9))
+
+
 def test_score_leaves_removed_items_out():
     queries, database = draw("learned", 9, 40, 12)
     rng = np.random.default_rng(0)
