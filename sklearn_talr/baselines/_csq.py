@@ -5,8 +5,8 @@ from numbers import Real
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
+from .._compat import with_callbacks
 from .._state import replace_fitted
-from ..hashing.gradient._callbacks import with_callbacks
 from ..hashing.gradient._data import check_data
 from ..hashing.gradient._fit import fit_by_gradient
 from ..hashing.gradient._hasher import GradientHasher

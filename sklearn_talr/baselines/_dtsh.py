@@ -7,8 +7,8 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
+from .._compat import with_callbacks
 from .._state import replace_fitted
-from ..hashing.gradient._callbacks import with_callbacks
 from ..hashing.gradient._data import check_chunk, check_data
 from ..hashing.gradient._fit import fit_by_gradient, fit_chunk_by_gradient
 from ..hashing.gradient._hasher import GradientHasher, trains_on_chunks

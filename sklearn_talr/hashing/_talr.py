@@ -6,10 +6,10 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
+from .._compat import with_callbacks
 from .._state import replace_fitted
 from ..metrics import make_retrieval_scorer
 from ..objectives._loss import OBJECTIVES, TieAwareLoss
-from .gradient._callbacks import with_callbacks
 from .gradient._data import check_chunk, check_data
 from .gradient._fit import fit_by_gradient, fit_chunk_by_gradient
 from .gradient._hasher import GradientHasher, trains_on_chunks

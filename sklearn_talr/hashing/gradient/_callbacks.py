@@ -1,22 +1,4 @@
-"""scikit-learn's callbacks, where the installed version has them (1.9 and later)."""
-
-import functools
-
-try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:
-
-    class CallbackSupportMixin:
-        """Stand-in for scikit-learn's mixin, with which no callback can be set."""
-
-    def with_callbacks(method):
-        """Add one frame to the call, as scikit-learn's does: warnings count frames."""
-
-        @functools.wraps(method)
-        def without_callbacks(estimator, *args, **kwargs):
-            return method(estimator, *args, **kwargs)
-
-        return without_callbacks
+"""Telling scikit-learn's callbacks about a fit and its epochs."""
 
 
 class FitCallbacks:

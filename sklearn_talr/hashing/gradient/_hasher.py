@@ -5,11 +5,11 @@ from numbers import Integral, Real
 import torch
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..._compat import CallbackSupportMixin
 from ...affinity import ThresholdAffinity
 from ...codes._weighted import saturate
 from .._base import BaseHasher, Encoder
 from .._projections import PROJECTIONS
-from ._callbacks import CallbackSupportMixin
 from ._features import stays_on_device
 from ._functions import ModuleFunction
 
