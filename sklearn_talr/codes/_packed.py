@@ -216,9 +216,15 @@ def as_packed(codes, bitorder="little", input_name="codes"):
 
 
 def as_words(data):
-    """View packed rows as the widest unsigned words that fit, zero padded."""
+    """View packed rows as the widest unsigned words that fit, zero padded.
+
+    Rows that are whole words are not copied, so that a file of codes may be mapped.
+    """
     n_bytes = data.shape[1]
     word = next((size for size in (1, 2, 4) if n_bytes <= size), 8)
+    is_aligned = data.flags.c_contiguous and data.ctypes.data % word == 0
+    if n_bytes % word == 0 and is_aligned:
+        return data.view(f"u{word}")
     padded = np.zeros((len(data), -(-n_bytes // word) * word), dtype=np.uint8)
     padded[:, :n_bytes] = data
     return padded.view(f"u{word}")

@@ -256,7 +256,9 @@ class _Block:
             radii = [self._argument] * len(queries)
         else:
             radii = found.radius().tolist()
-        self._record.head += zip(queries, radii)
+        self._record.head += zip(
+            queries.copy(), radii
+        )  # of the caller, who may change them
 
     def found(self):
         """The answer about all queries."""

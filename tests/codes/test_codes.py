@@ -15,6 +15,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.testing import assert_array_equal
 
 from sklearn_talr.codes import PackedCodes, hamming_distances, pack_codes, unpack_codes
+from sklearn_talr.codes._packed import as_words
 
 either_order = pytest.mark.parametrize("bitorder", ["little", "big"])
 
@@ -254,6 +255,25 @@ def test_distances_survive_permuted_and_flipped_bits(codes, seed):
     changed = codes[:, order] ^ mask
     assert_array_equal(hamming_distances(changed[:1], changed), distances)
     assert_array_equal(distances, hamming_distances(codes, codes[:1]).T)
+
+
+def test_words_of_a_mapped_file_stay_in_it(tmp_path):
+    data = np.packbits(random_codes(9, 128), axis=1, bitorder="little")
+    np.save(tmp_path / "codes.npy", data)
+    codes = PackedCodes(np.load(tmp_path / "codes.npy", mmap_mode="r"), 128)
+    assert np.shares_memory(as_words(codes.data), codes.data)
+    assert np.shares_memory(as_words(codes[3:].data), codes.data)
+    expected = hamming_distances(PackedCodes(data[3:], 128), PackedCodes(data, 128))
+    assert_array_equal(hamming_distances(codes[3:], codes), expected)
+
+
+@pytest.mark.parametrize("n_bytes", [1, 2, 4, 8, 16])
+def test_words_of_bytes_that_do_not_lie_as_words_do(n_bytes):
+    octets = np.random.default_rng(0).integers(0, 256, 10 * n_bytes + 1, dtype=np.uint8)
+    rows = octets[: 10 * n_bytes].reshape(10, n_bytes)
+    assert as_words(rows).dtype.itemsize == min(n_bytes, 8)
+    for odd in (rows[::-2], octets[1:].reshape(10, n_bytes), np.asfortranarray(rows)):
+        assert as_words(odd).tobytes() == odd.tobytes()
 
 
 def test_seven_bits_are_never_taken_for_eight():
