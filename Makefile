@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: quickstart test test-slow lint docs docs-check clean
+.PHONY: quickstart test test-slow test-matrix dist lint docs docs-check clean
 
 quickstart: $(VENV)/.plot
 	$(BIN)/python examples/first_steps/plot_quickstart.py
@@ -14,6 +14,12 @@ test: $(VENV)/.tests
 
 test-slow: $(VENV)/.tests
 	$(BIN)/python -m pytest -m ""
+
+test-matrix: $(VENV)/.dev
+	$(BIN)/python -m nox
+
+dist: $(VENV)/.dev
+	$(BIN)/python -m nox --session dist wheel
 
 lint: $(VENV)/.tests
 	$(BIN)/ruff check .
@@ -26,9 +32,9 @@ docs-check: docs
 	$(BIN)/python docs/check_site.py docs/_build/html
 
 clean:
-	rm -rf $(VENV) docs/_build docs/auto_examples docs/api/generated
+	rm -rf $(VENV) .nox build dist docs/_build docs/auto_examples docs/api/generated
 
-$(VENV)/.plot $(VENV)/.tests $(VENV)/.docs: $(VENV)/.%: setup.cfg constraints.txt
+$(VENV)/.plot $(VENV)/.tests $(VENV)/.docs $(VENV)/.dev: $(VENV)/.%: setup.cfg constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[$*]"
 	touch $@
