@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import check_array, column_or_1d, gen_batches
 from sklearn.utils._missing import is_pandas_na
 
 from ..codes._packed import as_words
@@ -16,6 +16,8 @@ from ._forms import (
 )
 
 __all__ = ["LabelAffinity", "SharedLabelAffinity"]
+
+_WIDEST_TABLE = 2**16
 
 
 class LabelAffinity(BaseEstimator):
@@ -81,7 +83,7 @@ class LabelAffinity(BaseEstimator):
 
     def group_targets(self, y):
         """Return the distinct labels, sorted, and the index among them of each target."""
-        return np.unique(self.check_targets(y), return_inverse=True)
+        return _group(self.check_targets(y))
 
     def __call__(self, y_query, y_database):
         """Compare every query label with every database label.
@@ -218,6 +220,27 @@ def _check_objects(y):
         raise ValueError("y contains None or NaN; every sample needs a label.")
     refuse_mixed_types(y)
     return y
+
+
+def _group(y):
+    """Distinct values, sorted, and the index among them of each, as np.unique has them.
+
+    Integers that lie close together are looked up in a table, block by block: sorting a
+    hundred million labels would take longer than counting them, and 25 bytes each.
+    """
+    span = int(y.max()) - int(y.min()) + 1 if y.dtype.kind in "iu" and len(y) else np.inf
+    if span > _WIDEST_TABLE:
+        return np.unique(y, return_inverse=True)
+    low, index = y.min(), np.empty(len(y), dtype=np.int32)
+    is_there, blocks = np.zeros(span, dtype=bool), list(gen_batches(len(y), 2**16))
+    for rows in blocks:
+        index[rows] = np.subtract(y[rows], low, dtype=np.int64)
+        is_there[index[rows]] = True
+    numbers = np.cumsum(is_there, dtype=np.int32) - 1
+    for rows in blocks:
+        index[rows] = numbers[index[rows]]
+    # Narrow types wrap around in the first step, and back in the second.
+    return np.flatnonzero(is_there).astype(y.dtype) + low, index
 
 
 def _is_missing(label):

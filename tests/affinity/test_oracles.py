@@ -55,6 +55,27 @@ def test_a_missing_label_is_refused():
             LabelAffinity()(missing, missing)
 
 
+@pytest.mark.parametrize("width", [3, 100_000])
+@pytest.mark.parametrize("dtype", [*"?bBhHiIlL", "<U6", "f"])
+def test_labels_are_grouped_as_by_sorting(dtype, width):
+    highest = np.iinfo(dtype).max if dtype in "bBhHiIlL" else width
+    lowest = max(0, highest - width)
+    y = RNG.integers(lowest, highest, 70_000, dtype="u8", endpoint=True).astype(dtype)
+    values, index = LabelAffinity().group_targets(y)
+    expected_values, expected_index = np.unique(y, return_inverse=True)
+    assert values.dtype == y.dtype
+    assert_array_equal(values, expected_values)
+    assert_array_equal(index, expected_index)
+
+
+def test_negative_labels_are_grouped_as_by_sorting():
+    for y in (np.array([-128, 127, 0], dtype=np.int8), np.array([-(2**63), 2**63 - 1])):
+        for actual, expected in zip(
+            LabelAffinity().group_targets(y), np.unique(y, return_inverse=True)
+        ):
+            assert_array_equal(actual, expected)
+
+
 def test_labels_are_one_dimensional():
     with pytest.raises(ValueError, match="y should be a 1d array"):
         LabelAffinity().fit(np.eye(3))
