@@ -3,10 +3,14 @@
 import os
 
 import pytest
+from hypothesis import settings
 from sklearn import config_context
 from sklearn.datasets import load_digits
 
 os.environ.setdefault("MPLBACKEND", "agg")  # before anything imports matplotlib
+
+settings.register_profile("ours", deadline=None)  # the machine may be busy otherwise
+settings.load_profile("ours")
 
 
 @pytest.fixture(scope="session")

@@ -160,8 +160,18 @@ def test_a_dict_has_the_same_numbers():
     assert type(plain["ndcg@5"]["best"]) is float
 
 
+class NoPandas:
+    """Finds no pandas. None in sys.modules would do so too, but breaks scikit-learn 1.6."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "pandas":
+            raise ModuleNotFoundError("No module named 'pandas'", name=name)
+
+
 def test_without_pandas(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
+    monkeypatch.delitem(sys.modules, "pandas")
+    monkeypatch.setattr(sys, "meta_path", [NoPandas, *sys.meta_path])
     sets = random_sets(3)
     report = retrieval_report(*sets)
     assert type(report) is dict
