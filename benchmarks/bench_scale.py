@@ -43,7 +43,7 @@ N_BITS, N_FEATURES, N_CLASSES = 64, 128, 10
 N_NEIGHBORS, RADIUS = 10, 2
 ROWS_OF_FEATURES = 10**6
 ROWS_PER_BLOCK = 10**6  # of dask, and of what is written to files
-ITEMS_OF_DASK, QUERIES_OF_DASK = 10**7, 512
+ITEMS_OF_DASK, QUERIES_OF_DASK = 10**7, 256
 QUERIES = {10**6: 512, 10**7: 128, 10**8: 32}
 WAYS = {  # of our search; the last one makes tables
     "ours, NumPy": {"algorithm": "brute", "backend": "numpy"},
@@ -205,55 +205,37 @@ def read_rows(path, start, stop):
     return np.load(path, mmap_mode="r")[start:stop]
 
 
-def over_blocks(operation, n_workers, folder, n_items):
+def over_blocks(n_workers, folder, n_items):
     """CPU seconds of the busiest process, wall seconds, CPU seconds of all processes."""
     with cluster_of(n_workers) as client:
-        run = BY_DASK[operation](folder, n_items, draw(QUERIES_OF_DASK, N_BITS, seed=1))
-        before, wall = seconds_of_all(client), time.perf_counter()
-        run()
-        wall = time.perf_counter() - wall
-        cpu = [now - then for now, then in zip(seconds_of_all(client), before)]
-    figures = max(cpu), wall, sum(cpu), math.nan, math.nan
-    yield operation, f"{n_workers} workers", QUERIES_OF_DASK, figures
+        for operation, n_queries, run in by_dask(folder, n_items):
+            before, wall = seconds_of_all(client), time.perf_counter()
+            run()
+            wall = time.perf_counter() - wall
+            cpu = [now - then for now, then in zip(seconds_of_all(client), before)]
+            figures = max(cpu), wall, sum(cpu), math.nan, math.nan
+            yield operation, f"dask, {n_workers}", n_queries, figures
 
 
-def dask_codes(folder, n_items):
-    from sklearn_talr.dask import DaskCodes
-
-    return DaskCodes(blocks_of(folder / "codes.npy", n_items), N_BITS)
-
-
-def dask_encode(folder, n_items, queries):
+def by_dask(folder, n_items):
     from distributed import wait
 
-    from sklearn_talr.dask import encode
+    from sklearn_talr.dask import DaskCodes, encode, hamming_histogram, kneighbors
 
-    features = mapped(folder, "features", 5_000)
-    hasher = ITQHasher(N_BITS, random_state=0).fit(features)
-    rows = blocks_of(folder / "features.npy", n_items)
-    return lambda: wait(encode(hasher, rows).persist().data)
-
-
-def dask_count(folder, n_items, queries):
-    from sklearn_talr.dask import hamming_histogram
-
-    y, y_query = blocks_of(folder / "labels.npy", n_items), np.arange(len(queries)) % 10
-    codes = dask_codes(folder, n_items)
-    return partial(hamming_histogram, queries, codes, "auto", y_query, y)
-
-
-def dask_index(folder, n_items, queries):
-    from sklearn_talr.dask import kneighbors
-
-    return partial(kneighbors, queries[:1], dask_codes(folder, n_items), N_NEIGHBORS)
-
-
-def dask_kneighbors(folder, n_items, queries):
-    from sklearn_talr.dask import kneighbors
-
-    codes = dask_codes(folder, n_items)
-    kneighbors(queries[:1], codes, N_NEIGHBORS)  # indexes the blocks
-    return partial(kneighbors, queries, codes, N_NEIGHBORS)
+    hasher = ITQHasher(N_BITS, random_state=0).fit(mapped(folder, "features", 5_000))
+    features = blocks_of(folder / "features.npy", n_items)
+    yield "encode", 0, lambda: wait(encode(hasher, features).persist().data)
+    codes = DaskCodes(blocks_of(folder / "codes.npy", n_items), N_BITS)
+    y = blocks_of(folder / "labels.npy", n_items)
+    n_queries = QUERIES_OF_DASK
+    queries, y_query = draw(n_queries, N_BITS, seed=1), np.arange(n_queries) % N_CLASSES
+    yield (
+        "count",
+        n_queries,
+        partial(hamming_histogram, queries, codes, "auto", y_query, y),
+    )
+    yield "index", 1, partial(kneighbors, queries[:1], codes, N_NEIGHBORS)
+    yield "kneighbors", n_queries, partial(kneighbors, queries, codes, N_NEIGHBORS)
 
 
 @contextmanager
@@ -282,12 +264,6 @@ def seconds_of_all(client):
 # Groups, and the CSV file
 
 HERE = {name.__name__: name for name in (encode, count, search, search_by_faiss)}
-BY_DASK = {
-    "encode": dask_encode,
-    "count": dask_count,
-    "index": dask_index,
-    "kneighbors": dask_kneighbors,
-}
 
 
 def groups(sizes):
@@ -295,9 +271,8 @@ def groups(sizes):
     for n_items, name in product(sizes, HERE):
         yield name, n_items, HERE[name]
     if ITEMS_OF_DASK in sizes:
-        for operation, n_workers in product(BY_DASK, (1, 2)):
-            measure = partial(over_blocks, operation, n_workers)
-            yield f"{operation} by dask, {n_workers}", ITEMS_OF_DASK, measure
+        for n_workers in (1, 2):
+            yield f"dask, {n_workers}", ITEMS_OF_DASK, partial(over_blocks, n_workers)
 
 
 def measure_all(path, folder, sizes):
@@ -349,14 +324,11 @@ def print_tables(rows):
             print(f"{title:24s}{row['items']:10.0e}{row['cpu_s']:9.2f}{each:10.2g}", end="")
             print(f"{row['peak_mib']:13.0f}{row['kept_mib']:10.0f}")
     print(f"\ndask, {ITEMS_OF_DASK:.0e} items: busiest of 1 and of 2 workers, more work")
-    groups = {row["group"]: row for row in rows}
-    for operation in BY_DASK:
-        one, two = (groups.get(f"{operation} by dask, {n}") for n in (1, 2))
-        if one and two:
-            seconds = one["cpu_s"], two["cpu_s"]
-            more = two["total_cpu_s"] / one["total_cpu_s"] - 1
-            print("{:12s}{:8.2f} s{:8.2f} s".format(operation, *seconds), end="")
-            print(f"{seconds[0] / seconds[1]:8.2f} x{more:8.0%}")
+    one, two = ([row for row in rows if row["group"] == f"dask, {n}"] for n in (1, 2))
+    for a, b in zip(one, two):
+        more = b["total_cpu_s"] / a["total_cpu_s"] - 1
+        print(f"{a['operation']:12s}{a['cpu_s']:8.2f} s{b['cpu_s']:8.2f} s", end="")
+        print(f"{a['cpu_s'] / b['cpu_s']:8.2f} x{more:8.0%}")
 
 
 def print_projection(rows, measured, memory=16 * 2**30):
