@@ -32,9 +32,13 @@ UNPUBLISHED = (".ci/", ".gitignore")
 @nox.session
 @nox.parametrize("row", list(ROWS), ids=list(ROWS))
 def suite(session, row):
-    """Run the tests with the versions of a row; arguments go to pytest."""
+    """Run the tests with the versions of a row, on two cores; arguments go to pytest.
+
+    Neighbors stay together as long as both cores have work: tests of a file share what is
+    slow to make.
+    """
     install(session, ["--editable", ".[tests]"], ROWS[row])
-    session.run("python", "-m", "pytest", *session.posargs)
+    session.run("python", "-m", "pytest", "-n2", "--dist=worksteal", *session.posargs)
 
 
 @nox.session
