@@ -243,7 +243,7 @@ def cluster_of(n_workers):
     from distributed import Client, LocalCluster
 
     settings = {"n_workers": n_workers, "threads_per_worker": 1, "memory_limit": 0}
-    quiet = {"dashboard_address": None, "silence_logs": 50}
+    quiet = {"dashboard_address": ":0", "silence_logs": 50}
     with LocalCluster(**settings, **quiet) as cluster, Client(cluster) as client:
         client.wait_for_workers(n_workers)
         client.run(prepare_worker)
@@ -331,16 +331,16 @@ def print_tables(rows):
         print(f"{a['cpu_s'] / b['cpu_s']:8.2f} x{more:8.0%}")
 
 
-def print_projection(rows, measured, memory=16 * 2**30):
+def print_projection(rows, memory=16 * 2**30):
     """What 10^9 and 10^10 items would take, on workers of one core and 16 GiB each."""
-    of = {
-        (row["operation"], row["contender"]): row
-        for row in rows
-        if row["items"] == measured
-    }
+    measured = max(row["items"] for row in rows if row["group"] == "search")
+    here = [row for row in rows if not row["group"].startswith("dask")]
+    here = [row for row in here if row["items"] == measured]
+    of = {(row["operation"], row["contender"]): row for row in here}
+    print(f"\nfrom {measured:.0e} items:", end=" ")
     indexed = of["index", "ours"]
     peak, kept = (indexed[m] * 2**20 / measured for m in ("peak_mib", "kept_mib"))
-    print(f"\nbytes an item: {N_BITS // 8} in files, {kept:.0f} indexed, ", end="")
+    print(f"bytes an item: {N_BITS // 8} in files, {kept:.0f} indexed, ", end="")
     print(f"{peak:.0f} while it is indexed")
     for n_items in (10**9, 10**10):
         n_workers = math.ceil(n_items * peak / memory)
@@ -368,4 +368,4 @@ if __name__ == "__main__":
         measure_all(arguments.csv, arguments.folder, arguments.items)
     measured = read(arguments.csv)
     print_tables(measured)
-    print_projection(measured, max(SIZES))
+    print_projection(measured)
