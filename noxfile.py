@@ -62,9 +62,10 @@ def wheel(session):
     install(session, [f"{only(DIST.glob('*.whl'))}[plot]"])
     readme = (ROOT / "README.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)
-    whole = only(block for block in blocks if "load_digits" in block)
+    whole = [block for block in blocks if "load_digits" in block]
     session.chdir(session.create_tmp())  # where Python finds no package but the installed
-    session.run("python", "-c", whole)
+    for block in whole:
+        session.run("python", "-c", block)
     session.run("python", str(ROOT / "examples" / "plot_quickstart.py"))
     session.run("sklearn-talr-runs", "--help", silent=True)
 
