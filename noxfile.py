@@ -66,7 +66,7 @@ def wheel(session):
     session.chdir(session.create_tmp())  # where Python finds no package but the installed
     for block in whole:
         session.run("python", "-c", block)
-    session.run("python", str(ROOT / "examples" / "plot_quickstart.py"))
+    session.run("python", str(ROOT / "examples" / "first_steps" / "plot_quickstart.py"))
     session.run("sklearn-talr-runs", "--help", silent=True)
 
 
