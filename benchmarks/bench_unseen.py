@@ -1,0 +1,320 @@
+"""Classes that were not trained on: which codes still rank them.
+
+    python benchmarks/bench_unseen.py                       # all sets and splits: hours
+    python benchmarks/bench_unseen.py --sets cifar10 --seeds 0 1
+    python benchmarks/bench_unseen.py --tables              # what is measured, as tables
+
+Every split draws 70 % of the classes, trains on at most 3 500 of their rows, and ranks up
+to 6 000 items for up to 500 queries, which were not trained on: those of the other classes,
+those of the same classes, and both together. With several labels per row the labels are
+divided: rows with none of the others are trained on, rows with any of them are ranked, and
+only those labels count. SKLEARN_TALR_DATA names the folder of the benchmark sets.
+
+*Chosen* contenders all have the same three candidates, ten epochs at three rates, compared
+by cross-validation over classes: each fold ranks classes that were not trained on. The others
+have the settings that their names say, or the defaults. Queries are bits (Hamming distance) or floats (weighted Hamming distance);
+floats on both sides are listed with 0 bits.
+
+Every cell is a row of a CSV file, ``--csv``. Cells that are there are not measured again.
+Seconds are CPU time of one thread, of the choice and of the fit.
+"""
+
+import argparse
+import csv
+import json
+import os
+import time
+from collections import defaultdict
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from comparison._data import _arrays
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import FunctionTransformer, Normalizer
+from sklearn.utils import gen_batches
+
+from sklearn_talr import TALRHasher
+from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
+from sklearn_talr.baselines import DPSHHasher, DTSHHasher, HashNetHasher, MIHasher
+from sklearn_talr.codes import weighted_scores
+from sklearn_talr.datasets._benchmarks import split_rows
+from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities, ITQHasher
+from sklearn_talr.histogram import hamming_histogram
+from sklearn_talr.metrics import (
+    make_retrieval_scorer,
+    tie_aware_average_precision,
+    tie_aware_average_precision_score,
+)
+
+SETS = ("cifar10", "digits", "fashion_mnist", "coco17", "tmc2007")
+SEEN, N_TRAIN, N_QUERIES, N_ITEMS = 0.7, 3500, 500, 6000
+N_FOLDS = 2
+QUERIES_PER_BLOCK = 50
+KEY = ["data", "seed", "contender", "n_bits"]
+FIELDS = [*KEY, "queries", "protocol", "ap", "seconds", "params"]
+
+SHORT = {"max_iter": 10, "weight_decay": 0.02}
+CANDIDATES = {name: [value] for name, value in SHORT.items()}
+CANDIDATES["learning_rate_init"] = [0.025, 0.01, 0.005]
+
+
+def centered_log(probabilities):
+    """Logits of a classifier, from its probabilities."""
+    logs = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
+    return logs - logs.mean(axis=1, keepdims=True)
+
+
+def side_by_side():
+    """Features, and the logits of a classifier at half weight, as rows of unit length."""
+    logits = make_pipeline(
+        ClassProbabilities(LogisticRegression(max_iter=100)),
+        FunctionTransformer(centered_log),
+        Normalizer(),
+    )
+    union = make_union("passthrough", logits)
+    union.set_params(transformer_weights={"pipeline": 0.5})
+    return make_pipeline(union, Normalizer())
+
+
+GRADIENT = {
+    "TALR": TALRHasher,
+    "DPSH": DPSHHasher,
+    "DTSH": DTSHHasher,
+    "HashNet": HashNetHasher,
+    "MIHash": MIHasher,
+}
+FLOATS = {
+    "features": lambda: FunctionTransformer(),
+    "features and logits": side_by_side,
+}
+TWO_STAGES = {
+    "ITQ": lambda n_bits: ITQHasher(n_bits, random_state=0),
+    "ITQ of features and logits": lambda n_bits: make_pipeline(
+        side_by_side(), ITQHasher(n_bits, random_state=0)
+    ),
+    "additive bits of features and logits": lambda n_bits: make_pipeline(
+        side_by_side(), AdditiveHasher(n_bits, random_state=0)
+    ),
+}
+# In the order in which they are measured.
+CELLS = [
+    ("features", 0),
+    ("features and logits", 0),
+    ("ITQ", 32),
+    ("TALR, chosen", 32),
+    ("DPSH, chosen", 32),
+    ("DTSH, chosen", 32),
+    ("TALR, 10 epochs, rate 0.01", 32),
+    ("TALR, 10 epochs, rate 0.01", 128),
+    ("TALR, 10 epochs, rate 0.025", 128),
+    ("additive bits of features and logits", 32),
+    ("additive bits of features and logits", 128),
+    ("TALR", 32),
+    ("DPSH", 32),
+    ("DTSH", 32),
+    ("HashNet", 32),
+    ("ITQ of features and logits", 32),
+]
+
+
+arrays = lru_cache(maxsize=1)(_arrays)
+
+
+@lru_cache(maxsize=1)
+def load(name, seed):
+    """Features and targets of the parts, centered by the training rows, of unit length."""
+    X, y = arrays(name)
+    rng = np.random.default_rng(seed)
+    if y.ndim == 1:
+        return split_rows(X, y, parts_by_class(rng, y), LabelAffinity())
+    labels = rng.permutation(y.shape[1])
+    unseen = labels[round(SEEN * len(labels)) :]
+    order = rng.permutation(len(y))
+    has_unseen, has_any = y[:, unseen].any(axis=1), y.any(axis=1)
+    train = order[(has_any & ~has_unseen)[order]][:N_TRAIN]
+    rows = {"train": train} | queries_and_items(order[has_unseen[order]], "unseen")
+    data = split_rows(X, y, rows, SharedLabelAffinity(binary=True))
+    for part in ("unseen_query", "unseen_items"):
+        data["y_" + part] = data["y_" + part][:, unseen]
+    return data
+
+
+def parts_by_class(rng, y):
+    """Rows of each part: training, queries and items of seen and of unseen classes."""
+    classes = rng.permutation(np.unique(y))
+    is_seen = np.isin(y, classes[: round(SEEN * len(classes))])
+    order = rng.permutation(len(y))
+    seen, unseen = order[is_seen[order]], order[~is_seen[order]]
+    n_train = min(N_TRAIN, 3 * len(seen) // 4)
+    rows = {"train": seen[:n_train]} | queries_and_items(seen[n_train:], "seen")
+    return rows | queries_and_items(unseen, "unseen")
+
+
+def queries_and_items(rows, name):
+    n_query = min(N_QUERIES, len(rows) // 5)
+    items = rows[n_query : n_query + N_ITEMS]
+    return {f"{name}_query": rows[:n_query], f"{name}_items": items}
+
+
+def class_folds(y, seed):
+    """Rows to train on and rows of other classes, for each fold."""
+    rng = np.random.default_rng(seed)
+    indicator = y if y.ndim == 2 else y[:, None] == np.unique(y)
+    for labels in np.array_split(rng.permutation(indicator.shape[1]), N_FOLDS):
+        is_test = indicator[:, labels].any(axis=1)
+        yield np.flatnonzero(~is_test), np.flatnonzero(is_test)
+
+
+def protocols(data):
+    """Name, parts of queries, and parts of items, of every way to rank."""
+    unseen = [("unseen in unseen", "unseen_query", ["unseen_items"])]
+    if "X_seen_query" not in data:
+        return unseen
+    both = ["seen_items", "unseen_items"]
+    return [
+        *unseen,
+        ("unseen in both", "unseen_query", both),
+        ("seen in seen", "seen_query", ["seen_items"]),
+        ("seen in both", "seen_query", both),
+    ]
+
+
+def fitted(data, contender, n_bits, seed):
+    """A fitted contender, and the parameters that were chosen."""
+    X, y = data.X_train, data.y_train
+    if contender in FLOATS:
+        return FLOATS[contender]().fit(X, y), {}
+    if contender in TWO_STAGES:
+        return TWO_STAGES[contender](n_bits).fit(X, y), {}
+    name, *settings = contender.split(", ")
+    hasher = GRADIENT[name](n_bits, affinity=data.affinity, random_state=seed)
+    if settings == ["chosen"]:
+        scoring, folds = make_retrieval_scorer(), list(class_folds(y, seed))
+        search = GridSearchCV(hasher, CANDIDATES, scoring=scoring, cv=folds).fit(X, y)
+        return search.best_estimator_, search.best_params_
+    params = {}
+    if settings:
+        params = SHORT | {"learning_rate_init": float(settings[1].split()[1])}
+    return hasher.set_params(**params).fit(X, y), params
+
+
+def measure(data, name, seed, contender, n_bits):
+    """Rows of the CSV file of one contender on one split."""
+    start = time.process_time()
+    model, params = fitted(data, contender, n_bits, seed)
+    seconds = round(time.process_time() - start, 2)
+    parts = [key[2:] for key in data if key.startswith("X_") and key != "X_train"]
+    codes = {part: model.transform(data["X_" + part]) for part in parts}
+    key = name, seed, contender, n_bits
+    rows = []
+    for protocol, query, items in protocols(data):
+        database = np.concatenate([codes[part] for part in items])
+        targets = data["y_" + query], np.concatenate([data["y_" + part] for part in items])
+        if n_bits:
+            ap = of_distances(data.affinity, codes[query], database, *targets)
+            rows.append((*key, "bits", protocol, ap, seconds, json.dumps(params)))
+        if not n_bits or protocol == "unseen in unseen":
+            floats = weights(model, data["X_" + query]) if n_bits else codes[query]
+            score = weighted_scores if n_bits else np.inner
+            ap = of_scores(data.affinity, score, floats, database, *targets)
+            rows.append((*key, "floats", protocol, ap, seconds, json.dumps(params)))
+    return rows
+
+
+def weights(model, X):
+    """Query weights of a hasher, or of the last step of a pipeline."""
+    if hasattr(model, "steps"):
+        return model[-1].query_weights(model[:-1].transform(X))
+    return model.query_weights(X)
+
+
+def of_distances(affinity, queries, items, *targets):
+    """Mean tie-aware AP of Hamming distances."""
+    histogram = hamming_histogram(queries, items, affinity, *targets)
+    return round(float(np.nanmean(tie_aware_average_precision(histogram))), 4)
+
+
+def of_scores(affinity, score, queries, items, y_query, y_items):
+    """The same of real scores."""
+    values = []
+    for rows in gen_batches(len(queries), QUERIES_PER_BLOCK):
+        true = affinity(y_query[rows], y_items)
+        scores = score(queries[rows], items)
+        values.append(tie_aware_average_precision_score(true, scores, average=False))
+    return round(float(np.nanmean(np.concatenate(values))), 4)
+
+
+def read(path):
+    if not path.exists():
+        return []
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def append(path, rows):
+    is_new = not path.exists()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "a", newline="") as file:
+        csv.writer(file).writerows([FIELDS] * is_new + rows)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def print_tables(rows):
+    """A table per set: means over splits, and differences to TALR as it is chosen."""
+    for name in dict.fromkeys(row["data"] for row in rows):
+        values = defaultdict(dict)
+        for row in (row for row in rows if row["data"] == name):
+            column = row["protocol"], row["queries"]
+            line = row["contender"], int(row["n_bits"])
+            values[line, column][row["seed"]] = float(row["ap"])
+        columns = list(dict.fromkeys(column for _, column in values))
+        print(f"\n{name}, mean over splits (difference to TALR, chosen ± standard error)")
+        print("| contender | bits | " + " | ".join(map(", ".join, columns)) + " | splits |")
+        print("|---" * (len(columns) + 3) + "|")
+        for line in dict.fromkeys(line for line, _ in values):
+            cells = [cell(values, line, column) for column in columns]
+            n_splits = len(values[line, columns[0]])
+            print(f"| {line[0]} | {line[1]} | " + " | ".join(cells) + f" | {n_splits} |")
+
+
+def cell(values, line, column):
+    """Mean, and the paired difference by Hamming distance to what is chosen for TALR."""
+    of_seed = values.get((line, column))
+    if not of_seed:
+        return ""
+    text = f"{np.mean(list(of_seed.values())):.3f}"
+    reference = values.get((("TALR, chosen", 32), (column[0], "bits")), {})
+    pairs = [of_seed[seed] - reference[seed] for seed in of_seed if seed in reference]
+    if len(pairs) < 2 or line[0] == "TALR, chosen" or column[1] != "bits":
+        return text
+    error = np.std(pairs, ddof=1) / np.sqrt(len(pairs))
+    return text + f" ({np.mean(pairs):+.3f} ±{error:.3f})"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    path = Path(__file__).parent / "results" / "unseen.csv"
+    parser.add_argument("--csv", type=Path, default=path)
+    parser.add_argument("--sets", nargs="+", default=SETS)
+    parser.add_argument("--seeds", nargs="+", type=int, default=range(10))
+    parser.add_argument("--contenders", nargs="+", help="some only")
+    parser.add_argument("--tables", action="store_true")
+    args = parser.parse_args()
+    for name in () if args.tables else args.sets:
+        for seed in args.seeds:
+            for contender, n_bits in CELLS:
+                if args.contenders and contender not in args.contenders:
+                    continue
+                key = [name, str(seed), contender, str(n_bits)]
+                if key not in [[row[field] for field in KEY] for row in read(args.csv)]:
+                    data = load(name, seed)
+                    append(args.csv, measure(data, name, seed, contender, n_bits))
+    print_tables(read(args.csv))
+
+
+if __name__ == "__main__":
+    main()
