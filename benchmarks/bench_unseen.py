@@ -10,10 +10,11 @@ those of the same classes, and both together. With several labels per row the la
 divided: rows with none of the others are trained on, rows with any of them are ranked, and
 only those labels count. SKLEARN_TALR_DATA names the folder of the benchmark sets.
 
-*Chosen* contenders all have the same three candidates, ten epochs at three rates, compared
-by cross-validation over classes: each fold ranks classes that were not trained on. The others
-have the settings that their names say, or the defaults. Queries are bits (Hamming distance) or floats (weighted Hamming distance);
-floats on both sides are listed with 0 bits.
+*Short* is ten epochs at a rate of 0.01, *recipe* also a scale of tanh of 1. *Chosen*
+contenders choose one of three learning rates for these by cross-validation over classes:
+each fold ranks classes that were not trained on. The others have the defaults. Queries are
+bits (Hamming distance) or floats (weighted Hamming distance); floats on both sides are
+listed with 0 bits.
 
 Every cell is a row of a CSV file, ``--csv``. Cells that are there are not measured again.
 Seconds are CPU time of one thread, of the choice and of the fit.
@@ -25,7 +26,8 @@ import json
 import os
 import time
 from collections import defaultdict
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +42,7 @@ from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
 from sklearn_talr.baselines import DPSHHasher, DTSHHasher, HashNetHasher, MIHasher
 from sklearn_talr.codes import weighted_scores
-from sklearn_talr.datasets._benchmarks import split_rows
+from sklearn_talr.datasets._benchmarks import BENCHMARKS, split_rows
 from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities, ITQHasher
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.metrics import (
@@ -51,14 +53,12 @@ from sklearn_talr.metrics import (
 
 SETS = ("cifar10", "digits", "fashion_mnist", "coco17", "tmc2007")
 SEEN, N_TRAIN, N_QUERIES, N_ITEMS = 0.7, 3500, 500, 6000
-N_FOLDS = 2
+N_FOLDS = 3
 QUERIES_PER_BLOCK = 50
 KEY = ["data", "seed", "contender", "n_bits"]
 FIELDS = [*KEY, "queries", "protocol", "ap", "seconds", "params"]
 
-SHORT = {"max_iter": 10, "weight_decay": 0.02}
-CANDIDATES = {name: [value] for name, value in SHORT.items()}
-CANDIDATES["learning_rate_init"] = [0.025, 0.01, 0.005]
+RATES = {"learning_rate_init": [0.025, 0.01, 0.005]}
 
 
 def centered_log(probabilities):
@@ -79,10 +79,23 @@ def side_by_side():
     return make_pipeline(union, Normalizer())
 
 
+def short(cls, rate=0.01, **params):
+    """A few epochs at a given rate, with little decay."""
+    return partial(cls, max_iter=10, weight_decay=0.02, learning_rate_init=rate, **params)
+
+
 GRADIENT = {
     "TALR": TALRHasher,
+    "TALR, recipe": short(TALRHasher, tanh_scale=1.0),
+    "TALR, recipe, rate 0.025": short(TALRHasher, 0.025, tanh_scale=1.0),
+    "TALR, chosen": short(TALRHasher, tanh_scale=1.0),
+    "TALR, short": short(TALRHasher),
     "DPSH": DPSHHasher,
-    "DTSH": DTSHHasher,
+    "DPSH, short": short(DPSHHasher),
+    "DPSH, chosen": short(DPSHHasher),
+    "DTSH, short": short(DTSHHasher),
+    "DTSH, short, rate 0.025": short(DTSHHasher, 0.025),
+    "DTSH, chosen": short(DTSHHasher),
     "HashNet": HashNetHasher,
     "MIHash": MIHasher,
 }
@@ -102,25 +115,29 @@ TWO_STAGES = {
 # In the order in which they are measured.
 CELLS = [
     ("features", 0),
-    ("features and logits", 0),
     ("ITQ", 32),
+    *product(("TALR, recipe", "DPSH, short", "DTSH, short, rate 0.025"), (32, 128)),
+    ("DTSH, short", 32),
+    ("TALR, recipe, rate 0.025", 32),
+    ("TALR, recipe, rate 0.025", 128),
     ("TALR, chosen", 32),
     ("DPSH, chosen", 32),
-    ("DTSH, chosen", 32),
-    ("TALR, 10 epochs, rate 0.01", 32),
-    ("TALR, 10 epochs, rate 0.01", 128),
-    ("TALR, 10 epochs, rate 0.025", 128),
+    ("features and logits", 0),
     ("additive bits of features and logits", 32),
     ("additive bits of features and logits", 128),
-    ("TALR", 32),
-    ("DPSH", 32),
-    ("DTSH", 32),
-    ("HashNet", 32),
+    *product(("TALR", "DPSH", "TALR, short", "DTSH, chosen", "HashNet", "MIHash"), (32,)),
     ("ITQ of features and logits", 32),
 ]
 
 
-arrays = lru_cache(maxsize=1)(_arrays)
+@lru_cache(maxsize=1)
+def arrays(name):
+    """Features and targets as they are on disk: neither centered nor scaled."""
+    if name not in BENCHMARKS:
+        return _arrays(name)
+    file, targets, _ = BENCHMARKS[name]
+    with np.load(Path(os.environ["SKLEARN_TALR_DATA"]) / file) as stored:
+        return stored["X"].astype(np.float32), stored[targets]
 
 
 @lru_cache(maxsize=1)
@@ -189,16 +206,12 @@ def fitted(data, contender, n_bits, seed):
         return FLOATS[contender]().fit(X, y), {}
     if contender in TWO_STAGES:
         return TWO_STAGES[contender](n_bits).fit(X, y), {}
-    name, *settings = contender.split(", ")
-    hasher = GRADIENT[name](n_bits, affinity=data.affinity, random_state=seed)
-    if settings == ["chosen"]:
-        scoring, folds = make_retrieval_scorer(), list(class_folds(y, seed))
-        search = GridSearchCV(hasher, CANDIDATES, scoring=scoring, cv=folds).fit(X, y)
-        return search.best_estimator_, search.best_params_
-    params = {}
-    if settings:
-        params = SHORT | {"learning_rate_init": float(settings[1].split()[1])}
-    return hasher.set_params(**params).fit(X, y), params
+    model = GRADIENT[contender](n_bits=n_bits, affinity=data.affinity, random_state=seed)
+    if not contender.endswith("chosen"):
+        return model.fit(X, y), {}
+    scoring, folds = make_retrieval_scorer(), list(class_folds(y, seed))
+    search = GridSearchCV(model, RATES, scoring=scoring, cv=folds).fit(X, y)
+    return search.best_estimator_, search.best_params_
 
 
 def measure(data, name, seed, contender, n_bits):
@@ -264,7 +277,7 @@ def append(path, rows):
 
 
 def print_tables(rows):
-    """A table per set: means over splits, and differences to TALR as it is chosen."""
+    """A table per set: means over splits, and differences to the recipe."""
     for name in dict.fromkeys(row["data"] for row in rows):
         values = defaultdict(dict)
         for row in (row for row in rows if row["data"] == name):
@@ -272,7 +285,7 @@ def print_tables(rows):
             line = row["contender"], int(row["n_bits"])
             values[line, column][row["seed"]] = float(row["ap"])
         columns = list(dict.fromkeys(column for _, column in values))
-        print(f"\n{name}, mean over splits (difference to TALR, chosen ± standard error)")
+        print(f"\n{name}, mean over splits (difference to the recipe ± standard error)")
         print("| contender | bits | " + " | ".join(map(", ".join, columns)) + " | splits |")
         print("|---" * (len(columns) + 3) + "|")
         for line in dict.fromkeys(line for line, _ in values):
@@ -282,14 +295,14 @@ def print_tables(rows):
 
 
 def cell(values, line, column):
-    """Mean, and the paired difference by Hamming distance to what is chosen for TALR."""
+    """Mean, and the paired difference to the recipe in as many bits."""
     of_seed = values.get((line, column))
     if not of_seed:
         return ""
     text = f"{np.mean(list(of_seed.values())):.3f}"
-    reference = values.get((("TALR, chosen", 32), (column[0], "bits")), {})
+    reference = values.get((("TALR, recipe", line[1]), column), {})
     pairs = [of_seed[seed] - reference[seed] for seed in of_seed if seed in reference]
-    if len(pairs) < 2 or line[0] == "TALR, chosen" or column[1] != "bits":
+    if len(pairs) < 2 or line[0] == "TALR, recipe":
         return text
     error = np.std(pairs, ddof=1) / np.sqrt(len(pairs))
     return text + f" ({np.mean(pairs):+.3f} ±{error:.3f})"
@@ -302,12 +315,15 @@ def main():
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--seeds", nargs="+", type=int, default=range(10))
     parser.add_argument("--contenders", nargs="+", help="some only")
+    parser.add_argument("--bits", nargs="+", type=int, default=[0, 32, 128])
     parser.add_argument("--tables", action="store_true")
     args = parser.parse_args()
     for name in () if args.tables else args.sets:
         for seed in args.seeds:
             for contender, n_bits in CELLS:
-                if args.contenders and contender not in args.contenders:
+                if contender not in (args.contenders or [contender]):
+                    continue
+                if n_bits not in args.bits:
                     continue
                 key = [name, str(seed), contender, str(n_bits)]
                 if key not in [[row[field] for field in KEY] for row in read(args.csv)]:
