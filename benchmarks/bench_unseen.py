@@ -289,12 +289,12 @@ def print_tables(rows):
         print("| contender | bits | " + " | ".join(map(", ".join, columns)) + " | splits |")
         print("|---" * (len(columns) + 3) + "|")
         for line in dict.fromkeys(line for line, _ in values):
-            cells = [cell(values, line, column) for column in columns]
+            cells = [shown(values, line, column) for column in columns]
             n_splits = len(values[line, columns[0]])
             print(f"| {line[0]} | {line[1]} | " + " | ".join(cells) + f" | {n_splits} |")
 
 
-def cell(values, line, column):
+def shown(values, line, column):
     """Mean, and the paired difference to the recipe in as many bits."""
     of_seed = values.get((line, column))
     if not of_seed:
@@ -318,17 +318,12 @@ def main():
     parser.add_argument("--bits", nargs="+", type=int, default=[0, 32, 128])
     parser.add_argument("--tables", action="store_true")
     args = parser.parse_args()
-    for name in () if args.tables else args.sets:
-        for seed in args.seeds:
-            for contender, n_bits in CELLS:
-                if contender not in (args.contenders or [contender]):
-                    continue
-                if n_bits not in args.bits:
-                    continue
-                key = [name, str(seed), contender, str(n_bits)]
-                if key not in [[row[field] for field in KEY] for row in read(args.csv)]:
-                    data = load(name, seed)
-                    append(args.csv, measure(data, name, seed, contender, n_bits))
+    asked = args.contenders or [contender for contender, _ in CELLS]
+    cells = [cell for cell in CELLS if cell[0] in asked and cell[1] in args.bits]
+    for name, seed, cell in product(() if args.tables else args.sets, args.seeds, cells):
+        key = [name, str(seed), cell[0], str(cell[1])]
+        if key not in [[row[field] for field in KEY] for row in read(args.csv)]:
+            append(args.csv, measure(load(name, seed), name, seed, *cell))
     print_tables(read(args.csv))
 
 
