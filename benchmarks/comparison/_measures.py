@@ -4,7 +4,7 @@ import json
 import time
 
 import numpy as np
-from _methods import CLASSIFIERS, make_estimator
+from _methods import CLASSIFIERS, make_estimator, query_weights
 from sklearn.utils import gen_batches
 
 from sklearn_talr.codes import weighted_scores
@@ -46,7 +46,8 @@ def measure(method, n_bits, seed, data, params, times_lookup=False):
         return values | _measure_scores(query, database, data, _inner_products)
     values |= _measure_codes(query, database, data)
     if method not in CLASSIFIERS:
-        values |= _measure_scores(query.query_weights, database, data, weighted_scores)
+        weights = query_weights(method, query, data)
+        values |= _measure_scores(weights, database, data, weighted_scores)
         values |= _search_ms(query, database)
     if times_lookup:
         values["lookup_ms"] = _as_json(_lookup_ms(query, database))

@@ -23,6 +23,7 @@ from sklearn_talr.baselines import (
     OrthoHasher,
     StructHasher,
 )
+from sklearn_talr.codes._weighted import saturate
 from sklearn_talr.hashing import (
     AdditiveHasher,
     ClassProbabilities,
@@ -85,6 +86,7 @@ _NEEDS_CLASSES = (
     *CLASSIFIERS,
 )
 _NEEDS_DISTANCES = ("additive bits",)
+_KNOWS_NO_LABELS = ("LSH", "ITQ")
 
 # The tuning budget of each method that has something to tune: four candidates.
 GRID = {"weight_decay": [0.1, 0.3, 0.6, 1.5]}
@@ -103,6 +105,16 @@ def function_of(method):
     """Kind of the hash function of a method, as the tables name it."""
     known = METHODS | LOOKUP_METHODS
     return known[method].function if method in known else "classifier"
+
+
+def query_weights(method, codes, data):
+    """Weights of real-valued queries, saturated where similarity goes by labels.
+
+    Hashers that are fitted to labels do so themselves.
+    """
+    by_distance = isinstance(data.affinity, ThresholdAffinity)
+    saturates = method in _KNOWS_NO_LABELS and not by_distance
+    return saturate(codes.query_weights) if saturates else codes.query_weights
 
 
 def main_metric(data):

@@ -13,6 +13,8 @@ import pytest
 from sklearn.datasets import make_multilabel_classification
 from sklearn.model_selection import ParameterGrid
 
+from sklearn_talr.affinity import ThresholdAffinity
+from sklearn_talr.codes._weighted import saturate
 from sklearn_talr.hashing import ITQHasher
 from sklearn_talr.metrics import make_retrieval_scorer
 
@@ -84,16 +86,28 @@ def test_runs_and_goes_on(run, digits_file, capsys):
 
 def test_real_valued_queries_are_scored_as_by_a_scorer(run, module, digits_file):
     """All queries against the whole database, by the weights of the hasher."""
-    (row,) = run(
-        *("--data", digits_file, "--bits", 16, "--seeds", 1),
-        *("--methods", "ITQ", "--no-tuning"),
-    )
+    method = "additive bits of probabilities"
+    command = ("--bits", 16, "--seeds", 1, "--methods", method, "--no-tuning")
+    (row,) = run("--data", digits_file, *command)
     data = module("_data").load_comparison(str(digits_file), 1)
-    hasher = ITQHasher(16, random_state=1).fit(data.X_train)
+    hasher = module("_methods").make_estimator(method, 16, 1, data)
+    hasher.fit(data.X_train, data.y_train)
     database = data.X_database, data.y_database
     scorer = make_retrieval_scorer("ndcg", database=database, query="activations")
     expected = scorer(hasher, data.X_query, data.y_query)
     assert float(row["ndcg_float"]) == pytest.approx(expected, rel=1e-5)
+
+
+def test_weights_are_saturated_where_similarity_goes_by_labels(module, digits_file):
+    """Hashers without labels do not know that; those that have them do it themselves."""
+    data = module("_data").load_comparison(str(digits_file), 0)
+    codes = ITQHasher(8, random_state=0).fit(data.X_train).transform(data.X_query)
+    weights_of = module("_methods").query_weights
+    saturated = saturate(codes.query_weights)
+    np.testing.assert_array_equal(weights_of("ITQ", codes, data), saturated)
+    np.testing.assert_array_equal(weights_of("DSH", codes, data), codes.query_weights)
+    data.affinity = ThresholdAffinity()
+    np.testing.assert_array_equal(weights_of("ITQ", codes, data), codes.query_weights)
 
 
 @pytest.mark.parametrize(
