@@ -3,6 +3,7 @@
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from _methods import METHODS
 
 # Text as text, and the same bytes at every run.
 _STYLE = {"svg.fonttype": "none", "svg.hashsalt": "sklearn-talr", "font.size": 9}
@@ -15,8 +16,8 @@ def draw_by_length(results, metric, path):
     with mpl.rc_context(_STYLE):
         figure, axes = plt.subplots(1, 2, figsize=(8.6, 4.2), sharey=True)
         for axis, (title, name) in zip(axes, kinds):
-            for i, method in enumerate(results.methods()):
-                _draw_method(results, method, name, axis, i)
+            for method in results.methods():
+                _draw_method(results, method, name, axis)
             axis.set(title=title, xlabel="bits", xscale="log")
             axis.set_xticks(results.lengths(), results.lengths())
             axis.minorticks_off()
@@ -27,7 +28,8 @@ def draw_by_length(results, metric, path):
         _save(figure, path)
 
 
-def _draw_method(results, method, name, axis, i):
+def _draw_method(results, method, name, axis):
+    i = list(METHODS).index(method) if method in METHODS else 0  # the same in all figures
     lengths = [n for n in results.lengths() if _mean(results, method, n, name) is not None]
     means = [_mean(results, method, n, name) for n in lengths]
     own = method.startswith(_OWN)

@@ -46,7 +46,7 @@ def measure(method, n_bits, seed, data, params, times_lookup=False):
         return values | _measure_scores(query, database, data, _inner_products)
     values |= _measure_codes(query, database, data)
     if method not in CLASSIFIERS:
-        weights = query_weights(method, query, data)
+        weights = query_weights(method, estimator, query, data)
         values |= _measure_scores(weights, database, data, weighted_scores)
         values |= _search_ms(query, database)
     if times_lookup:

@@ -42,7 +42,7 @@ TIES = {
     "RAMAP@2": (at_radius("ramap", 2), max),
     "empty@2": (at_radius("empty", 2), min),
 }
-_ORDER = [*METHODS, *LOOKUP_METHODS, *CLASSIFIERS]
+_ORDER = list(METHODS | LOOKUP_METHODS | dict.fromkeys(CLASSIFIERS))
 
 
 def parse_arguments():
