@@ -23,7 +23,7 @@ class Column(NamedTuple):
         ``read(row)``: the number to show, None where there is none.
 
     best : callable, default=max
-        Of the means of all methods, the one to show in bold; None for none.
+        Of the means of several methods, the one to show in bold; None for none.
 
     digits : int, default=3
         Decimals.
@@ -76,7 +76,8 @@ def table(methods, columns):
     """Header and rows of text, of methods that have a figure in any of the columns.
 
     Cells are means ± standard deviations over splits, with the number of splits behind
-    where it is less than that of the table. The best means are bold.
+    where it is less than that of the table; without ± they are one split. The best means
+    are bold.
     """
     cells = [_Cells.of(methods, column) for column in columns]
     n_splits = max((n for column in cells for n in column.n_splits), default=0)
@@ -91,6 +92,7 @@ def table(methods, columns):
 class _Cells(NamedTuple):
     """Figures of one column."""
 
+    methods: list
     means: list
     spreads: list
     n_splits: list
@@ -107,18 +109,19 @@ class _Cells(NamedTuple):
         spreads = [float(np.std(v)) if v else 0.0 for v in values]
         rivals = [float(mean) for m, mean in zip(methods, means) if mean and m != _NO_RIVAL]
         best = ""
-        if column.best and rivals:
+        if column.best and len(rivals) > 1:
             best = f"{column.best(rivals):.{column.digits}f}"
-        return cls(means, spreads, [len(v) for v in values], best, column.digits)
+        return cls(methods, means, spreads, [len(v) for v in values], best, column.digits)
 
     def text(self, i, n_splits_of_table):
         mean, n_splits = self.means[i], self.n_splits[i]
         if not mean:
             return ""
-        text = f"**{mean}**" if mean == self.best else mean
+        is_best = mean == self.best and self.methods[i] != _NO_RIVAL
+        text = f"**{mean}**" if is_best else mean
         if n_splits > 1:
             text += f" ±{self.spreads[i]:.{self.digits}f}"
-        return text if n_splits == n_splits_of_table else f"{text} ({n_splits})"
+        return f"{text} ({n_splits})" if 1 < n_splits < n_splits_of_table else text
 
 
 def as_markdown(rows):

@@ -3,9 +3,9 @@
     python render_page.py
     python render_page.py --results my_results --to my_page
 
-Every ``RESULTS/DATA-SETTING.csv`` gives its tables, as reStructuredText that the page
-includes, and its figures. What is shown of several sets side by side comes from those with
-the setting "defaults".
+The tables are reStructuredText that the page includes. What is shown of several sets side
+by side comes from ``RESULTS/SET-defaults.csv``; figures and tables of all lengths from
+every file.
 """
 
 import argparse
@@ -28,21 +28,31 @@ from compare_methods import COSTS, RESULTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "user_guide" / "comparison"
 SUMMARY_BITS = 32
-SHOWN = {  # sets of the summary, and the metrics that suit their affinity
-    "cifar10": ("ap",),
-    "digits": ("ap",),
-    "fashion_mnist": ("ap",),
+TITLES = {
+    "cifar10": "CIFAR-10",
+    "digits": "Digits",
+    "fashion_mnist": "Fashion-MNIST",
+    "coco17": "COCO",
+    "tmc2007": "TMC2007",
+    "scenes": "Scenes",
+}
+METRICS = {  # that suit the affinity; of other sets AP
     "coco17": ("ap", "ndcg"),
     "tmc2007": ("ap", "ndcg"),
     "scenes": ("ndcg",),
 }
-TIES = {
-    "AP": (reader("ap"), max),
-    "best - worst AP": (tie_interval, min),
-    "RAMAP@2": (at_radius("ramap", 2), max),
-    "empty@2": (at_radius("empty", 2), min),
-}
+KINDS = {"binary": "", "real-valued": "_float"}  # of queries: the ends of their columns
 _ORDER = list(METHODS | LOOKUP_METHODS | dict.fromkeys(CLASSIFIERS))
+_FIGURE = """.. figure:: {folder}/{stem}-bits.svg
+   :alt: {metric} of each method against bits, for binary and for real-valued queries.
+
+   {title}: {metric} by number of bits.
+
+.. figure:: {folder}/{stem}-ties.svg
+   :alt: For each method and length a bar from the worst to the best AP over orders of ties.
+
+   {title}: AP over the orders of ties.
+"""
 
 
 def parse_arguments():
@@ -53,97 +63,140 @@ def parse_arguments():
 
 
 def read_results(folder):
-    """Results by the name of their file, methods in the order of the tables."""
+    """Results by the name of their file, sets and methods in the order of the page."""
     results = {path.stem: Results(path) for path in sorted(folder.glob("*.csv"))}
     for each in results.values():
         each.rows.sort(key=lambda row: _ORDER.index(row["method"]))
-    return results
+    sets = list(TITLES)
+    place = {
+        stem: sets.index(_set(r)) if _set(r) in sets else 9 for stem, r in results.items()
+    }
+    return {stem: results[stem] for stem in sorted(results, key=place.get)}
 
 
-def summary(results, kind):
-    """All sets at one length: `kind` is "", of binary queries, or "_float"."""
+def texts_of(results, folder="comparison"):
+    """What the page includes, by the name of the file that each is written to."""
+    texts = {
+        f"summary-{kind}": as_rst(_summary(results, end)) for kind, end in KINDS.items()
+    }
+    ranked = {stem: r for stem, r in results.items() if "lookup" not in stem}
+    return texts | {
+        "costs": as_rst(_costs(results)),
+        "figures": "\n".join(_figure(folder, stem, r) for stem, r in ranked.items()),
+        "tables": "\n\n".join(_section(stem, r) for stem, r in results.items()),
+        "counts": _counts(results),
+    }
+
+
+def _summary(results, end):
+    """All sets at one length, by one kind of queries."""
     columns = [
-        Column(f"{name} {metric.upper()}", _at_summary_bits(of_set), reader(metric + kind))
-        for name, of_set in _defaults(results)
-        for metric in SHOWN[name]
+        Column(f"{TITLES[_set(r)]} {metric.upper()}", _at_summary(r), reader(metric + end))
+        for r in _side_by_side(results)
+        for metric in _metrics(r)
     ]
     return table(_ORDER, columns)
 
 
-def costs(results):
-    """What methods cost on the first set that has results."""
-    _, of_set = next(_defaults(results))
-    columns = [
-        Column(title, _at_summary_bits(of_set), reader(column), None, digits)
-        for title, (column, digits) in COSTS.items()
-    ]
+def _costs(results):
+    """What methods cost on the first set."""
+    first = next(_side_by_side(results), None)
+    columns = (
+        []
+        if first is None
+        else [
+            Column(title, _at_summary(first), reader(column), None, digits)
+            for title, (column, digits) in COSTS.items()
+        ]
+    )
     return table(_ORDER, columns)
 
 
-def ties(results):
-    """What the order of ties can do, and hash lookup, at the length of the summary."""
-    columns = [
-        Column(title, _at_summary_bits(results), read, best)
-        for title, (read, best) in TIES.items()
-    ]
+def _section(stem, results):
+    """All tables of a file, under a heading."""
+    name, setting = _title(results), results.rows[0]["setting"].replace("-", ", ")
+    parts = [f"{name}, {setting}", "~" * len(f"{name}, {setting}")]
+    if "lookup" in stem:
+        return "\n\n".join(["\n".join(parts), as_rst(_lookup(results))])
+    tables = {
+        f"{metric.upper()} by {kind} queries:": by_length(results, reader(metric + end))
+        for metric in _metrics(results)
+        for kind, end in KINDS.items()
+    }
+    tables[f"Ties and hash lookup at {SUMMARY_BITS} bits:"] = _ties(results)
+    shown = (f"{t}\n\n{as_rst(rows)}" for t, rows in tables.items() if len(rows) > 1)
+    return "\n\n".join(["\n".join(parts), *shown])
+
+
+def _ties(results):
+    """What the order of ties can do, and hash lookup."""
+    reads = {
+        "worst AP": (reader("ap_worst"), max),
+        "best AP": (reader("ap_best"), max),
+        "best - worst": (tie_interval, min),
+        "RAMAP@2": (at_radius("ramap", 2), max),
+        "empty@2": (at_radius("empty", 2), min),
+    }
+    columns = [Column(t, _at_summary(results), *read) for t, read in reads.items()]
     return table(results.methods(), columns)
 
 
-def lookup(results):
-    """The table of hash lookup, at the first length."""
+def _lookup(results):
+    """Hash lookup, at the first length."""
     rows_of = at_bits(results, results.lengths()[0])
-    radii = {f"RAMAP@{radius}": at_radius("ramap", radius) for radius in (0, 2, 4)}
-    reads = {"AP": reader("ap"), **radii, "empty@2": at_radius("empty", 2)}
-    reads["precision@4"] = at_radius("radius_precision", 4)
-    best = {"empty@2": min}
-    columns = [Column(t, rows_of, read, best.get(t, max)) for t, read in reads.items()]
+    reads = {f"RAMAP@{r}": (at_radius("ramap", r), max) for r in (0, 2, 4)}
+    reads = {"AP": (reader("ap"), max), **reads, "empty@2": (at_radius("empty", 2), min)}
+    reads["precision@4"] = at_radius("radius_precision", 4), max
+    columns = [Column(title, rows_of, *read) for title, read in reads.items()]
     return table(results.methods(), columns)
 
 
-def _defaults(results):
-    for name in SHOWN:
+def _figure(folder, stem, results):
+    metric, title = _metrics(results)[0].upper(), _title(results)
+    return _FIGURE.format(folder=folder, stem=stem, metric=metric, title=title)
+
+
+def _counts(results):
+    rows = [row for of_file in results.values() for row in of_file.rows]
+    minutes = sum(row["fit_seconds"] for row in rows) / 60
+    versions = "; ".join(sorted({row["versions"] for row in rows}))
+    return f"These are {len(rows)} fits, which took {minutes:.0f} minutes, with {versions}."
+
+
+def _side_by_side(results):
+    for name in TITLES:
         if f"{name}-defaults" in results:
-            yield name, results[f"{name}-defaults"]
+            yield results[f"{name}-defaults"]
 
 
-def _at_summary_bits(results):
+def _at_summary(results):
     return at_bits(results, SUMMARY_BITS)
 
 
-def tables_of(results):
-    """Tables of all files, by the name of the file that each is written to."""
-    tables = {
-        "summary-binary": summary(results, ""),
-        "summary-float": summary(results, "_float"),
-    }
-    if any(_defaults(results)):
-        tables["costs"] = costs(results)
-    for stem, of_file in results.items():
-        name = of_file.rows[0]["data"]
-        if "lookup" in stem:
-            tables[stem] = lookup(of_file)
-            continue
-        tables[f"{stem}-ties"] = ties(of_file)
-        for metric in SHOWN.get(name, ("ap", "ndcg")):
-            for kind, suffix in (("binary", ""), ("float", "_float")):
-                read = reader(metric + suffix)
-                tables[f"{stem}-{metric}-{kind}"] = by_length(of_file, read)
-    return {name: rows for name, rows in tables.items() if len(rows) > 1}
+def _set(results):
+    return results.rows[0]["data"]
+
+
+def _title(results):
+    return TITLES.get(_set(results), _set(results))
+
+
+def _metrics(results):
+    return METRICS.get(_set(results), ("ap",))
 
 
 def main():
     arguments = parse_arguments()
-    results = read_results(arguments.results)
-    arguments.to.mkdir(parents=True, exist_ok=True)
-    for name, rows in tables_of(results).items():
-        (arguments.to / f"{name}.txt").write_text(as_rst(rows) + "\n")
+    results, to = read_results(arguments.results), arguments.to
+    to.mkdir(parents=True, exist_ok=True)
+    for name, text in texts_of(results, to.name).items():
+        (to / f"{name}.txt").write_text(text + "\n")
     for stem, of_file in results.items():
         if "lookup" in stem:
-            draw_lookup(of_file, arguments.to / f"{stem}.svg")
+            draw_lookup(of_file, to / f"{stem}.svg")
             continue
-        main_metric = SHOWN.get(of_file.rows[0]["data"], ("ap",))[0]
-        draw_by_length(of_file, main_metric, arguments.to / f"{stem}-bits.svg")
-        draw_tie_intervals(of_file, arguments.to / f"{stem}-ties.svg")
+        draw_by_length(of_file, _metrics(of_file)[0], to / f"{stem}-bits.svg")
+        draw_tie_intervals(of_file, to / f"{stem}-ties.svg")
 
 
 if __name__ == "__main__":

@@ -2,21 +2,19 @@
 
 from numbers import Real
 
-import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from .._compat import with_callbacks
 from .._state import replace_fitted
-from ..affinity import ThresholdAffinity
 from ..metrics import make_retrieval_scorer
 from ..objectives._loss import OBJECTIVES, TieAwareLoss
 from .gradient._data import check_chunk, check_data
 from .gradient._fit import fit_by_gradient, fit_chunk_by_gradient
 from .gradient._hasher import GradientHasher, trains_on_chunks
 from .gradient._settings import Settings
-from .losses._minibatch import PairwiseLoss
+from .losses._minibatch import PairwiseLoss, levels_of_gains
 
 __all__ = ["TALRHasher"]
 
@@ -48,9 +46,8 @@ class TALRHasher(GradientHasher):
     objective : {"average_precision", "ndcg", "average_precision_simplified", \
             "ndcg_simplified"}, default="average_precision"
         Metric to maximize: average precision (any affinity above 0 is relevant), or NDCG
-        for graded affinities, in training with gains that are the affinities themselves
-        unless they go by distance. The simplified forms are the paper's eq. 62 and 66; see
-        :mod:`sklearn_talr.objectives`.
+        for graded affinities, trained with gains that are the affinities unless they go
+        by distance. Simplified: the paper's eq. 62 and 66, :mod:`sklearn_talr.objectives`.
 
     hidden_layer_sizes : int or sequence of int, default=()
         Sizes of hidden rectifier layers. Empty: a linear hash function.
@@ -200,10 +197,6 @@ class TALRHasher(GradientHasher):
     Notes
     -----
     Scale features as for any linear model; rows of unit length often help.
-
-    NDCG is scored with gains of ``2**affinity - 1``. Trained on, these let the few pairs of
-    a batch that share the most labels outweigh all others; held-out NDCG was no higher, and
-    average precision lower.
 
     References
     ----------
@@ -399,9 +392,7 @@ class TALRHasher(GradientHasher):
 
     def _loss(self, data, settings):
         binary = self._metric == "average_precision"  # knows similar and not, no grades
-        levels = [0, 1] if binary else data.levels
-        if not (binary or isinstance(data.affinity, ThresholdAffinity)):
-            levels = np.log2(1.0 + levels)  # gains are 2**level - 1: now affinities
+        levels = [0, 1] if binary else levels_of_gains(data)
         ranking = TieAwareLoss(self.objective, levels=levels, tanh_scale=self.tanh_scale)
         return PairwiseLoss(
             ranking.to(settings.device), data, settings, nested=self.nested, binary=binary

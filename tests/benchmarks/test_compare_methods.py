@@ -213,12 +213,13 @@ def test_foreign_results_are_refused(module, tmp_path):
 
 @pytest.fixture
 def rows_of(module):
-    """Results of two methods at two lengths, one split more at 8 bits."""
+    """Results at two lengths, of one to three splits."""
 
     class Fixed(module("_results").Results):
         def _read(self):
             cells = [("LSH", 8, 0, 0.1), ("LSH", 8, 1, 0.2), ("LSH", 16, 0, 0.5)]
-            cells += [("ITQ", 8, 0, 0.3), ("classifier scores", 0, 0, 0.9)]
+            cells += [("ITQ", 8, 0, 0.3), ("classifier scores", 0, 0, 0.5)]
+            cells += [("DSH", 8, seed, 0.2) for seed in range(3)]
             names = ("method", "n_bits", "seed", "ap")
             return [dict(zip(names, cell)) for cell in cells]
 
@@ -230,16 +231,17 @@ def test_tables(module, rows_of):
     rows = tables.by_length(rows_of, tables.reader("ap"), digits=2)
     assert rows == [
         ["method", "hash function", "8 bits", "16 bits"],
-        ["LSH", "linear", "0.15 ±0.05", "**0.50** (1)"],
-        ["ITQ", "linear", "**0.30** (1)", ""],
-        ["classifier scores", "classifier", "0.90 (1)", "0.90 (1)"],
+        ["LSH", "linear", "0.15 ±0.05 (2)", "0.50"],  # alone
+        ["ITQ", "linear", "**0.30**", ""],
+        ["classifier scores", "classifier", "0.50", "0.50"],  # no rival
+        ["DSH", "linear", "0.20 ±0.00", ""],
     ]
     lowest = tables.by_length(rows_of, tables.reader("ap"), min, digits=2)
-    assert lowest[1][2] == "**0.15** ±0.05"
+    assert lowest[1][2] == "**0.15** ±0.05 (2)"
     assert tables.as_markdown(rows[:2]).splitlines() == [
         "| method | hash function | 8 bits | 16 bits |",
         "|---|---|---|---|",
-        "| LSH | linear | 0.15 ±0.05 | **0.50** (1) |",
+        "| LSH | linear | 0.15 ±0.05 (2) | 0.50 |",
     ]
     assert tables.as_rst([["method", "8 bits"], ["LSH", "0.1 ±0.0"], ["ITQ", ""]]) == (
         "======  ========\nmethod  8 bits\n======  ========\n"
@@ -250,10 +252,9 @@ def test_tables(module, rows_of):
 def test_page_is_what_the_results_give(module):
     """Nothing on the page was typed: its tables are those of the files beside the code."""
     render = module("render_page")
-    tables = render.tables_of(render.read_results(render.RESULTS))
+    texts = render.texts_of(render.read_results(render.RESULTS))
     written = {path.stem: path.read_text() for path in render.PAGE.glob("*.txt")}
-    as_rst = module("_tables").as_rst
-    assert written == {name: as_rst(rows) + "\n" for name, rows in tables.items()}
+    assert written == {name: text + "\n" for name, text in texts.items()}
 
 
 def test_page_of_own_results(run, module, digits_file, tmp_path, monkeypatch):
@@ -264,8 +265,11 @@ def test_page_of_own_results(run, module, digits_file, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", command)
     render = module("render_page")
     render.main()
-    assert "one-hot predictions" in (to / "mine-defaults-ap-binary.txt").read_text()
+    tables = (to / "tables.txt").read_text()
+    assert tables.startswith("mine, defaults\n~~~~~~~~~~~~~~\n\nAP by binary queries:")
+    assert "one-hot predictions" in tables
     figures = {path.name: path.read_bytes() for path in to.glob("*.svg")}
     assert set(figures) == {"mine-defaults-bits.svg", "mine-defaults-ties.svg"}
+    assert all(f"page/{name}" in (to / "figures.txt").read_text() for name in figures)
     render.main()  # the same bytes again, so that a new picture means new results
     assert figures == {path.name: path.read_bytes() for path in to.glob("*.svg")}
