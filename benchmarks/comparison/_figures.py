@@ -1,29 +1,65 @@
 """Figures of the comparison, in the form of those of the papers."""
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from _methods import METHODS
+
+# Text as text, and the same bytes at every run.
+_STYLE = {"svg.fonttype": "none", "svg.hashsalt": "sklearn-talr", "font.size": 9}
+_OWN = ("TALR", "additive")  # what this library brings; the others are drawn thinner
+
+
+def draw_by_length(results, metric, path):
+    """A metric against bits, of binary and of real-valued queries."""
+    kinds = (("binary queries", metric), ("real-valued queries", f"{metric}_float"))
+    with mpl.rc_context(_STYLE):
+        figure, axes = plt.subplots(1, 2, figsize=(8.6, 4.2), sharey=True)
+        for axis, (title, name) in zip(axes, kinds):
+            for method in results.methods():
+                _draw_method(results, method, name, axis)
+            axis.set(title=title, xlabel="bits", xscale="log")
+            axis.set_xticks(results.lengths(), results.lengths())
+            axis.minorticks_off()
+        axes[0].set_ylabel(f"mean {metric.upper()}")
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.tight_layout(rect=(0, 0, 0.74, 1))
+        figure.legend(handles, labels, loc="center right", fontsize=8, frameon=False)
+        _save(figure, path)
+
+
+def _draw_method(results, method, name, axis):
+    i = list(METHODS).index(method) if method in METHODS else 0  # the same in all figures
+    lengths = [n for n in results.lengths() if _mean(results, method, n, name) is not None]
+    means = [_mean(results, method, n, name) for n in lengths]
+    own = method.startswith(_OWN)
+    style = {"lw": 2.0 if own else 0.8, "ms": 5 if own else 3, "color": f"C{i % 10}"}
+    if 0 in {row["n_bits"] for row in results.rows if row["method"] == method}:
+        style |= {"ls": ":", "color": "black" if "scores" in method else "gray"}
+    marker = "o" if own else "sv^Dx"[i // 4 % 5]
+    axis.plot(lengths, means, marker=marker, label=method, **style)
 
 
 def draw_tie_intervals(results, path):
     """Figure 3 of He et al.: mean AP over all orders of ties, one panel per length."""
     lengths = results.lengths()
     methods = [m for m in results.methods() if _has(results, m, "ap_worst")]
-    figure, axes = plt.subplots(
-        1, len(lengths), figsize=(3.2 * len(lengths), 0.35 * len(methods) + 1), sharey=True
-    )
-    for axis, n_bits in zip(np.atleast_1d(axes), lengths):
-        for y, method in enumerate(methods):
-            rows = results.select(method, n_bits)
-            if rows:
-                worst, expected, best = (
-                    np.mean([r[k] for r in rows]) for k in ("ap_worst", "ap", "ap_best")
-                )
-                axis.plot([worst, best], [y, y], lw=5, solid_capstyle="butt")
-                axis.plot(expected, y, "ko", ms=4)
-        axis.set(title=f"{n_bits} bits", xlabel="mean AP", yticks=range(len(methods)))
-        axis.set_yticklabels(methods)
-    np.atleast_1d(axes)[0].invert_yaxis()
-    _save(figure, path)
+    with mpl.rc_context(_STYLE):
+        size = 1.2 + 2.4 * len(lengths), 0.21 * len(methods) + 0.9
+        figure, axes = plt.subplots(1, len(lengths), figsize=size, sharey=True)
+        for axis, n_bits in zip(np.atleast_1d(axes), lengths):
+            for y, method in enumerate(methods):
+                ends = [
+                    _mean(results, method, n_bits, f"ap_{k}") for k in ("worst", "best")
+                ]
+                if None not in ends:
+                    axis.plot(ends, [y, y], lw=5, solid_capstyle="butt")
+                    axis.plot(_mean(results, method, n_bits, "ap"), y, "ko", ms=4)
+            axis.set(title=f"{n_bits} bits", xlabel="mean AP", yticks=range(len(methods)))
+            axis.set_yticklabels(methods)
+        np.atleast_1d(axes)[0].invert_yaxis()
+        figure.tight_layout()
+        _save(figure, path)
 
 
 def draw_lookup(results, path):
@@ -48,13 +84,13 @@ def draw_lookup(results, path):
             axis.set(xlabel="Hamming radius", ylabel=label, title=f"{n_bits} bits")
         row[4].set_yscale("log")
         row[1].legend()
+    figure.tight_layout()
     _save(figure, path)
 
 
 def _draw_ap(results, n_bits, axis):
     methods = results.methods()
-    means = [np.mean([r["ap"] for r in results.select(m, n_bits)]) for m in methods]
-    axis.bar(methods, means)
+    axis.bar(methods, [_mean(results, m, n_bits, "ap") for m in methods])
     axis.set(ylabel="mean AP", title=f"{n_bits} bits")
 
 
@@ -62,7 +98,12 @@ def _has(results, method, name):
     return any(r[name] is not None for r in results.rows if r["method"] == method)
 
 
+def _mean(results, method, n_bits, name):
+    """Mean over splits, None where nothing was measured."""
+    values = [r[name] for r in results.select(method, n_bits) if r[name] is not None]
+    return float(np.mean(values)) if values else None
+
+
 def _save(figure, path):
-    figure.tight_layout()
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, metadata={"Date": None})
     plt.close(figure)

@@ -1,13 +1,14 @@
-"""Methods of the comparison: how each is tuned, fitted and measured."""
+"""Methods of the comparison: what each is, and how it is tuned."""
 
-import json
 import time
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from sklearn_talr.affinity import LabelAffinity, ThresholdAffinity
 from sklearn_talr.baselines import (
@@ -23,45 +24,76 @@ from sklearn_talr.baselines import (
     OrthoHasher,
     StructHasher,
 )
-from sklearn_talr.hashing import ITQHasher, LSHHasher, TALRHasher
-from sklearn_talr.histogram import hamming_histogram
-from sklearn_talr.metrics import (
-    empty_lookup_fraction,
-    make_retrieval_scorer,
-    radius_aware_map,
-    radius_precision,
-    tie_aware_average_precision_score,
-    tie_aware_ndcg,
-    tie_aware_ndcg_score,
-    tie_breaking_range,
+from sklearn_talr.hashing import (
+    AdditiveHasher,
+    ClassProbabilities,
+    ITQHasher,
+    LSHHasher,
+    TALRHasher,
 )
-from sklearn_talr.neighbors import HammingNeighbors
+from sklearn_talr.metrics import make_retrieval_scorer
 
+
+class Method(NamedTuple):
+    """An estimator, and the kind of its hash function."""
+
+    estimator: BaseEstimator
+    function: str = "linear"
+
+
+_HIDDEN = {"hidden_layer_sizes": (256,)}
 METHODS = {
-    "LSH": LSHHasher(),
-    "ITQ": ITQHasher(),
-    "BRE": BREHasher(),
-    "MACHash": MACHasher(),
-    "FastHash": FastHasher(),
-    "StructHash": StructHasher(),
-    "DSH": DSHHasher(),
-    "DPSH": DPSHHasher(),
-    "HashNet": HashNetHasher(),
-    "DTSH": DTSHHasher(),
-    "MIHash": MIHasher(),
-    "TALR-AP": TALRHasher(objective="average_precision"),
-    "TALR-NDCG": TALRHasher(objective="ndcg"),
-    "OrthoHash": OrthoHasher(),
-    "CSQ": CSQHasher(),
+    "LSH": Method(LSHHasher()),
+    "ITQ": Method(ITQHasher()),
+    "DSH": Method(DSHHasher()),
+    "DPSH": Method(DPSHHasher()),
+    "HashNet": Method(HashNetHasher()),
+    "DTSH": Method(DTSHHasher()),
+    "MIHash": Method(MIHasher()),
+    "OrthoHash": Method(OrthoHasher()),
+    "CSQ": Method(CSQHasher()),
+    "TALR-AP": Method(TALRHasher(objective="average_precision")),
+    "TALR-NDCG": Method(TALRHasher(objective="ndcg")),
+    "TALR-AP, hidden layer": Method(TALRHasher(**_HIDDEN), "hidden layer"),
+    "TALR-NDCG, hidden layer": Method(
+        TALRHasher(objective="ndcg", **_HIDDEN), "hidden layer"
+    ),
+    "TALR of probabilities": Method(
+        make_pipeline(ClassProbabilities(cv=5), TALRHasher(weight_decay=0.0)), "two stages"
+    ),
+    "additive bits of probabilities": Method(
+        make_pipeline(ClassProbabilities(), AdditiveHasher(metric="inner_product")),
+        "two stages",
+    ),
+    "additive bits": Method(AdditiveHasher(metric="euclidean"), "search"),
+    "BRE": Method(BREHasher()),
+    "MACHash": Method(MACHasher()),
+    "StructHash": Method(StructHasher()),
+    "FastHash": Method(FastHasher(), "trees"),
 }
 LOOKUP_METHODS = {
-    "DSH": DSHHasher(),
-    "4-DSH": DSHHasher(margin=4),
-    "8-DSH": DSHHasher(margin=8),
-    "12-DSH": DSHHasher(margin=12),
+    "DSH": Method(DSHHasher()),
+    "4-DSH": Method(DSHHasher(margin=4)),
+    "8-DSH": Method(DSHHasher(margin=8)),
+    "12-DSH": Method(DSHHasher(margin=12)),
 }
 CLASSIFIERS = ("one-hot predictions", "classifier scores")  # have no length to choose
-NEEDS_CLASSES = ("OrthoHash", "CSQ", *CLASSIFIERS)
+_NEEDS_CLASSES = (
+    "OrthoHash",
+    "CSQ",
+    "TALR of probabilities",
+    "additive bits of probabilities",
+    *CLASSIFIERS,
+)
+_NEEDS_DISTANCES = ("additive bits",)
+
+# Where similarity goes by labels, their float queries weigh bits by tanh(a / m): a are
+# activations, m their mean magnitude. On held-out training rows that ranked better than a
+# and than tanh(2 a / m), which the others take.
+_SATURATE_LESS = (
+    *("LSH", "ITQ", "DPSH", "HashNet", "DTSH", "OrthoHash", "CSQ"),
+    *("BRE", "MACHash", "StructHash", "FastHash"),
+)
 
 # The tuning budget of each method that has something to tune: four candidates.
 GRID = {"weight_decay": [0.1, 0.3, 0.6, 1.5]}
@@ -69,14 +101,26 @@ CLASSIFIER_GRID = {"C": [0.1, 1.0, 10.0, 100.0]}
 N_FOLDS = 2
 TUNING_BITS = 32
 
-LARGEST_RADIUS = 4
-_LOOKUP_QUERIES = 200
-_ROWS_PER_BLOCK = 100
-
 
 def applies(method, data):
-    """Whether a method can be trained on a data set: some need classes."""
-    return method not in NEEDS_CLASSES or not isinstance(data.affinity, ThresholdAffinity)
+    """Whether a method suits a data set: some need classes, one needs distances."""
+    by_distance = isinstance(data.affinity, ThresholdAffinity)
+    return method not in (_NEEDS_CLASSES if by_distance else _NEEDS_DISTANCES)
+
+
+def function_of(method):
+    """Kind of the hash function of a method, as the tables name it."""
+    known = METHODS | LOOKUP_METHODS
+    return known[method].function if method in known else "classifier"
+
+
+def query_weights(method, estimator, codes, data):
+    """Weights of the real-valued queries that have these codes."""
+    if method not in _SATURATE_LESS or isinstance(data.affinity, ThresholdAffinity):
+        return codes.query_weights
+    activations = estimator.decision_function(data.X_query)
+    magnitudes = np.abs(activations).mean(axis=1, keepdims=True)
+    return np.tanh(activations / magnitudes)
 
 
 def main_metric(data):
@@ -87,112 +131,31 @@ def main_metric(data):
 
 def tune(method, data, seed):
     """Parameters that are best in cross-validation on training rows, and the seconds."""
-    start = time.perf_counter()
+    start = time.process_time()
     if method in CLASSIFIERS:
         grid, scoring = CLASSIFIER_GRID, None
         if not isinstance(data.affinity, LabelAffinity):
             grid = {f"estimator__{name}": values for name, values in grid.items()}
     else:
         grid, scoring = GRID, make_retrieval_scorer(main_metric(data))
-    estimator = _estimator(method, TUNING_BITS, seed, data)
+    estimator = make_estimator(method, TUNING_BITS, seed, data)
     if not set(grid) <= set(estimator.get_params()):
         return {}, 0.0
     folds = KFold(N_FOLDS, shuffle=True, random_state=seed)
     search = GridSearchCV(estimator, grid, scoring=scoring, cv=folds, refit=False)
     search.fit(data.X_train, data.y_train)
-    return search.best_params_, time.perf_counter() - start
+    return search.best_params_, time.process_time() - start
 
 
-def measure(method, n_bits, seed, data, params, times_lookup=False):
-    """Fit with tuned parameters, and return the columns that are measured."""
-    estimator = _estimator(method, n_bits, seed, data).set_params(**params)
-    start = time.perf_counter()
-    estimator.fit(data.X_train, data.y_train)
-    fitted = time.perf_counter()
-    if method == "classifier scores":
-        values = _measure_scores(estimator, data)
-        return values | {"fit_seconds": fitted - start}
-    encode = estimator.predict if method in CLASSIFIERS else estimator.transform
-    query, database = encode(data.X_query), encode(data.X_database)
-    encoded = time.perf_counter()
+def make_estimator(method, n_bits, seed, data):
+    """The unfitted estimator of a method."""
     if method in CLASSIFIERS:
-        query, database = (_one_hot(codes, estimator) for codes in (query, database))
-    values = _measure_codes(query, database, data) | {
-        "fit_seconds": fitted - start,
-        "encode_seconds": encoded - fitted,
-    }
-    if times_lookup:
-        values["lookup_ms"] = _as_json(_lookup_ms(query, database))
-    return values
-
-
-def _estimator(method, n_bits, seed, data):
-    if method in CLASSIFIERS:
-        classifier = LogisticRegression(max_iter=1000)
+        classifier = LogisticRegression(C=3, max_iter=1000)  # as ClassProbabilities has
         single = isinstance(data.affinity, LabelAffinity)
         return classifier if single else OneVsRestClassifier(classifier)
-    hasher = clone((METHODS | LOOKUP_METHODS)[method])
+    estimator = clone((METHODS | LOOKUP_METHODS)[method].estimator)
+    hasher = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     hasher.set_params(n_bits=n_bits, random_state=seed)
     if "affinity" in hasher.get_params():
         hasher.set_params(affinity=data.affinity)
-    return hasher
-
-
-def _measure_codes(query, database, data):
-    histogram = hamming_histogram(
-        query, database, data.affinity, data.y_query, data.y_database
-    )
-    worst, expected, best = map(np.nanmean, tie_breaking_range(histogram))
-    radius = min(LARGEST_RADIUS, query.shape[1])
-    curves = {
-        "radius_precision": np.nanmean(radius_precision(histogram, radius), axis=0),
-        "ramap": radius_aware_map(histogram, radius),
-        "empty": empty_lookup_fraction(histogram, radius),
-    }
-    return {
-        "ap_worst": worst,
-        "ap": expected,
-        "ap_best": best,
-        "ndcg": np.nanmean(tie_aware_ndcg(histogram)),
-    } | {name: _as_json(curve) for name, curve in curves.items()}
-
-
-def _as_json(curve):
-    return json.dumps([round(float(value), 6) for value in curve])
-
-
-def _lookup_ms(query, database):
-    """Milliseconds per query to find all within each radius in a hash table."""
-    index = HammingNeighbors(algorithm="lookup", backend="numpy").fit(database)
-    query = query[:_LOOKUP_QUERIES]
-    milliseconds = []
-    for radius in range(LARGEST_RADIUS + 1):
-        index.radius_neighbors(query[:1], radius=radius)  # builds what it needs
-        start = time.perf_counter()
-        index.radius_neighbors(query, radius=radius)
-        milliseconds.append(1000 * (time.perf_counter() - start) / len(query))
-    return milliseconds
-
-
-def _measure_scores(classifier, data):
-    """Rank by inner products of predicted probabilities: no codes, and so a ceiling."""
-    query, database = map(classifier.predict_proba, (data.X_query, data.X_database))
-    values = []
-    for start in range(0, len(query), _ROWS_PER_BLOCK):
-        rows = slice(start, start + _ROWS_PER_BLOCK)
-        affinity = data.affinity(data.y_query[rows], data.y_database)
-        scores = query[rows] @ database.T
-        values.append(
-            [
-                score(affinity, scores, average=False)
-                for score in (tie_aware_average_precision_score, tie_aware_ndcg_score)
-            ]
-        )
-    ap, ndcg = np.nanmean(np.concatenate(values, axis=1), axis=1)
-    return {"ap": ap, "ndcg": ndcg}
-
-
-def _one_hot(predictions, classifier):
-    if predictions.ndim == 2:
-        return predictions.astype(np.uint8)
-    return (predictions[:, None] == classifier.classes_).astype(np.uint8)
+    return estimator

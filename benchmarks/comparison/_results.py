@@ -1,13 +1,13 @@
-"""Results of the comparison: a CSV that grows row by row, and tables of it."""
+"""Results of the comparison: a CSV that grows row by row."""
 
 import csv
 import json
+import os
 from pathlib import Path
-
-import numpy as np
 
 COLUMNS = (
     "data",
+    "setting",
     "method",
     "n_bits",
     "seed",
@@ -15,17 +15,24 @@ COLUMNS = (
     "ap",
     "ap_best",
     "ndcg",
+    "ap_float",
+    "ndcg_float",
     "radius_precision",
     "ramap",
     "empty",
     "lookup_ms",
     "tune_seconds",
     "fit_seconds",
-    "encode_seconds",
+    "encode_seconds_per_million",
+    "hamming_ms",
+    "float_ms",
+    "bytes",
     "params",
+    "versions",
 )
-_NUMBERS = set(COLUMNS[4:8]) | {name for name in COLUMNS if "seconds" in name}
+_NUMBERS = set(COLUMNS[5:11]) | set(COLUMNS[15:21])
 _CURVES = ("radius_precision", "ramap", "empty", "lookup_ms")
+_DIGITS = 6  # that are written
 
 
 class Results:
@@ -42,12 +49,15 @@ class Results:
         """Append a row, and have it written."""
         is_new = not self.path.exists()
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        row = {name: _as_text(row.get(name)) for name in COLUMNS}
         with open(self.path, "a", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS)
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             if is_new:
                 writer.writeheader()
             writer.writerow(row)
-        self.rows.append(_parsed({name: str(row.get(name, "")) for name in COLUMNS}))
+            file.flush()
+            os.fsync(file.fileno())
+        self.rows.append(_parsed(row))
 
     def has(self, method, n_bits, seed):
         """Whether this is done."""
@@ -86,50 +96,10 @@ class Results:
             return [_parsed(row) for row in reader]
 
 
-def table(results, read, digits=3):
-    """Header and rows of text: methods by numbers of bits, mean and spread over seeds.
-
-    ``read(row)`` is the number to show, None where there is none.
-    """
-    lengths = results.lengths()
-    body = []
-    for method in results.methods():
-        cells = [_cell(results.select(method, n_bits), read, digits) for n_bits in lengths]
-        if any(cells):
-            body.append([method, *cells])
-    return [["method", *(f"{n_bits} bits" for n_bits in lengths)], *body]
-
-
-def at_radius(name, radius):
-    """A reader of one point of a curve over radii."""
-
-    def read(row):
-        curve = row[name]
-        return curve[radius] if curve and len(curve) > radius else None
-
-    return read
-
-
-def as_markdown(rows):
-    """A table in Markdown."""
-    head, *body = (f"| {' | '.join(row)} |" for row in rows)
-    return "\n".join([head, "|" + "---|" * len(rows[0]), *body])
-
-
-def as_rst(rows):
-    """A table in reStructuredText."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    rule = "  ".join("=" * width for width in widths)
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-    return "\n".join([rule, lines[0], rule, *lines[1:], rule])
-
-
-def _cell(rows, read, digits):
-    values = [value for value in map(read, rows) if value is not None]
-    if not values:
+def _as_text(value):
+    if value is None:
         return ""
-    spread = f" ±{np.std(values):.{digits}f}" if len(values) > 1 else ""
-    return f"{np.mean(values):.{digits}f}{spread}"
+    return f"{value:.{_DIGITS}g}" if isinstance(value, float) else str(value)
 
 
 def _key(row):

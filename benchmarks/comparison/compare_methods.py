@@ -1,4 +1,4 @@
-"""Every method on the same splits, hash functions and tuning budget, in one table.
+"""Every method on the same splits and tuning budget, by binary and real-valued queries.
 
 Run it from its folder:
 
@@ -10,65 +10,74 @@ Run it from its folder:
 
 Each method is tuned on the training rows of each seed: four candidates of weight decay by
 cross-validation in two folds at 32 bits, scored by tie-aware AP, or NDCG where affinity is
-graded. Then it is fitted at each length, and held-out queries rank the whole database.
+graded. With ``--no-tuning`` all have their defaults. Then a method is fitted at each
+length, and held-out queries rank the whole database, by the Hamming distance of their bits
+and by their real-valued weights.
 
 Rows go to ``OUT/DATA.csv`` when a method is finished; what is there already is not run
-again, so an interrupted run goes on, and a finished one only renders. Tables are written
-beside, as Markdown and reStructuredText, and a figure of the tie intervals. Seconds are
-those of processes that ran side by side, if ``--jobs`` asked for several.
+again, so an interrupted run goes on, and a finished one only prints its tables. Those of
+the page, and its figures, are rendered from these files by ``render_page.py``. Seconds are
+those of the processor.
 
 ``--unseen`` trains on 70 % of the classes and ranks samples of the others. ``--lookup``
-compares DSH with m-DSH, for m = 4, 8 and 12, by the metrics of hash lookup, and draws them.
+compares DSH with m-DSH, for m = 4, 8 and 12, by the metrics of hash lookup.
 """
 
 import argparse
 import json
+import platform
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 from _data import load_once
-from _methods import CLASSIFIERS, LOOKUP_METHODS, METHODS, applies, measure, tune
-from _results import Results, as_markdown, as_rst, at_radius, table
+from _measures import measure
+from _methods import CLASSIFIERS, LOOKUP_METHODS, METHODS, applies, tune
+from _results import Results
+from _tables import as_markdown, at_radius, by_length, reader, tie_interval
 from joblib import Parallel, delayed
 
+RESULTS = Path(__file__).parent / "results"
 TABLES = {
-    "AP": lambda row: row["ap"],
-    "NDCG": lambda row: row["ndcg"],
-    "AP, worst order of ties": lambda row: row["ap_worst"],
-    "AP, best order of ties": lambda row: row["ap_best"],
-    "AP, best minus worst order of ties": lambda row: (
-        None if row["ap_worst"] is None else row["ap_best"] - row["ap_worst"]
-    ),
-    "RAMAP within radius 2": at_radius("ramap", 2),
-    "Empty lookups within radius 2": at_radius("empty", 2),
-    "Seconds of a fit": lambda row: row["fit_seconds"],
-    "Seconds to encode queries and database": lambda row: row["encode_seconds"],
+    "AP": (reader("ap"), max),
+    "AP of real-valued queries": (reader("ap_float"), max),
+    "NDCG": (reader("ndcg"), max),
+    "NDCG of real-valued queries": (reader("ndcg_float"), max),
+    "AP, best minus worst order of ties": (tie_interval, min),
+    "RAMAP within radius 2": (at_radius("ramap", 2), max),
+    "Empty lookups within radius 2": (at_radius("empty", 2), min),
 }
+COSTS = {
+    "fit, s": ("fit_seconds", 1),
+    "encode a million, s": ("encode_seconds_per_million", 1),
+    "Hamming query, ms": ("hamming_ms", 2),
+    "real-valued query, ms": ("float_ms", 2),
+    "bytes of an item": ("bytes", 0),
+}
+_LIBRARIES = ("numpy", "scikit-learn", "torch")
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", required=True, help="name of a set, or an .npz file")
-    parser.add_argument("--bits", nargs="+", type=int, default=[12, 24, 32, 48])
+    parser.add_argument("--bits", nargs="+", type=int, default=[12, 32, 64])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--methods", nargs="+", choices=[*METHODS, *CLASSIFIERS])
     parser.add_argument("--unseen", action="store_true")
     parser.add_argument("--lookup", action="store_true")
     parser.add_argument("--no-tuning", action="store_true", help="defaults everywhere")
     parser.add_argument("--jobs", type=int, default=1, help="processes, a method in each")
-    parser.add_argument("--out", type=Path, default=Path("comparison"))
+    parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     if arguments.lookup and arguments.methods:
         parser.error("--lookup has methods of its own; leave --methods out.")
     return arguments
 
 
-def stem(arguments):
-    """Name of the files of this experiment."""
-    name = Path(arguments.data).stem
-    name += "-unseen" if arguments.unseen else ""
-    name += "-lookup" if arguments.lookup else ""
-    return name + ("-defaults" if arguments.no_tuning else "")
+def setting(arguments):
+    """What is the same for all rows of this experiment, as a row tells it."""
+    parts = ["unseen"] * arguments.unseen + ["lookup"] * arguments.lookup
+    return "-".join([*parts, "defaults" if arguments.no_tuning else "tuned"])
 
 
 def missing(arguments, results):
@@ -92,12 +101,20 @@ def run_method(arguments, seed, method, params, lengths):
         params = {}
         if not arguments.no_tuning:
             params, seconds = tune(method, data, seed)
+    same = {"data": Path(arguments.data).stem, "setting": setting(arguments)}
+    same |= {"versions": versions(), "params": json.dumps(params)}
     for n_bits in lengths:
-        row = {"data": stem(arguments), "method": method, "n_bits": n_bits, "seed": seed}
+        row = {"method": method, "n_bits": n_bits, "seed": seed, "tune_seconds": seconds}
         row |= measure(method, n_bits, seed, data, params, arguments.lookup)
-        rows.append(row | {"tune_seconds": seconds, "params": json.dumps(params)})
+        rows.append(same | row)
         seconds = 0.0  # it was tuned once
     return rows
+
+
+def versions():
+    """What the results were measured with."""
+    libraries = (f"{name} {version(name)}" for name in _LIBRARIES)
+    return ", ".join([f"Python {platform.python_version()}", *libraries])
 
 
 def run(arguments, results):
@@ -109,36 +126,33 @@ def run(arguments, results):
     for done, rows in enumerate(in_turn(calls), start=1):
         for row in rows:
             results.add(row)
-            print(
-                f"{row['data']} {row['method']} {row['n_bits']} bits seed {row['seed']}: "
-                f"AP {row['ap']:.4f} NDCG {row['ndcg']:.4f}"
+            figures = " ".join(
+                f"{name} {row[name]:.4f}"
+                for name in ("ap", "ndcg", "ap_float", "ndcg_float")
+                if name in row
             )
+            print(f"{row['method']} {row['n_bits']} bits seed {row['seed']}: {figures}")
         minutes = (time.perf_counter() - start) / done * (len(todo) - done) / 60
         bar = "#" * (30 * done // len(todo))
         print(f"[{bar:.<30}] {done}/{len(todo)}, {minutes:.0f} min left", flush=True)
 
 
-def render(arguments, results):
-    """Write the tables and the figure."""
-    path = arguments.out / stem(arguments)
-    tables = {title: table(results, read) for title, read in TABLES.items()}
-    tables = {title: rows for title, rows in tables.items() if len(rows) > 1}
-    markdown = "\n\n".join(f"## {t}\n\n{as_markdown(rows)}" for t, rows in tables.items())
-    path.with_suffix(".md").write_text(markdown + "\n")
-    rst = "\n\n".join(f"{t}\n{'-' * len(t)}\n\n{as_rst(r)}" for t, r in tables.items())
-    path.with_suffix(".rst").write_text(rst + "\n")
-    print(markdown)
-    from _figures import draw_lookup, draw_tie_intervals  # needs matplotlib
-
-    draw = draw_lookup if arguments.lookup else draw_tie_intervals
-    draw(results, path.with_suffix(".png"))
+def print_tables(results):
+    """Print what is measured, as Markdown."""
+    tables = {t: by_length(results, read, best) for t, (read, best) in TABLES.items()}
+    for title, (name, digits) in COSTS.items():
+        tables[title] = by_length(results, reader(name), None, digits)
+    for title, rows in tables.items():
+        if len(rows) > 1:
+            print(f"## {title}\n\n{as_markdown(rows)}\n")
 
 
 def main():
     arguments = parse_arguments()
-    results = Results(arguments.out / f"{stem(arguments)}.csv")
+    name = f"{Path(arguments.data).stem}-{setting(arguments)}.csv"
+    results = Results(arguments.out / name)
     run(arguments, results)
-    render(arguments, results)
+    print_tables(results)
 
 
 if __name__ == "__main__":

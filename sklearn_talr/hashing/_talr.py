@@ -14,7 +14,7 @@ from .gradient._data import check_chunk, check_data
 from .gradient._fit import fit_by_gradient, fit_chunk_by_gradient
 from .gradient._hasher import GradientHasher, trains_on_chunks
 from .gradient._settings import Settings
-from .losses._minibatch import PairwiseLoss
+from .losses._minibatch import PairwiseLoss, levels_of_gains
 
 __all__ = ["TALRHasher"]
 
@@ -46,8 +46,8 @@ class TALRHasher(GradientHasher):
     objective : {"average_precision", "ndcg", "average_precision_simplified", \
             "ndcg_simplified"}, default="average_precision"
         Metric to maximize: average precision (any affinity above 0 is relevant), or NDCG
-        for graded affinities. The simplified forms are the paper's eq. 62 and 66; see
-        :mod:`sklearn_talr.objectives`.
+        for graded affinities, trained with gains that are the affinities unless they go
+        by distance. Simplified: the paper's eq. 62 and 66, :mod:`sklearn_talr.objectives`.
 
     hidden_layer_sizes : int or sequence of int, default=()
         Sizes of hidden rectifier layers. Empty: a linear hash function.
@@ -392,7 +392,7 @@ class TALRHasher(GradientHasher):
 
     def _loss(self, data, settings):
         binary = self._metric == "average_precision"  # knows similar and not, no grades
-        levels = [0, 1] if binary else data.levels
+        levels = [0, 1] if binary else levels_of_gains(data)
         ranking = TieAwareLoss(self.objective, levels=levels, tanh_scale=self.tanh_scale)
         return PairwiseLoss(
             ranking.to(settings.device), data, settings, nested=self.nested, binary=binary

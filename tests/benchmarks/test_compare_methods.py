@@ -13,6 +13,10 @@ import pytest
 from sklearn.datasets import make_multilabel_classification
 from sklearn.model_selection import ParameterGrid
 
+from sklearn_talr.affinity import ThresholdAffinity
+from sklearn_talr.hashing import ITQHasher
+from sklearn_talr.metrics import make_retrieval_scorer
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks" / "comparison"
 
 
@@ -33,10 +37,14 @@ def run(module, monkeypatch, tmp_path):
         monkeypatch.setattr(sys, "argv", command)
         module("compare_methods").main()
         (path,) = tmp_path.glob("*.csv")
-        with open(path, newline="") as file:
-            return list(csv.DictReader(file))
+        return read_rows(path)
 
     return call
+
+
+def read_rows(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
 
 
 @pytest.fixture
@@ -49,21 +57,25 @@ def digits_file(tmp_path, few_digits):
 SMALL = ("--bits", 8, 16, "--seeds", 0, 1)
 
 
-def test_runs_goes_on_and_renders(run, digits_file, tmp_path, capsys):
-    methods = ("LSH", "ITQ", "one-hot predictions", "classifier scores")
-    command = ("--data", digits_file, *SMALL, "--methods", *methods)
+BITS_AND_FLOATS = {"one-hot predictions": ("",), "classifier scores": ("_float",)}
+
+
+def test_runs_and_goes_on(run, digits_file, capsys):
+    methods = ("LSH", "additive bits of probabilities", *BITS_AND_FLOATS)
+    command = ("--data", digits_file, *SMALL, "--methods", *methods, "--no-tuning")
     rows = run(*command)
     assert len(rows) == 2 * (2 + 2 + 1 + 1)
     for row in rows:
-        if row["method"] != "classifier scores":
+        kinds = BITS_AND_FLOATS.get(row["method"], ("", "_float"))
+        if "" in kinds:
             assert float(row["ap_worst"]) <= float(row["ap"]) <= float(row["ap_best"])
-        assert 0 < float(row["ap"]) < float(row["ndcg"]) < 1
-    assert (tmp_path / "mine.png").stat().st_size
-    table = (tmp_path / "mine.md").read_text()
-    assert "| method | 8 bits | 16 bits |" in table
-    assert "one-hot predictions" in (tmp_path / "mine.rst").read_text()
+        for kind in ("", "_float"):
+            if kind in kinds:
+                assert 0 < float(row[f"ap{kind}"]) < float(row[f"ndcg{kind}"]) < 1
+            else:
+                assert row[f"ap{kind}"] == row[f"ndcg{kind}"] == ""
+    assert "| method | hash function | 8 bits | 16 bits |" in capsys.readouterr().out
 
-    capsys.readouterr()
     assert run(*command) == rows  # nothing was run again
     assert "min left" not in capsys.readouterr().out
     more = run(*command, "--seeds", 0, 1, 2)
@@ -71,8 +83,45 @@ def test_runs_goes_on_and_renders(run, digits_file, tmp_path, capsys):
     assert len(more) == 3 * len(rows) // 2
 
 
+def test_real_valued_queries_are_scored_as_by_a_scorer(run, module, digits_file):
+    """All queries against the whole database, by the weights of the hasher."""
+    method = "additive bits of probabilities"
+    command = ("--bits", 16, "--seeds", 1, "--methods", method, "--no-tuning")
+    (row,) = run("--data", digits_file, *command)
+    data = module("_data").load_comparison(str(digits_file), 1)
+    hasher = module("_methods").make_estimator(method, 16, 1, data)
+    hasher.fit(data.X_train, data.y_train)
+    database = data.X_database, data.y_database
+    scorer = make_retrieval_scorer("ndcg", database=database, query="activations")
+    expected = scorer(hasher, data.X_query, data.y_query)
+    assert float(row["ndcg_float"]) == pytest.approx(expected, rel=1e-5)
+
+
+def test_weights_are_saturated_where_similarity_goes_by_labels(module, digits_file):
+    data = module("_data").load_comparison(str(digits_file), 0)
+    hasher = ITQHasher(8, random_state=0).fit(data.X_train)
+    codes = hasher.transform(data.X_query)
+    weights_of = module("_methods").query_weights
+    weights = weights_of("ITQ", hasher, codes, data)
+    scale = np.abs(codes.query_weights).mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(np.arctanh(weights) * scale, codes.query_weights, rtol=1e-3)
+    assert weights_of("TALR-AP", hasher, codes, data) is codes.query_weights
+    data.affinity = ThresholdAffinity()
+    assert weights_of("ITQ", hasher, codes, data) is codes.query_weights
+
+
+@pytest.mark.parametrize(
+    ("method", "n_bytes"),
+    [("LSH", 2), ("additive bits", 2 + 4), ("classifier scores", 40)],
+)
+def test_bytes_of_an_item(module, digits_file, method, n_bytes):
+    data = module("_data").load_comparison(str(digits_file), 0)
+    row = module("_measures").measure(method, 16, 0, data, {})
+    assert row["bytes"] == n_bytes
+
+
 def test_tuning_is_done_once_for_all_lengths(run, module, digits_file, monkeypatch):
-    hasher = module("_methods").METHODS["CSQ"]
+    hasher = module("_methods").METHODS["CSQ"].estimator
     monkeypatch.setattr(hasher, "max_iter", 2)
     rows = run("--data", digits_file, "--bits", 8, 16, "--seeds", 0, "--methods", "CSQ")
     assert [float(row["tune_seconds"]) > 0 for row in rows] == [True, False]
@@ -82,8 +131,9 @@ def test_tuning_is_done_once_for_all_lengths(run, module, digits_file, monkeypat
 def test_every_method_has_the_same_budget(module):
     methods = module("_methods")
     untuned = ("LSH", "ITQ", "BRE", "MACHash", "FastHash", "StructHash")
-    for name, hasher in methods.METHODS.items():
-        tuned = set(methods.GRID) & set(hasher.get_params())
+    untuned += ("TALR of probabilities", "additive bits of probabilities", "additive bits")
+    for name, (estimator, _) in methods.METHODS.items():
+        tuned = set(methods.GRID) & set(estimator.get_params())
         assert tuned == (set() if name in untuned else set(methods.GRID))
     grids = (methods.GRID, methods.CLASSIFIER_GRID)
     assert len({len(ParameterGrid(grid)) for grid in grids}) == 1
@@ -94,8 +144,7 @@ def test_jobs_side_by_side_find_the_same(run, digits_file, tmp_path):
     command = ("--data", digits_file, *SMALL, "--methods", "LSH", "ITQ", "--no-tuning")
     script = (BENCHMARKS / "compare_methods.py", "--out", tmp_path / "beside", "--jobs", 2)
     subprocess.run([sys.executable, *map(str, (*script, *command))], check=True)
-    with open(tmp_path / "beside" / "mine-defaults.csv", newline="") as file:
-        beside = list(csv.DictReader(file))
+    beside = read_rows(tmp_path / "beside" / "mine-defaults.csv")
     key = lambda row: (row["method"], row["n_bits"], row["seed"], row["ap"])  # noqa: E731
     assert sorted(map(key, beside)) == sorted(map(key, run(*command)))
 
@@ -145,8 +194,8 @@ def test_unseen_classes_need_labels(module, tmp_path):
 
 
 def test_lookup(run, module, digits_file, monkeypatch):
-    for hasher in module("_methods").LOOKUP_METHODS.values():
-        monkeypatch.setattr(hasher, "max_iter", 2)
+    for method in module("_methods").LOOKUP_METHODS.values():
+        monkeypatch.setattr(method.estimator, "max_iter", 2)
     command = ("--lookup", "--no-tuning", "--bits", 16, "--seeds", 0)
     rows = run("--data", digits_file, *command)
     assert [row["method"] for row in rows] == ["DSH", "4-DSH", "8-DSH", "12-DSH"]
@@ -162,20 +211,65 @@ def test_foreign_results_are_refused(module, tmp_path):
         module("_results").Results(path)
 
 
-def test_tables(module):
-    results = module("_results")
-    rows = [["method", "8 bits"], ["LSH", "0.100 ±0.010"], ["ITQ", ""]]
-    assert results.as_markdown(rows).splitlines() == [
-        "| method | 8 bits |",
-        "|---|---|",
-        "| LSH | 0.100 ±0.010 |",
-        "| ITQ |  |",
+@pytest.fixture
+def rows_of(module):
+    """Results at two lengths, of one to three splits."""
+
+    class Fixed(module("_results").Results):
+        def _read(self):
+            cells = [("LSH", 8, 0, 0.1), ("LSH", 8, 1, 0.2), ("LSH", 16, 0, 0.5)]
+            cells += [("ITQ", 8, 0, 0.3), ("classifier scores", 0, 0, 0.5)]
+            cells += [("DSH", 8, seed, 0.2) for seed in range(3)]
+            names = ("method", "n_bits", "seed", "ap")
+            return [dict(zip(names, cell)) for cell in cells]
+
+    return Fixed("nowhere")
+
+
+def test_tables(module, rows_of):
+    tables = module("_tables")
+    rows = tables.by_length(rows_of, tables.reader("ap"), digits=2)
+    assert rows == [
+        ["method", "hash function", "8 bits", "16 bits"],
+        ["LSH", "linear", "0.15 ±0.05 (2)", "0.50"],  # alone
+        ["ITQ", "linear", "**0.30**", ""],
+        ["classifier scores", "classifier", "0.50", "0.50"],  # no rival
+        ["DSH", "linear", "0.20 ±0.00", ""],
     ]
-    assert results.as_rst(rows).splitlines() == [
-        "======  ============",
-        "method  8 bits",
-        "======  ============",
-        "LSH     0.100 ±0.010",
-        "ITQ",
-        "======  ============",
+    lowest = tables.by_length(rows_of, tables.reader("ap"), min, digits=2)
+    assert lowest[1][2] == "**0.15** ±0.05 (2)"
+    assert tables.as_markdown(rows[:2]).splitlines() == [
+        "| method | hash function | 8 bits | 16 bits |",
+        "|---|---|---|---|",
+        "| LSH | linear | 0.15 ±0.05 (2) | 0.50 |",
     ]
+    assert tables.as_rst([["method", "8 bits"], ["LSH", "0.1 ±0.0"], ["ITQ", ""]]) == (
+        "======  ========\nmethod  8 bits\n======  ========\n"
+        "LSH     0.1 ±0.0\nITQ\n======  ========"
+    )
+
+
+def test_page_is_what_the_results_give(module):
+    """Nothing on the page was typed: its tables are those of the files beside the code."""
+    render = module("render_page")
+    texts = render.texts_of(render.read_results(render.RESULTS))
+    written = {path.stem: path.read_text() for path in render.PAGE.glob("*.txt")}
+    assert written == {name: text + "\n" for name, text in texts.items()}
+
+
+def test_page_of_own_results(run, module, digits_file, tmp_path, monkeypatch):
+    methods = ("LSH", *BITS_AND_FLOATS)
+    run("--data", digits_file, *SMALL, "--methods", *methods, "--no-tuning")
+    to = tmp_path / "page"
+    command = ["render_page.py", "--results", str(tmp_path), "--to", str(to)]
+    monkeypatch.setattr(sys, "argv", command)
+    render = module("render_page")
+    render.main()
+    tables = (to / "tables.txt").read_text()
+    assert tables.startswith("mine, defaults\n~~~~~~~~~~~~~~\n\nAP by binary queries:")
+    assert "one-hot predictions" in tables
+    figures = {path.name: path.read_bytes() for path in to.glob("*.svg")}
+    assert set(figures) == {"mine-defaults-bits.svg", "mine-defaults-ties.svg"}
+    assert all(f"page/{name}" in (to / "figures.txt").read_text() for name in figures)
+    render.main()  # the same bytes again, so that a new picture means new results
+    assert figures == {path.name: path.read_bytes() for path in to.glob("*.svg")}

@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_talr import TALRHasher
+from sklearn_talr.affinity import ThresholdAffinity
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.metrics import (
     tie_aware_average_precision_score,
@@ -21,20 +22,46 @@ from sklearn_talr.objectives import TieAwareLoss
 from sklearn_talr.objectives._loss import OBJECTIVES
 
 
+@pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("kind", ["labels", "indicators"])
-def test_the_loss_is_the_tie_aware_loss_of_the_activations(few_digits, kind):
+def test_the_loss_is_the_tie_aware_loss_of_the_activations(few_digits, kind, objective):
     """In one step over all samples, before it is taken."""
-    for objective in OBJECTIVES:
-        X, y = few_digits
-        if kind == "indicators":
-            _, y = make_multilabel_classification(300, random_state=0)
-        hasher = small(
-            objective=objective, bit_dropout=0.0, batch_size=1000, tanh_scale=0.5
-        )
-        hasher.set_params(max_iter=1, learning_rate_init=1e-12).fit(X, y)
-        loss = TieAwareLoss(objective, tanh_scale=0.5)
-        expected = loss(torch.from_numpy(hasher.decision_function(X)), torch.tensor(y))
-        assert hasher.loss_curve_ == [pytest.approx(expected.item(), abs=1e-5)]
+    X, y = few_digits
+    affinities = (y[:, None] == y).astype(int)
+    if kind == "indicators":
+        _, y = make_multilabel_classification(300, random_state=0)
+        affinities = y @ y.T
+    if objective.startswith("average_precision"):
+        affinities = np.minimum(affinities, 1)
+    hasher = small(objective=objective, bit_dropout=0.0, batch_size=1000, tanh_scale=0.5)
+    hasher.set_params(max_iter=1, learning_rate_init=1e-12).fit(X, y)
+    levels = np.log2(np.arange(affinities.max() + 1) + 1.0)  # gains 0, 1, 2, ...
+    loss = TieAwareLoss(objective, levels=levels, tanh_scale=0.5)
+    activations = torch.from_numpy(hasher.decision_function(X))
+    expected = loss(activations, torch.from_numpy(affinities))
+    assert hasher.loss_curve_ == [pytest.approx(expected.item(), abs=1e-5)]
+
+
+@pytest.mark.parametrize("by_distance", [False, True])
+def test_gains_of_training(few_digits, by_distance):
+    """The affinities, or 2**affinity - 1 of distances; tanh makes the codes binary."""
+    X, y = few_digits
+    graded = 1 + 3 * (np.arange(300)[:, None] % 5 == np.arange(300) % 5)
+    targets = affinities = (y[:, None] == y) * graded
+    if by_distance:
+        targets, affinities = None, ThresholdAffinity().fit(X)(X, X)
+    hasher = small(objective="ndcg", bit_dropout=0.0, batch_size=300, tanh_scale=1e9)
+    hasher.set_params(max_iter=1, learning_rate_init=1e-12).fit(X, targets)
+    codes = hasher.transform(X).astype(int)
+    distances = np.sum(codes[:, None] != codes, axis=2)
+    others = ~np.eye(300, dtype=bool)
+    ranked = [table[others].reshape(300, 299) for table in (affinities, -distances)]
+    linear, exponential = (
+        tie_aware_ndcg_score(*ranked, gain=gain) for gain in ("linear", "exponential")
+    )
+    assert linear != pytest.approx(exponential, abs=1e-3)
+    expected = exponential if by_distance else linear
+    assert hasher.loss_curve_ == [pytest.approx(1 - expected, abs=1e-5)]
 
 
 @pytest.mark.parametrize(

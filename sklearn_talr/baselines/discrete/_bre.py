@@ -61,7 +61,8 @@ class BREHasher(BaseHasher):
     Attributes
     ----------
     coefs_ : list of one ndarray of shape (n_features, n_bits)
-        Weighted sums of the anchors.
+        Weighted sums of the anchors, scaled so that the activations of every bit have the
+        same mean magnitude on the samples drawn.
 
     intercepts_ : list of one ndarray of shape (n_bits,)
         Offsets that center the features.
@@ -164,5 +165,8 @@ class BREHasher(BaseHasher):
             if losses[-1] == losses[-2]:
                 break
         coef = np.stack([X[a].T @ w for a, w in zip(anchors.T, weights.T)], axis=1)
+        # The error knows signs only. Real-valued queries compare activations of all bits.
+        magnitudes = np.abs(model.activations).mean(axis=0)
+        coef /= np.where(magnitudes > 0, magnitudes, 1)
         history = {"loss_curve_": losses, "n_iter_": len(losses) - 1}
         return linear_function(coef, 0.0, mean, unit) | history

@@ -1,0 +1,142 @@
+"""What is measured of a method: how well it ranks, and what it costs."""
+
+import json
+import time
+
+import numpy as np
+from _methods import CLASSIFIERS, make_estimator, query_weights
+from sklearn.utils import gen_batches
+
+from sklearn_talr.codes import weighted_scores
+from sklearn_talr.histogram import RankingHistogram, hamming_histogram
+from sklearn_talr.metrics import (
+    empty_lookup_fraction,
+    radius_aware_map,
+    radius_precision,
+    tie_aware_average_precision,
+    tie_aware_ndcg,
+    tie_breaking_range,
+)
+from sklearn_talr.neighbors import HammingNeighbors
+
+LARGEST_RADIUS = 4
+_N_TIMED = 200
+_ROWS_PER_BLOCK = 20
+
+
+def measure(method, n_bits, seed, data, params, times_lookup=False):
+    """Fit with these parameters, and return the columns that are measured.
+
+    Seconds are those of the processor, so that what else runs on it counts little.
+    """
+    estimator = make_estimator(method, n_bits, seed, data).set_params(**params)
+    start = time.process_time()
+    estimator.fit(data.X_train, data.y_train)
+    fitted = time.process_time()
+    encode = _encoder(method, estimator)
+    database = encode(data.X_database)
+    encoded = time.process_time()
+    query = encode(data.X_query)
+    values = {
+        "fit_seconds": fitted - start,
+        "encode_seconds_per_million": 1e6 * (encoded - fitted) / len(database),
+        "bytes": _n_bytes(database),
+    }
+    if method == "classifier scores":
+        return values | _measure_scores(query, database, data, _inner_products)
+    values |= _measure_codes(query, database, data)
+    if method not in CLASSIFIERS:
+        weights = query_weights(method, estimator, query, data)
+        values |= _measure_scores(weights, database, data, weighted_scores)
+        values |= _search_ms(query, database)
+    if times_lookup:
+        values["lookup_ms"] = _as_json(_lookup_ms(query, database))
+    return values
+
+
+def _encoder(method, estimator):
+    """A function of features: codes, or the scores of a classifier."""
+    if method == "classifier scores":
+        return estimator.predict_proba
+    if method in CLASSIFIERS:
+        return lambda X: _one_hot(estimator.predict(X), estimator)
+    return estimator.transform
+
+
+def _one_hot(predictions, classifier):
+    if predictions.ndim == 2:
+        return predictions.astype(np.uint8)
+    return (predictions[:, None] == classifier.classes_).astype(np.uint8)
+
+
+def _n_bytes(database):
+    """Bytes of an item: its bits, and in four bytes each what else differs by item."""
+    if database.dtype != np.uint8:
+        return 4 * database.shape[1]  # floats need no more
+    terms = getattr(database, "terms", None)
+    n_terms = 0 if terms is None else np.count_nonzero(np.ptp(terms, axis=0))
+    return -(-database.shape[1] // 8) + 4 * n_terms
+
+
+def _measure_codes(query, database, data):
+    histogram = hamming_histogram(
+        query, database, data.affinity, data.y_query, data.y_database
+    )
+    worst, expected, best = map(np.nanmean, tie_breaking_range(histogram))
+    radius = min(LARGEST_RADIUS, query.shape[1])
+    curves = {
+        "radius_precision": np.nanmean(radius_precision(histogram, radius), axis=0),
+        "ramap": radius_aware_map(histogram, radius),
+        "empty": empty_lookup_fraction(histogram, radius),
+    }
+    return {
+        "ap_worst": worst,
+        "ap": expected,
+        "ap_best": best,
+        "ndcg": np.nanmean(tie_aware_ndcg(histogram)),
+    } | {name: _as_json(curve) for name, curve in curves.items()}
+
+
+def _measure_scores(query, database, data, score):
+    """Rank by real-valued scores, a few queries at a time."""
+    values = []
+    for rows in gen_batches(len(query), _ROWS_PER_BLOCK):
+        true = data.affinity(data.y_query[rows], data.y_database)
+        histogram = RankingHistogram.from_scores(true, score(query[rows], database))
+        metrics = tie_aware_average_precision, tie_aware_ndcg
+        values.append([metric(histogram) for metric in metrics])
+    ap, ndcg = np.nanmean(np.concatenate(values, axis=1), axis=1)
+    return {"ap_float": ap, "ndcg_float": ndcg}
+
+
+def _inner_products(query, database):
+    return query @ database.T
+
+
+def _as_json(curve):
+    return json.dumps([round(float(value), 6) for value in curve])
+
+
+def _search_ms(query, database):
+    """Milliseconds per query to find the 10 nearest, by bits and by real values."""
+    seconds = {}
+    for column, metric in (("hamming_ms", "hamming"), ("float_ms", "weighted_hamming")):
+        index = HammingNeighbors(10, metric=metric, n_jobs=1).fit(database)
+        index.kneighbors(query[:1])  # builds what it needs
+        start = time.process_time()
+        index.kneighbors(query[:_N_TIMED])
+        seconds[column] = 1000 * (time.process_time() - start) / min(_N_TIMED, len(query))
+    return seconds
+
+
+def _lookup_ms(query, database):
+    """Milliseconds per query to find all within each radius in a hash table."""
+    index = HammingNeighbors(algorithm="lookup", backend="numpy").fit(database)
+    query = query[:_N_TIMED]
+    milliseconds = []
+    for radius in range(LARGEST_RADIUS + 1):
+        index.radius_neighbors(query[:1], radius=radius)  # builds what it needs
+        start = time.process_time()
+        index.radius_neighbors(query, radius=radius)
+        milliseconds.append(1000 * (time.process_time() - start) / len(query))
+    return milliseconds
