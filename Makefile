@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+# Two processes; tests of a file stay together while both have work
+SIDE_BY_SIDE = -n 2 --dist=worksteal
 
 .PHONY: quickstart test test-slow test-matrix dist lint docs docs-check clean
 
@@ -10,10 +12,10 @@ quickstart: $(VENV)/.plot
 	$(BIN)/python examples/first_steps/plot_quickstart.py
 
 test: $(VENV)/.tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
 test-slow: $(VENV)/.tests
-	$(BIN)/python -m pytest -m ""
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m ""
 
 test-matrix: $(VENV)/.dev
 	$(BIN)/python -m nox

@@ -124,8 +124,8 @@ class OrthoHasher(GradientHasher):
         If True, `fit` starts from the weights of the last `fit`.
 
     device : str, default="auto"
-        Where to train: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` takes CUDA when
-        there is any, and under scikit-learn's `array_api_dispatch` the device of a tensor
+        Where to train: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` takes a GPU when
+        CUDA has one, and under scikit-learn's `array_api_dispatch` the device of a tensor
         `X` on CUDA. The fitted hasher lives in NumPy and does not remember the device.
 
     verbose : bool, default=False
