@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-# Two processes; tests of a file stay together while both have work
+# Two processes; tests of a file stay together while both have work. Clusters come after.
 SIDE_BY_SIDE = -n 2 --dist=worksteal
 
 .PHONY: quickstart test test-slow test-matrix dist lint docs docs-check clean
@@ -12,10 +12,12 @@ quickstart: $(VENV)/.plot
 	$(BIN)/python examples/first_steps/plot_quickstart.py
 
 test: $(VENV)/.tests
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not cluster"
+	$(BIN)/python -m pytest tests -m "cluster and not slow"
 
 test-slow: $(VENV)/.tests
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m ""
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not cluster"
+	$(BIN)/python -m pytest tests -m cluster
 
 test-matrix: $(VENV)/.dev
 	$(BIN)/python -m nox

@@ -5,6 +5,7 @@ from contextlib import ExitStack, contextmanager
 import joblib
 import numpy as np
 import pytest
+from local_ray import local_ray
 from numpy.testing import assert_array_equal
 
 from sklearn_talr.codes import pack_codes
@@ -12,6 +13,8 @@ from sklearn_talr.hashing import ITQHasher
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.metrics import make_retrieval_scorer
 from sklearn_talr.neighbors import HammingNeighbors
+
+pytestmark = pytest.mark.cluster
 
 
 @contextmanager
@@ -33,24 +36,12 @@ def dask_cluster():
 
 @contextmanager
 def ray_cluster():
-    ray = pytest.importorskip("ray")
+    pytest.importorskip("ray")
     from ray.util.joblib import register_ray
 
     register_ray()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        ray.init(
-            "local",
-            num_cpus=2,
-            include_dashboard=False,
-            log_to_driver=False,
-            configure_logging=False,
-            object_store_memory=80 * 2**20,
-        )
-        try:
-            yield
-        finally:
-            ray.shutdown()
+    with local_ray():
+        yield
 
 
 CLUSTERS = {"dask": dask_cluster, "ray": ray_cluster}

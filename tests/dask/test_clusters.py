@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from local_ray import local_ray
 from numpy.testing import assert_array_equal
 
 from sklearn_talr import HammingNeighbors, ITQHasher
@@ -18,6 +19,8 @@ from sklearn_talr.dask import (
     radius_neighbors,
 )
 from sklearn_talr.histogram import hamming_histogram as count_in_memory
+
+pytestmark = pytest.mark.cluster
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -203,10 +206,10 @@ def deadly(array, folder):
 
 def test_ray_and_its_workers_that_die(tmp_path):
     pytest.importorskip("pyarrow")  # ray.util.dask needs it
-    ray = pytest.importorskip("ray")
+    pytest.importorskip("ray")
     from ray.util.dask import ray_dask_get
 
-    with ray_of_two(ray), dask.config.set(scheduler=ray_dask_get):
+    with local_ray(), dask.config.set(scheduler=ray_dask_get):
         dying = deadly(features(), tmp_path / "encode")
         assert_array_equal(encode(HASHER, dying).compute().data, CODES.data)
         for question, answer in expected().items():
@@ -220,21 +223,3 @@ def test_ray_and_its_workers_that_die(tmp_path):
         "table",
         "within",
     }
-
-
-@contextmanager
-def ray_of_two(ray):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        ray.init(
-            "local",
-            num_cpus=2,
-            include_dashboard=False,
-            log_to_driver=False,
-            configure_logging=False,
-            object_store_memory=80 * 2**20,
-        )
-        try:
-            yield
-        finally:
-            ray.shutdown()
