@@ -14,7 +14,9 @@ protocol runs on scikit-learn's digits, which need no download.
 # %%
 # Data and affinity
 # -----------------
-# Thresholds are quantiles of the distances among training rows. No labels are used.
+# Thresholds are quantiles of the distances among training rows. No labels are used. In the
+# paper the training rows are part of the database; here 300 queries, 700 training rows and
+# the database are apart.
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -23,9 +25,10 @@ from sklearn.model_selection import train_test_split
 from sklearn_talr.affinity import ThresholdAffinity
 
 X, _ = load_digits(return_X_y=True)
-X_database, X_query = train_test_split(X, test_size=300, random_state=0)
+X_rest, X_query = train_test_split(X, test_size=300, random_state=0)
+X_train, X_database = train_test_split(X_rest, train_size=700, random_state=0)
 
-affinity = ThresholdAffinity().fit(X_database)
+affinity = ThresholdAffinity().fit(X_train)
 for quantile, level, threshold in zip(
     affinity.quantiles, affinity.levels, affinity.thresholds_
 ):
@@ -62,7 +65,7 @@ results = {}
 print(f"\n{'NDCG':24s}{'worst':>8s}{'expected':>10s}{'best':>8s}{'@10':>8s}")
 for n_bits in lengths:
     for name, hasher in methods.items():
-        hasher.set_params(n_bits=n_bits).fit(X_database)
+        hasher.set_params(n_bits=n_bits).fit(X_train)
         worst, expected, best = mean_ndcg(hasher)
         top = mean_ndcg(hasher, k=10)[1]
         results[name, n_bits] = expected

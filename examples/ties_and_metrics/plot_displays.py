@@ -6,14 +6,15 @@ A comparison of hash functions raises three questions. Is the difference larger 
 the order of tied items could make of it? How does precision fall along the ranking? And if
 codes are looked up in a hash table instead of ranked, how far must one look? One display
 answers each. Here they compare random hyperplanes (LSH), iterative quantization (ITQ) and
-learned codes (TALR) on scikit-learn's digits. The numbers are those of
-:doc:`/user_guide/ties` and :doc:`/user_guide/radius`.
+learned codes (TALR) on scikit-learn's digits. :doc:`/user_guide/ties` and
+:doc:`/user_guide/radius` explain what is drawn.
 """
 
 # %%
 # Hashers of several lengths
 # --------------------------
-# A quarter of the images are queries. Each method is fitted at three code lengths.
+# A quarter of the images are queries, 500 train, and the rest is the database: no image is
+# in two of the three. Each method is fitted at three code lengths.
 
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -21,8 +22,11 @@ from sklearn.model_selection import train_test_split
 from sklearn_talr.hashing import ITQHasher, LSHHasher, TALRHasher
 
 X, y = load_digits(return_X_y=True)
-X_database, X_query, y_database, y_query = train_test_split(
+X_rest, X_query, y_rest, y_query = train_test_split(
     X, y, test_size=0.25, stratify=y, random_state=0
+)
+X_train, X_database, y_train, y_database = train_test_split(
+    X_rest, y_rest, train_size=500, stratify=y_rest, random_state=0
 )
 sets = X_query, y_query, X_database, y_database
 
@@ -34,7 +38,7 @@ hashers = {
 }
 for of_one_method in hashers.values():
     for hasher in of_one_method:
-        hasher.fit(X_database, y_database)
+        hasher.fit(X_train, y_train)
 
 # %%
 # What tie-breaking can do
