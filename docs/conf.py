@@ -1,6 +1,7 @@
 """Sphinx configuration. Nothing is downloaded while the documentation is built."""
 
 import doctest
+import re
 import sys
 from importlib import resources
 from pathlib import Path
@@ -121,6 +122,16 @@ def leave_names_with_at(app, doctree):
             link.replace_self(link.children)
 
 
+def keep_thousands_together(app, doctree):
+    """Let no line end within a number such as 59 000."""
+    code = nodes.FixedTextElement, nodes.literal, nodes.math
+    for text in list(doctree.findall(nodes.Text)):
+        kept = re.sub(r"(?<=\d)\s(?=\d{3}\b)", "\N{NO-BREAK SPACE}", text)
+        if kept != text and not isinstance(text.parent, code):
+            text.parent.replace(text, nodes.Text(kept))
+
+
 def setup(app):
     """Called by Sphinx."""
     app.connect("doctree-read", leave_names_with_at)
+    app.connect("doctree-read", keep_thousands_together)
