@@ -3,8 +3,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-# Two processes; tests of a file stay together while both have work. Clusters come after.
-SIDE_BY_SIDE = -n 2 --dist=worksteal
+# Two processes of one thread each; tests of a file stay together while both have work
+SIDE_BY_SIDE = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist=worksteal
 
 .PHONY: quickstart test test-slow test-matrix dist lint docs docs-check clean
 
@@ -12,11 +12,11 @@ quickstart: $(VENV)/.plot
 	$(BIN)/python examples/first_steps/plot_quickstart.py
 
 test: $(VENV)/.tests
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not cluster"
+	$(SIDE_BY_SIDE) -m "not slow and not cluster"
 	$(BIN)/python -m pytest tests -m "cluster and not slow"
 
 test-slow: $(VENV)/.tests
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not cluster"
+	$(SIDE_BY_SIDE) -m "not cluster"
 	$(BIN)/python -m pytest tests -m cluster
 
 test-matrix: $(VENV)/.dev

@@ -39,6 +39,7 @@ def suite(session, row):
     """
     install(session, ["--editable", ".[tests]"], ROWS[row])
     pytest = "python", "-m", "pytest", *session.posargs
+    session.env["OMP_NUM_THREADS"] = "1"  # of each of two processes
     session.run(*pytest, "-n2", "--dist=worksteal", "-m", "not slow and not cluster")
     session.run(*pytest, "-m", "cluster and not slow", success_codes=[0, 5])  # 5: none
 
