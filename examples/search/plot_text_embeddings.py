@@ -19,11 +19,14 @@ on search, and :doc:`/user_guide/embeddings` leads from embeddings to a served i
 # ---------------------------
 # The documentation strings of scikit-learn and SciPy, cut into sentences: text that is
 # there wherever this package is. A thousand sentences are queries, the rest the database.
+# There are no labels, so the codes are learned from the database itself, as an index over
+# embeddings would be: what must not be seen in training are the queries.
 
 import ast
 import re
 from importlib.util import find_spec
 from pathlib import Path
+from textwrap import fill
 
 import numpy as np
 import wordllama
@@ -172,8 +175,8 @@ print("Figure saved as text_embeddings.png")
 neighbors = HammingNeighbors(metric="weighted_hamming").fit(codes["additive"][1])
 candidates = neighbors.kneighbors(codes["additive"][0][:1], 100, return_distance=False)
 _, best = rescore(X_query[:1], on_disk, candidates, metric="inner_product", n_neighbors=3)
-print(f"\n{corpus[query[0]]}")
-for sentence in corpus[database[best[0]]]:
-    print(f"  -> {sentence}")
+print()
+for sentence in (corpus[query[0]], *("-> " + corpus[database[best[0]]])):
+    print(fill(sentence, 80, subsequent_indent="   "))
 
 folder.cleanup()
