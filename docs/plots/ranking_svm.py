@@ -33,7 +33,8 @@ def scores_of(loss):
 def bars(ax, gain):
     labels = [f"{value:+.3f}".replace("0.", ".") for value in gain]
     drawn = ax.bar(range(10), gain)
-    ax.bar_label(drawn, labels, fontsize=10, padding=2)
+    behind = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+    ax.bar_label(drawn, labels, fontsize=10, padding=3, bbox=behind)
     ax.axhline(0, color="black", lw=1, ls="-")
     ax.axhline(gain.mean(), color=RED, ls="--", label=f"mean {gain.mean():+.3f}")
     ax.set(xlabel="digit", ylabel="difference in AP", xticks=range(10))
@@ -49,7 +50,7 @@ def first_ten(panel, title, found, digit):
         ax.imshow(images_test[item].reshape(8, 8), cmap="gray_r")
         ax.set(xticks=[], yticks=[])
         ax.set_xlabel("" if right else "$\\times$", color=RED, labelpad=0)
-        color, style = (GREEN, "-") if right else (RED, (0, (1, 0.6)))
+        color, style = (GREEN, "-") if right else (RED, (0, (1.6, 1)))
         for spine in ax.spines.values():
             spine.set(visible=True, color=color, linestyle=style, linewidth=2.5)
 

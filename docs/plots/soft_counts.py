@@ -70,7 +70,8 @@ tables = {
     "hard table, of signs": [torch.sign(query), torch.sign(activations)],
     "soft table, of tanh": [torch.tanh(2 * query), torch.tanh(2 * activations)],
 }
-figure, axes = plt.subplots(3, 1, figsize=(6, 6.4), height_ratios=[1.7, 1, 1])
+figure, axes = plt.subplots(3, 1, figsize=(6, 7), height_ratios=[1.7, 1, 1])
+figure.get_layout_engine().set(hspace=0.08)
 kernel_panel(axes[0])
 for ax, (title, (bits, of_items)) in zip(axes[1:], tables.items()):
     counts = soft_counts(bits, of_items, level_index, n_levels=2)[0]
