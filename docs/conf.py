@@ -68,7 +68,7 @@ sphinx_gallery_conf = {
     "doc_module": ("sklearn_talr",),
     "backreferences_dir": "api/generated/backreferences",
     "download_all_examples": False,
-    "capture_repr": ("__repr__",),  # the diagrams of estimators are too wide
+    "capture_repr": (),  # pages show what a script prints
     "show_memory": False,
     "show_signature": False,
     "remove_config_comments": True,

@@ -26,6 +26,7 @@ def show(ax, image, title="", color="black", linestyle="-"):
     ax.set(xticks=[], yticks=[])
     for spine in ax.spines.values():
         spine.set(visible=True, color=color, linewidth=2.5, linestyle=linestyle)
+        spine.set_capstyle("projecting" if linestyle == "-" else "butt")  # keeps gaps open
 
 
 query = typical_query()
@@ -53,6 +54,6 @@ for panel, (name, hasher) in zip(panels, digits.hashers().items()):
     panel.get_layout_engine().set(h_pad=0.01, w_pad=0.03, hspace=0, wspace=0.02)
     cells = panel.subplots(2, 10).ravel()
     for ax, item, distance, right in zip(cells, found[0], distances[0], is_right):
-        frame = ("", GREEN, "-") if right else (" $\\times$", RED, (0, (1.6, 1)))
+        frame = ("", GREEN, "-") if right else (" $\\times$", RED, (0, (1.4, 0.8)))
         show(ax, rows.X_database[item], f"{distance}{frame[0]}", *frame[1:])
 plt.show()

@@ -50,9 +50,10 @@ def first_ten(panel, title, found, digit):
         ax.imshow(images_test[item].reshape(8, 8), cmap="gray_r")
         ax.set(xticks=[], yticks=[])
         ax.set_xlabel("" if right else "$\\times$", color=RED, labelpad=0)
-        color, style = (GREEN, "-") if right else (RED, (0, (1.6, 1)))
+        color, style = (GREEN, "-") if right else (RED, (0, (1.4, 0.8)))
         for spine in ax.spines.values():
             spine.set(visible=True, color=color, linestyle=style, linewidth=2.5)
+            spine.set_capstyle("projecting" if right else "butt")  # keeps gaps open
 
 
 relevant = (y_test == np.arange(10)[:, None]).astype(int)

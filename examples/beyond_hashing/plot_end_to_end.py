@@ -115,7 +115,7 @@ for name, histogram in histograms.items():
 
 import matplotlib.pyplot as plt
 
-figure, axes = plt.subplots(1, 2, figsize=(8, 3), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(6, 3.2), sharey=True, layout="constrained")
 for ax, (name, histogram) in zip(axes, histograms.items()):
     different, same = histogram.counts.sum(axis=0)
     kinds = {"other digits": (different, ""), "the same digit": (same, "//")}

@@ -68,7 +68,7 @@ for loss in losses:
 # %%
 # Where they differ
 # -----------------
-# Left: the held-out average precision of each digit, less that of ``zero_one``. Right: the
+# Above: the held-out average precision of each digit, less that of ``zero_one``. Below: the
 # ranking that the loss fears most, at the weights that it was trained to. Negatives that it
 # moves before positives are those that the solver pushes down.
 
@@ -76,20 +76,20 @@ import matplotlib.pyplot as plt
 
 from sklearn_talr.svm import loss_augmented_ranks
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+figure, (above, below) = plt.subplots(2, figsize=(6, 7), layout="constrained")
 for loss, shift, hatch in (("average_precision", -0.2, ""), ("ndcg", 0.2, "//")):
     gain = results[loss] - results["zero_one"]
     label = f"{loss}, mean {gain.mean():+.3f}"
-    left.bar(np.arange(10) + shift, gain, width=0.4, hatch=hatch, label=label)
-left.axhline(0, color="black", linewidth=1, linestyle="-")
-left.set(
+    above.bar(np.arange(10) + shift, gain, width=0.4, hatch=hatch, label=label)
+above.axhline(0, color="black", linewidth=1, linestyle="-")
+above.set(
     xlabel="digit",
     ylabel="difference in average precision",
     title="Held-out ranking against zero_one",
     xticks=range(10),
 )
-left.margins(y=0.3)
-left.legend(loc="upper center")
+above.margins(y=0.3)
+above.legend(loc="upper center")
 
 is_eight = label_train == 8
 scores = models["average_precision", 8].decision_function(X_train)
@@ -97,14 +97,14 @@ positive, negative = scores[is_eight], np.sort(scores[~is_eight])[::-1]
 feared, loss = loss_augmented_ranks(positive, negative)
 actual = 1 + np.sum(positive >= negative[:, None], axis=1)
 places = np.arange(1, len(negative) + 1)
-right.step(places, actual, where="mid", label="by score")
-right.step(places, feared, where="mid", label=f"most violating, 1 - AP = {loss:.2f}")
-right.set(
+below.step(places, actual, where="mid", label="by score")
+below.step(places, feared, where="mid", label=f"most violating, 1 - AP = {loss:.2f}")
+below.set(
     xlabel="place of the negative among negatives",
     ylabel="interleaving rank",
     title="Training ranking of the eights",
     xscale="log",
 )
-right.legend()
+below.legend()
 figure.savefig("ranking_svm.png", dpi=150)
 print("\nFigure saved as ranking_svm.png")

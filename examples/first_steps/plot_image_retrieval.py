@@ -120,6 +120,7 @@ def draw(ax, image, color="black", dashes="-"):
     ax.set(xticks=[], yticks=[])
     for spine in ax.spines.values():
         spine.set(visible=True, color=color, linestyle=dashes, linewidth=2)
+        spine.set_capstyle("projecting" if dashes == "-" else "butt")  # keeps gaps open
 
 
 figure = plt.figure(figsize=(6.4, 7.2), layout="constrained")
@@ -138,7 +139,7 @@ for panel, (name, (of_query, of_database)) in zip(figure.subfigures(3, 1), codes
         for ax, item, distance, is_right in zip(
             cells[row, 1:], found[row], distances[row], right[row]
         ):
-            style = (GREEN, "-") if is_right else (RED, (0, (1, 0.6)))
+            style = (GREEN, "-") if is_right else (RED, (0, (1.4, 0.8)))
             draw(ax, X_database[item], *style)
             mark = "" if is_right else r" $\times$"
             ax.set_title(f"{distance}{mark}", color=style[0], fontsize=11, pad=2)

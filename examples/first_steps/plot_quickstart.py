@@ -58,14 +58,12 @@ for n_bits, mean, std in zip(
 print("Chosen:", search.best_params_)
 
 # %%
-# Held-out queries against the database
-# -------------------------------------
-# One table of counts per query (how many items of which affinity at which distance)
-# holds everything: the expected AP, and the worst and the best that any order of the tied
-# items could give. Random hyperplanes and iterative quantization stand beside it.
+# Three methods
+# -------------
+# Random hyperplanes and iterative quantization, which know no labels, stand beside the
+# learned codes.
 
 from sklearn_talr.hashing import ITQHasher, LSHHasher
-from sklearn_talr.metrics import TieBreakingDisplay
 
 
 def fit(hasher):
@@ -77,23 +75,29 @@ models = {
     "ITQ": [fit(ITQHasher(n, random_state=0)) for n in lengths],
     "TALR": [fit(TALRHasher(n, max_iter=20, random_state=0)) for n in lengths],
 }
+
+# %%
+# Held-out queries against the database
+# -------------------------------------
+# One table of counts per query (how many items of which affinity at which distance)
+# holds everything: the expected AP, and the worst and the best that any order of the tied
+# items could give.
+#
+# In the picture a bar spans what the order of tied items alone could report, and the marker
+# is what to expect. Bars of 8-bit codes are wider than the gap between many a pair of
+# published methods; no order of the database moves the markers.
+
+from sklearn_talr.metrics import TieBreakingDisplay
+
 display = TieBreakingDisplay.from_estimator(
     models, X_query, y_query, X_database, y_database
 )
+display.ax_.set_title("What tie-breaking can do to a number")
+display.figure_.savefig("quickstart.png", dpi=150)
 
 print(f"\n{'':28s}{'worst':>8s}{'expected':>10s}{'best':>8s}")
 for name, n_bits, worst, expected, best in zip(
     display.names, display.n_bits, display.worst, display.expected, display.best
 ):
     print(f"{name:20s}{n_bits:2d} bits  {worst:7.3f}{expected:10.3f}{best:8.3f}")
-
-# %%
-# The picture that explains it
-# ----------------------------
-# A bar spans what the order of tied items alone could report, the marker is what to
-# expect. Bars of 8-bit codes are wider than the gap between many a pair of published
-# methods; no order of the database moves the markers.
-
-display.ax_.set_title("What tie-breaking can do to a number")
-display.figure_.savefig("quickstart.png", dpi=150)
 print("\nFigure saved as quickstart.png")

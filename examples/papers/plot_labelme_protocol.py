@@ -62,7 +62,7 @@ methods = {
     "TALR-NDCG": TALRHasher(objective="ndcg", batch_size=500, max_iter=40, random_state=0),
 }
 results = {}
-print(f"\n{'NDCG':24s}{'worst':>8s}{'expected':>10s}{'best':>8s}{'@10':>8s}")
+print(f"\n{'NDCG':27s}{'worst':>8s}{'expected':>10s}{'best':>8s}{'@10':>8s}")
 for n_bits in lengths:
     for name, hasher in methods.items():
         hasher.set_params(n_bits=n_bits).fit(X_train)
@@ -70,7 +70,7 @@ for n_bits in lengths:
         top = mean_ndcg(hasher, k=10)[1]
         results[name, n_bits] = expected
         print(
-            f"{n_bits:2d} bits  {name:16s}{worst:8.3f}{expected:10.3f}{best:8.3f}{top:8.3f}"
+            f"{n_bits:2d} bits  {name:18s}{worst:9.3f}{expected:10.3f}{best:8.3f}{top:8.3f}"
         )
 
 # %%

@@ -102,7 +102,7 @@ for (name, metric), values in curves.items():
 figure, ax = plt.subplots(figsize=(5.6, 3.8), layout="constrained")
 for row, name in enumerate(methods(4)):
     for metric, style in (("hamming", ":"), ("weighted_hamming", "-")):
-        drawn = {"color": f"C{row}", "marker": "o", "linestyle": style}
+        drawn = {"color": f"C{row}", "marker": "os^"[row], "linestyle": style}
         label = name if style == "-" else None
         ax.plot(lengths, curves[name, metric], label=label, **drawn)
 ax.set(xlabel="bits", ylabel="average precision", xticks=lengths)
