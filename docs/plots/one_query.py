@@ -31,6 +31,7 @@ def show(ax, image, title="", color="black", linestyle="-"):
 
 query = typical_query()
 figure = plt.figure(figsize=(5.8, 7.4))
+figure.get_layout_engine().set(rect=(0.01, 0.01, 0.98, 0.98))
 head, *panels = figure.subfigures(4, 1, height_ratios=[0.6, 1, 1, 1])
 ax_query, text = head.subplots(1, 2, width_ratios=[1, 4.5])
 show(ax_query, rows.X_query[query], "query")

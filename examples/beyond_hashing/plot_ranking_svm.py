@@ -88,7 +88,7 @@ above.set(
     title="Held-out ranking against zero_one",
     xticks=range(10),
 )
-above.margins(y=0.3)
+above.margins(y=0.45)
 above.legend(loc="upper center")
 
 is_eight = label_train == 8

@@ -144,11 +144,10 @@ for panel, (name, (of_query, of_database)) in zip(figure.subfigures(3, 1), codes
             mark = "" if is_right else r" $\times$"
             ax.set_title(f"{distance}{mark}", color=style[0], fontsize=11, pad=2)
 figure.savefig("image_retrieval.png", dpi=150)
+print("\nFigure saved as image_retrieval.png")
 
 # %%
 # Shirts are hard for all three, because they look like coats, pullovers and T-shirts. Where
 # many items are tied at distance 0, as here, longer codes tell more apart.
 # :ref:`sphx_glr_auto_examples_first_steps_plot_quickstart.py` shows how to choose the
 # length, and :doc:`/user_guide/search` how to search.
-
-print("\nFigure saved as image_retrieval.png")
