@@ -46,8 +46,8 @@ class TALRHasher(GradientHasher):
     objective : {"average_precision", "ndcg", "average_precision_simplified", \
             "ndcg_simplified"}, default="average_precision"
         Metric to maximize: average precision (any affinity above 0 is relevant), or NDCG
-        for graded affinities, trained with gains that are the affinities unless they go
-        by distance. Simplified: the paper's eq. 62 and 66, :mod:`sklearn_talr.objectives`.
+        for graded affinities, where numbers of shared labels are the gains to train with.
+        Simplified: the paper's eq. 62 and 66, :mod:`sklearn_talr.objectives`.
 
     hidden_layer_sizes : int or sequence of int, default=()
         Sizes of hidden rectifier layers. Empty: a linear hash function.

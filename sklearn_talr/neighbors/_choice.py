@@ -256,9 +256,8 @@ class _Block:
             radii = [self._argument] * len(queries)
         else:
             radii = found.radius().tolist()
-        self._record.head += zip(
-            queries.copy(), radii
-        )  # of the caller, who may change them
+        queries = queries.copy()  # of the caller, who may change them
+        self._record.head += zip(queries, radii)
 
     def found(self):
         """The answer about all queries."""

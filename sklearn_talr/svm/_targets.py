@@ -10,14 +10,16 @@ LARGEST_GRADE = 1000  # 2**grade is summed in float64
 def read_targets(y, loss, groups):
     """Return the two classes, for each sample the number of its class, and the grades.
 
-    There are grades if there are more than two numbers to rank by NDCG within queries.
-    Without queries such numbers are more likely classes without an order. The class of a
-    sample then tells whether its grade is above the lowest. Otherwise the grades are None.
+    There are grades if there are numbers to rank by NDCG within queries. Without queries
+    they are more likely classes without an order. If there are more than two numbers, the
+    class of a sample tells whether its grade is above the lowest. If there are no grades
+    they are None.
     """
-    if loss != "ndcg" or groups is None or not _are_several_numbers(y):
+    if loss != "ndcg" or groups is None or not _are_grades(y):
         return *two_classes(y, loss), None
     grades = _check_grades(y)
-    return *two_classes(grades > grades.min(), loss), grades
+    above = grades > grades.min() if _are_several_numbers(y) else y
+    return *two_classes(above, loss), grades
 
 
 def relevance_of(y, classes, grades):
@@ -57,8 +59,25 @@ def _remedy(y, kind, loss):
     return "Wrap the classifier in sklearn.multiclass.OneVsRestClassifier."
 
 
+def _are_grades(y):
+    """Tell whether labels can be read as grades of relevance.
+
+    Two numbers can if the lower one is 0: the NDCG is that of two classes then. A set for
+    training may lack the rarer grades that a test set has.
+    """
+    if _are_several_numbers(y):
+        return True
+    is_two_numbers = type_of_target(y) == "binary" and y.dtype.kind in "iuf"
+    return is_two_numbers and y.min() == 0 and y.max() <= LARGEST_GRADE
+
+
 def _check_grades(y):
     y = column_or_1d(y)
+    if y.dtype.kind not in "biuf":
+        raise ValueError(
+            f"y must be grades of relevance, whole numbers from 0 to {LARGEST_GRADE}, as "
+            f"fit saw them, got {y.dtype.type.__name__}."
+        )
     wrong = y[(y < 0) | (y != np.floor(y)) | (y > LARGEST_GRADE)]
     if len(wrong):
         raise ValueError(

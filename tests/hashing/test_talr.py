@@ -42,16 +42,22 @@ def test_the_loss_is_the_tie_aware_loss_of_the_activations(few_digits, kind, obj
     assert hasher.loss_curve_ == [pytest.approx(expected.item(), abs=1e-5)]
 
 
-@pytest.mark.parametrize("by_distance", [False, True])
-def test_gains_of_training(few_digits, by_distance):
-    """The affinities, or 2**affinity - 1 of distances; tanh makes the codes binary."""
-    X, y = few_digits
-    graded = 1 + 3 * (np.arange(300)[:, None] % 5 == np.arange(300) % 5)
-    targets = affinities = (y[:, None] == y) * graded
-    if by_distance:
+@pytest.mark.parametrize("kind", ["shared labels", "distances", "ready", "function"])
+def test_gains_of_training(few_digits, kind):
+    """Numbers of shared labels, or 2**level - 1 of others; tanh makes the codes binary."""
+    X, _ = few_digits
+    labels = make_multilabel_classification(300, random_state=0)[1]
+    targets, oracle = labels, "auto"
+    affinities = labels @ labels.T
+    if kind == "distances":
         targets, affinities = None, ThresholdAffinity().fit(X)(X, X)
+    elif kind == "ready":
+        targets = affinities
+    elif kind == "function":
+        oracle = _shared
     hasher = small(objective="ndcg", bit_dropout=0.0, batch_size=300, tanh_scale=1e9)
-    hasher.set_params(max_iter=1, learning_rate_init=1e-12).fit(X, targets)
+    hasher.set_params(affinity=oracle, max_iter=1, learning_rate_init=1e-12)
+    hasher.fit(X, targets)
     codes = hasher.transform(X).astype(int)
     distances = np.sum(codes[:, None] != codes, axis=2)
     others = ~np.eye(300, dtype=bool)
@@ -60,8 +66,15 @@ def test_gains_of_training(few_digits, by_distance):
         tie_aware_ndcg_score(*ranked, gain=gain) for gain in ("linear", "exponential")
     )
     assert linear != pytest.approx(exponential, abs=1e-3)
-    expected = exponential if by_distance else linear
+    expected = linear if kind == "shared labels" else exponential
     assert hasher.loss_curve_ == [pytest.approx(1 - expected, abs=1e-5)]
+
+
+def _shared(A, B):
+    return A @ B.T
+
+
+_shared.levels_ = range(6)
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,32 @@ def test_what_is_fitted():
     assert_array_equal(svc.coef_, RankingSVC("ndcg").fit(X, y > 0, groups=groups).coef_)
 
 
+def test_a_fold_without_the_top_grade():
+    """Numbers 0 and 1 are then grades too, and classes as before."""
+    X, y, groups = draw()
+    low = groups < 8
+    y[low] = np.minimum(y[low], 1)
+    svc = RankingSVC("ndcg").fit(X[low], y[low], groups=groups[low])
+    assert_array_equal(svc.grades_, [0, 1])
+    assert_array_equal(svc.classes_, [0, 1])
+    assert set(svc.predict(X)) == {0, 1}
+    assert y[~low].max() == 3
+    assert 0 < svc.score(X[~low], y[~low], groups=groups[~low]) < 1
+    as_classes = clone(svc).fit(X[low], y[low] > 0, groups=groups[low])
+    assert_allclose(as_classes.coef_, svc.coef_, rtol=1e-6)
+    assert as_classes.grades_ is None
+
+
+@pytest.mark.parametrize(
+    "values", [[-1, 1], [1, 2], [0, 2000], ["no", "yes"], [False, True]]
+)
+def test_two_classes_of_other_names_are_no_grades(values):
+    X, y, groups = draw()
+    svc = RankingSVC("ndcg").fit(X, np.take(values, y > 0), groups=groups)
+    assert svc.grades_ is None
+    assert_array_equal(svc.classes_, values)
+
+
 def test_large_grades_do_not_overflow():
     X, y, groups = draw()
     svc = RankingSVC("ndcg").fit(X, y + 997, groups=groups)
@@ -133,6 +159,8 @@ def test_what_is_no_grade_is_refused(wrong):
             call(X, y, groups=groups)
     with pytest.raises(ValueError, match=r"from 0 to 1000, got .*0\.5"):
         svc.score(X, np.full(len(X), 0.5), groups=groups)
+    with pytest.raises(ValueError, match=r"from 0 to 1000, .*got str_"):
+        svc.score(X, np.full(len(X), "high"), groups=groups)
 
 
 def _shares_by_definition(levels, grades):

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from ...affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
+from ...affinity import LabelAffinity, SharedLabelAffinity
 from ...affinity._resolve import iter_level_blocks
 from ..gradient._features import to_device
 
@@ -101,15 +101,16 @@ class PairwiseLoss(BatchLoss):
 
 
 def levels_of_gains(data):
-    """Levels whose gains, 2**level - 1, NDCG is trained on: the affinities themselves.
+    """Levels whose gains, 2**level - 1, NDCG is trained on: numbers of shared labels.
 
     With gains that grow exponentially the few pairs of a batch that share the most labels
     outweigh all others; held-out NDCG with these gains was no higher for it, and average
-    precision lower. Affinities by distance keep them: there NDCG was lower without.
+    precision lower. All other affinities keep the gains of the metric: by distance NDCG
+    was lower without them, and what the levels of any other oracle mean is not known.
     """
-    if isinstance(data.affinity, ThresholdAffinity):
-        return data.levels
-    return np.log2(1.0 + data.levels)
+    if isinstance(data.affinity, SharedLabelAffinity):
+        return np.log2(1.0 + data.levels)
+    return data.levels
 
 
 def keep_bits(bits, kept):
