@@ -1,11 +1,11 @@
-"""Tables and figures of the page "Methods to compare with", from the results beside this.
+"""Tables and figures of the pages on the comparison, from the results beside this.
 
     python render_page.py
     python render_page.py --results my_results --to my_page
 
-The tables are reStructuredText that the page includes. What is shown of several sets side
-by side comes from ``RESULTS/SET-defaults.csv``; figures and tables of all lengths from
-every file.
+The tables are reStructuredText that the pages include. What is shown of several sets side
+by side comes from ``RESULTS/SET-defaults.csv``, or ``-tuned``. Each set has figures and
+tables of all lengths by the defaults, and of hash lookup.
 """
 
 import argparse
@@ -53,6 +53,11 @@ _FIGURE = """.. figure:: {folder}/{stem}-bits.svg
 
    {title}: AP over the orders of ties.
 """
+_LOOKUP_FIGURE = """.. figure:: {folder}/{stem}.svg
+   :alt: AP, RAMAP, empty lookups, precision and time by Hamming radius, for four margins.
+
+   {title}: hash lookup by radius.
+"""
 
 
 def parse_arguments():
@@ -76,23 +81,27 @@ def read_results(folder):
 
 def texts_of(results, folder="comparison"):
     """What the page includes, by the name of the file that each is written to."""
-    texts = {
-        f"summary-{kind}": as_rst(_summary(results, end)) for kind, end in KINDS.items()
-    }
-    ranked = {stem: r for stem, r in results.items() if "lookup" not in stem}
-    return texts | {
+    ranked = {stem: r for stem, r in results.items() if _is_ranked(stem)}
+    lookup = {stem: r for stem, r in results.items() if _is_lookup(stem)}
+    sections = [_section(r) for r in ranked.values()]
+    sections += [_lookup_section(folder, stem, r) for stem, r in lookup.items()]
+    figures = (_figure(folder, stem, r) for stem, r in ranked.items())
+    return {
+        "summary-binary": as_rst(_summary(results, "")),
+        "summary-real-valued": as_rst(_summary(results, "_float")),
+        "summary-tuned": as_rst(_summary(results, "", "tuned")),
         "costs": as_rst(_costs(results)),
-        "figures": "\n".join(_figure(folder, stem, r) for stem, r in ranked.items()),
-        "tables": "\n\n".join(_section(stem, r) for stem, r in results.items()),
+        "figures": "\n".join(figures),
+        "tables": "\n\n".join(sections),
         "counts": _counts(results),
     }
 
 
-def _summary(results, end):
+def _summary(results, end, setting="defaults"):
     """All sets at one length, by one kind of queries."""
     columns = [
         Column(f"{TITLES[_set(r)]} {metric.upper()}", _at_summary(r), reader(metric + end))
-        for r in _side_by_side(results)
+        for r in _side_by_side(results, setting)
         for metric in _metrics(r)
     ]
     return table(_ORDER, columns)
@@ -112,12 +121,8 @@ def _costs(results):
     return table(_ORDER, columns)
 
 
-def _section(stem, results):
-    """All tables of a file, under a heading."""
-    name, setting = _title(results), results.rows[0]["setting"].replace("-", ", ")
-    parts = [f"{name}, {setting}", "~" * len(f"{name}, {setting}")]
-    if "lookup" in stem:
-        return "\n\n".join(["\n".join(parts), as_rst(_lookup(results))])
+def _section(results):
+    """All tables of a set by the defaults, under a heading."""
     tables = {
         f"{metric.upper()} by {kind} queries:": by_length(results, reader(metric + end))
         for metric in _metrics(results)
@@ -125,7 +130,19 @@ def _section(stem, results):
     }
     tables[f"Ties and hash lookup at {SUMMARY_BITS} bits:"] = _ties(results)
     shown = (f"{t}\n\n{as_rst(rows)}" for t, rows in tables.items() if len(rows) > 1)
-    return "\n\n".join(["\n".join(parts), *shown])
+    return "\n\n".join([_heading(_title(results)), *shown])
+
+
+def _lookup_section(folder, stem, results):
+    """The table and the figure of hash lookup, under a heading."""
+    title, n_bits = _title(results), results.lengths()[0]
+    figure = _LOOKUP_FIGURE.format(folder=folder, stem=stem, title=title)
+    head = _heading(f"{title}: hash lookup, {n_bits} bits")
+    return "\n\n".join([head, as_rst(_lookup(results)), figure.rstrip()])
+
+
+def _heading(text):
+    return f"{text}\n{'-' * len(text)}"
 
 
 def _ties(results):
@@ -163,14 +180,22 @@ def _counts(results):
     return f"These are {len(rows)} fits, which took {minutes:.0f} minutes, with {versions}."
 
 
-def _side_by_side(results):
+def _side_by_side(results, setting="defaults"):
     for name in TITLES:
-        if f"{name}-defaults" in results:
-            yield results[f"{name}-defaults"]
+        if f"{name}-{setting}" in results:
+            yield results[f"{name}-{setting}"]
 
 
 def _at_summary(results):
     return at_bits(results, SUMMARY_BITS)
+
+
+def _is_ranked(stem):
+    return stem.endswith("-defaults") and not _is_lookup(stem)
+
+
+def _is_lookup(stem):
+    return "lookup" in stem
 
 
 def _set(results):
@@ -192,11 +217,11 @@ def main():
     for name, text in texts_of(results, to.name).items():
         (to / f"{name}.txt").write_text(text + "\n")
     for stem, of_file in results.items():
-        if "lookup" in stem:
+        if _is_lookup(stem):
             draw_lookup(of_file, to / f"{stem}.svg")
-            continue
-        draw_by_length(of_file, _metrics(of_file)[0], to / f"{stem}-bits.svg")
-        draw_tie_intervals(of_file, to / f"{stem}-ties.svg")
+        elif _is_ranked(stem):
+            draw_by_length(of_file, _metrics(of_file)[0], to / f"{stem}-bits.svg")
+            draw_tie_intervals(of_file, to / f"{stem}-ties.svg")
 
 
 if __name__ == "__main__":

@@ -266,7 +266,7 @@ def test_page_of_own_results(run, module, digits_file, tmp_path, monkeypatch):
     render = module("render_page")
     render.main()
     tables = (to / "tables.txt").read_text()
-    assert tables.startswith("mine, defaults\n~~~~~~~~~~~~~~\n\nAP by binary queries:")
+    assert tables.startswith("mine\n----\n\nAP by binary queries:")
     assert "one-hot predictions" in tables
     figures = {path.name: path.read_bytes() for path in to.glob("*.svg")}
     assert set(figures) == {"mine-defaults-bits.svg", "mine-defaults-ties.svg"}
