@@ -40,8 +40,10 @@ def suite(session, row):
     install(session, ["--editable", ".[tests]"], ROWS[row])
     pytest = "python", "-m", "pytest", *session.posargs
     session.env["OMP_NUM_THREADS"] = "1"  # of each of two processes
-    session.run(*pytest, "-n2", "--dist=worksteal", "-m", "not slow and not cluster")
-    session.run(*pytest, "-m", "cluster and not slow", success_codes=[0, 5])  # 5: none
+    codes = [0, 5] if session.posargs else [0]  # 5: none of those asked for
+    both = ["-n2", "--dist=worksteal", "-m", "not slow and not cluster"]
+    for options in both, ["-m", "cluster and not slow"]:
+        session.run(*pytest, *options, success_codes=codes)
 
 
 @nox.session
@@ -78,7 +80,9 @@ def install(session, arguments, versions=None):
     pins = (ROOT / "constraints.txt").read_text().splitlines()
     kept = [pin for pin in pins if pin.partition("==")[0] not in (versions or {})]
     kept += [f"{name}=={version}" for name, version in (versions or {}).items()]
-    path = Path(session.create_tmp()) / "constraints.txt"
+    # Not in create_tmp(), which moves TMPDIR into the environment: Ray's workers refuse to
+    # start there, and who waits for them waits for ever.
+    path = Path(session.virtualenv.location) / "constraints.txt"
     path.write_text("\n".join(kept) + "\n")
     session.install("--constraint", str(path), *arguments)
 
