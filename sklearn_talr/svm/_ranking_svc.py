@@ -13,6 +13,7 @@ from sklearn.utils import check_consistent_length, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._arrays import as_numpy
 from .._state import replace_fitted, validate_aside
 from ..metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 from ._bundle import Bundle, minimize
@@ -141,8 +142,9 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
     ``sklearn.set_config(enable_metadata_routing=True)``, and if asked to by
     ``set_fit_request(groups=True)`` and ``set_score_request(groups=True)``. Without this a
     search splits by groups, but fits and scores as if all samples were one ranking. Before
-    scikit-learn 1.8 a search around a Pipeline hands them to `fit` only: put the search at
-    the end of the Pipeline.
+    scikit-learn 1.8 a search around a Pipeline hands them to `fit` only: put searches last.
+
+    With scikit-learn's `array_api_dispatch` arrays go to NumPy, and answers stay there.
 
     Examples
     --------
@@ -224,6 +226,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         ConvergenceWarning
             If the duality gap is above `tol` after `max_iter` iterations.
         """
+        X, y, groups = map(as_numpy, (X, y, groups))
         (X, y), seen = validate_aside(self, X, y=y, accept_sparse="csr", dtype=_FLOATS)
         classes, target, grades = read_targets(y, self.loss, groups)
         positive = target == 1
@@ -274,6 +277,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
             Higher is ranked first; above 0 is predicted to be of the positive class.
         """
         check_is_fitted(self)
+        X = as_numpy(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
         return _scores(X, self.coef_, self.intercept_)
 
@@ -331,6 +335,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
             `groups`: perhaps a Pipeline has dropped them.
         """
         scores = self.decision_function(X)
+        y, groups, sample_weight = map(as_numpy, (y, groups, sample_weight))
         if self.loss == "zero_one":
             return accuracy_score(y, self.predict(X), sample_weight=sample_weight)
         if sample_weight is not None:
@@ -342,10 +347,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         check_consistent_length(relevance, scores)
         if groups is None and self.n_queries_ > 1:
             warnings.warn(_DROPPED_GROUPS.format(self.n_queries_), stacklevel=2)
-        if groups is None or not relevance.any():
-            return _SCORES[self.loss]([relevance], [scores])
-        query = query_numbers(groups, scores)
-        return mean_over_queries(_SCORES[self.loss], relevance, scores, query)
+        return mean_over_queries(_SCORES[self.loss], relevance, scores, groups)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -363,8 +365,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
     def _tangents_for(self, n_weights, *data):
         """Return tangents to start from, and before them a key of the risk they belong to.
 
-        With `warm_start` they are those of the last fit if its risk was the same. They are
-        a copy, so that the minimization does not touch what this estimator holds.
+        With `warm_start` they are a copy of the last fit's, if its risk was the same.
         """
         if not self.warm_start:
             return None, Bundle(n_weights)

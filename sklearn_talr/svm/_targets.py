@@ -113,11 +113,15 @@ def query_numbers(groups, X):
     return np.unique(groups, return_inverse=True)[1]
 
 
-def mean_over_queries(metric, relevance, scores, query):
+def mean_over_queries(metric, relevance, scores, groups):
     """Average a metric over the queries that have something of relevance above 0.
 
-    Queries of equal size are computed by one call of the metric.
+    If there are no groups, or nothing is relevant, all samples are one query. Queries of
+    equal size are computed by one call of the metric.
     """
+    if groups is None or not relevance.any():
+        return metric([relevance], [scores])
+    query = query_numbers(groups, scores)
     order = np.argsort(query, kind="stable")
     sizes = np.bincount(query)
     first = np.cumsum(sizes) - sizes
