@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from neighbor_cases import CODES, draw, fit
 from numpy.testing import assert_array_equal
@@ -193,6 +193,7 @@ def test_questions_are_judged_one_by_one(monkeypatch):
     tables=st.floats(0, 0.5),
     error=st.floats(0.8, 1.25),
 )
+@example(lookup=0.9375, multi_index=0.9375, tables=0.375, error=0.8125)
 def test_ten_calls_cost_little_more_than_the_best(lookup, multi_index, tables, error):
     """Costs are in those of brute force; tables cost up to half a call of it."""
     with pytest.MonkeyPatch.context() as patch:
@@ -204,7 +205,8 @@ def test_ten_calls_cost_little_more_than_the_best(lookup, multi_index, tables, e
     best = min(10_000 * BRUTE, *(tables + 10_000 * cost for cost in index.costs.values()))
     # A trial that fails costs the tables and a hundred queries, for each of two ways.
     assert sum(seconds) <= 1.1 * best + 1.1 * tables + 120 * BRUTE
-    assert max(seconds[1:]) <= 1.3 * 1_000 * BRUTE
+    # Any call may make tables. Besides, it takes little longer than brute force.
+    assert max(seconds[1:]) <= 1.1 * 1_000 * BRUTE + tables
 
 
 @pytest.mark.parametrize("backend", ["numpy", "faiss"])
