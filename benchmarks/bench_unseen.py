@@ -267,11 +267,11 @@ def read(path):
         return list(csv.DictReader(file))
 
 
-def append(path, rows):
+def append(path, rows, fields=FIELDS):
     is_new = not path.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "a", newline="") as file:
-        csv.writer(file).writerows([FIELDS] * is_new + rows)
+        csv.writer(file).writerows([fields] * is_new + rows)
         file.flush()
         os.fsync(file.fileno())
 
@@ -299,10 +299,16 @@ def shown(values, line, column):
     of_seed = values.get((line, column))
     if not of_seed:
         return ""
-    text = f"{np.mean(list(of_seed.values())):.3f}"
+    is_reference = line[0] == "TALR, recipe"
     reference = values.get((("TALR, recipe", line[1]), column), {})
+    return with_difference(of_seed, {} if is_reference else reference)
+
+
+def with_difference(of_seed, reference):
+    """Mean over splits, and the difference on the splits that both have."""
+    text = f"{np.mean(list(of_seed.values())):.3f}"
     pairs = [of_seed[seed] - reference[seed] for seed in of_seed if seed in reference]
-    if len(pairs) < 2 or line[0] == "TALR, recipe":
+    if len(pairs) < 2:
         return text
     error = np.std(pairs, ddof=1) / np.sqrt(len(pairs))
     return text + f" ({np.mean(pairs):+.3f} ±{error:.3f})"
