@@ -37,7 +37,9 @@ import torch
 from bench_unseen import append, of_distances, read, with_difference
 from comparison._data import load_once
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.hashing import ClassProbabilities
@@ -60,9 +62,11 @@ N_LEVELS = 33  # of the probability that a pair is similar
 TEMPERATURES = np.geomspace(0.2, 3, 25)
 KEY = ["data", "seed", "contender"]
 FIELDS = [*KEY, "n_labeled", "n_trained", "ap", "seconds"]
+_KERNEL = CalibratedClassifierCV(SVC(C=3), ensemble=False)
 TEACHERS = {
     "logistic regression": ClassProbabilities(cv=5),
     "neighbors": ClassProbabilities(KNeighborsClassifier(20, weights="distance"), cv=5),
+    "kernel": ClassProbabilities(_KERNEL, cv=5),
 }
 
 
@@ -80,11 +84,15 @@ CONTENDERS = {
     "labeled only": Contender("labeled", "labels"),
     "labeled only, softened": Contender("labeled", softened=0.5),
     "labeled only, two stages": Contender("labeled", "labels", two_stages=True),
+    "labeled only, two stages, kernel": Contender(
+        "labeled", "labels", teacher="kernel", two_stages=True
+    ),
     "predicted classes": Contender(targets="predictions"),
     "probabilities": Contender(),
     "probabilities, softened": Contender(softened=0.5),
     "probabilities, sure rows": Contender("sure"),
     "probabilities, neighbors": Contender(teacher="neighbors"),
+    "probabilities, kernel": Contender(teacher="kernel"),
     "probabilities, two stages": Contender(two_stages=True),
     "all labels": Contender(targets="labels"),
 }
@@ -93,19 +101,8 @@ CONTENDERS = {
 class ExpectedAffinity:
     """The probability that two rows share a class or label, in steps; targets are rows.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_rows, n_classes)
-        Of each row.
-
-    labels : ndarray of shape (n_labeled, n_classes)
-        Indicators of the first rows.
-
-    softened : float
-        Weight of probabilities between labeled rows.
-
-    several : bool
-        Whether a row may have several labels.
+    Of each row there are probabilities, and of the first ones label indicators; *softened*
+    is the weight of probabilities between these. Rows may have *several* labels.
     """
 
     levels_ = np.arange(N_LEVELS)
