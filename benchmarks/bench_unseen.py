@@ -134,7 +134,8 @@ CELLS = [
     ("features and logits", 0),
     ("additive bits of features and logits", 32),
     ("additive bits of features and logits", 128),
-    *product(("TALR, tuned", "DPSH, tuned", "DTSH, tuned", "MIHash, tuned"), (32,)),
+    *product(("TALR, tuned", "DPSH, tuned"), (32, 128)),
+    *product(("DTSH, tuned", "MIHash, tuned"), (32,)),
     *product(("TALR", "DPSH", "TALR, short", "DTSH, chosen", "HashNet", "MIHash"), (32,)),
     ("ITQ of features and logits", 32),
 ]
