@@ -12,7 +12,8 @@ only those labels count. SKLEARN_TALR_DATA names the folder of the benchmark set
 
 *Short* is ten epochs at a rate of 0.01, *recipe* also a scale of tanh of 1. *Chosen*
 contenders choose one of three learning rates for these by cross-validation over classes:
-each fold ranks classes that were not trained on. The others have the defaults. Queries are
+each fold ranks classes that were not trained on. *Tuned* ones choose epochs and weight decay
+so, and TALR has the scale of the recipe. The others have the defaults. Queries are
 bits (Hamming distance) or floats (weighted Hamming distance); floats on both sides are
 listed with 0 bits.
 
@@ -58,7 +59,11 @@ QUERIES_PER_BLOCK = 50
 KEY = ["data", "seed", "contender", "n_bits"]
 FIELDS = [*KEY, "queries", "protocol", "ap", "seconds", "params"]
 
-RATES = {"learning_rate_init": [0.025, 0.01, 0.005]}
+# What cross-validation over classes chooses from, by the end of a contender's name
+GRIDS = {
+    "chosen": {"learning_rate_init": [0.025, 0.01, 0.005]},
+    "tuned": {"max_iter": [5, 10, 20], "weight_decay": [0.02, 0.1, 0.6]},
+}
 
 
 def centered_log(probabilities):
@@ -98,6 +103,10 @@ GRADIENT = {
     "DTSH, chosen": short(DTSHHasher),
     "HashNet": HashNetHasher,
     "MIHash": MIHasher,
+    "TALR, tuned": partial(TALRHasher, tanh_scale=1.0),
+    "DPSH, tuned": DPSHHasher,
+    "DTSH, tuned": DTSHHasher,
+    "MIHash, tuned": MIHasher,
 }
 FLOATS = {
     "features": lambda: FunctionTransformer(),
@@ -125,6 +134,8 @@ CELLS = [
     ("features and logits", 0),
     ("additive bits of features and logits", 32),
     ("additive bits of features and logits", 128),
+    *product(("TALR, tuned", "DPSH, tuned"), (32, 128)),
+    *product(("DTSH, tuned", "MIHash, tuned"), (32,)),
     *product(("TALR", "DPSH", "TALR, short", "DTSH, chosen", "HashNet", "MIHash"), (32,)),
     ("ITQ of features and logits", 32),
 ]
@@ -207,10 +218,11 @@ def fitted(data, contender, n_bits, seed):
     if contender in TWO_STAGES:
         return TWO_STAGES[contender](n_bits).fit(X, y), {}
     model = GRADIENT[contender](n_bits=n_bits, affinity=data.affinity, random_state=seed)
-    if not contender.endswith("chosen"):
+    grid = GRIDS.get(contender.rpartition(", ")[2])
+    if grid is None:
         return model.fit(X, y), {}
     scoring, folds = make_retrieval_scorer(), list(class_folds(y, seed))
-    search = GridSearchCV(model, RATES, scoring=scoring, cv=folds).fit(X, y)
+    search = GridSearchCV(model, grid, scoring=scoring, cv=folds).fit(X, y)
     return search.best_estimator_, search.best_params_
 
 
