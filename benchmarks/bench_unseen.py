@@ -13,8 +13,9 @@ only those labels count. SKLEARN_TALR_DATA names the folder of the benchmark set
 *Short* is ten epochs at a rate of 0.01, *recipe* also a scale of tanh of 1. *Chosen*
 contenders choose one of three learning rates for these by cross-validation over classes:
 each fold ranks classes that were not trained on. *Tuned* ones choose epochs and decay so,
-and TALR has the scale of the recipe. The others have the defaults. Queries are bits (Hamming
-distance) or floats (weighted Hamming distance); floats on both sides are listed with 0 bits.
+and TALR has the scale of the recipe. The others have the defaults. Queries are bits
+(Hamming distance) or floats (weighted Hamming distance); floats on both sides are listed
+with 0 bits.
 
 Every cell is a row of a CSV file, ``--csv``. Cells that are there are not measured again.
 Seconds are CPU time of one thread, of the choice and of the fit.
