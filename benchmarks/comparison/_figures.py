@@ -7,6 +7,12 @@ from _methods import METHODS
 
 # Text as text, and the same bytes at every run.
 _STYLE = {"svg.fonttype": "none", "svg.hashsalt": "sklearn-talr", "font.size": 9}
+_OVER_RADII = {
+    "ramap": "RAMAP",
+    "empty": "fraction of empty lookups",
+    "radius_precision": "precision",
+    "lookup_ms": "ms per query",
+}
 _OWN = ("TALR", "additive")  # what this library brings; the others are drawn thinner
 
 
@@ -41,8 +47,9 @@ def _draw_method(results, method, name, axis):
 
 
 def draw_tie_intervals(results, path):
-    """Figure 3 of He et al.: mean AP over all orders of ties, one panel per length."""
+    """Figure 3 of He et al.: mean AP over all orders of ties, for up to three lengths."""
     lengths = results.lengths()
+    lengths = lengths[:: max(1, len(lengths) // 2)]  # more panels are too small to read
     methods = [m for m in results.methods() if _has(results, m, "ap_worst")]
     with mpl.rc_context(_STYLE):
         size = 1.2 + 2.4 * len(lengths), 0.21 * len(methods) + 0.9
@@ -63,29 +70,28 @@ def draw_tie_intervals(results, path):
 
 
 def draw_lookup(results, path):
-    """Figures 4 to 7 of Jiang, Li and Li, a row of panels for each length."""
+    """Figures 4 to 7 of Jiang, Li and Li, two rows of panels for each length."""
     lengths = results.lengths()
-    figure, axes = plt.subplots(
-        len(lengths), 5, figsize=(17, 3.2 * len(lengths)), squeeze=False
-    )
-    for row, n_bits in zip(axes, lengths):
-        _draw_ap(results, n_bits, row[0])
-        panels = (
-            ("ramap", "RAMAP"),
-            ("empty", "fraction of empty lookups"),
-            ("radius_precision", "precision"),
-            ("lookup_ms", "lookup time, ms per query"),
-        )
-        for axis, (name, label) in zip(row[1:], panels):
-            for method in results.methods():
-                curves = [r[name] for r in results.select(method, n_bits) if r[name]]
-                if curves:
-                    axis.plot(np.mean(curves, axis=0), "o-", label=method)
-            axis.set(xlabel="Hamming radius", ylabel=label, title=f"{n_bits} bits")
-        row[4].set_yscale("log")
-        row[1].legend()
-    figure.tight_layout()
-    _save(figure, path)
+    with mpl.rc_context(_STYLE):
+        size = 8.6, 5.2 * len(lengths)
+        figure, axes = plt.subplots(2 * len(lengths), 3, figsize=size, squeeze=False)
+        for n_bits, panels in zip(lengths, axes.reshape(-1, 6)):
+            _draw_ap(results, n_bits, panels[0])
+            for axis, (name, label) in zip(panels[1:5], _OVER_RADII.items()):
+                _draw_over_radii(results, n_bits, name, axis)
+                axis.set(xlabel="Hamming radius", ylabel=label)
+            panels[4].set_yscale("log")
+            panels[5].set_axis_off()
+            panels[5].legend(*panels[1].get_legend_handles_labels(), loc="center")
+        figure.tight_layout()
+        _save(figure, path)
+
+
+def _draw_over_radii(results, n_bits, name, axis):
+    for method in results.methods():
+        curves = [row[name] for row in results.select(method, n_bits) if row[name]]
+        if curves:
+            axis.plot(np.mean(curves, axis=0), "o-", label=method)
 
 
 def _draw_ap(results, n_bits, axis):

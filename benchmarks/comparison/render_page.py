@@ -85,7 +85,7 @@ def texts_of(results, folder="comparison"):
     lookup = {stem: r for stem, r in results.items() if _is_lookup(stem)}
     sections = [_section(r) for r in ranked.values()]
     sections += [_lookup_section(folder, stem, r) for stem, r in lookup.items()]
-    figures = (_figure(folder, stem, r) for stem, r in ranked.items())
+    figures = (_figure(folder, s, r) for s, r in ranked.items() if _has_lengths(r))
     return {
         "summary-binary": as_rst(_summary(results, "")),
         "summary-real-valued": as_rst(_summary(results, "_float")),
@@ -194,6 +194,11 @@ def _is_ranked(stem):
     return stem.endswith("-defaults") and not _is_lookup(stem)
 
 
+def _has_lengths(results):
+    """Whether there is more than one, so that figures of them tell something."""
+    return len(results.lengths()) > 1
+
+
 def _is_lookup(stem):
     return "lookup" in stem
 
@@ -219,7 +224,7 @@ def main():
     for stem, of_file in results.items():
         if _is_lookup(stem):
             draw_lookup(of_file, to / f"{stem}.svg")
-        elif _is_ranked(stem):
+        elif _is_ranked(stem) and _has_lengths(of_file):
             draw_by_length(of_file, _metrics(of_file)[0], to / f"{stem}-bits.svg")
             draw_tie_intervals(of_file, to / f"{stem}-ties.svg")
 
