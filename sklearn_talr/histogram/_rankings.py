@@ -11,7 +11,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d, ge
 
 from .._arrays import as_numpy
 
-__all__ = ["Rankings", "check_rankings", "padded_rows", "sort_rows"]
+__all__ = ["Rankings", "check_affinities", "check_rankings", "padded_rows", "sort_rows"]
 
 _AFFINITIES = "y_true must hold affinities: non-negative integers, 0 for not similar"
 _PADDING = -np.inf  # the score of a cell that holds no item
@@ -142,6 +142,16 @@ def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
     if groups is None:
         return _check_tables(y_true, y_score, real_grades)
     return _check_groups(y_true, y_score, groups, real_grades)
+
+
+def check_affinities(y_true):
+    """Return the affinity of each of some pairs as int64, or raise ValueError."""
+    y_true = as_numpy(y_true)
+    if np.ndim(y_true) != 1:
+        raise ValueError(
+            f"y_true must be 1-D, an affinity for each pair, got shape {np.shape(y_true)}."
+        )
+    return _check_affinities(_check_array(y_true, "y_true", 1), real_grades=False)
 
 
 def _check_tables(y_true, y_score, real_grades):

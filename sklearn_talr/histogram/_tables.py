@@ -4,9 +4,12 @@ from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
+from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import validate_params
 
-from ._rankings import check_rankings, fits_int64, sort_rows
+from ..codes._distances import code_words
+from ..codes._packed import as_packed
+from ._rankings import check_affinities, check_rankings, fits_int64, sort_rows
 
 __all__ = ["HammingHistogram", "RankingHistogram"]
 
@@ -211,6 +214,7 @@ class HammingHistogram(RankingHistogram):
     See Also
     --------
     hamming_histogram : The table of two sets of codes.
+    HammingHistogram.from_pairs : The table of labeled pairs.
 
     Examples
     --------
@@ -243,6 +247,70 @@ class HammingHistogram(RankingHistogram):
                 "score, use RankingHistogram."
             )
         object.__setattr__(self, "n_bits", int(n_bits))
+
+    @staticmethod
+    @validate_params(
+        {
+            "first_codes": ["array-like"],
+            "second_codes": ["array-like"],
+            "y_true": ["array-like"],
+        },
+        prefer_skip_nested_validation=True,
+    )
+    def from_pairs(first_codes, second_codes, y_true):
+        """Tabulate labeled pairs of codes, row by row, as one query that has them all.
+
+        This is the table for :func:`~sklearn_talr.metrics.pair_precision` and
+        :func:`~sklearn_talr.metrics.radius_at_precision` where pairs were labeled one by
+        one, as by someone who looked at two rows and said whether they are duplicates.
+
+        Parameters
+        ----------
+        first_codes, second_codes : array-like of shape (n_pairs, n_bits) of 0/1, or \
+                PackedCodes
+            Codes of both sides; pair i is row i of the first and row i of the second.
+
+        y_true : array-like of shape (n_pairs,)
+            Affinity of each pair: non-negative integers or booleans, 0 for not similar.
+
+        Returns
+        -------
+        histogram : HammingHistogram
+            Counts of shape (1, n_levels, n_bits + 1): how many pairs of each affinity lie
+            at each Hamming distance.
+
+        Raises
+        ------
+        ValueError
+            If the three differ in length, the codes in their number of bits, or `y_true`
+            holds anything but non-negative integers.
+
+        Examples
+        --------
+        Three pairs of codes; two pairs have the same distance, and one of them is right:
+
+        >>> from sklearn_talr.histogram import HammingHistogram
+        >>> first, second = [[0, 0], [0, 1], [1, 1]], [[0, 1], [1, 1], [1, 1]]
+        >>> HammingHistogram.from_pairs(first, second, [1, 0, 1]).counts
+        array([[[0, 1, 0],
+                [1, 1, 0]]])
+        """
+        first_codes = as_packed(first_codes, input_name="first_codes")
+        second_codes = as_packed(second_codes, input_name="second_codes")
+        affinity = check_affinities(y_true)
+        check_consistent_length(first_codes, second_codes, affinity)
+        if first_codes.n_bits != second_codes.n_bits:
+            raise ValueError(
+                f"first_codes have {first_codes.n_bits} bits and second_codes "
+                f"{second_codes.n_bits}; both must come from the same hash function."
+            )
+        differing = np.bitwise_xor(*code_words(first_codes, second_codes))
+        distance = np.bitwise_count(differing).sum(axis=1, dtype=np.intp)
+        levels, level = np.unique(np.append(0, affinity), return_inverse=True)
+        shape = len(levels), first_codes.n_bits + 1
+        cells = np.ravel_multi_index((level[1:], distance), shape)
+        counts = np.bincount(cells, minlength=np.prod(shape)).reshape(1, *shape)
+        return HammingHistogram(counts, levels, first_codes.n_bits)
 
     def __add__(self, other):
         if not isinstance(other, HammingHistogram):

@@ -31,6 +31,7 @@ from ._first_relevant import (
     tie_aware_reciprocal_rank_score,
 )
 from ._metric import TieBreakingRange
+from ._pairs import pair_precision, pair_recall, radius_at_precision
 from ._precision_recall import (
     tie_aware_f1,
     tie_aware_f1_score,
@@ -60,6 +61,9 @@ __all__ = [
     "lookup_cost",
     "make_ranking_scorer",
     "make_retrieval_scorer",
+    "pair_precision",
+    "pair_recall",
+    "radius_at_precision",
     "radius_aware_map",
     "radius_precision",
     "radius_recall",

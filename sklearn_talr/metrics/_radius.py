@@ -30,14 +30,20 @@ __all__ = [
 
 # Which histogram and which radius will do, and why others will not, the functions say.
 _RADIUS = {"histogram": "no_validation", "radius": [Integral, None]}
-_OVER_RADII = _RADIUS | {"zero_division": [Real]}
+OVER_RADII = _RADIUS | {"zero_division": [Real]}
 
 
-@validate_params(_OVER_RADII, prefer_skip_nested_validation=True)
+@validate_params(OVER_RADII, prefer_skip_nested_validation=True)
 def radius_precision(histogram, radius=None, *, zero_division=np.nan):
-    """Relevant fraction of the items within each Hamming radius.
+    """Relevant fraction of the items within each Hamming radius, query by query.
 
     Ties do not matter here: a ball contains all items of a distance or none.
+
+    This is the precision of a lookup, and its mean over queries gives each query the same
+    weight. By default that mean leaves out the queries with nothing relevant, and all that
+    they find is wrong. Where most rows have no relative, as in deduplication, it says
+    little about the pairs that are found: :func:`pair_precision` counts those of all
+    queries, and :func:`radius_at_precision` chooses a radius by them.
 
     Parameters
     ----------
@@ -70,6 +76,7 @@ def radius_precision(histogram, radius=None, *, zero_division=np.nan):
 
     See Also
     --------
+    pair_precision : Right fraction of the pairs that all queries find together.
     radius_recall : How much of the relevant the ball holds.
     empty_lookup_fraction : How often the ball is empty.
 
@@ -83,12 +90,12 @@ def radius_precision(histogram, radius=None, *, zero_division=np.nan):
     >>> radius_precision(HammingHistogram(counts, levels=[0, 1], n_bits=2)).round(3)
     array([[0.   , 1.   , 0.667]])
     """
-    n, p = _ball_counts(histogram, radius, "radius_precision")
+    n, p = ball_counts(histogram, radius, "radius_precision")
     undefined = histogram.n_relevant[:, None] == 0
     return fill_undefined(p / np.maximum(n, 1), undefined, zero_division)
 
 
-@validate_params(_OVER_RADII, prefer_skip_nested_validation=True)
+@validate_params(OVER_RADII, prefer_skip_nested_validation=True)
 def radius_recall(histogram, radius=None, *, zero_division=np.nan):
     """Fraction of the relevant items that lie within each Hamming radius.
 
@@ -119,6 +126,7 @@ def radius_recall(histogram, radius=None, *, zero_division=np.nan):
 
     See Also
     --------
+    pair_recall : Found fraction of the relevant pairs of all queries together.
     radius_precision : How much of the ball is relevant.
 
     Examples
@@ -129,13 +137,13 @@ def radius_recall(histogram, radius=None, *, zero_division=np.nan):
     >>> radius_recall(HammingHistogram(counts, levels=[0, 1], n_bits=2))
     array([[0. , 0.5, 1. ]])
     """
-    _, p = _ball_counts(histogram, radius, "radius_recall")
+    _, p = ball_counts(histogram, radius, "radius_recall")
     n_relevant = histogram.n_relevant[:, None]
     recall = p / np.maximum(n_relevant, 1)
     return fill_undefined(recall, n_relevant == 0, zero_division)
 
 
-@validate_params(_OVER_RADII, prefer_skip_nested_validation=True)
+@validate_params(OVER_RADII, prefer_skip_nested_validation=True)
 def radius_aware_map(histogram, radius=None, *, zero_division=np.nan):
     """Radius-aware mean average precision (RAMAP) of hash lookup.
 
@@ -246,7 +254,7 @@ def empty_lookup_fraction(histogram, radius=None):
     >>> empty_lookup_fraction(HammingHistogram(counts, levels=[0, 1], n_bits=2))
     array([0.5, 0.5, 0. ])
     """
-    n, _ = _ball_counts(histogram, radius, "empty_lookup_fraction")
+    n, _ = ball_counts(histogram, radius, "empty_lookup_fraction")
     return average_queries((n == 0).astype(float), stacklevel=4)
 
 
@@ -308,7 +316,7 @@ def _as_float(integer):
         return math.inf
 
 
-def _ball_counts(histogram, radius, caller):
+def ball_counts(histogram, radius, caller):
     """All and relevant items within each radius, each of shape (n_queries, radius + 1)."""
     check_hamming(histogram, caller)
     radius = _check_radius(radius, histogram.n_bits)
