@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -76,6 +77,7 @@ def finished(tmp_path_factory):
         ("beyond_hashing/plot_ranking_svm.py", ["ranking_svm.png"]),
         ("beyond_hashing/plot_end_to_end.py", ["end_to_end.png"]),
         ("search/plot_float_queries.py", ["float_queries.png"]),
+        ("search/plot_near_duplicates.py", ["near_duplicates.png", "pairs_found.png"]),
         ("beyond_hashing/plot_grouped_search.py", ["grouped_search.png"]),
     ],
 )
@@ -109,6 +111,19 @@ def test_real_valued_queries_find_more(finished):
     assert len(rows) == 6
     for binary, real_valued in zip(rows[::2], rows[1::2]):
         assert np.all(real_valued > binary)
+
+
+def test_the_mean_over_rows_is_high_where_most_pairs_are_wrong(finished):
+    _, printed = finished("search/plot_near_duplicates.py")
+    rows = {
+        line[:23].strip(): np.array(line[23:].split(), dtype=float)
+        for line in printed.splitlines()
+        if line.startswith(("radius ", "precision", "recall"))
+    }
+    of_rows, of_pairs = rows["precision, mean of rows"], rows["precision of the pairs"]
+    assert np.any((of_rows > 0.8) & (of_pairs < 0.5))
+    few, bounded = re.findall(r"radius (\d+), precision", printed)
+    assert int(bounded) <= int(few)
 
 
 def test_digits_stand_in_for_photographs(tmp_path, monkeypatch):
