@@ -18,8 +18,11 @@ def lists_as_array(y):
     Raises
     ------
     ValueError
-        If rows differ in length, as lists of the labels of each sample do.
+        If rows differ in length, as lists of the labels of each sample do, or if some
+        entries of a masked array are masked: as an array they would be like all others.
     """
+    if np.ma.is_masked(y):
+        raise ValueError("y has masked entries; every sample needs a label.")
     if not isinstance(y, (list, tuple)):
         return y
     try:
@@ -50,6 +53,28 @@ def refuse_mixed_types(labels):
             f"y has labels of different types, which have no order: {names}. Make them "
             "strings, by np.array([str(label) for label in y]), or number the classes."
         )
+
+
+def refuse_other_type(y_query, y_database):
+    """Raise ValueError if labels of the two sides are of types that are never equal.
+
+    Strings are equal to no bytes, and to no numbers or other objects.
+    """
+    names = [_type_name(y) for y in (y_query, y_database)]
+    if None not in names and names[0] != names[1]:
+        raise ValueError(
+            f"y_query holds {names[0]} and y_database {names[1]}, which are never equal. "
+            "Make both sides of one type, as by np.asarray(y).astype(str)."
+        )
+
+
+def _type_name(labels):
+    """What labels are, or None if there are none, or of several types."""
+    names = {
+        "strings" if issubclass(k, str) else "bytes" if issubclass(k, bytes) else "numbers"
+        for k in kinds_of(labels)
+    }
+    return names.pop() if len(names) == 1 and len(labels) else None
 
 
 def kinds_of(array):

@@ -11,6 +11,7 @@ from ._forms import (
     kinds_of,
     lists_as_array,
     refuse_mixed_types,
+    refuse_other_type,
     refuse_tags,
     refuse_unlabeled,
 )
@@ -73,6 +74,8 @@ class LabelAffinity(BaseEstimator):
         y = column_or_1d(lists_as_array(y))
         if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
             raise ValueError("y contains NaN or infinity; every sample needs a label.")
+        if y.dtype.kind in "mM" and has_missing(y):
+            raise ValueError("y contains NaT; every sample needs a label.")
         if y.dtype.kind in "if":
             refuse_unlabeled(y)
         return _check_objects(y) if y.dtype.kind == "O" else y
@@ -102,6 +105,7 @@ class LabelAffinity(BaseEstimator):
             1 where the labels are equal.
         """
         y_query, y_database = self.check_targets(y_query), self.check_targets(y_database)
+        refuse_other_type(y_query, y_database)
         return (y_query[:, None] == y_database).astype(np.uint8)
 
 
@@ -216,7 +220,7 @@ def _check_objects(y):
     refuse_tags(y)
     if all(issubclass(kind, str) for kind in kinds_of(y)):
         return y.astype(str)  # many times faster to compare than objects
-    if any(map(_is_missing, y)):
+    if has_missing(y):
         raise ValueError("y contains None or NaN; every sample needs a label.")
     refuse_mixed_types(y)
     return y
@@ -241,6 +245,13 @@ def _group(y):
         index[rows] = numbers[index[rows]]
     # Narrow types wrap around in the first step, and back in the second.
     return np.flatnonzero(is_there).astype(y.dtype) + low, index
+
+
+def has_missing(labels):
+    """Whether an array holds NaN, NaT, None or pandas' NA."""
+    if labels.dtype.kind == "O":
+        return any(map(_is_missing, labels))
+    return labels.dtype.kind in "fmM" and bool(np.any(labels != labels))
 
 
 def _is_missing(label):

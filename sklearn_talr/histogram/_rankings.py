@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d, gen_batches
 
 from .._arrays import as_numpy
+from ..affinity._labels import has_missing
 
 __all__ = ["Rankings", "check_affinities", "check_rankings", "padded_rows", "sort_rows"]
 
@@ -139,6 +140,8 @@ def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
     Affinities are int64; with `real_grades` they are float64 where that is too narrow.
     """
     y_true, y_score, groups = map(as_numpy, (y_true, y_score, groups))
+    _refuse_masked(y_true, "y_true")
+    _refuse_masked(y_score, "y_score")
     if groups is None:
         return _check_tables(y_true, y_score, real_grades)
     return _check_groups(y_true, y_score, groups, real_grades)
@@ -177,6 +180,11 @@ def _check_groups(y_true, y_score, groups, real_grades):
     y_score = _check_scores(y_score, 1)
     groups = column_or_1d(groups)
     check_consistent_length(y_true, y_score, groups)
+    if has_missing(groups):
+        raise ValueError(
+            "groups has missing labels (NaN, NaT or None): nobody knows the query of these "
+            "items. Leave them out."
+        )
     affinity = _check_affinities(y_true, real_grades)
     score = _as_floats(y_score)  # so that padding is below all of them
     order, first, size = _by_group(groups)
@@ -201,6 +209,15 @@ def _by_group(groups):
     number = np.repeat(number, sizes)
     size = np.bincount(number)
     return np.argsort(number, kind="stable"), np.cumsum(size) - size, size
+
+
+def _refuse_masked(values, name):
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} has masked entries, which would be ranked like all others. Cells that "
+            "hold no item have the score -inf: pass y_score.filled(-np.inf) and "
+            "y_true.filled(0)."
+        )
 
 
 def _padding(y_score):
@@ -257,6 +274,10 @@ def _check_scores(y_score, n_dims):
     given = np.asarray(y_score) if hasattr(y_score, "__array__") else scores
     if given.dtype.kind in "biuf":
         return scores
+    if given.dtype.kind in "mM":
+        if has_missing(given):
+            raise ValueError("y_score contains NaT. Leave these items out.")
+        return given.astype(np.int64)
     scores = _check_array(y_score, "y_score", n_dims, np.float64)
     if given.dtype.kind == "O" and any(
         isinstance(score, Integral) and score != int(stored)
@@ -271,7 +292,10 @@ def _check_scores(y_score, n_dims):
 
 def fits_int64(numbers):
     """Whether all numbers are below 2**63."""
-    return numbers.dtype.kind not in "uf" or not np.any(numbers >= 2**63)
+    if numbers.dtype.kind not in "uf":
+        return True
+    limit = np.uint64(2**63) if numbers.dtype.kind == "u" else np.float64(2**63)
+    return not np.any(numbers >= limit)
 
 
 def _check_array(values, name, n_dims, dtype=None):

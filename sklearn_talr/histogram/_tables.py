@@ -324,7 +324,8 @@ class HammingHistogram(RankingHistogram):
         levels = np.union1d(self.levels, other.levels)
         counts = np.zeros((len(self), len(levels), self.n_bits + 1), dtype=np.int64)
         for part in (self, other):
-            counts[:, np.searchsorted(levels, part.levels)] += part.counts
+            place = np.searchsorted(levels, part.levels)
+            counts[:, place] += part.counts.astype(np.int64, copy=False)
         return HammingHistogram(counts, levels, self.n_bits)
 
     def __radd__(self, other):

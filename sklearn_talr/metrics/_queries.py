@@ -15,7 +15,9 @@ def check_weights(sample_weight, n_queries):
     if sample_weight is None:
         return None
     queries, weights = np.empty((n_queries, 0)), as_numpy(sample_weight)
-    return _check_sample_weight(weights, queries, ensure_non_negative=True)
+    weights = _check_sample_weight(weights, queries, ensure_non_negative=True)
+    # In units of a power of two, so that no digit changes and no sum overflows.
+    return np.ldexp(weights, -np.frexp(weights.max(initial=0))[1])
 
 
 def fill_undefined(values, undefined, zero_division):

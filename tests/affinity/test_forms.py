@@ -13,6 +13,7 @@ from sklearn_talr.affinity import (
     ThresholdAffinity,
 )
 from sklearn_talr.affinity._resolve import resolve_affinity
+from sklearn_talr.histogram import hamming_histogram
 
 ROWS_OF_TAGS = {
     "of equal length": [["a", "b"], ["b", "c"], ["a", "d"]],
@@ -48,6 +49,44 @@ def test_strings_among_numbers_are_refused(mixed):
             resolve_affinity(affinity, np.eye(3), y)
     numbers = np.array([1, 2.5, True], dtype=object)
     assert_array_equal(LabelAffinity()(numbers, [1]), [[1], [0], [1]])
+
+
+@pytest.mark.parametrize(
+    ("y_query", "y_database", "names"),
+    [
+        (["0", "1"], [0, 1, 0], "strings and y_database numbers"),
+        ([0.0, 1.0], np.array(["0", "1"], dtype=object), "numbers and y_database strings"),
+        ([b"a", b"b"], ["a", "b"], "bytes and y_database strings"),
+        (np.array([0, True], dtype=object), ["0", "1"], "numbers and y_database strings"),
+    ],
+)
+def test_labels_of_types_that_are_never_equal_are_refused(y_query, y_database, names):
+    """Every query would have nothing relevant, and be left out of all means."""
+    queries, database = np.eye(2)[: len(y_query)], np.ones((len(y_database), 2))
+    with pytest.raises(ValueError, match=f"y_query holds {names}.*astype"):
+        hamming_histogram(queries, database, "auto", y_query, y_database)
+    with pytest.raises(ValueError, match="never equal"):
+        LabelAffinity()(y_query, y_database)
+
+
+def test_labels_of_types_that_may_be_equal_are_compared():
+    for y_query in ([False, True], [0.0, 1.0], np.array([0, 1], object), np.uint8([0, 1])):
+        assert_array_equal(LabelAffinity()(y_query, [0, 1]), np.eye(2))
+    for y_query in (np.array(["a", "b"], object), pd.Series(["a", "b"], dtype="category")):
+        assert_array_equal(LabelAffinity()(y_query, ["a", "b"]), np.eye(2))
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.ma.masked_array([0, 1], [True, False]), "masked entries"),
+        (np.array(["2020", "NaT"], "M8[Y]"), "y contains NaT"),
+    ],
+)
+def test_missing_labels_are_refused_in_every_form(y, message):
+    for affinity in ("auto", LabelAffinity()):
+        with pytest.raises(ValueError, match=f"{message}.*every sample needs a label"):
+            resolve_affinity(affinity, np.eye(2), y)
 
 
 @pytest.mark.parametrize("labels", [[-1, 0, 1], [2, -1, -1], [-1.0, 0.0, 0.0]])

@@ -97,6 +97,12 @@ def test_tables_that_do_not_belong_together_do_not_add_up():
             add()
 
 
+@pytest.mark.parametrize("dtype", [np.uint64, np.uint8, np.int8])
+def test_tables_of_any_integers_add_up(dtype):
+    table = HammingHistogram(np.array([[[100, 0], [100, 1]]], dtype), [0, 1], n_bits=1)
+    assert_array_equal(sum([table] * 3).counts, [[[300, 0], [300, 3]]])
+
+
 def test_a_table_of_scores_has_a_column_for_each_tie():
     """Best first; queries with fewer ties end in empty columns."""
     y_true = [[2, 0, 1, 0], [0, 0, 0, 1]]

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_talr import metrics
 from sklearn_talr.histogram import RankingHistogram
 
+MASKED = np.ma.masked_array([[1, 0]], [[False, True]])
 SCORES = {name: getattr(metrics, f"tie_aware_{name}_score") for name in reference.METRICS}
 
 
@@ -133,6 +134,16 @@ def test_histograms_of_groups_and_padding():
         assert_allclose(of_items, of_table, rtol=1e-12)
 
 
+def test_masked_arrays_filled_as_the_error_says_leave_their_cells_out():
+    scores = np.ma.masked_array([[3.0, 2.0, 1.0]], [[True, False, False]])
+    affinity = np.ma.masked_array([[0, 0, 1]], scores.mask)
+    for score in SCORES.values():
+        left_out = score(affinity.filled(0), scores.filled(-np.inf))
+        assert left_out == score([[0, 1]], [[2.0, 1.0]])
+        unmasked = score(np.ma.masked_array([[0, 1]]), np.ma.masked_array([[2.0, 1.0]]))
+        assert unmasked == left_out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -147,6 +158,14 @@ def test_histograms_of_groups_and_padding():
         (([[1, 1]], [[1.0, -np.inf]], None), "-inf for an item of affinity 1, but -inf"),
         (([[1, 1]], [[1.0, np.nan]], None), "y_score contains NaN"),
         (([1, 0], [1.0, 2.0], None), "1-D arrays with groups="),
+        (([1, 0, 1], [1.0, 2.0, 3.0], [0, np.nan, np.nan]), "groups has missing labels"),
+        (([1, 0], [1.0, 2.0], [None, None]), "groups has missing labels"),
+        (([1, 0], [1.0, 2.0], ["a", None]), "groups has missing labels"),
+        (([1, 0], [1.0, 2.0], np.array(["2020", "NaT"], "M8[Y]")), "groups has missing"),
+        (([1, 0], np.array(["2020", "NaT"], "M8[Y]"), [0, 0]), "y_score contains NaT"),
+        ((MASKED, [[1.0, 2.0]], None), "y_true has masked entries"),
+        (([[1, 0]], MASKED, None), r"y_score has masked entries.*filled\(-np.inf\)"),
+        ((MASKED[0], [1.0, 2.0], [0, 0]), "y_true has masked entries"),
     ],
 )
 def test_bad_groups_and_padding_are_refused(arguments, message):

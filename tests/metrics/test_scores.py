@@ -327,6 +327,30 @@ def test_sample_weight_weighs_queries():
             assert np.isnan(score(Y_TRUE, Y_SCORE, sample_weight=[0, 1, 0]))
 
 
+@pytest.mark.parametrize("unit", [1e308, 2.0**-1070, 3e-300, 5e-324])
+def test_the_unit_of_sample_weight_does_not_matter(unit):
+    weights = np.array([1, 1, 0])
+    for score in SCORES.values():
+        expected = score(Y_TRUE, Y_SCORE, sample_weight=weights)
+        assert score(Y_TRUE, Y_SCORE, sample_weight=weights * unit) == expected
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.longdouble, np.uint8, bool])
+def test_narrow_and_wide_types_hold_the_same_ranking(dtype):
+    y_true, y_score = [[1, 0, 0, 1]], [[1, 1, 0, 0]]
+    for score in SCORES.values():
+        of_type = score(np.array(y_true, dtype), np.array(y_score, dtype))
+        assert of_type == score(y_true, y_score)
+
+
+def test_dates_rank_to_the_nanosecond():
+    late = np.datetime64("2026-01-01T00:00:00.000000001", "ns")
+    dates = np.array([[late, late - 1, late - 1]])
+    for score in SCORES.values():
+        assert score([[1, 0, 1]], dates) == score([[1, 0, 1]], [[2, 1, 1]])
+        assert score([[1, 0, 1]], late - dates) == score([[1, 0, 1]], [[0, 1, 1]])
+
+
 @pytest.mark.parametrize("sample_weight", [[1, 1], [[1, 1, 1]], [1, -1, 1], [1, np.nan, 1]])
 def test_bad_sample_weight_is_refused(sample_weight):
     for score in SCORES.values():
