@@ -1,4 +1,4 @@
-"""Arrays of other libraries: where they live, and the way to NumPy and back.
+"""Arrays of other libraries: where they live, what they lack, and the way to NumPy.
 
 With scikit-learn's `array_api_dispatch` results live where the arrays do. Without it every
 array is taken for one of NumPy, as scikit-learn takes it.
@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn import get_config
+from sklearn.utils import column_or_1d
 from sklearn.utils._array_api import _convert_to_numpy, get_namespace_and_device
+from sklearn.utils._missing import is_pandas_na
 
 
 class Space(NamedTuple):
@@ -102,6 +104,24 @@ def as_numpy(array):
         if array.dtype == space.xp.bfloat16:  # which NumPy does not know
             array = array.float()
     return _convert_to_numpy(array, space.xp)
+
+
+def has_missing(values):
+    """Whether a vector holds NaN, NaT, None or pandas' NA."""
+    if values.dtype.kind == "O":
+        return any(v is None or is_pandas_na(v) or v != v for v in values)
+    return values.dtype.kind in "fmM" and bool(np.any(values != values))
+
+
+def check_groups(groups):
+    """Return the query of each item as a 1-D array, or raise ValueError if one lacks it."""
+    groups = column_or_1d(groups)
+    if has_missing(groups):
+        raise ValueError(
+            "groups has missing values (NaN, NaT or None), and nobody knows the query of "
+            "these items. Leave them out."
+        )
+    return groups
 
 
 def _is_tensor(array):

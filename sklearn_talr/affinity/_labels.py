@@ -4,8 +4,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, column_or_1d, gen_batches
-from sklearn.utils._missing import is_pandas_na
 
+from .._arrays import has_missing
 from ..codes._packed import as_words
 from ._forms import (
     kinds_of,
@@ -245,17 +245,6 @@ def _group(y):
         index[rows] = numbers[index[rows]]
     # Narrow types wrap around in the first step, and back in the second.
     return np.flatnonzero(is_there).astype(y.dtype) + low, index
-
-
-def has_missing(labels):
-    """Whether an array holds NaN, NaT, None or pandas' NA."""
-    if labels.dtype.kind == "O":
-        return any(map(_is_missing, labels))
-    return labels.dtype.kind in "fmM" and bool(np.any(labels != labels))
-
-
-def _is_missing(label):
-    return label is None or is_pandas_na(label) or label != label
 
 
 def _words(indicator):

@@ -7,10 +7,9 @@ handed out as rows too: queries of about the same length are padded to the longe
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import check_array, check_consistent_length, column_or_1d, gen_batches
+from sklearn.utils import check_array, check_consistent_length, gen_batches
 
-from .._arrays import as_numpy
-from ..affinity._labels import has_missing
+from .._arrays import as_numpy, check_groups, has_missing
 
 __all__ = ["Rankings", "check_affinities", "check_rankings", "padded_rows", "sort_rows"]
 
@@ -150,6 +149,7 @@ def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
 def check_affinities(y_true):
     """Return the affinity of each of some pairs as int64, or raise ValueError."""
     y_true = as_numpy(y_true)
+    _refuse_masked(y_true, "y_true")
     if np.ndim(y_true) != 1:
         raise ValueError(
             f"y_true must be 1-D, an affinity for each pair, got shape {np.shape(y_true)}."
@@ -178,13 +178,8 @@ def _check_tables(y_true, y_score, real_grades):
 def _check_groups(y_true, y_score, groups, real_grades):
     y_true = _check_array(y_true, "y_true", 1)
     y_score = _check_scores(y_score, 1)
-    groups = column_or_1d(groups)
+    groups = check_groups(groups)
     check_consistent_length(y_true, y_score, groups)
-    if has_missing(groups):
-        raise ValueError(
-            "groups has missing labels (NaN, NaT or None): nobody knows the query of these "
-            "items. Leave them out."
-        )
     affinity = _check_affinities(y_true, real_grades)
     score = _as_floats(y_score)  # so that padding is below all of them
     order, first, size = _by_group(groups)
@@ -214,9 +209,8 @@ def _by_group(groups):
 def _refuse_masked(values, name):
     if np.ma.is_masked(values):
         raise ValueError(
-            f"{name} has masked entries, which would be ranked like all others. Cells that "
-            "hold no item have the score -inf: pass y_score.filled(-np.inf) and "
-            "y_true.filled(0)."
+            f"{name} has masked entries, which would count like all others. Leave them "
+            "out; in a table of scores pass y_score.filled(-np.inf) and y_true.filled(0)."
         )
 
 

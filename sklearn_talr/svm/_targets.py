@@ -4,6 +4,8 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from .._arrays import check_groups
+
 LARGEST_GRADE = 1000  # 2**grade is summed in float64
 
 
@@ -108,7 +110,7 @@ def query_numbers(groups, X):
     """Return the number of the query of each sample, 0 for all if there are no groups."""
     if groups is None:
         return np.zeros(X.shape[0], dtype=np.intp)
-    groups = column_or_1d(groups)
+    groups = check_groups(groups)
     check_consistent_length(X, groups)
     return np.unique(groups, return_inverse=True)[1]
 

@@ -252,6 +252,15 @@ class TestGroups:
         y = (X[:, 0] + rng.normal(size=len(X)) > 0.8).astype(int)
         return X, y, groups
 
+    @pytest.mark.parametrize("missing", [np.nan, None])
+    def test_samples_of_no_query_are_refused(self, missing):
+        X, y, groups = self.draw()
+        some = np.where(groups == 3, missing, groups)
+        svc = RankingSVC().fit(X, y, groups=groups)
+        for call in (RankingSVC().fit, svc.score):
+            with pytest.raises(ValueError, match="groups has missing values"):
+                call(X, y, groups=some)
+
     def test_order_of_samples_and_names_of_groups_do_not_matter(self):
         X, y, groups = self.draw()
         svc = RankingSVC(tol=1e-6).fit(X, y, groups=groups)
