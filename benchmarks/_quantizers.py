@@ -28,7 +28,10 @@ class Hasher:
 
     @property
     def n_bytes(self):
-        return self.codes.data.shape[1]
+        """What is stored of an item: its bits, and its terms if there are any."""
+        terms = self.codes.terms
+        n_bytes_of_terms = 0 if terms is None else terms.nbytes // len(terms)
+        return self.codes.data.shape[1] + n_bytes_of_terms
 
     def search(self, queries):
         """Yield the names of searches, and what they found."""
@@ -57,6 +60,7 @@ class Index:
 
     @property
     def n_bytes(self):
+        """What is stored of an item, factors included."""
         return self.index.sa_code_size()
 
     def search(self, queries):

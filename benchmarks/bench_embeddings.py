@@ -174,7 +174,8 @@ def enlarged(codes, n, seed=0):
         part = data[start : start + 100_000]
         thirds = rng.integers(0, 256, (3, *part.shape), dtype=np.uint8)
         part ^= np.bitwise_and.reduce(thirds)
-    return PackedCodes(data, codes.n_bits, terms=codes.terms[source])
+    terms = None if codes.terms is None else codes.terms[source]
+    return PackedCodes(data, codes.n_bits, terms=terms)
 
 
 def searches(neighbors, database, weights, rows):

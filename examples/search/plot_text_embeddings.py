@@ -134,7 +134,8 @@ for name, (query_codes, database_codes) in codes.items():
     print("".join(f"{value:14.3f}" for value in recalls[name][1:]))
 
 sizes = {"embeddings": X_database.nbytes, "codes": len(database) * n_bits // 8}
-sizes["factors of additive codes"] = codes["additive"][1].terms.nbytes
+terms = codes["additive"][1].terms  # factors, if any have to be stored
+sizes["factors of additive codes"] = 0 if terms is None else terms.nbytes
 print("\n" + ", ".join(f"{name} {size / 2**20:.1f} MiB" for name, size in sizes.items()))
 
 # %%

@@ -1,0 +1,49 @@
+"""Contenders of the benchmark of embeddings: how many bytes each stores of an item."""
+
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sklearn_talr.codes import PackedCodes
+from sklearn_talr.hashing import AdditiveHasher, ITQHasher
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+N_BITS = 128
+
+
+@pytest.fixture
+def quantizers(monkeypatch):
+    pytest.importorskip("faiss")
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return import_module("_quantizers")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return np.random.default_rng(0).normal(size=(600, 128)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ITQHasher", *(f"faiss {f}" for f in ("PCA+SQ4", "PQFastScan", "PCA+RaBitQ"))],
+)
+def test_contenders_store_as_many_bytes_as_their_table_says(quantizers, name, rows):
+    """Factors included: the table compares what is stored, not what is called a code."""
+    contender = quantizers.CONTENDERS[name][0](rows.shape[1], N_BITS, 0)
+    contender.fit(rows)
+    contender.add(rows)
+    assert contender.n_bytes == N_BITS // 8
+
+
+def test_stored_terms_are_counted(quantizers, rows):
+    for hasher in (ITQHasher(16), AdditiveHasher(16, metric="euclidean", max_iter=1)):
+        contender = quantizers.Hasher(hasher)
+        contender.fit(rows)
+        contender.add(rows)
+        codes = contender.codes
+        n_terms = 0 if codes.terms is None else codes.terms.shape[1]
+        assert contender.n_bytes == 2 + 4 * n_terms
+    contender.codes = PackedCodes(codes.data, 16, terms=np.ones((600, 2), np.float32))
+    assert contender.n_bytes == 2 + 8
