@@ -92,6 +92,16 @@ def test_rules_of_trec_eval():
     assert_array_equal(skipped.expected, result.expected[:1])
 
 
+@pytest.mark.parametrize("missing", ["zero", "skip"])
+def test_rbp_has_the_scale_of_all_judgments(missing):
+    """So that runs that lack different queries can be compared."""
+    qrels = {"q1": {"d": 1}, "q2": {"d": 3}, "q3": {"d": 2}}
+    for query, judged in qrels.items():
+        result = evaluate_run(qrels, {query: {"d": 1.0}}, "RBP", missing_queries=missing)
+        expected = 0.2 * judged["d"] / 3
+        assert_allclose(result.expected[result.queries.index(query), 0], expected)
+
+
 def test_a_query_with_nothing_relevant_counts_0():
     run = {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}
     result = evaluate_run({"q1": {"d1": 0}, "q2": {"d1": 1}}, run, NAMES)
@@ -177,8 +187,10 @@ def test_documents_of_other_widths_are_not_mixed_up():
         ({"q": {"d": 1}}, {"Q": {"d": 1.0}}, "AP", "no query of the run is judged: .*'Q'"),
         ({"q": {"d": 1}}, {}, "AP", "no query of the run is judged"),
         ({}, {"q": {"d": 1.0}}, "AP", "no query of the run is judged"),
-        ({"q": {"d": 5}}, {"q": {"d": 1.0}}, "ERR", r"max_rel=4, got 5.*ERR\(max_rel=5\)"),
+        ({"q": {"d": 5}}, {"q": {"d": 1.0}}, "ERR", r"a relevance is 5.*ERR\(max_rel=5\)"),
+        ({"q": {"e": 5, "d": 1}}, {"q": {"d": 1.0}}, "ERR", "ERR has max_rel=4"),
         ({"q": {"d": 5}}, {"q": {"d": 1.0}}, "RBP(max_rel=2)", "a relevance is 5"),
+        ({"q": {"d": 1}, "p": {"d": 5}}, {"q": {"d": 1.0}}, "ERR", "ERR has max_rel=4"),
         ({"q": {"d": 5}}, {"q": {"d": 1.0}}, "RBP(max_rel=2,rel=1)", "rel or max_rel"),
     ],
 )
