@@ -46,6 +46,35 @@ def test_values_equal_enumeration(queries):
     assert_allclose(actual, expected, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_files_and_dicts_equal_enumeration_whatever_the_runs_lack(seed, tmp_path):
+    """Other identifiers, scores and lacks than those above, and the way through files."""
+    rng = np.random.default_rng(seed)
+    names = [f"{start}{i}" for start in ("d", "é-", "long-identifier-") for i in range(3)]
+    scores = [-1e300, -1.5, 0.0, 5e-324, 0.1 + 0.2, 2.0**53, 2.0**53 + 2]
+    qrels, run = {}, {"not judged": {"d0": 1.0}}
+    for query in rng.permutation([f"q{i}" for i in range(7)]).tolist():
+        judged = rng.permutation(names)[: rng.integers(1, 9)].tolist()
+        qrels[query] = {d: int(rng.integers(-2, 4)) for d in judged}
+        some = rng.choice(scores, rng.integers(1, 5))  # few, so that many are tied
+        found = rng.permutation(names)[: rng.integers(1, 7)].tolist()
+        run[query] = {d: float(rng.choice(some)) for d in found}
+    del run[f"q{seed % 7}"]
+    run_cases.write_qrels(tmp_path / "qrels", qrels)
+    lines = run_cases.write_run(
+        tmp_path / "run", {q: r for q, r in run.items() if " " not in q}
+    )
+    (tmp_path / "run").write_text("".join(rng.permutation(lines)), encoding="utf-8")
+    for data in (qrels, run), (tmp_path / "qrels", tmp_path / "run"):
+        for missing in ("zero", "skip"):
+            result = evaluate_run(*data, NAMES, missing_queries=missing)
+            queries = [q for q in qrels if missing == "zero" or q in run]
+            assert result.queries == queries
+            expected = [of_orders(run.get(query, {}), qrels[query]) for query in queries]
+            actual = np.stack([getattr(result, column) for column in COLUMNS], axis=-1)
+            assert_allclose(actual, expected, rtol=1e-12, atol=1e-14)
+
+
 def test_what_is_tied_with_the_first_relevant_and_beyond():
     """A tie of many, of which no enumeration is at hand: ERR and RBP rank by rank."""
     n, stop = 1_000, 15 / 16
