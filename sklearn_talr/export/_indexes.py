@@ -12,6 +12,9 @@ __all__ = ["to_faiss", "to_usearch"]
 
 _BINARY = "BFlat"
 _BITS_OF_A_WORD = 4  # faiss's fast scan has 16 centroids to a sub-quantizer
+# Four weights of a query of length 1 sum to 2 at most, so a table ranges over 4 at most, in
+# 255 steps: this is at least one step, and never so much that it makes steps wider
+_LIFT = 1 / 64
 
 
 @validate_params(
@@ -41,8 +44,9 @@ def to_faiss(codes, description=_BINARY, *, ids=None, asymmetric=False):
 
     asymmetric : bool, default=False
         Whether to build an index for real-valued queries. It compares with all codes and
-        returns the highest scores, the weighted sums of
-        :func:`~sklearn_talr.codes.weighted_scores`, to within the rounding of its tables.
+        returns the highest scores: the weighted sums of
+        :func:`~sklearn_talr.codes.weighted_scores`, over the length (the Euclidean norm)
+        of the weights, to within the rounding of its tables.
 
     Returns
     -------
@@ -66,11 +70,13 @@ def to_faiss(codes, description=_BINARY, *, ids=None, asymmetric=False):
     *below* r.
 
     An asymmetric index is an ``IndexPQFastScan`` whose 16 centroids per four bits are the
-    corners of a cube, so that it is not trained and holds codes without any error. faiss
-    rounds its tables of the weights to 8 bits: fetch more than are wanted, and order these
-    by exact scores. This is needed if codes have factors or addends, which faiss cannot
-    apply, as those of :class:`~sklearn_talr.hashing.AdditiveHasher` do unless its metric is
-    "inner_product"::
+    corners of a cube, so that it is not trained and holds codes without any error. It finds
+    as many items as it is asked for, if it has them, also where all weights are 0. It
+    brings weights to length 1 in 32 bits, where lengths below 1e-18 or above 1e18 become 0.
+    faiss rounds its tables of the weights to 8 bits: fetch more than are wanted, and order
+    these by exact scores. This is needed if codes have factors or addends, which faiss
+    cannot apply, as those of :class:`~sklearn_talr.hashing.AdditiveHasher` do unless its
+    metric is "inner_product"::
 
         _, found = index.search(weights, 100)
         for row, places in zip(weights, found):  # ids are places unless you gave others
@@ -120,24 +126,43 @@ def to_faiss(codes, description=_BINARY, *, ids=None, asymmetric=False):
 def _fast_scan(faiss, packed, ids):
     """Product quantizer whose words of four bits are the corners of a cube.
 
-    So the bytes of codes are the bytes of words, and nothing is encoded.
+    So the bytes of codes are the bytes of words, and nothing is encoded. One more word of
+    zeros lifts all scores: faiss drops items whose rounded score is the lowest that its
+    tables allow, and knows no table of a query without weights.
     """
-    n_bits = packed.n_bits
-    n_words = -(-n_bits // _BITS_OF_A_WORD)
-    n_padded = n_words * _BITS_OF_A_WORD
-    plain = faiss.IndexPQ(n_padded, n_words, _BITS_OF_A_WORD, faiss.METRIC_INNER_PRODUCT)
+    n_words = -(-packed.n_bits // _BITS_OF_A_WORD)
+    n_dims = (n_words + 1) * _BITS_OF_A_WORD
+    plain = faiss.IndexPQ(n_dims, n_words + 1, _BITS_OF_A_WORD, faiss.METRIC_INNER_PRODUCT)
     bits = np.arange(2**_BITS_OF_A_WORD)[:, None] >> np.arange(_BITS_OF_A_WORD) & 1
-    corners = np.where(bits, np.float32(1), np.float32(-1)).ravel()
-    faiss.copy_array_to_vector(np.tile(corners, n_words), plain.pq.centroids)
+    corners = np.where(bits, np.float32(1), np.float32(-1))
+    lifting = np.zeros_like(corners)
+    lifting[1:, 0] = -1  # below the first, which all items have
+    centroids = np.vstack((np.tile(corners, (n_words, 1)), lifting))
+    faiss.copy_array_to_vector(centroids.ravel(), plain.pq.centroids)
     plain.is_trained = True
-    plain.add_sa_codes(packed.data)
+    codes = np.zeros((len(packed), plain.pq.code_size), dtype=np.uint8)
+    codes[:, : packed.data.shape[1]] = packed.data
+    plain.add_sa_codes(codes)
     index = faiss.IndexPQFastScan(plain)
-    if n_padded != n_bits:  # by zeros, so that spare bits add nothing to a score
-        places = np.full(n_padded, -1, dtype=np.int32)
-        places[:n_bits] = np.arange(n_bits)
-        pad = faiss.RemapDimensionsTransform(n_bits, n_padded, faiss.swig_ptr(places))
-        index = faiss.IndexPreTransform(pad, index)
+    for transform in reversed(_transforms(faiss, packed.n_bits, n_dims)):
+        index = faiss.IndexPreTransform(transform, index)
     return index if ids is None else _named(faiss, index, ids)
+
+
+def _transforms(faiss, n_bits, n_dims):
+    """Bring queries to length 1, add zeros, and the weight of the word that lifts."""
+    places = np.full(n_dims, -1, dtype=np.int32)
+    places[:n_bits] = np.arange(n_bits)
+    mean = np.zeros(n_dims, dtype=np.float32)
+    mean[-_BITS_OF_A_WORD] = -_LIFT  # it is subtracted
+    lift = faiss.CenteringTransform(n_dims)
+    faiss.copy_array_to_vector(mean, lift.mean)
+    lift.is_trained = True
+    return (
+        faiss.NormalizationTransform(n_bits),
+        faiss.RemapDimensionsTransform(n_bits, n_dims, faiss.swig_ptr(places)),
+        lift,
+    )
 
 
 def _named(faiss, index, ids):

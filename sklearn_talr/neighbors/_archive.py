@@ -6,6 +6,7 @@ they can be mapped into memory. Nothing is pickled.
 """
 
 import json
+import math
 import os
 import stat
 import struct
@@ -67,8 +68,11 @@ def write_arrays(path, header, arrays):
         aside.unlink(missing_ok=True)
 
 
-def read_arrays(path, mmap):
+def read_arrays(path, names, mmap):
     """Read header and arrays; every byte is checked against its checksum.
+
+    What is in memory is never larger than the file: members are not compressed, do not
+    overlap, are as long as their arrays, and have `names` to which something belongs.
 
     With `mmap` the arrays are mapped from the very file that was checked, even if another
     bears its name by then.
@@ -76,7 +80,8 @@ def read_arrays(path, mmap):
     with open(path, "rb") as file:  # a missing file is no damaged one
         try:
             with zipfile.ZipFile(file) as archive:
-                return _read_archive(archive, path, _map_member if mmap else _read_member)
+                read = _map_member if mmap else _read_member
+                return _read_archive(archive, path, names, read)
         except _FileError:
             raise
         except _DAMAGE as error:
@@ -86,18 +91,38 @@ def read_arrays(path, mmap):
             ) from error
 
 
-def _read_archive(archive, path, read):
+def _read_archive(archive, path, names, read):
+    _check_sizes(archive, path)
+    members = {info.filename: info for info in archive.infolist()}
+    header = _read_header(archive, members, path)
+    foreign = set(members) - {f"{name}.npy" for name in ("header", *names)}
+    if foreign or len(members) < len(archive.infolist()):
+        raise _FileError(
+            f"{path} holds {min(foreign, default='a member twice')}, which "
+            "HammingNeighbors.save does not write; save it anew."
+        )
     damaged = archive.testzip()
     if damaged is not None:
         raise _FileError(f"{path} is damaged: the checksum of {damaged} is wrong.")
-    members = {info.filename: info for info in archive.infolist()}
-    header = _read_header(archive, members, path)
     arrays = {
         name.removesuffix(".npy"): read(archive, info, path)
         for name, info in members.items()
         if name != "header.npy"
     }
     return header, arrays
+
+
+def _check_sizes(archive, path):
+    """Refuse members that take more memory than they take of the file."""
+    infos = archive.infolist()
+    if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
+        raise _FileError(
+            f"{path} is compressed, which HammingNeighbors.save does not do. Pass what "
+            "numpy.load reads in it to numpy.savez, if you trust it."
+        )
+    size = os.fstat(archive.fp.fileno()).st_size
+    if sum(max(info.file_size, info.compress_size) for info in infos) > size:
+        raise _FileError(f"{path} is damaged: its members are larger than the file.")
 
 
 def _write_member(archive, name, array):
@@ -130,19 +155,33 @@ def _read_header(archive, members, path):
 
 def _read_member(archive, info, path):
     with archive.open(info) as file:
+        _read_array_header(file, info, path)
+        file.seek(0)
         return npy.read_array(file, allow_pickle=False)
 
 
 def _map_member(archive, info, path):
-    if info.compress_type != zipfile.ZIP_STORED:
-        raise _FileError(f"{path} is compressed and cannot be mapped; load it whole.")
     file = archive.fp
     file.seek(info.header_offset + 26)
     n_name, n_extra = (int.from_bytes(file.read(2), "little") for _ in range(2))
     file.seek(info.header_offset + 30 + n_name + n_extra)
+    shape, order, dtype = _read_array_header(file, info, path)
+    return np.memmap(file, dtype, "r", offset=file.tell(), shape=shape, order=order)
+
+
+def _read_array_header(file, info, path):
+    """Shape, order and type of the array that a member holds, exactly.
+
+    NumPy would make room for whatever shape is written there.
+    """
+    start = file.tell()
     read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
     shape, fortran_order, dtype = read_header[npy.read_magic(file)](file)
     if dtype.hasobject:
         raise _FileError(f"{path} holds Python objects, which are not loaded.")
-    order = "F" if fortran_order else "C"
-    return np.memmap(file, dtype, "r", offset=file.tell(), shape=shape, order=order)
+    n_bytes = file.tell() - start + math.prod(shape) * dtype.itemsize
+    if n_bytes != info.file_size or not dtype.itemsize:
+        raise _FileError(
+            f"{path} is damaged: {info.filename} is no array of shape {shape} and {dtype}."
+        )
+    return shape, "F" if fortran_order else "C", dtype

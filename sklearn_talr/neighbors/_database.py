@@ -235,7 +235,7 @@ class CodeDatabase(BaseEstimator):
         ------
         ValueError
             If the file is truncated, damaged, not from `save`, or from a later version
-            of it.
+            of it, or if it has been compressed or added to.
         """
         params, store, targets, columns = load_database(path, mmap)
         try:

@@ -14,6 +14,8 @@ _ORACLES = {
     for oracle in (LabelAffinity, SharedLabelAffinity, ThresholdAffinity)
 }
 _CSR_PARTS = ("data", "indices", "indptr")
+_ARRAYS = ("columns", "starts", "members", "terms", "targets")
+_ARRAYS += tuple(f"targets_{part}" for part in _CSR_PARTS)
 _MISSTATED = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError)
 
 
@@ -63,7 +65,7 @@ def load_database(path, mmap):
     ValueError
         If the file is damaged, or is none of these.
     """
-    header, arrays = read_arrays(path, mmap)
+    header, arrays = read_arrays(path, _ARRAYS, mmap)
     try:
         return _rebuild(header, arrays)
     except _MISSTATED as error:
@@ -129,6 +131,8 @@ def _rebuild(header, arrays):
 def _rebuild_affinity(name, state):
     oracle = _ORACLES[name]()
     for key, value in state.items():
+        if key not in oracle.get_params() and (key[:1] == "_" or key[-1:] != "_"):
+            raise ValueError(f"{name} has no {key!r}.")
         fitted = key.endswith("_") and isinstance(value, list)
         setattr(oracle, key, np.asarray(value) if fitted else value)
     return oracle

@@ -66,8 +66,9 @@ def evaluate_run(
         * ``nDCG``, with or without a cutoff; ``dcg='log2'`` (the default) has trec_eval's
           gain, the relevance itself, and ``dcg='exp-log2'`` the gain 2**relevance - 1.
         * ``RBP(p=0.8)``, with or without a cutoff. With ``rel`` the gain of what is
-          relevant is 1, without it the relevance over ``max_rel``, the largest of the
-          judgments by default.
+          relevant is 1, without it the relevance over ``max_rel``. By default that is the
+          largest of all judgments, those of queries that are left out included, so that
+          all runs have one scale.
         * ``ERR``, with or without a cutoff: the user stops at a document with probability
           (2**relevance - 1) / 2**max_rel, and ``max_rel=4`` is the default, as in TREC's
           gdeval.
@@ -227,20 +228,28 @@ def _kernel(judged, name, params):
     if name == "nDCG":
         return partial(ndcg, gain=_GAINS[params["dcg"]])
     if name == "ERR":
-        return partial(expected_reciprocal_rank, max_rel=params["max_rel"])
+        max_rel = _scale(name, params["max_rel"], judged.largest)
+        return partial(expected_reciprocal_rank, max_rel=max_rel)
     if name == "RBP":
-        gain = _rbp_gain(judged, **params)
+        gain = _rbp_gain(judged.largest, params["rel"], params["max_rel"])
         return partial(rank_biased_precision, p=params["p"], gain=gain)
     return _KERNELS[name]
 
 
-def _rbp_gain(judged, p, rel, max_rel):
-    if rel is not None:
-        if max_rel is not None:
-            raise ValueError("RBP takes rel or max_rel: gains of 1, or graded ones.")
-        return lambda grade: np.ones(len(grade))
-    grades = judged.grade.max(initial=1), judged.missing_grade.max(initial=1)
-    largest = max(grades)
+def _rbp_gain(largest, rel, max_rel):
+    if rel is None:
+        scale = _scale("RBP", max_rel, largest)
+        return lambda grade: grade / scale
+    if max_rel is not None:
+        raise ValueError("RBP takes rel or max_rel: gains of 1, or graded ones.")
+    return lambda grade: np.ones(len(grade))
+
+
+def _scale(name, max_rel, largest):
+    """The relevance that counts most; judgments must not go beyond."""
     if max_rel is not None and largest > max_rel:
-        raise ValueError(f"RBP has max_rel={max_rel}, but a relevance is {largest}.")
-    return lambda grade: grade / (max_rel or largest)
+        raise ValueError(
+            f"{name} has max_rel={max_rel}, but a relevance is {largest}. Pass "
+            f"'{name}(max_rel={largest})'."
+        )
+    return max_rel or largest

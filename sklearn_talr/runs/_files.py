@@ -24,6 +24,8 @@ __all__ = ["read_qrels", "read_run"]
 _BYTES_PER_CHUNK = 2**20
 _BYTES_OF_LINE = 2**16
 _NEWLINE = ord("\n")
+_MARK = b"\xef\xbb\xbf"  # that some programs put before text in UTF-8
+_START_OF_GZIP = b"\x1f\x8b"
 _PATH = {"path": [str, PathLike]}
 _LINE_OF_QRELS = "query, iteration, document, relevance"
 _LINE_OF_RUN = "query, Q0, document, rank, score, tag"
@@ -134,70 +136,111 @@ def _read(path, line_format, value_field):
     """The table of a file, and the last field of its first line."""
     path = fspath(path)
     labels, starts, documents, values = [], [], [], []
-    n_rows, name = 0, None
-    for chunk, buffer, fields, value in _parts(path, line_format, value_field):
+    line_numbers, name = _LineNumbers(), None
+    for chunk, buffer, fields, value, lines in _parts(path, line_format, value_field):
         query = words_at(buffer, *fields[:, 0])
         changes = np.ones(len(query), dtype=bool)
         np.any(query[1:] != query[:-1], axis=1, out=changes[1:])
         labels += texts_of(query[changes])
-        starts.append(n_rows + np.flatnonzero(changes))
+        starts.append(len(line_numbers) + np.flatnonzero(changes))
         documents.append(words_at(buffer, *fields[:, 1]))
         values.append(value)
-        if not n_rows and len(value):
+        if name is None and len(value):
             n_fields = line_format.count(",") + 1
             name = chunk.split(maxsplit=n_fields)[n_fields - 1].decode(*ENCODING)
-        n_rows += len(value)
-    if not n_rows:
+        line_numbers.append(lines)
+    if name is None:
         raise ValueError(f"{path} is empty: a line must have {line_format}.")
     rows = _side_by_side(documents), np.concatenate(values)
     try:
         return make_table(labels, np.concatenate(starts), *rows), name
     except RepeatedDocumentError as error:
-        line = _line_that_repeats(path, *error.args)
+        line = line_numbers.of(error.row)
         raise ValueError(f"{path}, line {line}: {error}") from error
 
 
+class _LineNumbers:
+    """Numbers of the lines of rows, kept where they do not just ascend by one."""
+
+    def __init__(self):
+        self._rows, self._lines, self._n_rows, self._last = [], [], 0, -1
+
+    def __len__(self):
+        return self._n_rows
+
+    def append(self, lines):
+        """Add rows."""
+        jumps = np.flatnonzero(np.diff(lines, prepend=self._last) != 1)
+        self._rows.append(self._n_rows + jumps)
+        self._lines.append(lines[jumps])
+        self._n_rows += len(lines)
+        self._last = lines[-1] if len(lines) else self._last
+
+    def of(self, row):
+        """The line of a row."""
+        rows = np.concatenate(self._rows)
+        jump = np.searchsorted(rows, row, side="right") - 1
+        return np.concatenate(self._lines)[jump] + row - rows[jump]
+
+
 def _parts(path, line_format, value_field):
-    """Yield the bytes of many lines, where their fields are, and their values."""
+    """Yield the bytes of many lines, where their fields are, their values and numbers."""
     n_lines = 0
     for chunk in _chunks(path):
         if not chunk.endswith(b"\n"):
-            raise ValueError(
-                f"{path}, line {n_lines + 1} has more than {_BYTES_OF_LINE} bytes, so this "
-                "is no file of TREC's formats."
-            )
+            _refuse_length(path, n_lines + 1)
         if b"\0" in chunk:
             line = n_lines + chunk.count(b"\n", 0, chunk.index(b"\0")) + 1
-            raise ValueError(f"{path}, line {line} has a NUL byte, so this is no text.")
+            raise ValueError(
+                f"{path}, line {line} has a NUL byte, so this is no text, or text in "
+                "UTF-16, which must be saved as UTF-8."
+            )
         buffer = with_margins(chunk)
-        fields, lines = _fields(path, buffer, n_lines, line_format, value_field)
+        newlines = np.flatnonzero(buffer == _NEWLINE)
+        too_long = np.diff(newlines, prepend=MARGIN - 1) > _BYTES_OF_LINE + 1
+        if too_long.any():
+            _refuse_length(path, n_lines + np.argmax(too_long) + 1)
+        fields, lines = _fields(path, buffer, newlines, n_lines, line_format, value_field)
         value = numbers_at(buffer, *fields[:, 2])
         _check_values(path, buffer, fields[:, 2], value, lines, value_field == 3)
-        yield chunk, buffer, fields, value
-        n_lines += np.count_nonzero(buffer == _NEWLINE)
+        yield chunk, buffer, fields, value, lines
+        n_lines += len(newlines)
+
+
+def _refuse_length(path, line):
+    raise ValueError(
+        f"{path}, line {line} has more than {_BYTES_OF_LINE} bytes, so this is no file of "
+        "TREC's formats."
+    )
 
 
 def _chunks(path):
-    """Whole lines of a file, many at a time."""
+    """Whole lines of a file, many at a time, without marks of their encoding."""
     rest = b""
     for block in _blocks(path):
         block = rest + block
         cut = block.rfind(b"\n") + 1
         rest = block[cut:]
         if cut:
-            yield block[:cut]
-        if len(rest) > _BYTES_OF_LINE:
+            yield _without_marks(block[:cut])
+        if len(rest) > _BYTES_OF_LINE + len(_MARK):
             yield rest  # which the reader refuses, who knows the number of the line
             return
     if rest:
-        yield rest + b"\n"
+        yield _without_marks(rest) + b"\n"
+
+
+def _without_marks(lines):
+    """Files that were put together have marks in their midst."""
+    return lines.removeprefix(_MARK).replace(b"\n" + _MARK, b"\n")
 
 
 def _blocks(path):
     with open(path, "rb") as file:
-        is_compressed = file.read(2) == b"\x1f\x8b"
-        file.seek(0)
-        source = gzip.GzipFile(fileobj=file) if is_compressed else file
+        start = file.read(len(_START_OF_GZIP))
+        source = _Resumed(start, file)
+        if start == _START_OF_GZIP:
+            source = gzip.GzipFile(fileobj=source)
         try:
             while block := source.read(_BYTES_PER_CHUNK):
                 yield block
@@ -205,19 +248,28 @@ def _blocks(path):
             raise ValueError(f"{path} is damaged: {error}") from error
 
 
-def _fields(path, buffer, n_lines, line_format, value_field):
+class _Resumed:
+    """A file whose start has been read: it may be a pipe, which cannot be read twice."""
+
+    def __init__(self, start, file):
+        self._start, self._file = start, file
+
+    def read(self, size):
+        start, self._start = self._start[:size], self._start[size:]
+        return start + self._file.read(size - len(start))
+
+
+def _fields(path, buffer, newlines, n_lines, line_format, value_field):
     """Start and end of query, document and value, (2, 3, n_rows), and line numbers."""
     chosen = 0, 2, value_field
     n_fields = line_format.count(",") + 1
-    blank = buffer <= ord(" ")  # controls too
-    is_newline = buffer == _NEWLINE
-    n_here = np.count_nonzero(is_newline)
-    fields = _of_single_blanks(blank, is_newline, n_here, n_fields, chosen)
-    lines = np.arange(n_lines + 1, n_lines + n_here + 1)
+    blank = _are_blank(buffer)
+    fields = _of_single_blanks(blank, newlines, n_fields, chosen)
+    lines = np.arange(n_lines + 1, n_lines + len(newlines) + 1)
     if fields is None:
         edges = (np.flatnonzero(blank[1:] != blank[:-1]) + 1).reshape(-1, 2)
-        line = np.searchsorted(np.flatnonzero(is_newline), edges[:, 0])
-        count = np.bincount(line, minlength=n_here)
+        line = np.searchsorted(newlines, edges[:, 0])
+        count = np.bincount(line, minlength=len(newlines))
         for wrong in np.flatnonzero((count != n_fields) & (count > 0))[:1]:
             raise ValueError(
                 f"{path}, line {lines[wrong]} has {count[wrong]} fields instead of "
@@ -229,10 +281,19 @@ def _fields(path, buffer, n_lines, line_format, value_field):
     return fields, lines
 
 
-def _of_single_blanks(blank, is_newline, n_lines, n_fields, chosen):
+def _are_blank(buffer):
+    """Which bytes set fields apart: those that do in C, and the margins."""
+    blank = buffer - np.uint8(ord("\t")) <= ord("\r") - ord("\t")
+    blank |= buffer == ord(" ")
+    blank[:MARGIN] = blank[-MARGIN:] = True
+    return blank
+
+
+def _of_single_blanks(blank, newlines, n_fields, chosen):
     """Fields where a single blank follows each, and no line is blank; else None."""
     end = np.flatnonzero(blank[MARGIN:-MARGIN])
     end += MARGIN
+    n_lines = len(newlines)
     if (
         len(end) != n_fields * n_lines
         or end[0] == MARGIN
@@ -240,7 +301,7 @@ def _of_single_blanks(blank, is_newline, n_lines, n_fields, chosen):
     ):
         return None
     by_line = end.reshape(n_lines, n_fields)
-    if not is_newline[by_line[:, -1]].all():
+    if not np.array_equal(by_line[:, -1], newlines):
         return None
     fields = np.empty((2, len(chosen), n_lines), dtype=np.int64)
     for place, field in enumerate(chosen):
@@ -285,17 +346,3 @@ def _side_by_side(parts):
         words[start : start + len(part), : part.shape[1]] = part
         start += len(part)
     return words
-
-
-def _line_that_repeats(path, query, document):
-    """Number of the second line of a document of a query."""
-    seen, n_lines = 0, 0
-    for chunk in _chunks(path):
-        for line in chunk.splitlines():
-            n_lines += 1
-            fields = line.split()
-            if fields and fields[0] == query.encode() and fields[2] == document.encode():
-                seen += 1
-                if seen == 2:
-                    return n_lines
-    return n_lines

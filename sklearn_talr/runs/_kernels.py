@@ -29,7 +29,7 @@ def rank_biased_precision(ties, p, gain):
 def expected_reciprocal_rank(ties, max_rel):
     """Mean over orders of the ties of the reciprocal rank at which a user stops.
 
-    A user who reads a document of grade g stops there with probability
+    A user who reads a document of grade g, at most `max_rel`, stops there with probability
     R = (2**g - 1) / 2**max_rel. Whether all documents before a tie are passed does not
     depend on their order. In a tie of n, let m_j be the mean, over all sets of j of its
     documents, of the probability to pass them all. In random order the user then stops at
@@ -43,12 +43,6 @@ def expected_reciprocal_rank(ties, max_rel):
     not relevant are always passed, and leave all m_j at 1.
     """
     items = ties.items
-    largest = items.grade.max(initial=0)
-    if largest > max_rel:
-        raise ValueError(
-            f"ERR needs grades up to max_rel={max_rel}, got {largest}. Pass "
-            f"'ERR(max_rel={largest})'."
-        )
     passed = 1 - np.ldexp(np.ldexp(1.0, items.grade.astype(int)) - 1, -max_rel)
     first = np.flatnonzero(items.begins)
     p = np.diff(first, append=len(passed))

@@ -27,6 +27,10 @@ class Judged:
 
     n_items : ndarray of shape (n_queries,) of int64
         Number of retrieved documents, judged or not.
+
+    largest : int
+        The greatest relevance of all judgments, at least 1. Those of queries that are not
+        evaluated count too, so that it is the same for every run.
     """
 
     query: np.ndarray
@@ -37,6 +41,7 @@ class Judged:
     missing_query: np.ndarray
     missing_grade: np.ndarray
     n_items: np.ndarray
+    largest: int
 
 
 def match(qrels, run, queries, only_relevant):
@@ -83,6 +88,7 @@ def match(qrels, run, queries, only_relevant):
         missing_query=evaluated[qrels.query_of(missing)],
         missing_grade=qrels.values[missing],
         n_items=np.append(run.sizes, 0)[run_of[queries]],
+        largest=int(qrels.values.max(initial=1)),
     )
 
 

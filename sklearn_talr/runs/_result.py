@@ -168,8 +168,9 @@ class RunComparison:
         Share of the queries in which ties decide which run is better.
 
     p_value : ndarray of shape (n_measures,)
-        Two-sided p-value of the paired t-test on expected values; NaN where the runs are
-        equal in all queries, or there is but one query.
+        Two-sided p-value of the paired t-test on expected values, as scipy has it: 0 where
+        the runs differ by the same amount in all queries; NaN where they are equal in all
+        queries, or there is but one query, or a value is NaN.
     """
 
     names: tuple
@@ -270,12 +271,21 @@ def compare_runs(first, second):
 
 
 def _paired_test(difference):
+    """p-values of the paired t-test of each column, without scipy's warnings.
+
+    Differences that are all the same have no variance: the mean is 0, of which there is
+    nothing to test, or it is known exactly.
+    """
     from scipy.stats import ttest_1samp
 
     p_value = np.full(difference.shape[1], np.nan)
-    tested = (len(difference) > 1) & (np.ptp(difference, axis=0) > _ROUNDING)
+    if len(difference) < 2:
+        return p_value
+    spread = np.ptp(difference, axis=0)
+    tested = spread > _ROUNDING
     if tested.any():
         p_value[tested] = ttest_1samp(difference[:, tested], 0).pvalue
+    p_value[(spread <= _ROUNDING) & (np.abs(difference[0]) > _ROUNDING)] = 0.0
     return p_value
 
 

@@ -1,5 +1,6 @@
 """Judgments and runs in one form: arrays of rows, query after query."""
 
+import secrets
 from functools import cached_property
 from hashlib import blake2b
 
@@ -11,14 +12,12 @@ from ._fields import BYTES_OF_ID, ENCODING, texts_of
 _CELLS_PER_BLOCK = 2**15
 _ROWS_PER_PASS = 2**16  # at least, of whole queries, in which documents are compared
 
-
-def _hash(texts):
-    """A number for each, the same in every process."""
-    digests = [blake2b(text.encode(*ENCODING), digest_size=8).digest() for text in texts]
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
-
-
-_MULTIPLIERS = _hash(map(str, range(BYTES_OF_ID // 8 + 1))) | np.uint64(1)
+# Nobody outside this process knows them, so no file can be made whose keys collide
+_SECRET = secrets.token_bytes(32)
+_NUMBERS = np.frombuffer(secrets.token_bytes(16 * (BYTES_OF_ID // 8)), "=u8").reshape(-1, 2)
+_MULTIPLIER = np.uint64(secrets.randbits(64) | 1)  # odd, so that it keeps keys apart
+_HALF = np.uint64(32)
+_LOW_HALF = np.uint64(2**32 - 1)
 
 
 class Table:
@@ -35,21 +34,27 @@ class Table:
     documents : ndarray of shape (n_rows, n_words) of uint64
         Identifiers as words, see ``_fields``.
 
-    keys : ndarray of shape (n_rows,) of uint64
-        A hash of query and document: what is equal has equal keys.
-
     values : ndarray of shape (n_rows,)
     """
 
-    def __init__(self, queries, offsets, documents, keys, values):
+    def __init__(self, queries, offsets, documents, values):
         self.queries = queries
         self.offsets = offsets
         self.documents = documents
-        self.keys = keys
         self.values = values
 
     def __len__(self):
         return len(self.values)
+
+    def __getstate__(self):
+        """Leave out what another process would compute by other secrets."""
+        own = "keys", "lookup"
+        return {name: value for name, value in vars(self).items() if name not in own}
+
+    @cached_property
+    def keys(self):
+        """A hash of query and document of each row: what is equal has equal keys."""
+        return _keys(self.queries, self.sizes, self.documents)
 
     @cached_property
     def lookup(self):
@@ -90,8 +95,10 @@ class Table:
 
     def take(self, order):
         """Reorder rows within their queries."""
-        tables = self.documents[order], self.keys[order], self.values[order]
-        return Table(self.queries, self.offsets, *tables)
+        rows = self.documents[order], self.values[order]
+        table = Table(self.queries, self.offsets, *rows)
+        table.keys = self.keys[order]
+        return table
 
 
 def make_table(labels, starts, documents, values):
@@ -114,20 +121,25 @@ def make_table(labels, starts, documents, values):
 
     Raises
     ------
-    ValueError
+    RepeatedDocumentError
         If a query has a document twice.
     """
     numbers = {}
     number = np.array([numbers.setdefault(label, len(numbers)) for label in labels], int)
     sizes = np.diff(starts, append=len(values))
+    order = None
     if np.any(number[1:] < number[:-1]):
         order = np.argsort(np.repeat(number, sizes), kind="stable")
         documents, values = documents[order], values[order]
     of_query = np.bincount(number, weights=sizes, minlength=len(numbers)).astype(np.int64)
     offsets = np.append(0, np.cumsum(of_query))
-    keys = _keys(list(numbers), of_query, documents)
-    table = Table(list(numbers), offsets, documents, keys, values)
-    _check_unique(table)
+    table = Table(list(numbers), offsets, documents, values)
+    repeated = _repeated_row(table)
+    if repeated is not None:
+        query = table.queries[table.query_of(repeated)]
+        (document,) = texts_of(table.documents[repeated : repeated + 1])
+        row = repeated if order is None else order[repeated]
+        raise RepeatedDocumentError(query, document, int(row))
     return table
 
 
@@ -149,14 +161,31 @@ def by_score(table):
 
 
 def _keys(queries, sizes, documents):
-    """Mix words of documents, in which zeros change nothing, with the query."""
-    keys = documents[:, 0] * _MULTIPLIERS[0]
-    for i in range(1, documents.shape[1]):
-        keys += documents[:, i] * _MULTIPLIERS[i]
-    keys += np.repeat(_hash(queries), sizes)
-    keys ^= keys >> np.uint64(32)
-    keys *= _MULTIPLIERS[-1]  # the highest bits, which name slots, depend on all of them
+    """Hash query and document by the secret numbers of this process.
+
+    The halves x and y of each word, with numbers a and b of their own, add
+    ``(a + x) * (b + y)``. Two documents have equal keys with probability 2**-33, whatever
+    they are (Thorup, "High speed hashing for integers and strings", 2015). Less ``a * b``,
+    words of zeros change nothing.
+    """
+    keys = np.repeat(_hashes(queries), sizes)
+    for word, (a, b) in zip(documents.T, _NUMBERS):
+        term = word >> _HALF
+        term += a
+        term *= (word & _LOW_HALF) + b
+        keys += term
+    keys -= _NUMBERS[: documents.shape[1]].prod(axis=1).sum()
+    keys ^= keys >> _HALF
+    keys *= _MULTIPLIER  # the highest bits, which name slots, depend on all of them
     return keys
+
+
+def _hashes(texts):
+    digests = [
+        blake2b(text.encode(*ENCODING), digest_size=8, key=_SECRET).digest()
+        for text in texts
+    ]
+    return np.frombuffer(b"".join(digests), dtype=np.uint64)
 
 
 def slots(keys, n_bits):
@@ -169,8 +198,8 @@ def next_slots(slot, n_bits):
     return (slot + 1) & (2**n_bits - 1)
 
 
-def _check_unique(table):
-    """Raise if a query has a document twice.
+def _repeated_row(table):
+    """The first row whose query has its document in an earlier row; None without such.
 
     Every row writes its number into a slot, and finds there its own, or that of another
     row. Of each slot the rows that find another's go on, until none is left.
@@ -191,21 +220,43 @@ def _check_unique(table):
             meets = other != rows
             rows, other = rows[meets], other[meets]
             same = keys[rows] == keys[other]
-            _refuse_equal(table, base + rows[same], base + other[same])
+            if _some_equal(table, base + rows[same], base + other[same]):
+                return _first_repeated(table, range(base, base + n_rows))
         first = stop
+    return None
 
 
-def _refuse_equal(table, rows, others):
+def _some_equal(table, rows, others):
     equal = np.all(table.documents[rows] == table.documents[others], axis=1)
-    equal &= table.query_of(rows) == table.query_of(others)
-    for row in rows[equal][:1]:
-        raise RepeatedDocumentError(
-            table.queries[table.query_of(row)], texts_of(table.documents[row : row + 1])[0]
-        )
+    return np.any(equal & (table.query_of(rows) == table.query_of(others)))
+
+
+def _first_repeated(table, rows):
+    """The first of these rows that repeats another of them, in every process."""
+    seen = set()
+    for row in rows:
+        identifiers = table.query_of(row), table.documents[row].tobytes()
+        if identifiers in seen:
+            break
+        seen.add(identifiers)
+    return row
 
 
 class RepeatedDocumentError(ValueError):
-    """A query has a document twice; ``args`` are the two."""
+    """A query has a document twice.
+
+    Parameters
+    ----------
+    query, document : str
+        Their identifiers.
+
+    row : int
+        The row of the second, among those that :func:`make_table` was given.
+    """
+
+    def __init__(self, query, document, row):
+        super().__init__(query, document, row)
+        self.row = row
 
     def __str__(self):
         return "query {!r} has document {!r} twice.".format(*self.args)

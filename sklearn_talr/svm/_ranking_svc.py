@@ -20,7 +20,7 @@ from ._bundle import Bundle, minimize
 from ._features import Features
 from ._grades import GradedRisk
 from ._risks import HingeRisk, RankingRisk
-from ._targets import mean_over_queries, query_numbers, read_targets, relevance_of
+from ._targets import label_of, mean_over_queries, query_numbers, read_targets, relevance_of
 from ._threshold import best_threshold
 
 __all__ = ["RankingSVC"]
@@ -30,12 +30,6 @@ _SCORES = {
     "average_precision": tie_aware_average_precision_score,
     "ndcg": tie_aware_ndcg_score,
 }
-_DROPPED_GROUPS = (
-    "fit saw {} queries, but score got no groups and ranks all samples as one query. Pass "
-    "groups (all equal if this is one query). A Pipeline or a search hands them on only "
-    "after sklearn.set_config(enable_metadata_routing=True) and, on the RankingSVC, "
-    ".set_fit_request(groups=True).set_score_request(groups=True)."
-)
 
 
 class RankingSVC(ClassifierMixin, BaseEstimator):
@@ -91,8 +85,8 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        The negative and the positive class. If `fit` saw grades they are False, the lowest
-        grade, and True, the grades above.
+        The negative and the positive class. If `fit` saw more than two grades they are
+        False, the lowest grade, and True, the grades above.
 
     grades_ : ndarray of shape (n_grades,) of int or None
         The grades that `fit` saw, ascending. None if it saw two classes.
@@ -137,7 +131,8 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
     Grades of relevance: the discounted gain of a ranking is a sum over grades, and so one
     minus NDCG is a weighted mean over the grades of one minus the NDCG of the samples of
     this grade and above. R is the same mean of the structured hinges, which is again a
-    convex upper bound. AP knows no grades: binarize them, for instance by ``y >= 1``.
+    convex upper bound. AP knows no grades: all above 0 are relevant. For another limit
+    binarize them, as by ``y >= 2``. In a search over `loss` set one `scoring` for all.
 
     A `Pipeline` or a search hands `groups` on to `fit` and `score` only under
     ``sklearn.set_config(enable_metadata_routing=True)``, and if asked to by
@@ -202,9 +197,9 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
             Features.
 
         y : array-like of shape (n_samples,)
-            Labels of two classes; the greater one is positive. With ``loss="ndcg"`` and
-            `groups` also grades of relevance, whole numbers from 0 to 1000: a sample of
-            grade g gains 2^g - 1. Pass `groups` of zeros if all samples are one query.
+            Labels of two classes; the greater one is positive. With `groups` (zeros for one
+            query) also grades of relevance, whole numbers from 0 to 1000: under "ndcg" a
+            sample of grade g gains 2^g - 1, under other losses all above 0 is relevant.
 
         groups : array-like of shape (n_samples,), default=None
             Query of each sample. If given, samples are ranked within their query, and the
@@ -226,6 +221,9 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         -----
         ConvergenceWarning
             If the duality gap is above `tol` after `max_iter` iterations.
+
+        UserWarning
+            If two numbers like 1 and 2, within `groups`, might be meant as grades.
         """
         X, y, groups = map(as_numpy, (X, y, groups))
         (X, y), seen = validate_aside(self, X, y=y, accept_sparse="csr", dtype=_FLOATS)
@@ -338,7 +336,8 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         y, groups, sample_weight = map(as_numpy, (y, groups, sample_weight))
         if self.loss == "zero_one":
-            return accuracy_score(y, self.predict(X), sample_weight=sample_weight)
+            label = label_of(y, self.classes_, self.grades_)
+            return accuracy_score(label, self.predict(X), sample_weight=sample_weight)
         if sample_weight is not None:
             raise ValueError(
                 f"sample_weight must be None for loss={self.loss!r}: AP and NDCG have no "
@@ -346,9 +345,8 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
             )
         relevance = relevance_of(y, self.classes_, self.grades_)
         check_consistent_length(relevance, scores)
-        if groups is None and self.n_queries_ > 1:
-            warnings.warn(_DROPPED_GROUPS.format(self.n_queries_), stacklevel=2)
-        return mean_over_queries(_SCORES[self.loss], relevance, scores, groups)
+        queries = groups, self.n_queries_
+        return mean_over_queries(_SCORES[self.loss], relevance, scores, *queries)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -359,7 +357,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
     def _risk(self, positive, grades, query, weight):
         if self.loss == "zero_one":
             return HingeRisk(positive, weight)
-        if grades is not None:
+        if grades is not None and self.loss == "ndcg":
             return GradedRisk(grades, query)
         return RankingRisk(positive, query, self.loss)
 

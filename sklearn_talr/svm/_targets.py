@@ -1,5 +1,7 @@
 """What is relevant, and to which query."""
 
+import warnings
+
 import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -7,21 +9,51 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from .._arrays import check_groups
 
 LARGEST_GRADE = 1000  # 2**grade is summed in float64
+_DROPPED_GROUPS = (
+    "fit saw {} queries, but score got no groups and ranks all samples as one query. Pass "
+    "groups (all equal if this is one query). A Pipeline or a search hands them on only "
+    "after sklearn.set_config(enable_metadata_routing=True) and, on the RankingSVC, "
+    ".set_fit_request(groups=True).set_score_request(groups=True)."
+)
 
 
 def read_targets(y, loss, groups):
     """Return the two classes, for each sample the number of its class, and the grades.
 
-    There are grades if there are numbers to rank by NDCG within queries. Without queries
-    they are more likely classes without an order. If there are more than two numbers, the
-    class of a sample tells whether its grade is above the lowest. If there are no grades
-    they are None.
+    There are grades if there are numbers within queries. Without queries they are more
+    likely classes without an order. Of more than two numbers the upper class is what AP
+    calls relevant, all above 0; for NDCG, which may have no 0, all above the lowest. If
+    there are no grades they are None.
     """
-    if loss != "ndcg" or groups is None or not _are_grades(y):
+    if groups is None or not _are_grades(y):
+        if groups is not None and loss != "zero_one":
+            _warn_of_grades_without_0(y)
         return *two_classes(y, loss), None
     grades = _check_grades(y)
-    above = grades > grades.min() if _are_several_numbers(y) else y
+    above = y
+    if _are_several_numbers(y):
+        lowest = grades.min() if loss == "ndcg" else 0
+        if grades.min() > lowest:
+            raise ValueError(
+                f"y must have samples of grade 0 for loss={loss!r}, for which all above 0 "
+                f"is relevant. Binarize y, as by fit(X, y >= {np.unique(y)[1]})."
+            )
+        above = grades > lowest
     return *two_classes(above, loss), grades
+
+
+def _warn_of_grades_without_0(y):
+    """Say what two numbers are taken for: three would be grades, and 0 and 1 as well."""
+    if type_of_target(y) != "binary" or y.dtype.kind not in "iuf":
+        return
+    low, high = y.min(), y.max()
+    if 0 < low < high <= LARGEST_GRADE and low == np.floor(low):
+        warnings.warn(
+            f"y has the numbers {low} and {high}, which are taken for two classes, of "
+            f"which {high} is relevant. Pass y == {high} to say so. Grades of relevance "
+            "need samples of grade 0, which are not relevant.",
+            stacklevel=5,  # of whoever called fit, which is decorated
+        )
 
 
 def relevance_of(y, classes, grades):
@@ -29,6 +61,11 @@ def relevance_of(y, classes, grades):
     if grades is None:
         return relevant_samples(y, classes).astype(int)
     return _check_grades(y)
+
+
+def label_of(y, classes, grades):
+    """Return labels as they are, and the classes of grades if `fit` saw such."""
+    return y if grades is None else classes[(_check_grades(y) > 0).astype(int)]
 
 
 def two_classes(y, loss):
@@ -53,10 +90,9 @@ def _remedy(y, kind, loss):
     if loss != "zero_one" and _are_several_numbers(y):
         grade = np.unique(y)[1]
         return (
-            "If y are grades of relevance, take loss='ndcg' and pass groups, all equal if "
-            f"this is one query, or binarize them, as by fit(X, y >= {grade}). For classes "
-            "without an order wrap the classifier in "
-            "sklearn.multiclass.OneVsRestClassifier."
+            "If y are grades of relevance, pass groups, all equal if this is one query, or "
+            f"binarize them, as by fit(X, y >= {grade}). For classes without an order wrap "
+            "the classifier in sklearn.multiclass.OneVsRestClassifier."
         )
     return "Wrap the classifier in sklearn.multiclass.OneVsRestClassifier."
 
@@ -115,12 +151,15 @@ def query_numbers(groups, X):
     return np.unique(groups, return_inverse=True)[1]
 
 
-def mean_over_queries(metric, relevance, scores, groups):
+def mean_over_queries(metric, relevance, scores, groups, n_fitted):
     """Average a metric over the queries that have something of relevance above 0.
 
     If there are no groups, or nothing is relevant, all samples are one query. Queries of
-    equal size are computed by one call of the metric.
+    equal size are computed by one call of the metric. Warn if there are no groups although
+    `fit` saw several queries.
     """
+    if groups is None and n_fitted > 1:
+        warnings.warn(_DROPPED_GROUPS.format(n_fitted), stacklevel=3)
     if groups is None or not relevance.any():
         return metric([relevance], [scores])
     query = query_numbers(groups, scores)

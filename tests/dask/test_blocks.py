@@ -1,5 +1,7 @@
 """Over blocks of dask arrays everything is what it is in memory, wherever blocks end."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 from sklearn_talr import HammingNeighbors, ITQHasher, PrecomputedAffinity
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
-from sklearn_talr.codes import pack_codes
+from sklearn_talr.codes import pack_codes, unpack_codes
 from sklearn_talr.dask import (
     DaskCodes,
     encode,
@@ -116,6 +118,33 @@ def test_neighbors_within_a_radius_are_merged_by_global_index(rows, radius):
     database = DaskCodes.pack(in_blocks(BITS, rows))
     expected = HammingNeighbors().fit(BITS).radius_neighbors(BITS[QUERIES], radius)
     assert_same_lists(radius_neighbors(BITS[QUERIES], database, radius), expected)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_codes_of_all_lengths_on_threads(seed):
+    """Random sizes and blocks, as the fixed ones above."""
+    rng = np.random.default_rng(seed)
+    n_bits, n_items = int(rng.choice([1, 8, 63, 64, 65, 130])), int(rng.integers(1, 90))
+    distinct = rng.integers(2, size=(int(rng.integers(1, 30)), n_bits))
+    bits = distinct[rng.integers(len(distinct), size=n_items)]
+    queries = rng.integers(2, size=(int(rng.integers(1, 9)), n_bits))
+    y, y_queries = rng.integers(3, size=n_items), rng.integers(3, size=len(queries))
+    in_memory = count_in_memory(queries, bits, "auto", y_queries, y)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # all alike
+        neighbors = HammingNeighbors().fit(bits)
+    for _ in range(4):
+        cuts = np.sort(rng.integers(0, n_items + 1, rng.integers(0, 9)))
+        rows = tuple(np.diff([0, *cuts, n_items]).tolist())
+        database = DaskCodes.pack(in_blocks(bits, rows))
+        k, radius = int(rng.integers(1, n_items + 1)), int(rng.integers(0, n_bits + 1))
+        with dask.config.set(scheduler="threads"):
+            assert_array_equal(unpack_codes(database.compute()), bits)
+            nearest = kneighbors(queries, database, k)
+            within = radius_neighbors(queries, database, radius)
+            table = hamming_histogram(queries, database, "auto", y_queries, y)
+        assert_same_lists(nearest, neighbors.kneighbors(queries, k))
+        assert_same_lists(within, neighbors.radius_neighbors(queries, radius))
+        assert_same_table(table, in_memory)
 
 
 @pytest.mark.parametrize("affinity", ["labels", "binary", "thresholds", "matrix"])

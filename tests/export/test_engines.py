@@ -79,10 +79,14 @@ def asymmetric_case(n_bits, n_queries=8, n_items=500):
 @pytest.mark.parametrize("n_bits", [1, 7, 12, 64, 101])
 @pytest.mark.parametrize("ids", [np.arange(500), np.arange(500)[::-1] * 3 - 70])
 def test_faiss_scores_codes_by_real_valued_queries(n_bits, ids):
-    """Every score is off by at most half a step for each table that faiss rounds."""
+    """Every score is off by at most half a step for each table that faiss rounds.
+
+    There is one table more than words, and scores are over the length of the weights.
+    """
     pytest.importorskip("faiss")
     codes, weights = asymmetric_case(n_bits)
     scores, found = export.to_faiss(codes, ids=ids, asymmetric=True).search(weights, 100)
+    scores = scores * np.linalg.norm(weights, axis=1, keepdims=True)
     order = np.argsort(ids)
     places = order[np.searchsorted(ids, found, sorter=order)]
     assert_array_equal(ids[places], found)
@@ -90,9 +94,32 @@ def test_faiss_scores_codes_by_real_valued_queries(n_bits, ids):
     exact = weighted_scores(weights, codes)
     of_words = np.abs(np.pad(weights, ((0, 0), (0, -n_bits % 4)))).reshape(8, -1, 4)
     steps = 2 * of_words.sum(axis=2).max(axis=1) / 255
-    most = steps[:, None] / 2 * of_words.shape[1] + 1e-4
+    most = steps[:, None] / 2 * (of_words.shape[1] + 1) + 1e-4
     assert (np.abs(scores - np.take_along_axis(exact, places, axis=1)) <= most).all()
     assert (np.abs(scores + np.sort(-exact, axis=1)[:, :100]) <= most).all()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_faiss_finds_as_many_as_are_asked_for(seed):
+    """Also the opposite of a query, whose score is the lowest, and without any weight."""
+    faiss = pytest.importorskip("faiss")
+    rng = np.random.default_rng(seed)
+    n_items, n_bits = rng.integers(1, [40, 20])
+    codes = random_codes(rng, n_items, n_bits)
+    weights = rng.normal(size=(6, n_bits)) * 10.0 ** rng.integers(-9, 10, (6, 1))
+    weights[0], weights[1:4] = 0, rng.integers(-1, 2, (3, n_bits))
+    weights = weights.astype(np.float32)
+    made = export.to_faiss(codes, ids=np.arange(n_items) + 7, asymmetric=True)
+    for index in (made, faiss.deserialize_index(faiss.serialize_index(made))):
+        for k in (1, rng.integers(1, n_items + 1), n_items):
+            scores, found = index.search(weights, int(k))
+            assert np.isfinite(scores).all()
+            assert all(len(set(row)) == k for row in found)
+            assert set(found.ravel()) <= set(range(7, n_items + 7))
+    exact = weighted_scores(weights, codes)
+    ranked = np.take_along_axis(exact, found - 7, axis=1)
+    most = np.abs(weights).sum(axis=1, keepdims=True) / 20
+    assert (ranked[:, 1:] <= ranked[:, :-1] + most).all()
 
 
 @pytest.mark.parametrize("n_bits", [64, 101])

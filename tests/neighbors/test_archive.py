@@ -19,7 +19,7 @@ from sklearn_talr import PrecomputedAffinity
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
 from sklearn_talr.codes import pack_codes
 from sklearn_talr.metrics import tie_aware_ndcg
-from sklearn_talr.neighbors import HammingNeighbors, _archive
+from sklearn_talr.neighbors import HammingNeighbors, _archive, _layout
 
 
 def targets_of(kind, n):
@@ -187,7 +187,7 @@ def test_foreign_files_are_refused(path, mmap):
 
 def rewrite(path, change_header=None, **changes):
     """A well-formed file of other content."""
-    header, arrays = _archive.read_arrays(path, mmap=False)
+    header, arrays = _archive.read_arrays(path, _layout._ARRAYS, mmap=False)
     arrays |= changes
     _archive.write_arrays(
         path,
@@ -220,6 +220,7 @@ ORDERED = np.arange(400, dtype=np.int32)
         ({"params": {"leaves": 3}}, {}, "lacks or misstates"),
         ({"params": {"n_neighbors": -3}}, {}, "lacks or misstates"),
         ({"affinity": {"name": "eval", "state": {}}}, {}, "lacks or misstates 'eval'"),
+        ({"affinity": {"name": "LabelAffinity", "state": {"fit": 3}}}, {}, "has no 'fit'"),
         ({"affinity": None}, {}, "contradict each other"),
         ({}, {"targets": np.arange(3)}, "contradict each other"),
     ],
@@ -245,15 +246,6 @@ def test_a_header_too_deep_to_read_is_refused(path):
     np.savez(path, header=np.frombuffer(b"[" * 200_000, dtype=np.uint8))
     with pytest.raises(ValueError, match=r"is no file of HammingNeighbors\.save"):
         HammingNeighbors.load(path)
-
-
-def test_a_compressed_file_is_read_but_not_mapped(path):
-    saved(path)
-    with np.load(path) as arrays:
-        np.savez_compressed(path, **arrays)
-    assert HammingNeighbors.load(path).n_items_ == 400
-    with pytest.raises(ValueError, match="is compressed and cannot be mapped"):
-        HammingNeighbors.load(path, mmap=True)
 
 
 def test_what_has_no_plain_form_is_not_saved(path):

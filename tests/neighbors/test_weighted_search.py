@@ -1,5 +1,7 @@
 """Search by weighted Hamming distance, against comparing every pair."""
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -112,6 +114,45 @@ def test_items_come_and_go(n_terms, tmp_path):
     for one in (neighbors, HammingNeighbors.load(tmp_path / "codes.npz", mmap=True)):
         assert_array_equal(one.kneighbors(weights)[1], order_of(expected)[:, :10])
     assert_array_equal(neighbors.rank(weights).indices, order_of(expected)[:, :57])
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_whatever_came_and_went_is_searched_as_all_pairs_are(seed, tmp_path):
+    """Random histories, by random weights or whole ones, one query at a time or many."""
+    rng = np.random.default_rng(seed)
+    n_bits, n_terms = int(rng.choice([1, 2, 9, 31, 64, 65, 257])), seed % 3
+    bits, packed, weights = draw(seed, n_bits, n_terms, 150, int(rng.integers(1, 40)))
+    if seed % 2:
+        weights = rng.standard_normal(weights.shape) * 10.0 ** rng.integers(-9, 9)
+        weights[:, 0] = -np.abs(weights[:, 0])
+    weights = weights.astype(np.float32)
+    expected = slow_distances(weights.astype(float), bits, packed.terms)
+    neighbors, n_given = weighted(n_jobs=int(rng.integers(1, 3))).fit(packed[:30]), 30
+    while n_given < 150:
+        new = int(rng.integers(1, 60))
+        neighbors.partial_fit(packed[n_given : n_given + new])
+        n_given = min(150, n_given + new)
+        gone = rng.choice(neighbors.indices_, rng.integers(0, 12), replace=False)
+        neighbors.remove(gone)
+        expected[:, gone] = np.inf
+        if rng.integers(2):
+            neighbors.save(tmp_path / "codes.npz")
+            mmap = bool(rng.integers(2)) and os.name != "nt"
+            neighbors = HammingNeighbors.load(tmp_path / "codes.npz", mmap=mmap)
+    k = int(rng.integers(1, neighbors.n_items_ + 1))
+    distances, indices = neighbors.kneighbors(weights, k)
+    found = np.take_along_axis(expected, indices, axis=1)
+    unit = np.abs(weights).sum(axis=1, keepdims=True)
+    assert_allclose(found, distances, rtol=1e-5, atol=1e-5 * unit.max())
+    assert (np.diff(found, axis=1) >= -1e-5 * unit).all()
+    assert (found[:, -1:] <= np.sort(expected, axis=1)[:, k - 1 : k] + 1e-5 * unit).all()
+    if not seed % 2:  # sums of whole numbers are exact, and so are their ties
+        assert_array_equal(indices, order_of(expected)[:, :k])
+    for i in range(min(3, len(weights))):
+        for part, whole in zip(
+            neighbors.kneighbors(weights[i : i + 1], k), (distances, indices)
+        ):
+            assert_array_equal(part[0], whole[i])
 
 
 def test_all_candidates_are_as_good_as_none():

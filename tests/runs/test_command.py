@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import run_cases
@@ -61,10 +63,35 @@ def test_two_runs_are_compared(files, capsys):
 
 def test_runs_of_the_same_name_are_told_apart_by_their_paths(files, capsys):
     qrels, first, _ = files
-    assert main([qrels, first, first, "--format", "json", "-m", "AP"]) == 0
-    assert list(json.loads(capsys.readouterr().out)) == [first]
-    assert main([qrels, first, first.replace("/a", "/./a"), "-m", "AP"]) == 0
-    assert f"{first} minus" not in capsys.readouterr().out
+    other = first.replace("/a", "/./a")
+    assert main([qrels, first, other, "--format", "json", "-m", "AP"]) == 0
+    assert list(json.loads(capsys.readouterr().out)) == [first, other]
+    assert main([qrels, first, other, "-m", "AP"]) == 0
+    assert f"{first} minus {other}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("options", [[], ["--per-query"]])
+def test_a_run_that_is_named_twice_is_shown_twice(options, files, capsys):
+    qrels, first, _ = files
+    names = [f"1: {first}", f"2: {first}"]
+    command = [qrels, first, first, "-m", "AP", *options]
+    assert main([*command, "--format", "json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert list(printed) == names
+    assert printed[names[0]] == printed[names[1]]
+    assert main([*command, "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert list(dict.fromkeys(row["run"] for row in rows)) == names
+
+
+def test_a_name_that_the_terminal_cannot_show_is_escaped(files, capsys):
+    qrels, first, _ = files
+    text = Path(first).read_text()
+    Path(first).write_bytes(text.replace("first", "\xe9").encode("latin-1"))
+    assert main([qrels, first, "-m", "AP"]) == 0
+    assert "\\udce9 " in capsys.readouterr().out
+    assert main([qrels, first, "-m", "AP", "--format", "json"]) == 0
+    assert list(json.loads(capsys.readouterr().out)) == ["\udce9"]
 
 
 @pytest.mark.parametrize(
@@ -98,3 +125,24 @@ def test_as_a_process(files):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "expected" in done.stdout
     assert done.stderr == ""
+
+
+def test_a_reader_that_leaves_is_no_error(files):
+    """As head does, which has seen enough."""
+    command = [sys.executable, "-m", "sklearn_talr.runs", *files, "--per-query"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 141
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+def test_an_output_that_cannot_be_written_is_one_line(files):
+    command = [sys.executable, "-m", "sklearn_talr.runs", *files]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("sklearn-talr-runs: ")
+    assert len(done.stderr.splitlines()) == 1

@@ -46,6 +46,35 @@ def test_values_equal_enumeration(queries):
     assert_allclose(actual, expected, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_files_and_dicts_equal_enumeration_whatever_the_runs_lack(seed, tmp_path):
+    """Other identifiers, scores and lacks than those above, and the way through files."""
+    rng = np.random.default_rng(seed)
+    names = [f"{start}{i}" for start in ("d", "é-", "long-identifier-") for i in range(3)]
+    scores = [-1e300, -1.5, 0.0, 5e-324, 0.1 + 0.2, 2.0**53, 2.0**53 + 2]
+    qrels, run = {}, {"not judged": {"d0": 1.0}}
+    for query in rng.permutation([f"q{i}" for i in range(7)]).tolist():
+        judged = rng.permutation(names)[: rng.integers(1, 9)].tolist()
+        qrels[query] = {d: int(rng.integers(-2, 4)) for d in judged}
+        some = rng.choice(scores, rng.integers(1, 5))  # few, so that many are tied
+        found = rng.permutation(names)[: rng.integers(1, 7)].tolist()
+        run[query] = {d: float(rng.choice(some)) for d in found}
+    del run[f"q{seed % 7}"]
+    run_cases.write_qrels(tmp_path / "qrels", qrels)
+    lines = run_cases.write_run(
+        tmp_path / "run", {q: r for q, r in run.items() if " " not in q}
+    )
+    (tmp_path / "run").write_text("".join(rng.permutation(lines)), encoding="utf-8")
+    for data in (qrels, run), (tmp_path / "qrels", tmp_path / "run"):
+        for missing in ("zero", "skip"):
+            result = evaluate_run(*data, NAMES, missing_queries=missing)
+            queries = [q for q in qrels if missing == "zero" or q in run]
+            assert result.queries == queries
+            expected = [of_orders(run.get(query, {}), qrels[query]) for query in queries]
+            actual = np.stack([getattr(result, column) for column in COLUMNS], axis=-1)
+            assert_allclose(actual, expected, rtol=1e-12, atol=1e-14)
+
+
 def test_what_is_tied_with_the_first_relevant_and_beyond():
     """A tie of many, of which no enumeration is at hand: ERR and RBP rank by rank."""
     n, stop = 1_000, 15 / 16
@@ -90,6 +119,16 @@ def test_rules_of_trec_eval():
     skipped = evaluate_run(qrels, run, names, missing_queries="skip")
     assert skipped.queries == ["q1"]
     assert_array_equal(skipped.expected, result.expected[:1])
+
+
+@pytest.mark.parametrize("missing", ["zero", "skip"])
+def test_rbp_has_the_scale_of_all_judgments(missing):
+    """So that runs that lack different queries can be compared."""
+    qrels = {"q1": {"d": 1}, "q2": {"d": 3}, "q3": {"d": 2}}
+    for query, judged in qrels.items():
+        result = evaluate_run(qrels, {query: {"d": 1.0}}, "RBP", missing_queries=missing)
+        expected = 0.2 * judged["d"] / 3
+        assert_allclose(result.expected[result.queries.index(query), 0], expected)
 
 
 def test_a_query_with_nothing_relevant_counts_0():
@@ -177,8 +216,10 @@ def test_documents_of_other_widths_are_not_mixed_up():
         ({"q": {"d": 1}}, {"Q": {"d": 1.0}}, "AP", "no query of the run is judged: .*'Q'"),
         ({"q": {"d": 1}}, {}, "AP", "no query of the run is judged"),
         ({}, {"q": {"d": 1.0}}, "AP", "no query of the run is judged"),
-        ({"q": {"d": 5}}, {"q": {"d": 1.0}}, "ERR", r"max_rel=4, got 5.*ERR\(max_rel=5\)"),
+        ({"q": {"d": 5}}, {"q": {"d": 1.0}}, "ERR", r"a relevance is 5.*ERR\(max_rel=5\)"),
+        ({"q": {"e": 5, "d": 1}}, {"q": {"d": 1.0}}, "ERR", "ERR has max_rel=4"),
         ({"q": {"d": 5}}, {"q": {"d": 1.0}}, "RBP(max_rel=2)", "a relevance is 5"),
+        ({"q": {"d": 1}, "p": {"d": 5}}, {"q": {"d": 1.0}}, "ERR", "ERR has max_rel=4"),
         ({"q": {"d": 5}}, {"q": {"d": 1.0}}, "RBP(max_rel=2,rel=1)", "rel or max_rel"),
     ],
 )

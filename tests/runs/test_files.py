@@ -2,6 +2,10 @@
 
 import gzip
 import math
+import os
+import re
+from random import Random
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -11,7 +15,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from sklearn_talr.runs import evaluate_run, read_qrels, read_run
-from sklearn_talr.runs._fields import MARGIN, numbers_at, texts_of, with_margins, words_at
+from sklearn_talr.runs._fields import (
+    ENCODING,
+    MARGIN,
+    numbers_at,
+    texts_of,
+    with_margins,
+    words_at,
+)
 
 QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 -2\n"
 RUN = "q1 Q0 d1 1 2.5 mine\nq1 Q0 d2 2 1.5 mine\nq2 Q0 d1 1 -1e-3 mine\n"
@@ -131,8 +142,21 @@ def test_long_files_are_read_in_parts(tmp_path):
         lambda path, text: path.write_text("\n\n" + text.replace("\n", "  \n\n")),
         lambda path, text: path.write_text(text.rstrip("\n")),
         lambda path, text: path.write_bytes(gzip.compress(text.encode())),
+        lambda path, text: path.write_text(text, encoding="utf-8-sig"),
+        lambda path, text: path.write_bytes(gzip.compress(text.encode("utf-8-sig"))),
+        lambda path, text: path.write_text(text.replace("\nq2", "\n\ufeffq2")),
     ],
-    ids=["crlf", "tabs", "many blanks", "blank lines", "no last newline", "gzip"],
+    ids=[
+        "crlf",
+        "tabs",
+        "many blanks",
+        "blank lines",
+        "no last newline",
+        "gzip",
+        "byte-order mark",
+        "byte-order mark in gzip",
+        "two files put together",
+    ],
 )
 def test_forms_of_files(write, tmp_path):
     write(tmp_path / "run", RUN)
@@ -161,6 +185,113 @@ def test_bytes_of_other_encodings_are_kept(tmp_path):
     assert evaluate_run(tmp_path / "qrels", tmp_path / "run", "RR").expected == 1
 
 
+def read_slowly(content):
+    """A run by its definition, and the lines that are none of it."""
+    run, wrong = {}, set()
+    for number, line in enumerate(content.split(b"\n"), 1):
+        fields = line.removeprefix(b"\xef\xbb\xbf").split()
+        if not fields:
+            continue
+        score = as_float(fields[4].decode("latin-1")) if len(fields) == 6 else math.nan
+        if b"\0" in line or not math.isfinite(score):
+            wrong.add(number)
+            continue
+        query, document = (fields[i].decode(*ENCODING) for i in (0, 2))
+        if document in run.setdefault(query, {}):
+            wrong.add(number)
+        run[query][document] = score
+    return run, wrong
+
+
+BLANKS = b" ", b" ", b" ", b"\t", b"  ", b"\r", b"\v"
+PARTS = b"q", b"d", b"1", b"\xe9", "é".encode(), b"\x01", b"\x1f", b"\x85", b"\xa0"
+NUMBERS = b"1", b"-2.5", b"1e3", b"0x10", b"1_000", "１".encode(), b"nan", b"2.0\x01"  # noqa: RUF001
+
+ENDS = [b"\n"] * 40 + [b"\r\n", b" \n", b"\n\xef\xbb\xbf", b"\0\n"]
+
+
+def random_line(rng):
+    def word():
+        return b"".join(rng.choices(PARTS, k=rng.randint(1, 3)))
+
+    fields = [word() for _ in range(rng.choice([6] * 20 + [5, 7, 0]))]
+    if len(fields) > 4:
+        fields[4] = rng.choice(NUMBERS[:3] * 40 + NUMBERS)
+    line = b"".join(rng.choice(BLANKS) + field for field in fields)
+    return line[1:] + rng.choice(ENDS)
+
+
+@pytest.mark.parametrize("n_lines", [0, 1, 4, 12])
+def test_any_bytes_are_read_by_the_definition_or_refused_with_their_line(n_lines, tmp_path):
+    path, n_read = tmp_path / "run", 0
+    rng = Random(n_lines)
+    for _ in range(200):
+        path.write_bytes(b"".join(random_line(rng) for _ in range(n_lines)))
+        run, wrong = read_slowly(path.read_bytes())
+        if run and not wrong:
+            assert read_run(path).to_dict() == run
+            n_read += 1
+            continue
+        message = re.escape(str(path)) + r"(, line (\d+)| is empty)"
+        with pytest.raises(ValueError, match=message) as error:
+            read_run(path)
+        line = re.match(message, str(error.value))[2]
+        assert int(line) in wrong if wrong else line is None
+    assert 20 < n_read < 200 or not n_lines
+
+
+def test_what_sets_fields_apart_is_what_does_in_c(tmp_path):
+    """So that trec_eval reads the same fields."""
+    line = b"q\x01 Q0\td\x1f\v1\f2.0 \xa0t\r\n"
+    (tmp_path / "run").write_bytes(line)
+    read = read_run(tmp_path / "run")
+    assert read.to_dict() == {"q\x01": {"d\x1f": 2.0}}
+    assert read.name == "\udca0t"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_pipes_are_read_once(compress, tmp_path):
+    """As `<(zcat run.gz)` of a shell is: also to name the line of an error."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+
+    def through_a_pipe(text):
+        content = compress(text.encode())
+        writer = Thread(target=path.write_bytes, args=[content])
+        writer.start()
+        try:
+            return read_run(path)
+        finally:
+            writer.join()
+
+    run = {"q1": {"d1": 2.5, "d2": 1.5}, "q2": {"d1": -1e-3}}
+    assert through_a_pipe(RUN).to_dict() == run
+    with pytest.raises(ValueError, match="line 6: query 'q1' has document 'd2' twice"):
+        through_a_pipe("\n" + RUN + "\nq1 Q0 d2 1 1 mine\n")
+
+
+def test_the_first_of_several_repetitions_is_named(tmp_path):
+    """Documents are compared by hashes that differ from process to process."""
+    texts = [f"q{i} Q0 d{j} 1 1.0 mine\n" for i in range(3) for j in range(50)]
+    texts[107] = texts[103]
+    texts[95] = texts[94]
+    texts[80] = texts[60]
+    (tmp_path / "bad").write_text("".join(texts))
+    with pytest.raises(ValueError, match="line 81: query 'q1' has document 'd10' twice"):
+        read_run(tmp_path / "bad")
+
+
+def test_long_lines_are_refused_wherever_they_are(tmp_path):
+    long = "q1 Q0 d1 1 1.0" + " " * 70_000 + "mine\n"
+    for before in (0, 30_000):  # all in one part of the file, or in two
+        (tmp_path / "bad").write_text(
+            "".join(f"q Q0 d{i} 1 1.0 mine\n" for i in range(before)) + long + "x" * 2**20
+        )
+        with pytest.raises(ValueError, match=f"line {before + 1} has more than 65536"):
+            read_run(tmp_path / "bad")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -175,6 +306,12 @@ def test_bytes_of_other_encodings_are_kept(tmp_path):
         (RUN + "q2 Q0 d2 3 1e400 mine\n", "line 4: score '1e400' is no finite number"),
         (RUN + "q1 Q0 d2 3 7.0 mine\n", "line 4: query 'q1' has document 'd2' twice"),
         ("q Q0 d\0 1 1.0 mine\n", "line 1 has a NUL byte"),
+        ("q1 Q0 d1 1 2.0\x01t\n", "line 1 has 5 fields instead of 6"),
+        (RUN + "q1 Q0 d\x01 1 2.0\x01 t\n", r"line 4: score '2.0\\x01' is no finite"),
+        (RUN.replace("\n", "\r"), "line 1 has 18 fields instead of 6"),
+        (RUN + "q2 Q0 d2 3 １ mine\n", "line 4: score '１' is no finite"),  # noqa: RUF001
+        (RUN + "q2 Q0 d2 3 1_000 mine\n", "line 4: score '1_000' is no finite number"),
+        (RUN + "q2 Q0 d2 3 0x10 mine\n", "line 4: score '0x10' is no finite number"),
         (
             RUN + f"q2 Q0 {'d' * 1_025} 3 1.0 mine\n",
             "line 4 has an identifier of 1025 bytes",
@@ -187,7 +324,7 @@ def test_bytes_of_other_encodings_are_kept(tmp_path):
     ],
 )
 def test_bad_runs_are_refused_with_their_line(text, message, tmp_path):
-    (tmp_path / "bad.run").write_text(text)
+    (tmp_path / "bad.run").write_text(text, encoding="utf-8", newline="")
     with pytest.raises(ValueError, match=rf"bad\.run(, | is){message.removeprefix('is')}"):
         read_run(tmp_path / "bad.run")
 
@@ -218,6 +355,20 @@ def test_lines_are_counted_over_all_parts(tmp_path):
     (tmp_path / "bad").write_text("".join(lines))
     with pytest.raises(ValueError, match="line 70001: query 'q' has document 'd3' twice"):
         read_run(tmp_path / "bad")
+
+
+def test_text_in_utf_16_is_refused_with_the_remedy(tmp_path):
+    (tmp_path / "run").write_text(RUN, encoding="utf-16")
+    with pytest.raises(ValueError, match=r"line 1 has a NUL byte.*must be saved as UTF-8"):
+        read_run(tmp_path / "run")
+
+
+def test_a_repetition_in_another_encoding_is_named(tmp_path):
+    text = "é Q0 d 1 1.0 mine\n\né Q0 dé\x1f 1 1.0 mine\r\né Q0 dé\x1f 1 1.0 mine\n"
+    (tmp_path / "run").write_bytes(text.encode("latin-1"))
+    message = r"run, line 4: query '\\udce9' has document 'd\\udce9\\x1f' twice"
+    with pytest.raises(ValueError, match=message):
+        read_run(tmp_path / "run")
 
 
 def test_damaged_gzip_is_refused(tmp_path):

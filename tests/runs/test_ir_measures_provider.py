@@ -82,6 +82,17 @@ def test_the_provider_comes_first_and_leaves_other_measures_to_others(problem):
     assert values[ir_measures.NumQ] == 11
 
 
+def test_runs_that_lack_different_queries_are_on_one_scale():
+    qrels = {"q1": {"d": 1}, "q2": {"d": 2}}
+    values = {
+        metric.query_id: metric.value
+        for query in qrels
+        for metric in ir_measures.iter_calc([ir_measures.RBP], qrels, {query: {"d": 1.0}})
+        if metric.query_id == query
+    }
+    assert values == pytest.approx({"q1": 0.1, "q2": 0.2})
+
+
 def test_a_run_of_other_queries_counts_0():
     values = ir_measures.calc_aggregate(
         [ir_measures.AP], {"q": {"d": 1}}, {"r": {"d": 1.0}}

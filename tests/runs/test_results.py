@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import ttest_rel
 
 from sklearn_talr.metrics import TieBreakingDisplay
-from sklearn_talr.runs import Run, compare_runs, evaluate_run
+from sklearn_talr.runs import Run, RunEvaluation, compare_runs, evaluate_run
 
 COLUMNS = ["expected", "worst", "best", "trec_eval"]
 MEASURES = ["AP", "nDCG@10", "RR"]
@@ -108,6 +108,37 @@ def test_how_often_ties_decide():
     assert lines[0] == "run minus run"
     assert lines[1].split() == ["difference", "lowest", "highest", "undecided", "p-value"]
     assert "33%" in lines[2]
+
+
+@pytest.mark.parametrize(
+    ("difference", "p_value"),
+    [
+        ([0.25], np.nan),
+        ([0.0], np.nan),
+        ([0.0, 0.0, 0.0], np.nan),
+        ([1e-16, 0.0, -1e-16], np.nan),
+        ([0.25, 0.25, 0.25], 0.0),
+        ([-0.3, -0.3], 0.0),
+        ([0.1, 0.1 + 1e-16, 0.1 - 1e-16], 0.0),
+        ([0.5, -0.5], 1.0),
+        ([0.25, np.nan, 0.25], np.nan),
+        ([0.25, np.nan, 0.5], np.nan),
+        ([0.1, 0.1, 0.1 + 1e-11], ...),
+        ([0.0, 0.0, 0.5], ...),
+    ],
+)
+def test_the_p_value_is_that_of_scipy_or_of_an_exact_mean(difference, p_value):
+    """Constant differences have no variance. Rounding is no difference."""
+    difference = np.array(difference)[:, None]
+    queries = [f"q{i}" for i in range(len(difference))]
+    first, second = (
+        RunEvaluation("run", ["AP"], queries, *[values] * 4)
+        for values in (0.5 + difference, np.full(difference.shape, 0.5))
+    )
+    if p_value is ...:
+        p_value = ttest_rel(first.expected, second.expected).pvalue[0]
+        assert 0 < p_value < 1
+    assert_array_equal(compare_runs(first, second).p_value, [p_value])
 
 
 def test_only_what_has_the_same_queries_and_measures_is_compared(evaluated):

@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import dcg, most_violating, ndcg
+from sklearn import config_context
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, GroupKFold
 
 from sklearn_talr.metrics import tie_aware_ndcg_score
 from sklearn_talr.svm import RankingSVC
@@ -118,8 +120,62 @@ def test_a_fold_without_the_top_grade():
     assert as_classes.grades_ is None
 
 
+@pytest.mark.parametrize("loss", ["average_precision", "zero_one"])
+def test_other_losses_take_all_above_0_for_relevant(loss):
+    """Also in a test set with grades that the training set lacks, and the reverse."""
+    X, y, groups = draw()
+    svc = RankingSVC(loss, C=0.01).fit(X, y, groups=groups)
+    binary = RankingSVC(loss, C=0.01).fit(X, y > 0, groups=groups)
+    assert_array_equal(svc.coef_, binary.coef_)
+    assert_array_equal(svc.predict(X), binary.predict(X))
+    assert_array_equal(svc.grades_, [0, 1, 3])
+    assert_array_equal(svc.classes_, [False, True])
+    score = binary.score(X, y > 0, groups=groups)
+    for grades in (y, 7 * y, np.minimum(y, 1), y / 1.0):
+        assert svc.score(X, grades, groups=groups) == score
+    low = clone(svc).fit(X, np.minimum(y, 1), groups=groups)
+    assert low.score(X, y, groups=groups) == score
+    if loss == "zero_one":
+        assert score == np.mean(svc.predict(X) == (y > 0))
+
+
+def test_a_search_over_all_losses_fits_them_all():
+    X, y, groups = draw()
+    with config_context(enable_metadata_routing=True):
+        svc = RankingSVC().set_fit_request(groups=True).set_score_request(groups=True)
+        grid = {"loss": ["average_precision", "ndcg", "zero_one"], "C": [0.01, 0.1]}
+        search = GridSearchCV(svc, grid, cv=GroupKFold(5), error_score="raise")
+        search.fit(X, y, groups=groups)
+    scores = [search.cv_results_[f"split{i}_test_score"] for i in range(5)]
+    assert 0.5 < np.min(scores) < np.max(scores) <= 1
+
+
+@pytest.mark.parametrize("loss", ["average_precision", "zero_one"])
+def test_without_grade_0_nothing_is_irrelevant_but_to_ndcg(loss):
+    X, y, groups = draw()
+    with pytest.raises(ValueError, match=r"must have samples of grade 0 .* y >= 2\)"):
+        RankingSVC(loss).fit(X, y + 1, groups=groups)
+    assert_array_equal(RankingSVC("ndcg").fit(X, y + 1, groups=groups).grades_, [1, 2, 4])
+
+
+@pytest.mark.parametrize("kind", [int, float])
+@pytest.mark.parametrize("loss", RANKING)
+def test_what_two_positive_numbers_are_taken_for_is_said(loss, kind):
+    """Three would be grades, and 0 and 1 as well."""
+    X, y, groups = draw()
+    y = (1 + (y > 0)).astype(kind)
+    with pytest.warns(UserWarning, match=r"which 2\S* is relevant. Pass y == 2") as caught:
+        svc = RankingSVC(loss, C=0.01).fit(X, y, groups=groups)
+    assert caught[0].filename == __file__
+    assert svc.grades_ is None
+    as_classes = clone(svc).fit(X, y == 2, groups=groups)  # without a warning
+    assert_array_equal(svc.coef_, as_classes.coef_)
+    clone(svc).fit(X, y)
+    RankingSVC("zero_one", C=0.01).fit(X, y, groups=groups)
+
+
 @pytest.mark.parametrize(
-    "values", [[-1, 1], [1, 2], [0, 2000], ["no", "yes"], [False, True]]
+    "values", [[-1, 1], [1, 2000], [0, 2000], ["no", "yes"], [False, True]]
 )
 def test_two_classes_of_other_names_are_no_grades(values):
     X, y, groups = draw()
