@@ -316,7 +316,8 @@ class TALRHasher(GradientHasher):
         Notes
         -----
         An interrupt (Ctrl-C) ends training early, with a warning, and keeps the best
-        weights by validation score, or those of the last completed epoch.
+        weights by validation score, or those of the last completed epoch. In the first
+        epoch it leaves the hasher as it was, and is passed on.
         """
         data = check_data(self, X, y, self.affinity, X_val, y_val)
         settings = Settings.of(self, data, self._metric)
