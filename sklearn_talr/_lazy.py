@@ -4,7 +4,7 @@ import sys
 from importlib import import_module
 
 
-def lazy_names(package, homes):
+def lazy_names(package, homes, what=None):
     """Make ``__getattr__`` and ``__dir__`` of a package.
 
     Parameters
@@ -15,6 +15,9 @@ def lazy_names(package, homes):
     homes : dict of str to str
         Public names, and the modules below the package that define them. A module that
         is public itself is its own home.
+
+    what : str, default=None
+        What an error says that the names are needed for. None: each is public itself.
 
     Returns
     -------
@@ -34,8 +37,8 @@ def lazy_names(package, homes):
             if error.name != "torch":
                 raise
             raise ModuleNotFoundError(
-                f"{package}.{name} needs PyTorch, which is not installed. Install it, for "
-                "instance by pip install torch.",
+                f"{what or f'{package}.{name}'} needs PyTorch, which is not installed. "
+                "Install it, for instance by pip install torch.",
                 name="torch",
             ) from error
         return module if homes[name] == name else getattr(module, name)

@@ -7,11 +7,8 @@ from sklearn.utils._param_validation import Interval
 
 from .._compat import with_callbacks
 from .._state import replace_fitted
-from ..hashing.gradient._data import check_data
-from ..hashing.gradient._fit import fit_by_gradient
+from ..hashing import gradient
 from ..hashing.gradient._hasher import GradientHasher
-from ..hashing.gradient._settings import Settings
-from ..hashing.losses._classes import CentralLoss
 from ._class_codes import ClassCodes, class_affinity
 
 __all__ = ["CSQHasher"]
@@ -279,12 +276,17 @@ class CSQHasher(GradientHasher):
             are equally similar, too few samples are left to hold some out, or the
             validation set does not fit them.
         """
-        data = check_data(self, X, y, class_affinity(self, y), X_val, y_val)
-        settings = Settings.of(self, data)
+        data = gradient.check_data(self, X, y, class_affinity(self, y), X_val, y_val)
+        settings = gradient.Settings.of(self, data)
         classes = ClassCodes(data, self.n_bits)
         if self.warm_start and hasattr(self, "class_codes_"):
             classes.go_on_from(self.classes_, self.class_codes_)
-        loss = CentralLoss(classes, self.quantization_weight, settings)
-        fitted = fit_by_gradient(self, data, settings, loss)
+        loss = self._loss(classes, settings)
+        fitted = gradient.fit_by_gradient(self, data, settings, loss)
         fitted |= {"classes_": classes.classes, "class_codes_": classes.codes}
         return replace_fitted(self, fitted)
+
+    def _loss(self, classes, settings):
+        from ..hashing.losses._classes import CentralLoss
+
+        return CentralLoss(classes, self.quantization_weight, settings)

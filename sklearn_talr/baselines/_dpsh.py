@@ -9,12 +9,8 @@ from sklearn.utils.metaestimators import available_if
 
 from .._compat import with_callbacks
 from .._state import replace_fitted
-from ..hashing.gradient._data import check_chunk, check_data
-from ..hashing.gradient._fit import fit_by_gradient, fit_chunk_by_gradient
+from ..hashing import gradient
 from ..hashing.gradient._hasher import GradientHasher, trains_on_chunks
-from ..hashing.gradient._settings import Settings
-from ..hashing.losses._minibatch import PairwiseLoss
-from ..hashing.losses._pairs import likelihood_loss
 
 __all__ = ["DPSHHasher"]
 
@@ -277,10 +273,10 @@ class DPSHHasher(GradientHasher):
             are equally similar, too few samples are left to hold some out, or the
             validation set does not fit them.
         """
-        data = check_data(self, X, y, self.affinity, X_val, y_val)
-        settings = Settings.of(self, data)
+        data = gradient.check_data(self, X, y, self.affinity, X_val, y_val)
+        settings = gradient.Settings.of(self, data)
         loss = self._loss(data, settings)
-        return replace_fitted(self, fit_by_gradient(self, data, settings, loss))
+        return replace_fitted(self, gradient.fit_by_gradient(self, data, settings, loss))
 
     @available_if(trains_on_chunks)
     @_fit_context(prefer_skip_nested_validation=True)
@@ -318,12 +314,16 @@ class DPSHHasher(GradientHasher):
         AttributeError
             If `early_stopping` is True: a chunk holds no validation samples.
         """
-        data = check_chunk(self, X, y, levels)
-        settings = Settings.of(self, data).for_chunk()
+        data = gradient.check_chunk(self, X, y, levels)
+        settings = gradient.Settings.of(self, data).for_chunk()
         loss = self._loss(data, settings)
-        return replace_fitted(self, fit_chunk_by_gradient(self, data, settings, loss))
+        fitted = gradient.fit_chunk_by_gradient(self, data, settings, loss)
+        return replace_fitted(self, fitted)
 
     def _loss(self, data, settings):
+        from ..hashing.losses._minibatch import PairwiseLoss
+        from ..hashing.losses._pairs import likelihood_loss
+
         likelihood = partial(
             likelihood_loss,
             n_bits=self.n_bits,

@@ -3,11 +3,11 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import check_random_state
+import scipy.sparse as sp
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, validate_params
+from sklearn.utils.validation import _num_samples
 
-from ..affinity import PrecomputedAffinity
-from ..affinity._resolve import len_targets
 from ._blocks import checked_rows, import_dask, is_dask, row_bounds
 
 __all__ = ["fit"]
@@ -40,7 +40,8 @@ def fit(hasher, X, y=None, *, n_samples=20_000, random_state=None):
         Features. Only the blocks are computed that hold a row of the sample.
 
     y : targets of length n_total, or dask array, default=None
-        As the `fit` of the hasher takes them.
+        As the `fit` of the hasher takes them. Row i of `X` goes with the i-th target, also
+        of a pandas Series, whose index is not looked at.
 
     n_samples : int, default=20_000
         Number of rows to draw, without replacement; all if there are no more. They must fit
@@ -57,7 +58,7 @@ def fit(hasher, X, y=None, *, n_samples=20_000, random_state=None):
     Raises
     ------
     TypeError
-        If `X` is not a dask array.
+        If `X` is not a dask array, or `y` is a dask collection of another kind.
 
     ValueError
         If X and y differ in length, or blocks are of unknown length.
@@ -74,15 +75,23 @@ def fit(hasher, X, y=None, *, n_samples=20_000, random_state=None):
     """
     X = checked_rows(X, "X")
     n_total = int(row_bounds(X, "X")[-1])
-    if not (y is None or is_dask(y) or isinstance(y, PrecomputedAffinity)):
-        y = y if hasattr(y, "shape") else np.asarray(y)
-    if y is not None and len_targets(y) != n_total:
+    y = _checked(y)
+    if y is not None and _num_samples(y) != n_total:
         raise ValueError(
-            f"X and y must have equal length, got {n_total} and {len_targets(y)}."
+            f"X and y must have equal length, got {n_total} and {_num_samples(y)}."
         )
     rows = np.arange(n_total)
     if n_samples < n_total:
         rng = check_random_state(random_state)
         rows = np.sort(rng.choice(n_total, n_samples, replace=False))
-    sample = X[rows], (None if y is None else y[rows])
-    return hasher.fit(*import_dask().compute(*sample))
+    if y is not None:  # pandas objects are sampled by position, whatever their labels are
+        y = y[rows] if is_dask(y) else _safe_indexing(y, rows)
+    return hasher.fit(*import_dask().compute(X[rows], y))
+
+
+def _checked(y):
+    """Targets of which rows can be taken, in memory or in blocks."""
+    if is_dask(y):
+        y = checked_rows(y, "y", ndim=y.ndim)
+        row_bounds(y, "y")
+    return y.tocsr() if sp.issparse(y) else y

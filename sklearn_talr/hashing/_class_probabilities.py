@@ -1,6 +1,9 @@
 """Class probabilities as features: what a classifier knows, in a few dimensions."""
 
+import warnings
+
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -9,9 +12,9 @@ from sklearn.base import (
     clone,
 )
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import check_cv, cross_val_predict
+from sklearn.model_selection import check_cv
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.utils import Bunch, get_tags
+from sklearn.utils import Bunch, _safe_indexing, get_tags
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -19,8 +22,10 @@ from sklearn.utils.metadata_routing import (
     _routing_enabled,
     process_routing,
 )
+from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
 
 from .._arrays import as_numpy
 from .._state import replace_fitted
@@ -49,9 +54,10 @@ class ClassProbabilities(
         How `fit_transform` gets the probabilities of the training samples. None means from
         the classifier that was fitted to them, which is too sure of them. Otherwise every
         sample gets those of a classifier that has not seen it, as in stacking, and
-        `transform` those of one that has seen all. Pass it where training samples are the
-        database, too, as when a search for parameters scores a pipeline that ends in
-        HammingNeighbors: its items are then no surer than others would be.
+        `transform` those of one that has seen all. Each sample must be in one test fold.
+        Pass it where training samples are the database, too, as when a search for
+        parameters scores a pipeline that ends in HammingNeighbors: its items are then no
+        surer than others would be.
 
     Attributes
     ----------
@@ -108,8 +114,9 @@ class ClassProbabilities(
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Features, as the classifier takes them.
 
-        y : array-like of shape (n_samples,) or (n_samples, n_labels)
-            Classes, or label indicators.
+        y : array-like of shape (n_samples,), or indicators of shape (n_samples, n_labels)
+            Classes, or label indicators, dense or sparse. A label that no sample has gets
+            probability 0.
 
         **params : dict
             Passed to `fit` of the classifier, by metadata routing where it is enabled.
@@ -119,7 +126,10 @@ class ClassProbabilities(
         self : object
             The fitted transformer.
         """
-        return replace_fitted(self, self._fitted(X, y, params))
+        routed = self._routed("fit", params)
+        classifier, y = _classifier(self.estimator, y)
+        classifier.fit(X, y, **routed.estimator.fit)
+        return replace_fitted(self, _fitted_by(classifier))
 
     def fit_transform(self, X, y, **params):
         """Fit the classifier, and return the probabilities of the same samples.
@@ -131,8 +141,9 @@ class ClassProbabilities(
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Features, as the classifier takes them.
 
-        y : array-like of shape (n_samples,) or (n_samples, n_labels)
-            Classes, or label indicators.
+        y : array-like of shape (n_samples,), or indicators of shape (n_samples, n_labels)
+            Classes, or label indicators, dense or sparse. A label that no sample has gets
+            probability 0.
 
         **params : dict
             Passed to `fit` of the classifier, by metadata routing where it is enabled; then
@@ -141,21 +152,18 @@ class ClassProbabilities(
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_outputs)
-            One column for each class, or for each label.
+            One column for each class, or for each label. With `cv` 0 for those that the
+            other folds lack, with a warning.
         """
-        fitted = self._fitted(X, y, params, caller="fit_transform")
+        routed = self._routed("fit_transform", params)
+        classifier, y = _classifier(self.estimator, y)
+        classifier.fit(X, y, **routed.estimator.fit)
         if self.cv is None:
-            return _probabilities(replace_fitted(self, fitted).estimator_, X)
-        probabilities = cross_val_predict(
-            _classifier(self.estimator, y),
-            X,
-            y,
-            cv=check_cv(self.cv, y, classifier=True),
-            method="predict_proba",
-            params=params,
-        )
-        replace_fitted(self, fitted)
-        return _as_table(probabilities)
+            probabilities = _probabilities(classifier, X, _columns(classifier))
+        else:
+            probabilities = self._by_others(classifier, X, y, routed)
+        replace_fitted(self, _fitted_by(classifier))
+        return probabilities
 
     def transform(self, X):
         """Compute the probabilities.
@@ -172,26 +180,38 @@ class ClassProbabilities(
             classifier follows arrays of other libraries.
         """
         check_is_fitted(self)
-        return _probabilities(self.estimator_, X)
+        return _probabilities(self.estimator_, X, self.classes_)
 
-    def _fitted(self, X, y, params, caller="fit"):
-        """Fit the classifier, and return what is to be set."""
+    def _routed(self, caller, params):
+        """What the classifier and the splitter are given."""
         self._validate_params()
-        if y is None:
-            raise ValueError(
-                "ClassProbabilities requires y to be passed, but the target y is None."
-            )
-        check_classification_targets(y)
-        routed = Bunch(estimator=Bunch(fit=params))
         if _routing_enabled():
-            routed = process_routing(self, caller, **params)
-        estimator = _classifier(self.estimator, y)
-        estimator.fit(X, y, **routed.estimator.fit)
-        fitted = {"estimator_": estimator, "classes_": _columns(estimator)}
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(estimator, name):
-                fitted[name] = getattr(estimator, name)
-        return fitted
+            return process_routing(self, caller, **params)
+        return Bunch(estimator=Bunch(fit=params), splitter=Bunch(split={}))
+
+    def _by_others(self, classifier, X, y, routed):
+        """Probabilities of each sample, by a classifier that was fitted to other folds."""
+        folds = check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter.split)
+        folds = [tuple(map(np.asarray, fold)) for fold in folds]
+        tests = np.concatenate([test for _, test in folds])
+        if not np.array_equal(np.sort(tests), np.arange(_num_samples(X))):
+            raise ValueError(
+                "cv must have each sample in one test fold, as KFold and StratifiedKFold "
+                f"do, got {self.cv!r}."
+            )
+        n_present = len(_present(y))
+        if any(len(_present(_safe_indexing(y, train))) < n_present for train, _ in folds):
+            warnings.warn(
+                "Some classes or labels are in no fold but one of cv, whose samples get "
+                "probability 0 of them. Pass stratified or shuffled folds as cv.",
+                stacklevel=4,  # scikit-learn wraps fit_transform
+            )
+        params, columns = routed.estimator.fit, _columns(classifier)
+        tables = Parallel()(
+            delayed(_judge)(clone(classifier), X, y, *fold, params, columns)
+            for fold in folds
+        )
+        return np.concatenate(tables)[np.argsort(tests)]
 
     def get_metadata_routing(self):
         """Tell scikit-learn what the classifier and the splitter are to be given.
@@ -232,13 +252,41 @@ def _default(estimator):
 
 
 def _classifier(estimator, y):
-    """An unfitted classifier that takes these targets."""
-    estimator = clone(_default(estimator))
+    """An unfitted classifier that takes these targets, and the targets as it takes them."""
+    if y is None:
+        raise ValueError(
+            "ClassProbabilities requires y to be passed, but the target y is None."
+        )
+    check_classification_targets(y)
+    kind, estimator = type_of_target(y), clone(_default(estimator))
+    if kind == "multiclass-multioutput":
+        raise ValueError(
+            "y must be one class for each sample, or 0/1 label indicators, got several "
+            "columns of classes. Pass one column, or indicators of all classes, as "
+            "OneHotEncoder().fit_transform(y) gives them."
+        )
     tags = get_tags(estimator)
     takes_labels = tags.classifier_tags.multi_label or tags.target_tags.multi_output
-    if type_of_target(y) == "multilabel-indicator" and not takes_labels:
-        return OneVsRestClassifier(estimator)
-    return estimator
+    if kind == "multilabel-indicator" and not takes_labels:
+        return OneVsRestClassifier(estimator), y.tocsr() if sp.issparse(y) else y
+    return estimator, y.toarray() if sp.issparse(y) else y
+
+
+def _fitted_by(classifier):
+    """The fitted attributes that a fitted classifier brings."""
+    fitted = {"estimator_": classifier, "classes_": _columns(classifier)}
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(classifier, name):
+            fitted[name] = getattr(classifier, name)
+    return fitted
+
+
+def _present(y):
+    """The classes, or the numbers of labels, that some sample has."""
+    if type_of_target(y) != "multilabel-indicator":
+        return np.unique(as_numpy(y))
+    positive = y > 0 if sp.issparse(y) else np.asarray(as_numpy(y)) > 0
+    return np.flatnonzero(positive.sum(axis=0))
 
 
 def _columns(estimator):
@@ -249,12 +297,27 @@ def _columns(estimator):
     return np.asarray(as_numpy(classes))
 
 
-def _probabilities(estimator, X):
-    return _as_table(estimator.predict_proba(X))
+def _judge(estimator, X, y, train, test, params, columns):
+    """Probabilities of the samples of one fold."""
+    X_train, y_train = _safe_split(estimator, X, y, train)
+    X_test, _ = _safe_split(estimator, X, y, test, train)
+    estimator.fit(X_train, y_train, **_check_method_params(X, params, indices=train))
+    return _probabilities(estimator, X_test, columns)
 
 
-def _as_table(probabilities):
-    """One column per class or label; forests give a table of both outcomes per label."""
-    if isinstance(probabilities, list):
-        return np.stack([table[:, -1] for table in probabilities], axis=1)
-    return np.asarray(as_numpy(probabilities))
+def _probabilities(estimator, X, columns):
+    """One column for each class or label, also for those that the classifier lacks."""
+    tables = estimator.predict_proba(X)
+    if isinstance(tables, list):  # of forests and others: all outcomes of each label
+        return np.stack(list(map(_of_presence, tables, estimator.classes_)), axis=1)
+    known, table = _columns(estimator), np.asarray(as_numpy(tables))
+    if len(known) == len(columns):
+        return table
+    whole = np.zeros((len(table), len(columns)), dtype=table.dtype)
+    whole[:, np.isin(columns, known)] = table
+    return whole
+
+
+def _of_presence(table, outcomes):
+    """Probability that a label is there, whose outcomes may be one only."""
+    return as_numpy(table)[:, as_numpy(outcomes) > 0].sum(axis=1)

@@ -9,14 +9,12 @@ from sklearn.utils.metaestimators import available_if
 from .._compat import with_callbacks
 from .._state import replace_fitted
 from ..metrics import make_retrieval_scorer
-from ..objectives._loss import OBJECTIVES, TieAwareLoss
-from .gradient._data import check_chunk, check_data
-from .gradient._fit import fit_by_gradient, fit_chunk_by_gradient
+from . import gradient
 from .gradient._hasher import GradientHasher, trains_on_chunks
-from .gradient._settings import Settings
-from .losses._minibatch import PairwiseLoss, levels_of_gains
 
 __all__ = ["TALRHasher"]
+
+_OBJECTIVES = "average_precision", "average_precision_simplified", "ndcg", "ndcg_simplified"
 
 
 class TALRHasher(GradientHasher):
@@ -215,7 +213,7 @@ class TALRHasher(GradientHasher):
 
     _parameter_constraints: dict = {
         **GradientHasher._parameter_constraints,
-        "objective": [StrOptions(set(OBJECTIVES))],
+        "objective": [StrOptions(set(_OBJECTIVES))],
         "affinity": [StrOptions({"auto"}), callable],
         "tanh_scale": [Interval(Real, 0, None, closed="neither")],
         "nested": ["boolean"],
@@ -315,13 +313,13 @@ class TALRHasher(GradientHasher):
 
         Notes
         -----
-        An interrupt (Ctrl-C) ends training early, with a warning, and keeps the best
-        weights by validation score, or those of the last completed epoch.
+        An interrupt (Ctrl-C) ends training with a warning, and keeps the weights of the
+        best validation score or the last completed epoch; short of one, all is as it was.
         """
-        data = check_data(self, X, y, self.affinity, X_val, y_val)
-        settings = Settings.of(self, data, self._metric)
+        data = gradient.check_data(self, X, y, self.affinity, X_val, y_val)
+        settings = gradient.Settings.of(self, data, self._metric)
         loss = self._loss(data, settings)
-        return replace_fitted(self, fit_by_gradient(self, data, settings, loss))
+        return replace_fitted(self, gradient.fit_by_gradient(self, data, settings, loss))
 
     @available_if(trains_on_chunks)
     @_fit_context(prefer_skip_nested_validation=True)
@@ -356,16 +354,16 @@ class TALRHasher(GradientHasher):
         Raises
         ------
         ValueError
-            If X and y do not fit, X has other features than before, or levels are unknown
-            or incomplete.
+            If X and y do not fit, X has other features than before, or a level is unknown.
 
         AttributeError
             If `early_stopping` is True: a chunk holds no validation samples.
         """
-        data = check_chunk(self, X, y, levels)
-        settings = Settings.of(self, data, self._metric).for_chunk()
+        data = gradient.check_chunk(self, X, y, levels)
+        settings = gradient.Settings.of(self, data, self._metric).for_chunk()
         loss = self._loss(data, settings)
-        return replace_fitted(self, fit_chunk_by_gradient(self, data, settings, loss))
+        fitted = gradient.fit_chunk_by_gradient(self, data, settings, loss)
+        return replace_fitted(self, fitted)
 
     def score(self, X, y=None):
         """Tie-aware retrieval score of these samples, each ranking all the others.
@@ -391,6 +389,9 @@ class TALRHasher(GradientHasher):
         return "ndcg" if self.objective.startswith("ndcg") else "average_precision"
 
     def _loss(self, data, settings):
+        from ..objectives import TieAwareLoss
+        from .losses._minibatch import PairwiseLoss, levels_of_gains
+
         binary = self._metric == "average_precision"  # knows similar and not, no grades
         levels = [0, 1] if binary else levels_of_gains(data)
         ranking = TieAwareLoss(self.objective, levels=levels, tanh_scale=self.tanh_scale)

@@ -134,7 +134,8 @@ def _blocks(rows, X_database):
 
 def _check_features(X_query, X_database):
     X_query = check_array(X_query, dtype=None, input_name="X_query")
-    if sp.issparse(X_database) or getattr(X_database, "ndim", None) != 2:
+    dense = hasattr(X_database, "dtype") and not sp.issparse(X_database)
+    if not dense or X_database.ndim != 2:
         raise ValueError(
             "X_database must be a dense 2-D array or memmap, got "
             f"{type(X_database).__name__}."
@@ -154,6 +155,8 @@ def _check_features(X_query, X_database):
 
 
 def _check_candidates(candidates, n_queries, n_samples):
+    if hasattr(candidates, "iloc"):  # of a frame rows are meant, not the names of columns
+        candidates = candidates.to_numpy()
     rows = [np.asarray(row) for row in candidates]
     if len(rows) != n_queries:
         raise ValueError(

@@ -309,9 +309,42 @@ def test_the_sample_is_drawn_from_all_rows_alike():
 def test_targets_of_all_forms_are_sampled():
     features = in_blocks(X, (30, 30))
     matrix = PrecomputedAffinity(SEVERAL @ SEVERAL.T)
-    for y in (None, matrix, sp.csr_array(SEVERAL)):
+    for y in (None, matrix, sp.csr_array(SEVERAL), sp.coo_array(SEVERAL)):
         given = fit(Recorder(2), features, y, n_samples=10, random_state=0).given[1]
         assert given is None if y is None else given.shape[0] == 10
+
+
+@pytest.mark.parametrize("n_samples", [10, N])
+@pytest.mark.parametrize("index", [range(N), RNG.permutation(N), np.arange(N) + 7])
+def test_pandas_targets_go_by_position_not_by_label(index, n_samples):
+    pd = pytest.importorskip("pandas")
+    features = in_blocks(X, (17, 43))
+    drawn = {"n_samples": n_samples, "random_state": 0}
+    for y in (LABELS, SEVERAL):
+        expected = fit(Recorder(2), features, y, **drawn).given[1]
+        wrapped = (pd.Series if y.ndim == 1 else pd.DataFrame)(y, index=index)
+        found = fit(Recorder(2), features, wrapped, **drawn).given[1]
+        assert_array_equal(found, expected)
+
+
+def test_dask_frames_are_refused_by_name():
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    features = in_blocks(X, (30, 30))
+    labels = dd.from_pandas(pd.Series(LABELS), npartitions=2)
+    with pytest.raises(
+        TypeError, match=r"y must be a dask array, got Series.*lengths=True"
+    ):
+        fit(Recorder(2), features, labels)
+    with pytest.raises(TypeError, match="X must be a dask array, got DataFrame"):
+        fit(Recorder(2), dd.from_pandas(pd.DataFrame(X), npartitions=2), LABELS)
+    with pytest.raises(ValueError, match="y has blocks of unknown length"):
+        fit(Recorder(2), features, labels.to_dask_array())
+    labels = labels.to_dask_array(lengths=True)
+    found, expected = (
+        fit(Recorder(2), features, y, n_samples=9, random_state=0).given[1]
+        for y in (labels, LABELS)
+    )
+    assert_array_equal(found, expected)
 
 
 def test_what_is_not_in_blocks_is_refused():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -9,11 +10,21 @@ from sklearn.datasets import load_digits, make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold
-from sklearn.multioutput import MultiOutputClassifier
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    RepeatedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+)
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
-from sklearn.pipeline import make_pipeline
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
@@ -26,6 +37,11 @@ from sklearn_talr.neighbors import HammingNeighbors
 def few_scaled_digits():
     X, y = load_digits(return_X_y=True)
     return X[:700] / 16, y[:700]
+
+
+@pytest.fixture(scope="module")
+def several():
+    return make_multilabel_classification(90, n_classes=4, random_state=0)
 
 
 # With cv the training samples get other probabilities than `transform` gives, as in
@@ -59,14 +75,83 @@ def test_training_samples_are_judged_by_others(digits):
     assert_array_equal(transformer.fit(X, y).transform(X), whole)
 
 
-@pytest.mark.filterwarnings("ignore:Number of classes in training fold")
 @pytest.mark.filterwarnings("ignore:The least populated class")
-def test_a_class_that_a_fold_lacks_has_no_probability_there(digits):
+def test_a_class_that_the_other_folds_lack_has_no_probability(digits):
     X, y = digits
     y = np.where(np.arange(700) == 3, 99, y % 2)
-    probabilities = ClassProbabilities(GaussianNB(), cv=3).fit_transform(X, y)
+    with pytest.warns(UserWarning, match="in no fold but one of cv") as caught:
+        probabilities = ClassProbabilities(GaussianNB(), cv=3).fit_transform(X, y)
+    assert caught[-1].filename == __file__
     assert probabilities.shape == (700, 3)
     assert probabilities[3, 2] == 0
+    assert_allclose(probabilities.sum(axis=1), 1)
+
+
+TAKE_LABELS = [
+    KNeighborsClassifier(3),
+    DecisionTreeClassifier(random_state=0),
+    RandomForestClassifier(5, random_state=0),
+    MultiOutputClassifier(KNeighborsClassifier(3)),
+    OneVsRestClassifier(KNeighborsClassifier(3)),
+]
+
+
+@pytest.mark.parametrize("estimator", TAKE_LABELS)
+@pytest.mark.parametrize("cv", [None, 3])
+@pytest.mark.filterwarnings("ignore:Label .* is present in all training examples")
+def test_labels_that_no_sample_has_get_probability_0_and_others_1(several, estimator, cv):
+    X, Y = several
+    Y = Y.copy()
+    Y[:, 1], Y[:, 2] = 0, 1
+    transformer = ClassProbabilities(estimator, cv=cv)
+    for probabilities in (transformer.fit_transform(X, Y), transformer.transform(X)):
+        assert_array_equal(probabilities[:, 1], 0)
+        assert_array_equal(probabilities[:, 2], 1)
+    assert_array_equal(transformer.classes_, np.arange(4))
+
+
+def judged_by_hand(X, Y, folds):
+    """Out-of-fold probabilities of each label by itself, by the three nearest neighbors."""
+    expected = np.zeros(Y.shape)
+    for train, test in folds.split(X):
+        nearest = KNeighborsClassifier(3).fit(X[train], np.zeros(len(train)))
+        rows = nearest.kneighbors(X[test], return_distance=False)
+        expected[test] = Y[train][rows].mean(axis=1)
+    return expected
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        TAKE_LABELS[0],
+        TAKE_LABELS[3],
+        TAKE_LABELS[4],
+        Pipeline([("last", KNeighborsClassifier(3))]),
+    ],
+)
+@pytest.mark.parametrize(
+    "form", [np.asarray, sp.csr_array, sp.coo_array, np.ndarray.tolist]
+)
+@pytest.mark.filterwarnings("ignore:Label not 1 is present in all training examples")
+def test_labels_that_the_other_folds_lack_get_probability_0(several, estimator, form):
+    X, Y = several
+    Y = Y.copy()
+    Y[20:, 1], Y[:20, 1] = 0, 1  # all in the first fold
+    transformer = ClassProbabilities(estimator, cv=KFold(3))
+    with pytest.warns(UserWarning, match="in no fold but one of cv"):
+        found = transformer.fit_transform(X, form(Y))
+    assert_allclose(found, judged_by_hand(X, Y, KFold(3)))
+    assert_array_equal(found[:20, 1], 0)
+    assert found[20:, 1].max() > 0
+
+
+def test_chains_of_classifiers_are_judged_by_others(several):
+    X, Y = several
+    chain = ClassifierChain(GaussianNB())
+    found = ClassProbabilities(chain, cv=KFold(3)).fit_transform(X, Y)
+    for train, test in KFold(3).split(X):
+        expected = clone(chain).fit(X[train], Y[train]).predict_proba(X[test])
+        assert_array_equal(found[test], expected)
 
 
 @pytest.mark.parametrize(
@@ -180,6 +265,18 @@ class TestRecipe:
 
 
 class TestRefusals:
+    @pytest.mark.parametrize("cv", [None, 3])
+    def test_several_columns_of_classes(self, digits, cv):
+        X, y = digits
+        forest = RandomForestClassifier(5, random_state=0)
+        with pytest.raises(ValueError, match="y must be one class for each sample, or 0/1"):
+            ClassProbabilities(forest, cv=cv).fit_transform(X, np.column_stack([y, y % 3]))
+
+    @pytest.mark.parametrize("cv", [ShuffleSplit(3), RepeatedKFold(n_splits=2)])
+    def test_folds_that_leave_samples_out_or_repeat_them(self, digits, cv):
+        with pytest.raises(ValueError, match="cv must have each sample in one test fold"):
+            ClassProbabilities(GaussianNB(), cv=cv).fit_transform(*digits)
+
     def test_targets_are_needed(self, digits):
         with pytest.raises(ValueError, match="requires y"):
             ClassProbabilities().fit(digits[0], None)

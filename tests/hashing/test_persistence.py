@@ -7,7 +7,10 @@ import pickletools
 import joblib
 import numpy as np
 import pytest
+from hashers import GRADIENT, small
+from sklearn.base import clone
 from sklearn.metrics import pairwise_distances
+from without_torch import run_without_torch
 
 from sklearn_talr import PrecomputedAffinity, TALRHasher
 
@@ -95,3 +98,41 @@ def test_a_pickle_names_nothing_of_torch(fitted):
     }
     assert any(name.startswith("sklearn_talr") for name in names)
     assert not any(name.split(".")[0] == "torch" for name in names)
+
+
+# Uses hashers that were fitted elsewhere, and tries to train them.
+USE_FITTED = """
+import pickle
+
+with open(sys.argv[1], "rb") as file:
+    X, y, cases = pickle.load(file)
+for hasher, activations, weights, score in cases:
+    assert (hasher.decision_function(X) == activations).all()
+    assert (hasher.transform(X) == (activations > 0)).all()
+    assert (hasher.query_weights(X) == weights).all()
+    assert hasher.score(X, y) == score
+    for method in ("fit", "partial_fit"):
+        if hasattr(hasher, method):
+            try:
+                getattr(hasher, method)(X, y)
+            except ImportError as error:
+                assert str(error).startswith("Training by gradients needs PyTorch"), error
+                assert "pip install torch" in str(error)
+            else:
+                raise AssertionError("trained")
+    assert (hasher.decision_function(X) == activations).all()
+assert "torch" not in sys.modules
+print(len(cases))
+"""
+
+
+def test_fitted_hashers_are_loaded_and_used_where_there_is_no_torch(data, tmp_path):
+    X, y = data
+    cases = []
+    for hasher in (*GRADIENT, small(hidden_layer_sizes=5, early_stopping=True)):
+        fitted = clone(hasher).set_params(random_state=0).fit(X, y)
+        answers = fitted.decision_function(X), fitted.query_weights(X), fitted.score(X, y)
+        cases.append((fitted, *answers))
+    (tmp_path / "fitted").write_bytes(pickle.dumps((X, y, cases)))
+    printed = run_without_torch(USE_FITTED, str(tmp_path / "fitted"))
+    assert int(printed) == len(cases) == 9

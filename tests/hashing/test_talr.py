@@ -22,6 +22,11 @@ from sklearn_talr.objectives import TieAwareLoss
 from sklearn_talr.objectives._loss import OBJECTIVES
 
 
+def test_its_objectives_are_those_of_the_loss():
+    (named,) = TALRHasher._parameter_constraints["objective"]
+    assert named.options == OBJECTIVES.keys()
+
+
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("kind", ["labels", "indicators"])
 def test_the_loss_is_the_tie_aware_loss_of_the_activations(few_digits, kind, objective):

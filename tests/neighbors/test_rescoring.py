@@ -116,6 +116,18 @@ def test_rescored_candidates_of_a_search():
             assert_array_equal(np.sort(row), np.sort(other))
 
 
+def test_frames_of_candidates_are_read_by_rows():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(9, 3))
+    candidates = np.array([rng.permutation(9)[:5] for _ in range(5)])
+    frame = pd.DataFrame(candidates, index=rng.permutation(5), columns=range(5))
+    for found, expected in zip(rescore(X[:5], X, frame), rescore(X[:5], X, candidates)):
+        assert_array_equal(found, expected)
+    with pytest.raises(ValueError, match=r"a dense 2-D array or memmap, got DataFrame"):
+        rescore(X[:5], pd.DataFrame(X), candidates)
+
+
 X = np.eye(4)
 
 

@@ -38,8 +38,15 @@ class FitCallbacks:
         """An epoch has ended; return whether a callback wants to stop."""
         return self._end(self._epoch)
 
+    def break_off(self):
+        """Training was interrupted: of this fit callbacks are told no end.
+
+        By its end a progress bar would show all epochs as done.
+        """
+        self._fit = None
+
     def end_fit(self):
-        """All epochs are done, or were stopped."""
+        """All epochs are done, or a callback or early stopping wanted no more."""
         self._end(self._fit)
 
     def _end(self, context):

@@ -8,11 +8,6 @@ import numpy as np
 class LastEpoch:
     """Keeps the weights of the last completed epoch, and never stops.
 
-    Parameters
-    ----------
-    n_needed : int, default=0
-        Before so many epochs are completed, an interrupt leaves nothing to keep.
-
     Attributes
     ----------
     losses : list of float
@@ -21,8 +16,7 @@ class LastEpoch:
 
     kept = "the weights of the last completed epoch"
 
-    def __init__(self, n_needed=0):
-        self.n_needed = n_needed
+    def __init__(self):
         self.losses = []
 
     def begin(self, module):

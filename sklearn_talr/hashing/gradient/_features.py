@@ -7,15 +7,6 @@ import torch
 from .._rows import row_blocks
 
 
-def stays_on_device(space, device):
-    """Whether training leaves features where they are: tensors on a CUDA device.
-
-    Tensors on the CPU are trained on as NumPy arrays of the same memory. Under
-    ``device="cpu"`` those of a CUDA device are copied to the host.
-    """
-    return space.is_torch and str(space.device).startswith("cuda") and device != "cpu"
-
-
 def make_features(X, mean, unit, device, as_they_are=False):
     """`Features`, or `DeviceFeatures` of a tensor, with the same parameters."""
     of_tensor = isinstance(X, torch.Tensor)

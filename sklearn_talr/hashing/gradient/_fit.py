@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -74,7 +75,7 @@ def fit_chunk_by_gradient(hasher, data, settings, loss):
     features = _features_of(data.X, settings, before)
     samples = np.arange(data.X.shape[0])
     fitted, trainer = _train(
-        hasher, data, settings, loss, features, samples, LastEpoch(1), before, rng
+        hasher, data, settings, loss, features, samples, LastEpoch(), before, rng
     )
     fitted["_training_state_"]["moments"] = trainer.moments()
     return fitted
@@ -82,31 +83,43 @@ def fit_chunk_by_gradient(hasher, data, settings, loss):
 
 def _train(hasher, data, settings, loss, features, samples, keeper, before, rng):
     """Return the fitted attributes, and the trainer."""
-    function = _make_function(features, samples, settings, before, rng)
-    loss.begin(rng)
-    known = data.seen | {"affinity_": data.affinity}
-    callbacks = FitCallbacks(
-        hasher,
-        data.X,
-        data.targets,
-        settings.max_iter,
-        fitted=lambda: known | function.fitted(),
-    )
-    moments = before.moments if before else None
-    trainer = Trainer(function, loss, rng, settings, keeper, callbacks, moments)
-    with function.generators():
-        losses = trainer.run(features, samples)
-    callbacks.end_fit()
-    state = {
-        "mean": features.mean,
-        "unit": features.unit,
-        "moments": None,
-        "declared_levels": data.declared_levels,
-        "n_bits": settings.n_bits,
-        "steps": function.steps(),
-    }
-    history = _history(before, losses, keeper)
-    return known | function.fitted() | history | {"_training_state_": state}, trainer
+    with _modes_of_torch_and_sklearn():
+        function = _make_function(features, samples, settings, before, rng)
+        loss.begin(rng)
+        known = data.seen | {"affinity_": data.affinity}
+        callbacks = FitCallbacks(
+            hasher,
+            data.X,
+            data.targets,
+            settings.max_iter,
+            fitted=lambda: known | function.fitted(),
+        )
+        moments = before.moments if before else None
+        trainer = Trainer(function, loss, rng, settings, keeper, callbacks, moments)
+        with function.generators():
+            losses = trainer.run(features, samples)
+        callbacks.end_fit()
+        state = {
+            "mean": features.mean,
+            "unit": features.unit,
+            "moments": None,
+            "declared_levels": data.declared_levels,
+            "n_bits": settings.n_bits,
+            "steps": function.steps(),
+        }
+        history = _history(before, losses, keeper)
+        return known | function.fitted() | history | {"_training_state_": state}, trainer
+
+
+@contextmanager
+def _modes_of_torch_and_sklearn():
+    """Context of a fit: torch has gradients, and both libraries get their modes back.
+
+    A context within, such as ``torch.no_grad``, restores the mode itself, unless an
+    interrupt comes while it does.
+    """
+    with torch.enable_grad(), config_context():
+        yield
 
 
 def _features_of(X, settings, before):
@@ -206,8 +219,8 @@ class Trainer:
         """Train on some rows of `Features` and return the mean loss of each epoch.
 
         The module then holds the weights that the keeper has kept. An interrupt ends
-        training after the last completed epoch, with a warning, or is passed on if the
-        keeper needs more epochs.
+        training after the last completed epoch, with a warning, or is passed on if none
+        is completed.
         """
         keep_freed_memory()
         self.keeper.begin(self.module)
@@ -215,8 +228,9 @@ class Trainer:
             with one_thread(), config_context(**_TRUSTED):
                 self._run_epochs(features, samples)
         except KeyboardInterrupt:
-            if len(self.keeper.losses) < self.keeper.n_needed:
+            if not self.keeper.losses:
                 raise
+            self.callbacks.break_off()
             warnings.warn(
                 f"Training interrupted after {len(self.keeper.losses)} of "
                 f"{self.settings.max_iter} epochs; the hasher keeps {self.keeper.kept}.",

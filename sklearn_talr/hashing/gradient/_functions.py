@@ -144,7 +144,8 @@ class ModuleFunction:
     """
 
     def __init__(self, module, state):
-        self._module = _copy_of(module, state, torch.device("cpu")).eval()
+        with _mode_kept():
+            self._module = _copy_of(module, state, torch.device("cpu")).eval()
 
     def __call__(self, X):
         """Activations of NumPy arrays and CSR, or of tensors on the module's device."""
@@ -154,7 +155,7 @@ class ModuleFunction:
         else:
             X = X.toarray() if sp.issparse(X) else X
             rows = torch.from_numpy(np.array(X, dtype=np.float32))
-        with torch.no_grad():
+        with _mode_kept(), torch.no_grad():
             activations = self._module(rows)
         return activations if is_tensor else activations.numpy()
 
@@ -162,8 +163,18 @@ class ModuleFunction:
         """The function of features in another space, by way of NumPy if not torch's."""
         if not space.is_torch:
             return lambda X: space.take(self(as_numpy(X)))
-        self._module.to(space.device)
+        with _mode_kept():
+            self._module.to(space.device)
         return self
+
+
+def _mode_kept():
+    """Context after which torch has gradients or none, as before.
+
+    ``torch.no_grad``, which torch itself uses to copy parameters, does not see to that if
+    an interrupt comes while it is left.
+    """
+    return torch.set_grad_enabled(torch.is_grad_enabled())
 
 
 def _check_activations(module, X, n_bits):

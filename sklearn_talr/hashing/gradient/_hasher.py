@@ -2,18 +2,28 @@
 
 from numbers import Integral, Real
 
-import torch
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ..._compat import CallbackSupportMixin
 from ...affinity import ThresholdAffinity
 from ...codes._weighted import saturate
 from .._base import BaseHasher, Encoder
 from .._projections import PROJECTIONS
-from ._features import stays_on_device
-from ._functions import ModuleFunction
 
 _AUTO = StrOptions({"auto"})
+
+
+class _TorchModule(HasMethods):
+    """Constraint that a parameter is a ``torch.nn.Module``; it loads no torch."""
+
+    def __init__(self):
+        super().__init__(["forward", "state_dict"])
+
+    def is_satisfied_by(self, val):
+        return not isinstance(val, type) and super().is_satisfied_by(val)
+
+    def __str__(self):
+        return "an instance of 'torch.nn.Module'"
 
 
 class GradientHasher(CallbackSupportMixin, BaseHasher):
@@ -26,7 +36,7 @@ class GradientHasher(CallbackSupportMixin, BaseHasher):
         "n_bits": [Interval(Integral, 1, None, closed="left")],
         "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
         "dropout": [Interval(Real, 0, 1, closed="left"), "array-like", _AUTO],
-        "module": [torch.nn.Module, None],
+        "module": [_TorchModule(), None],
         "init": [StrOptions(set(PROJECTIONS))],
         "bit_dropout": [Interval(Real, 0, 1, closed="left"), _AUTO],
         "solver": [StrOptions({"adam_mini", "adam"})],
@@ -49,6 +59,8 @@ class GradientHasher(CallbackSupportMixin, BaseHasher):
         fitted = vars(self)
         if "module_state_" not in fitted:
             return super()._encoder()
+        from ._functions import ModuleFunction  # only who has a module needs torch
+
         function = ModuleFunction(self.module, fitted["module_state_"])
         return Encoder(function, fitted["_training_state_"]["n_bits"], self.n_features_in_)
 
@@ -62,6 +74,15 @@ class GradientHasher(CallbackSupportMixin, BaseHasher):
     @property
     def _n_features_out(self):
         return self._training_state_["n_bits"]
+
+
+def stays_on_device(space, device):
+    """Whether training leaves features where they are: tensors on a CUDA device.
+
+    Tensors on the CPU are trained on as NumPy arrays of the same memory. Under
+    ``device="cpu"`` those of a CUDA device are copied to the host.
+    """
+    return space.is_torch and str(space.device).startswith("cuda") and device != "cpu"
 
 
 def trains_on_chunks(hasher):

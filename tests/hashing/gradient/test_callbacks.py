@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hashers import small
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from sklearn_talr import TALRHasher
@@ -46,6 +47,32 @@ def test_progress_bar(few_digits, callback, capsys):
     hasher = small().set_callbacks(callback.ProgressBar()).fit(X, y)
     np.testing.assert_array_equal(hasher.transform(X), plain)
     assert "TALRHasher" in capsys.readouterr().out
+
+
+def test_a_progress_bar_stays_where_training_was_interrupted(few_digits, callback, capsys):
+    pytest.importorskip("rich")
+
+    class Interrupt:
+        def setup(self, estimator, context):
+            self.n_ended = 0
+
+        def teardown(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context):
+            pass
+
+        def on_fit_task_end(self, estimator, context):
+            self.n_ended += 1
+            if self.n_ended == 2:
+                raise KeyboardInterrupt
+
+    hasher = small(max_iter=8).set_callbacks(callback.ProgressBar(), Interrupt())
+    with pytest.warns(ConvergenceWarning, match="2 of 8 epochs"):
+        hasher.fit(*few_digits)
+    shown = capsys.readouterr().out
+    assert " 25%" in shown
+    assert "100%" not in shown
 
 
 def test_a_search_has_callbacks_and_the_hasher_within_none(few_digits, callback, capsys):

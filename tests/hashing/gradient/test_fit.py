@@ -2,12 +2,16 @@
 
 import pickle
 import warnings
+from contextlib import suppress
+from itertools import count
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 from hashers import small
+from sklearn import _config, get_config, set_config
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_talr import TALRHasher
@@ -49,6 +53,19 @@ def interrupt_epoch(monkeypatch, number):
         return run_epoch(self, features, samples, schedule)
 
     monkeypatch.setattr(_fit.Trainer, "_run_epoch", interrupted)
+
+
+def interrupt_call(monkeypatch, owner, name, number):
+    """Let the n-th call end before it begins; return what counts the calls, from 1."""
+    call, calls = getattr(owner, name), count(1)
+
+    def interrupted(*args, **kwargs):
+        if next(calls) == number:
+            raise KeyboardInterrupt
+        return call(*args, **kwargs)
+
+    monkeypatch.setattr(owner, name, interrupted)
+    return calls
 
 
 class TestSteps:
@@ -201,14 +218,23 @@ class TestInterrupt:
         assert hasher.loss_curve_ == two_epochs.loss_curve_
         np.testing.assert_array_equal(hasher.coefs_[0], two_epochs.coefs_[0])
 
-    def test_before_the_first_epoch_keeps_the_start(self, few_digits, monkeypatch):
+    @pytest.mark.parametrize("early_stopping", [False, True])
+    @pytest.mark.parametrize("warm_start", [False, True])
+    def test_before_the_first_epoch_leaves_everything_as_it_was(
+        self, few_digits, monkeypatch, warm_start, early_stopping
+    ):
+        """Of a first fit, and of a refit, which would replace what was learned."""
         X, y = few_digits
-        start = small(max_iter=1, learning_rate_init=1e-12).fit(X, y).transform(X)
+        hasher = small(warm_start=warm_start, early_stopping=early_stopping).fit(X, y)
+        state = pickle.dumps(vars(hasher))
         interrupt_epoch(monkeypatch, 0)
-        with pytest.warns(ConvergenceWarning, match="0 of 3 epochs"):
-            hasher = small().fit(X, y)
-        assert hasher.n_iter_ == 0
-        np.testing.assert_array_equal(hasher.transform(X), start)
+        with pytest.raises(KeyboardInterrupt):
+            hasher.fit(X[::-1], y[::-1])
+        assert pickle.dumps(vars(hasher)) == state
+        new = small(early_stopping=early_stopping)
+        with pytest.raises(KeyboardInterrupt):
+            new.fit(X, y)
+        assert not hasattr(new, "n_iter_")
 
     def test_while_scoring_does_not_count_the_epoch(self, few_digits, monkeypatch):
         calls = []
@@ -227,11 +253,47 @@ class TestInterrupt:
 
     @pytest.mark.parametrize("hasher", [small(), OrthoHasher(8)])
     def test_its_warning_points_at_the_caller(self, few_digits, monkeypatch, hasher):
-        interrupt_epoch(monkeypatch, 0)
+        interrupt_epoch(monkeypatch, 1)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConvergenceWarning)
             hasher.fit(*few_digits)
         assert caught[0].filename == __file__
+
+    @pytest.fixture
+    def modes(self):
+        """scikit-learn's, which are set back after the test, as torch's are."""
+        modes = get_config()
+        yield modes
+        torch.set_grad_enabled(True)
+        set_config(**modes)
+
+    @pytest.mark.filterwarnings("ignore:Training interrupted after 1 of 1")
+    def test_gradients_and_checks_are_on_again_whichever_exit_it_comes_in(
+        self, few_digits, monkeypatch, modes
+    ):
+        """Each context of torch or scikit-learn that is left while a hasher is fitted."""
+        X, y = few_digits[0][:40], few_digits[1][:40]
+        network = torch.nn.Sequential(torch.nn.Linear(64, 5), torch.nn.Linear(5, 4))
+        hasher = TALRHasher(4, max_iter=1, module=network)
+        for owner, name in ((torch.no_grad, "__exit__"), (_config, "set_config")):
+            for number in count(1):
+                with monkeypatch.context() as patch:
+                    n_calls = interrupt_call(patch, owner, name, number)
+                    with suppress(KeyboardInterrupt):
+                        clone(hasher).fit(X, y).transform(X)
+                assert torch.is_grad_enabled(), (name, number)
+                # Not so what scikit-learn itself sets while it calls fit.
+                assert not get_config()["assume_finite"], (name, number)
+                set_config(**modes)
+                if next(n_calls) <= number:
+                    break
+            assert number > 3
+
+    def test_fits_where_gradients_are_off(self, few_digits):
+        with torch.no_grad():
+            hasher = small().fit(*few_digits)
+            assert not torch.is_grad_enabled()
+        assert hasher.loss_curve_ == small().fit(*few_digits).loss_curve_
 
     def test_in_a_chunk_leaves_everything_as_it_was(self, few_digits, monkeypatch):
         """Weights, and the moments of the solver, which half of the epoch has moved."""

@@ -136,6 +136,13 @@ class TestModule:
             X, y
         ) < 0.5 * (1 - start)
 
+    @pytest.mark.parametrize("module", [Network, "Network", lambda X: X])
+    def test_it_must_be_one(self, module, few_digits):
+        with pytest.raises(
+            ValueError, match=r"'module' .* an instance of 'torch\.nn\.Module'"
+        ):
+            self.fitted(*few_digits, module=module)
+
     def test_the_given_module_is_left_alone(self, few_digits):
         module = Network()
         before = {name: value.clone() for name, value in module.state_dict().items()}

@@ -1,0 +1,176 @@
+"""Exceptions out of the blue: memory that runs out, or Ctrl-C, in any call of the library.
+
+`test_fitted_state` breaks calls off before each of their statements. Here exceptions come
+in place of calls that statements make, at places that are drawn by a seed.
+"""
+
+import os
+import pickle
+import sys
+import warnings
+from contextlib import contextmanager, suppress
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from hashers import HASHERS, name_of
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.naive_bayes import GaussianNB
+
+import sklearn_talr
+from sklearn_talr import HammingNeighbors, RankingSVC, TALRHasher
+from sklearn_talr._state import is_fitted_name
+from sklearn_talr.affinity import ThresholdAffinity
+from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities
+
+FOLDER = os.path.dirname(sklearn_talr.__file__)
+N_INJECTIONS = 8
+ERRORS = MemoryError, KeyboardInterrupt
+RNG = np.random.default_rng(0)
+X, OTHER_X = RNG.standard_normal((2, 40, 5))
+Y, OTHER_Y = np.arange(40) % 3, np.arange(40) // 2 % 3
+CODES, OTHER_CODES = RNG.integers(0, 2, (2, 40, 12))
+WEIGHTS = RNG.standard_normal((5, 12))
+
+
+@contextmanager
+def raising(error, number):
+    """Raises an error in place of the n-th call of built-in functions; counts in a list.
+
+    Those that the library calls itself, but for what counts threads: `test_threads` breaks
+    that off.
+    """
+    calls = []
+
+    def profile(frame, event, argument):
+        file = frame.f_code.co_filename
+        if event != "c_call" or not file.startswith(FOLDER) or file.endswith("_threads.py"):
+            return
+        calls.append(argument)
+        if len(calls) == number:
+            raise error
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(before)
+
+
+def injections(action):
+    """Yield errors, and where to raise them in an action that is done once to count."""
+    with raising(None, 0) as calls:
+        action()
+    assert len(calls) >= N_INJECTIONS
+    for i, number in enumerate(np.random.default_rng(0).choice(len(calls), N_INJECTIONS)):
+        yield ERRORS[i % len(ERRORS)], number + 1
+
+
+def modes():
+    """What a call may set for its time."""
+    return torch.is_grad_enabled(), torch.get_num_threads(), get_config(), np.geterr()
+
+
+MODULE = torch.nn.Sequential(torch.nn.Linear(5, 6), torch.nn.ReLU(), torch.nn.Linear(6, 8))
+ESTIMATORS = [
+    *HASHERS,
+    TALRHasher(8, max_iter=3, early_stopping=True, validation_fraction=0.3),
+    TALRHasher(8, max_iter=2, module=MODULE),
+    AdditiveHasher(8, metric="euclidean", max_iter=2),
+    ClassProbabilities(GaussianNB(), cv=2),
+    ThresholdAffinity((0.3, 0.1), (1, 2)),
+    HammingNeighbors(3),
+]
+
+
+def learned(estimator):
+    """All fitted attributes, down to the last bit."""
+    return pickle.dumps({k: v for k, v in vars(estimator).items() if is_fitted_name(k)})
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
+def test_in_a_fit_they_change_nothing(estimator):
+    estimator = clone(estimator)
+    if hasattr(estimator, "random_state"):
+        estimator.set_params(random_state=0)
+    first, second = (X, Y), (OTHER_X, OTHER_Y)
+    if isinstance(estimator, ThresholdAffinity):
+        first, second = first[:1], second[:1]
+    state, before = learned(estimator.fit(*first)), modes()
+    expected = learned(clone(estimator).fit(*second))
+    for error, number in injections(partial(clone(estimator).fit, *second)):
+        with warnings.catch_warnings(), suppress(error), raising(error, number):
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            estimator.fit(*second)
+            estimator.fit(*first)  # Ctrl-C may have ended training early
+        assert learned(estimator) == state, (error, number)
+        assert modes() == before, (error, number)
+    assert learned(estimator.fit(*second)) == expected
+
+
+@pytest.mark.parametrize("loss", ["average_precision", "ndcg", "zero_one"])
+def test_in_a_fit_of_the_ranking_svm_they_change_nothing(loss):
+    svc = RankingSVC(loss).fit(X, Y == 0)
+    state, before = learned(svc), modes()
+    for error, number in injections(partial(clone(svc).fit, OTHER_X, OTHER_Y == 0)):
+        with pytest.raises(error), raising(error, number):
+            svc.fit(OTHER_X, OTHER_Y == 0)
+        assert (learned(svc), modes()) == (state, before), (error, number)
+
+
+ALGORITHMS = ["lookup", "multi_index", "auto"]
+SEARCHES = [
+    *(HammingNeighbors(3, algorithm=algorithm) for algorithm in ALGORITHMS),
+    HammingNeighbors(3, metric="weighted_hamming"),
+]
+CHANGES = {
+    "fit": lambda n: n.fit(OTHER_CODES, OTHER_Y),
+    "partial_fit": lambda n: n.partial_fit(OTHER_CODES, OTHER_Y),
+    "remove": lambda n: n.remove(np.arange(0, 40, 3)),
+}
+QUESTIONS = {
+    "kneighbors": lambda n: n.kneighbors(queries_of(n)),
+    "radius_neighbors": lambda n: n.radius_neighbors(queries_of(n), 4)[1],
+    "rank": lambda n: n.rank(queries_of(n)),
+    "predict": lambda n: n.predict(queries_of(n)),
+    "score": lambda n: n.score(queries_of(n), Y[:5]),
+}
+
+
+def queries_of(neighbors):
+    return WEIGHTS if neighbors.metric == "weighted_hamming" else WEIGHTS > 0
+
+
+def answers(neighbors):
+    return pickle.dumps([ask(neighbors) for ask in QUESTIONS.values()])
+
+
+def database(neighbors):
+    return clone(neighbors).fit(CODES, Y)
+
+
+@pytest.mark.parametrize("neighbors", SEARCHES, ids=lambda n: f"{n.metric}-{n.algorithm}")
+class TestDatabase:
+    @pytest.mark.parametrize("name", CHANGES)
+    def test_in_a_change_they_change_nothing(self, neighbors, name):
+        neighbors, expected = database(neighbors), database(neighbors)
+        before, after = answers(neighbors), answers(CHANGES[name](expected))
+        for error, number in injections(partial(CHANGES[name], database(neighbors))):
+            with pytest.raises(error), raising(error, number):
+                CHANGES[name](neighbors)
+            assert answers(neighbors) == before, (error, number)
+        assert answers(CHANGES[name](neighbors)) == after
+
+    @pytest.mark.parametrize("name", QUESTIONS)
+    def test_in_a_question_they_leave_the_answers_right(self, neighbors, name):
+        """Tables are made by the first question that pays for them."""
+        expected, ask = answers(database(neighbors)), QUESTIONS[name]
+        for error, number in injections(partial(ask, database(neighbors))):
+            asked = database(neighbors)
+            with pytest.raises(error), raising(error, number):
+                ask(asked)
+            assert answers(asked) == expected, (error, number)
