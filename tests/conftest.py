@@ -28,8 +28,9 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture
 def learned(request, record_property):
     """The seed of a learned test, and the margins of what it learns."""
-    test = f"{request.path.stem}::{request.node.originalname}"
-    return Learned(test, request.config.getoption("--seed"), record_property)
+    seed = request.config.getoption("--seed")
+    names = request.path.stem, request.node.originalname
+    return Learned(*names, seed, record_property)
 
 
 @pytest.fixture(scope="session")
