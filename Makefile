@@ -3,24 +3,38 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-# Two processes of one thread each; tests of a file stay together while both have work
-SIDE_BY_SIDE = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist=worksteal
+# Two processes of one thread each, where tests of a file stay together while both have work;
+# then what starts processes itself. Both run, and then make fails if one did.
+define suite
+	status=0; \
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist=worksteal \
+		-m "not cluster$(1)" || status=$$?; \
+	$(BIN)/python -m pytest tests -m "cluster$(1)" || status=$$?; \
+	exit $$status
+endef
 
-.PHONY: quickstart test test-slow test-matrix dist lint docs docs-check clean
+.PHONY: quickstart test test-slow test-matrix test-processors test-outputs dist lint docs \
+	docs-check clean
 
 quickstart: $(VENV)/.plot
 	$(BIN)/python examples/first_steps/plot_quickstart.py
 
 test: $(VENV)/.tests
-	$(SIDE_BY_SIDE) -m "not slow and not cluster"
-	$(BIN)/python -m pytest tests -m "cluster and not slow"
+	$(call suite, and not slow)
 
 test-slow: $(VENV)/.tests
-	$(SIDE_BY_SIDE) -m "not cluster"
-	$(BIN)/python -m pytest tests -m cluster
+	$(call suite)
 
 test-matrix: $(VENV)/.dev
 	$(BIN)/python -m nox
+
+test-processors: $(VENV)/.tests $(VENV)/.dev
+	$(BIN)/python -m nox --session processors
+
+# Of the documents and of the learned tests, as on two older processors and on one unknown
+test-outputs: $(VENV)/.tests $(VENV)/.dev
+	$(BIN)/python -m nox --session \
+		"outputs(sse4)" "outputs(avx2)" "outputs(rounding)"
 
 dist: $(VENV)/.dev
 	$(BIN)/python -m nox --session dist wheel

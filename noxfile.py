@@ -1,13 +1,19 @@
-"""The suite on old and new scikit-learn and NumPy, and what a release would publish.
+"""The suite on old and new versions and processors, and what a release would publish.
 
-    make test-matrix                       # all of it
-    nox -s "suite(oldest)" -- tests/svm    # one row of the matrix, some of the tests
-    nox -s dist wheel                      # the distributions alone
+    make test-matrix                            # old and new versions; the distributions
+    nox -s "suite(oldest)" -- tests/svm         # one row of the matrix, some of the tests
+    nox -s dist wheel                           # the distributions alone
+    make test-processors                        # older instructions of this processor
+    nox -s "processors(avx2)" -- tests/hashing  # one of them, some of the tests
 
-Environments are kept in ``.nox`` and used again.
+Environments are kept in ``.nox`` and used again. Other processors need no other: their
+tests run where nox itself does.
 """
 
+import json
+import os
 import re
+import sys
 import zipfile
 from pathlib import Path
 from tarfile import TarFile
@@ -25,6 +31,48 @@ ROWS = {
     "1.8": {"scikit-learn": "1.8.0", "numpy": "2.0.2"},
     "newest": {},
 }
+# What the libraries may use of this processor, oldest instructions first, by the names that
+# each has for them: a feature it must have, ATEN_CPU_CAPABILITY, OPENBLAS_CORETYPE,
+# MKL_ENABLE_INSTRUCTIONS, ONEDNN_MAX_CPU_ISA, and how the names of the features begin that
+# NumPy must leave, which differ by its version. What "native" uses they choose themselves.
+PROCESSORS = {
+    "sse4": (
+        ("SSE42", "default", "Nehalem", "SSE4_2", "SSE41"),
+        ("AVX", "F16C", "FMA", "XOP", "X86_V3", "X86_V4"),
+    ),
+    "avx2": (("AVX2", "avx2", "Haswell", "AVX2", "AVX2"), ("AVX512", "X86_V4")),
+    "avx2-amd": (("AVX2", "avx2", "Zen", "AVX2", "AVX2"), ("AVX512", "X86_V4")),
+    "avx512": (("AVX512BW", "avx512", "SkylakeX", "AVX512", "AVX512_CORE"), ()),
+    "native": None,
+}
+# What of the processor there is, what NumPy can leave, and what torch and BLAS use
+PROBE = """
+import json, numpy, scipy.linalg, threadpoolctl, torch
+from numpy._core import _multiarray_umath as umath
+
+libraries = threadpoolctl.threadpool_info()
+print(json.dumps({
+    "has": [name for name, there in umath.__cpu_features__.items() if there],
+    "leaves": umath.__cpu_dispatch__,
+    "torch": torch.backends.cpu.get_cpu_capability().lower(),
+    "openblas": [each["architecture"] for each in libraries if "architecture" in each],
+}))
+"""
+SIDE_BY_SIDE = "-n2", "--dist=worksteal"
+# Two halves: tests marked `cluster` disturb each other
+SUITE = (
+    (*SIDE_BY_SIDE, "-m", "not slow and not cluster"),
+    ("-m", "cluster and not slow"),
+)
+# What shows or runs the outputs of the documents
+DOCUMENTS = (
+    "sklearn_talr",
+    "docs/quickstart.rst",
+    "docs/user_guide",
+    "tests/docs",
+    "tests/examples",
+)
+LEARNED = (*SIDE_BY_SIDE, "-m", "learned and not slow")
 # Files of git that the sdist leaves out
 UNPUBLISHED = (".ci/", ".gitignore")
 
@@ -38,12 +86,39 @@ def suite(session, row):
     slow to make.
     """
     install(session, ["--editable", ".[tests]"], ROWS[row])
-    pytest = "python", "-m", "pytest", *session.posargs
-    session.env["OMP_NUM_THREADS"] = "1"  # of each of two processes
-    codes = [0, 5] if session.posargs else [0]  # 5: none of those asked for
-    both = ["-n2", "--dist=worksteal", "-m", "not slow and not cluster"]
-    for options in both, ["-m", "cluster and not slow"]:
-        session.run(*pytest, *options, success_codes=codes)
+    run_each(session, "python", SUITE, {"OMP_NUM_THREADS": "1"})  # of each of two processes
+
+
+@nox.session(venv_backend="none", default=False)
+@nox.parametrize("processor", list(PROCESSORS), ids=list(PROCESSORS))
+def processors(session, processor):
+    """Run the tests as on another processor, with one thread and with two.
+
+    Then the learned tests under three other seeds. Arguments go to pytest.
+    """
+    env = variables(session, processor)
+    run_each(session, sys.executable, SUITE, env | {"OMP_NUM_THREADS": "1"})
+    run_each(session, sys.executable, SUITE, env | {"OMP_NUM_THREADS": "2"})
+    seeds = [(*LEARNED, "--seed", str(seed)) for seed in (1, 2, 3)]
+    run_each(session, sys.executable, seeds, env | {"OMP_NUM_THREADS": "1"})
+
+
+@nox.session(venv_backend="none", default=False)
+@nox.parametrize("processor", [*PROCESSORS, "rounding"], ids=[*PROCESSORS, "rounding"])
+def outputs(session, processor):
+    """Run what the documents show and the learned tests, as on another processor.
+
+    That of "rounding" is none of this machine: its training ends in other digits.
+    """
+    if processor == "rounding":
+        paths = filter(None, ["tests", os.environ.get("PYTHONPATH")])
+        env = {"PYTHONPATH": os.pathsep.join(paths)}
+        options = "-p", "rounding", "--rounding", "1"
+    else:
+        env, options = variables(session, processor), ()
+    documents = (*SIDE_BY_SIDE, *options, *DOCUMENTS)
+    runs = [documents, (*options, *LEARNED)]
+    run_each(session, sys.executable, runs, env | {"OMP_NUM_THREADS": "1"})
 
 
 @nox.session
@@ -73,6 +148,44 @@ def wheel(session):
         session.run("python", "-c", block)
     session.run("python", str(ROOT / "examples" / "first_steps" / "plot_quickstart.py"))
     session.run("sklearn-talr-runs", "--help", silent=True)
+
+
+def run_each(session, python, runs, env):
+    """Run pytest with each of these options, and then give up if one of them failed."""
+    codes = [0, 5] if session.posargs else [0]  # 5: none of those asked for
+    failed = []
+    for options in runs:
+        command = python, "-m", "pytest", *session.posargs, *options
+        try:
+            session.run(*command, env=env, success_codes=codes)
+        except nox.command.CommandFailed:
+            failed.append(" ".join(options))
+    if failed:
+        session.error(f"failed: {failed}")
+
+
+def variables(session, processor):
+    """Environment variables that make this processor another one."""
+    if processor == "native":
+        return {}
+    (feature, torch, openblas, mkl, onednn), left = PROCESSORS[processor]
+    probe = sys.executable, "-c", PROBE
+    here = json.loads(session.run(*probe, silent=True))
+    if feature not in here["has"]:
+        session.skip(f"this processor has no {feature}")
+    env = {
+        "ATEN_CPU_CAPABILITY": torch,
+        "OPENBLAS_CORETYPE": openblas,
+        "MKL_ENABLE_INSTRUCTIONS": mkl,
+        "ONEDNN_MAX_CPU_ISA": onednn,
+        "NPY_DISABLE_CPU_FEATURES": " ".join(
+            name for name in here["leaves"] if name.startswith(left)
+        ),
+    }
+    used = json.loads(session.run(*probe, env=env, silent=True))
+    if used["torch"] != torch or set(used["openblas"]) - {openblas}:
+        session.error(f"asked for {torch} and {openblas}, got {used}")
+    return env
 
 
 def install(session, arguments, versions=None):

@@ -4,6 +4,7 @@ import os
 
 import pytest
 from hypothesis import settings
+from learning import Learned
 from sklearn import config_context
 from sklearn.datasets import load_digits
 
@@ -11,6 +12,25 @@ os.environ.setdefault("MPLBACKEND", "agg")  # before anything imports matplotlib
 
 settings.register_profile("ours", deadline=None)  # the machine may be busy otherwise
 settings.load_profile("ours")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--seed", type=int, default=0, help="what learned tests draw by")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "learned" in getattr(item, "fixturenames", ()):
+            item.add_marker("learned")
+
+
+@pytest.fixture
+def learned(request, record_property):
+    """The seed of a learned test, and the margins of what it learns."""
+    seed = request.config.getoption("--seed")
+    names = request.path.stem, request.node.originalname
+    return Learned(*names, seed, record_property)
 
 
 @pytest.fixture(scope="session")

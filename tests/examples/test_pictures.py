@@ -39,6 +39,23 @@ def test_pictures_have_a_caption_and_words_for_who_cannot_see_them(page):
         assert ":caption:" in options, name
 
 
+def numbers(text):
+    return set(re.findall(r"\d+(?:\.\d+)?", text))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_words_of_learned_pictures_hold_on_every_processor(page):
+    """They name what their script names, and of what it learns no more than a tenth."""
+    shared = (DOCS / "plots" / "digits.py").read_text(encoding="utf-8")
+    for name, options in plots(page):
+        script = (DOCS / "plots" / name).read_text(encoding="utf-8")
+        if "import digits" in script:
+            found = numbers(options) - numbers(script + shared)
+            assert {
+                number for number in found if not re.fullmatch(r"0\.\d", number)
+            } == set()
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
 def test_examples_name_their_chapter(example):
     introduction = example.read_text(encoding="utf-8").split('"""')[1]

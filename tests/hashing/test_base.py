@@ -115,11 +115,11 @@ def test_entries_given_twice_are_added_and_left_alone(few_digits):
 
 
 @every_hasher
-def test_equal_seeds_and_values_give_equal_codes(hasher, few_digits):
+def test_equal_seeds_and_values_give_equal_codes(hasher, few_digits, learned):
     """Global generators have no part in it, and are left alone."""
     X, y = few_digits
 
-    def codes_of(X, seed=0):
+    def codes_of(X, seed=learned.seed):
         return clone(hasher).set_params(random_state=seed).fit(X, y).transform(X)
 
     numpy_state = np.random.mtrand._rand.get_state
@@ -129,11 +129,11 @@ def test_equal_seeds_and_values_give_equal_codes(hasher, few_digits):
     assert torch.equal(torch.get_rng_state(), before[1])
     np.testing.assert_array_equal(codes_of(np.array(X)), codes)
     strided = np.repeat(X, 2, axis=1)[:, ::2]
-    assert np.mean(codes_of(strided) == codes) > 0.999
-    assert np.mean(codes_of(sp.csr_array(X)) == codes) > 0.999
+    for other in (strided, sp.csr_array(X)):
+        learned.error(np.mean(codes_of(other) != codes), "in another layout")
     # Single precision may turn a bit that is near 0.
-    assert np.mean(codes_of(X.astype(np.float32)) == codes) > 0.99
-    assert np.mean(codes_of(X.astype(np.float16)) == codes) > 0.99
+    for other in (X.astype(np.float32), X.astype(np.float16)):
+        learned.error(np.mean(codes_of(other) != codes), "in lower precision")
 
 
 def test_hashers_without_gradients_need_no_torch():

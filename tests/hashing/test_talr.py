@@ -91,13 +91,14 @@ _shared.levels_ = range(6)
         ("ndcg_simplified", ()),
     ],
 )
-def test_training_beats_its_start(few_digits, objective, layers):
+def test_training_beats_its_start(few_digits, objective, layers, learned):
     X, y = few_digits
     hasher = small(objective=objective, hidden_layer_sizes=layers, n_bits=16)
+    hasher.set_params(random_state=learned.seed)
     hasher.set_params(max_iter=1, learning_rate_init=1e-9)
     start = hasher.fit(X, y).score(X, y)
     hasher.set_params(max_iter=30, learning_rate_init=0.02)
-    assert 1 - hasher.fit(X, y).score(X, y) < 0.5 * (1 - start)
+    learned.gain(hasher.fit(X, y).score(X, y) - start)
 
 
 @pytest.mark.parametrize(
@@ -142,39 +143,42 @@ class TestNested:
         return mean_ap(hamming_histogram(*codes, "auto", y_query, y_database))
 
     def fit(self, split, n_bits, max_iter, **params):
-        hasher = TALRHasher(n_bits, max_iter=max_iter, random_state=0, **params)
+        hasher = TALRHasher(n_bits, max_iter=max_iter, **params)
         return hasher.fit(split[0], split[2])
 
-    def test_leading_bits_are_better_than_others(self, split):
+    def test_leading_bits_are_better_than_others(self, split, learned):
         """Than as many of plain codes, whichever these are, and than its own last."""
         nested, plain = (
-            self.fit(split, 64, 10, init="random", nested=nested)
+            self.fit(split, 64, 10, init="random", nested=nested, random_state=learned.seed)
             for nested in (True, False)
         )
-        rng = np.random.default_rng(0)
+        rng = np.random.default_rng(learned.seed)
         parts = [self.held_out(plain, split, rng.permutation(64)[:8]) for _ in range(12)]
         leading = self.held_out(nested, split, slice(8))
-        assert leading > np.mean(parts) + 0.05
-        assert leading > self.held_out(nested, split, slice(-8, None)) + 0.2
+        learned.gain(leading - np.mean(parts), "plain codes")
+        last = self.held_out(nested, split, slice(-8, None))
+        learned.gain(leading - last, "its own last")
 
-    def test_every_length_keeps_up_with_a_separate_fit(self, split):
+    def test_every_length_keeps_up_with_a_separate_fit(self, split, learned):
+        params = {"batch_size": 128, "random_state": learned.seed}
         nested, plain, short = (
-            self.fit(split, n_bits, 30, batch_size=128, nested=nested)
+            self.fit(split, n_bits, 30, nested=nested, **params)
             for n_bits, nested in ((24, True), (24, False), (12, False))
         )
-        assert self.held_out(nested, split, slice(12)) > self.held_out(short, split) - 0.05
-        assert self.held_out(nested, split) > self.held_out(plain, split) - 0.03
+        for name, separate, bits in (("12", short, slice(12)), ("24", plain, slice(24))):
+            lost = self.held_out(separate, split) - self.held_out(nested, split, bits)
+            learned.error(lost, f"{name} bits")
 
 
-def test_several_labels(few_digits):
-    """Graded affinities are of use to NDCG."""
+def test_several_labels(learned):
     X, y = make_multilabel_classification(
         300, n_features=12, n_classes=6, n_labels=2, random_state=0
     )
-    start = TALRHasher(16, max_iter=1, learning_rate_init=1e-9, random_state=0)
-    trained = TALRHasher(16, max_iter=15, random_state=0)
+    seed = learned.seed
+    start = TALRHasher(16, max_iter=1, learning_rate_init=1e-9, random_state=seed)
+    trained = TALRHasher(16, max_iter=15, random_state=seed)
     aps = [mean_ap(held_out_histogram(h, X, y, 200)) for h in (start, trained)]
-    assert aps[1] > aps[0] + 0.02
+    learned.gain(aps[1] - aps[0])
 
 
 def test_the_table_of_parameters_by_purpose_names_each_once():

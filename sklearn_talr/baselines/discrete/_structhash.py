@@ -103,7 +103,7 @@ class StructHasher(BaseHasher):
     >>> from sklearn.datasets import load_digits
     >>> from sklearn_talr.baselines import StructHasher
     >>> X, y = load_digits(return_X_y=True)
-    >>> hasher = StructHasher(8, n_queries=50, random_state=0).fit(X[:900], y[:900])
+    >>> hasher = StructHasher(8, n_queries=100, random_state=0).fit(X[:900], y[:900])
     >>> print(f"{hasher.score(X[900:], y[900:]):.1f}")
     0.7
     """
