@@ -65,8 +65,9 @@ class RadiusDisplay:
 
     Notes
     -----
-    Queries with nothing relevant are left out of precision, recall and RAMAP. That they
-    find nothing still counts as an empty lookup.
+    Queries with nothing relevant are left out of precision, recall and RAMAP, whatever they
+    find; :func:`pair_precision` counts that too. That they find nothing still counts as an
+    empty lookup.
 
     Examples
     --------
