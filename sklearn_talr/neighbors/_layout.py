@@ -130,11 +130,17 @@ def _rebuild(header, arrays):
 
 def _rebuild_affinity(name, state):
     oracle = _ORACLES[name]()
+    params = oracle.get_params()
     for key, value in state.items():
-        if key not in oracle.get_params() and (key[:1] == "_" or key[-1:] != "_"):
+        if key not in params and (key[:1] == "_" or key[-1:] != "_"):
             raise ValueError(f"{name} has no {key!r}.")
-        fitted = key.endswith("_") and isinstance(value, list)
-        setattr(oracle, key, np.asarray(value) if fitted else value)
+        if key not in params:
+            numbers = np.asarray(value)
+            if numbers.dtype.kind not in "iuf" or numbers.ndim > 1 or not numbers.size:
+                raise ValueError(f"{key} of {name} is no list of numbers.")
+            value = numbers if isinstance(value, list) else value
+        setattr(oracle, key, value)
+    oracle._validate_params()
     return oracle
 
 
@@ -142,6 +148,8 @@ def _rebuild_store(header, arrays):
     columns, starts, members = (arrays[name] for name in ("columns", "starts", "members"))
     n_bits, n_samples = header["n_bits"], header["n_samples"]
     terms = arrays.get("terms")
+    if not type(n_bits) is type(n_samples) is int:
+        raise TypeError(f"n_bits {n_bits!r} or n_samples {n_samples!r}")
     if header["bitorder"] != "little" or not _sound_codes(columns, n_bits, terms):
         raise ValueError("the codes are not distinct, sorted codes of that length.")
     if not _sound_members(columns.shape[1], starts, members, n_samples):
