@@ -179,14 +179,16 @@ def as_weights(queries, input_name="query_weights"):
     """
     queries = as_numpy(queries)
     if isinstance(queries, WeightedCodes):
-        queries = queries.query_weights
-    if queries is None or _are_bits(queries):
+        known = queries.query_weights
+    else:
+        known = None if _are_bits(queries) else queries
+    if known is None:
         raise ValueError(
             f"{input_name} are codes without weights. Pass what `query_weights` of the "
             "hasher returns, or the very array that its `transform` has returned; it keeps "
             "activations of as many rows as fit into scikit-learn's working_memory."
         )
-    return check_array(queries, dtype=np.float32, input_name=input_name)
+    return check_array(known, dtype=np.float32, input_name=input_name)
 
 
 def saturate(activations, xp=np):
@@ -229,7 +231,14 @@ def apply_terms(sums, terms):
 
 
 def _are_bits(queries):
+    """Whether queries are codes, by type or since real numbers are all 0 and 1, and both.
+
+    All zeros are the weights of a query that knows nothing.
+    """
     if isinstance(queries, PackedCodes):
         return True
     queries = np.asarray(queries)
-    return queries.dtype.kind in "bu" or bool(np.isin(queries, (0, 1)).all())
+    if queries.dtype.kind in "bu":
+        return True
+    ones = queries == 1
+    return bool(ones.any()) and not ones.all() and bool((ones | (queries == 0)).all())
