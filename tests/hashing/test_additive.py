@@ -322,7 +322,7 @@ class TestThreads:
 
 
 class TestFit:
-    @pytest.mark.parametrize("name, value", [("n_bits", 12), ("metric", "euclidean")])
+    @pytest.mark.parametrize(("name", "value"), [("n_bits", 12), ("metric", "euclidean")])
     def test_chunks_cannot_change_what_bits_mean(self, name, value, X):
         hasher = AdditiveHasher(8, max_iter=1, random_state=0).partial_fit(X[:300])
         before = hasher.coefs_[0]
