@@ -16,14 +16,19 @@ Gordo et al., "Asymmetric Distances for Binary Embeddings" (CVPR 2011), compare 
 queries that are not binarized.
 """
 
+from numbers import Integral
+
 import numpy as np
-from sklearn.utils import check_array
+from sklearn.utils import check_array, gen_batches
 from sklearn.utils._param_validation import validate_params
 
 from .._arrays import as_numpy
+from .._threads import map_in_threads, one_thread
 from ._packed import PackedCodes, as_packed
 
 __all__ = ["WeightedCodes", "weighted_scores"]
+
+_CODES_PER_BLOCK = 8_192  # whose signs are unpacked at once
 
 # Signs of the eight bits of each byte, the least significant first.
 _SIGNS_OF_BYTE = np.where(
@@ -127,10 +132,14 @@ class WeightedCodes(np.ndarray):
 
 
 @validate_params(
-    {"query_weights": ["array-like"], "database_codes": ["array-like"]},
+    {
+        "query_weights": ["array-like"],
+        "database_codes": ["array-like"],
+        "n_jobs": [Integral, None],
+    },
     prefer_skip_nested_validation=True,
 )
-def weighted_scores(query_weights, database_codes):
+def weighted_scores(query_weights, database_codes, *, n_jobs=None):
     """Score every code by every real-valued query.
 
     Parameters
@@ -141,6 +150,10 @@ def weighted_scores(query_weights, database_codes):
 
     database_codes : array-like of shape (n_database, n_bits) of 0/1, or PackedCodes
         Codes of the database. Factors and addends that they remember are applied.
+
+    n_jobs : int, default=None
+        Number of threads that share the codes. None means 1 unless in a
+        `joblib.parallel_config` context, -1 all processors.
 
     Returns
     -------
@@ -168,7 +181,17 @@ def weighted_scores(query_weights, database_codes):
             f"query_weights are for {weights.shape[1]} bits and database_codes have "
             f"{packed.n_bits}; both must come from the same hash function."
         )
-    return score_codes(pad_weights(weights), packed.data, packed.terms)
+    weights = pad_weights(weights)
+    scores = np.empty((len(weights), len(packed)), dtype=np.float32)
+
+    @one_thread()
+    def score(codes):
+        terms = None if packed.terms is None else packed.terms[codes]
+        scores[:, codes] = score_codes(weights, packed.data[codes], terms)
+
+    for _ in map_in_threads(score, gen_batches(len(packed), _CODES_PER_BLOCK), n_jobs):
+        pass
+    return scores
 
 
 def as_weights(queries, input_name="query_weights"):
