@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from comparison._bytes import bytes_per_item
 from comparison._data import _load_fashion_mnist, load_comparison
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics.pairwise import cosine_similarity, euclidean_distances
@@ -230,8 +231,7 @@ def of_floats(data, queries, database, score):
 
 def of_codes(data, model, queries, database):
     """Ranking and cost of codes, by each kind of query."""
-    n_terms = 0 if database.terms is None else database.terms.shape[1]
-    n_bytes = -(-database.shape[1] // 8) + 4 * n_terms
+    n_bytes = bytes_per_item(database)
     indexes = {
         "binary": HammingNeighbors(N_FIRST),
         "real-valued": HammingNeighbors(N_FIRST, metric="weighted_hamming"),

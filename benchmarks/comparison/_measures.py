@@ -4,6 +4,7 @@ import json
 import time
 
 import numpy as np
+from _bytes import bytes_per_item
 from _methods import CLASSIFIERS, make_estimator, query_weights
 from sklearn.utils import gen_batches
 
@@ -70,12 +71,10 @@ def _one_hot(predictions, classifier):
 
 
 def _n_bytes(database):
-    """Bytes of an item: its bits, and in four bytes each what else differs by item."""
+    """Bytes of an item, which is a code or floats."""
     if database.dtype != np.uint8:
         return 4 * database.shape[1]  # floats need no more
-    terms = getattr(database, "terms", None)
-    n_terms = 0 if terms is None else np.count_nonzero(np.ptp(terms, axis=0))
-    return -(-database.shape[1] // 8) + 4 * n_terms
+    return bytes_per_item(database)
 
 
 def _measure_codes(query, database, data):

@@ -41,6 +41,11 @@ class PackedCodes:
     shape : tuple of int
         ``(n_samples, n_bits)``, the shape of the unpacked codes.
 
+    terms : ndarray of shape (n_samples, 1) or (n_samples, 2), dtype float32, or None
+        Those given. Factors that follow from the codes, as those of
+        :class:`~sklearn_talr.hashing.AdditiveHasher` under ``"cosine"``, are computed when
+        first asked for.
+
     Examples
     --------
     >>> import numpy as np
@@ -64,15 +69,27 @@ class PackedCodes:
         self.n_bits = int(n_bits)
         self.bitorder = bitorder
         self._check_layout()
-        self.terms = None if terms is None else _check_terms(terms, len(self.data))
+        self._terms = None if terms is None else _check_terms(terms, len(self.data))
+        self._factors = None
 
     @classmethod
-    def _of(cls, data, n_bits, bitorder, terms=None):
-        """Make one of bytes that are known to be right, without checking them again."""
+    def _of(cls, data, n_bits, bitorder, terms=None, factors=None):
+        """Make one of bytes that are known to be right, without checking them again.
+
+        `factors` is a CodeFactors that takes the place of terms. The bytes are then in
+        little bit order.
+        """
         packed = cls.__new__(cls)
         packed.data, packed.n_bits, packed.bitorder = data, n_bits, bitorder
-        packed.terms = terms
+        packed._terms, packed._factors = terms, factors
         return packed
+
+    @property
+    def terms(self):
+        """Factors, and addends, of the scores of the codes."""
+        if self._terms is None and self._factors is not None:
+            self._terms = self._factors.of(self.data)[:, None]
+        return self._terms
 
     def _check_layout(self):
         n_bytes = -(-self.n_bits // 8)
@@ -106,8 +123,8 @@ class PackedCodes:
         if isinstance(rows, tuple):  # scikit-learn indexes with (rows, ...)
             rows = rows[0]
         data = np.atleast_2d(self.data[rows])
-        terms = None if self.terms is None else np.atleast_2d(self.terms[rows])
-        return PackedCodes._of(data, self.n_bits, self.bitorder, terms)
+        terms = None if self._terms is None else np.atleast_2d(self._terms[rows])
+        return PackedCodes._of(data, self.n_bits, self.bitorder, terms, self._factors)
 
     def __array__(self, dtype=None, copy=None):
         """Return the bits, never the bytes: `np.asarray` must not change the meaning."""
@@ -197,14 +214,17 @@ def as_packed(codes, bitorder="little", input_name="codes"):
 
     Errors call the codes by `input_name`.
     """
-    terms = getattr(codes, "terms", None)
+    factors = getattr(codes, "_factors", None) if bitorder == "little" else None
     if isinstance(codes, PackedCodes):
         if not len(codes):
             raise ValueError(f"{input_name} must hold at least one code, got {codes}.")
         if codes.bitorder == bitorder:
             return codes
-        codes = _as_bits(codes)
-    bits = check_array(as_numpy(codes), dtype=None, input_name=input_name)
+        bits = _as_bits(codes)
+    else:
+        bits = codes
+    terms = getattr(codes, "terms" if factors is None else "_terms", None)
+    bits = check_array(as_numpy(bits), dtype=None, input_name=input_name)
     if bits.dtype.kind not in "biuf" or np.any((bits != 0) & (bits != 1)):
         raise ValueError(
             f"{input_name} must hold zeros and ones only. Activations become codes by "
@@ -212,7 +232,7 @@ def as_packed(codes, bitorder="little", input_name="codes"):
             "PackedCodes(bytes, n_bits, bitorder)."
         )
     data = np.packbits(bits.astype(bool, copy=False), axis=1, bitorder=bitorder)
-    return PackedCodes._of(data, bits.shape[1], bitorder, terms)
+    return PackedCodes._of(data, bits.shape[1], bitorder, terms, factors)
 
 
 def as_words(data):

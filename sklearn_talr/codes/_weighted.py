@@ -73,10 +73,11 @@ class WeightedCodes(np.ndarray):
 
     _activations = None
     _weigh = None
-    terms = None
+    _terms = None
+    _factors = None
 
     @classmethod
-    def _of(cls, bits, activations=None, weigh=None, terms=None):
+    def _of(cls, bits, activations=None, weigh=None, terms=None, factors=None):
         """Let an array of zeros and ones remember these.
 
         Parameters
@@ -93,14 +94,25 @@ class WeightedCodes(np.ndarray):
         terms : ndarray of shape (n_samples, 1) or (n_samples, 2), default=None
             Factors, and addends, of the rows.
 
+        factors : CodeFactors, default=None
+            What the factors follow from, in place of `terms`.
+
         Returns
         -------
         codes : WeightedCodes
             A view of `bits`.
         """
         codes = bits.view(cls)
-        codes._activations, codes._weigh, codes.terms = activations, weigh, terms
+        codes._activations, codes._weigh = activations, weigh
+        codes._terms, codes._factors = terms, factors
         return codes
+
+    @property
+    def terms(self):
+        """What belongs to the rows when they are in the database."""
+        if self._terms is None and self._factors is not None:
+            self._terms = as_packed(self).terms
+        return self._terms
 
     @property
     def query_weights(self):
@@ -117,9 +129,9 @@ class WeightedCodes(np.ndarray):
             return part.view(np.ndarray)
         activations, terms = (
             None if of_rows is None else of_rows[key]
-            for of_rows in (self._activations, self.terms)
+            for of_rows in (self._activations, self._terms)
         )
-        return WeightedCodes._of(part, activations, self._weigh, terms)
+        return WeightedCodes._of(part, activations, self._weigh, terms, self._factors)
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
         return array[()] if return_scalar else np.asarray(array)

@@ -246,13 +246,17 @@ class AdditiveHasher(BaseHasher):
         """
         check_is_fitted(self)
         model = self._model_
-        signs = 2 * unpack_codes(as_packed(X)).astype(np.float32) - 1
+        packed = as_packed(X)
+        signs = 2 * unpack_codes(packed).astype(np.float32) - 1
         if signs.shape[1] != len(model.decoder):
             raise ValueError(
                 f"X has {signs.shape[1]} bits, but the codes of this hasher have "
                 f"{len(model.decoder)}."
             )
-        decoded = (signs @ model.decoder) * model.factors(signs)[:, None]
+        factors = model.frame.unit
+        if model.frame.codes_directions:
+            factors = model.code_factors().of(packed.data)[:, None]
+        decoded = (signs @ model.decoder) * factors
         return (decoded + model.frame.mean).astype(np.float32)
 
     def score(self, X, y=None):
@@ -314,6 +318,7 @@ class AdditiveHasher(BaseHasher):
             model.n_terms,
             model.quantize,
             n_jobs=self.n_jobs,
+            factors=model.code_factors if model.frame.codes_directions else None,
         )
 
     def _replace_model(self, frame, moments, flips, n_iter, seen):

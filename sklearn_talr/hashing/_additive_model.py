@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
 from .._threads import map_in_threads, one_thread
+from ..codes._factors import CodeFactors
 from ._additive_codes import Moments, descend
 from ._projections import itq_projection
 
@@ -89,16 +90,19 @@ class Model(NamedTuple):
 
     @property
     def n_terms(self):
-        """Numbers that belong to a code in the database."""
-        return {"cosine": 1, "inner_product": 0, "euclidean": 2}[self.frame.metric]
+        """Numbers that belong to a code in the database, and do not follow from it."""
+        return 2 if self.frame.metric == "euclidean" else 0
+
+    def code_factors(self):
+        """Multiples of the bits' sums that directions are, minus the mean."""
+        mean = self.frame.mean
+        return CodeFactors(self.gram, self.decoder @ mean, 1 - float(mean @ mean))
 
     def quantize(self, X, activations):
         """Bits of rows, and what belongs to them in the database."""
         rows = self.frame.rows(X)
         signs, terms = self.encode(rows), None
-        if self.frame.metric == "cosine":
-            terms = self.factors(signs)[:, None]
-        elif self.frame.metric == "euclidean":
+        if self.frame.metric == "euclidean":
             addends = np.einsum("ij,ij->i", rows, rows) / -2
             terms = np.stack((np.ones_like(addends), addends), axis=1)
         return signs > 0, terms
@@ -113,25 +117,6 @@ class Model(NamedTuple):
         signs = np.where(correlations > 0, np.float32(1), np.float32(-1))
         free = self.frame.codes_directions
         return descend(signs, correlations, self.gram, _SWEEPS, self.flips, free=free)
-
-    def factors(self, signs):
-        """Multiples of the decodings that features of these codes are, minus the mean.
-
-        Under "cosine" features have unit length. So a decoding is prolonged, from the mean,
-        until it meets the unit sphere, and nothing but the code tells where.
-        """
-        if not self.frame.codes_directions:
-            return np.full(len(signs), self.frame.unit)
-        # In float64, for the last digits of a product depend on the rows beside it, and
-        # items of one code would no longer be tied.
-        signs = signs.astype(np.float64)
-        squares = np.einsum("ij,ij->i", signs @ self.gram.astype(np.float64), signs)
-        norms = np.sqrt(np.maximum(squares, _TINY))
-        mean = self.frame.mean
-        along = signs @ (self.decoder @ mean) / norms
-        beyond = 1 - float(mean @ mean)
-        lengths = np.sqrt(np.maximum(along**2 + beyond, _TINY)) - along
-        return lengths / norms
 
 
 def first_signs(frame, X, n_bits, rng, n_jobs):

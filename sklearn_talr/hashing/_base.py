@@ -110,7 +110,8 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         encoder.do_blocks(X, keep)
         if encoder.space is not NUMPY:
             return codes
-        return WeightedCodes._of(codes, activations, self._weigh(), terms)
+        factors = encoder.factors and encoder.factors()
+        return WeightedCodes._of(codes, activations, self._weigh(), terms, factors)
 
     def encode(self, X):
         """Compute binary codes, packed eight bits to the byte.
@@ -140,7 +141,8 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 terms[rows] = of_rows
 
         encoder.do_blocks(X, keep)
-        return PackedCodes(data, encoder.n_bits, terms=terms)
+        factors = encoder.factors and encoder.factors()
+        return PackedCodes._of(data, encoder.n_bits, "little", terms, factors)
 
     def score(self, X, y=None):
         """Tie-aware average precision of these samples, each ranking all the others.
@@ -216,7 +218,7 @@ class Encoder(NamedTuple):
         Numbers per row of the largest array that the function makes.
 
     n_terms : int, default=0
-        Numbers per row that belong to a code in the database.
+        Numbers per row that belong to a code in the database, and do not follow from it.
 
     quantize : callable, default=take_signs
         ``quantize(X, activations) -> (bits, terms)``: what a row is in the database, its
@@ -231,6 +233,10 @@ class Encoder(NamedTuple):
 
     n_jobs : int, default=None
         Number of these threads, as for `map_in_threads`.
+
+    factors : callable, default=None
+        ``factors() -> CodeFactors``: what belongs to a code in the database and follows
+        from it. None where nothing does.
     """
 
     function: object
@@ -241,6 +247,7 @@ class Encoder(NamedTuple):
     space: Space = NUMPY
     has_threads: bool = False
     n_jobs: int | None = None
+    factors: object = None
 
     def moved_to(self, space, dtype):
         """The same for features in another space, of one of its types."""
