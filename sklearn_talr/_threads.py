@@ -139,8 +139,9 @@ _process = _Process()
 
 
 def _numbers(libraries):
-    """Libraries of threads, each with their number now."""
-    return [(library, library.num_threads) for library in libraries]
+    """Libraries of more than one thread, each with their number now."""
+    numbers = [(library, library.get_num_threads()) for library in libraries]
+    return [(library, number) for library, number in numbers if number != 1]
 
 
 def _lower(numbers):

@@ -19,7 +19,7 @@ queries that are not binarized.
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import check_array, gen_batches
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import validate_params
 
 from .._arrays import as_numpy
@@ -201,7 +201,9 @@ def weighted_scores(query_weights, database_codes, *, n_jobs=None):
         terms = None if packed.terms is None else packed.terms[codes]
         scores[:, codes] = score_codes(weights, packed.data[codes], terms)
 
-    for _ in map_in_threads(score, gen_batches(len(packed), _CODES_PER_BLOCK), n_jobs):
+    starts = range(0, len(packed), _CODES_PER_BLOCK)
+    blocks = [slice(start, start + _CODES_PER_BLOCK) for start in starts]
+    for _ in map_in_threads(score, blocks, n_jobs):
         pass
     return scores
 

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._arrays import NUMPY, Space, as_numpy, enter, space_of
@@ -267,7 +267,9 @@ class Encoder(NamedTuple):
         n_bytes = _working_memory()
         if self.space is NUMPY:
             n_bytes = min(n_bytes, _BYTES_PER_BLOCK)
-        blocks = gen_batches(X.shape[0], max(1, int(n_bytes / (8 * self.n_units))))
+        n_rows = max(1, int(n_bytes / (8 * self.n_units)))
+        starts = range(0, X.shape[0], n_rows)
+        blocks = [slice(start, start + n_rows) for start in starts]
 
         def do(rows):
             work(rows, self.function(X[rows, :]))
