@@ -28,7 +28,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from comparison._bytes import bytes_per_item
 from comparison._data import _load_fashion_mnist, load_comparison
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics.pairwise import cosine_similarity, euclidean_distances
@@ -38,7 +37,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import Bunch, gen_batches
 
 from sklearn_talr.affinity import LabelAffinity
-from sklearn_talr.codes import weighted_scores
+from sklearn_talr.codes import pack_codes, weighted_scores
 from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities, TALRHasher
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.metrics import (
@@ -231,7 +230,7 @@ def of_floats(data, queries, database, score):
 
 def of_codes(data, model, queries, database):
     """Ranking and cost of codes, by each kind of query."""
-    n_bytes = bytes_per_item(database)
+    n_bytes = pack_codes(database).nbytes // len(database)
     indexes = {
         "binary": HammingNeighbors(N_FIRST),
         "real-valued": HammingNeighbors(N_FIRST, metric="weighted_hamming"),

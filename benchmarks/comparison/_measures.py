@@ -4,11 +4,10 @@ import json
 import time
 
 import numpy as np
-from _bytes import bytes_per_item
 from _methods import CLASSIFIERS, make_estimator, query_weights
 from sklearn.utils import gen_batches
 
-from sklearn_talr.codes import weighted_scores
+from sklearn_talr.codes import pack_codes, weighted_scores
 from sklearn_talr.histogram import RankingHistogram, hamming_histogram
 from sklearn_talr.metrics import (
     empty_lookup_fraction,
@@ -74,7 +73,7 @@ def _n_bytes(database):
     """Bytes of an item, which is a code or floats."""
     if database.dtype != np.uint8:
         return 4 * database.shape[1]  # floats need no more
-    return bytes_per_item(database)
+    return pack_codes(database).nbytes // len(database)
 
 
 def _measure_codes(query, database, data):

@@ -69,3 +69,29 @@ class CodeFactors(NamedTuple):
         return self is other or (
             other is not None and all(map(np.array_equal, self, other))
         )
+
+
+class OneFactors:
+    """Factors of codes that have addends only."""
+
+    nbytes = 0
+
+    def of(self, data):
+        """Ones."""
+        return np.ones(len(data), dtype=np.float32)
+
+    def same_as(self, other):
+        """Whether the factors of all codes are those of another rule, or of None."""
+        return isinstance(other, OneFactors)
+
+
+def terms_of(factors, data, addends):
+    """Factors and addends of packed codes in little bit order, side by side.
+
+    `factors` is a rule that they follow from, or None where `addends` holds both. Returns
+    an array of shape (n_codes, 1) or (n_codes, 2), or None.
+    """
+    if factors is None:
+        return addends
+    columns = [factors.of(data)[:, None]] + ([] if addends is None else [addends])
+    return np.hstack(columns)

@@ -7,6 +7,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from .._arrays import as_numpy
+from ._factors import terms_of
 
 __all__ = ["PackedCodes", "pack_codes", "unpack_codes"]
 
@@ -43,8 +44,10 @@ class PackedCodes:
 
     terms : ndarray of shape (n_samples, 1) or (n_samples, 2), dtype float32, or None
         Those given. Factors that follow from the codes, as those of
-        :class:`~sklearn_talr.hashing.AdditiveHasher` under ``"cosine"``, are computed when
-        first asked for.
+        :class:`~sklearn_talr.hashing.AdditiveHasher`, are computed when first asked for.
+
+    nbytes : int
+        Bytes of the codes, and of terms that do not follow from them.
 
     Examples
     --------
@@ -69,27 +72,32 @@ class PackedCodes:
         self.n_bits = int(n_bits)
         self.bitorder = bitorder
         self._check_layout()
-        self._terms = None if terms is None else _check_terms(terms, len(self.data))
-        self._factors = None
+        self._own = None if terms is None else _check_terms(terms, len(self.data))
+        self._factors = self._terms = None
 
     @classmethod
-    def _of(cls, data, n_bits, bitorder, terms=None, factors=None):
+    def _of(cls, data, n_bits, bitorder, own=None, factors=None):
         """Make one of bytes that are known to be right, without checking them again.
 
-        `factors` is a CodeFactors that takes the place of terms. The bytes are then in
-        little bit order.
+        `own` are the terms. With `factors`, a rule that these follow from, it holds addends
+        only, or nothing, and the bytes are in little bit order.
         """
         packed = cls.__new__(cls)
         packed.data, packed.n_bits, packed.bitorder = data, n_bits, bitorder
-        packed._terms, packed._factors = terms, factors
+        packed._own, packed._factors, packed._terms = own, factors, None
         return packed
 
     @property
     def terms(self):
         """Factors, and addends, of the scores of the codes."""
-        if self._terms is None and self._factors is not None:
-            self._terms = self._factors.of(self.data)[:, None]
+        if self._terms is None:
+            self._terms = terms_of(self._factors, self.data, self._own)
         return self._terms
+
+    @property
+    def nbytes(self):
+        """Bytes of the codes, and of terms that do not follow from them."""
+        return self.data.nbytes + (0 if self._own is None else self._own.nbytes)
 
     def _check_layout(self):
         n_bytes = -(-self.n_bits // 8)
@@ -123,8 +131,8 @@ class PackedCodes:
         if isinstance(rows, tuple):  # scikit-learn indexes with (rows, ...)
             rows = rows[0]
         data = np.atleast_2d(self.data[rows])
-        terms = None if self._terms is None else np.atleast_2d(self._terms[rows])
-        return PackedCodes._of(data, self.n_bits, self.bitorder, terms, self._factors)
+        own = None if self._own is None else np.atleast_2d(self._own[rows])
+        return PackedCodes._of(data, self.n_bits, self.bitorder, own, self._factors)
 
     def __array__(self, dtype=None, copy=None):
         """Return the bits, never the bytes: `np.asarray` must not change the meaning."""
@@ -223,7 +231,7 @@ def as_packed(codes, bitorder="little", input_name="codes"):
         bits = _as_bits(codes)
     else:
         bits = codes
-    terms = getattr(codes, "terms" if factors is None else "_terms", None)
+    own = getattr(codes, "terms" if factors is None else "_own", None)
     bits = check_array(as_numpy(bits), dtype=None, input_name=input_name)
     if bits.dtype.kind not in "biuf" or np.any((bits != 0) & (bits != 1)):
         raise ValueError(
@@ -232,7 +240,7 @@ def as_packed(codes, bitorder="little", input_name="codes"):
             "PackedCodes(bytes, n_bits, bitorder)."
         )
     data = np.packbits(bits.astype(bool, copy=False), axis=1, bitorder=bitorder)
-    return PackedCodes._of(data, bits.shape[1], bitorder, terms, factors)
+    return PackedCodes._of(data, bits.shape[1], bitorder, own, factors)
 
 
 def as_words(data):

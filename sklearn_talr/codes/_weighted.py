@@ -73,11 +73,11 @@ class WeightedCodes(np.ndarray):
 
     _activations = None
     _weigh = None
-    _terms = None
+    _own = None
     _factors = None
 
     @classmethod
-    def _of(cls, bits, activations=None, weigh=None, terms=None, factors=None):
+    def _of(cls, bits, activations=None, weigh=None, own=None, factors=None):
         """Let an array of zeros and ones remember these.
 
         Parameters
@@ -91,11 +91,11 @@ class WeightedCodes(np.ndarray):
         weigh : callable, default=None
             ``weigh(activations) -> query_weights``; None means the activations themselves.
 
-        terms : ndarray of shape (n_samples, 1) or (n_samples, 2), default=None
-            Factors, and addends, of the rows.
+        own : ndarray of shape (n_samples, 1) or (n_samples, 2), default=None
+            Factors, and addends, of the rows; addends only with `factors`.
 
-        factors : CodeFactors, default=None
-            What the factors follow from, in place of `terms`.
+        factors : CodeFactors or OneFactors, default=None
+            What the factors follow from.
 
         Returns
         -------
@@ -104,15 +104,13 @@ class WeightedCodes(np.ndarray):
         """
         codes = bits.view(cls)
         codes._activations, codes._weigh = activations, weigh
-        codes._terms, codes._factors = terms, factors
+        codes._own, codes._factors = own, factors
         return codes
 
     @property
     def terms(self):
         """What belongs to the rows when they are in the database."""
-        if self._terms is None and self._factors is not None:
-            self._terms = as_packed(self).terms
-        return self._terms
+        return self._own if self._factors is None else as_packed(self).terms
 
     @property
     def query_weights(self):
@@ -127,11 +125,11 @@ class WeightedCodes(np.ndarray):
             return part
         if isinstance(key, tuple) or part.ndim != 2 or self.ndim != 2:
             return part.view(np.ndarray)
-        activations, terms = (
+        activations, own = (
             None if of_rows is None else of_rows[key]
-            for of_rows in (self._activations, self._terms)
+            for of_rows in (self._activations, self._own)
         )
-        return WeightedCodes._of(part, activations, self._weigh, terms, self._factors)
+        return WeightedCodes._of(part, activations, self._weigh, own, self._factors)
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
         return array[()] if return_scalar else np.asarray(array)

@@ -74,7 +74,7 @@ def encode(hasher, X):
     n_bytes = -(-encoder.n_bits // 8)
     everywhere = dask.delayed(copy(hasher), traverse=False)
     encode_block = dask.delayed(_encode_block)
-    n_terms = encoder.n_terms if encoder.factors is None else 1
+    n_terms = encoder.n_terms + (encoder.factors() is not None)
     blocks = [
         encode_block(everywhere, block, encoder.n_bits, n_terms) for block in row_blocks(X)
     ]

@@ -255,7 +255,7 @@ class AdditiveHasher(BaseHasher):
             )
         factors = model.frame.unit
         if model.frame.codes_directions:
-            factors = model.code_factors().of(packed.data)[:, None]
+            factors = model.factors().of(packed.data)[:, None]
         decoded = (signs @ model.decoder) * factors
         return (decoded + model.frame.mean).astype(np.float32)
 
@@ -318,7 +318,7 @@ class AdditiveHasher(BaseHasher):
             model.n_terms,
             model.quantize,
             n_jobs=self.n_jobs,
-            factors=model.code_factors if model.frame.codes_directions else None,
+            factors=model.factors,
         )
 
     def _replace_model(self, frame, moments, flips, n_iter, seen):

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
 from .._threads import map_in_threads, one_thread
-from ..codes._factors import CodeFactors
+from ..codes._factors import CodeFactors, OneFactors
 from ._additive_codes import Moments, descend
 from ._projections import itq_projection
 
@@ -91,21 +91,26 @@ class Model(NamedTuple):
     @property
     def n_terms(self):
         """Numbers that belong to a code in the database, and do not follow from it."""
-        return 2 if self.frame.metric == "euclidean" else 0
+        return 1 if self.frame.metric == "euclidean" else 0
 
-    def code_factors(self):
-        """Multiples of the bits' sums that directions are, minus the mean."""
+    def factors(self):
+        """Rule of the factors of codes, or None where scores have none.
+
+        Under "cosine" they are the multiples of the bits' sums that directions are, minus
+        the mean.
+        """
+        if not self.frame.codes_directions:
+            return OneFactors() if self.n_terms else None
         mean = self.frame.mean
         return CodeFactors(self.gram, self.decoder @ mean, 1 - float(mean @ mean))
 
     def quantize(self, X, activations):
         """Bits of rows, and what belongs to them in the database."""
         rows = self.frame.rows(X)
-        signs, terms = self.encode(rows), None
+        signs, addends = self.encode(rows), None
         if self.frame.metric == "euclidean":
-            addends = np.einsum("ij,ij->i", rows, rows) / -2
-            terms = np.stack((np.ones_like(addends), addends), axis=1)
-        return signs > 0, terms
+            addends = np.einsum("ij,ij->i", rows, rows)[:, None] / -2
+        return signs > 0, addends
 
     def correlations(self, X):
         """Inner products of the rows of features with the vectors of the bits."""

@@ -110,7 +110,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         encoder.do_blocks(X, keep)
         if encoder.space is not NUMPY:
             return codes
-        factors = encoder.factors and encoder.factors()
+        factors = encoder.factors()
         return WeightedCodes._of(codes, activations, self._weigh(), terms, factors)
 
     def encode(self, X):
@@ -141,7 +141,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 terms[rows] = of_rows
 
         encoder.do_blocks(X, keep)
-        factors = encoder.factors and encoder.factors()
+        factors = encoder.factors()
         return PackedCodes._of(data, encoder.n_bits, "little", terms, factors)
 
     def score(self, X, y=None):
@@ -201,6 +201,10 @@ def take_signs(X, activations):
     return activations > 0, None
 
 
+def no_factors():
+    """None, since nothing belongs to codes but their bits."""
+
+
 class Encoder(NamedTuple):
     """A fitted hash function, for the time of one call.
 
@@ -234,9 +238,9 @@ class Encoder(NamedTuple):
     n_jobs : int, default=None
         Number of these threads, as for `map_in_threads`.
 
-    factors : callable, default=None
-        ``factors() -> CodeFactors``: what belongs to a code in the database and follows
-        from it. None where nothing does.
+    factors : callable, default=no_factors
+        ``factors() -> CodeFactors or OneFactors or None``: rule of what belongs to a code
+        in the database and follows from it.
     """
 
     function: object
@@ -247,7 +251,7 @@ class Encoder(NamedTuple):
     space: Space = NUMPY
     has_threads: bool = False
     n_jobs: int | None = None
-    factors: object = None
+    factors: object = no_factors
 
     def moved_to(self, space, dtype):
         """The same for features in another space, of one of its types."""

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
-from ..codes._factors import CodeFactors
+from ..codes._factors import CodeFactors, OneFactors
 from ._archive import read_arrays, write_arrays
 from ._columns import Columns
 from ._store import CodeStore, bytes_of
@@ -15,7 +15,7 @@ _ORACLES = {
     for oracle in (LabelAffinity, SharedLabelAffinity, ThresholdAffinity)
 }
 _CSR_PARTS = ("data", "indices", "indptr")
-_ARRAYS = ("columns", "starts", "members", "terms", "targets")
+_ARRAYS = ("columns", "starts", "members", "terms", "gram", "along", "targets")
 _ARRAYS += tuple(f"targets_{part}" for part in _CSR_PARTS)
 _MISSTATED = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError)
 
@@ -86,11 +86,11 @@ def _describe_terms(store):
     terms, rule = store.terms, store.factors
     if terms is None:
         return {"factors": "kept"}, {}
+    if isinstance(rule, OneFactors):
+        return {"factors": "ones"}, {"terms": terms[:, 1:]}
     if rule is not None and rule.nbytes < terms.nbytes:
         header = {"factors": "of codes", "beyond": rule.beyond}
         return header, {"gram": rule.gram, "along": rule.along}
-    if terms.shape[1] == 2 and np.all(terms[:, 0] == 1):
-        return {"factors": "ones"}, {"terms": terms[:, 1:]}
     return {"factors": "kept"}, {"terms": terms}
 
 
@@ -103,7 +103,7 @@ def _rebuild_terms(header, arrays, columns):
             raise ValueError("the codes, or the rule of their factors, are not sound.")
         return rule.of(bytes_of(columns.T, n_bits))[:, None], rule
     if header["factors"] == "ones":
-        terms = np.concatenate((np.ones_like(terms), terms), axis=1)
+        return np.concatenate((np.ones_like(terms), terms), axis=1), OneFactors()
     return terms, None
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ..codes import PackedCodes
+from ..codes._factors import terms_of
 from ..codes._packed import as_words
 
 
@@ -35,8 +36,8 @@ class CodeStore:
         Factors, and addends, of the scores of codes. Codes that differ in them only are
         different codes.
 
-    factors : CodeFactors, default=None
-        What `terms`, which are factors only, follow from, if they do.
+    factors : CodeFactors or OneFactors, default=None
+        What the factors follow from, if they do.
     """
 
     def __init__(self, words, starts, members, n_bits, n_indices, terms=None, factors=None):
@@ -61,14 +62,13 @@ class CodeStore:
         """Store little-endian packed codes; item i gets index ``first_index + i``."""
         words = as_words(packed.data)
         n_indices, factors = first_index + len(words), packed._factors
-        own = packed.terms if factors is None else None  # what tells equal codes apart
+        own = packed._own  # what tells equal codes apart
         order = _sorting_order(words, own)
-        words, terms = words[order], _rows_of(own, order)
-        starts = _group_starts(words, terms)
+        words, own = words[order], _rows_of(own, order)
+        starts = _group_starts(words, own)
         members = (order + first_index).astype(np.int64 if n_indices >> 31 else np.int32)
-        words, terms = words[starts[:-1]], _rows_of(terms, starts[:-1])
-        if factors is not None:
-            terms = factors.of(bytes_of(words, packed.n_bits))[:, None]
+        words, own = words[starts[:-1]], _rows_of(own, starts[:-1])
+        terms = terms_of(factors, bytes_of(words, packed.n_bits), own)
         return cls(words, starts, members, packed.n_bits, n_indices, terms, factors)
 
     def __getstate__(self):
@@ -103,13 +103,13 @@ class CodeStore:
         factors = None
         if self.factors is not None and self.factors.same_as(new.factors):
             factors = self.factors
-        order = _sorting_order(words, terms if factors is None else None)
+        order = _sorting_order(words, _own(terms, factors))
         starts = np.concatenate((self.starts[:-1], self.n_items + new.starts[:-1]))
         sizes = np.concatenate((self.sizes(), new.sizes()))[order]
         members = np.concatenate((self.members, new.members))
         members = members[ranges(starts[order], sizes)]
         words, terms = words[order], _rows_of(terms, order)
-        groups = _group_starts(words, terms if factors is None else None)
+        groups = _group_starts(words, _own(terms, factors))
         ends = np.concatenate(([0], np.cumsum(sizes)))
         return CodeStore(
             words[groups[:-1]],
@@ -154,9 +154,9 @@ class CodeStore:
 
     def packed(self, codes):
         """Packed codes by their numbers."""
-        terms = _rows_of(self.terms, codes)
+        own = _rows_of(_own(self.terms, self.factors), codes)
         data = bytes_of(self.words[codes], self.n_bits)
-        return PackedCodes._of(data, self.n_bits, "little", terms, self.factors)
+        return PackedCodes._of(data, self.n_bits, "little", own, self.factors)
 
     def members_as_matrix(self):
         """Ones where an item (column, its index) has a code (row)."""
@@ -176,6 +176,13 @@ def ranges(starts, sizes):
 def bytes_of(words, n_bits):
     """Packed bytes of codes of so many bits."""
     return np.ascontiguousarray(words).view(np.uint8)[:, : -(-n_bits // 8)]
+
+
+def _own(terms, factors):
+    """Terms without the factors, if these follow from the codes."""
+    if terms is None or factors is None:
+        return terms
+    return terms[:, 1:] if terms.shape[1] > 1 else None
 
 
 def _rows_of(terms, rows):

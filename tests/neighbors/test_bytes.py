@@ -48,6 +48,8 @@ def test_only_what_no_code_tells_is_saved(metric, form, mmap, path):
     }[metric]
     assert sizes == kept | extra
     in_memory = {"cosine": 4, "inner_product": 0, "euclidean": 8}[metric] * n_codes
+    per_item = {"cosine": 1, "inner_product": 1, "euclidean": 1 + 4}[metric]
+    assert hasher.encode(X).nbytes == per_item * len(X)
     expected = (sum(kept.values()) + in_memory) / n_items
     assert neighbors.n_bytes_per_item_ == pytest.approx(expected)
     loaded = HammingNeighbors.load(path, mmap=mmap)
