@@ -14,6 +14,7 @@ the neighbor takes 1.0 times of CPU and 2.0 times of wall; what is above is lost
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -138,6 +139,7 @@ def main():
     parser.add_argument("--free", action="store_true", help="hold nothing")
     parser.add_argument("--repeats", type=int, default=REPEATS)
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # which ends the neighbor, too
     if options.free:
         hold_nothing()
     print(f"NumPy {np.__version__}, {os.cpu_count()} processors")
