@@ -16,14 +16,19 @@ Gordo et al., "Asymmetric Distances for Binary Embeddings" (CVPR 2011), compare 
 queries that are not binarized.
 """
 
+from numbers import Integral
+
 import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import validate_params
 
 from .._arrays import as_numpy
+from .._threads import map_in_threads, one_thread
 from ._packed import PackedCodes, as_packed
 
 __all__ = ["WeightedCodes", "weighted_scores"]
+
+_CODES_PER_BLOCK = 8_192  # whose signs are unpacked at once
 
 # Signs of the eight bits of each byte, the least significant first.
 _SIGNS_OF_BYTE = np.where(
@@ -68,10 +73,11 @@ class WeightedCodes(np.ndarray):
 
     _activations = None
     _weigh = None
-    terms = None
+    _own = None
+    _factors = None
 
     @classmethod
-    def _of(cls, bits, activations=None, weigh=None, terms=None):
+    def _of(cls, bits, activations=None, weigh=None, own=None, factors=None):
         """Let an array of zeros and ones remember these.
 
         Parameters
@@ -85,8 +91,11 @@ class WeightedCodes(np.ndarray):
         weigh : callable, default=None
             ``weigh(activations) -> query_weights``; None means the activations themselves.
 
-        terms : ndarray of shape (n_samples, 1) or (n_samples, 2), default=None
-            Factors, and addends, of the rows.
+        own : ndarray of shape (n_samples, 1) or (n_samples, 2), default=None
+            Factors, and addends, of the rows; addends only with `factors`.
+
+        factors : CodeFactors or OneFactors, default=None
+            What the factors follow from.
 
         Returns
         -------
@@ -94,8 +103,14 @@ class WeightedCodes(np.ndarray):
             A view of `bits`.
         """
         codes = bits.view(cls)
-        codes._activations, codes._weigh, codes.terms = activations, weigh, terms
+        codes._activations, codes._weigh = activations, weigh
+        codes._own, codes._factors = own, factors
         return codes
+
+    @property
+    def terms(self):
+        """What belongs to the rows when they are in the database."""
+        return self._own if self._factors is None else as_packed(self).terms
 
     @property
     def query_weights(self):
@@ -110,11 +125,11 @@ class WeightedCodes(np.ndarray):
             return part
         if isinstance(key, tuple) or part.ndim != 2 or self.ndim != 2:
             return part.view(np.ndarray)
-        activations, terms = (
+        activations, own = (
             None if of_rows is None else of_rows[key]
-            for of_rows in (self._activations, self.terms)
+            for of_rows in (self._activations, self._own)
         )
-        return WeightedCodes._of(part, activations, self._weigh, terms)
+        return WeightedCodes._of(part, activations, self._weigh, own, self._factors)
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
         return array[()] if return_scalar else np.asarray(array)
@@ -127,10 +142,14 @@ class WeightedCodes(np.ndarray):
 
 
 @validate_params(
-    {"query_weights": ["array-like"], "database_codes": ["array-like"]},
+    {
+        "query_weights": ["array-like"],
+        "database_codes": ["array-like"],
+        "n_jobs": [Integral, None],
+    },
     prefer_skip_nested_validation=True,
 )
-def weighted_scores(query_weights, database_codes):
+def weighted_scores(query_weights, database_codes, *, n_jobs=None):
     """Score every code by every real-valued query.
 
     Parameters
@@ -141,6 +160,10 @@ def weighted_scores(query_weights, database_codes):
 
     database_codes : array-like of shape (n_database, n_bits) of 0/1, or PackedCodes
         Codes of the database. Factors and addends that they remember are applied.
+
+    n_jobs : int, default=None
+        Number of threads that share the codes. None means 1 unless in a
+        `joblib.parallel_config` context, -1 all processors.
 
     Returns
     -------
@@ -168,7 +191,19 @@ def weighted_scores(query_weights, database_codes):
             f"query_weights are for {weights.shape[1]} bits and database_codes have "
             f"{packed.n_bits}; both must come from the same hash function."
         )
-    return score_codes(pad_weights(weights), packed.data, packed.terms)
+    weights = pad_weights(weights)
+    scores = np.empty((len(weights), len(packed)), dtype=np.float32)
+
+    @one_thread()
+    def score(codes):
+        terms = None if packed.terms is None else packed.terms[codes]
+        scores[:, codes] = score_codes(weights, packed.data[codes], terms)
+
+    starts = range(0, len(packed), _CODES_PER_BLOCK)
+    blocks = [slice(start, start + _CODES_PER_BLOCK) for start in starts]
+    for _ in map_in_threads(score, blocks, n_jobs):
+        pass
+    return scores
 
 
 def as_weights(queries, input_name="query_weights"):
@@ -179,14 +214,16 @@ def as_weights(queries, input_name="query_weights"):
     """
     queries = as_numpy(queries)
     if isinstance(queries, WeightedCodes):
-        queries = queries.query_weights
-    if queries is None or _are_bits(queries):
+        known = queries.query_weights
+    else:
+        known = None if _are_bits(queries) else queries
+    if known is None:
         raise ValueError(
             f"{input_name} are codes without weights. Pass what `query_weights` of the "
             "hasher returns, or the very array that its `transform` has returned; it keeps "
             "activations of as many rows as fit into scikit-learn's working_memory."
         )
-    return check_array(queries, dtype=np.float32, input_name=input_name)
+    return check_array(known, dtype=np.float32, input_name=input_name)
 
 
 def saturate(activations, xp=np):
@@ -229,7 +266,14 @@ def apply_terms(sums, terms):
 
 
 def _are_bits(queries):
+    """Whether queries are codes, by type or since real numbers are all 0 and 1, and both.
+
+    All zeros are the weights of a query that knows nothing.
+    """
     if isinstance(queries, PackedCodes):
         return True
     queries = np.asarray(queries)
-    return queries.dtype.kind in "bu" or bool(np.isin(queries, (0, 1)).all())
+    if queries.dtype.kind in "bu":
+        return True
+    ones = queries == 1
+    return bool(ones.any()) and not ones.all() and bool((ones | (queries == 0)).all())

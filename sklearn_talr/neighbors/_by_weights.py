@@ -92,9 +92,12 @@ class SearchByWeights:
         weights, codes = self._weights(X), self._fitted.codes
         affinity, y_database = self._fitted.targets
         if affinity is None:
-            return weighted_histograms(weights, codes, None, np.asarray(y), None)
+            y = np.asarray(y)
+            return weighted_histograms(weights, codes, None, y, None, n_jobs=self._n_jobs)
         y_query, y_database = checked_targets(affinity, y), y_database[self._fitted.indices]
-        return weighted_histograms(weights, codes, affinity, y_query, y_database)
+        return weighted_histograms(
+            weights, codes, affinity, y_query, y_database, n_jobs=self._n_jobs
+        )
 
     def lookup(self, X, n_neighbors, radius):
         """Refuse what is done by bits alone."""

@@ -74,7 +74,8 @@ def read_codes(X, columns=None):
 
 def _read_signs(X, columns):
     """Packed codes, their columns, and whether their signs tell ones from zeros."""
-    reader, terms = _Reader(columns), getattr(X, "terms", None)
+    reader = _Reader(columns)
+    belonging = getattr(X, "_own", None), getattr(X, "_factors", None)
     X = validate_data(reader, as_numpy(X), reset=columns is None)
     if X.dtype.kind == "u" and X.max() > 1:
         raise ValueError(
@@ -84,7 +85,7 @@ def _read_signs(X, columns):
         )
     blocks = (X[rows] for rows in gen_batches(len(X), _ROWS_PER_BLOCK))
     has_signs = X.min() < 0 or all(np.all(block == (block > 0)) for block in blocks)
-    return _pack_signs(X, terms), columns or reader.columns(), has_signs
+    return _pack_signs(X, *belonging), columns or reader.columns(), has_signs
 
 
 class _Reader(BaseEstimator):
@@ -122,12 +123,14 @@ def _read_packed(codes, columns):
     return pack_codes(codes), columns, True
 
 
-def _pack_signs(X, terms):
+def _pack_signs(X, own, factors):
     """Pack "is positive" of every entry, without a boolean copy of all of X."""
     data = np.empty((len(X), -(-X.shape[1] // 8)), dtype=np.uint8)
     for rows in gen_batches(len(X), _ROWS_PER_BLOCK):
         data[rows] = np.packbits(X[rows] > 0, axis=1, bitorder="little")
-    return PackedCodes(data, X.shape[1], terms=terms)
+    if factors is not None:
+        return PackedCodes._of(data, X.shape[1], "little", own, factors)
+    return PackedCodes(data, X.shape[1], terms=own)
 
 
 def _all_equal(data):
