@@ -6,6 +6,8 @@ import warnings
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
+from threading import Barrier, Event, Thread
+from time import sleep
 
 import numpy as np
 import pandas as pd
@@ -17,9 +19,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import sklearn_talr
-from sklearn_talr import TALRHasher
+from sklearn_talr import ITQHasher, RankingSVC, TALRHasher
 from sklearn_talr._state import is_fitted_name, replace_fitted, validate_aside
 from sklearn_talr.baselines import HashNetHasher, OrthoHasher
+from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.hashing.gradient import _early_stopping, _fit
 
 N_POINTS = 30
@@ -247,3 +250,45 @@ def test_features_are_checked_aside():
         validate_aside(estimator, named[["a", "b"]], reset=False)
     _, seen = validate_aside(estimator, X[:, :4])
     assert seen == {"n_features_in_": 4}
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ITQHasher(8),
+        TALRHasher(8, max_iter=1),
+        AdditiveHasher(8, max_iter=1),
+        RankingSVC(max_iter=1_000),
+    ],
+    ids=name_of,
+)
+def test_readers_see_whole_fits_while_a_writer_refits(estimator):
+    """8 readers of two fits in turn, to other features and classes."""
+    fits = [(X, Y == 0), (OTHER_X, OTHER_Y == 1)]
+    estimator = clone(estimator)
+    if hasattr(estimator, "random_state"):
+        estimator.set_params(random_state=0)
+    states = []
+    for fit in fits:
+        estimator.fit(*fit)
+        states.append(estimator.decision_function(X).tolist())
+    seen, started, done = [], Barrier(9), Event()
+
+    def read():
+        started.wait()
+        while not done.is_set():
+            seen.append(estimator.decision_function(X).tolist() in states)
+            sleep(0.002)  # else the writer hardly gets a word in
+
+    readers = [Thread(target=read) for _ in range(8)]
+    for reader in readers:
+        reader.start()
+    started.wait()
+    for number in range(12):
+        estimator.fit(*fits[number % 2])
+    done.set()
+    for reader in readers:
+        reader.join()
+    assert states[0] != states[1]
+    assert len(seen) >= 8
+    assert all(seen)
