@@ -40,6 +40,11 @@ class WeightedCodes(np.ndarray):
     whatever NumPy computes from them is an ordinary array. Rows that are selected keep what
     belongs to them. Copies, pickles and stacks of several arrays are ordinary arrays.
 
+    What they remember belongs to the rows as `transform` has made them. To bring rows into
+    another order, select them: ``codes[rng.permutation(len(codes))]``. Codes whose bits are
+    changed in place, by ``rng.shuffle(codes)`` for instance, refuse to tell what they
+    remember; ``np.asarray(codes)`` are their bits.
+
     Attributes
     ----------
     query_weights : ndarray of shape (n_samples, n_bits), dtype float32, or None
@@ -49,6 +54,11 @@ class WeightedCodes(np.ndarray):
     terms : ndarray of shape (n_samples, 1) or (n_samples, 2), dtype float32, or None
         What the weighted sum of a row is multiplied by when it is in the database, and
         what is added then. None means 1 and 0.
+
+    Raises
+    ------
+    ValueError
+        If an attribute that is not None is asked for after bits were changed in place.
 
     See Also
     --------
@@ -68,7 +78,8 @@ class WeightedCodes(np.ndarray):
 
     _activations = None
     _weigh = None
-    terms = None
+    _terms = None
+    _bytes = None  # of the bits when they were made
 
     @classmethod
     def _of(cls, bits, activations=None, weigh=None, terms=None):
@@ -94,15 +105,32 @@ class WeightedCodes(np.ndarray):
             A view of `bits`.
         """
         codes = bits.view(cls)
-        codes._activations, codes._weigh, codes.terms = activations, weigh, terms
+        codes._activations, codes._weigh, codes._terms = activations, weigh, terms
+        codes._bytes = np.packbits(bits, axis=1)
         return codes
 
     @property
     def query_weights(self):
         """How much each bit counts when a row is a query."""
-        if self._activations is None or self._weigh is None:
-            return self._activations
-        return self._weigh(self._activations)
+        activations = self._remembered(self._activations)
+        if activations is None or self._weigh is None:
+            return activations
+        return self._weigh(activations)
+
+    @property
+    def terms(self):
+        """What the weighted sum of a row is multiplied by, and what is added then."""
+        return self._remembered(self._terms)
+
+    def _remembered(self, values):
+        """What belongs to the rows, if these are still what they were."""
+        if values is None or np.array_equal(np.packbits(self, axis=1), self._bytes):
+            return values
+        raise ValueError(
+            "The codes were changed in place, and what they remember, query_weights and "
+            "terms, belongs to the rows as they were. Select rows instead, as in "
+            "codes[rng.permutation(len(codes))], or pass np.asarray(codes), bits alone."
+        )
 
     def __getitem__(self, key):
         part = super().__getitem__(key)
@@ -110,11 +138,11 @@ class WeightedCodes(np.ndarray):
             return part
         if isinstance(key, tuple) or part.ndim != 2 or self.ndim != 2:
             return part.view(np.ndarray)
-        activations, terms = (
-            None if of_rows is None else of_rows[key]
-            for of_rows in (self._activations, self.terms)
-        )
-        return WeightedCodes._of(part, activations, self._weigh, terms)
+        part._weigh = self._weigh
+        for name in ("_activations", "_terms", "_bytes"):
+            of_rows = getattr(self, name)
+            setattr(part, name, None if of_rows is None else of_rows[key])
+        return part
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
         return array[()] if return_scalar else np.asarray(array)

@@ -7,10 +7,10 @@ import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state, gen_batches
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import NUMPY, Space, as_numpy, enter, space_of
-from .._state import validate_aside
+from .._arrays import NUMPY, Space, as_numpy, enter
+from .._state import held, validate_aside, validate_seen
 from ..codes import PackedCodes, WeightedCodes
 from ..metrics import make_retrieval_scorer
 from ._rows import all_rows_equal
@@ -45,10 +45,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             `array_api_dispatch` an array of the library of `X`, on its device.
         """
         X, encoder = self._prepare(X)
-        activations = encoder.space.empty((X.shape[0], encoder.n_bits), "float32")
-        for rows, block in encoder.blocks(X):
-            encoder.space.fill(activations, rows, block)
-        return activations
+        return encoder.activations(X)
 
     def query_weights(self, X):
         """Compute how much each bit of a code counts for real-valued queries.
@@ -69,10 +66,11 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             ``tanh(2 a / m)``, with m the mean magnitude of the query's activations. With
             `array_api_dispatch` an array of the library of `X`, on its device.
         """
-        weigh, activations = self._weigh(), self.decision_function(X)
-        if weigh is None:
+        X, encoder = self._prepare(X)
+        activations = encoder.activations(X)
+        if encoder.weigh is None:
             return activations
-        return weigh(activations, space_of(activations).xp)
+        return encoder.weigh(activations, encoder.space.xp)
 
     def transform(self, X):
         """Compute binary codes.
@@ -106,7 +104,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 terms[rows] = of_rows
         if encoder.space is not NUMPY:
             return codes
-        return WeightedCodes._of(codes, activations, self._weigh(), terms)
+        return WeightedCodes._of(codes, activations, encoder.weigh, terms)
 
     def encode(self, X):
         """Compute binary codes, packed eight bits to the byte.
@@ -155,10 +153,11 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _prepare(self, X):
         """Check features, and take what encodes them from the fitted state at once."""
-        check_is_fitted(self)
-        encoder = self._encoder()
-        space, X = enter_features(self, X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=space.floats, reset=False)
+        now = held(self)
+        check_is_fitted(now)
+        encoder = now._encoder()._replace(weigh=now._weigh())
+        space, X = enter_features(now, X)
+        X = validate_seen(now, X, accept_sparse="csr", dtype=space.floats)
         return X, encoder if space is NUMPY else encoder.moved_to(space, X.dtype)
 
     def _encoder(self):
@@ -217,6 +216,9 @@ class Encoder(NamedTuple):
 
     space : Space, default=NUMPY
         Where features and activations are.
+
+    weigh : callable, default=None
+        ``weigh(activations, xp) -> query_weights``; None means the activations themselves.
     """
 
     function: object
@@ -225,6 +227,7 @@ class Encoder(NamedTuple):
     n_terms: int = 0
     quantize: object = take_signs
     space: Space = NUMPY
+    weigh: object = None
 
     def moved_to(self, space, dtype):
         """The same for features in another space, of one of its types."""
@@ -233,6 +236,13 @@ class Encoder(NamedTuple):
     def empty_terms(self, n_rows):
         """Room for the terms of so many rows, or None where there are none."""
         return np.empty((n_rows, self.n_terms), np.float32) if self.n_terms else None
+
+    def activations(self, X):
+        """Activations of all rows, shape (n_samples, n_bits), float32."""
+        activations = self.space.empty((X.shape[0], self.n_bits), "float32")
+        for rows, block in self.blocks(X):
+            self.space.fill(activations, rows, block)
+        return activations
 
     def blocks(self, X):
         """Yield slices of rows and their activations, bounding the memory taken."""
