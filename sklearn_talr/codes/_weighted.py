@@ -200,10 +200,15 @@ def weighted_scores(query_weights, database_codes):
 
 
 def as_weights(queries, input_name="query_weights"):
+    """Weights of queries, checked, as an array of shape (n_queries, n_bits), float32."""
+    weights = weights_of(queries, input_name)
+    return check_array(weights, dtype=np.float32, input_name=input_name)
+
+
+def weights_of(queries, input_name):
     """Weights of queries: those that codes remember, or real numbers as they are.
 
-    Returns an array of shape (n_queries, n_bits), float32. Raises ValueError where there
-    are codes without weights.
+    Raises ValueError where there are codes without weights.
     """
     queries = as_numpy(queries)
     if isinstance(queries, WeightedCodes):
@@ -214,7 +219,7 @@ def as_weights(queries, input_name="query_weights"):
             "hasher returns, or the very array that its `transform` has returned; it keeps "
             "activations of as many rows as fit into scikit-learn's working_memory."
         )
-    return check_array(queries, dtype=np.float32, input_name=input_name)
+    return queries
 
 
 def saturate(activations, xp=np):
@@ -238,9 +243,14 @@ def signs_of(data):
     return _SIGNS_OF_BYTE[data].reshape(len(data), -1)
 
 
-def tables_of(weights):
-    """What each value of each byte adds to a score, shape (n_queries, n_bytes, 256)."""
-    return weights.reshape(len(weights), -1, 8) @ _SIGNS_OF_BYTE.T
+def tables_of(weights, n_bytes_at_once):
+    """What each value of each byte of a code adds to its score, shape (n_bytes, 256).
+
+    The weights are those of one query. Products of a few bytes are so small that BLAS does
+    not share them out to threads.
+    """
+    parts = weights.reshape(-1, n_bytes_at_once, 8) @ _SIGNS_OF_BYTE.T
+    return parts.reshape(-1, 256)
 
 
 def score_codes(weights, data, terms=None):
@@ -257,7 +267,11 @@ def apply_terms(sums, terms):
 
 
 def _are_bits(queries):
+    """Whether these look like codes: some ones, and nothing else but zeros."""
     if isinstance(queries, PackedCodes):
         return True
     queries = np.asarray(queries)
-    return queries.dtype.kind in "bu" or bool(np.isin(queries, (0, 1)).all())
+    if queries.dtype.kind in "bu":
+        return True
+    ones = queries == 1
+    return bool(ones.any() and (ones | (queries == 0)).all())

@@ -9,7 +9,9 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import validate_data
 
 from .._arrays import as_numpy
+from .._state import validate_seen
 from ..codes import PackedCodes, pack_codes
+from ..codes._weighted import weights_of
 
 _ROWS_PER_BLOCK = 65_536
 
@@ -70,6 +72,26 @@ def read_codes(X, columns=None):
             stacklevel=2,
         )
     return packed, found
+
+
+def read_weights(X, columns):
+    """Check real-valued queries of codes with these columns.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_queries, n_bits)
+        Weights of the bits, or codes that remember some.
+
+    columns : Columns
+        What they must agree with.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_queries, n_bits), dtype float32
+        The weights.
+    """
+    X = weights_of(X, "X")
+    return validate_seen(_Reader(columns), X, dtype=(np.float32,))
 
 
 def _read_signs(X, columns):

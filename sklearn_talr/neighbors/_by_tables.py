@@ -1,0 +1,167 @@
+"""One real-valued query against all codes, by tables of what each byte adds to a score.
+
+Two kernels do it, with the same parameters and the same result but for rounding. `KERNELS`
+tells which of them does it when. Neither holds the interpreter's lock while it adds up.
+"""
+
+import sys
+import threading
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from ..histogram._kernels import numba_is_installed
+
+_CODES_PER_PASS = 2**16
+_ROWS_PER_PRODUCT = 2**11  # codes whose places in the tables stay in the cache
+_SAMPLE = 2**10  # codes that tell about where the best are
+
+# Bytes that SciPy looks up in about the time numba takes to load and compile. Once so many
+# have been looked up in a process, it pays to assume that as many will follow.
+_BYTES_BEFORE_NUMBA = 1_500_000_000
+
+_looked_up = 0
+
+
+def find(tables, columns, terms, *arguments):
+    """Find codes whose scores reach a limit; see `find_by_scipy`, which tells it all."""
+    global _looked_up
+    _looked_up += len(tables) * columns.shape[1]
+    kernel = next(kernel for condition, kernel in KERNELS if condition())
+    return kernel(tables, columns, terms, *arguments)
+
+
+def find_by_numba(tables, columns, terms, *arguments):
+    """Everything in one compiled loop."""
+    from ._compiled import find
+
+    return find(tables, np.asarray(columns), terms, *arguments)
+
+
+def find_by_scipy(tables, columns, terms, units, lowest, n_wanted, margin, start, stop):
+    """Products of a sparse matrix and the tables, then NumPy.
+
+    Parameters
+    ----------
+    tables : ndarray of shape (n_bytes, 256), dtype float32
+        What each value of each byte adds to the score.
+
+    columns : ndarray of shape (n_words, n_codes), unsigned
+        Words of the codes.
+
+    terms : ndarray of shape (n_codes, 1) or (n_codes, 2), dtype float32, or None
+        Factors, and addends, of the scores.
+
+    units : tuple of two floats
+        What factors, and addends, are multiplied by.
+
+    lowest : float
+        The limit to begin with.
+
+    n_wanted : int
+        Number of codes after which the limit may rise to the score of the last of the best,
+        less the margin. 0 means that it stays.
+
+    margin : float
+        What scores that are equal may differ by.
+
+    start, stop : int
+        The codes to look at.
+
+    Returns
+    -------
+    codes : ndarray of int64
+        Codes whose scores reach the last limit, in ascending order.
+    """
+    products = _Products.of(len(tables))
+    codes, reached = np.zeros(0, np.int64), np.zeros(0, np.float32)
+    for first in range(start, stop, _CODES_PER_PASS):
+        part = slice(first, min(first + _CODES_PER_PASS, stop))
+        scores = products.sums(tables, columns[:, part])
+        if terms is not None:
+            apply_units(scores, terms[part], units)
+        if n_wanted and first == start:
+            step = max(1, len(scores) // max(_SAMPLE, 4 * n_wanted))
+            lowest = _raised(lowest, scores[::step], n_wanted, margin)
+        hits = np.flatnonzero(scores >= lowest)
+        codes = np.concatenate((codes, hits + first))
+        reached = np.concatenate((reached, scores[hits]))
+        if n_wanted:
+            lowest = _raised(lowest, reached, n_wanted, margin)
+            kept = reached >= lowest
+            codes, reached = codes[kept], reached[kept]
+    return codes
+
+
+def apply_units(scores, terms, units):
+    """Multiply scores by factors, and add addends, in their units and in place.
+
+    Scores may have rows for several queries, each with a unit of addends.
+    """
+    factor_unit, addend_unit = units
+    scores *= terms[:, 0] * np.float32(factor_unit)
+    if terms.shape[1] > 1:
+        scores += terms[:, 1].astype(np.float64) * addend_unit
+
+
+def _raised(lowest, scores, n_wanted, margin):
+    """The limit, now that these scores are known."""
+    if len(scores) < n_wanted:
+        return lowest
+    place = len(scores) - n_wanted
+    return max(lowest, np.partition(scores, place)[place] - np.float32(margin))
+
+
+class _Products:
+    """A sparse matrix with a row for each code of a pass, of the places to look up.
+
+    Its products with a vector add up what stands there. It is made once for each thread,
+    and its places are replaced from pass to pass.
+    """
+
+    _of_thread = threading.local()
+
+    def __init__(self, n_bytes):
+        shape = _ROWS_PER_PRODUCT, n_bytes
+        ones, places = np.ones(shape, np.float32), np.zeros(shape, np.int32)
+        ends = n_bytes * np.arange(len(ones) + 1, dtype=np.int32)
+        entries = ones.ravel(), places.ravel(), ends
+        self._matrix = csr_array(entries, shape=(len(ones), 256 * n_bytes), copy=False)
+        self._places = self._matrix.indices.reshape(shape)
+        self._firsts = 256 * np.arange(n_bytes, dtype=np.int32)
+
+    @classmethod
+    def of(cls, n_bytes):
+        """That of the calling thread."""
+        made = vars(cls._of_thread).setdefault("made", {})
+        if n_bytes not in made:
+            made[n_bytes] = cls(n_bytes)
+        return made[n_bytes]
+
+    def sums(self, tables, columns):
+        """What the bytes of codes add up to, shape (n_codes,), float32."""
+        sums = np.empty(columns.shape[1], dtype=np.float32)
+        for first in range(0, len(sums), len(self._places)):
+            words = columns[:, first : first + len(self._places)]
+            octets = np.ascontiguousarray(words.T).view(np.uint8)
+            np.add(octets, self._firsts, out=self._places[: len(octets)])
+            part = sums[first : first + len(octets)]
+            part[:] = (self._matrix @ tables.ravel())[: len(octets)]
+        return sums
+
+
+def _numba_pays():
+    has_loaded = "numba" in sys.modules
+    return numba_is_installed() and (has_loaded or _looked_up > _BYTES_BEFORE_NUMBA)
+
+
+def _always():
+    return True
+
+
+# (condition, kernel): the first kernel whose condition holds. numba takes about a second to
+# load, so it is used only where it is loaded anyway, or where that has been paid for.
+KERNELS = (
+    (_numba_pays, find_by_numba),
+    (_always, find_by_scipy),
+)
