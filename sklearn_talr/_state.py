@@ -36,7 +36,7 @@ def validate_aside(estimator, X, **options):
     return X, {name: vars(stand_in)[name] for name in names if name in vars(stand_in)}
 
 
-def validate_seen(estimator, X, *, dtype, **options):
+def validate_seen(estimator, X, *, dtype="numeric", **options):
     """Check features like those of `fit`, as scikit-learn's `validate_data` does.
 
     A small array in which nothing can be wrong is returned as it is. All that scikit-learn
@@ -50,8 +50,9 @@ def validate_seen(estimator, X, *, dtype, **options):
     X : array-like of shape (n_samples, n_features)
         Features.
 
-    dtype : tuple of types
-        Types of numbers that are taken as they are. Others become the first.
+    dtype : tuple of types, default="numeric"
+        Types of numbers that are taken as they are. Others become the first. "numeric"
+        means all of real numbers.
 
     **options : dict
         Passed to `validate_data`.
@@ -72,7 +73,7 @@ def _is_sound(X, fitted, dtype):
         type(X) is np.ndarray
         and X.ndim == 2
         and 0 < X.size <= _FEW_NUMBERS
-        and X.dtype in dtype
+        and (X.dtype.kind in "biuf" if dtype == "numeric" else X.dtype in dtype)
         and X.shape[1] == fitted.get("n_features_in_")
         and "feature_names_in_" not in fitted
         and bool(np.isfinite(X).all())

@@ -250,6 +250,9 @@ class Encoder(NamedTuple):
         if self.space is NUMPY:  # others have threads of their own, or a device to fill
             n_bytes = min(n_bytes, _BYTES_PER_BLOCK)
         n_rows = max(1, int(n_bytes / (8 * self.n_units)))
+        if X.shape[0] <= n_rows:  # one row is done before it is cut into batches
+            yield slice(0, X.shape[0]), self.function(X)
+            return
         for rows in gen_batches(X.shape[0], n_rows):
             yield rows, self.function(X[rows, :])
 

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils import gen_batches
 
+from .._threads import one_thread
 from ..affinity._resolve import level_index, level_values
 from ..codes._weighted import pad_weights, score_codes
 from ._tables import RankingHistogram
@@ -46,7 +47,8 @@ def weighted_histograms(
         levels = level_values(affinity, y_query, y_database)
     weights, n_items = pad_weights(weights), len(packed)
     for rows in gen_batches(len(weights), max(1, _CELLS_PER_BLOCK // n_items)):
-        scores = score_codes(weights[rows], distinct.data, distinct.terms)[:, place]
+        with one_thread():
+            scores = score_codes(weights[rows], distinct.data, distinct.terms)[:, place]
         true = y_query[rows]
         if affinity is not None:
             true = levels[level_index(affinity, levels, true, y_database)]

@@ -175,6 +175,14 @@ def ranges(starts, sizes):
     return np.arange(ends[-1]) + np.repeat(starts - (ends - sizes), sizes)
 
 
+def slices(n, size):
+    """Consecutive slices of so many that cover all.
+
+    scikit-learn's `gen_batches` checks its arguments, for longer than one query may take.
+    """
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
 def _rows_of(terms, rows):
     return None if terms is None else terms[rows]
 

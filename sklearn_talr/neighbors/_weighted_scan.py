@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.utils import gen_batches
 
 from .._threads import map_in_threads, one_thread
 from ..codes._packed import as_words
@@ -18,7 +17,7 @@ from ..codes._weighted import signs_of, tables_of
 from ._by_tables import apply_units, find
 from ._found import Found
 from ._scaled import scale
-from ._store import ranges
+from ._store import ranges, slices
 
 _CELLS_PER_PASS = 2**21
 _CODES_PER_PASS = 4_096
@@ -60,9 +59,12 @@ class Nearest(NamedTuple):
 
     def items(self, store):
         """Query, index and distance of the items of all codes, tied ones by index."""
-        sizes = store.sizes(self.code)
-        index = store.members[ranges(store.starts[self.code], sizes)].astype(np.int64)
-        query, distance = np.repeat(self.query, sizes), np.repeat(self.distance, sizes)
+        query, distance, places = self.query, self.distance, self.code
+        if not store.all_differ:
+            sizes = store.sizes(self.code)
+            query, distance = np.repeat(query, sizes), np.repeat(distance, sizes)
+            places = ranges(store.starts[self.code], sizes)
+        index = store.members[places].astype(np.int64)
         order = np.lexsort((index, distance, query))
         return query[order], index[order], distance[order]
 
@@ -117,7 +119,7 @@ class WeightedScanner:
         if len(weights) == 1:
             return iter([ask(weights)])
         size = -(-len(weights) // effective_n_jobs(self._n_jobs))
-        blocks = list(gen_batches(len(weights), min(size, _QUERIES_PER_BLOCK)))
+        blocks = list(slices(len(weights), min(size, _QUERIES_PER_BLOCK)))
         if len(blocks) == 1:
             return iter([ask(weights)])
         return map_in_threads(lambda rows: ask(weights[rows]), blocks, self._n_jobs)
@@ -159,7 +161,7 @@ class WeightedScanner:
         n_parts = n_codes // _CODES_PER_THREAD
         n_parts = min(n_parts, effective_n_jobs(self._n_jobs)) if n_parts > 1 else 1
         if n_parts > 1:
-            parts = list(gen_batches(n_codes, -(-n_codes // n_parts)))
+            parts = list(slices(n_codes, -(-n_codes // n_parts)))
             found = np.concatenate(list(map_in_threads(look, parts, self._n_jobs)))
         else:
             found = look(slice(0, n_codes))
@@ -170,7 +172,7 @@ class WeightedScanner:
         scaled = scale(weights, self._store)
         reached = _Reached(lowest, scaled.margins, n_wanted)
         n_codes = max(1, min(_CODES_PER_PASS, _CELLS_PER_PASS // len(weights)))
-        for codes in gen_batches(len(self._store), n_codes):
+        for codes in slices(len(self._store), n_codes):
             scores = self._scores(scaled, codes)
             hits = np.flatnonzero(scores >= reached.lowest(scores)[:, None])
             query, code = np.divmod(hits, scores.shape[1])
@@ -264,10 +266,13 @@ def _descended(keys):
 
 def _first_codes(nearest, store, n_items):
     """Only the nearest codes that hold so many items, and what is tied with the last."""
-    held = np.cumsum(store.sizes(nearest.code))
     starts = np.searchsorted(nearest.query, np.arange(nearest.n_queries))
-    before = np.concatenate(([0], held))[starts]
-    last = np.searchsorted(held, before + n_items)
+    if store.all_differ:
+        last = starts + n_items - 1
+    else:
+        held = np.cumsum(store.sizes(nearest.code))
+        before = np.concatenate(([0], held))[starts]
+        last = np.searchsorted(held, before + n_items)
     return _keep(nearest, nearest.distance <= nearest.distance[last][nearest.query])
 
 
