@@ -15,6 +15,8 @@ from ..histogram._kernels import numba_is_installed
 _CODES_PER_PASS = 2**16
 _ROWS_PER_PRODUCT = 2**11  # codes whose places in the tables stay in the cache
 _SAMPLE = 2**10  # codes that tell about where the best are
+_BYTES_OF_A_WORD = 8
+_NO_TERMS = np.zeros((0, 1), dtype=np.float32)
 
 # Bytes that SciPy looks up in about the time numba takes to load and compile. Once so many
 # have been looked up in a process, it pays to assume that as many will follow.
@@ -32,10 +34,17 @@ def find(tables, columns, terms, *arguments):
 
 
 def find_by_numba(tables, columns, terms, *arguments):
-    """Everything in one compiled loop."""
+    """Everything in one compiled loop.
+
+    It is compiled once for all kinds of codes, so words are made as long as they can be.
+    """
     from ._compiled import find
 
-    return find(tables, np.asarray(columns), terms, *arguments)
+    columns = np.ascontiguousarray(columns, dtype=np.uint64)
+    if len(tables) < _BYTES_OF_A_WORD:
+        tables = np.pad(tables, ((0, _BYTES_OF_A_WORD - len(tables)), (0, 0)))
+    terms = _NO_TERMS if terms is None else np.ascontiguousarray(terms)
+    return find(tables, columns, terms, *arguments)
 
 
 def find_by_scipy(tables, columns, terms, units, lowest, n_wanted, margin, start, stop):

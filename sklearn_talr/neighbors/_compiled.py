@@ -9,7 +9,10 @@ _ROOM = 256  # for codes found, besides those wanted
 
 @njit(nogil=True)
 def find(tables, columns, terms, units, lowest, n_wanted, margin, start, stop):
-    """Find codes whose scores reach a limit; see `find_by_scipy`."""
+    """Find codes whose scores reach a limit; see `find_by_scipy`.
+
+    Words have eight bytes. There are as many terms as codes, or none.
+    """
     scores = np.empty(min(_CODES_PER_PASS, stop - start), dtype=np.float32)
     best = np.full(n_wanted, -np.inf, dtype=np.float32)  # a heap, the least first
     codes = np.empty(2 * n_wanted + _ROOM, dtype=np.int64)
@@ -18,7 +21,7 @@ def find(tables, columns, terms, units, lowest, n_wanted, margin, start, stop):
     for first in range(start, stop, _CODES_PER_PASS):
         part = scores[: min(_CODES_PER_PASS, stop - first)]
         _add_up(tables, columns, first, part)
-        if terms is not None:
+        if len(terms):
             _apply(terms, units, first, part)
         for place in range(len(part)):
             score = part[place]
@@ -37,30 +40,22 @@ def find(tables, columns, terms, units, lowest, n_wanted, margin, start, stop):
 @njit(nogil=True)
 def _add_up(tables, columns, first, sums):
     """Weighted sums of codes from the first on, as many as there is room for."""
-    n_bytes = columns.itemsize
     sums[:] = 0
     for word in range(len(columns)):
-        of_word = tables[n_bytes * word : n_bytes * (word + 1)]
+        of_word = tables[8 * word : 8 * word + 8]
         column = columns[word, first : first + len(sums)]
-        if n_bytes == 8:
-            _add_eight(of_word, column, sums)
-            continue
-        for byte in range(n_bytes):
-            for place in range(len(sums)):
-                value = np.uint64(column[place]) >> np.uint64(8 * byte)
-                sums[place] += of_word[byte, value & np.uint64(255)]
+        for place in range(len(sums)):
+            sums[place] += _look_up(of_word, column[place])
 
 
 @njit(nogil=True)
-def _add_eight(tables, column, sums):
-    """What eight bytes add, looked up in one go."""
-    for place in range(len(sums)):
-        word = np.uint64(column[place])
-        first = tables[0, word & 255] + tables[1, (word >> 8) & 255]
-        second = tables[2, (word >> 16) & 255] + tables[3, (word >> 24) & 255]
-        first += tables[4, (word >> 32) & 255] + tables[5, (word >> 40) & 255]
-        second += tables[6, (word >> 48) & 255] + tables[7, word >> 56]
-        sums[place] += first + second
+def _look_up(tables, word):
+    """What the eight bytes of a word add up to."""
+    first = tables[0, word & 255] + tables[1, (word >> 8) & 255]
+    second = tables[2, (word >> 16) & 255] + tables[3, (word >> 24) & 255]
+    first += tables[4, (word >> 32) & 255] + tables[5, (word >> 40) & 255]
+    second += tables[6, (word >> 48) & 255] + tables[7, word >> 56]
+    return first + second
 
 
 @njit(nogil=True)

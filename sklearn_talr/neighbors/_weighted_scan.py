@@ -150,7 +150,8 @@ class WeightedScanner:
         """Codes that may be near enough to one query, of all or among some."""
         columns, terms = self._store.columns, self._store.terms
         if among is not None:
-            columns, terms = columns[:, among], None if terms is None else terms[among]
+            columns = columns.take(among, axis=1)
+            terms = None if terms is None else terms[among]
         tables = tables_of(scaled.weights[query], columns.dtype.itemsize)
         limit = scaled.units(query), lowest, n_wanted, float(scaled.margins[query])
         n_codes = columns.shape[1]
