@@ -4,7 +4,6 @@ Two kernels do it, with the same parameters and the same result but for rounding
 tells which of them does it when. Neither holds the interpreter's lock while it adds up.
 """
 
-import sys
 import threading
 
 import numpy as np
@@ -18,9 +17,9 @@ _SAMPLE = 2**10  # codes that tell about where the best are
 _BYTES_OF_A_WORD = 8
 _NO_TERMS = np.zeros((0, 1), dtype=np.float32)
 
-# Bytes that SciPy looks up in about the time numba takes to load and compile. Once so many
-# have been looked up in a process, it pays to assume that as many will follow.
-_BYTES_BEFORE_NUMBA = 1_500_000_000
+# Bytes that SciPy looks up in about a second. Once so many have been looked up in a process,
+# it pays to assume that more will follow, and to load numba and have it compile.
+_BYTES_BEFORE_NUMBA = 1_000_000_000
 
 _looked_up = 0
 
@@ -159,18 +158,39 @@ class _Products:
         return sums
 
 
-def _numba_pays():
-    has_loaded = "numba" in sys.modules
-    return numba_is_installed() and (has_loaded or _looked_up > _BYTES_BEFORE_NUMBA)
+class _Compiler:
+    """Has numba compile its kernel, in a thread of its own, while SciPy goes on.
+
+    That takes seconds, for which no query shall wait.
+    """
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._thread = None
+        self._is_done = False
+
+    def is_done(self):
+        """Whether numba can take over; begins to compile once that pays."""
+        if not self._is_done and _looked_up > _BYTES_BEFORE_NUMBA:
+            with self._lock:
+                if self._thread is None and numba_is_installed():
+                    self._thread = threading.Thread(target=self._compile)
+                    self._thread.start()
+        return self._is_done
+
+    def _compile(self):
+        tables = np.zeros((_BYTES_OF_A_WORD, 256), dtype=np.float32)
+        columns = np.zeros((1, 1), dtype=np.uint64)
+        find_by_numba(tables, columns, None, (1.0, 1.0), -np.inf, 1, 0.0, 0, 1)
+        self._is_done = True
 
 
 def _always():
     return True
 
 
-# (condition, kernel): the first kernel whose condition holds. numba takes about a second to
-# load, so it is used only where it is loaded anyway, or where that has been paid for.
+# (condition, kernel): the first kernel whose condition holds.
 KERNELS = (
-    (_numba_pays, find_by_numba),
+    (_Compiler().is_done, find_by_numba),
     (_always, find_by_scipy),
 )

@@ -1,6 +1,5 @@
 """Real-valued queries, one at a time and many, against sums of whole numbers."""
 
-import sys
 import threading
 from contextlib import contextmanager
 from unittest import mock
@@ -211,26 +210,44 @@ def test_kernels_find_what_reaches_the_limit(kernel):
     assert_array_equal(found, 1_000 + np.flatnonzero(sums[1_000:5_500] >= 20))
 
 
-@pytest.mark.parametrize(
-    ("case", "expected"),
-    [
-        ("at first", "find_by_scipy"),
-        ("loaded", "find_by_numba"),
-        ("after many bytes", "find_by_numba"),
-        ("after many bytes, not installed", "find_by_scipy"),
-    ],
-)
-def test_which_kernel_looks_up(case, expected, monkeypatch):
-    modules = {name: module for name, module in sys.modules.items() if name != "numba"}
-    if case == "loaded":
-        modules["numba"] = None
-    monkeypatch.setattr(sys, "modules", modules)
-    many = "after many" in case
-    monkeypatch.setattr(_by_tables, "_looked_up", _by_tables._BYTES_BEFORE_NUMBA * 2 * many)
-    there = "not installed" not in case
-    monkeypatch.setattr(_by_tables, "numba_is_installed", lambda: there)
-    chosen = next(kernel for condition, kernel in _by_tables.KERNELS if condition())
-    assert chosen.__name__ == expected
+class TestCompiler:
+    @pytest.fixture
+    def compiler(self, monkeypatch):
+        """One that has not begun, where SciPy has looked enough up."""
+        monkeypatch.setattr(_by_tables, "_looked_up", _by_tables._BYTES_BEFORE_NUMBA + 1)
+        return _by_tables._Compiler()
+
+    def test_numba_takes_over_when_it_has_compiled(self, compiler, monkeypatch):
+        pytest.importorskip("numba", reason="numba is an optional extra")
+        may_go_on, kernel = threading.Event(), _by_tables.find_by_numba
+
+        def compile_late(*arguments):
+            may_go_on.wait(60)
+            return kernel(*arguments)
+
+        monkeypatch.setattr(_by_tables, "find_by_numba", compile_late)
+        assert not compiler.is_done()
+        begun = compiler._thread
+        assert not compiler.is_done()
+        assert compiler._thread is begun
+        may_go_on.set()
+        begun.join()
+        assert compiler.is_done()
+
+    @pytest.mark.parametrize("case", ["not installed", "few bytes"])
+    def test_scipy_stays(self, compiler, case, monkeypatch):
+        if case == "few bytes":
+            monkeypatch.setattr(_by_tables, "_looked_up", 1_000)
+        else:
+            monkeypatch.setattr(_by_tables, "numba_is_installed", lambda: False)
+        assert not compiler.is_done()
+        assert compiler._thread is None
+
+    def test_bytes_are_counted(self, monkeypatch):
+        monkeypatch.setattr(_by_tables, "_looked_up", 0)
+        neighbors = weighted(n_neighbors=1).fit(np.eye(50, dtype=int))
+        neighbors.kneighbors([np.linspace(-1, 1, 50)])
+        assert _by_tables._looked_up == 50 * 8
 
 
 def test_products_are_held_to_one_thread(monkeypatch):
