@@ -17,7 +17,7 @@ _SAMPLE = 2**10  # codes that tell about where the best are
 _BYTES_OF_A_WORD = 8
 _NO_TERMS = np.zeros((0, 1), dtype=np.float32)
 
-# Bytes that SciPy looks up in about a second. Once so many have been looked up in a process,
+# Bytes that SciPy looks up in about a second. Once so many have been looked up in a process
 # it pays to assume that more will follow, and to load numba and have it compile.
 _BYTES_BEFORE_NUMBA = 1_000_000_000
 
@@ -35,15 +35,22 @@ def find(tables, columns, terms, *arguments):
 def find_by_numba(tables, columns, terms, *arguments):
     """Everything in one compiled loop.
 
-    It is compiled once for all kinds of codes, so words are made as long as they can be.
+    It is compiled once for all kinds of codes: words are as long as they can be, and arrays
+    are not to be written to, as those of files.
     """
     from ._compiled import find
 
-    columns = np.ascontiguousarray(columns, dtype=np.uint64)
+    columns = _to_be_read(columns, np.uint64)
     if len(tables) < _BYTES_OF_A_WORD:
         tables = np.pad(tables, ((0, _BYTES_OF_A_WORD - len(tables)), (0, 0)))
-    terms = _NO_TERMS if terms is None else np.ascontiguousarray(terms)
+    terms = _to_be_read(_NO_TERMS if terms is None else terms, np.float32)
     return find(tables, columns, terms, *arguments)
+
+
+def _to_be_read(array, dtype):
+    array = np.ascontiguousarray(array, dtype=dtype).view()
+    array.flags.writeable = False
+    return array
 
 
 def find_by_scipy(tables, columns, terms, units, lowest, n_wanted, margin, start, stop):

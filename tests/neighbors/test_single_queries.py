@@ -243,6 +243,25 @@ class TestCompiler:
         assert not compiler.is_done()
         assert compiler._thread is None
 
+    def test_one_compilation_is_enough(self, tmp_path):
+        """Whatever the codes, in memory or in a file."""
+        pytest.importorskip("numba", reason="numba is an optional extra")
+        from sklearn_talr.neighbors import _compiled
+
+        rng = np.random.default_rng(0)
+        with only("numba"):
+            for n_bits, n_terms in ((5, 0), (30, 1), (64, 2), (130, 0)):
+                bits = rng.integers(0, 2, (70, n_bits))
+                terms = rng.random((70, n_terms)) if n_terms else None
+                packed = PackedCodes(pack_codes(bits).data, n_bits, terms=terms)
+                weighted().fit(packed).save(tmp_path / "codes.npz")
+                mapped = HammingNeighbors.load(tmp_path / "codes.npz", mmap=True)
+                for neighbors in (weighted().fit(packed), mapped):
+                    neighbors.kneighbors(rng.standard_normal((1, n_bits)))
+                neighbors.set_params(n_candidates=5)
+                neighbors.kneighbors(rng.standard_normal((1, n_bits)), 3)
+        assert len(_compiled.find.signatures) == 1
+
     def test_bytes_are_counted(self, monkeypatch):
         monkeypatch.setattr(_by_tables, "_looked_up", 0)
         neighbors = weighted(n_neighbors=1).fit(np.eye(50, dtype=int))
