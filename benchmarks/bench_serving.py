@@ -70,7 +70,7 @@ def load():
 
 def by_kernel(kernel, neighbors, queries, row):
     """Search with one of the kernels, whatever has been looked up before."""
-    _by_tables.KERNELS = ((lambda: True, kernel),)
+    _by_tables.KERNELS = ((lambda: True, kernel, 1),)
     return neighbors.kneighbors(queries(row), return_distance=False)
 
 

@@ -28,8 +28,19 @@ def find(tables, columns, terms, *arguments):
     """Find codes whose scores reach a limit; see `find_by_scipy`, which tells it all."""
     global _looked_up
     _looked_up += len(tables) * columns.shape[1]
-    kernel = next(kernel for condition, kernel in KERNELS if condition())
+    kernel, _ = _kernel()
     return kernel(tables, columns, terms, *arguments)
+
+
+def pays_for(n_queries):
+    """Whether as many queries cost less by tables than by products of matrices."""
+    _, most = _kernel()
+    return n_queries <= most
+
+
+def _kernel():
+    """The kernel of now, and the number of queries that it pays for."""
+    return next(rest for condition, *rest in KERNELS if condition())
 
 
 def find_by_numba(tables, columns, terms, *arguments):
@@ -196,8 +207,9 @@ def _always():
     return True
 
 
-# (condition, kernel): the first kernel whose condition holds.
+# (condition, kernel, queries up to which it costs less than products of matrices do, which
+# unpack the codes for all queries at once). The first whose condition holds is taken.
 KERNELS = (
-    (_Compiler().is_done, find_by_numba),
-    (_always, find_by_scipy),
+    (_Compiler().is_done, find_by_numba, 96),
+    (_always, find_by_scipy, 15),
 )

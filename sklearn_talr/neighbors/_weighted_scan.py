@@ -14,7 +14,7 @@ from joblib import effective_n_jobs
 from .._threads import map_in_threads, one_thread
 from ..codes._packed import as_words
 from ..codes._weighted import signs_of, tables_of
-from ._by_tables import apply_units, find
+from ._by_tables import apply_units, find, pays_for
 from ._found import Found
 from ._scaled import scale
 from ._store import ranges, slices
@@ -23,7 +23,6 @@ _CELLS_PER_PASS = 2**21
 _CODES_PER_PASS = 4_096
 _PAIRS_PER_PASS = 2**12  # that are scored one by one
 _QUERIES_PER_BLOCK = 512
-_FEW = 8  # queries for which it does not pay to unpack the codes
 _CODES_PER_THREAD = 2**19  # at least, for threads to share the codes of one query
 
 
@@ -133,7 +132,7 @@ class WeightedScanner:
         elif 2 * n_wanted > n_codes:
             code = np.tile(np.arange(n_codes), n_queries)
             return np.repeat(np.arange(n_queries), n_codes), code
-        elif n_queries >= _FEW:
+        elif not pays_for(n_queries):
             with one_thread():
                 return self._by_products(weights, lowest, n_wanted)
         else:

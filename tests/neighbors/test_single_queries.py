@@ -26,7 +26,7 @@ def only(kernel):
     """Have one kernel look everything up."""
     if kernel == "numba":
         pytest.importorskip("numba", reason="numba is an optional extra")
-    kernels = ((lambda: True, getattr(_by_tables, f"find_by_{kernel}")),)
+    kernels = ((lambda: True, getattr(_by_tables, f"find_by_{kernel}"), 4),)
     with mock.patch.object(_by_tables, "KERNELS", kernels):
         yield
 
