@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from ..histogram._kernels import numba_is_installed
 
 _CODES_PER_PASS = 2**16
-_ROWS_PER_PRODUCT = 2**11  # codes whose places in the tables stay in the cache
+_LEAST_ROWS, _MOST_ROWS = 2**8, 2**12  # codes whose places in the tables stay in the cache
 _SAMPLE = 2**10  # codes that tell about where the best are
 _BYTES_OF_A_WORD = 8
 _NO_TERMS = np.zeros((0, 1), dtype=np.float32)
@@ -99,7 +99,7 @@ def find_by_scipy(tables, columns, terms, units, lowest, n_wanted, margin, start
     codes : ndarray of int64
         Codes whose scores reach the last limit, in ascending order.
     """
-    products = _Products.of(len(tables))
+    products = _Products.of(len(tables), stop - start)
     codes, reached = np.zeros(0, np.int64), np.zeros(0, np.float32)
     for first in range(start, stop, _CODES_PER_PASS):
         part = slice(first, min(first + _CODES_PER_PASS, stop))
@@ -141,14 +141,14 @@ def _raised(lowest, scores, n_wanted, margin):
 class _Products:
     """A sparse matrix with a row for each code of a pass, of the places to look up.
 
-    Its products with a vector add up what stands there. It is made once for each thread,
-    and its places are replaced from pass to pass.
+    Its products with a vector add up what stands there. It is made once for each thread
+    and length of a code, and its places are replaced from pass to pass.
     """
 
     _of_thread = threading.local()
 
-    def __init__(self, n_bytes):
-        shape = _ROWS_PER_PRODUCT, n_bytes
+    def __init__(self, n_rows, n_bytes):
+        shape = n_rows, n_bytes
         ones, places = np.ones(shape, np.float32), np.zeros(shape, np.int32)
         ends = n_bytes * np.arange(len(ones) + 1, dtype=np.int32)
         entries = ones.ravel(), places.ravel(), ends
@@ -157,12 +157,14 @@ class _Products:
         self._firsts = 256 * np.arange(n_bytes, dtype=np.int32)
 
     @classmethod
-    def of(cls, n_bytes):
-        """That of the calling thread."""
+    def of(cls, n_bytes, n_codes):
+        """That of the calling thread, with no more rows than so many codes need."""
+        n_rows = 1 << (n_codes - 1).bit_length()
+        shape = max(_LEAST_ROWS, min(n_rows, _MOST_ROWS)), n_bytes
         made = vars(cls._of_thread).setdefault("made", {})
-        if n_bytes not in made:
-            made[n_bytes] = cls(n_bytes)
-        return made[n_bytes]
+        if shape not in made:
+            made[shape] = cls(*shape)
+        return made[shape]
 
     def sums(self, tables, columns):
         """What the bytes of codes add up to, shape (n_codes,), float32."""
