@@ -28,10 +28,8 @@ class Hasher:
 
     @property
     def n_bytes(self):
-        """What is stored of an item: its bits, and its terms if there are any."""
-        terms = self.codes.terms
-        n_bytes_of_terms = 0 if terms is None else terms.nbytes // len(terms)
-        return self.codes.data.shape[1] + n_bytes_of_terms
+        """What is stored of an item: its bits, and what does not follow from them."""
+        return self.codes.nbytes // len(self.codes)
 
     def search(self, queries):
         """Yield the names of searches, and what they found."""

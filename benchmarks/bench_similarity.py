@@ -37,7 +37,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import Bunch, gen_batches
 
 from sklearn_talr.affinity import LabelAffinity
-from sklearn_talr.codes import weighted_scores
+from sklearn_talr.codes import pack_codes, weighted_scores
 from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities, TALRHasher
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.metrics import (
@@ -230,8 +230,7 @@ def of_floats(data, queries, database, score):
 
 def of_codes(data, model, queries, database):
     """Ranking and cost of codes, by each kind of query."""
-    n_terms = 0 if database.terms is None else database.terms.shape[1]
-    n_bytes = -(-database.shape[1] // 8) + 4 * n_terms
+    n_bytes = pack_codes(database).nbytes // len(database)
     indexes = {
         "binary": HammingNeighbors(N_FIRST),
         "real-valued": HammingNeighbors(N_FIRST, metric="weighted_hamming"),

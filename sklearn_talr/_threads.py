@@ -4,6 +4,7 @@ import sys
 import threading
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import NamedTuple
 
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController
@@ -30,9 +31,12 @@ def map_in_threads(function, arguments, n_jobs):
 
     Returns
     -------
-    results : generator
+    results : iterator
         Results in the order of the arguments.
     """
+    arguments = list(arguments)
+    if len(arguments) < 2:  # nothing to share out, and joblib takes longer than small work
+        return map(function, arguments)
     # Whoever prefers processes in a context would otherwise be refused.
     parallel = Parallel(
         n_jobs=n_jobs, prefer="threads", require="sharedmem", return_as="generator"
@@ -80,7 +84,7 @@ class _Holder:
         with _process.lock:
             _process.holders.add(self)
             # Torch lowers that of OpenMP too, and some builds of BLAS have no other.
-            self._own = _numbers(self._pools, "openmp")
+            self._own = _numbers(self._pools.openmp)
             _process.lower_torch()
             _lower(self._own)
             _process.lower_blas(self._pools)
@@ -92,6 +96,7 @@ class _Holder:
             if not _process.holders:
                 _process.restore(self._pools)
         _restore(self._own)
+        self._own = []
 
 
 class _Process:
@@ -114,17 +119,17 @@ class _Process:
 
     def lower_blas(self, pools):
         """Note the numbers of BLAS, if nobody has, and lower them."""
-        _let_any_thread_set(pools)
+        pools.let_any_thread_set()
         if self._blas is None:
-            self._blas = _numbers(pools, "blas")
+            self._blas = _numbers(pools.blas)
         _lower(self._blas)
 
     def restore(self, pools):
         """Restore the numbers that are noted, and forget them."""
         if self._blas is not None:
-            _let_any_thread_set(pools)
+            pools.let_any_thread_set()
             _restore(self._blas)
-            _let_any_thread_set(pools)
+            pools.let_any_thread_set()
         if self._torch_threads is not None:
             _imported_torch().set_num_threads(self._torch_threads)
         self._blas = self._torch_threads = None
@@ -133,10 +138,10 @@ class _Process:
 _process = _Process()
 
 
-def _numbers(pools, user_api):
-    """Libraries of threads, each with their number now."""
-    libraries = pools.select(user_api=user_api).lib_controllers
-    return [(library, library.num_threads) for library in libraries]
+def _numbers(libraries):
+    """Libraries of more than one thread, each with their number now."""
+    numbers = [(library, library.get_num_threads()) for library in libraries]
+    return [(library, number) for library, number in numbers if number != 1]
 
 
 def _lower(numbers):
@@ -147,17 +152,6 @@ def _lower(numbers):
 def _restore(numbers):
     for library, number in numbers:
         library.set_num_threads(number)
-
-
-def _let_any_thread_set(pools):
-    """Let the calling Python thread set the number of threads of OpenBLAS.
-
-    From threadpoolctl 3.8 on the first Python thread to set it keeps all others from doing
-    so without a word, as long as it lives.
-    """
-    for library in pools.lib_controllers:
-        if hasattr(library, "clear_controlling_thread"):
-            library.clear_controlling_thread(force=True)
 
 
 def _imported_torch():
@@ -181,10 +175,42 @@ def _free_torch_threads(torch):
     return found[0]
 
 
+class _Pools(NamedTuple):
+    """The thread pools of all loaded libraries.
+
+    Parameters
+    ----------
+    blas, openmp : list of threadpoolctl.LibController
+        Libraries whose number of threads can be set.
+
+    controlled : set of types
+        Those whose number only one Python thread may set, from threadpoolctl 3.8 on.
+    """
+
+    blas: list
+    openmp: list
+    controlled: set
+
+    def let_any_thread_set(self):
+        """Let the calling Python thread set the number of threads of OpenBLAS.
+
+        The first Python thread to set it keeps all others from doing so without a word, as
+        long as it lives.
+        """
+        for kind in self.controlled:
+            kind.clear_controlling_thread(force=True)
+
+
 @lru_cache(maxsize=1)
 def _thread_pools(n_modules):
     """Find the thread pools of all loaded libraries, again once there are more modules.
 
     The search takes as long as a step of training or two.
     """
-    return ThreadpoolController()
+    found = ThreadpoolController()
+    blas, openmp = (
+        found.select(user_api=api).lib_controllers for api in ("blas", "openmp")
+    )
+    kinds = {type(library) for library in blas}
+    controlled = {kind for kind in kinds if hasattr(kind, "clear_controlling_thread")}
+    return _Pools(blas, openmp, controlled)

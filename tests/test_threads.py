@@ -1,4 +1,4 @@
-"""One thread for torch and BLAS: who lowers their numbers, and who gives them back."""
+"""One thread for torch and BLAS, and several of our own."""
 
 import subprocess
 import sys
@@ -8,12 +8,16 @@ from types import ModuleType
 import numpy as np
 import pytest
 import torch
+from hashers import HASHERS, name_of
 from interruptions import interrupted_at_each_line
+from joblib import parallel_config
+from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr import TALRHasher, _threads
 from sklearn_talr._threads import one_thread
 from sklearn_talr.baselines import MACHasher
+from sklearn_talr.hashing import ITQHasher, _base
 from sklearn_talr.hashing.gradient import _fit
 from sklearn_talr.hashing.losses._minibatch import PairwiseLoss
 
@@ -308,3 +312,48 @@ class TestTraining:
             np.testing.assert_array_equal(codes[seed], alone[seed])
         assert numbers() == (2, 2)
         assert in_new_thread(numbers) == (2, 2)
+
+
+class TestEncoding:
+    """Blocks of rows are what threads share, so that BLAS needs one."""
+
+    @pytest.mark.parametrize("hasher", HASHERS, ids=name_of)
+    def test_codes_of_all_threads_and_numbers_of_jobs(
+        self, hasher, few_digits, monkeypatch
+    ):
+        X, y = few_digits
+        hasher = clone(hasher).set_params(random_state=0).fit(X, y)
+        monkeypatch.setattr(_base, "_BYTES_PER_BLOCK", 2**12)
+        found, packbits = [], np.packbits
+
+        def recorded(*args, **kwargs):
+            found.append((threading.get_ident(), numbers()[0]))
+            return packbits(*args, **kwargs)
+
+        monkeypatch.setattr(np, "packbits", recorded)
+        answers = []
+        for n_blas, n_jobs in ((1, 1), (2, 1), (2, 2)):
+            with threadpool_limits(n_blas), parallel_config("threading", n_jobs=n_jobs):
+                answers.append(
+                    (hasher.encode(X).data, hasher.transform(X), hasher.query_weights(X))
+                )
+        for other in answers[1:]:
+            assert all(map(np.array_equal, answers[0], other))
+        assert len(found) >= 9
+        assert {number for _, number in found} == {1}
+        assert len({thread for thread, _ in found}) > 1
+        assert numbers() == (2, 2)
+
+    def test_one_row_is_held_too_and_needs_no_thread(self, few_digits, monkeypatch):
+        X = few_digits[0]
+        hasher = ITQHasher(8, random_state=0).fit(X)
+        found, feed_forward = [], _base.feed_forward
+
+        def recorded(*args):
+            found.append((threading.get_ident(), numbers()))
+            return feed_forward(*args)
+
+        monkeypatch.setattr(_base, "feed_forward", recorded)
+        with parallel_config("threading", n_jobs=2):
+            hasher.query_weights(X[:1])
+        assert found == [(threading.get_ident(), (1, 1))]

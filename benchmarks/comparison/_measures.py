@@ -7,7 +7,7 @@ import numpy as np
 from _methods import CLASSIFIERS, make_estimator, query_weights
 from sklearn.utils import gen_batches
 
-from sklearn_talr.codes import weighted_scores
+from sklearn_talr.codes import pack_codes, weighted_scores
 from sklearn_talr.histogram import RankingHistogram, hamming_histogram
 from sklearn_talr.metrics import (
     empty_lookup_fraction,
@@ -70,12 +70,10 @@ def _one_hot(predictions, classifier):
 
 
 def _n_bytes(database):
-    """Bytes of an item: its bits, and in four bytes each what else differs by item."""
+    """Bytes of an item, which is a code or floats."""
     if database.dtype != np.uint8:
         return 4 * database.shape[1]  # floats need no more
-    terms = getattr(database, "terms", None)
-    n_terms = 0 if terms is None else np.count_nonzero(np.ptp(terms, axis=0))
-    return -(-database.shape[1] // 8) + 4 * n_terms
+    return pack_codes(database).nbytes // len(database)
 
 
 def _measure_codes(query, database, data):

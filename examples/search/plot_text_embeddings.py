@@ -91,6 +91,7 @@ def recall(found):
 # bits count when they are queries, and ``metric="weighted_hamming"`` goes by that.
 
 from sklearn_talr import HammingNeighbors, ITQHasher, TALRHasher
+from sklearn_talr.codes import pack_codes
 from sklearn_talr.hashing import AdditiveHasher
 
 n_bits = X.shape[1]
@@ -133,9 +134,8 @@ for name, (query_codes, database_codes) in codes.items():
     print(f"{name:14s}{recalls[name][0]:10.3f}", end="")
     print("".join(f"{value:14.3f}" for value in recalls[name][1:]))
 
-sizes = {"embeddings": X_database.nbytes, "codes": len(database) * n_bits // 8}
-terms = codes["additive"][1].terms  # factors, if any have to be stored
-sizes["factors of additive codes"] = 0 if terms is None else terms.nbytes
+additive_codes = pack_codes(codes["additive"][1])  # which store no factors
+sizes = {"embeddings": X_database.nbytes, "codes": additive_codes.nbytes}
 print("\n" + ", ".join(f"{name} {size / 2**20:.1f} MiB" for name, size in sizes.items()))
 
 # %%

@@ -7,6 +7,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from .._arrays import as_numpy
+from ._factors import terms_of
 
 __all__ = ["PackedCodes", "pack_codes", "unpack_codes"]
 
@@ -41,6 +42,13 @@ class PackedCodes:
     shape : tuple of int
         ``(n_samples, n_bits)``, the shape of the unpacked codes.
 
+    terms : ndarray of shape (n_samples, 1) or (n_samples, 2), dtype float32, or None
+        Those given. Factors that follow from the codes, as those of
+        :class:`~sklearn_talr.hashing.AdditiveHasher`, are computed when first asked for.
+
+    nbytes : int
+        Bytes of the codes, and of terms that do not follow from them.
+
     Examples
     --------
     >>> import numpy as np
@@ -64,15 +72,32 @@ class PackedCodes:
         self.n_bits = int(n_bits)
         self.bitorder = bitorder
         self._check_layout()
-        self.terms = None if terms is None else _check_terms(terms, len(self.data))
+        self._own = None if terms is None else _check_terms(terms, len(self.data))
+        self._factors = self._terms = None
 
     @classmethod
-    def _of(cls, data, n_bits, bitorder, terms=None):
-        """Make one of bytes that are known to be right, without checking them again."""
+    def _of(cls, data, n_bits, bitorder, own=None, factors=None):
+        """Make one of bytes that are known to be right, without checking them again.
+
+        `own` are the terms. With `factors`, a rule that these follow from, it holds addends
+        only, or nothing, and the bytes are in little bit order.
+        """
         packed = cls.__new__(cls)
         packed.data, packed.n_bits, packed.bitorder = data, n_bits, bitorder
-        packed.terms = terms
+        packed._own, packed._factors, packed._terms = own, factors, None
         return packed
+
+    @property
+    def terms(self):
+        """Factors, and addends, of the scores of the codes."""
+        if self._terms is None:
+            self._terms = terms_of(self._factors, self.data, self._own)
+        return self._terms
+
+    @property
+    def nbytes(self):
+        """Bytes of the codes, and of terms that do not follow from them."""
+        return self.data.nbytes + (0 if self._own is None else self._own.nbytes)
 
     def _check_layout(self):
         n_bytes = -(-self.n_bits // 8)
@@ -106,8 +131,8 @@ class PackedCodes:
         if isinstance(rows, tuple):  # scikit-learn indexes with (rows, ...)
             rows = rows[0]
         data = np.atleast_2d(self.data[rows])
-        terms = None if self.terms is None else np.atleast_2d(self.terms[rows])
-        return PackedCodes._of(data, self.n_bits, self.bitorder, terms)
+        own = None if self._own is None else np.atleast_2d(self._own[rows])
+        return PackedCodes._of(data, self.n_bits, self.bitorder, own, self._factors)
 
     def __array__(self, dtype=None, copy=None):
         """Return the bits, never the bytes: `np.asarray` must not change the meaning."""
@@ -197,14 +222,17 @@ def as_packed(codes, bitorder="little", input_name="codes"):
 
     Errors call the codes by `input_name`.
     """
-    terms = getattr(codes, "terms", None)
+    factors = getattr(codes, "_factors", None) if bitorder == "little" else None
     if isinstance(codes, PackedCodes):
         if not len(codes):
             raise ValueError(f"{input_name} must hold at least one code, got {codes}.")
         if codes.bitorder == bitorder:
             return codes
-        codes = _as_bits(codes)
-    bits = check_array(as_numpy(codes), dtype=None, input_name=input_name)
+        bits = _as_bits(codes)
+    else:
+        bits = codes
+    own = getattr(codes, "terms" if factors is None else "_own", None)
+    bits = check_array(as_numpy(bits), dtype=None, input_name=input_name)
     if bits.dtype.kind not in "biuf" or np.any((bits != 0) & (bits != 1)):
         raise ValueError(
             f"{input_name} must hold zeros and ones only. Activations become codes by "
@@ -212,7 +240,7 @@ def as_packed(codes, bitorder="little", input_name="codes"):
             "PackedCodes(bytes, n_bits, bitorder)."
         )
     data = np.packbits(bits.astype(bool, copy=False), axis=1, bitorder=bitorder)
-    return PackedCodes._of(data, bits.shape[1], bitorder, terms)
+    return PackedCodes._of(data, bits.shape[1], bitorder, own, factors)
 
 
 def as_words(data):

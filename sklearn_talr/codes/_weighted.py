@@ -16,14 +16,19 @@ Gordo et al., "Asymmetric Distances for Binary Embeddings" (CVPR 2011), compare 
 queries that are not binarized.
 """
 
+from numbers import Integral
+
 import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import validate_params
 
 from .._arrays import as_numpy
+from .._threads import map_in_threads, one_thread
 from ._packed import PackedCodes, as_packed
 
 __all__ = ["WeightedCodes", "weighted_scores"]
+
+_CODES_PER_BLOCK = 8_192  # whose signs are unpacked at once
 
 # Signs of the eight bits of each byte, the least significant first.
 _SIGNS_OF_BYTE = np.where(
@@ -78,11 +83,12 @@ class WeightedCodes(np.ndarray):
 
     _activations = None
     _weigh = None
-    _terms = None
+    _belonging = None
+    _factors = None
     _bytes = None  # of the bits when they were made
 
     @classmethod
-    def _of(cls, bits, activations=None, weigh=None, terms=None):
+    def _of(cls, bits, activations=None, weigh=None, own=None, factors=None):
         """Let an array of zeros and ones remember these.
 
         Parameters
@@ -96,8 +102,11 @@ class WeightedCodes(np.ndarray):
         weigh : callable, default=None
             ``weigh(activations) -> query_weights``; None means the activations themselves.
 
-        terms : ndarray of shape (n_samples, 1) or (n_samples, 2), default=None
-            Factors, and addends, of the rows.
+        own : ndarray of shape (n_samples, 1) or (n_samples, 2), default=None
+            Factors, and addends, of the rows; addends only with `factors`.
+
+        factors : CodeFactors or OneFactors, default=None
+            What the factors follow from.
 
         Returns
         -------
@@ -105,9 +114,15 @@ class WeightedCodes(np.ndarray):
             A view of `bits`.
         """
         codes = bits.view(cls)
-        codes._activations, codes._weigh, codes._terms = activations, weigh, terms
+        codes._activations, codes._weigh = activations, weigh
+        codes._belonging, codes._factors = own, factors
         codes._bytes = np.packbits(bits, axis=1)
         return codes
+
+    @property
+    def terms(self):
+        """What belongs to the rows when they are in the database."""
+        return self._own if self._factors is None else as_packed(self).terms
 
     @property
     def query_weights(self):
@@ -118,9 +133,9 @@ class WeightedCodes(np.ndarray):
         return self._weigh(activations)
 
     @property
-    def terms(self):
-        """What the weighted sum of a row is multiplied by, and what is added then."""
-        return self._remembered(self._terms)
+    def _own(self):
+        """Terms that do not follow from the bits."""
+        return self._remembered(self._belonging)
 
     def _remembered(self, values):
         """What belongs to the rows, if these are still what they were."""
@@ -138,8 +153,8 @@ class WeightedCodes(np.ndarray):
             return part
         if isinstance(key, tuple) or part.ndim != 2 or self.ndim != 2:
             return part.view(np.ndarray)
-        part._weigh = self._weigh
-        for name in ("_activations", "_terms", "_bytes"):
+        part._weigh, part._factors = self._weigh, self._factors
+        for name in ("_activations", "_belonging", "_bytes"):
             of_rows = getattr(self, name)
             setattr(part, name, None if of_rows is None else of_rows[key])
         return part
@@ -155,10 +170,14 @@ class WeightedCodes(np.ndarray):
 
 
 @validate_params(
-    {"query_weights": ["array-like"], "database_codes": ["array-like"]},
+    {
+        "query_weights": ["array-like"],
+        "database_codes": ["array-like"],
+        "n_jobs": [Integral, None],
+    },
     prefer_skip_nested_validation=True,
 )
-def weighted_scores(query_weights, database_codes):
+def weighted_scores(query_weights, database_codes, *, n_jobs=None):
     """Score every code by every real-valued query.
 
     Parameters
@@ -169,6 +188,10 @@ def weighted_scores(query_weights, database_codes):
 
     database_codes : array-like of shape (n_database, n_bits) of 0/1, or PackedCodes
         Codes of the database. Factors and addends that they remember are applied.
+
+    n_jobs : int, default=None
+        Number of threads that share the codes. None means 1 unless in a
+        `joblib.parallel_config` context, -1 all processors.
 
     Returns
     -------
@@ -196,7 +219,19 @@ def weighted_scores(query_weights, database_codes):
             f"query_weights are for {weights.shape[1]} bits and database_codes have "
             f"{packed.n_bits}; both must come from the same hash function."
         )
-    return score_codes(pad_weights(weights), packed.data, packed.terms)
+    weights = pad_weights(weights)
+    scores = np.empty((len(weights), len(packed)), dtype=np.float32)
+
+    @one_thread()
+    def score(codes):
+        terms = None if packed.terms is None else packed.terms[codes]
+        scores[:, codes] = score_codes(weights, packed.data[codes], terms)
+
+    starts = range(0, len(packed), _CODES_PER_BLOCK)
+    blocks = [slice(start, start + _CODES_PER_BLOCK) for start in starts]
+    for _ in map_in_threads(score, blocks, n_jobs):
+        pass
+    return scores
 
 
 def as_weights(queries, input_name="query_weights"):
@@ -212,14 +247,16 @@ def weights_of(queries, input_name):
     """
     queries = as_numpy(queries)
     if isinstance(queries, WeightedCodes):
-        queries = queries.query_weights
-    if queries is None or _are_bits(queries):
+        known = queries.query_weights
+    else:
+        known = None if _are_bits(queries) else queries
+    if known is None:
         raise ValueError(
             f"{input_name} are codes without weights. Pass what `query_weights` of the "
             "hasher returns, or the very array that its `transform` has returned; it keeps "
             "activations of as many rows as fit into scikit-learn's working_memory."
         )
-    return queries
+    return known
 
 
 def saturate(activations, xp=np):
@@ -267,11 +304,14 @@ def apply_terms(sums, terms):
 
 
 def _are_bits(queries):
-    """Whether these look like codes: some ones, and nothing else but zeros."""
+    """Whether queries are codes, by type or since real numbers are all 0 and 1, and both.
+
+    All zeros are the weights of a query that knows nothing.
+    """
     if isinstance(queries, PackedCodes):
         return True
     queries = np.asarray(queries)
     if queries.dtype.kind in "bu":
         return True
     ones = queries == 1
-    return bool(ones.any() and (ones | (queries == 0)).all())
+    return bool(ones.any()) and not ones.all() and bool((ones | (queries == 0)).all())

@@ -74,15 +74,15 @@ def encode(hasher, X):
     n_bytes = -(-encoder.n_bits // 8)
     everywhere = dask.delayed(copy(hasher), traverse=False)
     encode_block = dask.delayed(_encode_block)
+    n_terms = encoder.n_terms + (encoder.factors() is not None)
     blocks = [
-        encode_block(everywhere, block, encoder.n_bits, encoder.n_terms)
-        for block in row_blocks(X)
+        encode_block(everywhere, block, encoder.n_bits, n_terms) for block in row_blocks(X)
     ]
     lengths = X.chunks[0]
     data = _array_of(blocks, "data", lengths, n_bytes, np.uint8)
     terms = None
-    if encoder.n_terms:
-        terms = _array_of(blocks, "terms", lengths, encoder.n_terms, np.float32)
+    if n_terms:
+        terms = _array_of(blocks, "terms", lengths, n_terms, np.float32)
     return DaskCodes(data, encoder.n_bits, terms=terms)
 
 

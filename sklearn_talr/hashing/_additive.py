@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._state import replace_fitted
-from .._threads import one_thread
+from .._threads import map_in_threads, one_thread
 from ..codes import unpack_codes
 from ..codes._packed import as_packed
 from ..codes._weighted import pad_weights, score_codes
@@ -62,13 +62,19 @@ class AdditiveHasher(BaseHasher):
     metric : {"cosine", "inner_product", "euclidean"}, default="cosine"
         How features are compared whose neighbors are to be found. Under ``"cosine"`` the
         length of a decoding follows from its bits, and its direction alone is chosen. Under
-        ``"euclidean"`` each row has its squared norm besides its bits, in four bytes.
+        ``"euclidean"`` each row has its squared distance from the mean besides its bits.
+        Moving all features, of items and queries alike, changes no score.
 
     alpha : float, default=0.05
         Strength of the ridge penalty on the vectors, per row.
 
     max_iter : int, default=12
         Most alternations.
+
+    n_jobs : int, default=None
+        Number of threads that share the rows, in `fit` and wherever rows are encoded. None
+        means 1 unless in a `joblib.parallel_config` context, -1 all processors. It changes
+        no result.
 
     random_state : int, RandomState instance or None, default=None
         Draws the first rotation of ITQ, and the bits that are flipped in search of better
@@ -77,10 +83,13 @@ class AdditiveHasher(BaseHasher):
     Attributes
     ----------
     coefs_ : list of one ndarray of shape (n_features, n_bits)
-        The vectors, as columns.
+        The vectors, as columns; under ``"euclidean"`` divided by the root mean square
+        distance of the training rows from their mean, and under ``"inner_product"`` in
+        multiples of it. Weights of queries are inner products with these, plus the
+        intercepts, so that no weight depends on the unit of the features more than they do.
 
     intercepts_ : list of one ndarray of shape (n_bits,)
-        Zeros.
+        Zeros; under ``"euclidean"`` they center the queries.
 
     mean_ : ndarray of shape (n_features,)
         Mean of the rows, after these were scaled to unit length under ``"cosine"``.
@@ -128,16 +137,25 @@ class AdditiveHasher(BaseHasher):
         "metric": [StrOptions({"cosine", "inner_product", "euclidean"})],
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
 
     def __init__(
-        self, n_bits=32, *, metric="cosine", alpha=0.05, max_iter=12, random_state=None
+        self,
+        n_bits=32,
+        *,
+        metric="cosine",
+        alpha=0.05,
+        max_iter=12,
+        n_jobs=None,
+        random_state=None,
     ):
         self.n_bits = n_bits
         self.metric = metric
         self.alpha = alpha
         self.max_iter = max_iter
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -161,9 +179,11 @@ class AdditiveHasher(BaseHasher):
         rng = independent_random_state(self.random_state)
         with one_thread():
             frame = Frame.of(X, self.metric)
-            signs = first_signs(frame, X, self.n_bits, rng)
+            signs = first_signs(frame, X, self.n_bits, rng, self.n_jobs)
             nothing = Moments.none(self.n_bits, X.shape[1])
-            moments, n_iter = alternate(frame, X, signs, nothing, self.alpha, self.max_iter)
+            moments, n_iter = alternate(
+                frame, X, signs, nothing, self.alpha, self.max_iter, self.n_jobs
+            )
         flips = sets_of_bits(self.n_bits, rng)
         return self._replace_model(frame, moments, flips, n_iter, seen)
 
@@ -186,16 +206,28 @@ class AdditiveHasher(BaseHasher):
         -------
         self : object
             The hasher.
+
+        Raises
+        ------
+        ValueError
+            If `n_bits` or `metric` is no longer what the first rows were fitted with.
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X)
         X, seen = check_more_features(self, X)
         model = self._model_
-        frame, n_bits = model.frame, len(model.decoder)
+        frame = model.frame
+        self._check_unchanged(n_bits=len(model.decoder), metric=frame.metric)
         with one_thread():
-            signs = signs_by(model.encode, frame, X, n_bits)
+            signs = signs_by(model.encode, frame, X, self.n_bits, self.n_jobs)
             moments, n_iter = alternate(
-                frame, X, signs, model.moments, self.alpha, _ITERATIONS_PER_CHUNK
+                frame,
+                X,
+                signs,
+                model.moments,
+                self.alpha,
+                _ITERATIONS_PER_CHUNK,
+                self.n_jobs,
             )
         return self._replace_model(frame, moments, model.flips, self.n_iter_ + n_iter, seen)
 
@@ -214,14 +246,18 @@ class AdditiveHasher(BaseHasher):
         """
         check_is_fitted(self)
         model = self._model_
-        signs = 2 * unpack_codes(as_packed(X)).astype(np.float32) - 1
+        packed = as_packed(X)
+        signs = 2 * unpack_codes(packed).astype(np.float32) - 1
         if signs.shape[1] != len(model.decoder):
             raise ValueError(
                 f"X has {signs.shape[1]} bits, but the codes of this hasher have "
                 f"{len(model.decoder)}."
             )
-        factors = model.factors(signs)
-        return (signs @ model.decoder) * factors[:, None] + model.frame.mean
+        factors = model.frame.unit
+        if model.frame.codes_directions:
+            factors = model.factors().of(packed.data)[:, None]
+        decoded = (signs @ model.decoder) * factors
+        return (decoded + model.frame.mean).astype(np.float32)
 
     def score(self, X, y=None):
         """Recall of the 10 nearest other samples by codes and float queries.
@@ -239,38 +275,62 @@ class AdditiveHasher(BaseHasher):
         score : float
             Fraction, in [0, 1], of the true neighbors of a sample, by `metric`, that are
             among as many found by their codes. With 10 others or fewer, half of them.
+            Whatever is as near as the last true neighbor is one, and where scores of codes
+            tie, it is the mean over their orders.
         """
         packed, weights = self.encode(X), pad_weights(self.query_weights(X))
         n_samples = len(packed)
         if n_samples < 2:
             raise ValueError("X has one sample, which has no others to find; pass more.")
-        n_neighbors, n_found = min(_N_NEIGHBORS, max(1, (n_samples - 1) // 2)), 0
-        true_scores = _Similarities(self._prepare(X)[0], self._model_.frame.metric)
-        for rows in gen_batches(n_samples, max(1, _CELLS_PER_BLOCK // n_samples)):
-            scores = score_codes(weights[rows], packed.data, packed.terms)
-            true, found = (
-                _nearest_others(of_all, rows, n_neighbors)
-                for of_all in (true_scores.of(rows), scores)
-            )
-            n_found += (true[:, :, None] == found[:, None]).sum()
+        n_neighbors = min(_N_NEIGHBORS, max(1, (n_samples - 1) // 2))
+        true = _Similarities(self._prepare(X)[0], self._model_.frame.metric)
+
+        def count(rows):
+            found = score_codes(weights[rows], packed.data, packed.terms)
+            return _n_right(true.of(rows), found, rows, n_neighbors)
+
+        blocks = gen_batches(n_samples, max(1, _CELLS_PER_BLOCK // n_samples))
+        n_found = sum(map_in_threads(one_thread()(count), blocks, self.n_jobs))
         return float(n_found / (n_neighbors * n_samples))
 
     def __sklearn_is_fitted__(self):
         return "_model_" in vars(self)
 
+    def _check_unchanged(self, **fitted):
+        for name, value in fitted.items():
+            if getattr(self, name) != value:
+                raise ValueError(
+                    f"partial_fit cannot change {name} from {value!r} to "
+                    f"{getattr(self, name)!r}. Call fit to start anew."
+                )
+
     def _encoder(self):
         fitted = vars(self)
         model = fitted["_model_"]
-        layers = Layers(fitted["coefs_"], fitted["intercepts_"])
+        function = Layers(fitted["coefs_"], fitted["intercepts_"])
+        if model.frame.metric == "euclidean":
+            function = model.correlations  # which is more precise far from the origin
         n_bits, n_units = len(model.decoder), max(model.decoder.shape)
-        return Encoder(layers, n_bits, n_units, model.n_terms, model.quantize)
+        return Encoder(
+            function,
+            n_bits,
+            n_units,
+            model.n_terms,
+            model.quantize,
+            n_jobs=self.n_jobs,
+            factors=model.factors,
+        )
 
     def _replace_model(self, frame, moments, flips, n_iter, seen):
         decoder = moments.decoder(self.alpha)
         model = Model(frame, decoder, decoder @ decoder.T, flips, moments)
+        coef, intercept = decoder.T, np.zeros(len(decoder), dtype=np.float32)
+        if frame.metric == "euclidean":
+            coef = (coef / frame.unit).astype(np.float32)
+            intercept = -(frame.mean @ coef).astype(np.float32)
         fitted = {
-            "coefs_": [np.float32(frame.unit) * decoder.T],
-            "intercepts_": [np.zeros(len(decoder), dtype=np.float32)],
+            "coefs_": [coef],
+            "intercepts_": [intercept],
             "mean_": frame.mean,
             "n_iter_": n_iter,
             "_model_": model,
@@ -279,11 +339,15 @@ class AdditiveHasher(BaseHasher):
 
 
 class _Similarities:
-    """True similarities of features, the higher the nearer."""
+    """True similarities of features, the higher the nearer, in a unit of their own."""
 
     def __init__(self, X, metric):
-        self._X = scaled(X, metric)
-        by_distance = metric == "euclidean"
+        X, by_distance = scaled(X, metric), metric == "euclidean"
+        if by_distance:
+            X = X - X.mean(axis=0, dtype=np.float64)
+        # A power of two keeps ties, and all squares are numbers.
+        _, exponent = np.frexp(np.abs(X).max())
+        self._X = np.ldexp(X, -exponent).astype(np.float32, copy=False)
         squares = np.einsum("ij,ij->i", self._X, self._X) if by_distance else 0
         self._subtracted = squares / 2
 
@@ -292,7 +356,23 @@ class _Similarities:
         return self._X[rows] @ self._X.T - self._subtracted
 
 
-def _nearest_others(scores, rows, n_neighbors):
-    """Samples with the highest scores, but for the queries themselves."""
-    scores[np.arange(len(scores)), np.arange(rows.start, rows.stop)] = -np.inf
-    return np.argpartition(-scores, n_neighbors - 1, axis=1)[:, :n_neighbors]
+def _n_right(true, found, rows, n_neighbors):
+    """Expected number of true neighbors among those found, of some queries together.
+
+    `true` and `found` are similarities of the queries, which are `rows` of the samples, to
+    all samples. They are not to find themselves.
+    """
+    own = np.arange(len(found)), np.arange(rows.start, rows.stop)
+    true[own] = found[own] = -np.inf
+    right = true >= _nth_highest(true, n_neighbors)
+    last = _nth_highest(found, n_neighbors)
+    above, tied = found > last, found == last
+    n_left = n_neighbors - above.sum(axis=1)
+    chance = n_left / tied.sum(axis=1)
+    return (right & above).sum() + chance @ (right & tied).sum(axis=1)
+
+
+def _nth_highest(values, n):
+    """The n-th highest value of each row, as a column."""
+    place = values.shape[1] - n
+    return np.partition(values, place, axis=1)[:, [place]]

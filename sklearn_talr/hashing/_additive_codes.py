@@ -177,12 +177,15 @@ class Moments:
     def none(cls, n_bits, n_features):
         return cls(np.zeros((n_bits, n_bits)), np.zeros((n_bits, n_features)), 0)
 
-    def plus(self, signs, rows):
-        """The sums over these rows as well."""
+    @classmethod
+    def of(cls, signs, rows):
+        return cls(signs.T @ signs, signs.T @ rows, len(signs))
+
+    def __add__(self, other):
         return Moments(
-            self.of_signs + signs.T @ signs,
-            self.with_rows + signs.T @ rows,
-            self.n_rows + len(signs),
+            self.of_signs + other.of_signs,
+            self.with_rows + other.with_rows,
+            self.n_rows + other.n_rows,
         )
 
     def decoder(self, alpha):

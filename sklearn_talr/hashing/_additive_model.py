@@ -6,6 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
+from .._threads import map_in_threads, one_thread
+from ..codes._factors import CodeFactors, OneFactors
 from ._additive_codes import Moments, descend
 from ._projections import itq_projection
 
@@ -24,7 +26,7 @@ class Frame(NamedTuple):
     metric : {"cosine", "inner_product", "euclidean"}
         How features are compared.
 
-    mean : ndarray of shape (n_features,), dtype float32
+    mean : ndarray of shape (n_features,), dtype float64
         Mean of the features, after these were scaled to unit length under "cosine".
 
     unit : float
@@ -40,15 +42,13 @@ class Frame(NamedTuple):
         """The frame of features."""
         total, squares = np.zeros(X.shape[1]), 0.0
         for rows in _row_blocks(X):
-            block = scaled(X[rows], metric)
-            total += block.sum(axis=0, dtype=np.float64)
-        mean = (total / X.shape[0]).astype(np.float32)
+            total += scaled(X[rows], metric).sum(axis=0, dtype=np.float64)
+        mean = total / X.shape[0]
         if metric == "cosine":
             return cls(metric, mean, 1.0)
         for rows in _row_blocks(X):
-            block = scaled(X[rows], metric) - mean
-            squares += float(np.sum(block**2, dtype=np.float64))
-        return cls(metric, mean, max(np.sqrt(squares / X.shape[0]), _TINY))
+            squares += float(np.sum((scaled(X[rows], metric) - mean) ** 2))
+        return cls(metric, mean, float(np.sqrt(squares / X.shape[0])) or 1.0)
 
     @property
     def codes_directions(self):
@@ -56,17 +56,27 @@ class Frame(NamedTuple):
         return self.metric == "cosine"
 
     def rows(self, X):
-        """Rows to be coded: directions under "cosine", else multiples of the unit."""
+        """Rows to be coded: directions under "cosine", else multiples of the unit.
+
+        The mean is taken off in float64. So rows far from the origin lose no digits that
+        they have, and moving all features moves no row.
+        """
         X = scaled(X, self.metric) - self.mean
         lengths = self.unit
         if self.codes_directions:
             lengths = np.maximum(np.linalg.norm(X, axis=1, keepdims=True), _TINY)
-        return (X / lengths).astype(np.float32, copy=False)
+        return (X / lengths).astype(np.float32)
 
-    def blocks(self, X):
-        """Yield slices of features and their rows."""
-        for rows in _row_blocks(X):
-            yield rows, self.rows(X[rows])
+    def map_blocks(self, X, function, n_jobs):
+        """Yield ``function(part, rows)`` of slices of features and their rows.
+
+        Threads share the slices, which do not depend on the number of threads.
+        """
+
+        def call(part):
+            return function(part, self.rows(X[part]))
+
+        return map_in_threads(one_thread()(call), _row_blocks(X), n_jobs)
 
 
 class Model(NamedTuple):
@@ -80,20 +90,31 @@ class Model(NamedTuple):
 
     @property
     def n_terms(self):
-        """Numbers that belong to a code in the database."""
-        return {"cosine": 1, "inner_product": 0, "euclidean": 2}[self.frame.metric]
+        """Numbers that belong to a code in the database, and do not follow from it."""
+        return 1 if self.frame.metric == "euclidean" else 0
+
+    def factors(self):
+        """Rule of the factors of codes, or None where scores have none.
+
+        Under "cosine" they are the multiples of the bits' sums that directions are, minus
+        the mean.
+        """
+        if not self.frame.codes_directions:
+            return OneFactors() if self.n_terms else None
+        mean = self.frame.mean
+        return CodeFactors(self.gram, self.decoder @ mean, 1 - float(mean @ mean))
 
     def quantize(self, X, activations):
         """Bits of rows, and what belongs to them in the database."""
-        signs = self.encode(self.frame.rows(X))
-        terms = None
-        if self.frame.metric == "cosine":
-            terms = self.factors(signs)[:, None]
-        elif self.frame.metric == "euclidean":
-            X = scaled(X, self.frame.metric)
-            addends = np.einsum("ij,ij->i", X, X) / -2
-            terms = np.stack((np.ones_like(addends), addends), axis=1)
-        return signs > 0, terms
+        rows = self.frame.rows(X)
+        signs, addends = self.encode(rows), None
+        if self.frame.metric == "euclidean":
+            addends = np.einsum("ij,ij->i", rows, rows)[:, None] / -2
+        return signs > 0, addends
+
+    def correlations(self, X):
+        """Inner products of the rows of features with the vectors of the bits."""
+        return self.frame.rows(X) @ self.decoder.T
 
     def encode(self, rows):
         """Signs of rows."""
@@ -102,62 +123,62 @@ class Model(NamedTuple):
         free = self.frame.codes_directions
         return descend(signs, correlations, self.gram, _SWEEPS, self.flips, free=free)
 
-    def factors(self, signs):
-        """Multiples of the decodings that features of these codes are, minus the mean.
 
-        Under "cosine" features have unit length. So a decoding is prolonged, from the mean,
-        until it meets the unit sphere, and nothing but the code tells where.
-        """
-        if not self.frame.codes_directions:
-            return np.full(len(signs), self.frame.unit, dtype=np.float32)
-        squares = np.einsum("ij,ij->i", signs @ self.gram, signs)
-        norms = np.sqrt(np.maximum(squares, _TINY))
-        mean = self.frame.mean
-        along = signs @ (self.decoder @ mean) / norms
-        beyond = 1 - float(mean @ mean)
-        lengths = np.sqrt(np.maximum(along**2 + beyond, _TINY)) - along
-        return (lengths / norms).astype(np.float32)
-
-
-def first_signs(frame, X, n_bits, rng):
+def first_signs(frame, X, n_bits, rng, n_jobs):
     """Signs of ITQ, whose projection is found on a sample of the rows."""
     n_rows, sample = X.shape[0], slice(None)
     if n_rows > _ROWS_TO_START_FROM:
         sample = np.sort(rng.choice(n_rows, _ROWS_TO_START_FROM, replace=False))
     projection = itq_projection(frame.rows(X[sample]), n_bits, rng).astype(np.float32)
-    return signs_by(lambda rows: rows @ projection, frame, X, n_bits)
+    return signs_by(lambda rows: rows @ projection, frame, X, n_bits, n_jobs)
 
 
-def signs_by(function, frame, X, n_bits):
+def signs_by(function, frame, X, n_bits, n_jobs):
     """Signs of what a function makes of the rows, shape (n_samples, n_bits), int8."""
     signs = np.empty((X.shape[0], n_bits), dtype=np.int8)
-    for part, rows in frame.blocks(X):
+
+    def fill(part, rows):
         signs[part] = np.where(function(rows) > 0, 1, -1)
+
+    for _ in frame.map_blocks(X, fill, n_jobs):
+        pass
     return signs
 
 
-def alternate(frame, X, signs, before, alpha, max_iter):
+def alternate(frame, X, signs, before, alpha, max_iter, n_jobs):
     """Find the best decoder for the signs, then the best signs for the decoder, and so on.
 
     `signs` are improved in place. Returns the moments of the last signs together with
     those before, and the number of alternations.
     """
-    moments = before
-    for part, rows in frame.blocks(X):
-        moments = moments.plus(signs[part].astype(np.float32), rows)
-    n_iter, n_changed, free = 0, 1, frame.codes_directions
+
+    def moments_of(part, rows):
+        return Moments.of(signs[part].astype(np.float32), rows)
+
+    moments = sum(frame.map_blocks(X, moments_of, n_jobs), start=before)
+    n_iter, n_changed = 0, 1
     while n_changed and n_iter < max_iter:
-        decoder = moments.decoder(alpha)
-        gram, n_changed, moments = decoder @ decoder.T, 0, before
-        for part, rows in frame.blocks(X):
-            old = signs[part].astype(np.float32)
-            correlations = rows @ decoder.T
-            new = descend(old, correlations, gram, _SWEEPS_PER_ITERATION, free=free)
-            n_changed += np.count_nonzero(new != old)
-            signs[part] = new
-            moments = moments.plus(new, rows)
+        improved = _improve(frame, X, signs, moments.decoder(alpha), n_jobs)
+        n_changed, moments = 0, before
+        for n_of_block, of_block in improved:
+            n_changed += n_of_block
+            moments += of_block
         n_iter += 1
     return moments, n_iter
+
+
+def _improve(frame, X, signs, decoder, n_jobs):
+    """Improve signs in place; yield how many changed, and the moments, of each block."""
+    gram, free = decoder @ decoder.T, frame.codes_directions
+
+    def improve(part, rows):
+        old = signs[part].astype(np.float32)
+        correlations = rows @ decoder.T
+        new = descend(old, correlations, gram, _SWEEPS_PER_ITERATION, free=free)
+        signs[part] = new
+        return np.count_nonzero(new != old), Moments.of(new, rows)
+
+    return frame.map_blocks(X, improve, n_jobs)
 
 
 def sets_of_bits(n_bits, rng):
@@ -175,4 +196,6 @@ def scaled(X, metric):
     X = X.toarray() if sp.issparse(X) else X
     if metric != "cosine":
         return X
+    largest = np.abs(X).max(axis=1, keepdims=True)
+    X = X / np.where(largest > 0, largest, 1)  # so that no square is 0 or infinite
     return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), _TINY)

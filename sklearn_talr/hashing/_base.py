@@ -1,16 +1,18 @@
 """What every hasher is once it is fitted: features in, bits out."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import NUMPY, Space, as_numpy, enter
 from .._state import held, validate_aside, validate_seen
+from .._threads import map_in_threads, one_thread
 from ..codes import PackedCodes, WeightedCodes
 from ..metrics import make_retrieval_scorer
 from ._rows import all_rows_equal
@@ -95,16 +97,20 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         activations = None
         if encoder.space is NUMPY and 4 * codes.size <= _working_memory():
             activations = np.empty(shape, dtype=np.float32)
-        for rows, block in encoder.blocks(X):
+
+        def keep(rows, block):
             if activations is not None:
                 activations[rows] = block
             bits, of_rows = encoder.quantize(X[rows, :], block)
             encoder.space.fill(codes, rows, bits)
             if terms is not None:
                 terms[rows] = of_rows
+
+        encoder.do_blocks(X, keep)
         if encoder.space is not NUMPY:
             return codes
-        return WeightedCodes._of(codes, activations, encoder.weigh, terms)
+        factors = encoder.factors()
+        return WeightedCodes._of(codes, activations, encoder.weigh, terms, factors)
 
     def encode(self, X):
         """Compute binary codes, packed eight bits to the byte.
@@ -126,12 +132,16 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X, encoder = self._prepare(X)
         data = np.empty((X.shape[0], -(-encoder.n_bits // 8)), dtype=np.uint8)
         terms = encoder.empty_terms(X.shape[0])
-        for rows, block in encoder.blocks(X):
+
+        def keep(rows, block):
             bits, of_rows = encoder.quantize(X[rows, :], block)
             data[rows] = np.packbits(as_numpy(bits), axis=1, bitorder="little")
             if terms is not None:
                 terms[rows] = of_rows
-        return PackedCodes(data, encoder.n_bits, terms=terms)
+
+        encoder.do_blocks(X, keep)
+        factors = encoder.factors()
+        return PackedCodes._of(data, encoder.n_bits, "little", terms, factors)
 
     def score(self, X, y=None):
         """Tie-aware average precision of these samples, each ranking all the others.
@@ -191,6 +201,10 @@ def take_signs(X, activations):
     return activations > 0, None
 
 
+def no_factors():
+    """None, since nothing belongs to codes but their bits."""
+
+
 class Encoder(NamedTuple):
     """A fitted hash function, for the time of one call.
 
@@ -208,7 +222,7 @@ class Encoder(NamedTuple):
         Numbers per row of the largest array that the function makes.
 
     n_terms : int, default=0
-        Numbers per row that belong to a code in the database.
+        Numbers per row that belong to a code in the database, and do not follow from it.
 
     quantize : callable, default=take_signs
         ``quantize(X, activations) -> (bits, terms)``: what a row is in the database, its
@@ -216,6 +230,17 @@ class Encoder(NamedTuple):
 
     space : Space, default=NUMPY
         Where features and activations are.
+
+    has_threads : bool, default=False
+        Whether the function has threads of its own, or a device to fill. Otherwise threads
+        of ours share the blocks, and BLAS is held to one.
+
+    n_jobs : int, default=None
+        Number of these threads, as for `map_in_threads`.
+
+    factors : callable, default=no_factors
+        ``factors() -> CodeFactors or OneFactors or None``: rule of what belongs to a code
+        in the database and follows from it.
 
     weigh : callable, default=None
         ``weigh(activations, xp) -> query_weights``; None means the activations themselves.
@@ -227,11 +252,15 @@ class Encoder(NamedTuple):
     n_terms: int = 0
     quantize: object = take_signs
     space: Space = NUMPY
+    has_threads: bool = False
+    n_jobs: int | None = None
+    factors: object = no_factors
     weigh: object = None
 
     def moved_to(self, space, dtype):
         """The same for features in another space, of one of its types."""
-        return self._replace(function=self.function.moved_to(space, dtype), space=space)
+        function = self.function.moved_to(space, dtype)
+        return self._replace(function=function, space=space, has_threads=True)
 
     def empty_terms(self, n_rows):
         """Room for the terms of so many rows, or None where there are none."""
@@ -240,21 +269,31 @@ class Encoder(NamedTuple):
     def activations(self, X):
         """Activations of all rows, shape (n_samples, n_bits), float32."""
         activations = self.space.empty((X.shape[0], self.n_bits), "float32")
-        for rows, block in self.blocks(X):
-            self.space.fill(activations, rows, block)
+        self.do_blocks(X, partial(self.space.fill, activations))
         return activations
 
-    def blocks(self, X):
-        """Yield slices of rows and their activations, bounding the memory taken."""
+    def do_blocks(self, X, work):
+        """Call ``work(rows, activations)`` for each block of rows, bounding the memory.
+
+        Several calls may be made at the same time. What a block holds does not depend on
+        the number of threads, and so no rounding does.
+        """
         n_bytes = _working_memory()
-        if self.space is NUMPY:  # others have threads of their own, or a device to fill
+        if self.space is NUMPY:
             n_bytes = min(n_bytes, _BYTES_PER_BLOCK)
         n_rows = max(1, int(n_bytes / (8 * self.n_units)))
-        if X.shape[0] <= n_rows:  # one row is done before it is cut into batches
-            yield slice(0, X.shape[0]), self.function(X)
-            return
-        for rows in gen_batches(X.shape[0], n_rows):
-            yield rows, self.function(X[rows, :])
+        starts = range(0, X.shape[0], n_rows)
+        blocks = [slice(start, start + n_rows) for start in starts]
+
+        def do(rows):
+            work(rows, self.function(X[rows, :]))
+
+        done = map(do, blocks)
+        if not self.has_threads:
+            share = map if len(blocks) == 1 else partial(map_in_threads, n_jobs=self.n_jobs)
+            done = share(one_thread()(do), blocks)
+        for _ in done:
+            pass
 
 
 class Layers(NamedTuple):

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .._threads import one_thread
+from .._threads import map_in_threads, one_thread
 from ..affinity._resolve import level_index, level_values
 from ..codes._weighted import pad_weights, score_codes
 from ._tables import RankingHistogram
@@ -12,7 +12,7 @@ _CELLS_PER_BLOCK = 2**21
 
 
 def weighted_histograms(
-    weights, packed, affinity, y_query, y_database, *, exclude_self=False
+    weights, packed, affinity, y_query, y_database, *, exclude_self=False, n_jobs=None
 ):
     """Rank a database by weighted scores, and yield a table for each block of queries.
 
@@ -37,6 +37,9 @@ def weighted_histograms(
     exclude_self : bool, default=False
         Both sides are the same samples, and none is ranked against itself.
 
+    n_jobs : int, default=None
+        Number of threads that share the blocks, as for `map_in_threads`.
+
     Yields
     ------
     histogram : RankingHistogram
@@ -46,9 +49,10 @@ def weighted_histograms(
     if affinity is not None:
         levels = level_values(affinity, y_query, y_database)
     weights, n_items = pad_weights(weights), len(packed)
-    for rows in gen_batches(len(weights), max(1, _CELLS_PER_BLOCK // n_items)):
-        with one_thread():
-            scores = score_codes(weights[rows], distinct.data, distinct.terms)[:, place]
+
+    @one_thread()
+    def rank(rows):
+        scores = score_codes(weights[rows], distinct.data, distinct.terms)[:, place]
         true = y_query[rows]
         if affinity is not None:
             true = levels[level_index(affinity, levels, true, y_database)]
@@ -56,7 +60,10 @@ def weighted_histograms(
             own = np.arange(len(scores)), np.arange(rows.start, rows.stop)
             scores[own], true = -np.inf, true.copy()
             true[own] = 0
-        yield RankingHistogram.from_scores(true, scores)
+        return RankingHistogram.from_scores(true, scores)
+
+    blocks = gen_batches(len(weights), max(1, _CELLS_PER_BLOCK // n_items))
+    yield from map_in_threads(rank, blocks, n_jobs)
 
 
 def _distinct_codes(packed):

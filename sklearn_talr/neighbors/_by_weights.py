@@ -91,9 +91,12 @@ class SearchByWeights:
         weights, codes = self._weights(X), self._fitted.codes
         affinity, y_database = self._fitted.targets
         if affinity is None:
-            return weighted_histograms(weights, codes, None, np.asarray(y), None)
+            y = np.asarray(y)
+            return weighted_histograms(weights, codes, None, y, None, n_jobs=self._n_jobs)
         y_query, y_database = checked_targets(affinity, y), y_database[self._fitted.indices]
-        return weighted_histograms(weights, codes, affinity, y_query, y_database)
+        return weighted_histograms(
+            weights, codes, affinity, y_query, y_database, n_jobs=self._n_jobs
+        )
 
     def lookup(self, X, n_neighbors, radius):
         """Refuse what is done by bits alone."""
@@ -114,7 +117,7 @@ class SearchByWeights:
 
     def _weights(self, X):
         """Checked weights of the bits, shape (n_queries, n_bits), float32."""
-        if isinstance(X, WeightedCodes) and n_terms(X.terms) != n_terms(self._store.terms):
+        if isinstance(X, WeightedCodes) and _n_terms_of(X) != n_terms(self._store.terms):
             raise ValueError(
                 "The scores of X have terms that the codes of the database lack. Fit the "
                 "very array that `transform` of the hasher returns, or what `encode` does."
@@ -129,6 +132,11 @@ class SearchByWeights:
             shortlist = partial(by_bits.shortlist, n_items=n_candidates)
         scanner = WeightedScanner(self._store, self._n_jobs, shortlist)
         return scanner.at_least(queries, n_items)
+
+
+def _n_terms_of(codes):
+    """Number of terms of a row, without finding them."""
+    return n_terms(codes._own) + (codes._factors is not None)
 
 
 def _ends(nearest, query):

@@ -97,7 +97,8 @@ def read_weights(X, columns):
 
 def _read_signs(X, columns):
     """Packed codes, their columns, and whether their signs tell ones from zeros."""
-    reader, terms = _Reader(columns), getattr(X, "terms", None)
+    reader = _Reader(columns)
+    belonging = getattr(X, "_own", None), getattr(X, "_factors", None)
     X = np.asarray(X) if isinstance(X, WeightedCodes) else as_numpy(X)
     X = validate_data(reader, X) if columns is None else validate_seen(reader, X)
     if X.dtype.kind == "u" and X.max() > 1:
@@ -108,7 +109,7 @@ def _read_signs(X, columns):
         )
     blocks = (X[rows] for rows in slices(len(X), _ROWS_PER_BLOCK))
     has_signs = X.min() < 0 or all(np.all(block == (block > 0)) for block in blocks)
-    return _pack_signs(X, terms), columns or reader.columns(), has_signs
+    return _pack_signs(X, *belonging), columns or reader.columns(), has_signs
 
 
 class _Reader(BaseEstimator):
@@ -146,14 +147,14 @@ def _read_packed(codes, columns):
     return as_packed(codes), columns, True
 
 
-def _pack_signs(X, terms):
+def _pack_signs(X, own, factors):
     """Pack "is positive" of every entry, without a boolean copy of all of X."""
     data = np.empty((len(X), -(-X.shape[1] // 8)), dtype=np.uint8)
     for rows in slices(len(X), _ROWS_PER_BLOCK):
         data[rows] = np.packbits(X[rows] > 0, axis=1, bitorder="little")
-    if terms is None:
-        return PackedCodes._of(data, X.shape[1], "little")
-    return PackedCodes(data, X.shape[1], terms=terms)
+    if own is None or factors is not None:
+        return PackedCodes._of(data, X.shape[1], "little", own, factors)
+    return PackedCodes(data, X.shape[1], terms=own)
 
 
 def _all_equal(data):

@@ -196,6 +196,14 @@ class CodeDatabase(BaseEstimator):
             `scoring` is a function: only arrays and names are saved. Such an estimator
             can be pickled.
 
+        Notes
+        -----
+        An item takes as many bytes in the file as in memory, see `n_bytes_per_item_`, but
+        for what follows from its code: of the codes of an
+        :class:`~sklearn_talr.hashing.AdditiveHasher` the factors, four bytes each, are
+        computed by `load`. With its metric ``"cosine"`` they follow from ``n_bits ** 2``
+        numbers, which are saved where there are more codes than that.
+
         Examples
         --------
         >>> from pathlib import Path
@@ -293,6 +301,12 @@ class CodeDatabase(BaseEstimator):
     def n_features_in_(self):
         """Number of bits of a code."""
         return self._get_fitted().columns.n_bits
+
+    @property
+    def n_bytes_per_item_(self):
+        """Bytes of memory for an item, in the mean, without targets."""
+        store = self._get_fitted().store
+        return store.nbytes / store.n_items
 
     @property
     def n_items_(self):

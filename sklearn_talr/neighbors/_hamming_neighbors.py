@@ -82,6 +82,10 @@ class HammingNeighbors(CodeDatabase):
     n_items_ : int
         Number of items in the database.
 
+    n_bytes_per_item_ : float
+        Bytes of memory for an item, in the mean, without targets: of its code, of what
+        belongs to it beside its bits, and of the list of those that have it.
+
     n_distinct_codes_ : int
         Number of different codes among the items.
 

@@ -4,9 +4,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
+from ..codes._factors import CodeFactors, OneFactors
 from ._archive import read_arrays, write_arrays
 from ._columns import Columns
-from ._store import CodeStore
+from ._store import CodeStore, bytes_of
 from ._targets import Targets
 
 _ORACLES = {
@@ -14,7 +15,7 @@ _ORACLES = {
     for oracle in (LabelAffinity, SharedLabelAffinity, ThresholdAffinity)
 }
 _CSR_PARTS = ("data", "indices", "indptr")
-_ARRAYS = ("columns", "starts", "members", "terms", "targets")
+_ARRAYS = ("columns", "starts", "members", "terms", "gram", "along", "targets")
 _ARRAYS += tuple(f"targets_{part}" for part in _CSR_PARTS)
 _MISSTATED = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError)
 
@@ -38,9 +39,9 @@ def save_database(path, params, store, targets, columns):
         "feature_names": None if columns.names is None else columns.names.tolist(),
     }
     codes = {"columns": store.columns, "starts": store.starts, "members": store.members}
-    if store.terms is not None:
-        codes["terms"] = store.terms
-    write_arrays(path, header, codes | _arrays_of_targets(targets.values))
+    of_factors, terms = _describe_terms(store)
+    header |= of_factors
+    write_arrays(path, header, codes | terms | _arrays_of_targets(targets.values))
 
 
 def load_database(path, mmap):
@@ -74,6 +75,36 @@ def load_database(path, mmap):
         raise ValueError(
             f"The arrays of {path} contradict each other; save it anew: {error}"
         ) from error
+
+
+def _describe_terms(store):
+    """How to find the factors of codes again, and arrays of what must be kept to do so.
+
+    They are "ones", or follow from the codes by a rule that takes fewer bytes than they,
+    or are "kept".
+    """
+    terms, rule = store.terms, store.factors
+    if terms is None:
+        return {"factors": "kept"}, {}
+    if isinstance(rule, OneFactors):
+        return {"factors": "ones"}, {"terms": terms[:, 1:]}
+    if rule is not None and rule.nbytes < terms.nbytes:
+        header = {"factors": "of codes", "beyond": rule.beyond}
+        return header, {"gram": rule.gram, "along": rule.along}
+    return {"factors": "kept"}, {"terms": terms}
+
+
+def _rebuild_terms(header, arrays, columns):
+    """The terms of the codes, and the rule that they follow from, or None."""
+    terms, n_bits = arrays.get("terms"), header["n_bits"]
+    if header["factors"] == "of codes":
+        rule = CodeFactors(arrays["gram"], arrays["along"], header["beyond"])
+        if not (rule.fits(n_bits) and _sound_codes(columns, n_bits, None)):
+            raise ValueError("the codes, or the rule of their factors, are not sound.")
+        return rule.of(bytes_of(columns.T, n_bits))[:, None], rule
+    if header["factors"] == "ones":
+        return np.concatenate((np.ones_like(terms), terms), axis=1), OneFactors()
+    return terms, None
 
 
 def _arrays_of_targets(values):
@@ -130,23 +161,31 @@ def _rebuild(header, arrays):
 
 def _rebuild_affinity(name, state):
     oracle = _ORACLES[name]()
+    params = oracle.get_params()
     for key, value in state.items():
-        if key not in oracle.get_params() and (key[:1] == "_" or key[-1:] != "_"):
+        if key not in params and (key[:1] == "_" or key[-1:] != "_"):
             raise ValueError(f"{name} has no {key!r}.")
-        fitted = key.endswith("_") and isinstance(value, list)
-        setattr(oracle, key, np.asarray(value) if fitted else value)
+        if key not in params:
+            numbers = np.asarray(value)
+            if numbers.dtype.kind not in "iuf" or numbers.ndim > 1 or not numbers.size:
+                raise ValueError(f"{key} of {name} is no list of numbers.")
+            value = numbers if isinstance(value, list) else value
+        setattr(oracle, key, value)
+    oracle._validate_params()
     return oracle
 
 
 def _rebuild_store(header, arrays):
     columns, starts, members = (arrays[name] for name in ("columns", "starts", "members"))
     n_bits, n_samples = header["n_bits"], header["n_samples"]
-    terms = arrays.get("terms")
+    if not type(n_bits) is type(n_samples) is int:
+        raise TypeError(f"n_bits {n_bits!r} or n_samples {n_samples!r}")
+    terms, rule = _rebuild_terms(header, arrays, columns)
     if header["bitorder"] != "little" or not _sound_codes(columns, n_bits, terms):
         raise ValueError("the codes are not distinct, sorted codes of that length.")
     if not _sound_members(columns.shape[1], starts, members, n_samples):
         raise ValueError("the items are not shared out among the codes in order.")
-    return CodeStore(columns.T, starts, members, n_bits, n_samples, terms)
+    return CodeStore(columns.T, starts, members, n_bits, n_samples, terms, rule)
 
 
 def _sound_codes(columns, n_bits, terms):

@@ -8,6 +8,7 @@ from sklearn import get_config
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, validate_params
 
+from .._threads import one_thread
 from ._results import ragged
 
 
@@ -21,6 +22,7 @@ from ._results import ragged
     },
     prefer_skip_nested_validation=True,
 )
+@one_thread()
 def rescore(X_query, X_database, candidates, *, metric="euclidean", n_neighbors=None):
     """Order candidates by exact feature distance or inner product.
 

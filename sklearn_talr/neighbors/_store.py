@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ..codes import PackedCodes
+from ..codes._factors import terms_of
 from ..codes._packed import as_words
 
 
@@ -36,9 +37,12 @@ class CodeStore:
     terms : ndarray of shape (n_codes, 1) or (n_codes, 2), dtype float32, default=None
         Factors, and addends, of the scores of codes. Codes that differ in them only are
         different codes.
+
+    factors : CodeFactors or OneFactors, default=None
+        What the factors follow from, if they do.
     """
 
-    def __init__(self, words, starts, members, n_bits, n_indices, terms=None):
+    def __init__(self, words, starts, members, n_bits, n_indices, terms=None, factors=None):
         # Each word of all codes side by side is what a scan reads.
         self.columns = np.ascontiguousarray(words.T)
         self.words = self.columns.T
@@ -47,6 +51,7 @@ class CodeStore:
         self.n_bits = n_bits
         self.n_indices = n_indices
         self.terms = terms
+        self.factors = factors
         self.all_differ = len(members) == len(words)
 
     @property
@@ -66,20 +71,15 @@ class CodeStore:
     def from_codes(cls, packed, first_index=0):
         """Store little-endian packed codes; item i gets index ``first_index + i``."""
         words = as_words(packed.data)
-        n_indices = first_index + len(words)
-        order = _sorting_order(words, packed.terms)
-        words, terms = words[order], _rows_of(packed.terms, order)
-        starts = _group_starts(words, terms)
+        n_indices, factors = first_index + len(words), packed._factors
+        own = packed._own  # what tells equal codes apart
+        order = _sorting_order(words, own)
+        words, own = words[order], _rows_of(own, order)
+        starts = _group_starts(words, own)
         members = (order + first_index).astype(np.int64 if n_indices >> 31 else np.int32)
-        firsts = starts[:-1]
-        return cls(
-            words[firsts],
-            starts,
-            members,
-            packed.n_bits,
-            n_indices,
-            _rows_of(terms, firsts),
-        )
+        words, own = words[starts[:-1]], _rows_of(own, starts[:-1])
+        terms = terms_of(factors, bytes_of(words, packed.n_bits), own)
+        return cls(words, starts, members, packed.n_bits, n_indices, terms, factors)
 
     def __getstate__(self):
         return self.__dict__ | {"words": None}
@@ -90,6 +90,12 @@ class CodeStore:
 
     def __len__(self):
         return len(self.words)
+
+    @property
+    def nbytes(self):
+        """Bytes of all that is kept for the items."""
+        kept = self.columns, self.starts, self.members, self.terms
+        return sum(array.nbytes for array in kept if array is not None)
 
     @property
     def n_items(self):
@@ -104,13 +110,16 @@ class CodeStore:
         new = CodeStore.from_codes(packed, first_index=self.n_indices)
         words = np.concatenate((self.words, new.words))
         terms = None if self.terms is None else np.concatenate((self.terms, new.terms))
-        order = _sorting_order(words, terms)
+        factors = None
+        if self.factors is not None and self.factors.same_as(new.factors):
+            factors = self.factors
+        order = _sorting_order(words, _own(terms, factors))
         starts = np.concatenate((self.starts[:-1], self.n_items + new.starts[:-1]))
         sizes = np.concatenate((self.sizes(), new.sizes()))[order]
         members = np.concatenate((self.members, new.members))
         members = members[ranges(starts[order], sizes)]
         words, terms = words[order], _rows_of(terms, order)
-        groups = _group_starts(words, terms)
+        groups = _group_starts(words, _own(terms, factors))
         ends = np.concatenate(([0], np.cumsum(sizes)))
         return CodeStore(
             words[groups[:-1]],
@@ -119,6 +128,7 @@ class CodeStore:
             self.n_bits,
             new.n_indices,
             _rows_of(terms, groups[:-1]),
+            factors,
         )
 
     def remove(self, indices):
@@ -136,6 +146,7 @@ class CodeStore:
             self.n_bits,
             self.n_indices,
             _rows_of(self.terms, left),
+            self.factors,
         )
 
     def contains(self, indices):
@@ -153,12 +164,9 @@ class CodeStore:
 
     def packed(self, codes):
         """Packed codes by their numbers."""
-        return self.pack_words(self.words[codes], _rows_of(self.terms, codes))
-
-    def pack_words(self, words, terms=None):
-        """Words back to bytes."""
-        data = np.ascontiguousarray(words).view(np.uint8)[:, : -(-self.n_bits // 8)]
-        return PackedCodes(data, self.n_bits, terms=terms)
+        own = _rows_of(_own(self.terms, self.factors), codes)
+        data = bytes_of(self.words[codes], self.n_bits)
+        return PackedCodes._of(data, self.n_bits, "little", own, self.factors)
 
     def members_as_matrix(self):
         """Ones where an item (column, its index) has a code (row)."""
@@ -181,6 +189,18 @@ def slices(n, size):
     scikit-learn's `gen_batches` checks its arguments, for longer than one query may take.
     """
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+def bytes_of(words, n_bits):
+    """Packed bytes of codes of so many bits."""
+    return np.ascontiguousarray(words).view(np.uint8)[:, : -(-n_bits // 8)]
+
+
+def _own(terms, factors):
+    """Terms without the factors, if these follow from the codes."""
+    if terms is None or factors is None:
+        return terms
+    return terms[:, 1:] if terms.shape[1] > 1 else None
 
 
 def _rows_of(terms, rows):

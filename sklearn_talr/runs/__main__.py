@@ -113,13 +113,23 @@ def _as_csv(results, per_query):
 def _as_table(results, per_query):
     head, *rows = _rows(results, per_query)
     n_names = head.index("expected")
-    cells = [row[:n_names] + [f"{value:.4f}" for value in row[n_names:]] for row in rows]
+    cells = [
+        [*map(_printable, row[:n_names]), *(f"{value:.4f}" for value in row[n_names:])]
+        for row in rows
+    ]
     table = aligned([head, *cells], n_left=n_names)
     if len(results) == 2 and not per_query:
-        first, second = results.values()
+        first, second = (
+            replace(result, name=_printable(name)) for name, result in results.items()
+        )
         if first.queries == second.queries:
             return f"{table}\n\n{compare_runs(first, second)}"
     return table
+
+
+def _printable(name):
+    """What a terminal shows and does not obey: files may name runs and queries anyhow."""
+    return name if name.isprintable() else ascii(name)[1:-1]
 
 
 _FORMATS = {"table": _as_table, "json": _as_json, "csv": _as_csv}

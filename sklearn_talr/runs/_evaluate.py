@@ -22,6 +22,7 @@ from ._result import ORDERS, RunEvaluation
 __all__ = ["evaluate_run"]
 
 _GAINS = {"log2": "linear", "exp-log2": "exponential"}
+_LARGEST_EXPONENT = 900  # so that sums over all documents are finite
 _KERNELS = {
     "AP": average_precision,
     "F1": f1,
@@ -89,8 +90,9 @@ def evaluate_run(
     Raises
     ------
     ValueError
-        If a file is damaged, the data are no judgments or no run, no query is in both, or
-        a measure is unknown or has no exact mean over orders of ties.
+        If a file is damaged, the data are no judgments or no run, no query is in both, a
+        measure is unknown or has no exact mean over orders of ties, or a relevance is
+        beyond what it takes.
 
     TypeError
         If data have none of the forms.
@@ -226,6 +228,11 @@ def _ties_in_orders(judged, rel):
 
 def _kernel(judged, name, params):
     if name == "nDCG":
+        if params["dcg"] == "exp-log2" and judged.largest > _LARGEST_EXPONENT:
+            raise ValueError(
+                "nDCG(dcg='exp-log2') has gains 2**relevance - 1, which are too large for "
+                f"a relevance of {judged.largest}. Pass 'nDCG'."
+            )
         return partial(ndcg, gain=_GAINS[params["dcg"]])
     if name == "ERR":
         max_rel = _scale(name, params["max_rel"], judged.largest)

@@ -73,7 +73,7 @@ def words_of(texts):
         joined = "\0".join(texts)
     except TypeError:
         joined = "\0".join(map(_as_text, texts))
-    buffer = with_margins(joined.encode(*ENCODING))
+    buffer = with_margins(encoded(joined))
     edges = np.flatnonzero(buffer[MARGIN - 1 : len(buffer) - MARGIN + 1] == 0) + MARGIN
     if len(edges) != len(texts) + 1 and texts:
         raise ValueError("identifiers must not hold the character NUL.")
@@ -86,6 +86,15 @@ def words_of(texts):
             f"identifiers must have {BYTES_OF_ID} bytes at most, got one of {longest}."
         )
     return words_at(buffer, start[: len(texts)], end[: len(texts)])
+
+
+def encoded(text):
+    """Bytes of text that files can hold, in UTF-8 or what was kept of another encoding."""
+    try:
+        return text.encode(*ENCODING)
+    except UnicodeEncodeError as error:
+        wrong = text[error.start]
+        raise ValueError(f"identifiers must be text, but {wrong!r} is none.") from error
 
 
 def _as_text(identifier):

@@ -2,10 +2,11 @@
 
 from itertools import chain
 from numbers import Integral
+from operator import attrgetter, itemgetter
 
 import numpy as np
 
-from ._fields import texts_of, words_of
+from ._fields import encoded, texts_of, words_of
 from ._tables import by_score, make_table
 
 __all__ = ["Qrels", "Run"]
@@ -14,6 +15,7 @@ _QUERY = "query_id", "query-id", "qid"
 _DOCUMENT = "doc_id", "corpus-id", "docno"
 _GRADE = "relevance", "score", "label"
 _SCORE = ("score",)
+_NUMBERS = np.integer, np.floating, np.bool_
 
 
 class Qrels:
@@ -188,6 +190,10 @@ def _nested(table):
 
 def _rows(data, caller, value_names):
     """Labels and starts of stretches of rows, and documents and values of rows."""
+    if isinstance(data, Qrels | Run) and type(data).__name__ != caller:
+        raise TypeError(
+            f"{caller} takes no {type(data).__name__}. Judgments come first, then the run."
+        )
     if isinstance(data, dict):
         return _rows_of_dicts(data, caller)
     if hasattr(data, "columns") and hasattr(data, "to_numpy"):
@@ -215,7 +221,10 @@ def _rows_of_dicts(data, caller):
 def _rows_of_columns(query, document, value):
     query = np.asarray(query)
     changes = np.ones(len(query), dtype=bool)
-    changes[1:] = query[1:] != query[:-1]
+    try:
+        changes[1:] = query[1:] != query[:-1]
+    except TypeError as error:  # of pandas' NA
+        raise TypeError(f"queries must be strings or integers: {error}.") from error
     labels = [_label(label) for label in query[changes].tolist()]
     document = document.tolist() if hasattr(document, "tolist") else document
     return (
@@ -244,9 +253,13 @@ def _columns_of_records(data, caller, value_names):
             f"{caller} takes records that are dicts or named tuples, got {first!r}."
         )
     chosen = [_column(names, wanted) for wanted in (_QUERY, _DOCUMENT, value_names)]
-    if is_dict:
-        return [[record[name] for record in records] for name in chosen]
-    return [[getattr(record, name) for record in records] for name in chosen]
+    get = itemgetter if is_dict else attrgetter
+    try:
+        return [list(map(get(name), records)) for name in chosen]
+    except (AttributeError, LookupError, TypeError) as error:
+        raise ValueError(
+            f"all records must be like the first, with {', '.join(chosen)}: {error}."
+        ) from error
 
 
 def _column(names, wanted):
@@ -259,13 +272,26 @@ def _column(names, wanted):
 
 
 def _label(query):
-    if isinstance(query, str) or (isinstance(query, Integral) and query is not True):
+    if isinstance(query, str):
+        encoded(query)
+        return query
+    if isinstance(query, Integral) and not isinstance(query, bool):
         return str(query)
     raise TypeError(f"queries must be strings or integers, got {query!r}.")
 
 
 def _as_floats(values, count):
+    if getattr(values, "dtype", np.dtype(object)).kind in "biuf":
+        return np.array(values, dtype=np.float64)
+    values = list(values)
+    for kind in set(map(type, values)):
+        if issubclass(kind, str | bytes | np.generic) and not issubclass(kind, _NUMBERS):
+            wrong = next(value for value in values if type(value) is kind)
+            raise ValueError(
+                f"relevance and scores must be numbers, got {wrong!r}. Convert it "
+                "first, as by float."
+            )
     try:
         return np.fromiter(values, dtype=np.float64, count=count)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"relevance and scores must be numbers: {error}.") from error

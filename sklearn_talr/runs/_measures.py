@@ -37,6 +37,7 @@ _OF_SETS = {"NumQ", "NumRel", "NumRelRet", "NumRet", "SetAP", "SetF", "SetP", "S
 _TEXT = re.compile(
     r"^\s*(?P<name>\w+)\s*(\((?P<params>.*)\))?\s*(@\s*(?P<cutoff>\w+))?\s*$"
 )
+_CUTOFF = re.compile(r"[0-9]{1,19}")
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def _cutoff(measure, name, text):
         if name in _NEEDS_CUTOFF:
             raise ValueError(f"{name} needs a cutoff, such as {name}@10.")
         return None
-    if not text.isdecimal() or int(text) < 1 or int(text) >= 2**63:
+    if not _CUTOFF.fullmatch(text) or int(text) < 1 or int(text) >= 2**63:
         raise ValueError(f"the cutoff of {measure} must be a positive integer.")
     if name == "Rprec":
         raise ValueError("Rprec takes no cutoff: it is the number of relevant documents.")
@@ -124,13 +125,17 @@ def _cutoff(measure, name, text):
 def _keywords(measure, text):
     try:
         call = ast.parse(f"f({text})", mode="eval").body
-        if call.args:
+        is_one = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        if not is_one or call.args:
             raise ValueError
-        return {word.arg: ast.literal_eval(word.value) for word in call.keywords}
-    except (SyntaxError, ValueError, TypeError) as error:
+        given = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
+        if None in given or len(given) < len(call.keywords):
+            raise ValueError
+    except (MemoryError, RecursionError, SyntaxError, TypeError, ValueError) as error:
         raise ValueError(
-            f"the parameters of {measure} must be keywords, such as rel=2."
+            f"the parameters of {measure} must be keywords, each once, such as rel=2."
         ) from error
+    return given
 
 
 def _checked(measure, name, given):
@@ -163,8 +168,8 @@ _ALLOWED = {
     "dcg": lambda value: value in ("log2", "exp-log2"),
 }
 _WANTED = {
-    "rel": "a positive integer",
-    "max_rel": "a positive integer",
+    "rel": "a positive integer below 1024",
+    "max_rel": "a positive integer below 1024",
     "p": "a number between 0 and 1",
     "dcg": "'log2' or 'exp-log2'",
 }

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._threads import one_thread
 from ._simplex_qp import minimize_on_simplex
 
 _MAX_IDLE = 50  # steps after which a cut that bounds nothing is dropped
@@ -92,6 +93,7 @@ class Solution(NamedTuple):
         return (self.objective - self.bound) / self.objective
 
 
+@one_thread()
 def minimize(features, risk, total, bundle, *, tol, max_iter, line_search):
     """Minimize |w|^2/2 + total R(w) until objective and bound are within `tol`.
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from .._threads import one_thread
+
 
 class Features:
     """A matrix of features, with one more column of ones if there is an intercept.
@@ -31,3 +33,9 @@ class Features:
         gradient = self._X.T @ weights.astype(self._X.dtype)
         gradient = gradient.astype(np.float64)
         return np.append(gradient, weights.sum()) if self._constant else gradient
+
+
+@one_thread()
+def scores_of(X, coef, intercept):
+    """Return the scores of samples by fitted coefficients, of shape (1, n_features)."""
+    return X @ coef[0] + intercept[0]

@@ -17,7 +17,7 @@ from .._arrays import as_numpy
 from .._state import replace_fitted, validate_aside
 from ..metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 from ._bundle import Bundle, minimize
-from ._features import Features
+from ._features import Features, scores_of
 from ._grades import GradedRisk
 from ._risks import HingeRisk, RankingRisk
 from ._targets import label_of, mean_over_queries, query_numbers, read_targets, relevance_of
@@ -140,6 +140,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
     search splits by groups, but fits and scores as if all samples were one ranking. Before
     scikit-learn 1.8 a search around a Pipeline hands them to `fit` only: put searches last.
 
+    BLAS is held to one thread: their number would change the last digits of coefficients.
     With scikit-learn's `array_api_dispatch` arrays go to NumPy, and answers stay there.
 
     Examples
@@ -278,7 +279,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = as_numpy(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
-        return _scores(X, self.coef_, self.intercept_)
+        return scores_of(X, self.coef_, self.intercept_)
 
     def predict(self, X):
         """Predict classes.
@@ -379,7 +380,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         coef = solution.w[None, :n_features].astype(X.dtype)
         intercept = np.array([solution.w[n_features:].sum()])
         if self.loss != "zero_one" and self.fit_intercept:
-            scores = _scores(X, coef, intercept)
+            scores = scores_of(X, coef, intercept)
             intercept = np.array([-best_threshold(scores, positive, sample_weight)])
         return coef, intercept
 
@@ -392,7 +393,3 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=4,  # of whoever called fit, which is decorated
             )
-
-
-def _scores(X, coef, intercept):
-    return X @ coef[0] + intercept[0]

@@ -7,14 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr.codes import (
     PackedCodes,
     WeightedCodes,
+    _weighted,
     hamming_distances,
     pack_codes,
     weighted_scores,
 )
+from sklearn_talr.codes._weighted import score_codes
 
 
 def draw(n_codes, n_bits, seed=0):
@@ -153,3 +156,54 @@ def test_bits_changed_in_place_keep_no_weights(name, seed):
             with pytest.raises(ValueError, match="changed in place"):
                 pack_codes(part)
             assert pack_codes(np.asarray(part)).terms is None
+
+
+def test_blocks_of_codes_and_threads_change_no_score(monkeypatch):
+    monkeypatch.setattr(_weighted, "_CODES_PER_BLOCK", 7)
+    bits, weights = draw(40, 33)
+    terms = np.linspace(0.5, 2, 80).reshape(40, 2)
+    packed = PackedCodes(pack_codes(bits).data, 33, terms=terms)
+    expected = slow_scores(weights, bits, packed.terms)
+    for n_jobs in (None, 2):
+        found = weighted_scores(weights, packed, n_jobs=n_jobs)
+        assert_allclose(found, expected, atol=1e-4)
+
+
+def test_products_are_held_to_one_thread(monkeypatch):
+    found = []
+
+    def recorded(*args):
+        pools = threadpool_info()
+        found.extend(p["num_threads"] for p in pools if p["user_api"] == "blas")
+        return score_codes(*args)
+
+    monkeypatch.setattr(_weighted, "score_codes", recorded)
+    monkeypatch.setattr(_weighted, "_CODES_PER_BLOCK", 7)
+    bits, weights = draw(40, 33)
+    with threadpool_limits(2, user_api="blas"):
+        for n_jobs in (None, 2):
+            weighted_scores(weights, bits, n_jobs=n_jobs)
+    assert set(found) == {1}
+
+
+class TestZeros:
+    """Weights of a query that knows nothing: all codes are tied."""
+
+    def test_alone(self):
+        bits, _ = draw(5, 7)
+        assert_array_equal(weighted_scores(np.zeros((1, 7)), bits), np.zeros((1, 5)))
+
+    def test_among_others(self):
+        bits, weights = draw(5, 7)
+        weights = np.vstack((weights, np.zeros((1, 7))))
+        scores = weighted_scores(weights, bits)
+        assert_array_equal(scores[3], 0)
+
+    def test_all_ones_too(self):
+        assert_array_equal(weighted_scores([[1.0, 1.0]], [[1, 1], [0, 1]]), [[2, 0]])
+
+    def test_what_a_hasher_remembers_is_never_taken_for_codes(self):
+        bits, _ = draw(1, 3)
+        activations = np.array([[1, 0, 1]], dtype=np.float32)
+        codes = WeightedCodes._of(bits, activations)
+        assert_allclose(weighted_scores(codes, [[1, 0, 0]]), [[0]])

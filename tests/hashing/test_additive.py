@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr.codes import pack_codes, weighted_scores
-from sklearn_talr.hashing import AdditiveHasher, ITQHasher
+from sklearn_talr.hashing import AdditiveHasher, ITQHasher, _additive, _additive_model
 from sklearn_talr.hashing._additive_codes import Moments, descend
+from sklearn_talr.neighbors import HammingNeighbors
 
 METRICS = ["cosine", "inner_product", "euclidean"]
 
@@ -21,6 +23,11 @@ METRICS = ["cosine", "inner_product", "euclidean"]
 @pytest.fixture(scope="module", name="X")
 def digits_as_float32():
     return load_digits().data[:600].astype(np.float32)
+
+
+def blas_threads():
+    """Numbers of threads of all BLAS libraries."""
+    return {p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"}
 
 
 @parametrize_with_checks([AdditiveHasher(8), AdditiveHasher(4, metric="euclidean")])
@@ -94,7 +101,7 @@ class TestDescent:
 
     def test_the_decoder_is_a_ridge_regression(self):
         rows, _, signs = self.problem(3, n_rows=30)
-        found = Moments.none(7, 5).plus(signs, rows).decoder(0.1)
+        found = (Moments.none(7, 5) + Moments.of(signs, rows)).decoder(0.1)
         gradient = signs.T @ (signs @ found - rows) + 0.1 * 30 * found
         assert_allclose(gradient, 0, atol=1e-4)
 
@@ -147,11 +154,20 @@ class TestScores:
         )
         recalls = []
         for row in range(len(X)):
-            sets = []
-            for scores in (true[row], found[row]):
-                others = [i for i in np.argsort(-scores) if i != row]
-                sets.append(set(others[:10]))
-            recalls.append(len(sets[0] & sets[1]) / 10)
+            others = [i for i in range(len(X)) if i != row]
+            tenth = sorted(true[row][others])[-10]
+            is_near = [true[row][i] >= tenth for i in others]
+            last = sorted(found[row][others])[-10]
+            n_above = sum(found[row][i] > last for i in others)
+            n_last = sum(found[row][i] == last for i in others)
+            chance = {
+                i: 1 if found[row][i] > last else (10 - n_above) / n_last
+                for i in others
+                if found[row][i] >= last
+            }
+            recalls.append(
+                sum(chance.get(i, 0) for i, near in zip(others, is_near) if near) / 10
+            )
         assert hasher.score(X) == pytest.approx(np.mean(recalls))
         assert 0.5 < hasher.score(X) < 1
 
@@ -168,7 +184,155 @@ class TestScores:
         learned.gain(recalls[1] - recalls[0])
 
 
+def neighbors_of(hasher, queries, X):
+    """Scores of a database, and the ten best items of each query."""
+    scores = weighted_scores(hasher.query_weights(queries), hasher.encode(X))
+    return scores, np.argsort(-scores, axis=1)[:, :10]
+
+
+class TestWhereFeaturesLie:
+    """Neither their origin nor their unit says anything about distances."""
+
+    @given(
+        st.sampled_from([0.0, 1.0, 100.0, 1e4]),
+        st.sampled_from([np.float32, np.float64]),
+        st.integers(0, 2**32),
+    )
+    @settings(max_examples=8, deadline=None)
+    def test_moving_all_features_changes_no_distance(self, size, dtype, seed):
+        X = load_digits().data[:400]
+        offset = size * np.random.default_rng(seed).standard_normal(64).round(2)
+        moved = [(X + move).astype(dtype) for move in (0, offset, size)]
+        hashers = [
+            AdditiveHasher(24, metric="euclidean", max_iter=3, random_state=0).fit(Z[100:])
+            for Z in moved
+        ]
+        (scores, nearest), *others = (
+            neighbors_of(hasher, Z[:100], Z[100:]) for hasher, Z in zip(hashers, moved)
+        )
+        for other_scores, other_nearest in others:
+            # Rounding may flip a bit whose two values are equally good.
+            off = np.abs(other_scores - scores) > 0.01 * scores.std()
+            assert off.mean() < 0.02
+            assert (other_nearest == nearest).mean() > 0.95
+        recalls = [hasher.score(Z[100:]) for hasher, Z in zip(hashers, moved)]
+        assert np.ptp(recalls) < 0.01
+
+    def test_weights_are_those_of_a_linear_function(self, X):
+        hasher = AdditiveHasher(16, metric="euclidean", random_state=0).fit(X + 10)
+        by_hand = (X + 10) @ hasher.coefs_[0] + hasher.intercepts_[0]
+        assert_allclose(hasher.query_weights(X + 10), by_hand, atol=1e-3)
+
+    def test_scores_are_squared_distances_of_decodings(self, X):
+        """In the unit of the rows, up to what belongs to the query, halved and negative."""
+        hasher = AdditiveHasher(200, metric="euclidean", random_state=0).fit(X)
+        unit = np.sqrt(np.mean(np.sum((X - X.mean(axis=0)) ** 2, axis=1)))
+        scores, _ = neighbors_of(hasher, X[:50], X)
+        decoded = hasher.inverse_transform(hasher.encode(X))
+        middle = X.mean(axis=0)
+        expected = (X[:50] - middle) @ (decoded - middle).T
+        expected -= np.sum((X - middle) ** 2, axis=1) / 2
+        assert_allclose(scores, expected / unit**2, atol=1e-3)
+
+    @pytest.mark.parametrize("unit", [1e-37, 1e-25, 1e30])
+    @pytest.mark.parametrize("metric", METRICS)
+    def test_no_square_is_lost_or_infinite(self, metric, unit, X):
+        recalls = []
+        for factor in (1, np.float32(unit)):
+            hasher = AdditiveHasher(16, metric=metric, max_iter=3, random_state=0)
+            recalls.append(hasher.fit(X[:300] * factor).score(X[300:] * factor))
+        assert 0.3 < recalls[0] < 1
+        assert recalls[1] == pytest.approx(recalls[0], abs=0.02)
+
+    def test_scores_that_tie_find_no_more_than_chance(self, X):
+        """Were ties broken by the order of the rows, recall would be 1."""
+        hasher = AdditiveHasher(16, metric="inner_product", random_state=0).fit(X)
+        far_below = X[:400].astype(np.float64) * 1e-300  # all weights are 0 in float32
+        assert hasher.score(far_below) == pytest.approx(
+            10 / 399, abs=1e-3
+        )  # a few true ties
+
+    def test_items_of_one_code_are_tied_whatever_is_encoded_with_them(self, X):
+        hasher = AdditiveHasher(120, max_iter=3, random_state=0).fit(X)
+        alone = np.concatenate([hasher.encode(X[[i]]).terms for i in range(40)])
+        assert_array_equal(alone, hasher.encode(X).terms[:40])
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_row_of_zeros_is_answered_alone_and_among_others(metric, X):
+    hasher = AdditiveHasher(16, metric=metric, random_state=0).fit(X)
+    queries = np.vstack((X[:3], np.zeros_like(X[:1])))
+    codes = hasher.encode(X)
+    for name in ("transform", "query_weights"):
+        asked = getattr(hasher, name)
+        alone, together = (weighted_scores(asked(q), codes) for q in (queries[3:], queries))
+        assert_allclose(alone[0], together[3], rtol=1e-5, atol=1e-5)
+        index = HammingNeighbors(5, metric="weighted_hamming").fit(codes)
+        for one, many in zip(
+            index.kneighbors(asked(queries[3:])), index.kneighbors(asked(queries))
+        ):
+            assert_allclose(one[0], many[3], rtol=1e-5)
+
+
+class TestThreads:
+    @pytest.mark.parametrize("metric", METRICS)
+    def test_no_result_depends_on_their_number(self, metric, X, monkeypatch):
+        monkeypatch.setattr("sklearn_talr.hashing._additive_model._CELLS_PER_BLOCK", 4_096)
+        monkeypatch.setattr("sklearn_talr.hashing._base._BYTES_PER_BLOCK", 65_536)
+        fits = []
+        for n_jobs, n_blas in ((None, 1), (2, 1), (2, 2), (1, 2)):
+            hasher = AdditiveHasher(20, metric=metric, n_jobs=n_jobs, random_state=0)
+            with threadpool_limits(n_blas, user_api="blas"):
+                hasher.partial_fit(X[:400]).partial_fit(X[400:])
+                codes, packed = hasher.transform(X), hasher.encode(X)
+                fits.append(
+                    [hasher.coefs_[0], codes, codes.query_weights, packed.data]
+                    + ([] if packed.terms is None else [codes.terms, packed.terms])
+                    + [hasher.score(X)]
+                )
+        for fit in fits[1:]:
+            for found, expected in zip(fit, fits[0]):
+                assert_array_equal(found, expected)
+
+    def test_all_loops_are_held_to_one_of_blas(self, X, monkeypatch):
+        found = []
+
+        def recorded(module, name):
+            function = getattr(module, name)
+
+            def record(*args, **kwargs):
+                found.append((name, blas_threads()))
+                return function(*args, **kwargs)
+
+            monkeypatch.setattr(module, name, record)
+
+        recorded(_additive_model, "descend")
+        recorded(_additive_model, "itq_projection")
+        recorded(_additive, "score_codes")
+        for n_jobs in (None, 2):
+            hasher = AdditiveHasher(8, n_jobs=n_jobs, random_state=0)
+            with threadpool_limits(2, user_api="blas"):
+                hasher.fit(X).partial_fit(X)
+                hasher.encode(X)
+                hasher.transform(X)
+                hasher.score(X)
+                assert blas_threads() == {2}
+        assert {name for name, _ in found} == {"descend", "itq_projection", "score_codes"}
+        assert {number for _, numbers in found for number in numbers} == {1}
+
+
 class TestFit:
+    @pytest.mark.parametrize(("name", "value"), [("n_bits", 12), ("metric", "euclidean")])
+    def test_chunks_cannot_change_what_bits_mean(self, name, value, X):
+        hasher = AdditiveHasher(8, max_iter=1, random_state=0).partial_fit(X[:300])
+        before = hasher.coefs_[0]
+        hasher.set_params(**{name: value})
+        with pytest.raises(ValueError, match=f"partial_fit cannot change {name}"):
+            hasher.partial_fit(X[300:])
+        assert hasher.coefs_[0] is before
+        hasher.fit(X)
+        assert hasher.transform(X).shape[1] == hasher.n_bits
+
     def test_more_bits_than_features(self, learned):
         X = np.random.default_rng(learned.seed).standard_normal((60, 4))
         hasher = AdditiveHasher(24, random_state=learned.seed).fit(X)

@@ -1,5 +1,6 @@
 """Files that databases are kept in: whole, or refused."""
 
+import math
 import os
 import signal
 import stat
@@ -196,6 +197,10 @@ def rewrite(path, change_header=None, **changes):
     )
 
 
+def of_shared(**state):
+    return {"affinity": {"name": "SharedLabelAffinity", "state": state}}
+
+
 ORDERED = np.arange(400, dtype=np.int32)
 
 
@@ -220,7 +225,12 @@ ORDERED = np.arange(400, dtype=np.int32)
         ({"params": {"leaves": 3}}, {}, "lacks or misstates"),
         ({"params": {"n_neighbors": -3}}, {}, "lacks or misstates"),
         ({"affinity": {"name": "eval", "state": {}}}, {}, "lacks or misstates 'eval'"),
+        ({"n_samples": math.inf}, {}, "lacks or misstates n_bits 64 or n_samples inf"),
         ({"affinity": {"name": "LabelAffinity", "state": {"fit": 3}}}, {}, "has no 'fit'"),
+        (of_shared(levels_=None), {}, "levels_ of SharedLabelAffinity is no list of num"),
+        (of_shared(levels_=[]), {}, "levels_ of SharedLabelAffinity is no list of num"),
+        (of_shared(levels_=[0, 2**70]), {}, "levels_ of SharedLabelAffinity is no list"),
+        (of_shared(binary=None), {}, "The 'binary' parameter of SharedLabelAffinity"),
         ({"affinity": None}, {}, "contradict each other"),
         ({}, {"targets": np.arange(3)}, "contradict each other"),
     ],

@@ -85,13 +85,20 @@ def test_a_run_that_is_named_twice_is_shown_twice(options, files, capsys):
 
 
 def test_a_name_that_the_terminal_cannot_show_is_escaped(files, capsys):
-    qrels, first, _ = files
+    qrels, first, second = files
     text = Path(first).read_text()
     Path(first).write_bytes(text.replace("first", "\xe9").encode("latin-1"))
     assert main([qrels, first, "-m", "AP"]) == 0
     assert "\\udce9 " in capsys.readouterr().out
     assert main([qrels, first, "-m", "AP", "--format", "json"]) == 0
     assert list(json.loads(capsys.readouterr().out)) == ["\udce9"]
+    Path(first).write_text(text.replace("first", "\x1b[2J").replace("q1", "q\x9b1"))
+    assert main([qrels, first, first, "-m", "AP"]) == 0
+    assert main([qrels, first, second, "-m", "AP"]) == 0
+    assert main([qrels, first, "-m", "AP", "--per-query"]) == 0
+    printed = capsys.readouterr().out
+    assert "\\x1b[2J minus second" in printed
+    assert printed.replace("\n", "").isprintable()
 
 
 @pytest.mark.parametrize(

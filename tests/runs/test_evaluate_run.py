@@ -219,6 +219,12 @@ def test_documents_of_other_widths_are_not_mixed_up():
         ({"q": {"d": 5}}, {"q": {"d": 1.0}}, "ERR", r"a relevance is 5.*ERR\(max_rel=5\)"),
         ({"q": {"e": 5, "d": 1}}, {"q": {"d": 1.0}}, "ERR", "ERR has max_rel=4"),
         ({"q": {"d": 5}}, {"q": {"d": 1.0}}, "RBP(max_rel=2)", "a relevance is 5"),
+        (
+            {"q": {"d": 1_000}},
+            {"q": {"d": 1.0}},
+            "nDCG(dcg='exp-log2')",
+            "too large for a relevance of 1000. Pass 'nDCG'",
+        ),
         ({"q": {"d": 1}, "p": {"d": 5}}, {"q": {"d": 1.0}}, "ERR", "ERR has max_rel=4"),
         ({"q": {"d": 5}}, {"q": {"d": 1.0}}, "RBP(max_rel=2,rel=1)", "rel or max_rel"),
     ],

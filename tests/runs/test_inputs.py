@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import run_cases
 
-from sklearn_talr.runs import Qrels, Run
+from sklearn_talr.runs import Qrels, Run, evaluate_run
 
 QRELS = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": -1}}
 RUN = {"q1": {"d2": 1.5, "d1": 1.5, "d3": -2.0}, "q2": {"d1": 0.25}}
@@ -149,7 +149,34 @@ def test_repeated_documents_are_found_wherever_they_are():
     [
         ({"q": {"d": np.nan}}, ValueError, "scores must be finite numbers, got nan"),
         ({"q": {"d": np.inf}}, ValueError, "scores must be finite numbers, got inf"),
-        ({"q": {"d": "high"}}, ValueError, "must be numbers: could not convert"),
+        ({"q": {"d": "high"}}, ValueError, "must be numbers, got 'high'. Convert it"),
+        ({"q": {"d": 1.0, "e": "1_0"}}, ValueError, "must be numbers, got '1_0'"),
+        ({"q": {"d": b"3"}}, ValueError, "must be numbers, got b'3'"),
+        ({"q": {"d": np.datetime64("2020")}}, ValueError, "must be numbers, got .*2020"),
+        ({"q": {"d": 10**400}}, ValueError, "must be numbers: int too large"),
+        ({"q": {"d": 1j}}, ValueError, "must be numbers: float"),
+        ({"q": {"d": None}}, ValueError, "scores must be finite numbers, got nan"),
+        ({"q": {"\ud800": 1.0}}, ValueError, r"must be text, but '\\ud800' is none"),
+        ({"\ud800": {"d": 1.0}}, ValueError, r"must be text, but '\\ud800' is none"),
+        ({False: {"d": 1.0}}, TypeError, "strings or integers, got False"),
+        ([Doc("q", "d", 1), None], ValueError, "all records must be like the first"),
+        ([Doc("q", "d", 1), {"query_id": 1}], ValueError, "all records must be like"),
+        (
+            [{"qid": "q", "docno": "d", "score": 1}, {"qid": "q"}],
+            ValueError,
+            "must be like the first, with qid, docno, score: 'docno'",
+        ),
+        (
+            pd.DataFrame({"qid": ["q", pd.NA], "docno": ["d", "e"], "score": [1, 2]}),
+            TypeError,
+            "queries must be strings or integers",
+        ),
+        (
+            pd.DataFrame({"qid": ["q"], "docno": ["d"], "score": ["2"]}),
+            ValueError,
+            "must be numbers, got '2'",
+        ),
+        (Qrels(QRELS), TypeError, "Run takes no Qrels. Judgments come first"),
         ({"q": {"d": [1.0]}}, ValueError, "must be numbers"),
         ({"q": {"d" * 1_025: 1.0}}, ValueError, "1024 bytes at most, got one of 1025"),
         ({"q": {"d\0": 1.0}}, ValueError, "must not hold the character NUL"),
@@ -166,6 +193,15 @@ def test_repeated_documents_are_found_wherever_they_are():
 def test_bad_runs_are_refused(data, error, message):
     with pytest.raises(error, match=message):
         Run(data)
+
+
+def test_judgments_and_runs_are_not_mistaken_for_each_other():
+    """A run of whole scores would pass for judgments."""
+    qrels, run = Qrels({"q": {"d": 1}}), Run({"q": {"d": 2}})
+    with pytest.raises(TypeError, match=r"Qrels takes no Run\. Judgments come first"):
+        evaluate_run(run, qrels)
+    assert Run(run).to_dict() == run.to_dict()
+    assert Qrels(qrels).to_dict() == qrels.to_dict()
 
 
 @pytest.mark.parametrize("grade", [0.5, np.nan, np.inf, 2.0**60])

@@ -23,9 +23,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
-from sklearn_talr.svm import RankingSVC
+from sklearn_talr.svm import RankingSVC, _features
 from sklearn_talr.svm._risks import HingeRisk, RankingRisk
 from sklearn_talr.svm._simplex_qp import minimize_on_simplex
 from sklearn_talr.svm._threshold import best_threshold
@@ -396,6 +397,44 @@ def test_names_of_classes():
     assert_array_equal(svc.classes_, ["no", "yes"])
     assert np.mean((svc.predict(X) == "yes") == y) > 0.9
     assert svc.score(X, np.array(["no", "yes"])[y]) > 0.9
+
+
+class TestThreads:
+    """The coefficients are those of one thread, whatever BLAS is given."""
+
+    @pytest.mark.parametrize("loss", ["average_precision", "zero_one"])
+    def test_coefficients_bit_for_bit(self, loss):
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((3000, 200), dtype=np.float32)
+        y = X[:, 0] + X[:, 1] > 2 * rng.standard_normal(3000) + 1
+        fits = []
+        for n_threads in (1, 2):
+            with threadpool_limits(n_threads, user_api="blas"):
+                svc = RankingSVC(loss, C=1e-3, tol=0.05).fit(X, y)
+                fits.append((svc.coef_, svc.intercept_, svc.decision_function(X)))
+        for one, two in zip(*fits):
+            assert_array_equal(one, two)
+
+    def test_products_are_held_to_one(self, noisy, monkeypatch):
+        found = []
+
+        class Seen(np.ndarray):
+            def __matmul__(self, other):
+                pools = threadpool_info()
+                found.extend(p["num_threads"] for p in pools if p["user_api"] == "blas")
+                return np.asarray(self) @ other
+
+        for name in ("scores", "gradient"):
+            method = getattr(_features.Features, name)
+
+            def recorded(self, values, method=method):
+                self._X = self._X.view(Seen)
+                return method(self, values)
+
+            monkeypatch.setattr(_features.Features, name, recorded)
+        with threadpool_limits(2, user_api="blas"):
+            RankingSVC(max_iter=100).fit(*noisy)
+        assert set(found) == {1}
 
 
 class TestThreshold:

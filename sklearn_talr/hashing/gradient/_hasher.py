@@ -62,7 +62,8 @@ class GradientHasher(CallbackSupportMixin, BaseHasher):
         from ._functions import ModuleFunction  # only who has a module needs torch
 
         function = ModuleFunction(self.module, fitted["module_state_"])
-        return Encoder(function, fitted["_training_state_"]["n_bits"], self.n_features_in_)
+        n_bits = fitted["_training_state_"]["n_bits"]
+        return Encoder(function, n_bits, self.n_features_in_, has_threads=True)
 
     def _trains_in(self, space):
         return stays_on_device(space, self.device)

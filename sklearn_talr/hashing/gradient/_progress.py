@@ -85,7 +85,8 @@ def _weights(hasher, n_features, settings, what):
     asked = [n_features, *settings.layer_sizes, settings.n_bits]
     if shape != asked:
         raise ValueError(
-            f"{what} cannot change the layer sizes from {shape} to {asked}. Call fit "
-            "with warm_start=False to start anew."
+            f"{what} cannot change n_bits, hidden_layer_sizes or the number of features, "
+            f"and so the layer sizes from {shape} to {asked}. Call fit with "
+            "warm_start=False to start anew."
         )
     return hasher.coefs_, hasher.intercepts_

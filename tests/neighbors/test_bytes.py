@@ -1,0 +1,99 @@
+"""What an item takes in a file, and in memory."""
+
+import zipfile
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from sklearn_talr.hashing import AdditiveHasher
+from sklearn_talr.neighbors import HammingNeighbors
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "codes.npz"
+
+
+def fitted(metric, n_bits=8, n_items=600):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_items, 12)) + 3
+    hasher = AdditiveHasher(n_bits, metric=metric, max_iter=2, random_state=0).fit(X)
+    neighbors = HammingNeighbors(5, metric="weighted_hamming")
+    return hasher, X, neighbors
+
+
+def saved(neighbors, path):
+    """Bytes of each array of a file."""
+    neighbors.save(path)
+    with zipfile.ZipFile(path) as file:
+        names = {info.filename.removesuffix(".npy") for info in file.infolist()}
+    with np.load(path) as arrays:
+        return {name: arrays[name].nbytes for name in names - {"header"}}
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+@pytest.mark.parametrize("form", ["encode", "transform"])
+@pytest.mark.parametrize("metric", ["cosine", "inner_product", "euclidean"])
+def test_only_what_no_code_tells_is_saved(metric, form, mmap, path):
+    hasher, X, neighbors = fitted(metric)
+    neighbors.fit(getattr(hasher, form)(X))
+    n_codes, n_items = neighbors.n_distinct_codes_, neighbors.n_items_
+    sizes = saved(neighbors, path)
+    kept = {"columns": n_codes, "starts": 8 * (n_codes + 1), "members": 4 * n_items}
+    extra = {
+        "cosine": {"gram": 4 * 8**2, "along": 8 * 8},
+        "inner_product": {},
+        "euclidean": {"terms": 4 * n_codes},
+    }[metric]
+    assert sizes == kept | extra
+    in_memory = {"cosine": 4, "inner_product": 0, "euclidean": 8}[metric] * n_codes
+    per_item = {"cosine": 1, "inner_product": 1, "euclidean": 1 + 4}[metric]
+    assert hasher.encode(X).nbytes == per_item * len(X)
+    expected = (sum(kept.values()) + in_memory) / n_items
+    assert neighbors.n_bytes_per_item_ == pytest.approx(expected)
+    loaded = HammingNeighbors.load(path, mmap=mmap)
+    queries = hasher.query_weights(X[:20])
+    for found, wanted in zip(loaded.kneighbors(queries), neighbors.kneighbors(queries)):
+        assert_array_equal(found, wanted)
+    # What is loaded goes on as what was saved does.
+    more = hasher.encode(X[:50] + 0.1)
+    for each in (loaded, neighbors):
+        each.partial_fit(more).remove([3, 601])
+    assert_array_equal(loaded.codes_.terms, neighbors.codes_.terms)
+    assert saved(loaded, path).keys() == sizes.keys()
+
+
+def test_factors_of_few_codes_are_kept(path):
+    """The rule that they follow from would take more."""
+    hasher, X, neighbors = fitted("cosine", n_bits=40)
+    sizes = saved(neighbors.fit(hasher.encode(X)), path)
+    assert sizes["terms"] == 4 * neighbors.n_distinct_codes_
+    assert not {"gram", "along"} & sizes.keys()
+
+
+def test_factors_of_two_hashers_are_all_kept(path):
+    hasher, X, neighbors = fitted("cosine")
+    other = AdditiveHasher(8, max_iter=1, random_state=1).fit(X[::-1] ** 2)
+    codes = hasher.encode(X), other.encode(X)
+    neighbors.fit(codes[0]).partial_fit(codes[1])
+    assert "terms" in saved(neighbors, path)
+    loaded = HammingNeighbors.load(path)
+    for each in (neighbors, loaded):
+        terms = np.concatenate([part.terms for part in codes])
+        assert_array_equal(each.codes_.terms, terms)
+
+
+@pytest.mark.parametrize("change", ["gram", "along"])
+def test_a_rule_that_fits_no_code_is_refused(change, path):
+    hasher, X, neighbors = fitted("cosine")
+    neighbors.fit(hasher.encode(X))
+    rule = neighbors._fitted.store.factors
+    for part in (
+        getattr(rule, change)[:-1],
+        np.full_like(getattr(rule, change), np.nan),
+    ):
+        neighbors._fitted.store.factors = rule._replace(**{change: part})
+        neighbors.save(path)
+        with pytest.raises(ValueError, match="contradict each other"):
+            HammingNeighbors.load(path)
