@@ -6,6 +6,8 @@ import warnings
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
+from threading import Barrier, Event, Thread
+from time import sleep
 
 import numpy as np
 import pandas as pd
@@ -20,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import validate_data
 
 import sklearn_talr
-from sklearn_talr import TALRHasher
+from sklearn_talr import ITQHasher, RankingSVC, TALRHasher
 from sklearn_talr._state import (
     held,
     is_fitted_name,
@@ -29,6 +31,7 @@ from sklearn_talr._state import (
     validate_seen,
 )
 from sklearn_talr.baselines import HashNetHasher, OrthoHasher
+from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.hashing.gradient import _early_stopping, _fit
 
 N_POINTS = 30
@@ -323,3 +326,46 @@ def test_what_is_held_stays_when_others_are_fitted():
     hasher.set_params(random_state=1).fit(OTHER_X, OTHER_Y)
     assert not np.array_equal(hasher.transform(X), codes)
     np.testing.assert_array_equal(before.transform(X), codes)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ITQHasher(8),
+        TALRHasher(8, max_iter=1),
+        AdditiveHasher(8, max_iter=1),
+        RankingSVC(max_iter=1_000),
+    ],
+    ids=name_of,
+)
+def test_readers_see_whole_fits_while_a_writer_refits(estimator):
+    """8 readers of two fits in turn, to other features and classes."""
+    fits = [(X, Y == 0), (OTHER_X, OTHER_Y == 1)]
+    estimator = clone(estimator)
+    if hasattr(estimator, "random_state"):
+        estimator.set_params(random_state=0)
+    states = []
+    for fit in fits:
+        estimator.fit(*fit)
+        states.append(estimator.decision_function(X).tolist())
+    seen, started, done = [], Barrier(9), Event()
+
+    def read():
+        started.wait()
+        while not done.is_set():
+            seen.append(estimator.decision_function(X).tolist() in states)
+            sleep(0.002)  # else the writer hardly gets a word in
+
+    readers = [Thread(target=read) for _ in range(8)]
+    for reader in readers:
+        reader.start()
+    started.wait()
+    for number in count():
+        estimator.fit(*fits[number % 2])
+        if number > 10 and len(seen) > 40:
+            break
+    done.set()
+    for reader in readers:
+        reader.join()
+    assert states[0] != states[1]
+    assert all(seen)

@@ -62,12 +62,16 @@ def raising(error, number):
 
 
 def injections(action):
-    """Yield errors, and where to raise them in an action that is done once to count."""
+    """Yield errors, and where to raise them in an action that is done once to count.
+
+    The last calls are among these, where new state takes the place of the old.
+    """
     with raising(None, 0) as calls:
         action()
     assert len(calls) >= N_INJECTIONS
-    for i, number in enumerate(np.random.default_rng(0).choice(len(calls), N_INJECTIONS)):
-        yield ERRORS[i % len(ERRORS)], number + 1
+    drawn = np.random.default_rng(0).choice(len(calls) - 4, N_INJECTIONS - 4) + 1
+    for i, number in enumerate([*drawn, *range(len(calls) - 3, len(calls) + 1)]):
+        yield ERRORS[i % len(ERRORS)], number
 
 
 def modes():

@@ -277,9 +277,9 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
             Higher is ranked first; above 0 is predicted to be of the positive class.
         """
         check_is_fitted(self)
-        X = as_numpy(X)
+        X, fitted = as_numpy(X), vars(self)  # of one fit, whatever other threads do
         X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
-        return scores_of(X, self.coef_, self.intercept_)
+        return scores_of(X, fitted["coef_"], fitted["intercept_"])
 
     def predict(self, X):
         """Predict classes.

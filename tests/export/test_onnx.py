@@ -44,7 +44,13 @@ class Layers(BaseEstimator):
         return X @ self.coefs_[-1] + self.intercepts_[-1]
 
 
-@pytest.mark.parametrize("sizes", [(64, 1), (64, 8), (64, 5, 12), (64, 9, 6, 33)])
+ANY_SIZES = [
+    (64, *rng.integers(1, 12, size=rng.integers(1, 4)).tolist())
+    for rng in map(np.random.default_rng, range(8))
+]
+
+
+@pytest.mark.parametrize("sizes", [(64, 1), (64, 8), (64, 9, 6, 33), *ANY_SIZES])
 def test_the_graph_gives_the_packed_codes(sizes, tmp_path):
     pytest.importorskip("onnx", reason="onnx is not installed")
     hasher, path = Layers().fit(sizes), tmp_path / "hasher.onnx"
