@@ -1,6 +1,9 @@
 """Fitted state of estimators: checked aside, and replaced in one step."""
 
+import numpy as np
 from sklearn.utils.validation import validate_data
+
+_FEW_NUMBERS = 2**16  # a look at all of them takes little time
 
 
 def validate_aside(estimator, X, **options):
@@ -31,6 +34,60 @@ def validate_aside(estimator, X, **options):
     X = validate_data(stand_in, X, **options)
     names = "n_features_in_", "feature_names_in_"
     return X, {name: vars(stand_in)[name] for name in names if name in vars(stand_in)}
+
+
+def validate_seen(estimator, X, *, dtype="numeric", **options):
+    """Check features like those of `fit`, as scikit-learn's `validate_data` does.
+
+    A small array in which nothing can be wrong is returned as it is. All that scikit-learn
+    looks up would take longer there than to use it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What was fitted.
+
+    X : array-like of shape (n_samples, n_features)
+        Features.
+
+    dtype : tuple of types, default="numeric"
+        Types of numbers that are taken as they are. Others become the first. "numeric"
+        means all of real numbers.
+
+    **options : dict
+        Passed to `validate_data`.
+
+    Returns
+    -------
+    X : ndarray or sparse matrix
+        Checked features.
+    """
+    if _is_sound(X, vars(estimator), dtype):
+        return X
+    return validate_data(estimator, X, dtype=dtype, reset=False, **options)
+
+
+def _is_sound(X, fitted, dtype):
+    """Whether `validate_data` would return a small array as it is, and tell of nothing."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and 0 < X.size <= _FEW_NUMBERS
+        and (X.dtype.kind in "biuf" if dtype == "numeric" else X.dtype in dtype)
+        and X.shape[1] == fitted.get("n_features_in_")
+        and "feature_names_in_" not in fitted
+        and bool(np.isfinite(X).all())
+    )
+
+
+def held(estimator):
+    """The estimator as it is now, whatever `replace_fitted` does to it meanwhile.
+
+    Both share parameters and fitted attributes until then.
+    """
+    other = object.__new__(type(estimator))
+    other.__dict__ = vars(estimator)
+    return other
 
 
 def replace_fitted(estimator, fitted):

@@ -12,15 +12,24 @@ from time import sleep
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 import torch
 from hashers import HASHERS, name_of, split_labels
 from interruptions import Interruption, interrupted_at, statements_of
+from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils.validation import validate_data
 
 import sklearn_talr
 from sklearn_talr import ITQHasher, RankingSVC, TALRHasher
-from sklearn_talr._state import is_fitted_name, replace_fitted, validate_aside
+from sklearn_talr._state import (
+    held,
+    is_fitted_name,
+    replace_fitted,
+    validate_aside,
+    validate_seen,
+)
 from sklearn_talr.baselines import HashNetHasher, OrthoHasher
 from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.hashing.gradient import _early_stopping, _fit
@@ -250,6 +259,73 @@ def test_features_are_checked_aside():
         validate_aside(estimator, named[["a", "b"]], reset=False)
     _, seen = validate_aside(estimator, X[:, :4])
     assert seen == {"n_features_in_": 4}
+
+
+ROWS = X.astype(np.float32)
+SEEN = {
+    "float32": ROWS,
+    "float64": X,
+    "one row": ROWS[:1],
+    "float16": X.astype(np.float16),
+    "integers": (10 * X).astype(int),
+    "booleans": X > 0,
+    "other byte order": X.astype(">f4"),
+    "every second row": ROWS[::2],
+    "a list": X.tolist(),
+    "a frame": pd.DataFrame(X),
+    "a frame with names": pd.DataFrame(X, columns=list("abcde")),
+    "a subclass": X.view(np.matrix),
+    "no rows": ROWS[:0],
+    "four columns": ROWS[:, :4],
+    "one dimension": ROWS[0],
+    "three dimensions": ROWS[None],
+    "NaN": np.where(X > 2, np.nan, X),
+    "infinity": np.where(X > 2, np.inf, X),
+    "huge": np.full((2, 5), 3e38, dtype=np.float32),
+    "complex": X + 1j,
+    "text": X.astype(str),
+    "sparse": sp.csr_array(X),
+}
+
+
+def outcome(call):
+    """What is returned, with its type, or what is raised, and what is warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = call()
+            told = type(result), getattr(result, "dtype", None)
+            values = result.toarray() if sp.issparse(result) else np.asarray(result)
+            told += (repr(values.tolist()),)
+        except (TypeError, ValueError) as error:
+            told = type(error), str(error)
+    return told, [str(warning.message) for warning in caught]
+
+
+@pytest.mark.parametrize("options", [{}, {"assume_finite": True}])
+@pytest.mark.parametrize("names", [None, list("abcde"), list("edcba")])
+@pytest.mark.parametrize("dtype", [(np.float32, np.float64), (np.float32,), "numeric"])
+@pytest.mark.parametrize("name", SEEN)
+def test_features_seen_are_checked_as_by_scikit_learn(name, dtype, names, options):
+    """Also where nothing is looked up, because nothing can be wrong."""
+
+    fitted = BaseEstimator()
+    fitted.n_features_in_ = 5
+    if names is not None:
+        fitted.feature_names_in_ = np.array(names, dtype=object)
+    with config_context(**options):
+        expected = outcome(
+            lambda: validate_data(fitted, SEEN[name], dtype=dtype, reset=False)
+        )
+        assert outcome(lambda: validate_seen(fitted, SEEN[name], dtype=dtype)) == expected
+
+
+def test_what_is_held_stays_when_others_are_fitted():
+    hasher = TALRHasher(8, max_iter=1, random_state=0).fit(X, Y)
+    before, codes = held(hasher), hasher.transform(X)
+    hasher.set_params(random_state=1).fit(OTHER_X, OTHER_Y)
+    assert not np.array_equal(hasher.transform(X), codes)
+    np.testing.assert_array_equal(before.transform(X), codes)
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,11 @@ class WeightedCodes(np.ndarray):
     whatever NumPy computes from them is an ordinary array. Rows that are selected keep what
     belongs to them. Copies, pickles and stacks of several arrays are ordinary arrays.
 
+    What they remember belongs to the rows as `transform` has made them. To bring rows into
+    another order, select them: ``codes[rng.permutation(len(codes))]``. Codes whose bits are
+    changed in place, by ``rng.shuffle(codes)`` for instance, refuse to tell what they
+    remember; ``np.asarray(codes)`` are their bits.
+
     Attributes
     ----------
     query_weights : ndarray of shape (n_samples, n_bits), dtype float32, or None
@@ -54,6 +59,11 @@ class WeightedCodes(np.ndarray):
     terms : ndarray of shape (n_samples, 1) or (n_samples, 2), dtype float32, or None
         What the weighted sum of a row is multiplied by when it is in the database, and
         what is added then. None means 1 and 0.
+
+    Raises
+    ------
+    ValueError
+        If an attribute that is not None is asked for after bits were changed in place.
 
     See Also
     --------
@@ -73,8 +83,9 @@ class WeightedCodes(np.ndarray):
 
     _activations = None
     _weigh = None
-    _own = None
+    _belonging = None
     _factors = None
+    _bytes = None  # of the bits when they were made
 
     @classmethod
     def _of(cls, bits, activations=None, weigh=None, own=None, factors=None):
@@ -104,7 +115,8 @@ class WeightedCodes(np.ndarray):
         """
         codes = bits.view(cls)
         codes._activations, codes._weigh = activations, weigh
-        codes._own, codes._factors = own, factors
+        codes._belonging, codes._factors = own, factors
+        codes._bytes = np.packbits(bits, axis=1)
         return codes
 
     @property
@@ -115,9 +127,25 @@ class WeightedCodes(np.ndarray):
     @property
     def query_weights(self):
         """How much each bit counts when a row is a query."""
-        if self._activations is None or self._weigh is None:
-            return self._activations
-        return self._weigh(self._activations)
+        activations = self._remembered(self._activations)
+        if activations is None or self._weigh is None:
+            return activations
+        return self._weigh(activations)
+
+    @property
+    def _own(self):
+        """Terms that do not follow from the bits."""
+        return self._remembered(self._belonging)
+
+    def _remembered(self, values):
+        """What belongs to the rows, if these are still what they were."""
+        if values is None or np.array_equal(np.packbits(self, axis=1), self._bytes):
+            return values
+        raise ValueError(
+            "The codes were changed in place, and what they remember, query_weights and "
+            "terms, belongs to the rows as they were. Select rows instead, as in "
+            "codes[rng.permutation(len(codes))], or pass np.asarray(codes), bits alone."
+        )
 
     def __getitem__(self, key):
         part = super().__getitem__(key)
@@ -125,11 +153,11 @@ class WeightedCodes(np.ndarray):
             return part
         if isinstance(key, tuple) or part.ndim != 2 or self.ndim != 2:
             return part.view(np.ndarray)
-        activations, own = (
-            None if of_rows is None else of_rows[key]
-            for of_rows in (self._activations, self._own)
-        )
-        return WeightedCodes._of(part, activations, self._weigh, own, self._factors)
+        part._weigh, part._factors = self._weigh, self._factors
+        for name in ("_activations", "_belonging", "_bytes"):
+            of_rows = getattr(self, name)
+            setattr(part, name, None if of_rows is None else of_rows[key])
+        return part
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
         return array[()] if return_scalar else np.asarray(array)
@@ -207,10 +235,15 @@ def weighted_scores(query_weights, database_codes, *, n_jobs=None):
 
 
 def as_weights(queries, input_name="query_weights"):
+    """Weights of queries, checked, as an array of shape (n_queries, n_bits), float32."""
+    weights = weights_of(queries, input_name)
+    return check_array(weights, dtype=np.float32, input_name=input_name)
+
+
+def weights_of(queries, input_name):
     """Weights of queries: those that codes remember, or real numbers as they are.
 
-    Returns an array of shape (n_queries, n_bits), float32. Raises ValueError where there
-    are codes without weights.
+    Raises ValueError where there are codes without weights.
     """
     queries = as_numpy(queries)
     if isinstance(queries, WeightedCodes):
@@ -223,7 +256,7 @@ def as_weights(queries, input_name="query_weights"):
             "hasher returns, or the very array that its `transform` has returned; it keeps "
             "activations of as many rows as fit into scikit-learn's working_memory."
         )
-    return check_array(known, dtype=np.float32, input_name=input_name)
+    return known
 
 
 def saturate(activations, xp=np):
@@ -247,9 +280,14 @@ def signs_of(data):
     return _SIGNS_OF_BYTE[data].reshape(len(data), -1)
 
 
-def tables_of(weights):
-    """What each value of each byte adds to a score, shape (n_queries, n_bytes, 256)."""
-    return weights.reshape(len(weights), -1, 8) @ _SIGNS_OF_BYTE.T
+def tables_of(weights, n_bytes_at_once):
+    """What each value of each byte of a code adds to its score, shape (n_bytes, 256).
+
+    The weights are those of one query. Products of a few bytes are so small that BLAS does
+    not share them out to threads.
+    """
+    parts = weights.reshape(-1, n_bytes_at_once, 8) @ _SIGNS_OF_BYTE.T
+    return parts.reshape(-1, 256)
 
 
 def score_codes(weights, data, terms=None):

@@ -8,10 +8,10 @@ import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import NUMPY, Space, as_numpy, enter, space_of
-from .._state import validate_aside
+from .._arrays import NUMPY, Space, as_numpy, enter
+from .._state import held, validate_aside, validate_seen
 from .._threads import map_in_threads, one_thread
 from ..codes import PackedCodes, WeightedCodes
 from ..metrics import make_retrieval_scorer
@@ -47,9 +47,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             `array_api_dispatch` an array of the library of `X`, on its device.
         """
         X, encoder = self._prepare(X)
-        activations = encoder.space.empty((X.shape[0], encoder.n_bits), "float32")
-        encoder.do_blocks(X, partial(encoder.space.fill, activations))
-        return activations
+        return encoder.activations(X)
 
     def query_weights(self, X):
         """Compute how much each bit of a code counts for real-valued queries.
@@ -70,10 +68,11 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             ``tanh(2 a / m)``, with m the mean magnitude of the query's activations. With
             `array_api_dispatch` an array of the library of `X`, on its device.
         """
-        weigh, activations = self._weigh(), self.decision_function(X)
-        if weigh is None:
+        X, encoder = self._prepare(X)
+        activations = encoder.activations(X)
+        if encoder.weigh is None:
             return activations
-        return weigh(activations, space_of(activations).xp)
+        return encoder.weigh(activations, encoder.space.xp)
 
     def transform(self, X):
         """Compute binary codes.
@@ -111,7 +110,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if encoder.space is not NUMPY:
             return codes
         factors = encoder.factors()
-        return WeightedCodes._of(codes, activations, self._weigh(), terms, factors)
+        return WeightedCodes._of(codes, activations, encoder.weigh, terms, factors)
 
     def encode(self, X):
         """Compute binary codes, packed eight bits to the byte.
@@ -164,10 +163,11 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _prepare(self, X):
         """Check features, and take what encodes them from the fitted state at once."""
-        check_is_fitted(self)
-        encoder = self._encoder()
-        space, X = enter_features(self, X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=space.floats, reset=False)
+        now = held(self)
+        check_is_fitted(now)
+        encoder = now._encoder()._replace(weigh=now._weigh())
+        space, X = enter_features(now, X)
+        X = validate_seen(now, X, accept_sparse="csr", dtype=space.floats)
         return X, encoder if space is NUMPY else encoder.moved_to(space, X.dtype)
 
     def _encoder(self):
@@ -241,6 +241,9 @@ class Encoder(NamedTuple):
     factors : callable, default=no_factors
         ``factors() -> CodeFactors or OneFactors or None``: rule of what belongs to a code
         in the database and follows from it.
+
+    weigh : callable, default=None
+        ``weigh(activations, xp) -> query_weights``; None means the activations themselves.
     """
 
     function: object
@@ -252,6 +255,7 @@ class Encoder(NamedTuple):
     has_threads: bool = False
     n_jobs: int | None = None
     factors: object = no_factors
+    weigh: object = None
 
     def moved_to(self, space, dtype):
         """The same for features in another space, of one of its types."""
@@ -261,6 +265,12 @@ class Encoder(NamedTuple):
     def empty_terms(self, n_rows):
         """Room for the terms of so many rows, or None where there are none."""
         return np.empty((n_rows, self.n_terms), np.float32) if self.n_terms else None
+
+    def activations(self, X):
+        """Activations of all rows, shape (n_samples, n_bits), float32."""
+        activations = self.space.empty((X.shape[0], self.n_bits), "float32")
+        self.do_blocks(X, partial(self.space.fill, activations))
+        return activations
 
     def do_blocks(self, X, work):
         """Call ``work(rows, activations)`` for each block of rows, bounding the memory.
@@ -280,7 +290,8 @@ class Encoder(NamedTuple):
 
         done = map(do, blocks)
         if not self.has_threads:
-            done = map_in_threads(one_thread()(do), blocks, self.n_jobs)
+            share = map if len(blocks) == 1 else partial(map_in_threads, n_jobs=self.n_jobs)
+            done = share(one_thread()(do), blocks)
         for _ in done:
             pass
 

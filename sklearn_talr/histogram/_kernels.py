@@ -121,7 +121,7 @@ def _always():
 
 
 def _numba_pays():
-    return _counted_pairs > _PAIRS_BEFORE_NUMBA and _numba_is_installed()
+    return _counted_pairs > _PAIRS_BEFORE_NUMBA and numba_is_installed()
 
 
 # Device by device, (condition, kernel): the first kernel whose condition holds counts.
@@ -167,7 +167,7 @@ def _popcount(words):
 
 
 @cache
-def _numba_is_installed():
+def numba_is_installed():
     return find_spec("numba") is not None
 
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.utils import gen_batches
 
 from ..codes._distances import word_distances
 from ._found import ranked_items
 from ._results import Lookup, Ranking, ragged
+from ._store import slices
 
 _ITEMS_PER_BLOCK = 2**22
 
@@ -83,7 +83,7 @@ def rank_items(store, queries):
     items, codes = store.items()
     shape = len(queries), len(items)
     distances, indices = np.empty(shape, np.int64), np.empty(shape, np.int64)
-    for rows in gen_batches(shape[0], max(1, _ITEMS_PER_BLOCK // shape[1])):
+    for rows in slices(shape[0], max(1, _ITEMS_PER_BLOCK // shape[1])):
         by_code = word_distances(queries[rows], store.words, np.uint16)
         by_item = by_code[:, codes]
         order = np.argsort(by_item, axis=1, kind="stable")  # ties stay by index

@@ -85,12 +85,14 @@ class SearchByBits:
         )
 
     def shortlist(self, words, n_items):
-        """Queries and codes of the nearest items, so many with all that are tied."""
-        pairs = [
-            (found.query + rows.start, found.code)
-            for rows, found in self._ask("at_least", words, n_items, n_jobs=1)
-        ]
-        return tuple(map(np.concatenate, zip(*pairs)))
+        """Codes of the nearest items of each query, so many with all that are tied."""
+        lists = []
+        for _, found in self._ask("at_least", words, n_items, n_jobs=1):
+            order = np.argsort(found.query, kind="stable")
+            rows = np.arange(1, len(found.n_buckets))
+            ends = np.searchsorted(found.query[order], rows)
+            lists += np.split(found.code[order], ends)
+        return lists
 
     def _queries(self, X):
         """Words of the queries, and their own indices where the items are the queries."""

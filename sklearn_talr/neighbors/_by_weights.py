@@ -4,18 +4,16 @@ from functools import partial
 
 import numpy as np
 
-from .._threads import map_in_threads
 from ..affinity._resolve import checked_targets
 from ..codes import WeightedCodes
-from ..codes._packed import as_words
-from ..codes._weighted import as_weights
 from ..histogram._weighted import weighted_histograms
 from ._by_bits import SearchByBits
 from ._checks import check_n_neighbors, check_weighted_radius
+from ._columns import read_weights
 from ._fitted import n_terms
 from ._results import Ranking
 from ._votes import Vote
-from ._weighted_scan import WeightedQueries, WeightedScanner
+from ._weighted_scan import WeightedScanner
 
 
 class SearchByWeights:
@@ -35,7 +33,7 @@ class SearchByWeights:
         self._store = fitted.store
         self._n_jobs = neighbors.n_jobs
         self._n_candidates = neighbors.n_candidates
-        self._by_bits = SearchByBits(fitted, neighbors)
+        self._neighbors = neighbors
 
     def nearest(self, X, n_neighbors, return_tied=False):
         """Distances, indices and ties of the nearest items, see `nearest_items`."""
@@ -61,8 +59,8 @@ class SearchByWeights:
                 "of AdditiveHasher. Ask for n_neighbors."
             )
         queries, radius = self._queries(X), check_weighted_radius(radius)
-        scanner = WeightedScanner(self._store)
-        for nearest in self._answers(scanner, scanner.within, queries, radius):
+        scanner = WeightedScanner(self._store, self._n_jobs)
+        for nearest in scanner.within(queries, radius):
             query, index, distance = nearest.items(self._store)
             ends = _ends(nearest, query)
             yield from zip(np.split(distance, ends), np.split(index, ends))
@@ -77,8 +75,10 @@ class SearchByWeights:
 
     def rank(self, X):
         """All items by distance, as a Ranking."""
-        n_items, scanner = self._store.n_items, WeightedScanner(self._store)
-        answers = self._answers(scanner, scanner.at_least, self._queries(X), n_items)
+        n_items = self._store.n_items
+        answers = WeightedScanner(self._store, self._n_jobs).at_least(
+            self._queries(X), n_items
+        )
         shape = -1, n_items
         parts = [nearest.items(self._store)[1:] for nearest in answers]
         indices, distances = (np.concatenate(p).reshape(shape) for p in zip(*parts))
@@ -88,7 +88,6 @@ class SearchByWeights:
 
     def histograms(self, X, y):
         """The items by affinity and score, a table for each block of queries."""
-        self._fitted.read(X)
         weights, codes = self._weights(X), self._fitted.codes
         affinity, y_database = self._fitted.targets
         if affinity is None:
@@ -112,35 +111,32 @@ class SearchByWeights:
                 "X is needed with metric='weighted_hamming': the items are known by their "
                 "bits alone. Pass the query_weights of their features."
             )
-        words = as_words(self._fitted.read(X).data)
-        weights = self._weights(X)
-        n_padded = 8 * words.dtype.itemsize * words.shape[1]
-        weights = np.pad(weights, ((0, 0), (0, n_padded - weights.shape[1])))
-        return WeightedQueries(weights, words)
+        weights, columns = self._weights(X), self._store.columns
+        n_spare = 8 * len(columns) * columns.dtype.itemsize - weights.shape[1]
+        return np.pad(weights, ((0, 0), (0, n_spare))) if n_spare else weights
 
     def _weights(self, X):
-        if isinstance(X, WeightedCodes) and n_terms(X.terms) != n_terms(self._store.terms):
+        """Checked weights of the bits, shape (n_queries, n_bits), float32."""
+        if isinstance(X, WeightedCodes) and _n_terms_of(X) != n_terms(self._store.terms):
             raise ValueError(
                 "The scores of X have terms that the codes of the database lack. Fit the "
                 "very array that `transform` of the hasher returns, or what `encode` does."
             )
-        return as_weights(X, "X")
+        return read_weights(X, self._fitted.columns)
 
     def _at_least(self, queries, n_items):
         shortlist = None
         if self._n_candidates is not None:
+            by_bits = SearchByBits(self._fitted, self._neighbors)
             n_candidates = max(self._n_candidates, n_items)
-            shortlist = partial(self._by_bits.shortlist, n_items=n_candidates)
-        scanner = WeightedScanner(self._store, shortlist)
-        return self._answers(scanner, scanner.at_least, queries, n_items)
+            shortlist = partial(by_bits.shortlist, n_items=n_candidates)
+        scanner = WeightedScanner(self._store, self._n_jobs, shortlist)
+        return scanner.at_least(queries, n_items)
 
-    def _answers(self, scanner, ask, queries, argument):
-        blocks = scanner.blocks(len(queries))
-        if len(blocks) == 1:
-            return [ask(queries, argument)]
-        return map_in_threads(
-            lambda rows: ask(queries.rows(rows), argument), blocks, self._n_jobs
-        )
+
+def _n_terms_of(codes):
+    """Number of terms of a row, without finding them."""
+    return n_terms(codes._own) + (codes._factors is not None)
 
 
 def _ends(nearest, query):

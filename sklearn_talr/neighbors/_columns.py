@@ -5,11 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import gen_batches
 from sklearn.utils.validation import validate_data
 
 from .._arrays import as_numpy
-from ..codes import PackedCodes, pack_codes
+from .._state import validate_seen
+from ..codes import PackedCodes, WeightedCodes
+from ..codes._packed import as_packed
+from ..codes._weighted import weights_of
+from ._store import slices
 
 _ROWS_PER_BLOCK = 65_536
 
@@ -72,18 +75,39 @@ def read_codes(X, columns=None):
     return packed, found
 
 
+def read_weights(X, columns):
+    """Check real-valued queries of codes with these columns.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_queries, n_bits)
+        Weights of the bits, or codes that remember some.
+
+    columns : Columns
+        What they must agree with.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_queries, n_bits), dtype float32
+        The weights.
+    """
+    X = weights_of(X, "X")
+    return validate_seen(_Reader(columns), X, dtype=(np.float32,))
+
+
 def _read_signs(X, columns):
     """Packed codes, their columns, and whether their signs tell ones from zeros."""
     reader = _Reader(columns)
     belonging = getattr(X, "_own", None), getattr(X, "_factors", None)
-    X = validate_data(reader, as_numpy(X), reset=columns is None)
+    X = np.asarray(X) if isinstance(X, WeightedCodes) else as_numpy(X)
+    X = validate_data(reader, X) if columns is None else validate_seen(reader, X)
     if X.dtype.kind == "u" and X.max() > 1:
         raise ValueError(
             f"X holds unsigned integers ({X.dtype}) other than 0 and 1, which look like "
             "packed codes. Say what they mean: PackedCodes(bytes, n_bits, bitorder), and "
             "unpack_codes of that for bits."
         )
-    blocks = (X[rows] for rows in gen_batches(len(X), _ROWS_PER_BLOCK))
+    blocks = (X[rows] for rows in slices(len(X), _ROWS_PER_BLOCK))
     has_signs = X.min() < 0 or all(np.all(block == (block > 0)) for block in blocks)
     return _pack_signs(X, *belonging), columns or reader.columns(), has_signs
 
@@ -120,15 +144,15 @@ def _read_packed(codes, columns):
             f"X has {codes.n_bits} bits, but HammingNeighbors holds codes of "
             f"{columns.n_bits} bits."
         )
-    return pack_codes(codes), columns, True
+    return as_packed(codes), columns, True
 
 
 def _pack_signs(X, own, factors):
     """Pack "is positive" of every entry, without a boolean copy of all of X."""
     data = np.empty((len(X), -(-X.shape[1] // 8)), dtype=np.uint8)
-    for rows in gen_batches(len(X), _ROWS_PER_BLOCK):
+    for rows in slices(len(X), _ROWS_PER_BLOCK):
         data[rows] = np.packbits(X[rows] > 0, axis=1, bitorder="little")
-    if factors is not None:
+    if own is None or factors is not None:
         return PackedCodes._of(data, X.shape[1], "little", own, factors)
     return PackedCodes(data, X.shape[1], terms=own)
 

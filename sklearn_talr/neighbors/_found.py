@@ -9,10 +9,9 @@ returned by whoever asks.
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import gen_batches
 
 from ..codes._distances import word_distances
-from ._store import ranges
+from ._store import ranges, slices
 
 _ITEMS_PER_PASS = 2**22
 _SAMPLE = 1_024  # codes from which the first limits are taken
@@ -104,7 +103,7 @@ def first_limits(store, queries, n_items, n_codes=_SAMPLE):
     limits = np.full(len(queries), store.n_bits)
     if n_items <= min(n_codes, len(store)):
         sample = store.columns[:, :n_codes].T
-        for rows in gen_batches(len(queries), _QUERIES_PER_SAMPLE):
+        for rows in slices(len(queries), _QUERIES_PER_SAMPLE):
             distances = word_distances(queries[rows], sample, np.uint16)
             limits[rows] = np.partition(distances, n_items - 1, axis=1)[:, n_items - 1]
     return limits

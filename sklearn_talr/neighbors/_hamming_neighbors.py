@@ -54,7 +54,8 @@ class HammingNeighbors(CodeDatabase):
 
     n_candidates : int, default=None
         With ``metric="weighted_hamming"``: how many items that are nearest by Hamming
-        distance are compared by weights. None compares all, which is exact.
+        distance are compared by weights. None compares all, which is exact, and costs less
+        as long as there are fewer than about 100 000 items.
 
     affinity : "auto" or affinity oracle, default="auto"
         Decides who is similar to whom, for `score`. ``"auto"`` chooses by the form of `y`,

@@ -5,7 +5,6 @@ from importlib.util import find_spec
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.utils import gen_batches
 
 from .._threads import map_in_threads
 from ..codes._distances import word_distances
@@ -15,6 +14,7 @@ from ._cost import n_tables_for
 from ._faiss import FaissHash, FaissMultiHash, FaissScanner
 from ._found import first_limits
 from ._scan import Scanner
+from ._store import slices
 
 _QUERIES_PER_BLOCK = 1_024
 _FOUND_PER_BLOCK = 2**24
@@ -66,9 +66,11 @@ class CodeIndex:
         """
         searcher = self._choose(algorithm, backend, len(queries))
         ask = getattr(searcher, question)
+        if len(queries) == 1:
+            return [(slice(0, 1), ask(queries, argument))]
         size = _block_size(self.store, question, queries, argument)
         size = min(size, -(-len(queries) // effective_n_jobs(n_jobs)))
-        blocks = list(gen_batches(len(queries), size))
+        blocks = list(slices(len(queries), size))
         if len(blocks) == 1:
             return [(blocks[0], ask(queries, argument))]
         found = map_in_threads(lambda b: ask(queries[b], argument), blocks, n_jobs)

@@ -6,10 +6,10 @@ comparison are all that the others cost.
 """
 
 import numpy as np
-from sklearn.utils import gen_batches
 
 from ._cost import scan_cost
 from ._found import Found, first_limits, join
+from ._store import slices
 
 _PAIRS_PER_PASS = 131_072
 _CODES_PER_PASS = 8_192
@@ -41,7 +41,7 @@ class Scanner:
 
     def _scan(self, queries, make_limits):
         tile = _Tile(self.store, len(queries))
-        blocks = list(gen_batches(len(queries), tile.n_queries))
+        blocks = list(slices(len(queries), tile.n_queries))
         parts = [_scan_block(tile, queries[rows], make_limits(rows)) for rows in blocks]
         indices = [np.arange(rows.start, rows.stop) for rows in blocks]
         return join(parts, indices, len(queries))
@@ -50,7 +50,7 @@ class Scanner:
 def _scan_block(tile, queries, limits):
     """Compare as many queries as a tile takes with all codes."""
     found = []
-    for codes in gen_batches(tile.n_all_codes, tile.n_codes):
+    for codes in slices(tile.n_all_codes, tile.n_codes):
         distances = tile.distances(queries, codes)
         hits = np.flatnonzero(tile.at_most(distances, limits.values))
         query = hits // distances.shape[1]

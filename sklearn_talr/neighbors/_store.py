@@ -4,6 +4,8 @@ Learned codes repeat, and many items of one code are found by one comparison. Co
 sorted, so that equal ones are neighbors; items of one code are sorted by index.
 """
 
+from functools import cached_property
+
 import numpy as np
 from scipy.sparse import csr_array
 
@@ -56,6 +58,14 @@ class CodeStore:
     def distance_type(self):
         """The smallest type that holds every distance: a byte ends at 255."""
         return np.uint8 if self.n_bits < 256 else np.uint16
+
+    @cached_property
+    def largest_terms(self):
+        """The largest magnitudes of a factor and of an addend."""
+        if self.terms is None:
+            return 1.0, 0.0
+        factor, *addend = np.abs(self.terms).max(axis=0).tolist()
+        return factor, sum(addend)
 
     @classmethod
     def from_codes(cls, packed, first_index=0):
@@ -171,6 +181,14 @@ def ranges(starts, sizes):
     if not len(ends):
         return np.zeros(0, dtype=np.int64)
     return np.arange(ends[-1]) + np.repeat(starts - (ends - sizes), sizes)
+
+
+def slices(n, size):
+    """Consecutive slices of so many that cover all.
+
+    scikit-learn's `gen_batches` checks its arguments, for longer than one query may take.
+    """
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
 def bytes_of(words, n_bits):

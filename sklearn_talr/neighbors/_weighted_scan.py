@@ -1,48 +1,29 @@
 """Search by weighted Hamming distance: real-valued queries, exact.
 
-Scores are found in float32, many at a time. What may be among the nearest is scored again
-in float64, so that the answer depends neither on how queries are grouped nor on the way
-that the first scores were found.
+Scores are found in float32: by tables where there are few queries, and by products of
+matrices where there are many. What may be among the nearest is scored again in float64, so
+that the answer depends neither on how queries are grouped nor on the way that the first
+scores were found.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import gen_batches
+from joblib import effective_n_jobs
 
-from ..codes._weighted import apply_terms, score_codes, signs_of, tables_of
+from .._threads import map_in_threads, one_thread
+from ..codes._packed import as_words
+from ..codes._weighted import signs_of, tables_of
+from ._by_tables import apply_units, find, pays_for
 from ._found import Found
-from ._store import ranges
+from ._scaled import scale
+from ._store import ranges, slices
 
 _CELLS_PER_PASS = 2**21
 _CODES_PER_PASS = 4_096
 _PAIRS_PER_PASS = 2**12  # that are scored one by one
 _QUERIES_PER_BLOCK = 512
-_FEW = 8  # queries for which it does not pay to unpack the codes
-_ROUNDING = 1e-5  # of the largest score, more than float32 may be off
-
-
-class WeightedQueries(NamedTuple):
-    """Queries by their weights.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_queries, n_padded_bits), dtype float32
-        Weights of the bits, padded by zeros to whole words.
-
-    words : ndarray of shape (n_queries, n_words), unsigned
-        Codes of the queries, for a shortlist by Hamming distance.
-    """
-
-    weights: np.ndarray
-    words: np.ndarray
-
-    def __len__(self):
-        return len(self.words)
-
-    def rows(self, rows):
-        """Some of the queries."""
-        return WeightedQueries(self.weights[rows], self.words[rows])
+_CODES_PER_THREAD = 2**19  # at least, for threads to share the codes of one query
 
 
 class Nearest(NamedTuple):
@@ -77,9 +58,12 @@ class Nearest(NamedTuple):
 
     def items(self, store):
         """Query, index and distance of the items of all codes, tied ones by index."""
-        sizes = store.sizes(self.code)
-        index = store.members[ranges(store.starts[self.code], sizes)].astype(np.int64)
-        query, distance = np.repeat(self.query, sizes), np.repeat(self.distance, sizes)
+        query, distance, places = self.query, self.distance, self.code
+        if not store.all_differ:
+            sizes = store.sizes(self.code)
+            query, distance = np.repeat(query, sizes), np.repeat(distance, sizes)
+            places = ranges(store.starts[self.code], sizes)
+        index = store.members[places].astype(np.int64)
         order = np.lexsort((index, distance, query))
         return query[order], index[order], distance[order]
 
@@ -87,119 +71,171 @@ class Nearest(NamedTuple):
 class WeightedScanner:
     """Search of a :class:`~._store.CodeStore` by weights of bits.
 
+    Weights have zeros for the spare bits of the last word.
+
     Parameters
     ----------
     store : CodeStore
         The codes and their items.
 
+    n_jobs : int, default=None
+        Number of threads that share out queries, or the codes where there is one query.
+
     shortlist : callable, default=None
         ``shortlist(words) -> (query, code)``: the only codes to be scored. None means all.
     """
 
-    def __init__(self, store, shortlist=None):
+    def __init__(self, store, n_jobs=None, shortlist=None):
         self._store = store
+        self._n_jobs = n_jobs
         self._shortlist = shortlist
 
-    def blocks(self, n_queries):
-        """Slices of queries that are answered together."""
-        return list(gen_batches(n_queries, _QUERIES_PER_BLOCK))
+    def at_least(self, weights, n_items):
+        """Find the nearest codes that hold so many items, and all that are tied.
 
-    def at_least(self, queries, n_items):
-        """Find the nearest codes that hold so many items, and all that are tied."""
-        query, code = self._candidates(queries, _Limits(self._store, queries, n_items))
-        nearest = self._ranked(queries, query, code)
-        return _first_codes(nearest, self._store, n_items)
+        Returns a generator of :class:`Nearest`, block by block.
+        """
+        n_wanted = min(n_items, len(self._store))  # every code has an item at least
 
-    def within(self, queries, radius):
-        """Find all codes within a weighted Hamming distance."""
-        query, code = self._candidates(queries, _Radius(queries, radius))
-        nearest = self._ranked(queries, query, code)
-        return _keep(nearest, nearest.distance <= radius)
+        def ask(block):
+            lowest = np.full(len(block), -np.inf)
+            nearest = self._ranked(block, *self._candidates(block, lowest, n_wanted))
+            return _first_codes(nearest, self._store, n_items)
 
-    def _candidates(self, queries, limits):
+        return self._share_out(ask, weights)
+
+    def within(self, weights, radius):
+        """Find all codes within a weighted Hamming distance, block by block."""
+
+        def ask(block):
+            lowest = scale(block, self._store).at(radius)
+            nearest = self._ranked(block, *self._candidates(block, lowest, 0))
+            return _keep(nearest, nearest.distance <= radius)
+
+        return self._share_out(ask, weights)
+
+    def _share_out(self, ask, weights):
+        if len(weights) == 1:
+            return iter([ask(weights)])
+        size = -(-len(weights) // effective_n_jobs(self._n_jobs))
+        blocks = list(slices(len(weights), min(size, _QUERIES_PER_BLOCK)))
+        if len(blocks) == 1:
+            return iter([ask(weights)])
+        return map_in_threads(lambda rows: ask(weights[rows]), blocks, self._n_jobs)
+
+    def _candidates(self, weights, lowest, n_wanted):
         """Pairs of queries and codes that may be near enough."""
+        n_queries, n_codes = len(weights), len(self._store)
         if self._shortlist is not None:
-            query, code = self._shortlist(queries.words)
-            limits.see(query, code, self._score_pairs(queries, query, code))
-            return limits.pairs()
-        n_codes = max(1, min(_CODES_PER_PASS, _CELLS_PER_PASS // len(queries)))
-        tables = _wide_tables(queries.weights) if len(queries) < _FEW else None
-        for codes in gen_batches(len(self._store), n_codes if tables is None else 2**16):
-            scores = self._scores(queries, codes, tables)
-            hits = np.flatnonzero(scores >= limits.lowest(scores)[:, None])
+            bits = np.packbits(weights > 0, axis=1, bitorder="little")
+            among = self._shortlist(as_words(bits))
+        elif 2 * n_wanted > n_codes:
+            code = np.tile(np.arange(n_codes), n_queries)
+            return np.repeat(np.arange(n_queries), n_codes), code
+        elif not pays_for(n_queries):
+            with one_thread():
+                return self._by_products(weights, lowest, n_wanted)
+        else:
+            among = n_queries * [None]
+        scaled = scale(weights, self._store)
+        found = [
+            self._by_tables(scaled, query, float(lowest[query]), n_wanted, codes)
+            for query, codes in enumerate(among)
+        ]
+        sizes = [len(codes) for codes in found]
+        return np.repeat(np.arange(n_queries), sizes), np.concatenate(found)
+
+    def _by_tables(self, scaled, query, lowest, n_wanted, among):
+        """Codes that may be near enough to one query, of all or among some."""
+        columns, terms = self._store.columns, self._store.terms
+        if among is not None:
+            columns = columns.take(among, axis=1)
+            terms = None if terms is None else terms[among]
+        tables = tables_of(scaled.weights[query], columns.dtype.itemsize)
+        limit = scaled.units(query), lowest, n_wanted, float(scaled.margins[query])
+        n_codes = columns.shape[1]
+
+        def look(codes):
+            return find(tables, columns, terms, *limit, codes.start, codes.stop)
+
+        n_parts = n_codes // _CODES_PER_THREAD
+        n_parts = min(n_parts, effective_n_jobs(self._n_jobs)) if n_parts > 1 else 1
+        if n_parts > 1:
+            parts = list(slices(n_codes, -(-n_codes // n_parts)))
+            found = np.concatenate(list(map_in_threads(look, parts, self._n_jobs)))
+        else:
+            found = look(slice(0, n_codes))
+        return found if among is None else among[found]
+
+    def _by_products(self, weights, lowest, n_wanted):
+        """Pairs that may be near enough, from the scores of all."""
+        scaled = scale(weights, self._store)
+        reached = _Reached(lowest, scaled.margins, n_wanted)
+        n_codes = max(1, min(_CODES_PER_PASS, _CELLS_PER_PASS // len(weights)))
+        for codes in slices(len(self._store), n_codes):
+            scores = self._scores(scaled, codes)
+            hits = np.flatnonzero(scores >= reached.lowest(scores)[:, None])
             query, code = np.divmod(hits, scores.shape[1])
-            limits.see(query, code + codes.start, scores.ravel()[hits])
-        return limits.pairs()
+            reached.see(query, code + codes.start, scores.ravel()[hits])
+        return reached.pairs()
 
-    def _scores(self, queries, codes, tables):
-        columns = self._store.columns[:, codes]
-        terms = None if self._store.terms is None else self._store.terms[codes]
-        if tables is None:
-            return score_codes(queries.weights, _bytes_of(columns), terms)
-        return apply_terms(_look_up(tables, columns), terms)
+    def _scores(self, scaled, codes):
+        """Scores of some codes by all queries, float32, in units of the queries."""
+        scores = scaled.weights @ signs_of(_bytes_of(self._store.columns[:, codes])).T
+        if self._store.terms is not None:
+            apply_units(scores, self._store.terms[codes], scaled.units(slice(None)))
+        return scores
 
-    def _score_pairs(self, queries, query, code):
-        """Scores in float32 of pairs, byte by byte from tables."""
-        tables, data = tables_of(queries.weights), _bytes_of(self._store.columns[:, code])
-        sums = np.zeros(len(query), dtype=np.float32)
-        for byte, values in enumerate(data.T):
-            sums += tables[query, byte, values]
-        terms = None if self._store.terms is None else self._store.terms[code]
-        return apply_terms(sums, terms)
-
-    def _ranked(self, queries, query, code):
+    def _ranked(self, weights, query, code):
         """Order pairs by their exact distances."""
         distance = np.empty(len(query))
         for start in range(0, len(query), _PAIRS_PER_PASS):
             pairs = slice(start, start + _PAIRS_PER_PASS)
-            distance[pairs] = self._exact(queries.weights[query[pairs]], code[pairs])
+            distance[pairs] = self._exact(weights[query[pairs]], code[pairs])
         order = np.lexsort((code, distance, query))
-        return Nearest(query[order], code[order], distance[order], len(queries))
+        return Nearest(query[order], code[order], distance[order], len(weights))
 
     def _exact(self, weights, codes):
         """Distances of pairs in float64, row by row so that nothing else matters."""
         signs = signs_of(_bytes_of(self._store.columns[:, codes]))
         products = weights.astype(np.float64) * signs
-        sums = products.sum(axis=1)
         if self._store.terms is None:
-            return (np.abs(products).sum(axis=1) - sums) / 2
+            return np.maximum(-products, 0).sum(axis=1)
         factors, *addends = self._store.terms[codes].astype(np.float64).T
-        return -(sums * factors + (addends[0] if addends else 0))
+        return -(products.sum(axis=1) * factors + (addends[0] if addends else 0))
 
 
-class _Limits:
-    """The lowest score that may still be among the best, and what has reached it."""
+class _Reached:
+    """What has reached the lowest score that may still be among the best, of each query."""
 
-    def __init__(self, store, queries, n_items):
-        self._n_wanted = min(n_items, len(store))  # every code has an item at least
-        largest = np.abs(queries.weights).sum(axis=1)
-        if store.terms is not None:
-            factor, *addend = np.abs(store.terms).max(axis=0)
-            largest = largest * factor + sum(addend)
-        self._margin = _ROUNDING * largest
-        self._lowest = np.full(len(queries), -np.inf)
+    def __init__(self, lowest, margins, n_wanted):
+        self._lowest = lowest.astype(np.float32)
+        self._margins = margins.astype(np.float32)
+        self._n_wanted = n_wanted
         self._seen = []
 
     def lowest(self, scores):
         """Scores that others must reach, given those of the next codes."""
-        if not self._seen and scores.shape[1] > self._n_wanted:
-            place = scores.shape[1] - self._n_wanted
+        n_wanted = self._n_wanted
+        if not self._seen and n_wanted and scores.shape[1] > n_wanted:
+            place = scores.shape[1] - n_wanted
             best = np.partition(scores, place, axis=1)[:, place]
-            self._lowest = best - self._margin
+            self._lowest = best - self._margins
         return self._lowest
 
     def see(self, query, code, score):
         """Take in pairs that have reached the limit, and raise it."""
         self._seen.append((query, code, score))
-        if sum(len(seen[0]) for seen in self._seen) > 4 * self._n_wanted * len(
-            self._lowest
-        ):
+        n_seen = sum(len(seen[0]) for seen in self._seen)
+        if self._n_wanted and n_seen > 4 * self._n_wanted * len(self._lowest):
             self._raise()
 
     def pairs(self):
         """Queries and codes that have reached the last limit."""
-        self._raise()
-        return self._seen[0][:2]
+        if self._n_wanted:
+            self._raise()
+        query, code, _ = map(np.concatenate, zip(*self._seen))
+        return query, code
 
     def _raise(self):
         query, code, score = map(np.concatenate, zip(*self._seen))
@@ -209,30 +245,9 @@ class _Limits:
         last = np.concatenate(([0], ends[:-1])) + self._n_wanted - 1
         enough = last < ends
         best = _descended(keys[last[enough]])
-        self._lowest[enough] = best - self._margin[enough]
+        self._lowest[enough] = best - self._margins[enough]
         kept = score >= self._lowest[query]
         self._seen = [(query[kept], code[kept], score[kept])]
-
-
-class _Radius:
-    """The score at a weighted Hamming distance, and what has reached it."""
-
-    def __init__(self, queries, radius):
-        largest = np.abs(queries.weights).sum(axis=1)
-        self._lowest = largest * (1 - _ROUNDING) - 2 * radius
-        self._seen = []
-
-    def lowest(self, scores):
-        """Scores within the radius, whatever the next codes are."""
-        return self._lowest
-
-    def see(self, query, code, score):
-        """Take in pairs that have reached the limit."""
-        self._seen.append((query, code))
-
-    def pairs(self):
-        """Queries and codes within the radius."""
-        return tuple(map(np.concatenate, zip(*self._seen)))
 
 
 def _descending(scores):
@@ -251,10 +266,13 @@ def _descended(keys):
 
 def _first_codes(nearest, store, n_items):
     """Only the nearest codes that hold so many items, and what is tied with the last."""
-    held = np.cumsum(store.sizes(nearest.code))
     starts = np.searchsorted(nearest.query, np.arange(nearest.n_queries))
-    before = np.concatenate(([0], held))[starts]
-    last = np.searchsorted(held, before + n_items)
+    if store.all_differ:
+        last = starts + n_items - 1
+    else:
+        held = np.cumsum(store.sizes(nearest.code))
+        before = np.concatenate(([0], held))[starts]
+        last = np.searchsorted(held, before + n_items)
     return _keep(nearest, nearest.distance <= nearest.distance[last][nearest.query])
 
 
@@ -266,24 +284,3 @@ def _keep(nearest, kept):
 def _bytes_of(columns):
     """Packed bytes of codes from their words, shape (n_codes, n_bytes)."""
     return np.ascontiguousarray(columns.T).view(np.uint8)
-
-
-def _wide_tables(weights):
-    """What each value of each two bytes adds, shape (n_queries, n_pairs, 65 536)."""
-    tables = tables_of(weights)
-    if tables.shape[1] % 2:
-        return tables
-    low, high = tables[:, ::2], tables[:, 1::2]
-    return (high[:, :, :, None] + low[:, :, None]).reshape(*low.shape[:2], -1)
-
-
-def _look_up(tables, columns):
-    """Weighted sums of all codes, shape (n_queries, n_codes), read from tables."""
-    parts = columns.view(np.uint8 if tables.shape[2] == 256 else np.uint16)
-    parts = parts.reshape(len(columns), columns.shape[1], -1)
-    parts = parts.transpose(0, 2, 1).reshape(-1, columns.shape[1])
-    sums = np.zeros((len(tables), columns.shape[1]), dtype=np.float32)
-    for part, of_part in zip(parts, tables.transpose(1, 0, 2)):
-        for row, table in zip(sums, of_part):
-            row += table.take(part, mode="clip")  # which is quicker, and all are inside
-    return sums

@@ -122,6 +122,42 @@ class TestWeightedCodes:
         assert repr(codes).startswith("array(")
 
 
+CHANGES = {
+    "shuffle": np.random.default_rng(1).shuffle,
+    "shuffle of RandomState": np.random.RandomState(1).shuffle,
+    "sort": lambda codes: codes.sort(axis=0),
+    "rows set": lambda codes: codes.__setitem__(slice(None), codes[::-1].copy()),
+    "ufunc": lambda codes: np.bitwise_xor(codes, 1, out=codes),
+    "by a view": lambda codes: np.asarray(codes).fill(1),
+    "rows of a selection": lambda codes: np.asarray(codes[1:]).fill(1),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@given(seed=st.integers(0, 2**32))
+def test_bits_changed_in_place_keep_no_weights(name, seed):
+    """What is told belongs to the bits, or nothing is told."""
+    rng = np.random.default_rng(seed)
+    bits = rng.integers(0, 2, (6, 9), dtype=np.uint8)
+    activations = rng.standard_normal((6, 9)).astype(np.float32)
+    terms = rng.random((6, 1)).astype(np.float32)
+    codes = WeightedCodes._of(bits, activations, np.tanh, terms)
+    half = codes[:3]
+    before = np.array(codes)
+    CHANGES[name](codes)
+    for part, rows in ((codes, slice(None)), (half, slice(3)), (codes[2:5], slice(2, 5))):
+        if np.array_equal(before[rows], part):
+            assert_array_equal(part.query_weights, np.tanh(activations[rows]))
+            assert_array_equal(part.terms, terms[rows])
+        else:
+            for attribute in ("query_weights", "terms"):
+                with pytest.raises(ValueError, match="changed in place"):
+                    getattr(part, attribute)
+            with pytest.raises(ValueError, match="changed in place"):
+                pack_codes(part)
+            assert pack_codes(np.asarray(part)).terms is None
+
+
 def test_blocks_of_codes_and_threads_change_no_score(monkeypatch):
     monkeypatch.setattr(_weighted, "_CODES_PER_BLOCK", 7)
     bits, weights = draw(40, 33)

@@ -171,6 +171,28 @@ class TestQueryWeights:
             weights = hasher.query_weights(X)
             np.testing.assert_array_equal(weights, hasher.decision_function(X))
 
+    @pytest.mark.parametrize("labels_first", [True, False])
+    def test_a_refit_meanwhile_changes_nothing(self, few_digits, labels_first):
+        """A call that has begun ends with what it began with, bits and weights together."""
+        X, y = few_digits[0].astype(np.float32), few_digits[1]
+        fits = [(X, y), (X,)] if labels_first else [(X,), (X, y)]
+        hasher = TALRHasher(8, max_iter=2, random_state=0).fit(*fits[0])
+        expected = hasher.query_weights(X), hasher.transform(X)
+
+        class Rows:
+            """An array whose numbers are there when another thread has refitted."""
+
+            def __array__(self, dtype=None, copy=None):
+                hasher.fit(*fits[1])
+                return X
+
+        weights = hasher.query_weights(Rows())
+        hasher.fit(*fits[0])
+        codes = hasher.transform(Rows())
+        np.testing.assert_array_equal(weights, expected[0])
+        np.testing.assert_array_equal(codes, expected[1])
+        np.testing.assert_array_equal(codes.query_weights, expected[0])
+
     def test_many_rows_remember_nothing(self, few_digits):
         X, _ = few_digits
         hasher = LINEAR[0].fit(X)

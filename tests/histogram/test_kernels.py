@@ -129,7 +129,7 @@ def test_which_kernel_counts(case, expected, ran, monkeypatch):
     pairs_before = 0 if "many pairs" in case else 10**12
     monkeypatch.setattr(_kernels, "_PAIRS_BEFORE_NUMBA", pairs_before)
     if "without numba" in case:
-        monkeypatch.setattr(_kernels, "_numba_is_installed", lambda: False)
+        monkeypatch.setattr(_kernels, "numba_is_installed", lambda: False)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     arguments, counts = small_task()
     device = "cuda" if "device" in case else "cpu"

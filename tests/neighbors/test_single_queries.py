@@ -1,0 +1,337 @@
+"""Real-valued queries, one at a time and many, against sums of whole numbers."""
+
+import threading
+from contextlib import contextmanager
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from neighbor_cases import may_have_one_code
+from numpy.testing import assert_array_equal
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from sklearn_talr.codes import PackedCodes, pack_codes
+from sklearn_talr.neighbors import HammingNeighbors, _by_tables, _weighted_scan
+
+pytestmark = may_have_one_code
+N_ITEMS = 90
+KERNELS = ["scipy", "numba"]
+every_kernel = pytest.mark.parametrize("kernel", KERNELS)
+
+
+@contextmanager
+def only(kernel):
+    """Have one kernel look everything up."""
+    if kernel == "numba":
+        pytest.importorskip("numba", reason="numba is an optional extra")
+    kernels = ((lambda: True, getattr(_by_tables, f"find_by_{kernel}"), 4),)
+    with mock.patch.object(_by_tables, "KERNELS", kernels):
+        yield
+
+
+@st.composite
+def tasks(draw, n_items=N_ITEMS):
+    """Codes that repeat, and whole weights and terms times powers of two.
+
+    So sums have no rounding in float64, and many are tied, but may have some in float32.
+    What is largest may exceed what float32 can add up, and what is least vanish beside it.
+    """
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n_bits = draw(st.sampled_from([1, 3, 8, 12, 30, 64, 70, 256]))
+    n_queries = draw(st.sampled_from([1, 1, 2, 9, 20]))
+    bits = rng.integers(0, 2, (n_items, n_bits), dtype=np.uint8)
+    bits = bits[rng.integers(0, draw(st.sampled_from([5, n_items])), n_items)]
+    power = np.array([draw(st.integers(-148, 124)) for _ in range(n_queries)])
+    width = draw(st.sampled_from([0, 12, 28]))
+    weights = rng.integers(-6, 7, (n_queries, n_bits)) * 2.0 ** rng.integers(
+        0, 1 + width, n_bits
+    )
+    weights[:, 0] = -3.0
+    weights *= 2.0 ** np.minimum(power, 124 - width)[:, None]
+    weights = weights.astype(np.float32)
+    terms, n_terms = None, draw(st.integers(0, 2))
+    if n_terms:
+        factor_power = draw(st.integers(-140, 120))
+        terms = rng.integers(-1, 5, (n_items, n_terms)) * 2.0**factor_power
+        if n_terms == 2:
+            beyond = draw(st.sampled_from([-4, 0, 4, 12]))
+            terms[:, 1] *= 2.0 ** np.clip(
+                power[0] + beyond, -149 - factor_power, 124 - factor_power
+            )
+    packed = PackedCodes(pack_codes(bits).data, n_bits, terms=terms)
+    return bits, packed, weights
+
+
+def slow_distances(bits, packed, weights):
+    """Weights of bits that differ, or minus the score where codes have terms."""
+    signed = weights.astype(float)[:, None] * (2.0 * bits - 1)
+    if packed.terms is None:
+        return np.where(signed < 0, -signed, 0).sum(axis=2)
+    terms = packed.terms.astype(float)
+    return -(signed.sum(axis=2) * terms[:, 0] + terms[:, 1:].sum(axis=1))
+
+
+def order_of(distances):
+    index = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
+    return np.lexsort((index, distances), axis=1)
+
+
+def weighted(**params):
+    return HammingNeighbors(metric="weighted_hamming", **params)
+
+
+def check(neighbors, weights, expected, n_neighbors):
+    order = order_of(expected)[:, :n_neighbors]
+    distances, indices, tied = neighbors.kneighbors(weights, n_neighbors, return_tied=True)
+    assert_array_equal(indices, order)
+    assert_array_equal(distances, np.take_along_axis(expected, order, axis=1))
+    for row, last, items in zip(expected, order[:, -1], tied):
+        assert_array_equal(items, np.flatnonzero(row == row[last]))
+
+
+@every_kernel
+@settings(max_examples=60)
+@given(task=tasks(), n_neighbors=st.sampled_from([1, 5, 10, 60, N_ITEMS]))
+def test_neighbors_are_those_of_all_pairs(kernel, task, n_neighbors):
+    _, packed, weights = task
+    with only(kernel), np.errstate(under="ignore"):
+        check(weighted().fit(packed), weights, slow_distances(*task), n_neighbors)
+
+
+@every_kernel
+@settings(max_examples=40)
+@given(task=tasks(), share=st.sampled_from([0, 0.1, 0.5, 1, None]))
+def test_radius_finds_all_within(kernel, task, share):
+    bits, packed, weights = task
+    packed = pack_codes(bits)
+    expected = slow_distances(bits, packed, weights)
+    radius = 1e300 if share is None else float(np.quantile(expected[0], share))
+    with only(kernel):
+        found = weighted().fit(packed).radius_neighbors(weights, radius=radius)
+    for row, distances, indices in zip(expected, *found):
+        inside = order_of(row[None])[0][: np.count_nonzero(row <= radius)]
+        assert_array_equal(indices, inside)
+        assert_array_equal(distances, row[inside])
+
+
+@every_kernel
+@settings(max_examples=15)
+@given(task=tasks(), seed=st.integers(0, 2**32))
+def test_items_come_and_go(kernel, task, seed):
+    _, packed, weights = task
+    gone = np.random.default_rng(seed).choice(N_ITEMS, 20, replace=False)
+    neighbors = weighted().fit(packed[:40]).partial_fit(packed[40:]).remove(gone)
+    expected = slow_distances(*task)
+    expected[:, gone] = np.inf
+    with only(kernel):
+        check(neighbors, weights[:1], expected[:1], 7)
+        check(neighbors, weights, expected, 7)
+
+
+@every_kernel
+@pytest.mark.parametrize("n_bits", [24, 64])
+def test_many_codes_are_found_in_passes(kernel, n_bits):
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2, (_by_tables._CODES_PER_PASS + 9_000, n_bits), dtype=np.uint8)
+    bits[40_000:, -9:] = 1  # which are sorted behind the others
+    terms = rng.integers(1, 5, (len(bits), 1))
+    packed = PackedCodes(pack_codes(bits).data, n_bits, terms=terms)
+    weights = rng.integers(-20, 21, (3, n_bits)).astype(np.float32)
+    expected = np.concatenate([slow_distances(bits, packed, row[None]) for row in weights])
+    neighbors = weighted().fit(packed)
+    with only(kernel):
+        for n_neighbors in (1, 10, 3_000):
+            check(neighbors, weights, expected, n_neighbors)
+        neighbors.set_params(n_jobs=2)
+        with mock.patch.object(_weighted_scan, "_CODES_PER_THREAD", 20_000):
+            check(neighbors, weights[:1], expected[:1], 10)
+
+
+@every_kernel
+@settings(max_examples=20)
+@given(task=tasks(), n_candidates=st.sampled_from([1, 12, N_ITEMS]))
+def test_candidates_are_the_nearest_by_hamming_distance(kernel, task, n_candidates):
+    """With all that are tied with the last of them."""
+    bits, packed, weights = task
+    expected, n_neighbors = slow_distances(*task), 4
+    near = (bits[None] != (weights > 0)[:, None]).sum(axis=2)
+    last = np.sort(near, axis=1)[:, max(n_candidates, n_neighbors) - 1]
+    expected[near > last[:, None]] = np.inf
+    neighbors = weighted(n_candidates=n_candidates).fit(packed)
+    with only(kernel):
+        check(neighbors, weights[:1], expected[:1], n_neighbors)
+        check(neighbors, weights, expected, n_neighbors)
+
+
+def test_answers_are_the_same_in_any_company():
+    """One by one, in blocks, in threads and by either kernel, down to the last digit."""
+    rng = np.random.default_rng(1)
+    bits = rng.integers(0, 2, (5_000, 100), dtype=np.uint8)
+    packed = PackedCodes(pack_codes(bits).data, 100, terms=rng.random((5_000, 2)))
+    weights = rng.standard_normal((40, 100)).astype(np.float32)
+    neighbors = weighted().fit(packed)
+    distances, indices = neighbors.kneighbors(weights)
+    found = {}
+
+    def serve(first):
+        for row in range(first, len(weights), 4):
+            found[row] = neighbors.kneighbors(weights[row : row + 1])
+
+    for kernel in KERNELS:
+        with only(kernel):
+            threads = [threading.Thread(target=serve, args=(n,)) for n in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        assert len(found) == len(weights)
+        for row, answer in found.items():
+            assert_array_equal(answer[0][0], distances[row])
+            assert_array_equal(answer[1][0], indices[row])
+        found.clear()
+
+
+@every_kernel
+def test_kernels_find_what_reaches_the_limit(kernel):
+    """And what may do so if it was rounded; nothing else."""
+    rng = np.random.default_rng(2)
+    tables = rng.integers(-9, 10, (16, 256)).astype(np.float32)
+    columns = rng.integers(0, 2**64, (2, 6_000), dtype=np.uint64)
+    octets = columns.T.copy().view(np.uint8)
+    sums = tables[np.arange(16), octets].sum(axis=1)
+    find = getattr(_by_tables, f"find_by_{kernel}")
+    for n_wanted, margin in ((1, 0.0), (10, 0.0), (10, 7.0), (900, 1.0)):
+        limit = np.sort(sums)[-n_wanted] - margin
+        found = find(tables, columns, None, (1.0, 1.0), -np.inf, n_wanted, margin, 0, 6_000)
+        assert_array_equal(found, np.flatnonzero(sums >= limit))
+    found = find(tables, columns, None, (1.0, 1.0), 20.0, 0, 0.0, 1_000, 5_500)
+    assert_array_equal(found, 1_000 + np.flatnonzero(sums[1_000:5_500] >= 20))
+
+
+class TestCompiler:
+    @pytest.fixture
+    def compiler(self, monkeypatch):
+        """One that has not begun, where SciPy has looked enough up."""
+        monkeypatch.setattr(_by_tables, "_looked_up", _by_tables._BYTES_BEFORE_NUMBA + 1)
+        return _by_tables._Compiler()
+
+    def test_numba_takes_over_when_it_has_compiled(self, compiler, monkeypatch):
+        pytest.importorskip("numba", reason="numba is an optional extra")
+        may_go_on, kernel = threading.Event(), _by_tables.find_by_numba
+
+        def compile_late(*arguments):
+            may_go_on.wait(60)
+            return kernel(*arguments)
+
+        monkeypatch.setattr(_by_tables, "find_by_numba", compile_late)
+        assert not compiler.is_done()
+        begun = compiler._thread
+        assert not compiler.is_done()
+        assert compiler._thread is begun
+        may_go_on.set()
+        begun.join()
+        assert compiler.is_done()
+
+    @pytest.mark.parametrize("case", ["not installed", "few bytes"])
+    def test_scipy_stays(self, compiler, case, monkeypatch):
+        if case == "few bytes":
+            monkeypatch.setattr(_by_tables, "_looked_up", 1_000)
+        else:
+            monkeypatch.setattr(_by_tables, "numba_is_installed", lambda: False)
+        assert not compiler.is_done()
+        assert compiler._thread is None
+
+    def test_one_compilation_is_enough(self, tmp_path):
+        """Whatever the codes, in memory or in a file."""
+        pytest.importorskip("numba", reason="numba is an optional extra")
+        from sklearn_talr.neighbors import _compiled
+
+        rng = np.random.default_rng(0)
+        with only("numba"):
+            for n_bits, n_terms in ((5, 0), (30, 1), (64, 2), (130, 0)):
+                bits = rng.integers(0, 2, (70, n_bits))
+                terms = rng.random((70, n_terms)) if n_terms else None
+                packed = PackedCodes(pack_codes(bits).data, n_bits, terms=terms)
+                weighted().fit(packed).save(tmp_path / "codes.npz")
+                mapped = HammingNeighbors.load(tmp_path / "codes.npz", mmap=True)
+                for neighbors in (weighted().fit(packed), mapped):
+                    neighbors.kneighbors(rng.standard_normal((1, n_bits)))
+                neighbors.set_params(n_candidates=5)
+                neighbors.kneighbors(rng.standard_normal((1, n_bits)), 3)
+        assert len(_compiled.find.signatures) == 1
+
+    def test_bytes_are_counted(self, monkeypatch):
+        monkeypatch.setattr(_by_tables, "_looked_up", 0)
+        neighbors = weighted(n_neighbors=1).fit(np.eye(50, dtype=int))
+        neighbors.kneighbors([np.linspace(-1, 1, 50)])
+        assert _by_tables._looked_up == 50 * 8
+
+
+def test_products_are_held_to_one_thread(monkeypatch):
+    seen, signs_of = [], _weighted_scan.signs_of
+
+    def spy(data):
+        blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+        seen.append({pool["num_threads"] for pool in blas})
+        return signs_of(data)
+
+    rng = np.random.default_rng(3)
+    neighbors = weighted().fit(rng.integers(0, 2, (500, 32)))
+    with threadpool_limits(2):
+        scan = _weighted_scan.WeightedScanner(neighbors._fitted.store)
+        monkeypatch.setattr(_weighted_scan, "signs_of", spy)
+        weights = rng.standard_normal((20, 32)).astype(np.float32)
+        scan._candidates(weights, np.full(20, -np.inf), 3)
+    assert seen
+    assert all(numbers == {1} for numbers in seen)
+
+
+def test_threads_share_queries_also_where_these_are_few(monkeypatch):
+    blocks, map_in_threads = [], _weighted_scan.map_in_threads
+
+    def spy(function, arguments, n_jobs):
+        blocks.extend(arguments)
+        return map_in_threads(function, arguments, n_jobs)
+
+    monkeypatch.setattr(_weighted_scan, "map_in_threads", spy)
+    rng = np.random.default_rng(4)
+    bits = rng.integers(0, 2, (300, 16))
+    weights = rng.standard_normal((30, 16))
+    expected = weighted().fit(bits).kneighbors(weights)
+    assert not blocks
+    assert_array_equal(weighted(n_jobs=2).fit(bits).kneighbors(weights), expected)
+    assert blocks == [slice(0, 15), slice(15, 30)]
+
+
+class TestQueries:
+    bits = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0]])
+
+    def test_weights_that_are_all_positive_bring_no_warning(self):
+        found = weighted(n_neighbors=1).fit(self.bits).kneighbors([[3.0, 1.5, 2.0]])
+        assert_array_equal(found, ([[1.5]], [[1]]))
+
+    def test_a_row_of_zeros_is_answered_alone_as_in_a_batch(self):
+        neighbors = weighted(n_neighbors=2).fit(self.bits)
+        batch = neighbors.kneighbors([[0.0, 0.0, 0.0], [3.0, 1.5, 2.0]])
+        alone = neighbors.kneighbors([[0.0, 0.0, 0.0]])
+        assert_array_equal(alone, [part[:1] for part in batch])
+
+    @pytest.mark.parametrize(
+        ("weights", "message"),
+        [
+            ([[np.nan, 1.0, 2.0]], "NaN"),
+            ([[np.inf, 1.0, 2.0]], "infinity"),
+            ([[1e39, 1.0, 2.0]], "infinity"),
+            ([[1.0, 2.0]], "2 features"),
+            ([1.0, 2.0, 3.0], "2D array"),
+            (np.zeros((0, 3)), "0 sample"),
+            ([["a", "b", "c"]], "could not convert"),
+            ([[1j, 2, 3]], "Complex"),
+        ],
+    )
+    @pytest.mark.filterwarnings("ignore:overflow encountered in cast")
+    def test_what_is_wrong_is_said(self, weights, message):
+        with pytest.raises(ValueError, match=message):
+            weighted(n_neighbors=1).fit(self.bits).kneighbors(np.array(weights))
