@@ -44,6 +44,14 @@ def map_in_threads(function, arguments, n_jobs):
     return parallel(delayed(function)(argument) for argument in arguments)
 
 
+def slices(n, size):
+    """Consecutive slices of so many that cover all, as blocks to share out.
+
+    scikit-learn's `gen_batches` checks its arguments, for longer than one query may take.
+    """
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
 @contextmanager
 def one_thread():
     """Hold torch and BLAS to one thread, and give the threads back after.

@@ -23,7 +23,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import validate_params
 
 from .._arrays import as_numpy
-from .._threads import map_in_threads, one_thread
+from .._threads import map_in_threads, one_thread, slices
 from ._packed import PackedCodes, as_packed
 
 __all__ = ["WeightedCodes", "weighted_scores"]
@@ -227,9 +227,7 @@ def weighted_scores(query_weights, database_codes, *, n_jobs=None):
         terms = None if packed.terms is None else packed.terms[codes]
         scores[:, codes] = score_codes(weights, packed.data[codes], terms)
 
-    starts = range(0, len(packed), _CODES_PER_BLOCK)
-    blocks = [slice(start, start + _CODES_PER_BLOCK) for start in starts]
-    for _ in map_in_threads(score, blocks, n_jobs):
+    for _ in map_in_threads(score, slices(len(packed), _CODES_PER_BLOCK), n_jobs):
         pass
     return scores
 

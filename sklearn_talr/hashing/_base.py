@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import NUMPY, Space, as_numpy, enter
 from .._state import held, validate_aside, validate_seen
-from .._threads import map_in_threads, one_thread
+from .._threads import map_in_threads, one_thread, slices
 from ..codes import PackedCodes, WeightedCodes
 from ..metrics import make_retrieval_scorer
 from ._rows import all_rows_equal
@@ -282,8 +282,7 @@ class Encoder(NamedTuple):
         if self.space is NUMPY:
             n_bytes = min(n_bytes, _BYTES_PER_BLOCK)
         n_rows = max(1, int(n_bytes / (8 * self.n_units)))
-        starts = range(0, X.shape[0], n_rows)
-        blocks = [slice(start, start + n_rows) for start in starts]
+        blocks = list(slices(X.shape[0], n_rows))
 
         def do(rows):
             work(rows, self.function(X[rows, :]))

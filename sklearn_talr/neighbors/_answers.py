@@ -3,10 +3,10 @@
 import numpy as np
 from scipy.sparse import csr_array
 
+from .._threads import slices
 from ..codes._distances import word_distances
 from ._found import ranked_items
 from ._results import Lookup, Ranking, ragged
-from ._store import slices
 
 _ITEMS_PER_BLOCK = 2**22
 

@@ -9,10 +9,10 @@ from sklearn.utils.validation import validate_data
 
 from .._arrays import as_numpy
 from .._state import validate_seen
+from .._threads import slices
 from ..codes import PackedCodes, WeightedCodes
 from ..codes._packed import as_packed
 from ..codes._weighted import weights_of
-from ._store import slices
 
 _ROWS_PER_BLOCK = 65_536
 

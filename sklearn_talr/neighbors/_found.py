@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._threads import slices
 from ..codes._distances import word_distances
-from ._store import ranges, slices
+from ._store import ranges
 
 _ITEMS_PER_PASS = 2**22
 _SAMPLE = 1_024  # codes from which the first limits are taken

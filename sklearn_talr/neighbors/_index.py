@@ -6,7 +6,7 @@ from importlib.util import find_spec
 import numpy as np
 from joblib import effective_n_jobs
 
-from .._threads import map_in_threads
+from .._threads import map_in_threads, slices
 from ..codes._distances import word_distances
 from ._buckets import BucketSearcher, make_tables
 from ._choice import Choice, Experience
@@ -14,7 +14,6 @@ from ._cost import n_tables_for
 from ._faiss import FaissHash, FaissMultiHash, FaissScanner
 from ._found import first_limits
 from ._scan import Scanner
-from ._store import slices
 
 _QUERIES_PER_BLOCK = 1_024
 _FOUND_PER_BLOCK = 2**24

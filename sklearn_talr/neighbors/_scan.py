@@ -7,9 +7,9 @@ comparison are all that the others cost.
 
 import numpy as np
 
+from .._threads import slices
 from ._cost import scan_cost
 from ._found import Found, first_limits, join
-from ._store import slices
 
 _PAIRS_PER_PASS = 131_072
 _CODES_PER_PASS = 8_192

@@ -183,14 +183,6 @@ def ranges(starts, sizes):
     return np.arange(ends[-1]) + np.repeat(starts - (ends - sizes), sizes)
 
 
-def slices(n, size):
-    """Consecutive slices of so many that cover all.
-
-    scikit-learn's `gen_batches` checks its arguments, for longer than one query may take.
-    """
-    return (slice(start, min(start + size, n)) for start in range(0, n, size))
-
-
 def bytes_of(words, n_bits):
     """Packed bytes of codes of so many bits."""
     return np.ascontiguousarray(words).view(np.uint8)[:, : -(-n_bits // 8)]

@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 
-from .._threads import map_in_threads, one_thread
+from .._threads import map_in_threads, one_thread, slices
 from ..codes._packed import as_words
 from ..codes._weighted import signs_of, tables_of
 from ._by_tables import apply_units, find, pays_for
 from ._found import Found
 from ._scaled import scale
-from ._store import ranges, slices
+from ._store import ranges
 
 _CELLS_PER_PASS = 2**21
 _CODES_PER_PASS = 4_096
