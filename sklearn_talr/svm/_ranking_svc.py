@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._arrays import as_numpy
-from .._state import replace_fitted, validate_aside
+from .._state import held, replace_fitted, validate_aside
 from ..metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 from ._bundle import Bundle, minimize
 from ._features import Features, scores_of
@@ -276,10 +276,10 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,)
             Higher is ranked first; above 0 is predicted to be of the positive class.
         """
-        check_is_fitted(self)
-        X, fitted = as_numpy(X), vars(self)  # of one fit, whatever other threads do
-        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
-        return scores_of(X, fitted["coef_"], fitted["intercept_"])
+        now = held(self)  # one fit, whatever other threads do
+        check_is_fitted(now)
+        X = validate_data(now, as_numpy(X), accept_sparse="csr", dtype=_FLOATS, reset=False)
+        return scores_of(X, now.coef_, now.intercept_)
 
     def predict(self, X):
         """Predict classes.
@@ -294,8 +294,9 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
             Class labels.
         """
-        is_positive = self.decision_function(X) > 0
-        return self.classes_[is_positive.astype(int)]
+        now = held(self)
+        is_positive = now.decision_function(X) > 0
+        return now.classes_[is_positive.astype(int)]
 
     def score(self, X, y, groups=None, sample_weight=None):
         """Compute the metric that `loss` bounds: tie-aware AP or NDCG, or accuracy.
