@@ -100,8 +100,7 @@ class TALRHasher(GradientHasher):
         First learning rate. Features are centered and scaled as a whole before training,
         so that it does not depend on their unit. ``"auto"``: 0.025, or 0.014
         with hidden layers, but 0.005 with ``solver="adam"``; 0.003 for a `module`.
-        Layers between hidden ones take steps in proportion to the size of the weights
-        that they start with.
+        Layers between hidden ones take steps in proportion to their first weights.
 
     weight_decay : float or "auto", default="auto"
         Decoupled weight decay, at least 0; intercepts are left alone. ``"auto"``: 0.6;
