@@ -124,9 +124,13 @@ class UserModule:
     def steps(self):
         """What learning rate and weight decay of each parameter are multiplied by.
 
-        Vectors, such as offsets and those of normalizing layers, do not decay.
+        Vectors, such as offsets and those of normalizing layers, do not decay. Neither
+        does what a parametrization makes weights of: torch's orthogonal ones become 0.
         """
-        return [(1.0, float(weight.ndim > 1)) for weight in self.module.parameters()]
+        return [
+            (1.0, float(weight.ndim > 1 and "parametrizations" not in name.split(".")))
+            for name, weight in self.module.named_parameters()
+        ]
 
 
 class ModuleFunction:

@@ -170,6 +170,14 @@ def test_vectors_do_not_decay(few_digits):
     np.testing.assert_allclose(state["1.bias"], module[1].bias.detach(), atol=1e-6)
 
 
+def test_parameters_of_a_rotation_do_not_decay(few_digits):
+    """Any decay makes torch's rotation 0, and all codes alike."""
+    module = nn.utils.parametrizations.orthogonal(nn.Linear(64, 8))
+    hasher = small(module=module, weight_decay=1.0).fit(*few_digits)
+    module.load_state_dict({k: torch.tensor(v) for k, v in hasher.module_state_.items()})
+    torch.testing.assert_close(module.weight @ module.weight.T, torch.eye(8))
+
+
 def test_grid_search_over_modules(few_digits):
     shallow, deep = nn.Linear(64, 8), nn.Sequential(nn.BatchNorm1d(64), nn.Linear(64, 8))
     search = GridSearchCV(small(), {"module": [None, shallow, deep]}, cv=2)
