@@ -49,16 +49,17 @@ def test_a_loss_beyond_noise_is_told(n_samples, before, after, warns):
         assert "smaller learning_rate_init" in str(caught[0].message)
 
 
-MODULE = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.Linear(32, 8))
+MODULE = torch.nn.Linear(64, 8)
+HARM = {"learning_rate_init": 1e-9, "weight_decay": 1e9}  # no weight is left
 
 
 @pytest.mark.parametrize(
     ("hasher", "samples"),
     [
-        (small(module=MODULE, learning_rate_init=10.0), "300 training"),
-        (small(learning_rate_init=1e3, early_stopping=True), "30 validation"),
+        (small(module=MODULE, **HARM), "300 training"),
+        (small(early_stopping=True, **HARM), "30 validation"),
         (
-            OrthoHasher(8, module=MODULE, max_iter=2, learning_rate_init=10.0),
+            OrthoHasher(8, module=MODULE, max_iter=2, **HARM),
             "300 training",
         ),
     ],
@@ -73,7 +74,7 @@ def test_a_fit_that_harms_warns_its_caller(few_digits, hasher, samples):
 
 
 def test_training_samples_are_scored_a_thousand_at_most(digits):
-    hasher = TALRHasher(8, module=MODULE, max_iter=1, learning_rate_init=10.0)
+    hasher = TALRHasher(8, module=MODULE, max_iter=1, **HARM)
     with pytest.warns(ConvergenceWarning, match="of 1000 training samples"):
         hasher.fit(*digits)
 
