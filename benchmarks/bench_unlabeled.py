@@ -137,9 +137,7 @@ class ExpectedHasher(TALRHasher):
     """Maximizes the AP of expected soft counts."""
 
     def _loss(self, data, settings):
-        return PairwiseLoss(
-            expected_loss, data, settings, tanh_scale=(self.tanh_scale,) * 2
-        )
+        return PairwiseLoss(expected_loss, data, settings, tanh_scale=settings.tanh_scale)
 
 
 def expected_loss(bits, index):

@@ -6,6 +6,7 @@ A hasher turns features into codes. When there are no good features yet, the ran
 can train the network that makes them: :class:`sklearn_talr.objectives.TieAwareLoss` is a
 torch module that takes activations and targets, so that any network whose last layer has
 one output per bit will do. :doc:`/user_guide/training` tells what happens in one step.
+``TALRHasher(module=network)`` trains such a network without a loop of your own.
 """
 
 # %%

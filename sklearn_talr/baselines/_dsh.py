@@ -54,8 +54,7 @@ class DSHHasher(GradientHasher):
         A network of your own in place of linear layers: from batches of float32 features
         to `n_bits` activations. `fit` trains a copy of it, from the weights it has and on
         features as they are; `hidden_layer_sizes`, `dropout` and `init` have no meaning
-        for it. If a linear layer gives the activations, they are centered first, so that
-        bits are balanced, and scaled.
+        for it. It does best with features of about unit scale.
 
     affinity : "auto" or affinity oracle, default="auto"
         Who is similar to whom. ``"auto"`` goes by the form of `y`: labels of shape
@@ -68,8 +67,9 @@ class DSHHasher(GradientHasher):
         First weights of the last layer: iterative quantization, principal directions, or
         random directions. Hidden layers start at random.
 
-    tanh_scale : float, default=8.0
-        Scale of tanh, above 0: how nearly binary relaxed codes are.
+    tanh_scale : float or "auto", default="auto"
+        Scale of tanh, above 0: how nearly binary relaxed codes are. ``"auto"``: 8, but 2
+        for a `module`, whose activations start from any size.
 
     bit_dropout : float or "auto", default=0.0
         Each step leaves out this fraction of the bits, drawn at random, in [0, 1). Then
@@ -79,9 +79,9 @@ class DSHHasher(GradientHasher):
         :class:`~sklearn_talr.affinity.ThresholdAffinity`, where the fine order of near
         neighbors takes all bits and there is little to overfit.
 
-    solver : {"adam_mini", "adam"}, default="adam_mini"
+    solver : {"auto", "adam_mini", "adam"}, default="auto"
         Adam with one second moment per unit, whose steps do not depend on the axes that
-        features are given in; or Adam.
+        features are given in; or Adam. ``"auto"``: the former, but Adam for a `module`.
 
     learning_rate : {"cosine", "constant"}, default="cosine"
         Whether the learning rate falls to 0 along half a cosine, or stays.
@@ -89,14 +89,12 @@ class DSHHasher(GradientHasher):
     learning_rate_init : float or "auto", default="auto"
         First learning rate. Features are centered and scaled as a whole before training,
         so that it does not depend on their unit. ``"auto"``: 0.025, or 0.014
-        with hidden layers, but 0.005 with ``solver="adam"``; 0.0035 for a `module`.
-        Layers between hidden ones, and all weights of a `module`, take steps in
-        proportion to the size of the weights that they start with.
+        with hidden layers, but 0.005 with ``solver="adam"``; 0.003 for a `module`.
+        Layers between hidden ones take steps in proportion to their first weights.
 
     weight_decay : float or "auto", default="auto"
         Decoupled weight decay, at least 0; intercepts are left alone. ``"auto"``: 0.6;
-        with hidden layers 2.4 divided by the number of all layers; 4.8 for a `module`,
-        whose rate is so much lower.
+        with hidden layers 2.4 divided by the number of all layers; 0.01 for a `module`.
 
     batch_size : int or "auto", default="auto"
         Samples that rank each other in one step, at least 2. ``"auto"``: a twentieth of
@@ -199,7 +197,7 @@ class DSHHasher(GradientHasher):
         **GradientHasher._parameter_constraints,
         "margin": [Interval(Real, 0, None, closed="left")],
         "affinity": [StrOptions({"auto"}), callable],
-        "tanh_scale": [Interval(Real, 0, None, closed="neither")],
+        "tanh_scale": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
     }
 
     def __init__(
@@ -212,9 +210,9 @@ class DSHHasher(GradientHasher):
         module=None,
         affinity="auto",
         init="itq",
-        tanh_scale=8.0,
+        tanh_scale="auto",
         bit_dropout=0.0,
-        solver="adam_mini",
+        solver="auto",
         learning_rate="cosine",
         learning_rate_init="auto",
         weight_decay="auto",

@@ -51,8 +51,7 @@ class HashNetHasher(GradientHasher):
         A network of your own in place of linear layers: from batches of float32 features
         to `n_bits` activations. `fit` trains a copy of it, from the weights it has and on
         features as they are; `hidden_layer_sizes`, `dropout` and `init` have no meaning
-        for it. If a linear layer gives the activations, they are centered first, so that
-        bits are balanced, and scaled.
+        for it. It does best with features of about unit scale.
 
     affinity : "auto" or affinity oracle, default="auto"
         Who is similar to whom. ``"auto"`` goes by the form of `y`: labels of shape
@@ -77,9 +76,9 @@ class HashNetHasher(GradientHasher):
         :class:`~sklearn_talr.affinity.ThresholdAffinity`, where the fine order of near
         neighbors takes all bits and there is little to overfit.
 
-    solver : {"adam_mini", "adam"}, default="adam_mini"
+    solver : {"auto", "adam_mini", "adam"}, default="auto"
         Adam with one second moment per unit, whose steps do not depend on the axes that
-        features are given in; or Adam.
+        features are given in; or Adam. ``"auto"``: the former, but Adam for a `module`.
 
     learning_rate : {"cosine", "constant"}, default="cosine"
         Whether the learning rate falls to 0 along half a cosine, or stays.
@@ -87,14 +86,12 @@ class HashNetHasher(GradientHasher):
     learning_rate_init : float or "auto", default="auto"
         First learning rate. Features are centered and scaled as a whole before training,
         so that it does not depend on their unit. ``"auto"``: 0.025, or 0.014
-        with hidden layers, but 0.005 with ``solver="adam"``; 0.0035 for a `module`.
-        Layers between hidden ones, and all weights of a `module`, take steps in
-        proportion to the size of the weights that they start with.
+        with hidden layers, but 0.005 with ``solver="adam"``; 0.003 for a `module`.
+        Layers between hidden ones take steps in proportion to their first weights.
 
     weight_decay : float or "auto", default="auto"
         Decoupled weight decay, at least 0; intercepts are left alone. ``"auto"``: 0.6;
-        with hidden layers 2.4 divided by the number of all layers; 4.8 for a `module`,
-        whose rate is so much lower.
+        with hidden layers 2.4 divided by the number of all layers; 0.01 for a `module`.
 
     batch_size : int or "auto", default="auto"
         Samples that rank each other in one step, at least 2. ``"auto"``: a twentieth of
@@ -203,7 +200,7 @@ class HashNetHasher(GradientHasher):
         init="itq",
         tanh_scale=(1.0, 8.0),
         bit_dropout="auto",
-        solver="adam_mini",
+        solver="auto",
         learning_rate="cosine",
         learning_rate_init="auto",
         weight_decay="auto",

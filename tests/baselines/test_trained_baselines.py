@@ -151,6 +151,7 @@ class TestEveryBaseline:
         sparse = clone(hasher).fit(sp.csr_array(X), sp.csr_array(y))
         learned.error(np.mean(sparse.transform(sp.csr_array(X)) != codes))
 
+    @pytest.mark.filterwarnings("ignore:Training has lowered the score")  # two epochs
     def test_trains_as_talr_does(self, cls, few_digits):
         """Early stopping, warm starts, hidden layers and modules."""
         X, y = few_digits

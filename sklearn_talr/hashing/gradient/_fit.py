@@ -10,6 +10,7 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
 from ..._threads import one_thread
+from ...affinity._contrast import check_contrast
 from ...objectives._memory import keep_freed_memory
 from .._base import independent_random_state
 from .._rows import mean_and_unit
@@ -17,6 +18,7 @@ from ._callbacks import FitCallbacks
 from ._early_stopping import EarlyStopping, LastEpoch
 from ._features import make_features
 from ._functions import FeedForward, UserModule
+from ._improvement import Improvement
 from ._progress import progress_of_chunks, progress_of_fit, random_state_of_chunk
 from ._schedule import Schedule
 from ._solvers import load_moments, make_solver, moments_of, set_learning_rate
@@ -25,6 +27,18 @@ from ._validation import ValidationScore, split_samples
 
 # What reaches objectives and scores from here has been checked.
 _TRUSTED = {"assume_finite": True, "skip_parameter_validation": True}
+
+_MOST_SCORED = 1000  # training samples
+
+_REMEDY_OF_NAN = (
+    "Try a smaller learning_rate_init, and see whether the features are too large for "
+    "float32, and whether a module of your own divides by 0 or takes the root or logarithm "
+    "of it."
+)
+
+
+class _NotFiniteError(Exception):
+    """Training has come to NaN or infinity."""
 
 
 def fit_by_gradient(hasher, data, settings, loss):
@@ -57,11 +71,16 @@ def fit_by_gradient(hasher, data, settings, loss):
     if hasher.warm_start:
         before = progress_of_fit(hasher, data.X.shape[1], settings)
     features = _features_of(data.X, settings, None)
-    keeper = LastEpoch()
+    keeper, improvement = LastEpoch(), Improvement()
     if hasher.early_stopping:
         score = _make_score(data, features, held_out, settings)
         keeper = EarlyStopping(score, settings.n_iter_no_change, settings.tol, held_out)
-    fitted, _ = _train(hasher, data, settings, loss, features, samples, keeper, before, rng)
+        improvement = Improvement(score, "validation")
+    elif settings.module is not None:
+        improvement = Improvement(_score_of_some(data, features, settings), "training")
+    fitted, _ = _train(
+        hasher, data, settings, loss, features, samples, keeper, before, rng, improvement
+    )
     return fitted
 
 
@@ -75,13 +94,24 @@ def fit_chunk_by_gradient(hasher, data, settings, loss):
     features = _features_of(data.X, settings, before)
     samples = np.arange(data.X.shape[0])
     fitted, trainer = _train(
-        hasher, data, settings, loss, features, samples, LastEpoch(), before, rng
+        hasher,
+        data,
+        settings,
+        loss,
+        features,
+        samples,
+        LastEpoch(),
+        before,
+        rng,
+        Improvement(),
     )
     fitted["_training_state_"]["moments"] = trainer.moments()
     return fitted
 
 
-def _train(hasher, data, settings, loss, features, samples, keeper, before, rng):
+def _train(
+    hasher, data, settings, loss, features, samples, keeper, before, rng, improvement
+):
     """Return the fitted attributes, and the trainer."""
     with _modes_of_torch_and_sklearn():
         function = _make_function(features, samples, settings, before, rng)
@@ -97,7 +127,9 @@ def _train(hasher, data, settings, loss, features, samples, keeper, before, rng)
         moments = before.moments if before else None
         trainer = Trainer(function, loss, rng, settings, keeper, callbacks, moments)
         with function.generators():
+            improvement.begin(function.module)
             losses = trainer.run(features, samples)
+            improvement.end(function.module, stacklevel=7)
         callbacks.end_fit()
         state = {
             "mean": features.mean,
@@ -105,7 +137,6 @@ def _train(hasher, data, settings, loss, features, samples, keeper, before, rng)
             "moments": None,
             "declared_levels": data.declared_levels,
             "n_bits": settings.n_bits,
-            "steps": function.steps(),
         }
         history = _history(before, losses, keeper)
         return known | function.fitted() | history | {"_training_state_": state}, trainer
@@ -139,6 +170,19 @@ def _make_score(data, features, held_out, settings):
         held_out = np.arange(X.shape[0])
         features = features.of_rows(X)
     return ValidationScore(data.affinity, features, held_out, targets, settings.metric)
+
+
+def _score_of_some(data, features, settings):
+    """Score of training samples, or None where these are too few to rank."""
+    n_samples = data.X.shape[0]
+    rows = np.unique(np.linspace(0, n_samples - 1, _MOST_SCORED, dtype=int))
+    try:
+        check_contrast(data.affinity, data.levels, data.targets[rows])
+    except ValueError:
+        return None
+    return ValidationScore(
+        data.affinity, features, rows, data.targets[rows], settings.metric
+    )
 
 
 def _make_function(features, samples, settings, before, rng):
@@ -220,7 +264,8 @@ class Trainer:
 
         The module then holds the weights that the keeper has kept. An interrupt ends
         training after the last completed epoch, with a warning, or is passed on if none
-        is completed.
+        is completed. So does a loss or weight that is NaN or infinite, which is a
+        ValueError if it comes in the first epoch.
         """
         keep_freed_memory()
         self.keeper.begin(self.module)
@@ -237,6 +282,16 @@ class Trainer:
                 ConvergenceWarning,
                 stacklevel=7,
             )
+        except _NotFiniteError as stop:
+            if not self.keeper.losses:
+                raise ValueError(f"{stop} {_REMEDY_OF_NAN}") from None
+            self.callbacks.break_off()
+            warnings.warn(
+                f"{stop} Training ends there, and the hasher keeps {self.keeper.kept}. "
+                f"{_REMEDY_OF_NAN}",
+                ConvergenceWarning,
+                stacklevel=7,
+            )
         self.keeper.restore(self.module)
         return self.keeper.losses
 
@@ -249,6 +304,7 @@ class Trainer:
         while schedule.n_left:
             self.callbacks.begin()
             loss = self._run_epoch(features, samples, schedule)
+            self._check_finite(loss)
             schedule.end_epoch()
             is_stale = self.keeper.end_epoch(self.module, loss)
             self._report(loss)
@@ -261,6 +317,8 @@ class Trainer:
 
     def _run_epoch(self, features, samples, schedule):
         n_batches = math.ceil(len(samples) / self.settings.batch_size)
+        # A batch of one ranks nothing, and batch normalization fails on it.
+        n_batches = max(1, min(n_batches, len(samples) // 2))
         order = samples[self.rng.permutation(len(samples))]
         progress = schedule.progress()
         total = torch.zeros((), device=features.device)
@@ -290,6 +348,17 @@ class Trainer:
         for parameter, factor in zip(self.module.parameters(), self._decay_factors):
             if factor and parameter.grad is not None:
                 parameter *= max(0.0, 1 - factor * decay)
+
+    def _check_finite(self, loss):
+        """Raise _NotFiniteError if an epoch has left the numbers."""
+        if not math.isfinite(loss):
+            what = f"loss is {loss}"
+        elif not all(bool(p.isfinite().all()) for p in self.module.parameters()):
+            what = "weights are NaN or infinite"
+        else:
+            return
+        epoch = len(self.keeper.losses) + 1
+        raise _NotFiniteError(f"The {what} in epoch {epoch} of {self.settings.max_iter}.")
 
     def _report(self, loss):
         if self.settings.verbose:

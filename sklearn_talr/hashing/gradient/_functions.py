@@ -8,7 +8,6 @@ import scipy.sparse as sp
 import torch
 
 from ..._arrays import as_numpy
-from ._module import StandardUnits
 from ._start import hidden_scale
 
 _ACTIVATION_TYPES = torch.float32, torch.float64, torch.float16
@@ -75,7 +74,7 @@ class FeedForward:
 
 
 class UserModule:
-    """A copy of a user's module, on features as they are, trained in standard units.
+    """A copy of a user's module, trained on features as they are.
 
     Parameters
     ----------
@@ -83,7 +82,7 @@ class UserModule:
         From float32 features to `n_bits` activations.
 
     before : Progress or None
-        Weights and steps to go on from.
+        Weights to go on from.
 
     n_bits : int
         Number of outputs that it must have.
@@ -99,13 +98,11 @@ class UserModule:
     def __init__(self, module, before, n_bits, features, rng):
         self._device = features.device
         self._seed = int(rng.randint(2**31 - 1))
-        state, steps = (before.weights, before.steps) if before else (None, None)
-        self.module = _copy_of(module, state, features.device)
+        self.module = _copy_of(module, before and before.weights, features.device)
         with self.generators():
             self.module.eval()
             _check_activations(self.module, features.batch(np.arange(2)), n_bits)
-            self._units = StandardUnits(self.module, features, steps)
-        self.module.train()
+        _let_learn(self.module)
 
     @contextmanager
     def generators(self):
@@ -120,13 +117,20 @@ class UserModule:
 
     def fitted(self):
         """The attributes of a fitted hasher: all that the module has learned, in NumPy."""
-        state = self._units.restored()
+        state = self.module.state_dict()
         arrays = {name: np.array(value.cpu().numpy()) for name, value in state.items()}
         return {"module_state_": arrays}
 
     def steps(self):
-        """What learning rate and weight decay of each parameter are multiplied by."""
-        return self._units.steps
+        """What learning rate and weight decay of each parameter are multiplied by.
+
+        Vectors, such as offsets and those of normalizing layers, do not decay. Neither
+        does what a parametrization makes weights of: torch's orthogonal ones become 0.
+        """
+        return [
+            (1.0, float(weight.ndim > 1 and "parametrizations" not in name.split(".")))
+            for name, weight in self.module.named_parameters()
+        ]
 
 
 class ModuleFunction:
@@ -157,6 +161,7 @@ class ModuleFunction:
             rows = torch.from_numpy(np.array(X, dtype=np.float32))
         with _mode_kept(), torch.no_grad():
             activations = self._module(rows)
+        _check_numbers(activations)
         return activations if is_tensor else activations.numpy()
 
     def moved_to(self, space, dtype):
@@ -200,10 +205,20 @@ def _check_activations(module, X, n_bits):
             f"({len(X)}, n_bits) = ({len(X)}, {n_bits}), got shape "
             f"{tuple(activations.shape)}."
         )
+    _check_numbers(activations)
     if not activations.requires_grad:
         raise ValueError(
             "module has nothing to learn: its activations depend on no parameter that "
             "requires a gradient. Has it parameters, and does it detach them?"
+        )
+
+
+def _check_numbers(activations):
+    """Raise ValueError at NaN, which has no sign and would be a bit of 0."""
+    if activations.isnan().any():
+        raise ValueError(
+            "module gives NaN as an activation. See whether the features are too large "
+            "for float32, and whether it divides by 0 or takes the root or logarithm of it."
         )
 
 
@@ -217,6 +232,15 @@ def _copy_of(module, state, device):
                 f"module has changed since it was fitted; call fit anew. {error}"
             ) from error
     return module
+
+
+def _let_learn(module):
+    """Put what learns in training mode: statistics of frozen layers are frozen too."""
+    module.train()
+    for layer in module.modules():
+        weights = list(layer.parameters())
+        if weights and not any(weight.requires_grad for weight in weights):
+            layer.eval()
 
 
 class SeededDropout(torch.nn.Module):
@@ -237,13 +261,15 @@ class SeededDropout(torch.nn.Module):
 @torch.no_grad()
 def encode(module, features, samples, block_size=1024):
     """Codes of some samples by a module in evaluation mode, uint8."""
-    was_training = module.training
+    modes = [(layer, layer.training) for layer in module.modules()]
     module.eval()
-    codes = [
-        (module(features.batch(rows)) > 0).cpu().numpy()
-        for rows in np.array_split(samples, -(-len(samples) // block_size))
-    ]
-    module.train(was_training)
+    codes = []
+    for rows in np.array_split(samples, -(-len(samples) // block_size)):
+        activations = module(features.batch(rows))
+        _check_numbers(activations)
+        codes.append((activations > 0).cpu().numpy())
+    for layer, training in modes:
+        layer.training = training
     return np.concatenate(codes).astype(np.uint8)
 
 

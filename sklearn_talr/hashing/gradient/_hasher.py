@@ -39,7 +39,7 @@ class GradientHasher(CallbackSupportMixin, BaseHasher):
         "module": [_TorchModule(), None],
         "init": [StrOptions(set(PROJECTIONS))],
         "bit_dropout": [Interval(Real, 0, 1, closed="left"), _AUTO],
-        "solver": [StrOptions({"adam_mini", "adam"})],
+        "solver": [StrOptions({"adam_mini", "adam", "auto"})],
         "learning_rate": [StrOptions({"constant", "cosine"})],
         "learning_rate_init": [Interval(Real, 0, None, closed="neither"), _AUTO],
         "weight_decay": [Interval(Real, 0, None, closed="left"), _AUTO],

@@ -27,9 +27,6 @@ class Progress(NamedTuple):
 
     moments : tuple or None
         What the solver remembers of earlier chunks.
-
-    steps : list of (float, float) or None
-        What rate and decay of each parameter of a user's module are multiplied by.
     """
 
     weights: object
@@ -37,7 +34,6 @@ class Progress(NamedTuple):
     validation_scores: list | None
     mean_and_unit: tuple | None = None
     moments: tuple | None = None
-    steps: list | None = None
 
 
 def progress_of_fit(hasher, n_features, settings):
@@ -45,8 +41,7 @@ def progress_of_fit(hasher, n_features, settings):
     weights = _weights(hasher, n_features, settings, "warm_start=True")
     if weights is None:
         return None
-    steps = hasher._training_state_["steps"]
-    return Progress(weights, hasher.loss_curve_, hasher.validation_scores_, steps=steps)
+    return Progress(weights, hasher.loss_curve_, hasher.validation_scores_)
 
 
 def progress_of_chunks(hasher, n_features, settings):
@@ -61,7 +56,6 @@ def progress_of_chunks(hasher, n_features, settings):
         hasher.validation_scores_,
         (state["mean"], state["unit"]),
         state["moments"],
-        state["steps"],
     )
 
 

@@ -8,12 +8,15 @@ import torch
 
 from ...affinity import ThresholdAffinity
 
-# By kind of hash function. Those of a module are multiples of the size of its weights.
+# By kind of hash function. Built-in ones have features, weights and activations of known
+# sizes; modules come in all sizes, and are trained as networks usually are.
+_SOLVER = {"linear": "adam_mini", "hidden layers": "adam_mini", "module": "adam"}
 _LEARNING_RATE = {
-    "adam_mini": {"linear": 0.025, "hidden layers": 0.014, "module": 0.0035},
-    "adam": {"linear": 0.005, "hidden layers": 0.005, "module": 0.0035},
+    "adam_mini": {"linear": 0.025, "hidden layers": 0.014, "module": 0.003},
+    "adam": {"linear": 0.005, "hidden layers": 0.005, "module": 0.003},
 }
-_WEIGHT_DECAY = {"linear": 0.6, "module": 4.8}
+_WEIGHT_DECAY = {"linear": 0.6, "module": 0.01}
+_TANH_SCALE = {"linear": 8.0, "hidden layers": 8.0, "module": 2.0}
 _WEIGHT_DECAY_OF_LAYERS = 2.4  # in all: activations shrink by the product of their decays
 _DROPOUT = {"linear": (0.0, 0.0), "hidden layers": (0.2, 0.5), "module": (0.0, 0.0)}
 
@@ -109,6 +112,7 @@ class Settings:
         layer_sizes = _layer_sizes(hasher)
         kind = _kind(hasher.module, layer_sizes)
         by_distance = isinstance(data.affinity, ThresholdAffinity)
+        solver = _or_auto(hasher.solver, _SOLVER[kind])
         n_samples = data.X.shape[0]
         n_held_out = 0
         if hasher.early_stopping and data.validation is None:
@@ -119,12 +123,12 @@ class Settings:
             module=hasher.module,
             init=hasher.init,
             dropout=_dropout(hasher.dropout, kind, by_distance),
-            tanh_scale=_tanh_scale(hasher),
+            tanh_scale=_tanh_scale(hasher, kind),
             n_kept_bits=_n_kept_bits(hasher, kind, by_distance),
-            solver=hasher.solver,
+            solver=solver,
             learning_rate=hasher.learning_rate,
             learning_rate_init=_or_auto(
-                hasher.learning_rate_init, _LEARNING_RATE[hasher.solver][kind]
+                hasher.learning_rate_init, _LEARNING_RATE[solver][kind]
             ),
             weight_decay=_weight_decay(hasher, kind, layer_sizes),
             batch_size=_or_auto(
@@ -192,11 +196,12 @@ def _dropout(dropout, kind, by_distance):
     return (0.0, float(rates[0])) if len(rates) == 1 else (float(rates[0]), float(rates[1]))
 
 
-def _tanh_scale(hasher):
+def _tanh_scale(hasher, kind):
     """Scales of tanh in the first and the last epoch; a warm start keeps the last one."""
     if not hasattr(hasher, "tanh_scale"):
         return None
-    scales = np.atleast_1d(np.asarray(hasher.tanh_scale, dtype=float))
+    given = _or_auto(hasher.tanh_scale, _TANH_SCALE[kind])
+    scales = np.atleast_1d(np.asarray(given, dtype=float))
     if scales.shape not in ((1,), (2,)) or not np.all(scales > 0):
         raise ValueError(
             "tanh_scale must be a positive number or two of them (first, last), got "

@@ -137,6 +137,10 @@ class ValidationScore:
         self._samples = samples
         self._targets = targets
 
+    def __len__(self):
+        """Number of samples."""
+        return len(self._samples)
+
     def __call__(self, module):
         self._module = module
         return self._scorer(self, self._samples, self._targets)

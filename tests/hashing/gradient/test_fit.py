@@ -325,6 +325,83 @@ class TestInterrupt:
         np.testing.assert_array_equal(hasher.coefs_[0], other.coefs_[0])
 
 
+class NotNumbers(torch.nn.Module):
+    """Gives NaN from some step of training on."""
+
+    def __init__(self, n_steps):
+        super().__init__()
+        self.layer, self.n_left = torch.nn.utils.skip_init(torch.nn.Linear, 64, 8), n_steps
+        torch.nn.init.orthogonal_(self.layer.weight, generator=torch.manual_seed(0))
+        torch.nn.init.zeros_(self.layer.bias)
+
+    def forward(self, X):
+        self.n_left -= self.training
+        return self.layer(X) / float(self.n_left >= 0)
+
+
+def fails_at(n_steps):
+    return small(module=NotNumbers(n_steps), learning_rate_init=1e-4)
+
+
+class TestNotNumbers:
+    """Five steps to an epoch."""
+
+    @pytest.mark.parametrize("method", ["fit", "partial_fit"])
+    def test_in_the_first_epoch_are_refused(self, few_digits, method):
+        hasher = fails_at(3)
+        with pytest.raises(ValueError, match=r"The loss is nan in epoch 1 .*module"):
+            getattr(hasher, method)(*few_digits)
+        assert not hasattr(hasher, "n_iter_")
+
+    def test_later_end_training_with_the_last_good_epoch(self, few_digits):
+        X, y = few_digits
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            hasher = fails_at(8).set_params(learning_rate="constant").fit(X, y)
+        (warning,) = caught
+        assert issubclass(warning.category, ConvergenceWarning)
+        assert "The loss is nan in epoch 2 of 3. Training ends" in str(warning.message)
+        assert warning.filename == __file__
+        good = fails_at(99).set_params(max_iter=1, learning_rate="constant").fit(X, y)
+        assert hasher.loss_curve_ == good.loss_curve_
+        np.testing.assert_array_equal(hasher.transform(X), good.transform(X))
+
+    def test_a_refit_that_fails_keeps_the_fitted(self, few_digits):
+        X, y = few_digits
+        hasher = fails_at(99).fit(X, y)
+        codes = hasher.transform(X)
+        hasher.module.n_left = 2
+        with pytest.raises(ValueError, match="epoch 1 of 3"):
+            hasher.fit(X, y)
+        np.testing.assert_array_equal(hasher.transform(X), codes)
+
+    def test_weights_of_the_last_step_count(self):
+        """The loss is taken before the step, and may still be a number."""
+        module = torch.nn.Linear(3, 2)
+
+        def batch_loss(activations, *_):
+            module.bias.data.fill_(torch.inf)
+            return activations.sum() * 0
+
+        trainer, features = trainer_of(batch_loss, module, batch_size=10)
+        with pytest.raises(ValueError, match="weights are NaN or infinite in epoch 1 of 3"):
+            trainer.run(features, np.arange(10))
+
+    def test_in_evaluation_are_refused(self, few_digits):
+        X, y = few_digits
+        with pytest.raises(ValueError, match="module gives NaN as an activation"):
+            small(module=torch.nn.Sequential(NotNumbers(99), Root())).fit(X, y)
+        hasher = fails_at(99).fit(X, y)
+        message = "module gives NaN as an activation"
+        with np.errstate(over="ignore"), pytest.raises(ValueError, match=message):
+            hasher.transform(1e40 * X)  # beyond float32
+
+
+class Root(torch.nn.Module):
+    def forward(self, X):
+        return X.sqrt()
+
+
 class TestWarmStart:
     def test_continues(self, few_digits):
         X, y = few_digits

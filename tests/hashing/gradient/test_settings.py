@@ -33,8 +33,8 @@ def settings_of(hasher, n_samples=1000, affinity=None, **options):
         ({"hidden_layer_sizes": 9, "solver": "adam"}, 0.005, 1.2, (0.2, 0.5)),
         ({"hidden_layer_sizes": (9, 9)}, 0.014, 0.8, (0.2, 0.5)),
         ({"hidden_layer_sizes": (9, 9, 9)}, 0.014, 0.6, (0.2, 0.5)),
-        ({"module": MODULE}, 0.0035, 4.8, (0.0, 0.0)),
-        ({"module": MODULE, "solver": "adam"}, 0.0035, 4.8, (0.0, 0.0)),
+        ({"module": MODULE}, 0.003, 0.01, (0.0, 0.0)),
+        ({"module": MODULE, "solver": "adam_mini"}, 0.003, 0.01, (0.0, 0.0)),
     ],
 )
 def test_automatic_values_go_by_the_kind_of_function(params, rate, decay, dropout):
@@ -48,6 +48,18 @@ def test_automatic_values_go_by_the_kind_of_function(params, rate, decay, dropou
     assert by_distance.n_kept_bits == tuple(range(33))
     assert by_distance.learning_rate_init == rate
     assert by_distance.weight_decay == pytest.approx(decay)
+
+
+def test_a_module_has_another_solver_and_scale_than_built_in_layers():
+    for params, solver, scale in [
+        ({}, "adam_mini", 8.0),
+        ({"hidden_layer_sizes": (9,)}, "adam_mini", 8.0),
+        ({"module": MODULE}, "adam", 2.0),
+        ({"module": MODULE, "solver": "adam_mini", "tanh_scale": 5.0}, "adam_mini", 5.0),
+    ]:
+        settings = settings_of(TALRHasher(**params))
+        assert settings.solver == solver
+        assert settings.tanh_scale == (scale, scale)
 
 
 def test_given_values_are_taken_as_they_are():
@@ -132,7 +144,6 @@ def test_nothing_is_left_to_be_resolved():
         for name in (
             "n_bits",
             "init",
-            "solver",
             "learning_rate",
             "max_iter",
             "tol",

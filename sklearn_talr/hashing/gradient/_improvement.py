@@ -1,0 +1,55 @@
+"""Whether training has made codes better than those that it began with."""
+
+import math
+import warnings
+
+from sklearn.exceptions import ConvergenceWarning
+
+from ..._threads import one_thread
+
+# Of the difference between two scores of one sample; that of the mean of n is this divided
+# by the root of n.
+_TWO_STANDARD_ERRORS = 0.5
+
+_REMEDY = (
+    "Try a smaller learning_rate_init, a smaller weight_decay, more epochs (max_iter), or "
+    "features of about unit scale; a network of your own may need normalizing layers."
+)
+
+
+class Improvement:
+    """Warns if training has made the codes of some samples worse.
+
+    Parameters
+    ----------
+    score : ValidationScore or None, default=None
+        What goes by samples. None: nothing is compared.
+
+    samples : str, default=""
+        What samples they are.
+    """
+
+    def __init__(self, score=None, samples=""):
+        self._score, self._samples = score, samples
+
+    def begin(self, module):
+        """Score the weights that training starts from."""
+        if self._score is not None:
+            with one_thread():
+                self._before = self._score(module)
+
+    def end(self, module, stacklevel):
+        """Score the weights that it has come to, and compare."""
+        if self._score is None:
+            return
+        with one_thread():
+            after = self._score(module)
+        noise = _TWO_STANDARD_ERRORS / math.sqrt(len(self._score))
+        if after < self._before - noise:
+            warnings.warn(
+                f"Training has lowered the score of {len(self._score)} {self._samples} "
+                f"samples from {self._before:.3f}, where it started, to {after:.3f}. "
+                f"{_REMEDY}",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )

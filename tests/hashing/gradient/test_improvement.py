@@ -1,0 +1,87 @@
+"""What is said when training does more harm than good."""
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from hashers import small
+from sklearn.exceptions import ConvergenceWarning
+
+from sklearn_talr import TALRHasher
+from sklearn_talr.baselines import OrthoHasher
+from sklearn_talr.hashing.gradient._improvement import Improvement
+
+
+class Score:
+    """Scores of a number of samples, in turn."""
+
+    def __init__(self, n_samples, *scores):
+        self._n_samples, self._scores = n_samples, iter(scores)
+
+    def __len__(self):
+        return self._n_samples
+
+    def __call__(self, module):
+        return next(self._scores)
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "before", "after", "warns"),
+    [
+        (100, 0.5, 0.44, True),
+        (100, 0.5, 0.46, False),
+        (10_000, 0.5, 0.494, True),
+        (100, 0.5, 0.9, False),
+        (100, np.nan, np.nan, False),  # nothing is similar
+    ],
+)
+def test_a_loss_beyond_noise_is_told(n_samples, before, after, warns):
+    improvement = Improvement(Score(n_samples, before, after), "validation")
+    improvement.begin(None)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        improvement.end(None, stacklevel=1)
+    assert len(caught) == warns
+    if warns:
+        told = f"of {n_samples} validation samples from 0.500, where it started, to {after}"
+        assert told in str(caught[0].message)
+        assert "smaller learning_rate_init" in str(caught[0].message)
+
+
+MODULE = torch.nn.Linear(64, 8)
+HARM = {"learning_rate_init": 1e-9, "weight_decay": 1e9}  # no weight is left
+
+
+@pytest.mark.parametrize(
+    ("hasher", "samples"),
+    [
+        (small(module=MODULE, **HARM), "300 training"),
+        (small(early_stopping=True, **HARM), "30 validation"),
+        (
+            OrthoHasher(8, module=MODULE, max_iter=2, **HARM),
+            "300 training",
+        ),
+    ],
+)
+def test_a_fit_that_harms_warns_its_caller(few_digits, hasher, samples):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        hasher.fit(*few_digits)
+    (warning,) = caught
+    assert f"lowered the score of {samples} samples" in str(warning.message)
+    assert warning.filename == __file__
+
+
+def test_training_samples_are_scored_a_thousand_at_most(digits):
+    hasher = TALRHasher(8, module=MODULE, max_iter=1, **HARM)
+    with pytest.warns(ConvergenceWarning, match="of 1000 training samples"):
+        hasher.fit(*digits)
+
+
+def test_samples_without_anything_similar_are_not_compared():
+    X = np.random.default_rng(0).standard_normal((3000, 64))
+    y = np.arange(3000)
+    y[1] = 0  # one pair, which is hardly among the thousand
+    hasher = small(module=MODULE, max_iter=1, learning_rate_init=1e-3).fit(X, y)
+    assert np.isfinite(hasher.loss_curve_).all()
