@@ -7,6 +7,7 @@ in place of calls that statements make, at places that are drawn by a seed.
 import os
 import pickle
 import sys
+import threading
 import warnings
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -29,6 +30,7 @@ from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities
 FOLDER = os.path.dirname(sklearn_talr.__file__)
 N_INJECTIONS = 8
 ERRORS = MemoryError, KeyboardInterrupt
+LOCK = type(threading.Lock())
 RNG = np.random.default_rng(0)
 X, OTHER_X = RNG.standard_normal((2, 40, 5))
 Y, OTHER_Y = np.arange(40) % 3, np.arange(40) // 2 % 3
@@ -40,14 +42,16 @@ WEIGHTS = RNG.standard_normal((5, 12))
 def raising(error, number):
     """Raises an error in place of the n-th call of built-in functions; counts in a list.
 
-    Those that the library calls itself, but for what counts threads: `test_threads` breaks
-    that off.
+    Those that the library calls itself, but for what counts threads, which `test_threads`
+    breaks off, and for the release of a lock: Python lets nothing take its place.
     """
     calls = []
 
     def profile(frame, event, argument):
         file = frame.f_code.co_filename
         if event != "c_call" or not file.startswith(FOLDER) or file.endswith("_threads.py"):
+            return
+        if isinstance(getattr(argument, "__self__", None), LOCK):
             return
         calls.append(argument)
         if len(calls) == number:
@@ -175,6 +179,8 @@ class TestDatabase:
         expected, ask = answers(database(neighbors)), QUESTIONS[name]
         for error, number in injections(partial(ask, database(neighbors))):
             asked = database(neighbors)
-            with pytest.raises(error), raising(error, number):
+            with suppress(error), raising(error, number) as calls:
                 ask(asked)
+            # "auto" goes by the time that ways take, and so may do with fewer calls
+            assert len(calls) >= number or neighbors.algorithm == "auto"
             assert answers(asked) == expected, (error, number)

@@ -330,13 +330,13 @@ class TestEncoding:
             found.append((threading.get_ident(), numbers()[0]))
             return packbits(*args, **kwargs)
 
-        monkeypatch.setattr(np, "packbits", recorded)
         answers = []
         for n_blas, n_jobs in ((1, 1), (2, 1), (2, 2)):
             with threadpool_limits(n_blas), parallel_config("threading", n_jobs=n_jobs):
-                answers.append(
-                    (hasher.encode(X).data, hasher.transform(X), hasher.query_weights(X))
-                )
+                with monkeypatch.context() as patch:
+                    patch.setattr(np, "packbits", recorded)
+                    data = hasher.encode(X).data
+                answers.append((data, hasher.transform(X), hasher.query_weights(X)))
         for other in answers[1:]:
             assert all(map(np.array_equal, answers[0], other))
         assert len(found) >= 9
