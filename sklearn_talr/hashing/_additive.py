@@ -74,7 +74,7 @@ class AdditiveHasher(BaseHasher):
     n_jobs : int, default=None
         Number of threads that share the rows, in `fit` and wherever rows are encoded. None
         means 1 unless in a `joblib.parallel_config` context, -1 all processors. It changes
-        no result.
+        no result, and pays from some ten thousand rows on.
 
     random_state : int, RandomState instance or None, default=None
         Draws the first rotation of ITQ, and the bits that are flipped in search of better

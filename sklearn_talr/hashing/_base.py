@@ -17,7 +17,7 @@ from ..codes import PackedCodes, WeightedCodes
 from ..metrics import make_retrieval_scorer
 from ._rows import all_rows_equal
 
-_BYTES_PER_BLOCK = 2**22  # of what NumPy computes at once while encoding
+_BYTES_PER_BLOCK = 2**24  # of what NumPy computes at once while encoding
 
 
 class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
