@@ -202,8 +202,8 @@ class CodeDatabase(BaseEstimator):
         for what follows from its code: of the codes of an
         :class:`~sklearn_talr.hashing.AdditiveHasher` the factors, four bytes each, are
         computed by `load`. With its metric ``"cosine"`` they follow from ``n_bits ** 2``
-        numbers, which are saved where there are more codes than that. `load` then takes some
-        microseconds more for each code.
+        numbers, which are saved where there are more codes than that. `load` then takes
+        some microseconds more for each code.
 
         Examples
         --------
