@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn import get_config
 from sklearn.utils import column_or_1d
-from sklearn.utils._array_api import _convert_to_numpy, get_namespace_and_device
-from sklearn.utils._missing import is_pandas_na
+
+from ._compat import convert_to_numpy, get_namespace_and_device, is_pandas_na
 
 
 class Space(NamedTuple):
@@ -103,7 +103,7 @@ def as_numpy(array):
         array = array.detach()
         if array.dtype == space.xp.bfloat16:  # which NumPy does not know
             array = array.float()
-    return _convert_to_numpy(array, space.xp)
+    return convert_to_numpy(array, space.xp)
 
 
 def has_missing(values):

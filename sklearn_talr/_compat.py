@@ -1,9 +1,28 @@
-"""What differs between the versions of scikit-learn and NumPy that setup.cfg allows.
+"""The one door to what scikit-learn keeps private, and to what its versions differ in.
 
-Other modules take from here what a version may lack, and none asks for a version itself.
+Other modules take these names from here, and none asks for a version itself.
 """
 
 import functools
+
+from sklearn.base import _fit_context as fit_context
+from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils._array_api import _convert_to_numpy as convert_to_numpy
+from sklearn.utils._array_api import get_namespace_and_device
+from sklearn.utils._missing import is_pandas_na
+from sklearn.utils._optional_dependencies import check_matplotlib_support
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+    validate_params,
+)
+from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
+from sklearn.utils.metaestimators import _safe_split as safe_split
+from sklearn.utils.validation import _check_method_params as check_method_params
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+from sklearn.utils.validation import _num_samples as num_samples
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -22,4 +41,23 @@ except ImportError:  # scikit-learn below 1.9
         return without_callbacks
 
 
-__all__ = ["CallbackSupportMixin", "with_callbacks"]
+__all__ = [
+    "CallbackSupportMixin",
+    "HasMethods",
+    "Interval",
+    "StrOptions",
+    "check_matplotlib_support",
+    "check_method_params",
+    "check_sample_weight",
+    "convert_to_numpy",
+    "fit_context",
+    "get_namespace_and_device",
+    "is_pandas_na",
+    "num_samples",
+    "routing_enabled",
+    "safe_indexing",
+    "safe_split",
+    "validate_parameter_constraints",
+    "validate_params",
+    "with_callbacks",
+]

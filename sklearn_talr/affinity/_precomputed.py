@@ -3,7 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import validate_params
+
+from .._compat import validate_params
 
 __all__ = ["PrecomputedAffinity"]
 

@@ -2,10 +2,7 @@
 
 from numbers import Real
 
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
-
-from .._compat import with_callbacks
+from .._compat import Interval, StrOptions, fit_context, with_callbacks
 from .._state import replace_fitted
 from ..hashing import gradient
 from ..hashing.gradient._hasher import GradientHasher
@@ -242,7 +239,7 @@ class CSQHasher(GradientHasher):
         tags.target_tags.required = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X, y=None, *, X_val=None, y_val=None):
         """Learn the hash function.

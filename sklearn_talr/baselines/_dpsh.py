@@ -3,11 +3,9 @@
 from functools import partial
 from numbers import Real
 
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from .._compat import with_callbacks
+from .._compat import Interval, StrOptions, fit_context, with_callbacks
 from .._state import replace_fitted
 from ..hashing import gradient
 from ..hashing.gradient._hasher import GradientHasher, trains_on_chunks
@@ -236,7 +234,7 @@ class DPSHHasher(GradientHasher):
         self.verbose = verbose
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X, y=None, *, X_val=None, y_val=None):
         """Learn the hash function.
@@ -276,7 +274,7 @@ class DPSHHasher(GradientHasher):
         return replace_fitted(self, gradient.fit_by_gradient(self, data, settings, loss))
 
     @available_if(trains_on_chunks)
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def partial_fit(self, X, y=None, levels=None):
         """Learn from a chunk of data: one epoch over its samples.

@@ -1,8 +1,8 @@
 """Hamming distances between codes."""
 
 import numpy as np
-from sklearn.utils._param_validation import validate_params
 
+from .._compat import validate_params
 from ._packed import as_packed, as_words
 
 __all__ = ["hamming_distances"]

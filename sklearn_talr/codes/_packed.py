@@ -4,9 +4,9 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from .._arrays import as_numpy
+from .._compat import Interval, StrOptions, validate_params
 from ._factors import terms_of
 
 __all__ = ["PackedCodes", "pack_codes", "unpack_codes"]

@@ -20,9 +20,9 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import validate_params
 
 from .._arrays import as_numpy
+from .._compat import validate_params
 from .._threads import map_in_threads, one_thread, slices
 from ._packed import PackedCodes, as_packed
 

@@ -3,8 +3,8 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from .._compat import Interval, StrOptions, validate_params
 from ..codes import PackedCodes, pack_codes
 from ..codes._packed import as_packed
 from ..neighbors import HammingNeighbors

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import validate_params
 
+from .._compat import validate_params
 from ..affinity import PrecomputedAffinity
 from ..affinity._resolve import (
     checked_targets,

@@ -3,9 +3,9 @@
 from copy import copy
 
 import numpy as np
-from sklearn.utils._param_validation import HasMethods, validate_params
 from sklearn.utils.validation import check_is_fitted
 
+from .._compat import HasMethods, validate_params
 from ..codes import PackedCodes
 from ._blocks import checked_rows, import_dask, row_blocks
 from ._codes import DaskCodes

@@ -4,10 +4,9 @@ from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, validate_params
-from sklearn.utils.validation import _num_samples
+from sklearn.utils import check_random_state
 
+from .._compat import HasMethods, Interval, num_samples, safe_indexing, validate_params
 from ._blocks import checked_rows, import_dask, is_dask, row_bounds
 
 __all__ = ["fit"]
@@ -76,16 +75,16 @@ def fit(hasher, X, y=None, *, n_samples=20_000, random_state=None):
     X = checked_rows(X, "X")
     n_total = int(row_bounds(X, "X")[-1])
     y = _checked(y)
-    if y is not None and _num_samples(y) != n_total:
+    if y is not None and num_samples(y) != n_total:
         raise ValueError(
-            f"X and y must have equal length, got {n_total} and {_num_samples(y)}."
+            f"X and y must have equal length, got {n_total} and {num_samples(y)}."
         )
     rows = np.arange(n_total)
     if n_samples < n_total:
         rng = check_random_state(random_state)
         rows = np.sort(rng.choice(n_total, n_samples, replace=False))
     if y is not None:  # pandas objects are sampled by position, whatever their labels are
-        y = y[rows] if is_dask(y) else _safe_indexing(y, rows)
+        y = y[rows] if is_dask(y) else safe_indexing(y, rows)
     return hasher.fit(*import_dask().compute(X[rows], y))
 
 

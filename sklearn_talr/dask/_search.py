@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import validate_params
 
+from .._compat import validate_params
 from ..neighbors._checks import check_n_neighbors, check_radius
 from ..neighbors._results import ragged
 from ._blocks import import_dask, merged

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from .._compat import Interval, StrOptions, validate_params
 from ..affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
 
 __all__ = ["load_benchmark"]

@@ -1,7 +1,6 @@
 """Codes as strings of bits."""
 
-from sklearn.utils._param_validation import validate_params
-
+from .._compat import validate_params
 from ..codes import pack_codes, unpack_codes
 
 __all__ = ["bit_strings", "to_bit_strings"]

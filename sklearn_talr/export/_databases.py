@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import HasMethods, validate_params
 
+from .._compat import HasMethods, validate_params
 from ..codes import PackedCodes
 from ._bit_strings import bit_strings
 from ._checks import CODES_AND_IDS, check_codes, check_table_name, warn_of_repeats

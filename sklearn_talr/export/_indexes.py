@@ -4,8 +4,8 @@ import re
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, validate_params
 
+from .._compat import Interval, validate_params
 from ._checks import CODES_AND_IDS, check_codes, warn_of_repeats
 
 __all__ = ["to_faiss", "to_usearch"]

@@ -4,9 +4,9 @@ import os
 
 import numpy as np
 from sklearn.pipeline import Pipeline
-from sklearn.utils._param_validation import StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
+from .._compat import StrOptions, validate_params
 from ..codes._weighted import saturate
 
 __all__ = ["export_onnx"]

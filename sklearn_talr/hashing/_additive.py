@@ -3,11 +3,10 @@
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._compat import Interval, StrOptions, fit_context
 from .._state import replace_fitted
 from .._threads import map_in_threads, one_thread
 from ..codes import unpack_codes
@@ -158,7 +157,7 @@ class AdditiveHasher(BaseHasher):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Find the vectors that the bits stand for.
 
@@ -187,7 +186,7 @@ class AdditiveHasher(BaseHasher):
         flips = sets_of_bits(self.n_bits, rng)
         return self._replace_model(frame, moments, flips, n_iter, seen)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None):
         """Improve the vectors by more rows; the first call does what `fit` does.
 

@@ -14,20 +14,21 @@ from sklearn.base import (
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import check_cv
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.utils import Bunch, _safe_indexing, get_tags
-from sklearn.utils._param_validation import HasMethods
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    _routing_enabled,
-    process_routing,
-)
-from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils import Bunch, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import as_numpy
+from .._compat import (
+    HasMethods,
+    check_method_params,
+    num_samples,
+    routing_enabled,
+    safe_indexing,
+    safe_split,
+)
 from .._state import replace_fitted
 
 __all__ = ["ClassProbabilities"]
@@ -185,7 +186,7 @@ class ClassProbabilities(
     def _routed(self, caller, params):
         """What the classifier and the splitter are given."""
         self._validate_params()
-        if _routing_enabled():
+        if routing_enabled():
             return process_routing(self, caller, **params)
         return Bunch(estimator=Bunch(fit=params), splitter=Bunch(split={}))
 
@@ -194,13 +195,13 @@ class ClassProbabilities(
         folds = check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter.split)
         folds = [tuple(map(np.asarray, fold)) for fold in folds]
         tests = np.concatenate([test for _, test in folds])
-        if not np.array_equal(np.sort(tests), np.arange(_num_samples(X))):
+        if not np.array_equal(np.sort(tests), np.arange(num_samples(X))):
             raise ValueError(
                 "cv must have each sample in one test fold, as KFold and StratifiedKFold "
                 f"do, got {self.cv!r}."
             )
         n_present = len(_present(y))
-        if any(len(_present(_safe_indexing(y, train))) < n_present for train, _ in folds):
+        if any(len(_present(safe_indexing(y, train))) < n_present for train, _ in folds):
             warnings.warn(
                 "Some classes or labels are in no fold but one of cv, whose samples get "
                 "probability 0 of them. Pass stratified or shuffled folds as cv.",
@@ -299,9 +300,9 @@ def _columns(estimator):
 
 def _judge(estimator, X, y, train, test, params, columns):
     """Probabilities of the samples of one fold."""
-    X_train, y_train = _safe_split(estimator, X, y, train)
-    X_test, _ = _safe_split(estimator, X, y, test, train)
-    estimator.fit(X_train, y_train, **_check_method_params(X, params, indices=train))
+    X_train, y_train = safe_split(estimator, X, y, train)
+    X_test, _ = safe_split(estimator, X, y, test, train)
+    estimator.fit(X_train, y_train, **check_method_params(X, params, indices=train))
     return _probabilities(estimator, X_test, columns)
 
 

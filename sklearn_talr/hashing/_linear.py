@@ -3,9 +3,8 @@
 from numbers import Integral
 
 import scipy.sparse as sp
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
 
+from .._compat import Interval, fit_context
 from .._state import replace_fitted
 from .._threads import one_thread
 from ._base import BaseHasher, check_features, independent_random_state
@@ -27,7 +26,7 @@ class _ProjectionHasher(BaseHasher):
         self.n_bits = n_bits
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Find the projection.
 

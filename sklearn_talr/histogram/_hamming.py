@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn import config_context, get_config
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import StrOptions, validate_params
 
+from .._compat import StrOptions, validate_params
 from .._threads import map_in_threads, one_thread
 from ..affinity._resolve import (
     checked_targets,

@@ -5,8 +5,8 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.utils import check_consistent_length
-from sklearn.utils._param_validation import validate_params
 
+from .._compat import validate_params
 from ..codes._distances import code_words
 from ..codes._packed import as_packed
 from ._rankings import check_affinities, check_rankings, fits_int64, sort_rows

@@ -1,8 +1,8 @@
 """Tie-aware average precision; n, p, t, tp and take are those of :class:`~._ties.Ties`."""
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
+from .._compat import StrOptions
 from ._harmonic import harmonic_sum
 from ._metric import Metric
 from ._retrieved import (

@@ -3,8 +3,8 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._compat import Interval, StrOptions
 from ._harmonic import discount_sum
 from ._metric import Metric
 

@@ -1,9 +1,9 @@
 """Histograms of fitted hashers: whose codes, and which targets."""
 
 from sklearn.pipeline import Pipeline
-from sklearn.utils._param_validation import StrOptions
 
 from .._arrays import NUMPY, space_of
+from .._compat import StrOptions
 from ..affinity import PrecomputedAffinity, ThresholdAffinity
 from ..affinity._resolve import resolve_affinity
 from ..codes._packed import as_packed

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import Interval, validate_params
 
 from .._arrays import NUMPY, space_of
+from .._compat import Interval, validate_params
 from ..histogram import RankingHistogram
 from ..histogram._rankings import check_rankings
 from ._queries import average_queries, check_weights, fill_undefined

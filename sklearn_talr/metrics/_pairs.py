@@ -11,8 +11,8 @@ from numbers import Real
 
 import numpy as np
 from scipy.special import betaincinv
-from sklearn.utils._param_validation import Interval, validate_params
 
+from .._compat import Interval, validate_params
 from ._queries import fill_undefined
 from ._radius import OVER_RADII, ball_counts
 

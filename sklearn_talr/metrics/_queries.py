@@ -5,9 +5,9 @@ from numbers import Real
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.utils.validation import _check_sample_weight
 
 from .._arrays import as_numpy
+from .._compat import check_sample_weight
 
 
 def check_weights(sample_weight, n_queries):
@@ -15,7 +15,7 @@ def check_weights(sample_weight, n_queries):
     if sample_weight is None:
         return None
     queries, weights = np.empty((n_queries, 0)), as_numpy(sample_weight)
-    weights = _check_sample_weight(weights, queries, ensure_non_negative=True)
+    weights = check_sample_weight(weights, queries, ensure_non_negative=True)
     # In units of a power of two, so that no digit changes and no sum overflows.
     return np.ldexp(weights, -np.frexp(weights.max(initial=0))[1])
 

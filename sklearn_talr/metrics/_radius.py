@@ -15,8 +15,8 @@ import math
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import validate_params
 
+from .._compat import validate_params
 from ..histogram._tables import check_hamming
 from ._queries import average_queries, fill_undefined
 

@@ -3,9 +3,9 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.utils._param_validation import validate_params
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from .._compat import validate_params
 from ._metric import CUTOFFS
 from ._registry import METRIC_NAME, METRICS, check_params
 from ._ties import check_cutoffs, cutoff_suffix

@@ -1,7 +1,6 @@
 """The list of all tie-aware metrics, by the names that users give them."""
 
-from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
-
+from .._compat import StrOptions, validate_parameter_constraints
 from ._average_precision import AVERAGE_PRECISION
 from ._dcg import DCG, NDCG
 from ._first_relevant import HIT_RATE, RECIPROCAL_RANK

@@ -4,8 +4,8 @@ from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import HasMethods, StrOptions, validate_params
 
+from .._compat import HasMethods, StrOptions, validate_params
 from ..histogram import hamming_histogram
 from ._estimators import QUERY, estimator_histograms
 from ._metric import CUTOFFS, TieBreakingRange, evaluate

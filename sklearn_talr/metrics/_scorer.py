@@ -4,8 +4,8 @@ from functools import partial
 from numbers import Real
 
 import numpy as np
-from sklearn.utils._param_validation import validate_params
 
+from .._compat import validate_params
 from ._estimators import QUERY, estimator_histograms
 from ._metric import CUTOFFS
 from ._queries import average_queries

@@ -1,8 +1,8 @@
 """Worst, expected and best value of any metric over the orders of tied items."""
 
 import numpy as np
-from sklearn.utils._param_validation import validate_params
 
+from .._compat import validate_params
 from ._metric import OF_HISTOGRAM
 from ._registry import METRIC_NAME, METRICS, check_params
 

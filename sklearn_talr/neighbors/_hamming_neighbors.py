@@ -2,8 +2,7 @@
 
 from numbers import Integral, Real
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
+from .._compat import Interval, StrOptions
 from ..metrics._registry import METRICS
 from ._answers import graph_of
 from ._database import CodeDatabase

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, validate_params
 
+from .._compat import Interval, validate_params
 from .._threads import one_thread
 from ._results import ragged
 

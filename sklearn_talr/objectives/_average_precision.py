@@ -29,7 +29,8 @@ that separate the ties, each shared by two of them.
 from typing import NamedTuple
 
 import torch
-from sklearn.utils._param_validation import validate_params
+
+from .._compat import validate_params
 
 __all__ = ["average_precision", "average_precision_simplified"]
 

@@ -3,8 +3,8 @@
 from numbers import Integral, Real
 
 import torch
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from .._compat import Interval, StrOptions, validate_params
 from ._average_precision import average_precision, average_precision_simplified
 from ._gather import ProcessGroup
 from ._ndcg import ndcg, ndcg_simplified

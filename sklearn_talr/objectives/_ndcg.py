@@ -16,7 +16,8 @@ from numbers import Integral
 from typing import NamedTuple
 
 import torch
-from sklearn.utils._param_validation import validate_params
+
+from .._compat import validate_params
 
 __all__ = ["ndcg", "ndcg_simplified"]
 

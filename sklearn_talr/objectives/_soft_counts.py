@@ -17,8 +17,8 @@ to `lo` and frac to `lo + 1`: in all exactly 1. Only these two are ever touched.
 from numbers import Integral
 
 import torch
-from sklearn.utils._param_validation import Interval, validate_params
 
+from .._compat import Interval, validate_params
 from ._memory import keep_freed_memory
 
 __all__ = ["soft_counts"]

@@ -4,8 +4,8 @@ from functools import cache, partial
 from os import PathLike
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions, validate_params
 
+from .._compat import StrOptions, validate_params
 from ..metrics._average_precision import average_precision
 from ..metrics._dcg import ndcg
 from ..metrics._first_relevant import hit_rate, reciprocal_rank

@@ -5,8 +5,8 @@ import zlib
 from os import PathLike, fspath
 
 import numpy as np
-from sklearn.utils._param_validation import validate_params
 
+from .._compat import validate_params
 from ._fields import (
     BYTES_OF_ID,
     ENCODING,

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils._param_validation import validate_params
+
+from .._compat import validate_params
 
 __all__ = ["RunComparison", "RunEvaluation", "compare_runs"]
 

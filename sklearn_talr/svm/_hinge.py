@@ -4,8 +4,8 @@ from numbers import Real
 
 import numpy as np
 import torch
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from .._compat import Interval, StrOptions, validate_params
 from ._losses import NAMED_LOSSES
 from ._risks import RankingRisk
 

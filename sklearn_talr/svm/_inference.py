@@ -2,8 +2,8 @@
 
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import StrOptions, validate_params
 
+from .._compat import StrOptions, validate_params
 from ._losses import NAMED_LOSSES, make_loss
 from ._queries import Queries
 from ._search import SEARCHES

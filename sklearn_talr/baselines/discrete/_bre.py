@@ -3,9 +3,8 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..._compat import Interval, StrOptions, fit_context
 from ..._state import replace_fitted
 from ..._threads import one_thread
 from ...hashing._base import BaseHasher
@@ -122,7 +121,7 @@ class BREHasher(BaseHasher):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Learn from samples drawn at random and all their pairs.
 

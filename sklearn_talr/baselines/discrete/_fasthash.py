@@ -4,11 +4,10 @@ from numbers import Integral, Real
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import _fit_context
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..._compat import Interval, StrOptions, fit_context
 from ..._state import replace_fitted
 from ..._threads import one_thread
 from ...hashing._base import BaseHasher, Encoder
@@ -136,7 +135,7 @@ class FastHasher(BaseHasher):
         self.subsample = subsample
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Learn from samples drawn at random and all their pairs.
 

@@ -2,9 +2,7 @@
 
 from numbers import Integral, Real
 
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-
-from ..._compat import CallbackSupportMixin
+from ..._compat import CallbackSupportMixin, HasMethods, Interval, StrOptions
 from ...affinity import ThresholdAffinity
 from ...codes._weighted import saturate
 from .._base import BaseHasher, Encoder

@@ -1,7 +1,8 @@
 """What the displays do alike with Axes, and the styles that tell methods apart."""
 
 import numpy as np
-from sklearn.utils._optional_dependencies import check_matplotlib_support
+
+from ..._compat import check_matplotlib_support
 
 # Okabe and Ito's colors, safe for the color-blind, in an order in which neighbors also
 # differ in lightness; dashes and markers tell them apart in any print.

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 import numpy as np
-from sklearn.utils._param_validation import HasMethods
 
+from ..._compat import HasMethods
 from ...histogram import RankingHistogram
 from ...histogram._tables import check_hamming
 

@@ -3,8 +3,8 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils._param_validation import validate_params
 
+from ..._compat import validate_params
 from ...histogram import hamming_histogram
 from .._estimators import estimator_histogram, last_step
 from .._queries import average_queries

@@ -1,8 +1,8 @@
 """Precision along the ranking, with what tie-breaking could make of it."""
 
 import numpy as np
-from sklearn.utils._param_validation import validate_params
 
+from ..._compat import validate_params
 from ...histogram import RankingHistogram, hamming_histogram
 from .._estimators import QUERY, estimator_histograms, last_step
 from .._metric import TieBreakingRange
