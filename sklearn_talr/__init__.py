@@ -22,6 +22,7 @@ _HOMES = {
     "hashing": "hashing",
     "histogram": "histogram",
     "make_retrieval_scorer": "metrics",
+    "measures": "measures",
     "metrics": "metrics",
     "neighbors": "neighbors",
     "objectives": "objectives",

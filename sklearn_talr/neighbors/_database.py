@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..metrics._queries import average_queries, check_weights
-from ..metrics._registry import METRICS
+from ..measures import parse_measure
+from ..measures._evaluation import average_queries, check_weights
 from ._by_bits import SearchByBits
 from ._by_weights import SearchByWeights
 from ._columns import read_codes
@@ -151,7 +151,7 @@ class CodeDatabase(BaseEstimator):
         return self._search().rank(X)
 
     def score(self, X, y, sample_weight=None):
-        """Tie-aware metric of queries against the fitted database.
+        """Tie-aware measure of queries against the fitted database.
 
         Parameters
         ----------
@@ -168,14 +168,14 @@ class CodeDatabase(BaseEstimator):
         Returns
         -------
         score : float
-            Mean of the metric over the queries that have something similar in the
+            Mean of the measure over the queries that have something similar in the
             database; NaN, with a warning, if none has.
         """
-        metric = self.scoring if callable(self.scoring) else METRICS[self.scoring]
+        measure = self.scoring if callable(self.scoring) else parse_measure(self.scoring)
         if y is None:
             raise ValueError("y is needed to know what is relevant to the queries.")
         histograms = self._search().histograms(X, y)
-        values = [np.asarray(metric(histogram), dtype=float) for histogram in histograms]
+        values = [np.asarray(measure(histogram), dtype=float) for histogram in histograms]
         values = np.concatenate(values)
         return average_queries(values, check_weights(sample_weight, len(values)))
 

@@ -3,7 +3,6 @@
 from numbers import Integral, Real
 
 from .._compat import Interval, StrOptions
-from ..metrics._registry import METRICS
 from ._answers import graph_of
 from ._database import CodeDatabase
 from ._results import ragged
@@ -60,11 +59,10 @@ class HammingNeighbors(CodeDatabase):
         Decides who is similar to whom, for `score`. ``"auto"`` chooses by the form of `y`,
         see :mod:`sklearn_talr.affinity`. An oracle that is fitted already keeps its levels.
 
-    scoring : str or callable, default="average_precision"
-        Tie-aware metric that `score` averages: a name that
-        :func:`~sklearn_talr.metrics.make_retrieval_scorer` takes, or a function of a
-        :class:`~sklearn_talr.histogram.RankingHistogram` that gives one value per query,
-        such as ``functools.partial(tie_aware_ndcg, k=100)``.
+    scoring : str, Measure or callable, default="AP"
+        What `score` averages: a measure of :mod:`sklearn_talr.measures`, such as
+        ``nDCG @ 100``, or its name; or a function of a
+        :class:`~sklearn_talr.histogram.RankingHistogram` that gives one value per query.
 
     n_jobs : int, default=None
         Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1
@@ -148,7 +146,7 @@ class HammingNeighbors(CodeDatabase):
         "metric": [StrOptions({"hamming", "weighted_hamming"})],
         "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
         "affinity": [StrOptions({"auto"}), callable],
-        "scoring": [StrOptions(set(METRICS)), callable],
+        "scoring": [str, callable],
         "n_jobs": [Integral, None],
     }
 
@@ -162,7 +160,7 @@ class HammingNeighbors(CodeDatabase):
         metric="hamming",
         n_candidates=None,
         affinity="auto",
-        scoring="average_precision",
+        scoring="AP",
         n_jobs=None,
     ):
         self.n_neighbors = n_neighbors

@@ -5,6 +5,7 @@ import scipy.sparse as sp
 
 from ..affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
 from ..codes._factors import CodeFactors, OneFactors
+from ..measures import Measure
 from ._archive import read_arrays, write_arrays
 from ._columns import Columns
 from ._store import CodeStore, bytes_of
@@ -25,6 +26,8 @@ def save_database(path, params, store, targets, columns):
 
     Raises ValueError where parameters or targets have no plain form.
     """
+    if isinstance(params["scoring"], Measure):
+        params = params | {"scoring": str(params["scoring"])}
     if callable(params["scoring"]):
         raise ValueError("scoring is a function, which cannot be saved; set a name.")
     affinity = _describe_affinity(targets.affinity)

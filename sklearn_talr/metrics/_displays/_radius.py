@@ -6,8 +6,8 @@ import numpy as np
 
 from ..._compat import validate_params
 from ...histogram import hamming_histogram
+from ...measures._evaluation import average_queries
 from .._estimators import estimator_histogram, last_step
-from .._queries import average_queries
 from .._radius import (
     empty_lookup_fraction,
     radius_aware_map,

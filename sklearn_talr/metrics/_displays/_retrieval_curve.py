@@ -4,10 +4,9 @@ import numpy as np
 
 from ..._compat import validate_params
 from ...histogram import RankingHistogram, hamming_histogram
+from ...measures import P, R, TieBreakingRange
+from ...measures._evaluation import average_queries, histogram_range
 from .._estimators import QUERY, estimator_histograms, last_step
-from .._metric import TieBreakingRange
-from .._queries import average_queries
-from .._registry import METRICS
 from ._axes import add_legend, finish, line_style, panel_axes
 from ._inputs import DRAWN, OF_CODES, OF_ESTIMATOR, check_any
 
@@ -272,14 +271,14 @@ class RetrievalCurveDisplay:
         for histogram in histograms:
             k = _cutoffs(histogram.n_items.max()) if k is None else k
             any_relevant |= bool(np.any(histogram.n_relevant))
-            for metric, ranges in parts.items():
-                ranges.append(METRICS[metric].range(histogram, k))
+            for measure, ranges in zip((P, R), parts.values()):
+                ranges.append(histogram_range([measure @ cut for cut in k], histogram))
         check_any(any_relevant)
         means = {
-            metric: TieBreakingRange(
+            name: TieBreakingRange(
                 *(average_queries(np.concatenate(values)) for values in zip(*ranges))
             )
-            for metric, ranges in parts.items()
+            for name, ranges in parts.items()
         }
         return cls(k=k, **means, name=name)
 
