@@ -86,12 +86,7 @@ def tie_aware_average_precision_score(
     >>> tie_aware_average_precision_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
     0.75
     """
+    measures = at_cutoffs(AP(denominator=denominator), k)
     return score_arrays(
-        at_cutoffs(AP(denominator=denominator), k),
-        y_true,
-        y_score,
-        groups,
-        sample_weight,
-        average,
-        zero_division,
+        measures, y_true, y_score, groups, sample_weight, average, zero_division
     )

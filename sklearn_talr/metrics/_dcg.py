@@ -99,14 +99,9 @@ def tie_aware_dcg_score(
     >>> tie_aware_dcg_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
     0.815464...
     """
+    measures = at_cutoffs(DCG(dcg=_DCG[gain], log_base=log_base), k)
     return score_arrays(
-        at_cutoffs(DCG(dcg=_DCG[gain], log_base=log_base), k),
-        y_true,
-        y_score,
-        groups,
-        sample_weight,
-        average,
-        zero_division,
+        measures, y_true, y_score, groups, sample_weight, average, zero_division
     )
 
 
@@ -189,12 +184,7 @@ def tie_aware_ndcg_score(
     >>> tie_aware_ndcg_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
     0.815464...
     """
+    measures = at_cutoffs(nDCG(dcg=_DCG[gain]), k)
     return score_arrays(
-        at_cutoffs(nDCG(dcg=_DCG[gain]), k),
-        y_true,
-        y_score,
-        groups,
-        sample_weight,
-        average,
-        zero_division,
+        measures, y_true, y_score, groups, sample_weight, average, zero_division
     )

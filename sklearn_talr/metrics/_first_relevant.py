@@ -79,14 +79,9 @@ def tie_aware_reciprocal_rank_score(
     >>> tie_aware_reciprocal_rank_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
     0.75
     """
+    measures = at_cutoffs(RR, k)
     return score_arrays(
-        at_cutoffs(RR, k),
-        y_true,
-        y_score,
-        groups,
-        sample_weight,
-        average,
-        zero_division,
+        measures, y_true, y_score, groups, sample_weight, average, zero_division
     )
 
 
@@ -156,12 +151,7 @@ def tie_aware_hit_rate_score(
     >>> tie_aware_hit_rate_score([[1, 0, 0]], [[2.0, 2.0, 2.0]], k=2)
     0.666666...
     """
+    measures = at_cutoffs(Success, k)
     return score_arrays(
-        at_cutoffs(Success, k),
-        y_true,
-        y_score,
-        groups,
-        sample_weight,
-        average,
-        zero_division,
+        measures, y_true, y_score, groups, sample_weight, average, zero_division
     )

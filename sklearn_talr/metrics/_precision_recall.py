@@ -80,14 +80,9 @@ def tie_aware_precision_score(
     >>> tie_aware_precision_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
     0.666666...
     """
+    measures = at_cutoffs(P, k)
     return score_arrays(
-        at_cutoffs(P, k),
-        y_true,
-        y_score,
-        groups,
-        sample_weight,
-        average,
-        zero_division,
+        measures, y_true, y_score, groups, sample_weight, average, zero_division
     )
 
 
@@ -157,14 +152,9 @@ def tie_aware_recall_score(
     >>> tie_aware_recall_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
     0.666666...
     """
+    measures = at_cutoffs(R, k)
     return score_arrays(
-        at_cutoffs(R, k),
-        y_true,
-        y_score,
-        groups,
-        sample_weight,
-        average,
-        zero_division,
+        measures, y_true, y_score, groups, sample_weight, average, zero_division
     )
 
 
@@ -234,12 +224,7 @@ def tie_aware_f1_score(
     >>> tie_aware_f1_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
     0.666666...
     """
+    measures = at_cutoffs(F1, k)
     return score_arrays(
-        at_cutoffs(F1, k),
-        y_true,
-        y_score,
-        groups,
-        sample_weight,
-        average,
-        zero_division,
+        measures, y_true, y_score, groups, sample_weight, average, zero_division
     )
