@@ -16,12 +16,12 @@ from functools import partial
 
 import numpy as np
 from _timing import medians
+from benchmark_sets import load_benchmark
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from sklearn_talr.datasets import load_benchmark
 from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 from sklearn_talr.svm import RankingSVC, _bundle, loss_augmented_ranks
 from sklearn_talr.svm import _ranking_svc as estimator

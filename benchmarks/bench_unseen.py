@@ -32,6 +32,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from benchmark_sets import BENCHMARKS, split_rows
 from comparison._data import _arrays
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -43,7 +44,6 @@ from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
 from sklearn_talr.baselines import DPSHHasher, DTSHHasher, HashNetHasher, MIHasher
 from sklearn_talr.codes import weighted_scores
-from sklearn_talr.datasets._benchmarks import BENCHMARKS, split_rows
 from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities, ITQHasher
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.measures import AP

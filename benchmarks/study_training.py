@@ -16,8 +16,8 @@ import sys
 import time
 
 import numpy as np
+from benchmark_sets import BENCHMARKS, load_benchmark
 
-from sklearn_talr.datasets._benchmarks import BENCHMARKS, load_benchmark
 from sklearn_talr.hashing import TALRHasher
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.measures import AP, nDCG

@@ -17,7 +17,6 @@ _HOMES = {
     "baselines": "baselines",
     "codes": "codes",
     "dask": "dask",
-    "datasets": "datasets",
     "export": "export",
     "hashing": "hashing",
     "histogram": "histogram",

@@ -4,8 +4,7 @@ from sklearn.pipeline import Pipeline
 
 from .._arrays import NUMPY, space_of
 from .._compat import StrOptions
-from ..affinity import PrecomputedAffinity, ThresholdAffinity
-from ..affinity._resolve import resolve_affinity
+from ..affinity import resolve_affinity
 from ..codes._packed import as_packed
 from ..codes._weighted import as_weights
 from ..histogram import hamming_histogram
@@ -63,7 +62,7 @@ def last_step(estimator):
 def _settle_targets(estimator, X, y, affinity):
     if isinstance(affinity, str):
         affinity = getattr(last_step(estimator), "affinity_", affinity)
-        if y is not None and isinstance(affinity, PrecomputedAffinity):
+        if y is not None and getattr(affinity, "comes_with_targets", False):
             affinity = "auto"  # y brings its own matrix
     if y is None:
         _require_thresholds(affinity)
@@ -78,7 +77,7 @@ def _hasher_space(estimator, X):
 
 
 def _require_thresholds(affinity):
-    if not isinstance(affinity, ThresholdAffinity):
+    if not getattr(affinity, "by_distance", False):
         raise ValueError(
             "Scoring without y needs an affinity by distance with known thresholds. Pass "
             "y, or affinity=ThresholdAffinity().fit(X_train) to make_retrieval_scorer."

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ..affinity._resolve import checked_targets
 from ..codes import hamming_distances
 from ..codes._packed import as_words
 from ..histogram import RankingHistogram, hamming_histogram
@@ -78,7 +77,7 @@ class SearchByBits:
         if affinity is None:
             yield RankingHistogram.from_scores(y, -hamming_distances(queries, codes))
             return
-        y_query, y_database = checked_targets(affinity, y), y_database[self._fitted.indices]
+        y_query, y_database = affinity.check_targets(y), y_database[self._fitted.indices]
         n_jobs = self._params["n_jobs"]
         yield hamming_histogram(
             queries, codes, affinity, y_query, y_database, n_jobs=n_jobs

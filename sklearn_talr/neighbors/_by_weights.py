@@ -4,7 +4,6 @@ from functools import partial
 
 import numpy as np
 
-from ..affinity._resolve import checked_targets
 from ..codes import WeightedCodes
 from ..histogram._weighted import weighted_histograms
 from ._by_bits import SearchByBits
@@ -93,7 +92,7 @@ class SearchByWeights:
         if affinity is None:
             y = np.asarray(y)
             return weighted_histograms(weights, codes, None, y, None, n_jobs=self._n_jobs)
-        y_query, y_database = checked_targets(affinity, y), y_database[self._fitted.indices]
+        y_query, y_database = affinity.check_targets(y), y_database[self._fitted.indices]
         return weighted_histograms(
             weights, codes, affinity, y_query, y_database, n_jobs=self._n_jobs
         )

@@ -1,6 +1,8 @@
 """Quality of the defaults on the benchmark sets: what the project promises of them."""
 
 import os
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +20,6 @@ from sklearn_talr.baselines import (
     OrthoHasher,
     StructHasher,
 )
-from sklearn_talr.datasets import load_benchmark
 from sklearn_talr.hashing import ITQHasher, LSHHasher, TALRHasher
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.measures import AP, nDCG
@@ -32,9 +33,14 @@ pytestmark = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def path_of_benchmarks(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
+
+
 def held_out(hasher, metric, name, seed, leading=None):
     """Mean metric of held-out queries against the database, by all or leading bits."""
-    data = load_benchmark(name, seed)
+    data = import_module("benchmark_sets").load_benchmark(name, seed)
     if "affinity" in hasher.get_params():
         hasher.set_params(affinity=data.affinity)
     hasher.set_params(random_state=seed).fit(data.X_train, data.y_train)

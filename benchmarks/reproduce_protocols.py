@@ -1,19 +1,14 @@
-"""
-Real features, all protocols
-============================
+"""Real features, all protocols.
 
 Fits random hyperplanes, ITQ and `TALRHasher` with its defaults on the benchmark sets in
 the folder ``$SKLEARN_TALR_DATA`` and prints the mean over seeds of tie-aware AP and NDCG
 of held-out queries against the whole database, with the time of a fit::
 
-    SKLEARN_TALR_DATA=/path/to/data python examples/papers/reproduce_protocols.py
-    python examples/papers/reproduce_protocols.py --data cifar10 --bits 16 32 --seeds 0
+    SKLEARN_TALR_DATA=/path/to/data python benchmarks/reproduce_protocols.py
+    python benchmarks/reproduce_protocols.py --data cifar10 --bits 16 32 --seeds 0
 
-Without the folder there is nothing to reproduce, and the script says so.
-:doc:`/user_guide/comparison` has the results of more methods.
+The page "Data and reproducing the papers" of the user guide has what it prints.
 """
-
-# sphinx_gallery_thumbnail_path = "thumbnails/reproduce_protocols.svg"
 
 import argparse
 import os
@@ -21,9 +16,9 @@ import sys
 import time
 
 import numpy as np
+from benchmark_sets import load_benchmark
 from sklearn.base import clone
 
-from sklearn_talr.datasets import load_benchmark
 from sklearn_talr.hashing import ITQHasher, LSHHasher, TALRHasher
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.measures import AP, nDCG
