@@ -104,10 +104,10 @@ class HammingNeighbors(CodeDatabase):
     activations of a hasher are understood alike. :class:`~sklearn_talr.codes.PackedCodes`
     are taken as they are. An array of unsigned integers that holds more than zeros and ones
     is refused, since it looks like packed codes of unknown length. Packed codes with
-    factors or addends, as AdditiveHasher makes them, are refused too: their Hamming distances rank
-    poorly, and the class for them is :class:`HashedNeighbors`. A UserWarning tells of
-    entries other than 0 and 1 that are never below 0, such as outputs of a sigmoid, and of
-    a `fit` whose codes are all equal.
+    factors or addends, as AdditiveHasher makes them, are refused too: their Hamming
+    distances rank poorly, and the class for them is :class:`HashedNeighbors`. A UserWarning
+    tells of entries other than 0 and 1 that are never below 0, such as outputs of a
+    sigmoid, and of a `fit` whose codes are all equal.
 
     The index of an item is its place among all items given, in order, and stays so after
     other items are removed: rows of a feature array of the whole database remain valid.

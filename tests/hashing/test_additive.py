@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr.codes import pack_codes, weighted_scores
 from sklearn_talr.hashing import AdditiveHasher, ITQHasher, _additive, _additive_model
 from sklearn_talr.hashing._additive_codes import Moments, descend
-from sklearn_talr.neighbors import HammingNeighbors
+from sklearn_talr.neighbors import HashedNeighbors
 
 METRICS = ["cosine", "inner_product", "euclidean"]
 
@@ -263,15 +264,12 @@ def test_a_row_of_zeros_is_answered_alone_and_among_others(metric, X):
     hasher = AdditiveHasher(16, metric=metric, random_state=0).fit(X)
     queries = np.vstack((X[:3], np.zeros_like(X[:1])))
     codes = hasher.encode(X)
-    for name in ("transform", "query_weights"):
-        asked = getattr(hasher, name)
-        alone, together = (weighted_scores(asked(q), codes) for q in (queries[3:], queries))
-        assert_allclose(alone[0], together[3], rtol=1e-5, atol=1e-5)
-        index = HammingNeighbors(5, metric="weighted_hamming").fit(codes)
-        for one, many in zip(
-            index.kneighbors(asked(queries[3:])), index.kneighbors(asked(queries))
-        ):
-            assert_allclose(one[0], many[3], rtol=1e-5)
+    asked = hasher.query_weights
+    alone, together = (weighted_scores(asked(q), codes) for q in (queries[3:], queries))
+    assert_allclose(alone[0], together[3], rtol=1e-5, atol=1e-5)
+    index = HashedNeighbors(FrozenEstimator(hasher), n_neighbors=5).fit(X)
+    for one, many in zip(index.kneighbors(queries[3:]), index.kneighbors(queries)):
+        assert_allclose(one[0], many[3], rtol=1e-5)
 
 
 class TestThreads:
@@ -286,8 +284,8 @@ class TestThreads:
                 hasher.partial_fit(X[:400]).partial_fit(X[400:])
                 codes, packed = hasher.transform(X), hasher.encode(X)
                 fits.append(
-                    [hasher.coefs_[0], codes, codes.query_weights, packed.data]
-                    + ([] if packed.terms is None else [codes.terms, packed.terms])
+                    [hasher.coefs_[0], codes, hasher.query_weights(X), packed.data]
+                    + ([] if packed.terms is None else [packed.terms])
                     + [hasher.score(X)]
                 )
         for fit in fits[1:]:
