@@ -25,7 +25,7 @@ from ._cost import (
     table_masks,
     table_widths,
 )
-from ._found import first_limits, join, nothing_found
+from ._found import Found, first_limits, join
 from ._store import ranges
 
 _PROBES_PER_PASS = 131_072
@@ -197,7 +197,8 @@ class _Pool:
         self._limits = limits
         self._distance_type = store.distance_type
         self._addresses = [table.addresses(queries) for table in tables]
-        self._answer = nothing_found(len(queries))
+        nothing = np.zeros(0, dtype=np.int64)
+        self._answer = Found.of(nothing, nothing, nothing, len(queries))
         self._parts = [self._answer[:3]]
         self._counts = np.zeros((len(queries), store.n_bits + 1), dtype=np.int64)
 
