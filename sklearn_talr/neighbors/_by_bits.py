@@ -19,16 +19,14 @@ class SearchByBits:
     fitted : Fitted
         The database.
 
-    neighbors : HammingNeighbors
-        Whose parameters say how to search.
+    algorithm, backend, n_jobs : parameters of HammingNeighbors
+        How to search.
     """
 
-    def __init__(self, fitted, neighbors):
+    def __init__(self, fitted, algorithm="auto", backend="auto", n_jobs=None):
         self._fitted = fitted
         self._store = fitted.store
-        self._params = {
-            name: getattr(neighbors, name) for name in ("algorithm", "backend", "n_jobs")
-        }
+        self._params = {"algorithm": algorithm, "backend": backend, "n_jobs": n_jobs}
 
     def nearest(self, X, n_neighbors, return_tied=False):
         """Distances, indices and ties of the nearest items, see `nearest_items`."""

@@ -5,35 +5,37 @@ from functools import partial
 import numpy as np
 
 from ..affinity._resolve import checked_targets
-from ..codes import WeightedCodes
 from ..histogram._weighted import weighted_histograms
 from ._by_bits import SearchByBits
 from ._checks import check_n_neighbors, check_weighted_radius
 from ._columns import read_weights
-from ._fitted import n_terms
 from ._results import Ranking
 from ._votes import Vote
 from ._weighted_scan import WeightedScanner
 
 
 class SearchByWeights:
-    """Answers of a database to real-valued queries.
+    """Answers of a database to weighted queries.
 
     Parameters
     ----------
     fitted : Fitted
         The database.
 
-    neighbors : HammingNeighbors
-        Whose parameters say how to search.
+    n_candidates : int or None
+        How many items that are nearest by Hamming distance are compared by weights; None
+        compares all.
+
+    **how : dict
+        Parameters of SearchByBits: how to find the candidates, and `n_jobs`.
     """
 
-    def __init__(self, fitted, neighbors):
+    def __init__(self, fitted, n_candidates=None, **how):
         self._fitted = fitted
         self._store = fitted.store
-        self._n_jobs = neighbors.n_jobs
-        self._n_candidates = neighbors.n_candidates
-        self._neighbors = neighbors
+        self._n_jobs = how["n_jobs"]
+        self._n_candidates = n_candidates
+        self._how = how
 
     def nearest(self, X, n_neighbors, return_tied=False):
         """Distances, indices and ties of the nearest items, see `nearest_items`."""
@@ -98,18 +100,11 @@ class SearchByWeights:
             weights, codes, affinity, y_query, y_database, n_jobs=self._n_jobs
         )
 
-    def lookup(self, X, n_neighbors, radius):
-        """Refuse what is done by bits alone."""
-        raise ValueError(
-            "lookup finds buckets by Hamming distance. Set metric='hamming', or ask "
-            "kneighbors with n_candidates."
-        )
-
     def _queries(self, X):
         if X is None:
             raise ValueError(
-                "X is needed with metric='weighted_hamming': the items are known by their "
-                "bits alone. Pass the query_weights of their features."
+                "X is needed: the items are known by their bits alone, and queries have "
+                "weights."
             )
         weights, columns = self._weights(X), self._store.columns
         n_spare = 8 * len(columns) * columns.dtype.itemsize - weights.shape[1]
@@ -117,26 +112,16 @@ class SearchByWeights:
 
     def _weights(self, X):
         """Checked weights of the bits, shape (n_queries, n_bits), float32."""
-        if isinstance(X, WeightedCodes) and _n_terms_of(X) != n_terms(self._store.terms):
-            raise ValueError(
-                "The scores of X have terms that the codes of the database lack. Fit the "
-                "very array that `transform` of the hasher returns, or what `encode` does."
-            )
         return read_weights(X, self._fitted.columns)
 
     def _at_least(self, queries, n_items):
         shortlist = None
         if self._n_candidates is not None:
-            by_bits = SearchByBits(self._fitted, self._neighbors)
+            by_bits = SearchByBits(self._fitted, **self._how)
             n_candidates = max(self._n_candidates, n_items)
             shortlist = partial(by_bits.shortlist, n_items=n_candidates)
         scanner = WeightedScanner(self._store, self._n_jobs, shortlist)
         return scanner.at_least(queries, n_items)
-
-
-def _n_terms_of(codes):
-    """Number of terms of a row, without finding them."""
-    return n_terms(codes._own) + (codes._factors is not None)
 
 
 def _ends(nearest, query):
