@@ -96,7 +96,9 @@ class CodeIndex:
         if n_queries == 1:
             return [(slice(0, 1), ask(queries, argument))]
         size = _block_size(self.store, question, queries, argument)
-        blocks = list(slices(n_queries, min(size, -(-n_queries // effective_n_jobs(n_jobs)))))
+        blocks = list(
+            slices(n_queries, min(size, -(-n_queries // effective_n_jobs(n_jobs))))
+        )
         return zip(
             blocks, map_in_threads(lambda b: ask(queries[b], argument), blocks, n_jobs)
         )
