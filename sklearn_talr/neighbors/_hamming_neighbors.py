@@ -2,14 +2,13 @@
 
 from .._compat import StrOptions
 from ..codes import PackedCodes
-from ._by_bits import SearchByBits
 from ._columns import read_codes
 from ._database import CodeDatabase
+from ._search import SearchByBits
 
 # Constraints of the parameters that say how codes are compared with codes.
 INDEX_PARAMETERS = {
     "algorithm": [StrOptions({"auto", "brute", "lookup", "multi_index"})],
-    "backend": [StrOptions({"auto", "numpy", "faiss"})],
 }
 
 
@@ -40,11 +39,6 @@ class HammingNeighbors(CodeDatabase):
           on a few queries where they promise to cost less, and keeps what did.
 
         All but ``"brute"`` compare with every code where that costs less than looking up.
-
-    backend : {"auto", "numpy", "faiss"}, default="auto"
-        What does the work. All backends find the same items. ``"auto"`` compares with
-        faiss if faiss has been imported in this process, since that is faster, and looks
-        buckets up by NumPy, as ``algorithm="auto"`` does with any backend.
 
     affinity : "auto" or affinity oracle, default="auto"
         Decides who is similar to whom, for `score`. ``"auto"`` chooses by the form of `y`,
@@ -142,7 +136,6 @@ class HammingNeighbors(CodeDatabase):
         radius=2,
         *,
         algorithm="auto",
-        backend="auto",
         affinity="auto",
         scoring="average_precision",
         n_jobs=None,
@@ -150,7 +143,6 @@ class HammingNeighbors(CodeDatabase):
         self.n_neighbors = n_neighbors
         self.radius = radius
         self.algorithm = algorithm
-        self.backend = backend
         self.affinity = affinity
         self.scoring = scoring
         self.n_jobs = n_jobs
@@ -185,7 +177,7 @@ class HammingNeighbors(CodeDatabase):
         -----
         The parameter `algorithm` decides about the tables. "multi_index" has several, each
         of some of the bits, and `n_buckets` counts the buckets of all of them. "brute" has
-        none. "auto" means "lookup" here. NumPy does the work, whatever the backend.
+        none. "auto" means "lookup" here.
 
         Examples
         --------
@@ -208,7 +200,7 @@ class HammingNeighbors(CodeDatabase):
         return read_codes(_without_terms(X), columns)
 
     def _search(self, fitted):
-        return SearchByBits(fitted, self.algorithm, self.backend, self.n_jobs)
+        return SearchByBits(fitted, self.algorithm, self.n_jobs)
 
     def _queries(self, X, fitted):
         return _without_terms(X)

@@ -12,8 +12,6 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 
 from .._compat import HasMethods, Interval, StrOptions, routing_enabled
 from .._hashers import QUERIES, FittedHasher
-from ._by_bits import SearchByBits
-from ._by_weights import SearchByWeights
 from ._checks import check_n_neighbors
 from ._columns import read_codes
 from ._database import CodeDatabase
@@ -21,6 +19,7 @@ from ._fitted import Fitted
 from ._hamming_neighbors import INDEX_PARAMETERS
 from ._layout import load_database, save_database
 from ._rescoring import StackedRows, rescore
+from ._search import SearchByBits, SearchByWeights
 from ._stored_hasher import restore_hasher, store_hasher
 
 
@@ -68,7 +67,7 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         What rescored items are put in order by, see :func:`rescore`. `kneighbors` returns
         these values for distances; inner products descend.
 
-    algorithm, backend : str, default="auto"
+    algorithm : str, default="auto"
         How Hamming distances are searched, as for :class:`HammingNeighbors`.
 
     affinity : "auto" or affinity oracle, default="auto"
@@ -168,7 +167,6 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         n_rescored=None,
         rescore_metric="euclidean",
         algorithm="auto",
-        backend="auto",
         affinity="auto",
         scoring="average_precision",
         n_jobs=None,
@@ -181,7 +179,6 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         self.n_rescored = n_rescored
         self.rescore_metric = rescore_metric
         self.algorithm = algorithm
-        self.backend = backend
         self.affinity = affinity
         self.scoring = scoring
         self.n_jobs = n_jobs
@@ -338,7 +335,7 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         return router.add(hasher=self.hasher, method_mapping=mapping)
 
     def _search(self, fitted):
-        how = {"algorithm": self.algorithm, "backend": self.backend, "n_jobs": self.n_jobs}
+        how = {"algorithm": self.algorithm, "n_jobs": self.n_jobs}
         if fitted.hasher.asks_by(self.query) == "bits":
             return SearchByBits(fitted, **how)
         return SearchByWeights(fitted, self.n_candidates, **how)

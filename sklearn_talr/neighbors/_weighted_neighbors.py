@@ -4,9 +4,9 @@ from numbers import Integral
 
 from .._compat import Interval
 from ..codes._weighted import refuse_codes
-from ._by_weights import SearchByWeights
 from ._columns import read_codes
 from ._database import CodeDatabase
+from ._search import SearchByWeights
 
 
 class WeightedHammingNeighbors(CodeDatabase):
