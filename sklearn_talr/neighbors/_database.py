@@ -457,7 +457,8 @@ class CodeDatabase(BaseEstimator):
     @property
     def affinity_(self):
         """The oracle that `score` asks, None without `y`."""
-        return self._get_fitted().targets.affinity
+        affinity = self._get_fitted().targets.affinity
+        return None if affinity is None else affinity.given
 
     @property
     def codes_(self):
