@@ -1,15 +1,9 @@
 """The index of codes that is asked by codes."""
 
-from .._compat import StrOptions
 from ..codes import PackedCodes
 from ._columns import read_codes
-from ._database import CodeDatabase
+from ._database import INDEX_PARAMETERS, CodeDatabase
 from ._search import SearchByBits
-
-# Constraints of the parameters that say how codes are compared with codes.
-INDEX_PARAMETERS = {
-    "algorithm": [StrOptions({"auto", "brute", "lookup", "multi_index"})],
-}
 
 
 class HammingNeighbors(CodeDatabase):

@@ -7,8 +7,6 @@ from ..affinity import BaseAffinity
 from ..codes._factors import CodeFactors, OneFactors
 from ._archive import read_arrays, write_arrays
 from ._columns import Columns
-from ._fitted import Fitted
-from ._index import CodeIndex
 from ._store import CodeStore, bytes_of
 from ._targets import Targets
 
@@ -54,7 +52,7 @@ def load_database(path, kind, mmap):
     params : dict
         Parameters of the constructor.
 
-    fitted : Fitted
+    parts : tuple of CodeStore, Targets and Columns
         Codes, items and targets, which do not contradict each other.
 
     hasher : ndarray of uint8 or None
@@ -144,7 +142,7 @@ def _rebuild(header, arrays):
         if names.shape != (store.n_bits,):
             raise ValueError(f"names of shape {names.shape} for {store.n_bits} bits.")
     targets, columns = Targets(affinity, values), Columns(store.n_bits, names)
-    return params, Fitted(CodeIndex(store), targets, columns), arrays.get("hasher")
+    return params, (store, targets, columns), arrays.get("hasher")
 
 
 def _rebuild_store(header, arrays):
