@@ -7,12 +7,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from .._compat import validate_params
-from ..affinity._resolve import (
-    checked_targets,
-    len_targets,
-    level_values,
-    resolve_affinity,
-)
+from ..affinity import resolve_affinity
 from ..codes import PackedCodes
 from ..codes._packed import as_packed
 from ..histogram import HammingHistogram
@@ -138,12 +133,12 @@ def _question(codes, affinity, y_query, y_database):
     if y_query is None or y_database is None:
         raise ValueError("y_query and y_database are needed to know what is relevant.")
     affinity, y_query = resolve_affinity(affinity, None, y_query)
-    if len(codes) != len_targets(y_query):
+    if len(codes) != y_query.shape[0]:
         raise ValueError(
             "query_codes and y_query must have equal length, got "
-            f"{len(codes)} and {len_targets(y_query)}."
+            f"{len(codes)} and {y_query.shape[0]}."
         )
-    y_database = None if is_dask(y_database) else checked_targets(affinity, y_database)
+    y_database = None if is_dask(y_database) else affinity.check_targets(y_database)
     return _Question(codes, affinity, y_query, y_database)
 
 
@@ -159,7 +154,7 @@ def _target_blocks(question, y_database, codes):
         return blocks
     dask = import_dask()
     lengths = [dask.delayed(len)(block) for block in codes]
-    slices = dask.delayed(_consecutive_slices)(lengths, len_targets(question.y_database))
+    slices = dask.delayed(_consecutive_slices)(lengths, question.y_database.shape[0])
     return [slices[number] for number in range(len(codes))]
 
 
@@ -176,7 +171,7 @@ def _consecutive_slices(lengths, n_targets):
 
 def _query_batches(question):
     """Slices of the queries whose table is not too large for a task."""
-    n_levels = len(level_values(question.affinity, question.y, question.y))
+    n_levels = len(question.affinity.levels_between(question.y, question.y))
     bytes_per_query = 8 * n_levels * (question.codes.n_bits + 1)
     size = max(1, _BYTES_PER_TABLE // bytes_per_query)
     return list(gen_batches(len(question.codes), size))
@@ -186,7 +181,7 @@ def _count_block(question, rows, codes, targets):
     """Table of some queries and the codes of a block; 0 if it holds none."""
     if question.y_database is not None:
         targets = question.y_database[targets]
-    if not len(codes) and not len_targets(targets):
+    if not len(codes) and not targets.shape[0]:
         return 0
     return count_in_memory(
         question.codes[rows], codes, question.affinity, question.y[rows], targets, n_jobs=1

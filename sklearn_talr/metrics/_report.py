@@ -7,7 +7,7 @@ import numpy as np
 
 from .._compat import HasMethods, StrOptions, validate_params
 from ..histogram import hamming_histogram
-from ._estimators import QUERY, estimator_histograms
+from ._estimators import QUERY, estimator_histograms, query_of
 from ._metric import CUTOFFS, TieBreakingRange, evaluate
 from ._queries import average_queries, check_weights
 from ._radius import (
@@ -178,7 +178,7 @@ def retrieval_report_from_estimator(
     y_database,
     *,
     affinity="auto",
-    query="bits",
+    query="auto",
     k=None,
     denominator="relevant",
     gain="exponential",
@@ -214,10 +214,9 @@ def retrieval_report_from_estimator(
         Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with, and
         the form of `y_query` if it has none.
 
-    query : {"bits", "activations"}, default="bits"
-        ``"bits"``: queries are binary codes, too, compared by Hamming distance.
-        ``"activations"``: queries are real-valued, and codes are ranked by
-        :func:`~sklearn_talr.codes.weighted_scores`. There is no `radius` then.
+    query : {"auto", "bits", "weights"}, default="auto"
+        How codes are asked, as for :func:`make_retrieval_scorer`: by bits, by weights, or
+        as the hasher wants it. There is no `radius` by weights.
 
     k : int, sequence of int or None, default=None
         Cutoff, or several; names of metrics then end in ``@k``. None, also in a sequence,
@@ -252,7 +251,8 @@ def retrieval_report_from_estimator(
     -------
     report : DataFrame or dict of dict
         ``report.loc[name, column]`` or ``report[name][column]``; columns are "worst",
-        "expected" and "best".
+        "expected" and "best". The columns of a DataFrame are named by the query, "bits" or
+        "weights".
 
     Raises
     ------
@@ -278,18 +278,22 @@ def retrieval_report_from_estimator(
     ...     hasher, X[:300], y[:300], X[300:], y[300:], k=[10, None]
     ... )
     >>> report.loc[["precision@10", "average_precision"]].round(1)
-                       worst  expected  best
+    bits               worst  expected  best
     precision@10         0.7       0.8   0.9
     average_precision    0.5       0.6   0.7
     """
-    if query == "activations" and radius is not None:
+    query = query_of(estimator, query)
+    if query == "weights" and radius is not None:
         raise ValueError("radius is a Hamming distance; pass query='bits' with it.")
     database = X_database, y_database
     count = partial(
         estimator_histograms, estimator, X_query, y_query, affinity, database, query
     )
     params = {"denominator": denominator, "gain": gain, "log_base": log_base}
-    return _report(count, k, params, zero_division, sample_weight, radius, as_frame)
+    report = _report(count, k, params, zero_division, sample_weight, radius, as_frame)
+    if not isinstance(report, dict):
+        report.columns.name = query
+    return report
 
 
 def _report(count, k, params, zero_division, sample_weight, radius, as_frame):

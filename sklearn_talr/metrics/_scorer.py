@@ -6,7 +6,7 @@ from numbers import Real
 import numpy as np
 
 from .._compat import validate_params
-from ._estimators import QUERY, estimator_histograms
+from ._estimators import QUERY, estimator_histograms, query_of
 from ._metric import CUTOFFS
 from ._queries import average_queries
 from ._registry import METRIC_NAME, METRICS, check_params
@@ -32,15 +32,15 @@ def make_retrieval_scorer(
     k=None,
     affinity="auto",
     database="rest",
-    query="bits",
+    query="auto",
     zero_division=np.nan,
     **params,
 ):
     """Make a scorer for hashers, and for Pipelines that end in one.
 
     The scorer computes codes of the samples it is given and ranks, for each of them, the
-    database by Hamming distance. Ties are averaged over, so that no ordering of the data
-    can help a short code over a long one.
+    database as the hasher's codes are to be asked. Ties are averaged over, so that no
+    ordering of the data can help a short code over a long one.
 
     Parameters
     ----------
@@ -61,10 +61,15 @@ def make_retrieval_scorer(
         ``"rest"``: each sample is a query against the other samples given to the scorer
         (the held-out fold). A tuple: every sample queries this fixed database.
 
-    query : {"bits", "activations"}, default="bits"
-        ``"bits"``: queries are binary codes, too, compared by Hamming distance.
-        ``"activations"``: queries are real-valued, and codes are ranked by
-        :func:`~sklearn_talr.codes.weighted_scores`.
+    query : {"auto", "bits", "weights"}, default="auto"
+        How codes are asked.
+
+        * ``"bits"``: queries are binary codes, too, compared by Hamming distance.
+        * ``"weights"``: queries have the weights that `query_weights` of the hasher gives,
+          and codes are ranked by :func:`~sklearn_talr.codes.weighted_scores`.
+        * ``"auto"``: each hasher is asked in the way that its codes are made for, by its
+          `default_query`: AdditiveHasher by weights, all others by bits. The scorer tells
+          which by ``scorer.query_of(estimator)``.
 
     zero_division : float, default=np.nan
         Value of a query with nothing relevant. NaN leaves the query out of the mean.
@@ -143,6 +148,10 @@ class _RetrievalScorer:
             return means
         names = [self.metric + cutoff_suffix(cutoff) for cutoff in cutoffs]
         return dict(zip(names, means.tolist()))
+
+    def query_of(self, estimator):
+        """Whether a fitted estimator is asked by "bits" or by "weights"."""
+        return query_of(estimator, self.query)
 
     def __repr__(self):
         params = {"zero_division": self.zero_division} | self.params

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._compat import Interval, validate_params
 from ...histogram import hamming_histogram
-from .._estimators import estimator_histogram, last_step
+from .._estimators import estimator_histogram, name_of
 from .._queries import average_queries
 from .._registry import METRIC_NAME, METRICS
 from ._inputs import (
@@ -190,7 +190,7 @@ class TieBreakingDisplay:
         """
         database = X_database, y_database
         histograms = {
-            type(last_step(hashers[0])).__name__ if name is None else name: [
+            name_of(hashers[0]) if name is None else name: [
                 estimator_histogram(hasher, X_query, y_query, affinity, database)
                 for hasher in hashers
             ]
