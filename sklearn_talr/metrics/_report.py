@@ -14,7 +14,7 @@ from ..measures._evaluation import (
     histogram_range,
     settled_for_arrays,
 )
-from ._estimators import QUERY, estimator_histograms
+from ._estimators import QUERY, estimator_histograms, query_of
 from ._radius import (
     lookup_cost,
     radius_aware_precision,
@@ -176,7 +176,7 @@ def retrieval_report_from_estimator(
     y_database,
     *,
     affinity="auto",
-    query="bits",
+    query="auto",
     measures=_MEASURES,
     zero_division=np.nan,
     sample_weight=None,
@@ -209,10 +209,9 @@ def retrieval_report_from_estimator(
         Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with, and
         the form of `y_query` if it has none.
 
-    query : {"bits", "activations"}, default="bits"
-        ``"bits"``: queries are binary codes, too, compared by Hamming distance.
-        ``"activations"``: queries are real-valued, and codes are ranked by
-        :func:`~sklearn_talr.codes.weighted_scores`. There is no `radius` then.
+    query : {"auto", "bits", "weights"}, default="auto"
+        How codes are asked, as for :func:`make_retrieval_scorer`: by bits, by weights, or
+        as the hasher wants it. There is no `radius` by weights.
 
     measures : str, Measure, or sequence of them
         Measures of :mod:`sklearn_talr.measures`, such as ``nDCG @ 10``, or their names. The
@@ -239,7 +238,8 @@ def retrieval_report_from_estimator(
     report : DataFrame or dict of dict
         ``report.loc[name, column]`` or ``report[name][column]``. Columns are "worst",
         "expected" and "best", and names are those of the measures, with the gain that
-        DCG and nDCG have: ``nDCG(dcg="exp-log2")`` for ``nDCG``.
+        DCG and nDCG have: ``nDCG(dcg="exp-log2")`` for ``nDCG``. The
+        columns of a DataFrame are named by the query, "bits" or "weights".
 
     Raises
     ------
@@ -265,17 +265,21 @@ def retrieval_report_from_estimator(
     ...     hasher, X[:300], y[:300], X[300:], y[300:], measures=["P@10", "AP"]
     ... )
     >>> report.round(1)
-          worst  expected  best
+    bits  worst  expected  best
     P@10    0.7       0.8   0.9
     AP      0.5       0.6   0.7
     """
-    if query == "activations" and radius is not None:
+    query = query_of(estimator, query)
+    if query == "weights" and radius is not None:
         raise ValueError("radius is a Hamming distance; pass query='bits' with it.")
     database = X_database, y_database
     count = partial(
         estimator_histograms, estimator, X_query, y_query, affinity, database, query
     )
-    return _report(count, measures, zero_division, sample_weight, radius, as_frame)
+    report = _report(count, measures, zero_division, sample_weight, radius, as_frame)
+    if not isinstance(report, dict):
+        report.columns.name = query
+    return report
 
 
 def _report(count, measures, zero_division, sample_weight, radius, as_frame):

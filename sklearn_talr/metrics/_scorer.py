@@ -11,7 +11,7 @@ from ..measures._evaluation import (
     evaluate_histogram,
     settled_for_arrays,
 )
-from ._estimators import QUERY, estimator_histograms
+from ._estimators import QUERY, estimator_histograms, query_of
 from ._ranking_scorer import shown_measures
 
 __all__ = ["make_retrieval_scorer"]
@@ -32,14 +32,14 @@ def make_retrieval_scorer(
     *,
     affinity="auto",
     database="rest",
-    query="bits",
+    query="auto",
     zero_division=np.nan,
 ):
     """Make a scorer for hashers, and for Pipelines that end in one.
 
     The scorer computes codes of the samples it is given and ranks, for each of them, the
-    database by Hamming distance. Ties are averaged over, so that no ordering of the data
-    can help a short code over a long one.
+    database as the hasher's codes are to be asked. Ties are averaged over, so that no
+    ordering of the data can help a short code over a long one.
 
     Parameters
     ----------
@@ -56,10 +56,15 @@ def make_retrieval_scorer(
         ``"rest"``: each sample is a query against the other samples given to the scorer
         (the held-out fold). A tuple: every sample queries this fixed database.
 
-    query : {"bits", "activations"}, default="bits"
-        ``"bits"``: queries are binary codes, too, compared by Hamming distance.
-        ``"activations"``: queries are real-valued, and codes are ranked by
-        :func:`~sklearn_talr.codes.weighted_scores`.
+    query : {"auto", "bits", "weights"}, default="auto"
+        How codes are asked.
+
+        * ``"bits"``: queries are binary codes, too, compared by Hamming distance.
+        * ``"weights"``: queries have the weights that `query_weights` of the hasher gives,
+          and codes are ranked by :func:`~sklearn_talr.codes.weighted_scores`.
+        * ``"auto"``: each hasher is asked in the way that its codes are made for, by its
+          `default_query`: AdditiveHasher by weights, all others by bits. The scorer tells
+          which by ``scorer.query_of(estimator)``.
 
     zero_division : float, default=np.nan
         Value of a query with nothing relevant. NaN leaves the query out of the mean.
@@ -125,6 +130,10 @@ class _RetrievalScorer:
         if self.single:
             return average_queries(values[:, 0])
         return dict(zip(map(str, self.measures), average_queries(values).tolist()))
+
+    def query_of(self, estimator):
+        """Whether a fitted estimator is asked by "bits" or by "weights"."""
+        return query_of(estimator, self.query)
 
     def __repr__(self):
         return (

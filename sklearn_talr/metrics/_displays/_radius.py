@@ -7,7 +7,7 @@ import numpy as np
 from ..._compat import validate_params
 from ...histogram import hamming_histogram
 from ...measures._evaluation import average_queries
-from .._estimators import estimator_histogram, last_step
+from .._estimators import estimator_histogram, name_of
 from .._radius import (
     empty_lookup_fraction,
     radius_aware_map,
@@ -175,7 +175,7 @@ class RadiusDisplay:
         histogram = estimator_histogram(
             estimator, X_query, y_query, affinity, (X_database, y_database)
         )
-        name = type(last_step(estimator)).__name__ if name is None else name
+        name = name_of(estimator) if name is None else name
         return cls.from_histogram(
             histogram, radius=radius, panels=panels, name=name, ax=ax, **kwargs
         )

@@ -6,7 +6,7 @@ from ..._compat import validate_params
 from ...histogram import RankingHistogram, hamming_histogram
 from ...measures import P, R, TieBreakingRange
 from ...measures._evaluation import average_queries, histogram_range
-from .._estimators import QUERY, estimator_histograms, last_step
+from .._estimators import QUERY, estimator_histograms, name_of
 from ._axes import add_legend, finish, line_style, panel_axes
 from ._inputs import DRAWN, OF_CODES, OF_ESTIMATOR, check_any
 
@@ -119,7 +119,7 @@ class RetrievalCurveDisplay:
         y_database,
         *,
         affinity="auto",
-        query="bits",
+        query="auto",
         panels=None,
         name=None,
         ax=None,
@@ -149,15 +149,16 @@ class RetrievalCurveDisplay:
             Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with,
             and the form of `y_query` if it has none.
 
-        query : {"bits", "activations"}, default="bits"
-            Whether queries are binary codes, or real-valued, so that codes are ranked by
-            :func:`~sklearn_talr.codes.weighted_scores`.
+        query : {"auto", "bits", "weights"}, default="auto"
+            How codes are asked, as for
+            :func:`~sklearn_talr.metrics.make_retrieval_scorer`.
 
         panels : str or list of str, default=None
             Names of the panels to draw. None means all.
 
         name : str, default=None
-            Name for the legend. None means the class of the hasher.
+            Name for the legend. None means the class of the hasher, with "weighted queries"
+            where these are used.
 
         ax : matplotlib Axes or array of Axes, default=None
             Where to plot: as many Axes as panels. None means a new figure.
@@ -174,7 +175,7 @@ class RetrievalCurveDisplay:
         histograms = estimator_histograms(
             estimator, X_query, y_query, affinity, database, query
         )
-        name = type(last_step(estimator)).__name__ if name is None else name
+        name = name_of(estimator, query) if name is None else name
         return cls._of(histograms, name).plot(ax, panels=panels, **kwargs)
 
     @classmethod

@@ -6,7 +6,7 @@ from ..._compat import validate_params
 from ...histogram import hamming_histogram
 from ...measures import parse_measure
 from ...measures._evaluation import average_queries, histogram_range, settled_for_arrays
-from .._estimators import estimator_histogram, last_step
+from .._estimators import estimator_histogram, name_of
 from ._inputs import (
     OF_ESTIMATORS,
     OF_METHODS,
@@ -178,7 +178,7 @@ class TieBreakingDisplay:
         """
         database = X_database, y_database
         histograms = {
-            type(last_step(hashers[0])).__name__ if name is None else name: [
+            name_of(hashers[0]) if name is None else name: [
                 estimator_histogram(hasher, X_query, y_query, affinity, database)
                 for hasher in hashers
             ]
