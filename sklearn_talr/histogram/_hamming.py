@@ -132,8 +132,8 @@ def hamming_histogram(
     affinity, y_query, y_database = _paired_targets(affinity, y_query, y_database)
     query_codes = as_packed(query_codes, input_name="query_codes")
     database_codes = as_packed(database_codes, input_name="database_codes")
-    _check_lengths("query", query_codes, y_query)
-    _check_lengths("database", database_codes, y_database)
+    _check_one_target_each("query", query_codes, y_query)
+    _check_one_target_each("database", database_codes, y_database)
     if exclude_self and len(query_codes) != len(database_codes):
         raise ValueError(
             "exclude_self needs query i to be database item i, but there are "
@@ -357,7 +357,7 @@ def _paired_targets(affinity, y_query, y_database):
     return affinity, y_query, affinity.check_targets(y_database)
 
 
-def _check_lengths(side, codes, y):
+def _check_one_target_each(side, codes, y):
     if len(codes) != y.shape[0]:
         raise ValueError(
             f"{side}_codes and y_{side} must have equal length, got {len(codes)} and "

@@ -116,7 +116,7 @@ def count_on_device(queries, items, offsets, n_cells, weights, device):
     return counts.long().cpu().numpy().reshape(len(queries), n_cells)
 
 
-def _always():
+def _any_task():
     return True
 
 
@@ -129,9 +129,9 @@ def _numba_pays():
 KERNELS = {
     "cpu": (
         (_numba_pays, count_with_numba),
-        (_always, count_with_scipy),
+        (_any_task, count_with_scipy),
     ),
-    "cuda": ((_always, partial(count_on_device, device="cuda")),),
+    "cuda": ((_any_task, partial(count_on_device, device="cuda")),),
 }
 
 

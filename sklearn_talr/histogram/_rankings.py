@@ -161,9 +161,9 @@ def _check_tables(y_true, y_score, real_grades):
     y_true = _check_array(y_true, "y_true", 2)
     padding = _padding(y_score)
     if padding is None:
-        y_score = _check_scores(y_score, 2)
+        y_score = _check_ranking_scores(y_score, 2)
     else:
-        finite = _check_scores(np.where(padding, 0, y_score), 2)
+        finite = _check_ranking_scores(np.where(padding, 0, y_score), 2)
         y_score = np.where(padding, _PADDING, finite)
     if y_true.shape != y_score.shape:
         raise ValueError(
@@ -177,11 +177,11 @@ def _check_tables(y_true, y_score, real_grades):
 
 def _check_groups(y_true, y_score, groups, real_grades):
     y_true = _check_array(y_true, "y_true", 1)
-    y_score = _check_scores(y_score, 1)
+    y_score = _check_ranking_scores(y_score, 1)
     groups = check_groups(groups)
     check_consistent_length(y_true, y_score, groups)
     affinity = _check_affinities(y_true, real_grades)
-    score = _as_floats(y_score)  # so that padding is below all of them
+    score = _floats_of_same_order(y_score)  # so that padding is below all of them
     order, first, size = _by_group(groups)
     if order is not None:
         affinity, score = affinity[order], score[order]
@@ -231,7 +231,7 @@ def _without_padding(y_true, padding):
     return np.where(padding, 0, y_true)
 
 
-def _as_floats(score):
+def _floats_of_same_order(score):
     """Float64 of the same order and the same ties."""
     if score.dtype.kind == "f":
         return score.astype(np.float64, copy=False)
@@ -262,7 +262,7 @@ def _check_affinities(y_true, real_grades):
     )
 
 
-def _check_scores(y_score, n_dims):
+def _check_ranking_scores(y_score, n_dims):
     """Scores as NumPy stores them: float64 would tie integers beyond 2**53."""
     scores = _check_array(y_score, "y_score", n_dims)
     given = np.asarray(y_score) if hasattr(y_score, "__array__") else scores
