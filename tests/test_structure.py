@@ -121,13 +121,13 @@ class Package:
                     yield module, base, what, is_public or base == f"{room}.{DOOR}"
 
     def definitions(self):
-        """Yield (name, module) for each module, and each function or class of a module."""
+        """Yield (kind, name, module) for each module, and each function or class."""
         for module, tree in self.trees.items():
             if module and not is_door(module) and module.split(".")[-1] != "__main__":
-                yield module.split(".")[-1], module
+                yield "file", module.split(".")[-1], module
             for node in tree.body:
                 if isinstance(node, FUNCTIONS | ast.ClassDef):
-                    yield node.name, module
+                    yield "definition", node.name, module
 
     def units(self, folder):
         """Arrows between the files and folders that lie directly in a folder."""
@@ -268,11 +268,11 @@ def by_back_doors(package, exceptions):
 def namesakes(package, exceptions):
     """Names of two modules, functions or classes, except those that are named."""
     homes = {}
-    for name, module in package.definitions():
-        homes.setdefault(name, []).append(module)
+    for kind, name, module in package.definitions():
+        homes.setdefault((kind, name), []).append(module)
     return [
         f"{name} is the name of two things: " + ", ".join(map(shown, modules))
-        for name, modules in sorted(homes.items())
+        for (_, name), modules in sorted(homes.items())
         if len(modules) > 1 and name not in exceptions
     ]
 
