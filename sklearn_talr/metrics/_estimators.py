@@ -8,7 +8,7 @@ from ..affinity import resolve_affinity
 from ..codes._packed import as_packed
 from ..codes._weighted import as_weights
 from ..histogram import hamming_histogram
-from ..histogram._weighted import weighted_histograms
+from ..histogram._weighted_rankings import weighted_histograms
 
 QUERY = [StrOptions({"bits", "activations"})]
 

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from ..codes import WeightedCodes
-from ..histogram._weighted import weighted_histograms
+from ..histogram._weighted_rankings import weighted_histograms
 from ._by_bits import SearchByBits
 from ._checks import check_n_neighbors, check_weighted_radius
 from ._columns import read_weights
