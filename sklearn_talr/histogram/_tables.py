@@ -1,4 +1,4 @@
-"""Tables of counts: of a ranking by any score, and of one by Hamming distance."""
+"""Histograms: counts of items by tie, and counts of items by Hamming distance."""
 
 from dataclasses import dataclass
 from numbers import Integral
@@ -14,8 +14,8 @@ from ._rankings import check_affinities, check_rankings, fits_int64, sort_rows
 __all__ = ["HammingHistogram", "RankingHistogram"]
 
 _LEVELS = "levels must be integers that ascend from 0, below 2**63, got {}."
-_CELLS_PER_BLOCK = 2**16  # of scores that are sorted at a time
-_MOST_ITEMS = 3_000_000_000  # whose square fits int64
+_CELLS_PER_BLOCK = 2**16  # scores that are sorted at a time
+_MOST_ITEMS = 3_000_000_000  # of a query: the square of this number fits int64
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,7 +346,7 @@ def check_hamming(histogram, caller):
 
 
 def _checked_levels(levels):
-    """Levels as integers; an oracle of the user may state them as floats."""
+    """Return levels as integers, or raise ValueError; a user may state whole floats."""
     levels = np.asarray(levels)
     is_vector = levels.ndim == 1 and levels.size and levels.dtype.kind in "biuf"
     is_whole = is_vector and fits_int64(levels) and not np.any(levels % 1)

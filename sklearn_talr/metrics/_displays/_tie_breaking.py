@@ -122,7 +122,7 @@ class TieBreakingDisplay:
         self.measure = parse_measure(measure)
 
     @classmethod
-    @validate_params(OF_ESTIMATORS | _MEASURE, prefer_skip_nested_validation=True)
+    @validate_params(OF_ESTIMATORS, prefer_skip_nested_validation=True)
     def from_estimator(
         cls,
         estimator,
@@ -132,9 +132,7 @@ class TieBreakingDisplay:
         y_database,
         *,
         affinity="auto",
-        measure="AP",
-        ax=None,
-        **kwargs,
+        **options,
     ):
         """Encode by fitted hashers, evaluate, and plot.
 
@@ -162,14 +160,9 @@ class TieBreakingDisplay:
             Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with,
             and the form of `y_query` if it has none.
 
-        measure : str or Measure, default="AP"
-            A measure of :mod:`sklearn_talr.measures`, such as ``nDCG @ 10``, or its name.
-
-        ax : matplotlib Axes, default=None
-            Where to plot. None means a new figure.
-
-        **kwargs : dict
-            Passed to matplotlib's ``plot`` for the dots.
+        **options : dict
+            What `from_histogram` takes beside the histogram: `measure`, `ax`, and
+            keywords of matplotlib's ``plot`` for the dots.
 
         Returns
         -------
@@ -184,21 +177,12 @@ class TieBreakingDisplay:
             ]
             for name, hashers in by_method(estimator, is_estimator).items()
         }
-        return cls.from_histogram(histograms, measure=measure, ax=ax, **kwargs)
+        return cls.from_histogram(histograms, **options)
 
     @classmethod
-    @validate_params(OF_METHODS | _MEASURE, prefer_skip_nested_validation=True)
+    @validate_params(OF_METHODS, prefer_skip_nested_validation=True)
     def from_codes(
-        cls,
-        query_codes,
-        database_codes,
-        affinity,
-        y_query,
-        y_database,
-        *,
-        measure="AP",
-        ax=None,
-        **kwargs,
+        cls, query_codes, database_codes, affinity, y_query, y_database, **options
     ):
         """Evaluate codes, and plot.
 
@@ -220,14 +204,9 @@ class TieBreakingDisplay:
         y_database : targets of length n_database
             Targets of the database.
 
-        measure : str or Measure, default="AP"
-            A measure of :mod:`sklearn_talr.measures`, such as ``nDCG @ 10``, or its name.
-
-        ax : matplotlib Axes, default=None
-            Where to plot. None means a new figure.
-
-        **kwargs : dict
-            Passed to matplotlib's ``plot`` for the dots.
+        **options : dict
+            What `from_histogram` takes beside the histogram: `measure`, `ax`, and
+            keywords of matplotlib's ``plot`` for the dots.
 
         Returns
         -------
@@ -244,7 +223,7 @@ class TieBreakingDisplay:
             ]
             for name in queries
         }
-        return cls.from_histogram(histograms, measure=measure, ax=ax, **kwargs)
+        return cls.from_histogram(histograms, **options)
 
     @classmethod
     @validate_params(
