@@ -61,9 +61,9 @@ class RankingHistogram:
     One query; a relevant and an irrelevant item are tied for the first place:
 
     >>> from sklearn_talr.histogram import RankingHistogram
-    >>> from sklearn_talr.metrics import tie_aware_average_precision
+    >>> from sklearn_talr.measures import AP
     >>> histogram = RankingHistogram([[[1, 0], [1, 0]]], levels=[0, 1])
-    >>> tie_aware_average_precision(histogram)
+    >>> AP(histogram)
     array([0.75])
     """
 
@@ -120,8 +120,8 @@ class RankingHistogram:
         -------
         histogram : RankingHistogram
             As many columns as the query with the most different scores needs. Scores that
-            hardly tie make a large table; the ``*_score`` functions of
-            :mod:`sklearn_talr.metrics` need none.
+            hardly tie make a large table; :meth:`Measure.score
+            <sklearn_talr.measures.Measure.score>` needs none.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class RankingHistogram:
         >>> from sklearn_talr.histogram import RankingHistogram
         >>> from sklearn_talr.metrics import tie_breaking_range
         >>> histogram = RankingHistogram.from_scores([[1, 0, 0]], [[0.9, 0.9, 0.1]])
-        >>> tie_breaking_range(histogram, "reciprocal_rank")
+        >>> tie_breaking_range(histogram, "RR")
         TieBreakingRange(worst=array([0.5]), expected=array([0.75]), best=array([1.]))
 
         A query of three items, two of them tied, and one of two:
