@@ -29,7 +29,7 @@ class FittedHasher(NamedTuple):
 
     @classmethod
     def of(cls, estimator):
-        """Take apart a hasher or a Pipeline that ends in one, also frozen or of a search."""
+        """Take apart a hasher, or a Pipeline that ends in one, also a frozen one."""
         inner = estimator
         while isinstance(inner, FrozenEstimator) or hasattr(inner, "best_estimator_"):
             frozen = isinstance(inner, FrozenEstimator)

@@ -110,14 +110,10 @@ def class_memberships(affinity, targets):
     memberships : CSR of shape (n_samples, n_classes), dtype float32
         Ones. A dense array would be quadratic where classes grow with the samples.
     """
-    if isinstance(affinity, LabelAffinity):
-        classes, index = affinity.group_targets(targets)
-        each = np.arange(len(index) + 1)
-        ones = np.ones(len(index), dtype=np.float32)
-        shape = len(index), len(classes)
-        return classes, sp.csr_array((ones, index, each), shape=shape)
-    memberships = sp.csr_array(sp.csr_array(targets) > 0, dtype=np.float32)
-    return np.arange(memberships.shape[1]), memberships
+    classes, memberships = affinity.memberships(targets)
+    if classes is None:
+        classes = np.arange(memberships.shape[1])
+    return classes, memberships.astype(np.float32)
 
 
 def majority_codes(memberships, class_codes, rng):

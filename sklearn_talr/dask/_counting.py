@@ -7,13 +7,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from .._compat import validate_params
-from ..affinity import PrecomputedAffinity
-from ..affinity._resolve import (
-    checked_targets,
-    len_targets,
-    level_values,
-    resolve_affinity,
-)
+from ..affinity import resolve_affinity
 from ..codes import PackedCodes
 from ..histogram import HammingHistogram
 from ..histogram import hamming_histogram as count_in_memory
@@ -122,12 +116,12 @@ def _question(codes, affinity, y_query, y_database):
     if y_query is None or y_database is None:
         raise ValueError("y_query and y_database are needed to know what is relevant.")
     affinity, y_query = resolve_affinity(affinity, None, y_query)
-    if len(codes) != len_targets(y_query):
+    if len(codes) != y_query.shape[0]:
         raise ValueError(
             "query_codes and y_query must have equal length, got "
-            f"{len(codes)} and {len_targets(y_query)}."
+            f"{len(codes)} and {y_query.shape[0]}."
         )
-    whole = y_database if isinstance(y_database, PrecomputedAffinity) else None
+    whole = affinity.check_targets(y_database) if affinity.comes_with_targets else None
     return _Question(codes, affinity, y_query, whole)
 
 
@@ -138,22 +132,22 @@ def _target_blocks(affinity, y, bounds):
     y = (
         checked_rows(y, "y_database", ndim=y.ndim)
         if in_blocks
-        else checked_targets(affinity, y)
+        else affinity.check_targets(y)
     )
-    if len_targets(y) != n_items:
+    if y.shape[0] != n_items:
         raise ValueError(
             "database_codes and y_database must have equal length, got "
-            f"{n_items} and {len_targets(y)}."
+            f"{n_items} and {y.shape[0]}."
         )
     if in_blocks:
         return row_blocks(y.rechunk({0: tuple(stop - start for start, stop in bounds)}))
     slices = [slice(start, stop) for start, stop in bounds]
-    return slices if isinstance(y, PrecomputedAffinity) else [y[rows] for rows in slices]
+    return slices if affinity.comes_with_targets else [y[rows] for rows in slices]
 
 
 def _query_blocks(question):
     """Rows of queries whose table is not too large for a task."""
-    n_levels = len(level_values(question.affinity, question.y, question.y))
+    n_levels = len(question.affinity.levels_between(question.y, question.y))
     bytes_per_query = 8 * n_levels * (question.codes.n_bits + 1)
     return list(
         gen_batches(len(question.codes), max(1, _BYTES_PER_TABLE // bytes_per_query))

@@ -11,13 +11,7 @@ from sklearn.utils import gen_batches
 
 from .._compat import StrOptions, validate_params
 from .._threads import map_in_threads, one_thread
-from ..affinity._resolve import (
-    checked_targets,
-    len_targets,
-    level_index,
-    level_values,
-    resolve_affinity,
-)
+from ..affinity import resolve_affinity
 from ..codes._distances import code_words
 from ..codes._packed import as_packed
 from ._kernels import KERNELS, check_device, count_block
@@ -145,7 +139,7 @@ def hamming_histogram(
             "exclude_self needs query i to be database item i, but there are "
             f"{len(query_codes)} queries and {len(database_codes)} items."
         )
-    levels = level_values(affinity, y_query, y_database)
+    levels = affinity.levels_between(y_query, y_database)
     queries, database = code_words(query_codes, database_codes)
     n_bits = query_codes.n_bits
     task = _Task(
@@ -197,7 +191,7 @@ def _oracle_block(task, rows):
     counts = np.zeros((len(queries), n_levels * task.n_distances), dtype=np.int64)
     with config_context(assume_finite=True):
         for items in gen_batches(len(task.database), _ITEMS_PER_ORACLE_BLOCK):
-            index = level_index(task.affinity, task.levels, y_query, task.y_database[items])
+            index = task.affinity.level_index(y_query, task.y_database[items], task.levels)
             offsets = np.multiply(
                 index, task.n_distances, dtype=_offset_type(counts), casting="unsafe"
             )
@@ -249,7 +243,7 @@ class _Items(NamedTuple):
 
 def _group_block(task, items, group, representatives, queries, members, rows):
     """Counts of the queries whose codes are ``queries[rows]``."""
-    n_groups = len_targets(representatives)
+    n_groups = representatives.shape[0]
     n_cells = n_groups * task.n_distances
     by_group = np.zeros((rows.stop - rows.start, n_cells), dtype=np.int64)
     for block in gen_batches(len(items.words), _ITEMS_PER_BLOCK):
@@ -265,7 +259,7 @@ def _group_block(task, items, group, representatives, queries, members, rows):
         )
     by_group = by_group.reshape(-1, n_groups, task.n_distances)
     code, asking = members(rows)
-    level = level_index(task.affinity, task.levels, task.y_query[asking], representatives)
+    level = task.affinity.level_index(task.y_query[asking], representatives, task.levels)
     counts = np.zeros((len(asking), len(task.levels), task.n_distances), dtype=np.int64)
     counts[:, 0] = by_group.sum(axis=1)[code]
     for g in range(n_groups):
@@ -293,11 +287,10 @@ def _members(which, n_codes):
 
 def _target_groups(affinity, y_database, most):
     """Group items of equal targets, if the oracle can and there are at most so many."""
-    if not hasattr(affinity, "group_targets"):
+    groups = affinity.group_targets(y_database)
+    if groups is None or groups[0].shape[0] > max(most, 1):
         return None
-    representatives, group = affinity.group_targets(y_database)
-    if len(representatives) > max(most, 1):
-        return None
+    representatives, group = groups
     return group.astype(np.uint32), representatives
 
 
@@ -361,12 +354,12 @@ def _paired_targets(affinity, y_query, y_database):
             "ThresholdAffinity they are feature rows."
         )
     affinity, y_query = resolve_affinity(affinity, None, y_query)
-    return affinity, y_query, checked_targets(affinity, y_database)
+    return affinity, y_query, affinity.check_targets(y_database)
 
 
 def _check_lengths(side, codes, y):
-    if len(codes) != len_targets(y):
+    if len(codes) != y.shape[0]:
         raise ValueError(
             f"{side}_codes and y_{side} must have equal length, got {len(codes)} and "
-            f"{len_targets(y)}."
+            f"{y.shape[0]}."
         )

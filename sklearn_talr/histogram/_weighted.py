@@ -4,7 +4,6 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from .._threads import map_in_threads, one_thread
-from ..affinity._resolve import level_index, level_values
 from ..codes._weighted import pad_weights, score_codes
 from ._tables import RankingHistogram
 
@@ -27,7 +26,7 @@ def weighted_histograms(
     packed : PackedCodes
         Little-endian codes of the database; items of one code and terms are tied.
 
-    affinity : affinity oracle or None
+    affinity : BaseAffinity or None
         Who is similar to whom. None means that `y_query` says it.
 
     y_query, y_database : checked targets
@@ -47,7 +46,7 @@ def weighted_histograms(
     """
     distinct, place = _distinct_codes(packed)
     if affinity is not None:
-        levels = level_values(affinity, y_query, y_database)
+        levels = affinity.levels_between(y_query, y_database)
     weights, n_items = pad_weights(weights), len(packed)
 
     @one_thread()
@@ -55,7 +54,7 @@ def weighted_histograms(
         scores = score_codes(weights[rows], distinct.data, distinct.terms)[:, place]
         true = y_query[rows]
         if affinity is not None:
-            true = levels[level_index(affinity, levels, true, y_database)]
+            true = levels[affinity.level_index(true, y_database, levels)]
         if exclude_self:  # -inf marks cells that hold no item
             own = np.arange(len(scores)), np.arange(rows.start, rows.stop)
             scores[own], true = -np.inf, true.copy()

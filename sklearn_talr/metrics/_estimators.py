@@ -3,8 +3,7 @@
 from .._arrays import as_numpy
 from .._compat import StrOptions
 from .._hashers import QUERIES, FittedHasher
-from ..affinity import PrecomputedAffinity, ThresholdAffinity
-from ..affinity._resolve import resolve_affinity
+from ..affinity import resolve_affinity
 from ..histogram import hamming_histogram
 from ..histogram._weighted import weighted_histograms
 
@@ -79,7 +78,7 @@ def name_of(estimator, query="bits"):
 def _settle_targets(estimator, X, y, affinity):
     if isinstance(affinity, str):
         affinity = getattr(FittedHasher.of(estimator).hasher, "affinity_", affinity)
-        if y is not None and isinstance(affinity, PrecomputedAffinity):
+        if y is not None and getattr(affinity, "comes_with_targets", False):
             affinity = "auto"  # y brings its own matrix
     if y is None:
         _require_thresholds(affinity)
@@ -88,7 +87,7 @@ def _settle_targets(estimator, X, y, affinity):
 
 
 def _require_thresholds(affinity):
-    if not isinstance(affinity, ThresholdAffinity):
+    if not getattr(affinity, "by_distance", False):
         raise ValueError(
             "Scoring without y needs an affinity by distance with known thresholds. Pass "
             "y, or affinity=ThresholdAffinity().fit(X_train) to make_retrieval_scorer."

@@ -14,6 +14,11 @@ from ._fitted import Fitted
 from ._layout import load_database, save_database
 from ._results import ragged
 
+# Constraints of the parameters that say how codes are compared with codes.
+INDEX_PARAMETERS = {
+    "algorithm": [StrOptions({"auto", "brute", "lookup", "multi_index"})],
+}
+
 
 class CodeDatabase(BaseEstimator):
     """Base of all estimators of this room: items, questions about them, and their files.
@@ -446,7 +451,8 @@ class CodeDatabase(BaseEstimator):
             If the file is truncated, damaged, not from `save` of this class, or from
             another version of it, or if it has been compressed or added to.
         """
-        return cls._restored(path, *load_database(path, cls.__name__, mmap)[:2])
+        params, parts, _ = load_database(path, cls.__name__, mmap)
+        return cls._restored(path, params, Fitted.from_parts(*parts))
 
     @classmethod
     def _restored(cls, path, params, fitted):
@@ -482,7 +488,8 @@ class CodeDatabase(BaseEstimator):
     @property
     def affinity_(self):
         """The oracle that `score` asks, None without `y`."""
-        return self._get_fitted().targets.affinity
+        affinity = self._get_fitted().targets.affinity
+        return None if affinity is None else affinity.given
 
     @property
     def codes_(self):

@@ -45,7 +45,12 @@ class Fitted:
     def of(cls, packed, columns, affinity, y, **more):
         """The database of the first items."""
         targets = Targets.of(affinity, y, len(packed))
-        return cls(CodeIndex(CodeStore.from_codes(packed)), targets, columns, **more)
+        return cls.from_parts(CodeStore.from_codes(packed), targets, columns, **more)
+
+    @classmethod
+    def from_parts(cls, store, targets, columns, **more):
+        """The database of a store and its targets."""
+        return cls(CodeIndex(store), targets, columns, **more)
 
     def add(self, packed, y):
         """The database with more items, whose codes must have terms if the others do."""

@@ -1,15 +1,9 @@
 """The index of codes that is asked by codes."""
 
-from .._compat import StrOptions
 from ..codes import PackedCodes
 from ._columns import read_codes
-from ._database import CodeDatabase
+from ._database import INDEX_PARAMETERS, CodeDatabase
 from ._search import SearchByBits
-
-# Constraints of the parameters that say how codes are compared with codes.
-INDEX_PARAMETERS = {
-    "algorithm": [StrOptions({"auto", "brute", "lookup", "multi_index"})],
-}
 
 
 class HammingNeighbors(CodeDatabase):
@@ -98,10 +92,10 @@ class HammingNeighbors(CodeDatabase):
     activations of a hasher are understood alike. :class:`~sklearn_talr.codes.PackedCodes`
     are taken as they are. An array of unsigned integers that holds more than zeros and ones
     is refused, since it looks like packed codes of unknown length. Packed codes with
-    factors or addends, as AdditiveHasher makes them, are refused too: their Hamming distances rank
-    poorly, and the class for them is :class:`HashedNeighbors`. A UserWarning tells of
-    entries other than 0 and 1 that are never below 0, such as outputs of a sigmoid, and of
-    a `fit` whose codes are all equal.
+    factors or addends, as AdditiveHasher makes them, are refused too: their Hamming
+    distances rank poorly, and the class for them is :class:`HashedNeighbors`. A UserWarning
+    tells of entries other than 0 and 1 that are never below 0, such as outputs of a
+    sigmoid, and of a `fit` whose codes are all equal.
 
     The index of an item is its place among all items given, in order, and stays so after
     other items are removed: rows of a feature array of the whole database remain valid.

@@ -15,9 +15,8 @@ from .._hashers import QUERIES, FittedHasher
 from ._among import check_enough, read_among
 from ._checks import check_n_neighbors
 from ._columns import read_codes
-from ._database import CodeDatabase
+from ._database import INDEX_PARAMETERS, CodeDatabase
 from ._fitted import Fitted
-from ._hamming_neighbors import INDEX_PARAMETERS
 from ._layout import load_database, save_database
 from ._rescoring import StackedRows, rescore
 from ._search import SearchByBits, SearchByWeights
@@ -309,18 +308,19 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
             If the file is damaged, not from `save` of this class, or holds types that are
             not trusted.
         """
-        params, fitted, stored = load_database(path, cls.__name__, mmap)
+        params, parts, stored = load_database(path, cls.__name__, mmap)
         if stored is None:
             raise ValueError(f"{path} holds no hasher; save it anew.")
         hasher = restore_hasher(stored, trusted, path)
         if features is not None:
             features = _dense_rows(features)
-            if len(features) != fitted.store.n_indices:
+            if len(features) != parts[0].n_indices:
                 raise ValueError(
-                    f"features has {len(features)} rows for the {fitted.store.n_indices} "
+                    f"features has {len(features)} rows for the {parts[0].n_indices} "
                     "items that were given so far, those removed included."
                 )
-        fitted = replace(fitted, hasher=FittedHasher.of(hasher), features=features)
+        of_hasher = {"hasher": FittedHasher.of(hasher), "features": features}
+        fitted = Fitted.from_parts(*parts, **of_hasher)
         return cls._restored(path, params | {"hasher": clone(hasher)}, fitted)
 
     def get_metadata_routing(self):

@@ -3,19 +3,13 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ..affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
+from ..affinity import BaseAffinity
 from ..codes._factors import CodeFactors, OneFactors
 from ._archive import read_arrays, write_arrays
 from ._columns import Columns
-from ._fitted import Fitted
-from ._index import CodeIndex
 from ._store import CodeStore, bytes_of
 from ._targets import Targets
 
-_ORACLES = {
-    oracle.__name__: oracle
-    for oracle in (LabelAffinity, SharedLabelAffinity, ThresholdAffinity)
-}
 _CSR_PARTS = ("data", "indices", "indptr")
 _ARRAYS = ("columns", "starts", "members", "terms", "gram", "along", "targets", "hasher")
 _ARRAYS += tuple(f"targets_{part}" for part in _CSR_PARTS)
@@ -31,7 +25,7 @@ def save_database(path, kind, params, fitted, hasher=None):
     store, targets, columns = fitted.store, fitted.targets, fitted.columns
     if callable(params["scoring"]):
         raise ValueError("scoring is a function, which cannot be saved; set a name.")
-    affinity = _describe_affinity(targets.affinity)
+    affinity = None if targets.affinity is None else targets.affinity.to_plain()
     header = {
         "kind": kind,
         "bitorder": "little",
@@ -58,7 +52,7 @@ def load_database(path, kind, mmap):
     params : dict
         Parameters of the constructor.
 
-    fitted : Fitted
+    parts : tuple of CodeStore, Targets and Columns
         Codes, items and targets, which do not contradict each other.
 
     hasher : ndarray of uint8 or None
@@ -125,26 +119,10 @@ def _arrays_of_targets(values):
     return {"targets": values}
 
 
-def _describe_affinity(affinity):
-    if affinity is None:
-        return None
-    name = type(affinity).__name__
-    if _ORACLES.get(name) is not type(affinity):
-        raise ValueError(
-            f"affinity {name} cannot be saved: only LabelAffinity, SharedLabelAffinity and "
-            "ThresholdAffinity can. Pickle the estimator instead, or fit without y."
-        )
-    state = {
-        key: value.tolist() if isinstance(value, np.ndarray) else value
-        for key, value in vars(affinity).items()
-    }
-    return {"name": name, "state": state}
-
-
 def _rebuild(header, arrays):
     affinity = None
     if header["affinity"] is not None:
-        affinity = _rebuild_affinity(**header["affinity"])
+        affinity = BaseAffinity.from_plain(header["affinity"])
     params = header["params"] | {
         "affinity": "auto" if header["affinity_is_auto"] else affinity
     }
@@ -164,23 +142,7 @@ def _rebuild(header, arrays):
         if names.shape != (store.n_bits,):
             raise ValueError(f"names of shape {names.shape} for {store.n_bits} bits.")
     targets, columns = Targets(affinity, values), Columns(store.n_bits, names)
-    return params, Fitted(CodeIndex(store), targets, columns), arrays.get("hasher")
-
-
-def _rebuild_affinity(name, state):
-    oracle = _ORACLES[name]()
-    params = oracle.get_params()
-    for key, value in state.items():
-        if key not in params and (key[:1] == "_" or key[-1:] != "_"):
-            raise ValueError(f"{name} has no {key!r}.")
-        if key not in params:
-            numbers = np.asarray(value)
-            if numbers.dtype.kind not in "iuf" or numbers.ndim > 1 or not numbers.size:
-                raise ValueError(f"{key} of {name} is no list of numbers.")
-            value = numbers if isinstance(value, list) else value
-        setattr(oracle, key, value)
-    oracle._validate_params()
-    return oracle
+    return params, (store, targets, columns), arrays.get("hasher")
 
 
 def _rebuild_store(header, arrays):

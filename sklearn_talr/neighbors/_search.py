@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ..affinity._resolve import checked_targets
 from ..codes import hamming_distances
 from ..codes._packed import as_words
 from ..histogram import RankingHistogram, hamming_histogram
@@ -93,7 +92,7 @@ class Search:
     def _checked_targets(self, y):
         """Targets of the queries and of the items."""
         affinity, y_database = self._fitted.targets
-        return checked_targets(affinity, y), y_database[self._fitted.indices]
+        return affinity.check_targets(y), y_database[self._fitted.indices]
 
 
 class SearchByBits(Search):

@@ -16,7 +16,7 @@ def store_hasher(hasher):
         stored = _skops().dumps(hasher)
     except (TypeError, AttributeError) as error:
         raise ValueError(
-            f"hasher cannot be saved without pickle: {error} Pickle the whole estimator, or "
+            f"hasher cannot be saved without pickle: {error} Pickle the estimator, or "
             "save the index alone by that of `hasher.encode(X)`."
         ) from error
     return np.frombuffer(stored, dtype=np.uint8)
@@ -25,7 +25,8 @@ def store_hasher(hasher):
 def restore_hasher(stored, trusted, path):
     """The hasher of stored bytes.
 
-    Raises ValueError where the bytes hold other types, or are damaged.
+    Its parts may be of types that skops trusts, of this package's, and of `trusted`. Raises
+    ValueError where the bytes hold other types, or are damaged.
     """
     skops, data = _skops(), stored.tobytes()
     try:
@@ -33,7 +34,7 @@ def restore_hasher(stored, trusted, path):
         unknown = sorted(name for name in set(found) - set(trusted) if not _is_ours(name))
         if not unknown:
             return skops.loads(data, trusted=found)
-    except Exception as error:  # skops raises whatever foreign bytes lead to
+    except Exception as error:  # of any type, since the bytes may be anything
         raise ValueError(f"The hasher of {path} is damaged; save it anew.") from error
     raise ValueError(
         f"The hasher of {path} holds the types {unknown}. If you trust them, pass "

@@ -136,6 +136,7 @@ def test_the_report_on_an_estimator():
     options = {"k": [4, None], "gain": "linear", "radius": 2, "zero_division": 0.0}
     codes = pipeline.transform(X)
     expected = retrieval_report(codes[:20], codes[20:], "auto", y[:20], y[20:], **options)
+    expected.columns.name = "bits"
     actual = retrieval_report_from_estimator(pipeline, *sets, **options)
     pd.testing.assert_frame_equal(actual, expected, check_exact=True)
     same_label = LabelAffinity()

@@ -10,7 +10,6 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
 from ..._threads import one_thread
-from ...affinity._contrast import check_contrast
 from ...objectives._memory import keep_freed_memory
 from .._base import independent_random_state
 from .._rows import mean_and_unit
@@ -116,7 +115,7 @@ def _train(
     with _modes_of_torch_and_sklearn():
         function = _make_function(features, samples, settings, before, rng)
         loss.begin(rng)
-        known = data.seen | {"affinity_": data.affinity}
+        known = data.seen | {"affinity_": data.affinity.given}
         callbacks = FitCallbacks(
             hasher,
             data.X,
@@ -177,7 +176,7 @@ def _score_of_some(data, features, settings):
     n_samples = data.X.shape[0]
     rows = np.unique(np.linspace(0, n_samples - 1, _MOST_SCORED, dtype=int))
     try:
-        check_contrast(data.affinity, data.levels, data.targets[rows])
+        data.affinity.check_contrast(data.targets[rows], data.levels)
     except ValueError:
         return None
     return ValidationScore(

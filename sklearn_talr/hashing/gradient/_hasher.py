@@ -3,7 +3,6 @@
 from numbers import Integral, Real
 
 from ..._compat import CallbackSupportMixin, HasMethods, Interval, StrOptions
-from ...affinity import ThresholdAffinity
 from ...codes._weighted import saturate
 from .._base import BaseHasher, Encoder
 from .._projections import PROJECTIONS
@@ -67,7 +66,7 @@ class GradientHasher(CallbackSupportMixin, BaseHasher):
         return stays_on_device(space, self.device)
 
     def _weigh(self):
-        by_distance = isinstance(vars(self).get("affinity_"), ThresholdAffinity)
+        by_distance = getattr(vars(self).get("affinity_"), "by_distance", False)
         return None if by_distance else saturate
 
     @property

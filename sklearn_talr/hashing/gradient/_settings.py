@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from ...affinity import ThresholdAffinity
-
 # By kind of hash function. Built-in ones have features, weights and activations of known
 # sizes; modules come in all sizes, and are trained as networks usually are.
 _SOLVER = {"linear": "adam_mini", "hidden layers": "adam_mini", "module": "adam"}
@@ -111,7 +109,7 @@ class Settings:
         """Resolve the parameters of a hasher for this data."""
         layer_sizes = _layer_sizes(hasher)
         kind = _kind(hasher.module, layer_sizes)
-        by_distance = isinstance(data.affinity, ThresholdAffinity)
+        by_distance = data.affinity.by_distance
         solver = _or_auto(hasher.solver, _SOLVER[kind])
         n_samples = data.X.shape[0]
         n_held_out = 0
