@@ -29,7 +29,7 @@ from sklearn import config_context
 from sklearn_talr import ITQHasher, TALRHasher
 from sklearn_talr.affinity import LabelAffinity
 from sklearn_talr.histogram import hamming_histogram
-from sklearn_talr.metrics import tie_aware_average_precision
+from sklearn_talr.measures import AP
 
 N_BITS = 64
 BATCHES = 1024, 4096, 16384
@@ -125,7 +125,7 @@ def bench_fit(device):
         seconds = time.perf_counter() - start
         codes = hasher.transform(data.X_query), hasher.transform(data.X_train)
         histogram = hamming_histogram(*codes, LabelAffinity(), data.y_query, data.y_train)
-        score = np.nanmean(tie_aware_average_precision(histogram))
+        score = np.nanmean(AP(histogram))
         print(f"  from {name:8s}{seconds:10.1f} s, AP {score:.4f}", flush=True)
 
 

@@ -21,7 +21,7 @@ from sklearn.base import clone
 
 from sklearn_talr.hashing import ITQHasher, LSHHasher, TALRHasher
 from sklearn_talr.histogram import hamming_histogram
-from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
+from sklearn_talr.measures import AP, nDCG
 
 SETS = ["cifar10", "coco17", "scenes", "tmc2007"]
 METHODS = {
@@ -47,8 +47,8 @@ def evaluate(method, n_bits, seed, data):
         data.y_query,
         data.y_database,
     )
-    ap = np.nanmean(tie_aware_average_precision(histogram))
-    ndcg = np.nanmean(tie_aware_ndcg(histogram))
+    ap = np.nanmean(AP(histogram))
+    ndcg = np.nanmean(nDCG(histogram))
     return ap, ndcg, seconds
 
 

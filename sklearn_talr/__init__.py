@@ -8,6 +8,7 @@ __version__ = "0.1.0.dev0"
 # torch.
 _HOMES = {
     "HammingNeighbors": "neighbors",
+    "HashedNeighbors": "neighbors",
     "ITQHasher": "hashing",
     "LSHHasher": "hashing",
     "PrecomputedAffinity": "affinity",
@@ -21,6 +22,7 @@ _HOMES = {
     "hashing": "hashing",
     "histogram": "histogram",
     "make_retrieval_scorer": "metrics",
+    "measures": "measures",
     "metrics": "metrics",
     "neighbors": "neighbors",
     "objectives": "objectives",

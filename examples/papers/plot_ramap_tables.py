@@ -58,7 +58,8 @@ def count(n_extra, same=True):
 # the paper, and averaged over all orders of ties. To RAMAP longer codes are worse, and
 # codes that are far away much worse. Codes of 8 bits have no radius 9.
 
-from sklearn_talr.metrics import radius_aware_map, tie_aware_average_precision
+from sklearn_talr.measures import AP
+from sklearn_talr.metrics import radius_aware_map
 
 radii = [0, 1, 2, 3, 4, 8, 9]  # columns of the tables
 returned = [len(y_database) * (radius + 1) // 10 for radius in radii]
@@ -81,8 +82,8 @@ def print_head(title, columns):
 methods = {"LSH": count(0), "LSHSE": count(1), "LSHDE": count(1, same=False)}
 print_head("Table 2", [f"{k}/{radius}" for k, radius in zip(returned, radii)])
 for name, histogram in methods.items():
-    ap = tie_aware_average_precision(histogram, returned, denominator="retrieved")
-    print_row("MAP", name, np.nanmean(ap, axis=0))
+    measures = [AP(denominator="retrieved") @ k for k in returned]
+    print_row("MAP", name, [np.nanmean(measure(histogram)) for measure in measures])
 for name, histogram in methods.items():
     print_row("RAMAP", name, at_radii(radius_aware_map(histogram)))
 

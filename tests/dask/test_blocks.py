@@ -28,6 +28,7 @@ from sklearn_talr.dask import (
 )
 from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.histogram import hamming_histogram as count_in_memory
+from sklearn_talr.neighbors import WeightedHammingNeighbors
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -51,7 +52,7 @@ BITS = RNG.integers(2, size=(N, N_BITS))
 LABELS = RNG.integers(4, size=N)
 SEVERAL = (RNG.random((N, 4)) < np.linspace(0, 0.9, N)[:, None]).astype(int)
 QUERIES = slice(0, N_QUERIES)
-WEIGHTED = HammingNeighbors(metric="weighted_hamming")
+WEIGHTED = WeightedHammingNeighbors()
 WEIGHTS = RNG.normal(size=(N_QUERIES, N_BITS)).round(1)  # rounded, so that some are tied
 TERMS = RNG.integers(1, 4, size=(N, 2)) / 2  # a factor and an addend for each code
 
@@ -311,7 +312,7 @@ def test_blocks_are_indexed_once():
 
 
 def test_blocks_are_indexed_with_the_parameters_given():
-    neighbors = HammingNeighbors(algorithm="multi_index", backend="numpy")
+    neighbors = HammingNeighbors(algorithm="multi_index", n_neighbors=3)
     for block in dask.compute(*index(neighbors, in_blocks(BITS, (40, 20)))):
         assert block is not neighbors
         assert block.get_params() == neighbors.get_params()
@@ -485,7 +486,7 @@ def test_sides_that_do_not_fit_are_refused():
         (lambda: fit(hasher, features, LABELS[1:]), "equal length, got 60 and 59"),
         (lambda: kneighbors(BITS[:, 1:], database), "4 features, but"),
         (lambda: kneighbors(WEIGHTS[:, 1:], weighted), "4 features, but"),
-        (lambda: kneighbors(BITS, weighted), "codes without weights"),
+        (lambda: kneighbors(BITS, weighted), "X are codes, and weights are needed"),
         (lambda: kneighbors(BITS, database, N + 1), "more than the 60 items"),
         (lambda: kneighbors(BITS, database, 0), "'n_neighbors' parameter of kneighbors"),
         (lambda: kneighbors(BITS, index(WEIGHTED, empty)), "more than the 0 items"),

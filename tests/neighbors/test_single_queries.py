@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr.codes import PackedCodes, pack_codes
-from sklearn_talr.neighbors import HammingNeighbors, _by_tables, _weighted_scan
+from sklearn_talr.neighbors import WeightedHammingNeighbors, _by_tables, _weighted_scan
 
 pytestmark = may_have_one_code
 N_ITEMS = 90
@@ -73,13 +73,13 @@ def slow_distances(bits, packed, weights):
     return -(signed.sum(axis=2) * terms[:, 0] + terms[:, 1:].sum(axis=1))
 
 
+def weighted(**params):
+    return WeightedHammingNeighbors(**params)
+
+
 def order_of(distances):
     index = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
     return np.lexsort((index, distances), axis=1)
-
-
-def weighted(**params):
-    return HammingNeighbors(metric="weighted_hamming", **params)
 
 
 def check(neighbors, weights, expected, n_neighbors):
@@ -255,7 +255,7 @@ class TestCompiler:
                 terms = rng.random((70, n_terms)) if n_terms else None
                 packed = PackedCodes(pack_codes(bits).data, n_bits, terms=terms)
                 weighted().fit(packed).save(tmp_path / "codes.npz")
-                mapped = HammingNeighbors.load(tmp_path / "codes.npz", mmap=True)
+                mapped = WeightedHammingNeighbors.load(tmp_path / "codes.npz", mmap=True)
                 for neighbors in (weighted().fit(packed), mapped):
                     neighbors.kneighbors(rng.standard_normal((1, n_bits)))
                 neighbors.set_params(n_candidates=5)
