@@ -9,7 +9,7 @@ from sklearn.utils import gen_batches
 from .._compat import validate_params
 from ..affinity import resolve_affinity
 from ..codes import PackedCodes
-from ..codes._packed import as_packed
+from ..codes._door import as_packed
 from ..histogram import HammingHistogram
 from ..histogram import hamming_histogram as count_in_memory
 from ._blocks import (

@@ -1,0 +1,29 @@
+"""Names that other rooms take from this one, beyond the public ones."""
+
+from ._evaluation import (
+    OF_SCORES,
+    RaggedTies,
+    RankedItems,
+    average_queries,
+    check_weights,
+    evaluate_histogram,
+    fill_undefined,
+    histogram_range,
+    score_arrays,
+    settled_for_arrays,
+    together,
+)
+
+__all__ = [
+    "OF_SCORES",
+    "RaggedTies",
+    "RankedItems",
+    "average_queries",
+    "check_weights",
+    "evaluate_histogram",
+    "fill_undefined",
+    "histogram_range",
+    "score_arrays",
+    "settled_for_arrays",
+    "together",
+]
