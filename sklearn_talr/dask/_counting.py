@@ -13,13 +13,13 @@ from ..codes._door import as_packed
 from ..histogram import HammingHistogram
 from ..histogram import hamming_histogram as count_in_memory
 from ._blocks import (
+    blocks_of_rows,
     checked_rows,
     delayed_blocks,
     gathered,
     import_dask,
     is_dask,
     merged,
-    row_blocks,
 )
 
 __all__ = ["hamming_histogram"]
@@ -145,7 +145,9 @@ def _question(codes, affinity, y_query, y_database):
 def _target_blocks(question, y_database, codes):
     """Delayed targets of each block of codes, or the slice of them that is the block's."""
     if question.y_database is None:
-        blocks = row_blocks(checked_rows(y_database, "y_database", ndim=y_database.ndim))
+        blocks = blocks_of_rows(
+            checked_rows(y_database, "y_database", ndim=y_database.ndim)
+        )
         if len(blocks) != len(codes):
             raise ValueError(
                 "y_database must have the blocks of database_codes, got "

@@ -1,7 +1,7 @@
 """Names that other rooms take from this one, beyond the public ones."""
 
+from ._histograms import check_hamming
 from ._rankings import check_rankings, padded_rows, sort_rows
-from ._tables import check_hamming
 from ._weighted_rankings import weighted_histograms
 
 __all__ = [

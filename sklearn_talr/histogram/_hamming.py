@@ -13,8 +13,8 @@ from .._compat import StrOptions, validate_params
 from .._threads import map_in_threads, one_thread
 from ..affinity import resolve_affinity
 from ..codes._door import as_packed, code_words
+from ._histograms import HammingHistogram
 from ._kernels import KERNELS, check_device, count_block
-from ._tables import HammingHistogram
 
 __all__ = ["hamming_histogram"]
 

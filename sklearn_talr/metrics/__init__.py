@@ -11,7 +11,7 @@ means are over the same queries.
 """
 
 from ..measures import TieBreakingRange
-from ._average_precision import (
+from ._average_precision_score import (
     tie_aware_average_precision_score,
 )
 from ._dcg import (
@@ -23,11 +23,11 @@ from ._displays import (
     RetrievalCurveDisplay,
     TieBreakingDisplay,
 )
-from ._first_relevant import (
+from ._first_relevant_scores import (
     tie_aware_hit_rate_score,
     tie_aware_reciprocal_rank_score,
 )
-from ._pairs import pair_precision, pair_recall, radius_at_precision
+from ._pair_precision import pair_precision, pair_recall, radius_at_precision
 from ._precision_recall import (
     tie_aware_f1_score,
     tie_aware_precision_score,

@@ -144,7 +144,7 @@ def retrieval_report(
     Success@2    1.0      1.00   1.0
     """
     count = partial(
-        _hamming_histograms,
+        _compared_histograms,
         query_codes,
         database_codes,
         affinity,
@@ -308,7 +308,7 @@ def _report(count, measures, zero_division, sample_weight, radius, as_frame):
     return {name: dict(zip(columns, map(float, row))) for name, row in table.items()}
 
 
-def _hamming_histograms(*codes_and_targets, exclude_self):
+def _compared_histograms(*codes_and_targets, exclude_self):
     yield hamming_histogram(*codes_and_targets, exclude_self=exclude_self)
 
 

@@ -243,7 +243,7 @@ def test_queries_are_counted_in_blocks_if_their_table_is_large(monkeypatch):
 
 
 def test_queries_are_searched_in_blocks_if_they_find_much(monkeypatch):
-    monkeypatch.setattr("sklearn_talr.dask._search._FOUND_PER_TASK", 20)
+    monkeypatch.setattr("sklearn_talr.dask._block_search._FOUND_PER_TASK", 20)
     found = search(kneighbors, BITS, in_blocks(BITS, (30, 30)), 9)
     assert_same_lists(found, HammingNeighbors().fit(BITS).kneighbors(BITS, 9))
 

@@ -7,7 +7,7 @@ from ...histogram import hamming_histogram
 from ...measures import parse_measure
 from ...measures._door import average_queries, histogram_range, settled_for_arrays
 from .._estimators import estimator_histogram, name_of
-from ._inputs import (
+from ._display_inputs import (
     OF_ESTIMATORS,
     OF_METHODS,
     by_method,

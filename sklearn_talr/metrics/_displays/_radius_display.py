@@ -15,7 +15,7 @@ from .._radius import (
     radius_recall,
 )
 from ._axes import add_legend, finish, line_style, panel_axes
-from ._inputs import DRAWN, OF_CODES, OF_ESTIMATOR, check_distances
+from ._display_inputs import DRAWN, OF_CODES, OF_ESTIMATOR, check_distances
 
 _RADIUS = {"radius": [Integral, None]}
 
