@@ -129,7 +129,7 @@ def _search_ms(query, database):
 
 def _lookup_ms(query, database):
     """Milliseconds per query to find all within each radius in a hash table."""
-    index = HammingNeighbors(algorithm="lookup", backend="numpy").fit(database)
+    index = HammingNeighbors(algorithm="lookup").fit(database)
     query = query[:_N_TIMED]
     milliseconds = []
     for radius in range(LARGEST_RADIUS + 1):
