@@ -98,3 +98,8 @@ def terms_of(factors, data, addends):
         return addends
     columns = [factors.of(data)[:, None]] + ([] if addends is None else [addends])
     return np.hstack(columns)
+
+
+def n_terms_of(factors, own):
+    """Number of terms of a code, of which `own` lacks those that `factors` gives."""
+    return (factors is not None) + (0 if own is None else own.shape[1])

@@ -7,9 +7,9 @@ from sklearn.utils import check_array
 
 from .._arrays import as_numpy
 from .._compat import Interval, StrOptions, validate_params
-from ._factors import terms_of
+from ._factors import n_terms_of, terms_of
 
-__all__ = ["PackedCodes", "pack_codes", "unpack_codes"]
+__all__ = ["PackedCodes", "concatenate_codes", "pack_codes", "unpack_codes"]
 
 _BIT_ORDER = [StrOptions({"little", "big"})]
 
@@ -216,6 +216,53 @@ def unpack_codes(packed):
             "bytes mean: PackedCodes(bytes, n_bits=..., bitorder=...)."
         )
     return _as_bits(packed)
+
+
+@validate_params({"parts": [list, tuple]}, prefer_skip_nested_validation=True)
+def concatenate_codes(parts):
+    """Join packed codes of one hasher, one after another.
+
+    Parameters
+    ----------
+    parts : list or tuple of PackedCodes
+        Codes of one length, with as many factors and addends. Some may hold no code.
+
+    Returns
+    -------
+    codes : PackedCodes
+        All codes, in little bit order, with their factors and addends.
+
+    Raises
+    ------
+    TypeError
+        If a part is not PackedCodes.
+
+    ValueError
+        If all parts are empty, or their codes differ in length or in number of terms.
+
+    Examples
+    --------
+    >>> from sklearn_talr.codes import concatenate_codes, pack_codes
+    >>> concatenate_codes([pack_codes([[0, 1]]), pack_codes([[1, 1], [0, 0]])])
+    PackedCodes(n_samples=3, n_bits=2, bitorder='little')
+    """
+    for part in parts:
+        if not isinstance(part, PackedCodes):
+            raise TypeError(f"parts must be PackedCodes, got {type(part).__name__}.")
+    parts = [as_packed(part) for part in parts if len(part)]
+    kinds = {(part.n_bits, n_terms_of(part._factors, part._own)) for part in parts}
+    if len(kinds) != 1:
+        raise ValueError(
+            "parts must hold codes of one hasher, got these numbers of bits and of terms: "
+            f"{sorted(kinds)}."
+        )
+    factors = parts[0]._factors
+    if factors is not None and not all(factors.same_as(part._factors) for part in parts):
+        factors = None
+    own = [part.terms if factors is None else part._own for part in parts]
+    own = None if own[0] is None else np.concatenate(own)
+    data = np.concatenate([part.data for part in parts])
+    return PackedCodes._of(data, parts[0].n_bits, "little", own, factors)
 
 
 def as_packed(codes, bitorder="little", input_name="codes"):

@@ -73,7 +73,7 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
     affinity : "auto" or affinity oracle, default="auto"
         Decides who is similar to whom, for `score`, as for :class:`HammingNeighbors`.
 
-    scoring : str or callable, default="average_precision"
+    scoring : str, Measure or callable, default="AP"
         Tie-aware metric that `score` averages, as for :class:`HammingNeighbors`.
 
     n_jobs : int, default=None
@@ -168,7 +168,7 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         rescore_metric="euclidean",
         algorithm="auto",
         affinity="auto",
-        scoring="average_precision",
+        scoring="AP",
         n_jobs=None,
     ):
         self.hasher = hasher
@@ -212,8 +212,8 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         self._validate_params()
         if routing_enabled():
             fit_params = process_routing(self, "fit", **fit_params).hasher.fit
-        features = _dense_rows(X) if self.n_rescored else None
         hasher, codes = _fit_hasher(clone(self.hasher), X, y, fit_params)
+        features = _dense_rows(X) if self.n_rescored else None
         self._fitted = Fitted.of(
             *read_codes(codes), self.affinity, y, hasher=hasher, features=features
         )
@@ -390,7 +390,7 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         of_hasher = get_tags(self.hasher)
-        tags.input_tags.sparse = of_hasher.input_tags.sparse
+        tags.input_tags.sparse = of_hasher.input_tags.sparse and not self.n_rescored
         tags.target_tags.required = of_hasher.target_tags.required
         return tags
 

@@ -135,7 +135,7 @@ def test_a_bad_radius_is_refused(radius):
         {"radius": -1},
         {"algorithm": "tree"},
         {"affinity": "labels"},
-        {"scoring": "accuracy"},
+        {"scoring": 3},
         {"n_jobs": 0.5},
     ],
 )
