@@ -17,6 +17,7 @@ _CELLS_PER_PASS = 2**21
 _CODES_PER_PASS = 4_096
 _CODES_PER_PASS_OF_TABLES = 2**16
 _PAIRS_PER_PASS = 2**12  # that are scored in float64
+_FEW_PAIRS = 64  # that are scored in float64 in less time than they are sorted
 _QUERIES_PER_BLOCK = 512
 _CODES_PER_THREAD = 2**19  # at least, for threads to share the codes of one query
 _SAMPLE = 2**10  # codes that tell what score the nearest reach
@@ -213,7 +214,8 @@ class _Limits:
 
     def pairs(self):
         """Queries and codes that have reached the last limits."""
-        self._raise()
+        if len(self._seen) > 1 or self._n_seen > _FEW_PAIRS:
+            self._raise()
         return self._seen[0][:2]
 
     def _raise(self):
