@@ -20,7 +20,7 @@ from sklearn_talr.hashing import AdditiveHasher, ITQHasher, LSHHasher, TALRHashe
 from sklearn_talr.hashing.gradient._data import TrainingData
 from sklearn_talr.hashing.gradient._validation import split_samples
 from sklearn_talr.histogram import hamming_histogram
-from sklearn_talr.metrics import tie_aware_average_precision
+from sklearn_talr.measures import AP
 
 LINEAR = [LSHHasher(8), ITQHasher(8)]
 DISCRETE = [
@@ -63,4 +63,4 @@ def held_out_histogram(hasher, X, y, n_train):
 
 def mean_ap(histogram):
     """Mean of the tie-aware average precision over queries with something similar."""
-    return np.nanmean(tie_aware_average_precision(histogram))
+    return np.nanmean(AP(histogram))

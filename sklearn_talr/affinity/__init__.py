@@ -12,7 +12,7 @@ slice them.
 :class:`BaseAffinity` tells what else an oracle may know, and what holds where it does not.
 """
 
-from ._base import BaseAffinity
+from ._affinity import BaseAffinity
 from ._labels import LabelAffinity, SharedLabelAffinity
 from ._precomputed import PrecomputedAffinity
 from ._resolve import fit_affinity, resolve_affinity

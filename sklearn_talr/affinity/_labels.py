@@ -9,7 +9,7 @@ from sklearn.utils import check_array, column_or_1d, gen_batches
 
 from .._arrays import has_missing
 from ..codes._packed import as_words
-from ._base import BaseAffinity
+from ._affinity import BaseAffinity
 from ._forms import (
     kinds_of,
     lists_as_array,
@@ -86,7 +86,7 @@ class LabelAffinity(BaseAffinity, BaseEstimator, savable=True):
 
     def group_targets(self, y):
         """Return the distinct labels, sorted, and the index among them of each target."""
-        return _group(self.check_targets(y))
+        return _group_labels(self.check_targets(y))
 
     def memberships(self, y):
         """Return the distinct labels, and which of them each target is, as a CSR array."""
@@ -196,7 +196,7 @@ class SharedLabelAffinity(BaseAffinity, BaseEstimator, savable=True):
         """Return the values that the affinity of these targets can take, 0 first."""
         if self.binary:
             return np.array([0, 1])
-        most = min(_most_labels(self.check_targets(y)) for y in (y_query, y_database))
+        most = min(_most_of_a_row(self.check_targets(y)) for y in (y_query, y_database))
         return np.arange(most + 1)
 
     def with_levels(self, levels):
@@ -273,7 +273,7 @@ def _check_objects(y):
     return y
 
 
-def _group(y):
+def _group_labels(y):
     """Distinct values, sorted, and the index among them of each, as np.unique has them.
 
     Integers that lie close together are looked up in a table, block by block: sorting a
@@ -300,6 +300,6 @@ def _words(indicator):
     return as_words(np.packbits(dense.astype(bool, copy=False), axis=1))
 
 
-def _most_labels(indicator):
+def _most_of_a_row(indicator):
     """Return the greatest number of labels of a sample."""
     return int(np.asarray(indicator.sum(axis=1)).max())

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from .._compat import validate_params
-from ._base import BaseAffinity
+from ._affinity import BaseAffinity
 
 __all__ = ["PrecomputedAffinity"]
 

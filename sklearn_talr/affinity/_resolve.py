@@ -4,7 +4,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._arrays import as_numpy
-from ._base import BaseAffinity
+from .._compat import validate_params
+from ._affinity import BaseAffinity
 from ._forms import lists_as_array, refuse_features, refuse_tags
 from ._labels import LabelAffinity, SharedLabelAffinity, is_indicator
 from ._precomputed import PrecomputedAffinity
@@ -12,7 +13,11 @@ from ._threshold import ThresholdAffinity
 
 __all__ = ["fit_affinity", "resolve_affinity"]
 
+# The oracle checks targets, and its caller has checked the features.
+_UNCHECKED = dict.fromkeys(("affinity", "X", "y"), "no_validation")
 
+
+@validate_params(_UNCHECKED, prefer_skip_nested_validation=False)
 def fit_affinity(affinity, X, y):
     """Settle who is similar to whom in `fit(X, y)` of a hasher.
 
@@ -58,6 +63,7 @@ def fit_affinity(affinity, X, y):
     return affinity, targets, levels
 
 
+@validate_params(_UNCHECKED, prefer_skip_nested_validation=False)
 def resolve_affinity(affinity, X, y):
     """Settle which affinity and which targets a user means, without fitting anything.
 

@@ -154,7 +154,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         score : float
             Mean over the samples that have something similar among the others, in [0, 1].
         """
-        return make_retrieval_scorer("average_precision")(self, X, y)
+        return make_retrieval_scorer("AP")(self, X, y)
 
     def _prepare(self, X):
         """Check features, and take the encoder from the fitted state at once."""

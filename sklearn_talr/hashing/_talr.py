@@ -382,13 +382,13 @@ class TALRHasher(GradientHasher):
 
     @property
     def _metric(self):
-        return "ndcg" if self.objective.startswith("ndcg") else "average_precision"
+        return "nDCG" if self.objective.startswith("ndcg") else "AP"
 
     def _loss(self, data, settings):
         from ..objectives import TieAwareLoss
         from .losses._minibatch import PairwiseLoss, levels_of_gains
 
-        binary = self._metric == "average_precision"  # knows similar and not, no grades
+        binary = self._metric == "AP"  # knows similar and not, no grades
         levels = [0, 1] if binary else levels_of_gains(data)
         ranking = TieAwareLoss(
             self.objective, levels=levels, tanh_scale=settings.tanh_scale[0]

@@ -7,8 +7,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval, StrOptions
-from ..metrics._queries import average_queries, check_weights
-from ..metrics._registry import METRICS
+from ..measures import parse_measure
+from ..measures._evaluation import average_queries, check_weights
 from ._answers import graph_of
 from ._fitted import Fitted
 from ._layout import load_database, save_database
@@ -36,7 +36,7 @@ class CodeDatabase(BaseEstimator):
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "radius": [Interval(Real, 0, None, closed="left")],
         "affinity": [StrOptions({"auto"}), callable],
-        "scoring": [StrOptions(set(METRICS)), callable],
+        "scoring": [str, callable],
         "n_jobs": [Integral, None],
     }
 
@@ -356,7 +356,7 @@ class CodeDatabase(BaseEstimator):
         return search.rank(queries)
 
     def score(self, X, y, sample_weight=None):
-        """Tie-aware metric of queries against the fitted database.
+        """Tie-aware measure of queries against the fitted database.
 
         Parameters
         ----------
@@ -373,15 +373,15 @@ class CodeDatabase(BaseEstimator):
         Returns
         -------
         score : float
-            Mean of the metric over the queries that have something similar in the
+            Mean of the measure over the queries that have something similar in the
             database; NaN, with a warning, if none has.
         """
-        metric = self.scoring if callable(self.scoring) else METRICS[self.scoring]
+        measure = self.scoring if callable(self.scoring) else parse_measure(self.scoring)
         if y is None:
             raise ValueError("y is needed to know what is relevant to the queries.")
         search, queries = self._ask(self._get_fitted(), X)
         histograms = search.histograms(queries, y)
-        values = [np.asarray(metric(histogram), dtype=float) for histogram in histograms]
+        values = [np.asarray(measure(histogram), dtype=float) for histogram in histograms]
         values = np.concatenate(values)
         return average_queries(values, check_weights(sample_weight, len(values)))
 

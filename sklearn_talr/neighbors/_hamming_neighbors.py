@@ -38,11 +38,10 @@ class HammingNeighbors(CodeDatabase):
         Decides who is similar to whom, for `score`. ``"auto"`` chooses by the form of `y`,
         see :mod:`sklearn_talr.affinity`. An oracle that is fitted already keeps its levels.
 
-    scoring : str or callable, default="average_precision"
-        Tie-aware metric that `score` averages: a name that
-        :func:`~sklearn_talr.metrics.make_retrieval_scorer` takes, or a function of a
-        :class:`~sklearn_talr.histogram.RankingHistogram` that gives one value per query,
-        such as ``functools.partial(tie_aware_ndcg, k=100)``.
+    scoring : str, Measure or callable, default="AP"
+        What `score` averages: a measure of :mod:`sklearn_talr.measures`, such as
+        ``nDCG @ 100``, or its name; or a function of a
+        :class:`~sklearn_talr.histogram.RankingHistogram` that gives one value per query.
 
     n_jobs : int, default=None
         Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1
@@ -131,7 +130,7 @@ class HammingNeighbors(CodeDatabase):
         *,
         algorithm="auto",
         affinity="auto",
-        scoring="average_precision",
+        scoring="AP",
         n_jobs=None,
     ):
         self.n_neighbors = n_neighbors

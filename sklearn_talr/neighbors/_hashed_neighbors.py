@@ -73,7 +73,7 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
     affinity : "auto" or affinity oracle, default="auto"
         Decides who is similar to whom, for `score`, as for :class:`HammingNeighbors`.
 
-    scoring : str or callable, default="average_precision"
+    scoring : str, Measure or callable, default="AP"
         Tie-aware metric that `score` averages, as for :class:`HammingNeighbors`.
 
     n_jobs : int, default=None
@@ -168,7 +168,7 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         rescore_metric="euclidean",
         algorithm="auto",
         affinity="auto",
-        scoring="average_precision",
+        scoring="AP",
         n_jobs=None,
     ):
         self.hasher = hasher

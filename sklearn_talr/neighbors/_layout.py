@@ -5,6 +5,7 @@ import scipy.sparse as sp
 
 from ..affinity import BaseAffinity
 from ..codes._factors import CodeFactors, OneFactors
+from ..measures import Measure
 from ._archive import read_arrays, write_arrays
 from ._columns import Columns
 from ._store import CodeStore, bytes_of
@@ -23,6 +24,8 @@ def save_database(path, kind, params, fitted, hasher=None):
     ValueError where parameters or targets have no plain form.
     """
     store, targets, columns = fitted.store, fitted.targets, fitted.columns
+    if isinstance(params["scoring"], Measure):
+        params = params | {"scoring": str(params["scoring"])}
     if callable(params["scoring"]):
         raise ValueError("scoring is a function, which cannot be saved; set a name.")
     affinity = None if targets.affinity is None else targets.affinity.to_plain()

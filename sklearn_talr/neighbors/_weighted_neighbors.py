@@ -38,7 +38,7 @@ class WeightedHammingNeighbors(CodeDatabase):
         Decides who is similar to whom, for `score`. ``"auto"`` chooses by the form of `y`,
         see :mod:`sklearn_talr.affinity`. An oracle that is fitted already keeps its levels.
 
-    scoring : str or callable, default="average_precision"
+    scoring : str, Measure or callable, default="AP"
         Tie-aware metric that `score` averages, as for :class:`HammingNeighbors`.
 
     n_jobs : int, default=None
@@ -109,7 +109,7 @@ class WeightedHammingNeighbors(CodeDatabase):
         *,
         n_candidates=None,
         affinity="auto",
-        scoring="average_precision",
+        scoring="AP",
         n_jobs=None,
     ):
         self.n_neighbors = n_neighbors

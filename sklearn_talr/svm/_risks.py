@@ -6,9 +6,9 @@ weight for each score. Every risk is convex, piecewise linear and at least 0.
 
 import numpy as np
 
+from ._interleaving import Queries
 from ._losses import RANKING_LOSSES
-from ._queries import Queries
-from ._search import fastest
+from ._rank_search import fastest
 
 __all__ = ["HingeRisk", "RankingRisk"]
 

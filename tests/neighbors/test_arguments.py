@@ -136,7 +136,7 @@ def test_a_bad_radius_is_refused(radius):
         {"algorithm": "tree"},
         {"backend": "gpu"},
         {"affinity": "labels"},
-        {"scoring": "accuracy"},
+        {"scoring": 3},
         {"n_jobs": 0.5},
     ],
 )

@@ -6,7 +6,7 @@ import torch
 
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
 from sklearn_talr.histogram import hamming_histogram
-from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
+from sklearn_talr.measures import AP, nDCG
 from sklearn_talr.objectives import TieAwareLoss
 from sklearn_talr.objectives._loss import OBJECTIVES
 
@@ -27,7 +27,7 @@ def bits(activations):
     return (activations > 0).numpy().astype(np.uint8)
 
 
-METRICS = [("average_precision", tie_aware_average_precision), ("ndcg", tie_aware_ndcg)]
+METRICS = [("average_precision", AP), ("ndcg", nDCG)]
 
 
 @pytest.mark.parametrize("kind", ["labels", "indicators"])

@@ -8,7 +8,7 @@ import torch
 from scipy.special import digamma, polygamma
 
 from sklearn_talr.histogram import RankingHistogram
-from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
+from sklearn_talr.measures import AP, nDCG
 from sklearn_talr.objectives import (
     _average_precision,
     average_precision,
@@ -19,7 +19,7 @@ from sklearn_talr.objectives import (
 )
 
 OBJECTIVES = [average_precision, average_precision_simplified, ndcg, ndcg_simplified]
-EXACT = [(average_precision, tie_aware_average_precision), (ndcg, tie_aware_ndcg)]
+EXACT = [(average_precision, AP), (ndcg, nDCG)]
 SIMPLIFIED = [
     (average_precision_simplified, average_precision),
     (ndcg_simplified, ndcg),

@@ -105,7 +105,7 @@ class Settings:
     verbose: bool
 
     @classmethod
-    def of(cls, hasher, data, metric="average_precision"):
+    def of(cls, hasher, data, metric="AP"):
         """Resolve the parameters of a hasher for this data."""
         layer_sizes = _layer_sizes(hasher)
         kind = _kind(hasher.module, layer_sizes)

@@ -5,7 +5,7 @@ import numpy as np
 from .._threads import one_thread
 
 
-class Features:
+class FeatureMatrix:
     """A matrix of features, with one more column of ones if there is an intercept.
 
     Parameters

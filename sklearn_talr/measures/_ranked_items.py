@@ -1,18 +1,16 @@
-"""The ties of queries of any lengths in flat arrays, of ties with relevant items alone.
+"""The relevant items of queries of any lengths, and their ties, in flat arrays.
 
-Kernels read these tables as they read those of :class:`~._ties.Ties`, in which the symbols
-are explained. A tie without relevant items adds nothing to any metric, so it is left out: t
-may rise by more than n from one tie to the next.
+Symbols are those of :mod:`._ties`. A tie without relevant items adds nothing to any
+measure, so it is left out: t may rise by more than n from one tie to the next.
 """
 
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from ..histogram._rankings import sort_rows
-from ._ties import ALL_RANKS
+from ._ties import Ladder, Ties
 
 _EXACT_GRADES = 32  # sums of gains of smaller integers are exact in any order
 
@@ -42,6 +40,10 @@ class RankedItems:
 
     broken : RankedItems, default=None
         The items as they were before their ties were broken.
+
+    order : {"expected", "worst", "best"}, default="expected"
+        What the order of tied items is for. The order of one particular ranking leaves
+        no ties, and is called "expected" too.
     """
 
     query: np.ndarray
@@ -53,6 +55,7 @@ class RankedItems:
     missing_grade: np.ndarray = None
     place: np.ndarray = None
     broken: "RankedItems" = None
+    order: str = "expected"
 
     @cached_property
     def begins(self):
@@ -136,13 +139,14 @@ class RankedItems:
         place = np.arange(len(self.t))
         if order == "worst":
             after = np.repeat(first + p, p) - place  # itself and relevant items after it
-            return self._alone(self.t + self.n - after, self.grade)
+            return self._alone(self.t + self.n - after, self.grade, order)
         mirrored = np.repeat(2 * first + p - 1, p) - place
-        return self._alone(self.t + place - np.repeat(first, p), self.grade[mirrored])
+        t = self.t + place - np.repeat(first, p)
+        return self._alone(t, self.grade[mirrored], order)
 
-    def _alone(self, t, grade):
+    def _alone(self, t, grade, order="expected"):
         n = np.ones_like(t)
-        return replace(self, t=t, n=n, grade=grade, place=None, broken=self)
+        return replace(self, t=t, n=n, grade=grade, place=None, broken=self, order=order)
 
 
 def rank_items(affinity, score):
@@ -174,10 +178,8 @@ def rank_items(affinity, score):
     return RankedItems(query, starts[tie] - first, end - starts[tie], grade, n_items)
 
 
-class RaggedLadder:
-    """Sizes of ties, best first, and where the cutoffs fall among them.
-
-    Every query ends with an empty tie, in which a cutoff falls that leaves nothing out.
+class RaggedLadder(Ladder):
+    """Sizes of ties, the ties of one query after those of another.
 
     Parameters
     ----------
@@ -185,16 +187,10 @@ class RaggedLadder:
         Query of each tie, ascending.
 
     n, t : ndarray of shape (n_ties,) of int64
-        Size of each tie, and number of items ranked before it.
+        Size of each tie, and number of items ranked before it. Tables get an entry for the
+        empty tie of each query: they have shape (n_ties + n_queries,).
 
     n_items : ndarray of shape (n_queries,) of int64
-
-    Attributes
-    ----------
-    n, t : ndarray of shape (n_ties + n_queries,) of int64
-        With the empty ties.
-
-    n_items : ndarray of shape (n_queries, 1) of int64
     """
 
     def __init__(self, query, n, t, n_items):
@@ -204,38 +200,14 @@ class RaggedLadder:
         self._first = self._last - n_ties[:, None]
         self.n_items = n_items[:, None]
         self.n = self.with_empty_ties(n)
-        self.t = self.with_empty_ties(t, n_items)
+        self.t = self.with_empty_ties(t)
+        self.t[self._last] = self.n_items
 
-    def with_empty_ties(self, values, last=0):
-        """Insert the value of the tie that ends each query."""
-        table = np.empty(len(self._place) + len(self._last), dtype=values.dtype)
+    def with_empty_ties(self, values):
+        """Insert a 0 at the end of each query."""
+        table = np.zeros(len(self._place) + len(self._last), dtype=values.dtype)
         table[self._place] = values
-        table[self._last[:, 0]] = last
         return table
-
-    def cut_at(self, cutoffs):
-        """Look where cutoffs fall.
-
-        Parameters
-        ----------
-        cutoffs : ndarray of shape (n_cutoffs,) or (n_queries, n_cutoffs) of int64
-            `ALL_RANKS` is a cutoff at the last rank of each query.
-
-        Returns
-        -------
-        ladder : object of the same class
-            The same ties, and as attributes of shape (n_queries, n_cutoffs) the cutoffs
-            `k`, the last tie that each may divide, `cut`, and how many ranks of it are
-            within, `take`.
-        """
-        ladder = copy(self)
-        ladder.cutoffs = cutoffs
-        ladder.k = np.where(cutoffs == ALL_RANKS, self.n_items, cutoffs)
-        reached = np.minimum(ladder.k, self.n_items)
-        ladder.cut = np.minimum(self._count_ties_within(reached), self._last)
-        take = reached - ladder.at_cut(self.t)
-        ladder.take = np.clip(take, 0, ladder.at_cut(self.n))
-        return ladder
 
     def at_cut(self, table):
         """Entries of a table (n_ties + n_queries,) for the ties that are divided."""
@@ -253,38 +225,26 @@ class RaggedLadder:
         sums = np.add.reduceat(terms, bounds)[::2].reshape(self.cut.shape)
         return np.where(self.cut > first, sums, 0)
 
-    def _count_ties_within(self, reached):
-        """Number of ties, of all queries so far, that end within the ranks reached."""
+    def _place_of_rank(self, reached):
         row = np.arange(len(self._last))
         gap = self.n_items.max(initial=0) + 1
         offset = np.repeat(gap * row, np.diff(self._last[:, 0], prepend=-1))
         ends = self.t + self.n + offset  # ascending as a whole
-        return np.searchsorted(ends, reached + gap * row[:, None], side="right")
+        place = np.searchsorted(ends, reached + gap * row[:, None], side="right")
+        return np.minimum(place, self._last)
 
 
-class RaggedTies(RaggedLadder):
-    """Ties with their relevant items, in random order or broken.
+class RaggedTies(RaggedLadder, Ties):
+    """Ties of relevant items, in random order or broken.
 
     Parameters
     ----------
     items : RankedItems
-        The relevant items.
-
-    Attributes
-    ----------
-    p, tp : ndarray of shape (n_ties + n_queries,) of int64
-        Relevant items of each tie, and before it.
-
-    n_relevant : ndarray of shape (n_queries, 1) of int64
-        Relevant items of each query, ranked or missing.
-
-    items : RankedItems
+        The relevant items. Those that are not ranked count in `n_relevant`.
     """
 
-    order = "expected"
-
     def __init__(self, items):
-        self.items = items
+        self.items, self.order = items, items.order
         if items.broken is None:
             first = np.flatnonzero(items.begins)
             p = np.diff(first, append=len(items.t))
@@ -301,16 +261,13 @@ class RaggedTies(RaggedLadder):
         self.n_relevant = items.n_relevant[:, None]
 
     @cached_property
-    def divided(self):
-        """n, p, t, tp and take of the tie that each cutoff divides."""
-        tables = self.n, self.p, self.t, self.tp
-        return (*map(self.at_cut, tables), self.take)
+    def tied(self):
+        """The ties before they were broken, at the same cutoffs."""
+        return RaggedTies(self.items.broken).cut_at(self.cutoffs)
 
-    @cached_property
-    def first_relevant(self):
-        """n, p, t of each query's first tie with relevant items, and take per cutoff."""
-        n, p, t = (table[self._first] for table in (self.n, self.p, self.t))
-        return n, p, t, np.clip(self.k - t, 0, n)
+    def at_first_relevant(self, table):
+        """Entries of a table for the first tie of each query with relevant items."""
+        return table[self._first]
 
     def graded(self, gain):
         """Ties, and the sum of gains of each."""

@@ -1,6 +1,6 @@
 """Feature sets on disk, split into queries, database and training rows.
 
-The files are not part of the package. Their folder is named by the environment variable
+The files are not part of the project. Their folder is named by the environment variable
 ``SKLEARN_TALR_DATA``.
 """
 
@@ -11,10 +11,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._compat import Interval, StrOptions, validate_params
-from ..affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
-
-__all__ = ["load_benchmark"]
+from sklearn_talr._compat import Interval, StrOptions, validate_params
+from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
 
 # name: (file, name of the array of targets in it or None, affinity oracle)
 BENCHMARKS = {
@@ -78,7 +76,7 @@ def load_benchmark(name, seed=0, *, data_home=None):
         If the folder lacks the file.
     """
     file, target_name, oracle = BENCHMARKS[name]
-    with np.load(_data_home(data_home) / file) as arrays:
+    with np.load(folder_of_sets(data_home) / file) as arrays:
         X = arrays["X"].astype(np.float32)
         y = None if target_name is None else arrays[target_name]
     split = _split_by_class if name == "cifar10" else _split_by_order
@@ -115,7 +113,8 @@ def split_rows(X, y, rows, oracle):
     return Bunch(**parts, affinity=oracle.fit(parts["y_train"]))
 
 
-def _data_home(data_home):
+def folder_of_sets(data_home=None):
+    """Return the folder of the files, which the environment names unless it is given."""
     folder = data_home or os.environ.get("SKLEARN_TALR_DATA")
     if not folder:
         raise ValueError(

@@ -10,7 +10,7 @@ from math import comb
 
 import numpy as np
 
-from ._queries import descending
+from ._interleaving import descending
 from ._recursion import intervals_of, optimal_before
 
 _PAIRS_PER_BLOCK = 1 << 18  # of one step of a scan, so that they stay in cache
@@ -149,11 +149,11 @@ def _by_buckets(queries):
         bucket = buckets.of_negative[rest]
         order = descending(queries.negative[rest], bucket)
         rest, bucket = rest[order], bucket[order]
-        before[rest] = _settle(queries, buckets, bucket, queries.negative[rest], lo, hi)
+        before[rest] = _settled(queries, buckets, bucket, queries.negative[rest], lo, hi)
     return before
 
 
-def _settle(queries, buckets, bucket, score, lo, hi):
+def _settled(queries, buckets, bucket, score, lo, hi):
     """Find the optima of sorted negatives, given the bounds lo and hi of each bucket."""
     start = np.flatnonzero(np.diff(bucket, prepend=-1))
     stop = np.append(start[1:], len(bucket))

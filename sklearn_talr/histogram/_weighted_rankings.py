@@ -1,4 +1,4 @@
-"""Tables of rankings by weighted scores, a few queries at a time."""
+"""Histograms of rankings by weighted scores, a few queries at a time."""
 
 import numpy as np
 from sklearn.utils import gen_batches
@@ -13,10 +13,10 @@ _CELLS_PER_BLOCK = 2**21
 def weighted_histograms(
     weights, packed, affinity, y_query, y_database, *, exclude_self=False, n_jobs=None
 ):
-    """Rank a database by weighted scores, and yield a table for each block of queries.
+    """Rank a database by weighted scores, and yield a histogram for each block of queries.
 
-    Scores hardly ever tie, so that a table has a column for almost every item. It is not
-    made for all queries at once for that reason.
+    Weighted scores hardly ever tie, so a histogram has a column for almost every item. One
+    histogram of all queries would need too much memory.
 
     Parameters
     ----------
@@ -27,14 +27,14 @@ def weighted_histograms(
         Little-endian codes of the database; items of one code and terms are tied.
 
     affinity : BaseAffinity or None
-        Who is similar to whom. None means that `y_query` says it.
+        Who is similar to whom. None means that `y_query` holds the affinities.
 
     y_query, y_database : checked targets
         Targets of both sides, as many as there are weights and codes. Without an oracle
         `y_query` holds the affinities, shape (n_queries, n_database).
 
     exclude_self : bool, default=False
-        Both sides are the same samples, and none is ranked against itself.
+        Queries and database are the same samples, and no query is ranked against itself.
 
     n_jobs : int, default=None
         Number of threads that share the blocks, as for `map_in_threads`.
@@ -42,7 +42,7 @@ def weighted_histograms(
     Yields
     ------
     histogram : RankingHistogram
-        That of the next queries.
+        Histogram of the next block of queries.
     """
     distinct, place = _distinct_codes(packed)
     if affinity is not None:
@@ -66,7 +66,10 @@ def weighted_histograms(
 
 
 def _distinct_codes(packed):
-    """Each code once, so that equal codes are tied, and the place of each item's code."""
+    """Return distinct codes, and the place of each item's code among them.
+
+    Equal codes then have exactly equal scores.
+    """
     key = packed.data
     if packed.terms is not None:
         key = np.hstack((key, packed.terms.view(np.uint8)))

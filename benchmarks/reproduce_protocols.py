@@ -1,19 +1,14 @@
-"""
-Real features, all protocols
-============================
+"""Real features, all protocols.
 
 Fits random hyperplanes, ITQ and `TALRHasher` with its defaults on the benchmark sets in
 the folder ``$SKLEARN_TALR_DATA`` and prints the mean over seeds of tie-aware AP and NDCG
 of held-out queries against the whole database, with the time of a fit::
 
-    SKLEARN_TALR_DATA=/path/to/data python examples/papers/reproduce_protocols.py
-    python examples/papers/reproduce_protocols.py --data cifar10 --bits 16 32 --seeds 0
+    SKLEARN_TALR_DATA=/path/to/data python benchmarks/reproduce_protocols.py
+    python benchmarks/reproduce_protocols.py --data cifar10 --bits 16 32 --seeds 0
 
-Without the folder there is nothing to reproduce, and the script says so.
-:doc:`/user_guide/comparison` has the results of more methods.
+The page "Data and reproducing the papers" of the user guide has what it prints.
 """
-
-# sphinx_gallery_thumbnail_path = "thumbnails/reproduce_protocols.svg"
 
 import argparse
 import os
@@ -21,12 +16,12 @@ import sys
 import time
 
 import numpy as np
+from benchmark_sets import load_benchmark
 from sklearn.base import clone
 
-from sklearn_talr.datasets import load_benchmark
 from sklearn_talr.hashing import ITQHasher, LSHHasher, TALRHasher
 from sklearn_talr.histogram import hamming_histogram
-from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
+from sklearn_talr.measures import AP, nDCG
 
 SETS = ["cifar10", "coco17", "scenes", "tmc2007"]
 METHODS = {
@@ -52,8 +47,8 @@ def evaluate(method, n_bits, seed, data):
         data.y_query,
         data.y_database,
     )
-    ap = np.nanmean(tie_aware_average_precision(histogram))
-    ndcg = np.nanmean(tie_aware_ndcg(histogram))
+    ap = np.nanmean(AP(histogram))
+    ndcg = np.nanmean(nDCG(histogram))
     return ap, ndcg, seconds
 
 

@@ -3,16 +3,11 @@
 import numpy as np
 import pytest
 import reference
+from measure_cases import of_histogram
 from numpy.testing import assert_allclose
 
 from sklearn_talr.histogram import RankingHistogram
-from sklearn_talr.metrics import (
-    tie_aware_average_precision,
-    tie_aware_dcg,
-    tie_aware_hit_rate,
-    tie_aware_ndcg,
-    tie_aware_reciprocal_rank,
-)
+from sklearn_talr.measures import AP, nDCG
 
 BINARY = np.array([0, 1])
 
@@ -36,12 +31,14 @@ def test_long_lists_equal_the_sum_over_ranks(largest_tie, share):
     n, p, histogram = long_list(largest_tie, share)
     for k in (None, 1, 1_000, 123_456):
         expected = reference.expected_average_precision_by_rank(n, p, k)
-        assert_allclose(tie_aware_average_precision(histogram, k), [expected], rtol=1e-12)
+        assert_allclose(
+            of_histogram("average_precision", histogram, k), [expected], rtol=1e-12
+        )
         expected = reference.expected_dcg_by_rank(n, p, k)
-        assert_allclose(tie_aware_dcg(histogram, k), [expected], rtol=1e-12)
+        assert_allclose(of_histogram("dcg", histogram, k), [expected], rtol=1e-12)
         sizes = [p.sum(), (n - p).sum()]
         expected /= reference.expected_dcg_by_rank(sizes, [p.sum(), 0], k)
-        assert_allclose(tie_aware_ndcg(histogram, k), [expected], rtol=1e-12)
+        assert_allclose(of_histogram("ndcg", histogram, k), [expected], rtol=1e-12)
 
 
 @long_lists
@@ -49,7 +46,7 @@ def test_long_lists_over_the_retrieved(largest_tie, share):
     n, p, histogram = long_list(largest_tie, share)
     for k in (1, 1_000, 30_000):
         expected = reference.expected_average_precision_over_retrieved(n, p, k)
-        actual = tie_aware_average_precision(histogram, k, denominator="retrieved")
+        actual = (AP(denominator="retrieved") @ k)(histogram)
         assert_allclose(actual, [expected], rtol=1e-12)
 
 
@@ -61,7 +58,7 @@ def test_one_long_tie_over_the_retrieved(n, p, take):
     histogram = RankingHistogram(np.array([[[5, n - p], [1, p]]]), BINARY)
     k = 6 + take
     expected = reference.expected_average_precision_over_retrieved([6, n], [1, p], k)
-    actual = tie_aware_average_precision(histogram, k, denominator="retrieved")
+    actual = (AP(denominator="retrieved") @ k)(histogram)
     assert_allclose(actual, [expected], rtol=1e-11)
 
 
@@ -72,11 +69,11 @@ def test_relevant_tie_at_the_end_of_a_long_list(start, length):
     n, p = [start, length], [0, length]
     histogram = RankingHistogram(np.array([[[start, 0], p]]), BINARY)
     expected = reference.expected_average_precision_by_rank(n, p)
-    actual = tie_aware_average_precision(histogram)
+    actual = AP(histogram)
     assert_allclose(actual, [expected], rtol=1e-10, atol=1e-15)
     expected = reference.expected_dcg_by_rank([length], [length])
     expected = reference.expected_dcg_by_rank(n, p) / expected
-    assert_allclose(tie_aware_ndcg(histogram), [expected], rtol=1e-12)
+    assert_allclose(nDCG(histogram), [expected], rtol=1e-12)
 
 
 @pytest.mark.parametrize("p", [1, 2, 50, 10**4])
@@ -87,9 +84,11 @@ def test_first_relevant_item_of_a_long_tie(t, p):
     for k in (1, 10, 5_000, 10**6, None):
         take = n if k is None else min(max(k - t, 0), n)
         expected = reference.expected_reciprocal_rank_by_place(n, p, t, take)
-        assert_allclose(tie_aware_reciprocal_rank(histogram, k), [expected], rtol=1e-12)
+        assert_allclose(
+            of_histogram("reciprocal_rank", histogram, k), [expected], rtol=1e-12
+        )
         expected = 1 - dict(reference.hypergeometric(n, p, take)).get(0, 0)
-        actual = tie_aware_hit_rate(histogram, k)
+        actual = of_histogram("hit_rate", histogram, k)
         assert_allclose(actual, [expected], rtol=1e-12, atol=1e-16)
 
 
@@ -98,11 +97,11 @@ def test_many_queries_at_once_are_followed_as_far_as_one():
     n, p, k = 20_000, 60, 12_000
     histogram = RankingHistogram(np.tile([[[n - p], [p]]], (3_000, 1, 1)), BINARY)
     expected = reference.expected_reciprocal_rank_by_place(n, p, 0, k)
-    assert_allclose(tie_aware_reciprocal_rank(histogram, k), expected, rtol=1e-12)
+    assert_allclose(of_histogram("reciprocal_rank", histogram, k), expected, rtol=1e-12)
     expected = 1 - dict(reference.hypergeometric(n, p, k)).get(0, 0)
-    assert_allclose(tie_aware_hit_rate(histogram, k), expected, rtol=1e-15)
+    assert_allclose(of_histogram("hit_rate", histogram, k), expected, rtol=1e-15)
 
 
 def test_unlikely_hits_keep_their_digits():
     histogram = RankingHistogram(np.array([[[10**9 - 1], [1]]]), BINARY)
-    assert_allclose(tie_aware_hit_rate(histogram, [1, 7]), [[1e-9, 7e-9]], rtol=1e-15)
+    assert_allclose(of_histogram("hit_rate", histogram, [1, 7]), [[1e-9, 7e-9]], rtol=1e-15)

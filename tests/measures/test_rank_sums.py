@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_talr.metrics._harmonic import RankSum, discount_sum, harmonic_sum
+from sklearn_talr.measures._rank_sums import RankSum, discount_sum, harmonic_sum
 
 LENGTHS = np.array([0, 1, 2, 7, 1_000, 100_000])
 STARTS = [0, 1, 15, 1_000, 2**16 - 1, 2**20 - 10, 2**20, 10**7]

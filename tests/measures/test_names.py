@@ -1,10 +1,10 @@
-"""Names of measures: what is understood, and what is refused by name."""
+"""Names of measures: what is understood, what is refused, and how values print."""
 
 import re
 
 import pytest
 
-from sklearn_talr.runs._measures import parse_measures
+from sklearn_talr.measures import parse_measure, parse_measures
 
 
 @pytest.mark.parametrize(
@@ -16,8 +16,10 @@ from sklearn_talr.runs._measures import parse_measures
         ("AP(rel=1)", "AP"),
         ("AP(judged_only=False)", "AP"),
         ("NDCG@10", "nDCG@10"),
-        ("nDCG(dcg='log2')@10", "nDCG@10"),
-        ('nDCG(dcg="exp-log2")@10', "nDCG(dcg='exp-log2')@10"),
+        ("nDCG(dcg='log2')@10", 'nDCG(dcg="log2")@10'),
+        ('nDCG(dcg="exp-log2")@10', 'nDCG(dcg="exp-log2")@10'),
+        ("AP(denominator='min')@10", 'AP(denominator="min")@10'),
+        ("DCG(dcg='log2', log_base=10)", 'DCG(dcg="log2",log_base=10)'),
         ("Precision@5", "P@5"),
         ("Recall@5", "R@5"),
         ("F1@3", "F1@3"),
@@ -30,9 +32,10 @@ from sklearn_talr.runs._measures import parse_measures
     ],
 )
 def test_names_and_their_standard_form(written, meant):
-    (measure,) = parse_measures(written)
-    assert str(measure) == meant
-    assert str(parse_measures([meant])[0]) == meant
+    measure = parse_measure(written)
+    assert str(measure) == repr(measure) == meant
+    assert parse_measure(meant) == measure
+    assert parse_measure(measure) is measure
 
 
 def test_objects_of_ir_measures():
@@ -43,18 +46,21 @@ def test_objects_of_ir_measures():
         ir_measures.RBP(p=0.5, rel=1),
         ir_measures.Rprec,
     ]
-    names = [str(measure) for measure in parse_measures(given)]
+    names = [str(measure) for measure in parse_measures(given)[0]]
     assert names == [
         "AP(rel=2)@100",
-        "nDCG(dcg='exp-log2')@10",
+        'nDCG(dcg="exp-log2")@10',
         "RBP(p=0.5,rel=1)",
         "Rprec",
     ]
-    assert str(parse_measures(ir_measures.MRR @ 10)[0]) == "RR@10"
+    assert str(parse_measure(ir_measures.MRR @ 10)) == "RR@10"
 
 
-def test_repetitions_are_dropped():
-    assert [str(m) for m in parse_measures(["AP", "RR", "MAP", "AP"])] == ["AP", "RR"]
+def test_one_name_or_several():
+    assert parse_measures("AP") == ([parse_measure("AP")], True)
+    assert parse_measures(parse_measure("AP")) == ([parse_measure("AP")], True)
+    assert parse_measures(["AP"]) == ([parse_measure("AP")], False)
+    assert list(map(str, parse_measures(("RR@5", "MAP"))[0])) == ["RR@5", "AP"]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +68,7 @@ def test_repetitions_are_dropped():
     [
         (
             "AveragePrecision",
-            "'AveragePrecision' is not a known measure. Known are AP, ERR",
+            "'AveragePrecision' is not a known measure. Known are AP, DCG, ERR",
         ),
         ("Bpref", "Bpref is refused: its exact mean"),
         ("infAP", "infAP is refused"),
@@ -72,15 +78,13 @@ def test_repetitions_are_dropped():
         ("α_nDCG@10", "α_nDCG is refused"),  # noqa: RUF001
         ("SetP", "SetP is refused: it is about sets"),
         ("NumRet", "NumRet is refused: it is about sets"),
-        ("P", "P needs a cutoff, such as P@10"),
-        ("Success", "Success needs a cutoff"),
-        ("P@0", "the cutoff of P@0 must be a positive integer"),
+        ("P@0", "the cutoff of P must be a positive integer"),
         ("P@x", "the cutoff of P@x must be a positive integer"),
         (f"P@{2**63}", "must be a positive integer"),
         ("Rprec@10", "Rprec takes no cutoff"),
-        ("AP(rel=0)", "AP(rel=0): rel must be a positive integer below 1024, got 0"),
+        ("AP(rel=0)", "AP: rel must be a positive integer below 1024, got 0"),
         ("AP(rel=True)", "rel must be a positive integer below 1024, got True"),
-        ("AP(k=10)", "AP takes no parameter k; it takes rel"),
+        ("AP(k=10)", "AP takes no parameter k; it takes denominator, rel"),
         ("AP(judged_only=True)", "AP takes no parameter judged_only"),
         ("Judged(rel=1)@5", "Judged takes no parameter rel; it takes none"),
         ("nDCG(gains={1: 2})", "nDCG takes no parameter gains"),
@@ -102,6 +106,10 @@ def test_repetitions_are_dropped():
         ("AP@5@6", "no measure"),
         ("", "no measure"),
         ([], "at least one measure"),
+        ("AP(cutoff=3)", "AP takes no parameter cutoff"),
+        ("AP(zero_division=0)", "AP takes no parameter zero_division"),
+        ("AP(denominator='k')", "denominator must be 'relevant', 'min' or 'retrieved'"),
+        ("DCG(log_base=1)", "DCG: log_base must be a number above 1, got 1"),
         (3, "'3' is not a known measure"),
     ],
 )

@@ -16,7 +16,7 @@ precisions at its h relevant ranks) / (tp + h), and 0 when nothing relevant is r
 
 import numpy as np
 
-from ._harmonic import harmonic_sum
+from ._rank_sums import harmonic_sum
 from ._ties import CELLS_PER_BLOCK
 
 # Outside mean +- sqrt(_SPREAD m) lies a probability below 2 exp(-2 _SPREAD) < 1e-20

@@ -1,10 +1,20 @@
 """Benchmark splits, on made-up files of the same form."""
 
+from importlib import import_module
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
-from sklearn_talr.datasets import load_benchmark
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def load_benchmark(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return import_module("benchmark_sets").load_benchmark
 
 
 @pytest.fixture
@@ -33,7 +43,7 @@ def data_home(tmp_path):
         ("scenes", ThresholdAffinity),
     ],
 )
-def test_protocol(name, oracle, data_home):
+def test_protocol(name, oracle, data_home, load_benchmark):
     data = load_benchmark(name, 0, data_home=data_home)
     assert isinstance(data.affinity, oracle)
     assert len(data.X_query) + len(data.X_database) == 7500
@@ -50,20 +60,20 @@ def test_protocol(name, oracle, data_home):
     assert not any(row.tobytes() in database for row in data.X_query)
 
 
-def test_setting_1_is_balanced(data_home):
+def test_setting_1_is_balanced(data_home, load_benchmark):
     data = load_benchmark("cifar10", 3, data_home=data_home)
     np.testing.assert_array_equal(np.bincount(data.y_query), [100] * 10)
     np.testing.assert_array_equal(np.bincount(data.y_train), [500] * 10)
 
 
-def test_seed_draws_the_split(data_home, monkeypatch):
+def test_seed_draws_the_split(data_home, load_benchmark, monkeypatch):
     monkeypatch.setenv("SKLEARN_TALR_DATA", str(data_home))
     first, again, other = (load_benchmark("tmc2007", seed) for seed in (0, 0, 1))
     np.testing.assert_array_equal(first.X_query, again.X_query)
     assert not np.array_equal(first.X_query, other.X_query)
 
 
-def test_missing_folder_file_or_name(monkeypatch, tmp_path):
+def test_missing_folder_file_or_name(load_benchmark, monkeypatch, tmp_path):
     monkeypatch.delenv("SKLEARN_TALR_DATA", raising=False)
     with pytest.raises(ValueError, match="SKLEARN_TALR_DATA"):
         load_benchmark("cifar10")
@@ -76,3 +86,11 @@ def test_missing_folder_file_or_name(monkeypatch, tmp_path):
     ]:
         with pytest.raises(ValueError, match=f"The '{name}' parameter of load_benchmark"):
             load_benchmark(**bad)
+
+
+def test_reproduction_without_data_says_what_is_missing(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    monkeypatch.delenv("SKLEARN_TALR_DATA", raising=False)
+    monkeypatch.setattr("sys.argv", ["reproduce_protocols.py"])
+    with pytest.raises(SystemExit, match="SKLEARN_TALR_DATA"):
+        import_module("reproduce_protocols").main()

@@ -1,21 +1,17 @@
 """Closed forms on histograms: against enumeration, definitions and each other."""
 
+import measure_cases
 import numpy as np
 import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from measure_cases import range_of
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_talr import metrics
 from sklearn_talr.histogram import RankingHistogram
-from sklearn_talr.metrics import (
-    tie_aware_average_precision,
-    tie_aware_precision,
-    tie_breaking_range,
-)
 
-METRICS = {name: getattr(metrics, f"tie_aware_{name}") for name in reference.METRICS}
+METRICS = measure_cases.TABLES
 each_variant = pytest.mark.parametrize(("metric", "params"), reference.VARIANTS)
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 BINARY = np.array([0, 1])
@@ -80,7 +76,7 @@ def test_values_and_ranges_equal_enumeration_of_tie_orders(problem):
             message = f"{metric}, {params}, k={k}"
             value = METRICS[metric](histogram, k, **params)
             assert_allclose(value, expected[..., 1], err_msg=message, **EXACT)
-            measured = tie_breaking_range(histogram, metric, k, **params)
+            measured = range_of(histogram, metric, k, **params)
             assert_allclose(np.stack(measured, -1), expected, err_msg=message, **EXACT)
 
 
@@ -88,7 +84,7 @@ def test_values_and_ranges_equal_enumeration_of_tie_orders(problem):
 @given(histogram=histograms(), k=cutoffs)
 def test_worst_expected_best_are_ordered_within_bounds(histogram, k):
     for metric, params in reference.VARIANTS:
-        worst, expected, best = tie_breaking_range(histogram, metric, k, **params)
+        worst, expected, best = range_of(histogram, metric, k, **params)
         assert_array_equal(expected, METRICS[metric](histogram, k, **params))
         defined = histogram.n_relevant > 0
         undefined = np.isnan(expected.reshape(len(histogram), -1)).all(axis=1)
@@ -105,9 +101,9 @@ def test_worst_expected_best_are_ordered_within_bounds(histogram, k):
 @given(histogram=histograms(), k=st.lists(st.integers(1, 300), min_size=1, max_size=5))
 def test_several_cutoffs_equal_one_at_a_time(histogram, k):
     for metric, params in reference.VARIANTS:
-        together = tie_breaking_range(histogram, metric, k, **params)
+        together = range_of(histogram, metric, k, **params)
         for column, cutoff in enumerate(k):
-            alone = tie_breaking_range(histogram, metric, cutoff, **params)
+            alone = range_of(histogram, metric, cutoff, **params)
             for several, one in zip(together, alone):
                 assert several.shape == (len(histogram), len(k))
                 assert one.shape == (len(histogram),)
@@ -128,11 +124,9 @@ def test_queries_do_not_influence_each_other(histogram, k):
 def test_more_queries_than_fit_a_block(metric, params):
     counts = np.random.default_rng(0).poisson(1, (2_000, 3, 9))
     levels = np.array([0, 1, 3])
-    together = tie_breaking_range(
-        RankingHistogram(counts, levels), metric, [1, 7], **params
-    )
+    together = range_of(RankingHistogram(counts, levels), metric, [1, 7], **params)
     parts = [
-        tie_breaking_range(RankingHistogram(rows, levels), metric, [1, 7], **params)
+        range_of(RankingHistogram(rows, levels), metric, [1, 7], **params)
         for rows in np.array_split(counts, 40)
     ]
     for several, pieces in zip(together, zip(*parts)):
@@ -148,8 +142,8 @@ def test_empty_ties_change_nothing(histogram, k, seed):
     )
     for metric, params in reference.VARIANTS:
         assert_allclose(
-            tie_breaking_range(padded, metric, k, **params),
-            tie_breaking_range(histogram, metric, k, **params),
+            range_of(padded, metric, k, **params),
+            range_of(histogram, metric, k, **params),
             rtol=1e-13,
             atol=1e-15,
             err_msg=metric,
@@ -185,8 +179,8 @@ def test_relevance_is_all_that_most_metrics_see(histogram, k):
     merged = np.stack((counts[:, 0], counts[:, 1:].sum(axis=1)), axis=1)
     for metric in set(METRICS) - {"dcg", "ndcg"}:
         assert_array_equal(
-            tie_breaking_range(histogram, metric, k),
-            tie_breaking_range(RankingHistogram(merged, BINARY), metric, k),
+            range_of(histogram, metric, k),
+            range_of(RankingHistogram(merged, BINARY), metric, k),
         )
 
 
@@ -194,7 +188,7 @@ def test_relevance_is_all_that_most_metrics_see(histogram, k):
 @given(histogram=histograms())
 def test_denominators_agree_without_a_cutoff(histogram):
     ranges = [
-        tie_breaking_range(histogram, denominator=denominator)
+        range_of(histogram, denominator=denominator)
         for denominator in ("relevant", "min", "retrieved")
     ]
     assert_allclose(ranges[1], ranges[0], rtol=1e-13)
@@ -203,26 +197,26 @@ def test_denominators_agree_without_a_cutoff(histogram):
 
 def test_precision_and_f1_divide_by_the_cutoff_beyond_the_last_item():
     histogram = make_histogram([0, 0, 1], [1, 0, 1])
-    assert_allclose(tie_aware_precision(histogram, [3, 4, 8]), [[2 / 3, 2 / 4, 2 / 8]])
-    assert_allclose(tie_aware_precision(histogram), [2 / 3])
+    assert_allclose(METRICS["precision"](histogram, [3, 4, 8]), [[2 / 3, 2 / 4, 2 / 8]])
+    assert_allclose(METRICS["precision"](histogram), [2 / 3])
     assert_allclose(METRICS["f1"](histogram, [3, 8]), [[4 / 5, 4 / 10]])
 
 
 def test_denominators_of_average_precision():
     histogram = make_histogram([0, 1, 2], [1, 1, 1])
     for denominator, expected in [("relevant", 1 / 3), ("min", 1), ("retrieved", 1)]:
-        value = tie_aware_average_precision(histogram, k=1, denominator=denominator)
+        value = METRICS["average_precision"](histogram, k=1, denominator=denominator)
         assert_allclose(value, [expected])
 
 
 def test_retrieving_nothing_scores_zero_even_over_the_retrieved():
     histogram = make_histogram([0, 1], [0, 1])
-    measured = tie_breaking_range(histogram, k=1, denominator="retrieved")
+    measured = range_of(histogram, k=1, denominator="retrieved")
     assert_array_equal(np.ravel(measured), [0, 0, 0])
 
 
 def test_late_relevant_items_may_cost_precision_over_the_retrieved():
     """Ranks 1 and 2 hold 1 and 0; at rank 3 an irrelevant item would be better."""
     histogram = make_histogram([0, 1, 2, 2], [1, 0, 1, 0])
-    measured = tie_breaking_range(histogram, k=3, denominator="retrieved")
+    measured = range_of(histogram, k=3, denominator="retrieved")
     assert_allclose(np.ravel(measured), [5 / 6, 11 / 12, 1])
