@@ -14,11 +14,11 @@ from ..histogram import hamming_histogram as count_in_memory
 from ._blocks import (
     checked_rows,
     delayed_blocks,
+    delayed_rows,
     gathered,
     import_dask,
     is_dask,
     merged,
-    delayed_rows,
 )
 
 __all__ = ["hamming_histogram"]
@@ -196,8 +196,6 @@ def _stacked(tables):
     """One table of all queries; tables of some may lack the highest levels."""
     if not isinstance(tables[0], HammingHistogram):
         raise ValueError("database_codes must hold at least one code, got none.")
-    if len(tables) == 1:
-        return tables[0]
     levels = reduce(np.union1d, [table.levels for table in tables])
     n_bits = tables[0].n_bits
     counts = np.zeros((sum(map(len, tables)), len(levels), n_bits + 1), dtype=np.int64)

@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import HasMethods, validate_params
 from ..codes import PackedCodes
-from ._blocks import checked_rows, import_dask, delayed_rows
+from ._blocks import checked_rows, delayed_rows, import_dask
 
 __all__ = ["encode"]
 
