@@ -5,7 +5,7 @@ from .._compat import StrOptions
 from .._hashers import QUERIES, FittedHasher
 from ..affinity import resolve_affinity
 from ..histogram import hamming_histogram
-from ..histogram._weighted_rankings import weighted_histograms
+from ..histogram._door import weighted_histograms
 
 QUERY = [StrOptions(QUERIES)]
 

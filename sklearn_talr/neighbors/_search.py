@@ -5,7 +5,7 @@ import numpy as np
 from ..codes import hamming_distances
 from ..codes._packed import as_words
 from ..histogram import RankingHistogram, hamming_histogram
-from ..histogram._weighted import weighted_histograms
+from ..histogram._door import weighted_histograms
 from ._among import answers_among, check_enough, read_among
 from ._answers import items_by_query, looked_up, nearest_items, ranking_of
 from ._checks import check_n_neighbors, check_radius, check_weighted_radius
