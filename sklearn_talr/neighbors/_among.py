@@ -112,7 +112,10 @@ def _masks(rows, indices, shape):
 
 
 def check_enough(allowed, own, n_neighbors):
-    """Raise ValueError where fewer items are allowed than neighbors are asked for."""
+    """The least number of items allowed to a query, which must be the neighbors asked for.
+
+    `own` are the indices of the queries where they are items, or None.
+    """
     if allowed.ndim == 1:
         counts = np.array([len(allowed)])
         if own is not None:
@@ -120,13 +123,14 @@ def check_enough(allowed, own, n_neighbors):
     else:
         counts = _counts(allowed)
         if own is not None:
-            counts = counts - allowed[np.arange(len(own)), own]
+            counts = counts - _entries(allowed, np.arange(len(own)), own)
     if counts.min() < n_neighbors:
         query = int(counts.argmin())
         raise ValueError(
             f"among allows {counts[query]} items for query {query}, fewer than "
             f"n_neighbors={n_neighbors}. Allow more items, or ask for fewer neighbors."
         )
+    return int(counts.min())
 
 
 def answers_among(search, allowed, question, queries, own, argument):
@@ -151,7 +155,7 @@ def answers_among(search, allowed, question, queries, own, argument):
     """
     store = search.store
     if allowed.ndim == 1:
-        if CANDIDATE * len(allowed) <= len(queries) * search.scan_cost():
+        if 0 < CANDIDATE * len(allowed) <= len(queries) * search.scan_cost():
             part = store.only(allowed)
             if question == "at_least":
                 argument = min(argument + (own is not None), part.n_items)
@@ -176,6 +180,12 @@ def answers_among(search, allowed, question, queries, own, argument):
 def _counts(masks):
     """Number of items that each row of masks allows."""
     return np.diff(masks.indptr) if sp.issparse(masks) else np.count_nonzero(masks, axis=1)
+
+
+def _entries(masks, rows, indices):
+    """Whether each pair of a row and an index is allowed."""
+    entries = masks[rows, indices]
+    return entries.toarray().ravel() if sp.issparse(entries) else entries
 
 
 class _Block:
@@ -223,7 +233,7 @@ class _Block:
             sizes = self._store.sizes(found.code)
             item = self._store.members[ranges(self._store.starts[found.code], sizes)]
             query = np.repeat(rows[part][found.query], sizes)
-            kept = np.flatnonzero(masks[query, item])
+            kept = np.flatnonzero(_entries(masks, query, item))
             distance = np.repeat(found.distance, sizes)[kept]
             triples.append((query[kept], item[kept].astype(np.int64), distance))
         return map(np.concatenate, zip(*triples))

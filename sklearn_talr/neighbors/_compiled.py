@@ -28,6 +28,16 @@ def add_distances(queries, columns, first, distances):
                 row[code] += _count_ones(word ^ column[code])
 
 
+@njit(nogil=True)
+def _look_up(tables, word):
+    """Sum of the entries of the eight bytes of a word."""
+    first = tables[0, word & 255] + tables[1, (word >> 8) & 255]
+    second = tables[2, (word >> 16) & 255] + tables[3, (word >> 24) & 255]
+    first += tables[4, (word >> 32) & 255] + tables[5, (word >> 40) & 255]
+    second += tables[6, (word >> 48) & 255] + tables[7, word >> 56]
+    return first + second
+
+
 @njit([void(_TABLES, _WORDS, int64, float32[:, :])], nogil=True)
 def add_sums(tables, columns, first, sums):
     """Weighted sums of the codes from the first on, by the tables of each query."""
@@ -38,13 +48,3 @@ def add_sums(tables, columns, first, sums):
             column = columns[place, first : first + len(row)]
             for code in range(len(row)):
                 row[code] += _look_up(table, column[code])
-
-
-@njit(nogil=True)
-def _look_up(tables, word):
-    """Sum of the entries of the eight bytes of a word."""
-    first = tables[0, word & 255] + tables[1, (word >> 8) & 255]
-    second = tables[2, (word >> 16) & 255] + tables[3, (word >> 24) & 255]
-    first += tables[4, (word >> 32) & 255] + tables[5, (word >> 40) & 255]
-    second += tables[6, (word >> 48) & 255] + tables[7, word >> 56]
-    return first + second

@@ -138,11 +138,19 @@ class CodeDatabase(BaseEstimator):
         self._fitted = self._get_fitted().remove(indices)
         return self
 
-    def kneighbors(self, X=None, n_neighbors=None, return_distance=True, return_tied=False):
+    def kneighbors(
+        self,
+        X=None,
+        n_neighbors=None,
+        return_distance=True,
+        return_tied=False,
+        *,
+        among=None,
+    ):
         """Find the nearest items of each query.
 
         Items at the same distance are ordered by index, the smallest first, whatever the
-        algorithm and the backend.
+        algorithm.
 
         Parameters
         ----------
@@ -159,6 +167,13 @@ class CodeDatabase(BaseEstimator):
         return_tied : bool, default=False
             Whether to return also what is tied with the last neighbor.
 
+        among : array-like, sparse matrix or sequence of array-likes, default=None
+            The items that may be found: indices as in `indices_`, or a mask of bool with an
+            entry for each of the `n_samples_fit_` items given so far. One for all queries,
+            or one for each: a sequence of arrays of indices, or a mask of shape
+            (n_queries, n_samples_fit), dense or sparse. Masks may name removed items, which
+            stay removed, and repeated indices count once. None allows all.
+
         Returns
         -------
         distances : ndarray of shape (n_queries, n_neighbors), dtype int64 or float64
@@ -174,8 +189,9 @@ class CodeDatabase(BaseEstimator):
         Raises
         ------
         ValueError
-            If there are fewer items than neighbors asked for, or codes of another length
-            were fitted.
+            If there are fewer items than neighbors asked for, in all or among those that
+            are allowed, if codes of another length were fitted, or `among` has another
+            form or names an item that is not in the database.
 
         Examples
         --------
@@ -190,14 +206,19 @@ class CodeDatabase(BaseEstimator):
         (array([[0, 1, 1]]), array([[4, 1, 2]]))
         >>> tied[0]
         array([1, 2, 3])
+
+        Only items 0, 2 and 3 are allowed:
+
+        >>> neighbors.kneighbors([[0, 0, 0]], among=[0, 2, 3])
+        (array([[1, 1, 2]]), array([[2, 3, 0]]))
         """
         fitted = self._get_fitted()
-        distances, indices, tied = self._nearest(fitted, X, n_neighbors, return_tied)
+        distances, indices, tied = self._nearest(fitted, X, n_neighbors, return_tied, among)
         result = (distances,) if return_distance else ()
         result += (indices, ragged(tied)) if return_tied else (indices,)
         return result if len(result) > 1 else result[0]
 
-    def radius_neighbors(self, X=None, radius=None, return_distance=True):
+    def radius_neighbors(self, X=None, radius=None, return_distance=True, *, among=None):
         """Find all items within a radius of each query.
 
         Parameters
@@ -212,6 +233,9 @@ class CodeDatabase(BaseEstimator):
 
         return_distance : bool, default=True
             Whether to return distances.
+
+        among : array-like, sparse matrix or sequence of array-likes, default=None
+            The items that may be found, for all queries or for each, as for `kneighbors`.
 
         Returns
         -------
@@ -232,7 +256,8 @@ class CodeDatabase(BaseEstimator):
         array([], dtype=int64)
         """
         search, queries = self._ask(self._get_fitted(), X)
-        found = list(search.within(queries, self.radius if radius is None else radius))
+        radius = self.radius if radius is None else radius
+        found = list(search.within(queries, radius, among))
         indices = ragged([index for _, index in found])
         if return_distance:
             return ragged([distance for distance, _ in found]), indices
@@ -454,11 +479,11 @@ class CodeDatabase(BaseEstimator):
         """The object that answers queries, and the queries as it takes them."""
         return self._search(fitted), self._queries(X, fitted)
 
-    def _nearest(self, fitted, X, n_neighbors, return_tied=False):
+    def _nearest(self, fitted, X, n_neighbors, return_tied=False, among=None):
         """Distances, indices and ties of the nearest items."""
         search, queries = self._ask(fitted, X)
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
-        return search.nearest(queries, n_neighbors, return_tied)
+        return search.nearest(queries, n_neighbors, return_tied, among)
 
     @property
     def affinity_(self):

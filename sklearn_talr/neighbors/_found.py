@@ -145,10 +145,9 @@ def ranked_items(found, store, own=None, most=None):
     distance, index : ndarray of shape (n_items,)
         Distances and indices, query after query.
     """
-    sizes = store.sizes(found.code)
+    n_queries, sizes = len(found.n_buckets), store.sizes(found.code)
     if most is not None:
         sizes = np.minimum(sizes, most)
-    n_queries = len(found.n_buckets)
     totals = np.bincount(found.query, sizes, minlength=n_queries).astype(np.int64)
     order = np.argsort(found.query, kind="stable")
     found_ends = np.cumsum(np.bincount(found.query, minlength=n_queries))
@@ -168,21 +167,20 @@ def ranked_items(found, store, own=None, most=None):
 
 
 def _sort_items(query, distance, items, sizes, store):
-    """Sort items by query, distance and index: one 64-bit key holds all three.
-
-    The distance of a key is its place among the different distances.
-    """
+    """Sort items by query, distance and index."""
     if distance.dtype.kind == "f":
-        distances, level = np.unique(distance, return_inverse=True)
-    else:
-        distances, level = np.arange(store.n_bits + 1), distance
+        if len(items) > len(sizes):
+            query, distance = np.repeat(query, sizes), np.repeat(distance, sizes)
+        order = np.lexsort((items, distance, query))
+        return distance[order], items[order].astype(np.int64)
+    # One 64-bit key holds all three.
     shift = np.uint64(max(store.n_indices - 1, 1).bit_length())
-    group = query * len(distances) + level
+    group = query * (store.n_bits + 1) + distance
     keys = np.repeat(group.astype(np.uint64) << shift, sizes)
     keys |= items.astype(np.uint64)
     keys.sort()
     index = (keys & ((np.uint64(1) << shift) - np.uint64(1))).astype(np.int64)
-    return distances[(keys >> shift) % np.uint64(max(1, len(distances)))], index
+    return ((keys >> shift) % np.uint64(store.n_bits + 1)).astype(np.int64), index
 
 
 def _passes(totals):

@@ -12,6 +12,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 
 from .._compat import HasMethods, Interval, StrOptions, routing_enabled
 from .._hashers import QUERIES, FittedHasher
+from ._among import check_enough, read_among
 from ._checks import check_n_neighbors
 from ._columns import read_codes
 from ._database import INDEX_PARAMETERS, CodeDatabase
@@ -211,8 +212,8 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         self._validate_params()
         if routing_enabled():
             fit_params = process_routing(self, "fit", **fit_params).hasher.fit
-        features = _dense_rows(X) if self.n_rescored else None
         hasher, codes = _fit_hasher(clone(self.hasher), X, y, fit_params)
+        features = _dense_rows(X) if self.n_rescored else None
         self._fitted = Fitted.of(
             *read_codes(codes), self.affinity, y, hasher=hasher, features=features
         )
@@ -346,9 +347,9 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         by_bits = fitted.hasher.asks_by(self.query) == "bits"
         return fitted.hasher.encode(X) if by_bits else fitted.hasher.query_weights(X)
 
-    def _nearest(self, fitted, X, n_neighbors, return_tied=False):
+    def _nearest(self, fitted, X, n_neighbors, return_tied=False, among=None):
         if self.n_rescored is None:
-            return super()._nearest(fitted, X, n_neighbors, return_tied)
+            return super()._nearest(fitted, X, n_neighbors, return_tied, among)
         if return_tied or X is None or fitted.features is None:
             raise ValueError(
                 "n_rescored orders items by their features, for queries X, without ties. "
@@ -357,8 +358,11 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         n_items = fitted.store.n_items
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
         n_neighbors = check_n_neighbors(n_neighbors, n_items)
+        if among is not None:
+            allowed = read_among(among, fitted.store, len(X))
+            n_items = check_enough(allowed, None, n_neighbors)
         n_rescored = min(max(self.n_rescored, n_neighbors), n_items)
-        _, candidates, _ = super()._nearest(fitted, X, n_rescored)
+        _, candidates, _ = super()._nearest(fitted, X, n_rescored, among=among)
         values, indices = rescore(
             _rows_of(X),
             fitted.features,
@@ -386,7 +390,7 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         of_hasher = get_tags(self.hasher)
-        tags.input_tags.sparse = of_hasher.input_tags.sparse
+        tags.input_tags.sparse = of_hasher.input_tags.sparse and not self.n_rescored
         tags.target_tags.required = of_hasher.target_tags.required
         return tags
 

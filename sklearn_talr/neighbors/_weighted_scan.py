@@ -17,6 +17,7 @@ _CELLS_PER_PASS = 2**21
 _CODES_PER_PASS = 4_096
 _CODES_PER_PASS_OF_TABLES = 2**16
 _PAIRS_PER_PASS = 2**12  # that are scored in float64
+_FEW_PAIRS = 64  # that are scored in float64 in less time than they are sorted
 _QUERIES_PER_BLOCK = 512
 _CODES_PER_THREAD = 2**19  # at least, for threads to share the codes of one query
 _SAMPLE = 2**10  # codes that tell what score the nearest reach
@@ -90,44 +91,48 @@ class WeightedScanner:
             code = np.tile(np.arange(n_codes), n_queries)
             return np.repeat(np.arange(n_queries), n_codes), code
         if n_queries > most_queries_by_tables():
-            score, size = self._score_by_products, _CODES_PER_PASS
-            size = max(1, min(size, _CELLS_PER_PASS // n_queries))
-        else:
-            score, size = _ByTables(scaled.weights, self._store), _CODES_PER_PASS_OF_TABLES
+            size = max(1, min(_CODES_PER_PASS, _CELLS_PER_PASS // n_queries))
+            with one_thread():
+                return self._reached(scaled, lowest, n_wanted, self._by_products, size)
+        sums = self._by_tables(scaled)
+        return self._reached(scaled, lowest, n_wanted, sums, _CODES_PER_PASS_OF_TABLES)
 
-        def reached(part):
+    def _reached(self, scaled, lowest, n_wanted, sums, size):
+        """Pairs that reach the limits that rise from pass to pass, `size` codes in each."""
+        n_queries, n_codes = len(lowest), len(self._store)
+
+        def look(part):
             limits = _Limits(lowest, scaled.margins, n_wanted)
             for codes in slices(part.stop - part.start, size):
                 codes = slice(part.start + codes.start, part.start + codes.stop)
-                scores = scaled.with_terms(score(scaled.weights, codes), codes)
+                scores = scaled.with_terms(sums(scaled.weights, codes), codes)
                 limits.see(scores, codes.start)
             return limits.pairs()
 
         n_parts = n_codes // _CODES_PER_THREAD if n_queries == 1 else 1
         n_parts = min(n_parts, effective_n_jobs(self._n_jobs)) if n_parts > 1 else 1
-        parts = slices(n_codes, -(-n_codes // n_parts))
-        pairs = zip(*map_in_threads(reached, parts, self._n_jobs))
+        if n_parts == 1:
+            return look(slice(0, n_codes))
+        parts = list(slices(n_codes, -(-n_codes // n_parts)))
+        pairs = zip(*map_in_threads(look, parts, self._n_jobs))
         return tuple(map(np.concatenate, pairs))
 
-    def _score_by_products(self, weights, codes):
+    def _by_products(self, weights, codes):
         """Weighted sums of some codes by all queries, float32."""
-        signs = signs_of(_octets(self._store.columns[:, codes]))
-        with one_thread():
-            return weights @ signs.T
+        return weights @ signs_of(_octets(self._store.columns[:, codes])).T
 
+    def _by_tables(self, scaled):
+        """A function like `_by_products` that looks up what each byte of a code adds."""
+        columns = self._store.columns
+        n_bytes = columns.dtype.itemsize
+        tables = np.stack([tables_of(row, n_bytes) for row in scaled.weights])
 
-class _ByTables:
-    """Weighted sums by tables that hold what each byte of a code adds to them."""
+        def look_up(weights, codes):
+            sums = np.empty((len(weights), codes.stop - codes.start), dtype=np.float32)
+            add_sums(tables, columns, codes.start, sums)
+            return sums
 
-    def __init__(self, weights, store):
-        n_bytes = store.columns.dtype.itemsize
-        self._tables = np.stack([tables_of(row, n_bytes) for row in weights])
-        self._columns = store.columns
-
-    def __call__(self, weights, codes):
-        sums = np.empty((len(weights), codes.stop - codes.start), dtype=np.float32)
-        add_sums(self._tables, self._columns, codes.start, sums)
-        return sums
+        return look_up
 
 
 class _Scaled:
@@ -213,7 +218,8 @@ class _Limits:
 
     def pairs(self):
         """Queries and codes that have reached the last limits."""
-        self._raise()
+        if len(self._seen) > 1 or self._n_seen > _FEW_PAIRS:
+            self._raise()
         return self._seen[0][:2]
 
     def _raise(self):

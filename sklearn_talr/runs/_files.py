@@ -155,9 +155,11 @@ def _read(path, line_format, value_field, are_right, problem):
     name = None
     for some_lines, columns in _columns(path, line_format):
         query, _, document, *_, last = columns
-        for width in map(_lengths, (query, document)):
-            _refuse(path, some_lines, width > BYTES_OF_ID, _WIDE, width)
-        value = np.fromiter(map(_number, columns[value_field]), dtype=np.float64)
+        for identifiers in (query, document):
+            if max(map(len, identifiers)) > BYTES_OF_ID:
+                width = _lengths(identifiers)
+                _refuse(path, some_lines, width > BYTES_OF_ID, _WIDE, width)
+        value = _numbers(columns[value_field])
         _refuse(path, some_lines, ~are_right(value), problem, columns[value_field])
         name = name or decoded(last[0])
         numbers.append([queries.setdefault(text, len(queries)) for text in query])
@@ -181,15 +183,17 @@ def _columns(path, line_format):
         # Files that were put together have marks in their midst.
         texts = block.removeprefix(_MARK).replace(b"\n" + _MARK, b"\n").split(b"\n")
         lines = np.arange(n_lines + 1, n_lines + len(texts) + 1)
-        n_lines += block.count(b"\n")
-        _refuse(path, lines, [b"\0" in text for text in texts], _NUL)
-        _refuse(path, lines, _lengths(texts) > _BYTES_OF_LINE, _LONG)
+        n_lines += len(texts) - 1
+        if b"\0" in block:
+            _refuse(path, lines, [b"\0" in text for text in texts], _NUL)
+        if max(map(len, texts)) > _BYTES_OF_LINE:
+            _refuse(path, lines, _lengths(texts) > _BYTES_OF_LINE, _LONG)
         # Most often every line has its fields, and one split of all lines is fastest.
-        n_ended, step = len(texts) - 1, n_fields + 1
         words = b" \0 ".join(texts).split()
-        ends = words[n_fields::step]
-        if ends and len(words) == n_ended * step and ends == [b"\0"] * n_ended:
-            yield lines[:-1], [words[field::step] for field in range(n_fields)]
+        ends = words[n_fields :: n_fields + 1]
+        n_words = (n_fields + 1) * (len(texts) - 1)
+        if len(words) == n_words and set(ends) == {b"\0"}:
+            yield lines[:-1], [words[field :: n_fields + 1] for field in range(n_fields)]
             continue
         fields = list(map(bytes.split, texts))
         count = _lengths(fields)
@@ -211,10 +215,20 @@ def _blocks(path):
             raise ValueError(f"{path} is damaged: {error}") from error
 
 
-def _number(text):
-    """The number that Python reads in bytes, without its underscores; NaN for none."""
+def _numbers(texts):
+    """The numbers that Python reads in bytes; NaN for none, and for its underscores."""
     try:
-        return np.nan if b"_" in text else float(text)
+        numbers = np.array(list(map(float, texts)))
+    except ValueError:
+        numbers = np.array(list(map(_number, texts)))
+    if b"_" in b"".join(texts):
+        numbers[[b"_" in text for text in texts]] = np.nan
+    return numbers
+
+
+def _number(text):
+    try:
+        return float(text)
     except ValueError:
         return np.nan
 

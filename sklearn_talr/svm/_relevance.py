@@ -1,4 +1,4 @@
-"""What is relevant, and to which query."""
+"""Relevance of samples to queries, read from labels or grades of relevance."""
 
 import warnings
 
@@ -18,12 +18,12 @@ _DROPPED_GROUPS = (
 
 
 def read_targets(y, loss, groups):
-    """Return the two classes, for each sample the number of its class, and the grades.
+    """Return the two classes, the number of the class of each sample, and the grades.
 
-    There are grades if there are numbers within queries. Without queries they are more
-    likely classes without an order. Of more than two numbers the upper class is what AP
-    calls relevant, all above 0; for NDCG, which may have no 0, all above the lowest. If
-    there are no grades they are None.
+    Whole numbers are grades if there are queries (`groups`); without queries they are more
+    likely classes without an order. If there are more than two grades, the upper class is
+    that of the relevant samples. Relevant are grades above 0, and for NDCG, which may lack
+    grade 0, grades above the lowest one. Without grades the third value is None.
     """
     if groups is None or not _are_grades(y):
         if groups is not None and loss != "zero_one":
@@ -43,7 +43,7 @@ def read_targets(y, loss, groups):
 
 
 def _warn_of_grades_without_0(y):
-    """Say what two numbers are taken for: three would be grades, and 0 and 1 as well."""
+    """Warn if `y` has two numbers above 0, which are read as classes and not as grades."""
     if type_of_target(y) != "binary" or y.dtype.kind not in "iuf":
         return
     low, high = y.min(), y.max()
@@ -110,6 +110,7 @@ def _are_grades(y):
 
 
 def _check_grades(y):
+    """Return grades of relevance as integers, or raise ValueError."""
     y = column_or_1d(y)
     if y.dtype.kind not in "biuf":
         raise ValueError(
@@ -126,6 +127,7 @@ def _check_grades(y):
 
 
 def _are_several_numbers(y):
+    """Whether labels are more than two different whole numbers."""
     return type_of_target(y) == "multiclass" and np.asarray(y).dtype.kind in "iuf"
 
 

@@ -113,9 +113,11 @@ class HingeRisk:
 
 
 def _kinds(positive):
+    """Return masks of the positive and of the negative samples."""
     return positive, ~positive
 
 
 def _rows_by_query(chosen, query):
+    """Return the rows of the chosen samples, query by query."""
     rows = np.flatnonzero(chosen)
     return rows[np.argsort(query[rows], kind="stable")]

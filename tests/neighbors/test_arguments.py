@@ -134,7 +134,6 @@ def test_a_bad_radius_is_refused(radius):
         {"n_neighbors": 0},
         {"radius": -1},
         {"algorithm": "tree"},
-        {"backend": "gpu"},
         {"affinity": "labels"},
         {"scoring": 3},
         {"n_jobs": 0.5},
