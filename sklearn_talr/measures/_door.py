@@ -2,8 +2,6 @@
 
 from ._evaluation import (
     OF_SCORES,
-    RaggedTies,
-    RankedItems,
     average_queries,
     check_weights,
     evaluate_histogram,
@@ -13,6 +11,7 @@ from ._evaluation import (
     settled_for_arrays,
     together,
 )
+from ._ranked_items import RaggedTies, RankedItems
 
 __all__ = [
     "OF_SCORES",

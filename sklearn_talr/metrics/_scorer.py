@@ -6,7 +6,11 @@ import numpy as np
 
 from .._compat import validate_params
 from ..measures import parse_measures
-from ..measures._door import average_queries, evaluate_histogram, settled_for_arrays
+from ..measures._door import (
+    average_queries,
+    evaluate_histogram,
+    settled_for_arrays,
+)
 from ._estimators import QUERY, estimator_histograms, query_of
 from ._ranking_scorer import shown_measures
 

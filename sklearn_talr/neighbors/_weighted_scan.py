@@ -9,7 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from .._threads import map_in_threads, one_thread, slices
-from ..codes._door import signs_of, tables_of
+from ..codes._weighted import signs_of, tables_of
 from ._found import Found, nearest_shells
 from ._inner_loops import add_sums, most_queries_by_tables
 
@@ -174,7 +174,7 @@ class _Scaled:
         return scores
 
     def scores_at(self, radius):
-        """Return scaled scores at a weighted Hamming distance, less the margin."""
+        """The scaled score at a distance from each query, less the margin."""
         whole = np.ldexp(self._largest, self._exponents)
         inside = np.ldexp(np.minimum(radius, whole), -self._exponents)
         return self._largest - 2 * inside - self.margins
