@@ -9,7 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from .._threads import map_in_threads, one_thread, slices
-from ..codes._weighted import signs_of, tables_of
+from ..codes._door import signs_of, tables_of
 from ._found import Found, nearest_shells
 from ._inner_loops import add_sums, most_queries_by_tables
 
