@@ -1,11 +1,14 @@
 """From what a user passes as `y` to a fitted oracle of affinity, and checked targets."""
 
+import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 
+from .._arrays import as_numpy
 from .._threads import one_thread
-from ..affinity import ThresholdAffinity
+from ..affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
 from ..affinity._contrast import check_contrast
+from ..affinity._forms import lists_as_array
 from ..affinity._resolve import len_targets, level_values, resolve_affinity
 
 
@@ -70,3 +73,25 @@ def fit_oracle(affinity, targets):
         return affinity
     with one_thread():
         return clone(affinity).fit(targets)
+
+
+def class_affinity(affinity, y, needed_by):
+    """Choose the oracle of labels or label indicators: nothing else names classes.
+
+    A square array of ``y`` is a label indicator here, where else it would be affinities.
+    """
+    if y is None:
+        raise ValueError(
+            f"{needed_by} requires y to be passed, but the target y is None. "
+            "Pass class labels or label indicators."
+        )
+    if isinstance(affinity, LabelAffinity | SharedLabelAffinity):
+        return affinity
+    if not isinstance(affinity, str):
+        raise ValueError(
+            f"{needed_by} aims at codes of classes, which affinity={affinity!r} does not "
+            "name. Pass class labels or label indicators as y, and leave affinity='auto'."
+        )
+    y = y if sp.issparse(y) else np.asarray(lists_as_array(as_numpy(y)))
+    one_label = y.ndim == 1 or y.shape[1:] == (1,)
+    return LabelAffinity() if one_label else SharedLabelAffinity()

@@ -1,4 +1,4 @@
-"""What is learned from: checked features and targets, at once or in chunks."""
+"""Training data: checked features and targets, at once or in chunks."""
 
 import copy
 from typing import NamedTuple
@@ -8,7 +8,7 @@ import numpy as np
 from ...affinity import PrecomputedAffinity, SharedLabelAffinity, ThresholdAffinity
 from ...affinity._resolve import level_values
 from .._base import check_features, check_more_features
-from .._targets import choose_affinity, fit_affinity, fit_oracle
+from .._targets import choose_affinity, class_affinity, fit_affinity, fit_oracle
 from ._validation import ValidationData, check_validation
 
 
@@ -33,7 +33,7 @@ class TrainingData(NamedTuple):
         Levels that the user has declared for all chunks.
 
     seen : dict
-        Fitted attributes that say which features those were.
+        Fitted attributes that say which features were seen.
 
     validation : ValidationData or None, default=None
         The validation set of the user.
@@ -48,8 +48,11 @@ class TrainingData(NamedTuple):
     validation: ValidationData | None = None
 
 
-def check_data(hasher, X, y, affinity, X_val=None, y_val=None):
+def check_data(hasher, loss, X, y, X_val=None, y_val=None):
     """Check all that `fit` is given."""
+    affinity = hasher.affinity
+    if getattr(loss, "needs_classes", False):
+        affinity = class_affinity(affinity, y, type(loss).__name__)
     X, seen = check_features(hasher, X)
     affinity, targets, levels = fit_affinity(affinity, X, y)
     validation = None
@@ -78,14 +81,14 @@ def check_chunk(hasher, X, y, levels):
 
 
 def _affinity_of_next_chunk(hasher, y):
-    """The fitted oracle, but of ready affinities those of this chunk."""
+    """The fitted oracle; of ready affinities, the matrix that this chunk brings."""
     if isinstance(hasher.affinity_, PrecomputedAffinity) and y is not None:
         return hasher.affinity
     return hasher.affinity_
 
 
 def _check_levels(levels, before):
-    """Levels of affinity: None, or those declared on the first call."""
+    """Check declared levels of affinity, which the first call of partial_fit settles."""
     if levels is None:
         return before
     levels = np.atleast_1d(np.asarray(levels))
@@ -101,6 +104,7 @@ def _check_levels(levels, before):
 
 
 def _levels_of_chunk(affinity, targets, declared):
+    """Levels that the affinity takes: declared ones, or those that the oracle tells."""
     if not hasattr(affinity, "levels_") and declared is None:
         raise ValueError(
             f"affinity {affinity!r} does not tell its levels_. Pass them as levels on the "
