@@ -25,7 +25,6 @@ from pathlib import Path
 
 import torch
 from _timing import medians
-
 from sklearn_talr.objectives import average_precision, ndcg, soft_counts
 
 N_CLASSES = 10

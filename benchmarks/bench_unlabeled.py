@@ -40,11 +40,11 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
+from sklearn_talr.hashing.losses._minibatch import PairwiseLoss
+from sklearn_talr.objectives import average_precision, soft_counts
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.hashing import ClassProbabilities
-from sklearn_talr.hashing.losses._minibatch import PairwiseLoss
-from sklearn_talr.objectives import average_precision, soft_counts
 
 # Labeled rows of each set; few of two, on which 5 000 leave hardly anything to gain.
 N_LABELED = {

@@ -253,10 +253,10 @@ def test_rooms_import_what_the_table_of_contributing_allows(ours):
     refuse(against_the_table(ours, CONTRIBUTING))
 
 
-def test_metrics_and_objectives_know_nothing_of_each_other(ours):
+def test_metrics_and_losses_know_nothing_of_each_other(ours):
     """Also not by way of other rooms."""
     arrows = ours.units("")
-    for room, other in [("metrics", "objectives"), ("objectives", "metrics")]:
+    for room, other in [("metrics", "losses"), ("losses", "metrics")]:
         reached, rest = set(), {room}
         while rest:
             reached |= rest

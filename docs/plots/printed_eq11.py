@@ -3,7 +3,6 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
-
 from sklearn_talr.objectives import average_precision
 
 

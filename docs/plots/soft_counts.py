@@ -3,7 +3,6 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
-
 from sklearn_talr.objectives import soft_counts
 
 BLUE, RED = "#0072B2", "#D55E00"

@@ -8,7 +8,7 @@ from hashers import held_out_histogram, mean_ap
 from sklearn.dummy import DummyRegressor
 
 from sklearn_talr.baselines import FastHasher
-from sklearn_talr.baselines.discrete._graph_cuts import PairwiseBits
+from sklearn_talr.baselines._graph_cuts import PairwiseBits
 from sklearn_talr.hashing import LSHHasher, _base
 
 

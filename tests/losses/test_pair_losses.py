@@ -6,29 +6,36 @@ import math
 import numpy as np
 import pytest
 import torch
+from sklearn.base import clone
 from sklearn.metrics import mutual_info_score
 
-from sklearn_talr.hashing.losses import _pairs
-from sklearn_talr.hashing.losses._pairs import (
-    likelihood_loss,
-    mutual_information_loss,
-    quantization_error,
-    squared_distance_loss,
-    triplet_loss,
-    weighted_likelihood_loss,
+from sklearn_talr.losses import (
+    DPSHLoss,
+    DSHLoss,
+    DTSHLoss,
+    HashNetLoss,
+    MutualInformationLoss,
+    _dtsh,
 )
 
 N, N_KEPT, N_BITS = 9, 6, 8  # 6 of 8 bits take part
 PAIRS = list(itertools.permutations(range(N), 2))
 
-LENGTH = {"n_bits": N_BITS}
 LOSSES = {
-    "mutual information": (mutual_information_loss, {}),
-    "squared distance": (squared_distance_loss, {"margin": 2.0} | LENGTH),
-    "likelihood": (likelihood_loss, {"quantization_weight": 0.3} | LENGTH),
-    "weighted likelihood": (weighted_likelihood_loss, LENGTH),
-    "triplet": (triplet_loss, {"margin": 1.5, "quantization_weight": 0.3} | LENGTH),
+    "mutual information": MutualInformationLoss(),
+    "squared distance": DSHLoss(margin=2.0),
+    "likelihood": DPSHLoss(quantization_weight=0.3),
+    "weighted likelihood": HashNetLoss(),
+    "triplet": DTSHLoss(margin=1.5, quantization_weight=0.3),
 }
+
+
+def call(name, bits, affinity, **params):
+    """The loss of a name, with other parameters, of tensors; 6 of 8 bits take part."""
+    loss = clone(LOSSES[name]).set_params(**params)
+    if name == "mutual information":  # of the distances that there are
+        return loss(bits, affinity)
+    return loss(bits, affinity, n_bits=N_BITS)
 
 
 @pytest.fixture
@@ -42,9 +49,7 @@ def batch():
 
 
 def value(name, bits, levels, **params):
-    function, defaults = LOSSES[name]
-    tensors = torch.from_numpy(bits), torch.from_numpy(levels)
-    return function(*tensors, **(defaults | params)).item()
+    return call(name, torch.from_numpy(bits), torch.from_numpy(levels), **params).item()
 
 
 def inner(bits, i, j):
@@ -106,7 +111,7 @@ def test_part_of_the_triplets(batch, monkeypatch):
     """Every second pair of a query and a positive one, in their order."""
     bits, levels = batch
     positive_pairs = [pair for pair in PAIRS if levels[pair]]
-    monkeypatch.setattr(_pairs, "_MOST_TRIPLETS", -(-len(positive_pairs) // 2) * N)
+    monkeypatch.setattr(_dtsh, "_MOST_TRIPLETS", -(-len(positive_pairs) // 2) * N)
     terms = [
         math.log(1 + math.exp(1.5 - (inner(bits, q, p) - inner(bits, q, n)) / 2))
         for q, p in positive_pairs[::2]
@@ -130,28 +135,33 @@ def test_mutual_information_of_binary_codes(batch):
     assert loss < -0.05
 
 
-def test_quantization_error(batch):
-    bits = 3 * batch[0]
-    error = quantization_error(torch.from_numpy(bits)).item()
-    assert error == pytest.approx(quantization(bits))
-
-
 @pytest.mark.parametrize("name", LOSSES)
 def test_gradients(name, batch):
     bits, levels = batch
-    function, params = LOSSES[name]
     bits = torch.from_numpy(bits).requires_grad_()
     index = torch.from_numpy(levels)
-    assert torch.autograd.gradcheck(lambda u: function(u, index, **params), bits)
+    assert torch.autograd.gradcheck(lambda u: call(name, u, index), bits)
 
 
 def test_gradients_are_finite_at_the_edges(batch):
     """Pairs that are all alike; saturated bits, whose distances meet integers."""
     for name in LOSSES:
-        function, params = LOSSES[name]
         bits, levels = batch
         alike = (np.full((N, N), level, dtype=np.uint8) for level in (0, 1))
         for values, index in (*((bits, index) for index in alike), (np.sign(bits), levels)):
             leaf = torch.from_numpy(values).float().requires_grad_()
-            function(leaf, torch.from_numpy(index), **params).backward()
+            call(name, leaf, torch.from_numpy(index)).backward()
             assert torch.isfinite(leaf.grad).all()
+
+
+def test_without_a_length_all_bits_take_part(batch):
+    bits, levels = map(torch.from_numpy, batch)
+    for loss in (DSHLoss(), DPSHLoss(), DTSHLoss(), HashNetLoss()):
+        assert loss(bits, levels) == loss(bits, levels, n_bits=N_KEPT)
+        assert loss(bits, levels) != loss(bits, levels, n_bits=N_BITS)
+
+
+def test_values_of_an_affinity_serve_as_well_as_the_places_of_levels(batch):
+    bits, levels = map(torch.from_numpy, batch)
+    for loss in LOSSES.values():
+        assert loss(bits, torch.tensor([0.0, 3.0, 7.0])[levels]) == loss(bits, levels)

@@ -8,19 +8,14 @@ import torch
 from numpy.random import RandomState
 
 from sklearn_talr.affinity import SharedLabelAffinity
-from sklearn_talr.baselines import CSQHasher
-from sklearn_talr.baselines._class_codes import ClassCodes, majority_codes
-from sklearn_talr.hashing.gradient._data import TrainingData
-from sklearn_talr.hashing.gradient._settings import Settings
-from sklearn_talr.hashing.losses._classes import (
-    CentralLoss,
-    OrthogonalLoss,
-    central_similarity_loss,
-    orthogonal_loss,
-)
+from sklearn_talr.losses import CSQLoss, OrthoHashLoss
+from sklearn_talr.losses._class_codes import majority_codes
+from sklearn_talr.losses._minibatch import Batch, Training
 
 N, N_CLASSES, N_BITS = 7, 4, 6
 MARGIN, SCALE = 0.2, 8.0
+ORTHO = OrthoHashLoss(margin=MARGIN, cosine_scale=SCALE)
+CSQ = CSQLoss(quantization_weight=0.3)
 
 
 @pytest.fixture
@@ -62,7 +57,7 @@ def tensors(*arrays):
 
 
 def test_orthogonal_loss(batch):
-    loss = orthogonal_loss(*tensors(*batch), MARGIN, SCALE).item()
+    loss = ORTHO(*tensors(*batch)).item()
     assert loss == pytest.approx(orthogonal_by_definition(*batch))
 
 
@@ -70,7 +65,7 @@ def test_central_similarity_loss(batch):
     activations, codes, memberships = batch
     aims = majority_codes(memberships, codes, np.random.RandomState(0))
     assert np.any(aims == 0)
-    loss = central_similarity_loss(*tensors(activations, aims), 0.3).item()
+    loss = CSQ(*tensors(activations, aims)).item()
     assert loss == pytest.approx(central_by_definition(activations, aims, 0.3))
 
 
@@ -79,10 +74,10 @@ def test_gradients(batch):
     activations.requires_grad_()
 
     def orthogonal(u):
-        return orthogonal_loss(u, codes, memberships, MARGIN, SCALE)
+        return ORTHO(u, codes, memberships)
 
     def central(u):
-        return central_similarity_loss(u, codes[[0, 1, 2, 3, 0, 1, 2]], 0.3)
+        return CSQ(u, codes[[0, 1, 2, 3, 0, 1, 2]])
 
     assert torch.autograd.gradcheck(orthogonal, activations)
     assert torch.autograd.gradcheck(central, activations)
@@ -91,44 +86,35 @@ def test_gradients(batch):
 def test_samples_of_no_class_have_no_say(batch):
     activations, codes, memberships = tensors(*batch)
     activations.requires_grad_()
-    orthogonal_loss(activations, codes, memberships, MARGIN, SCALE).backward()
+    ORTHO(activations, codes, memberships).backward()
     assert not activations.grad[0].any()
     assert activations.grad[1].any()
     nobody = torch.zeros(N, N_CLASSES, dtype=torch.float64)
-    assert orthogonal_loss(activations, codes, nobody, MARGIN, SCALE).item() == 0
+    assert ORTHO(activations, codes, nobody).item() == 0
     no_target = torch.zeros(N, N_BITS, dtype=torch.float64)
-    assert central_similarity_loss(activations, no_target, 0.3).item() == 0
+    assert CSQ(activations, no_target).item() == 0
 
 
 @pytest.mark.parametrize("n_kept", [6, 4])
 def test_a_step_sees_the_bits_that_it_keeps(batch, n_kept):
-    """Of the activations and of the codes, and of the scale of tanh at its progress."""
+    """Of the activations and of the codes, and of the scale of tanh."""
     _, codes, memberships = batch
-    rng = np.random.default_rng(1)
-    X, targets = np.empty((N, 3)), memberships.astype(int)
-    data = TrainingData(X, targets, SharedLabelAffinity(), None, None, {})
-    classes = ClassCodes(data, N_BITS)
-    classes.codes = codes
-    hasher = CSQHasher(N_BITS, bit_dropout=1 - n_kept / N_BITS, tanh_scale=3.0)
-    settings = Settings.of(hasher, data)
-    activations = torch.from_numpy(rng.standard_normal((4, N_BITS))).float()
-    samples = np.array([5, 2, 1, 6])
-    kept, aims = np.arange(N_BITS), majority_codes(memberships, codes, RandomState(0))
-    for loss, expected in (
-        (
-            OrthogonalLoss(classes, MARGIN, SCALE, settings),
-            lambda u, k: orthogonal_by_definition(
-                u[:, k], codes[:, k], memberships[samples]
-            ),
-        ),
-        (
-            CentralLoss(classes, 0.3, settings),
-            lambda u, k: central_by_definition(3 * u[:, k], aims[samples][:, k], 0.3),
-        ),
-    ):
-        loss.begin(RandomState(0))
-        loss.rng = RandomState(2)
-        if n_kept < N_BITS:
-            kept = RandomState(2).permutation(N_BITS)[:n_kept]
-        found = loss(activations, samples, 0.0).item()
-        assert found == pytest.approx(expected(activations.numpy(), kept), rel=1e-5)
+    earlier = {"classes_": np.arange(N_CLASSES), "class_codes_": codes}
+    training = Training(
+        *(SharedLabelAffinity(), memberships.astype(int), None, N_BITS, True),
+        *(torch.device("cpu"), RandomState(0), earlier),
+    )
+    bits = np.random.default_rng(1).choice(N_BITS, n_kept, replace=False)
+    kept = None if n_kept == N_BITS else torch.from_numpy(bits)
+    bits = np.arange(N_BITS) if kept is None else bits
+    activations = torch.randn(4, n_kept, generator=torch.Generator().manual_seed(0))
+    samples, u = np.array([5, 2, 1, 6]), activations.numpy()
+    step, fitted = ORTHO.bind(training)
+    assert fitted["class_codes_"] is codes
+    found = step(Batch(activations, samples, kept, None)).item()
+    expected = orthogonal_by_definition(u, codes[:, bits], memberships[samples])
+    assert found == pytest.approx(expected, rel=1e-5)
+    step, _ = CSQ.bind(training._replace(rng=RandomState(0)))
+    found = step(Batch(activations, samples, kept, 3.0)).item()
+    aims = majority_codes(memberships, codes, RandomState(0))[samples][:, bits]
+    assert found == pytest.approx(central_by_definition(3 * u, aims, 0.3), rel=1e-5)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from sklearn_talr.objectives import _soft_counts as module
-from sklearn_talr.objectives import soft_counts
+from sklearn_talr.losses import _soft_counts as module
+from sklearn_talr.losses import soft_counts
 
 
 def counts_by_loop(query, database, level_index, n_levels, n_bins, exclude_self):

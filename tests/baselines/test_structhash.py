@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from hashers import held_out_histogram, mean_ap
 
-from sklearn_talr.baselines import StructHasher
-from sklearn_talr.baselines.discrete import _structhash
-from sklearn_talr.baselines.discrete._column_generation import HammingRankingSVM
+from sklearn_talr.baselines import StructHasher, _structhash
+from sklearn_talr.baselines._column_generation import HammingRankingSVM
 from sklearn_talr.hashing import LSHHasher
 
 

@@ -5,10 +5,9 @@ import pytest
 from discrete_cases import draw_codes, draw_similar, pairwise_loss, penalized_loss
 from hashers import held_out_histogram, mean_ap
 
-from sklearn_talr.baselines import MACHasher
-from sklearn_talr.baselines.discrete import _mac
-from sklearn_talr.baselines.discrete._graph_cuts import PairwiseBits
-from sklearn_talr.baselines.discrete._mac import BitwiseSVMs, improve_codes
+from sklearn_talr.baselines import MACHasher, _mac
+from sklearn_talr.baselines._graph_cuts import PairwiseBits
+from sklearn_talr.baselines._mac import BitwiseSVMs, improve_codes
 from sklearn_talr.hashing import LSHHasher
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from sklearn_talr.baselines import DPSHHasher
+from sklearn_talr.hashing import SupervisedHasher
 from sklearn_talr.hashing.gradient import _fit
-from sklearn_talr.objectives import _memory, _soft_counts, soft_counts
+from sklearn_talr.losses import DPSHLoss, _memory, _soft_counts, soft_counts
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_the_first_counts_of_a_process_do(allocated):
 def test_the_first_fit_of_a_process_does(allocated):
     """Also where the loss is one of pairs, and counts nothing."""
     X = np.random.default_rng(0).standard_normal((40, 3))
-    hasher = DPSHHasher(4, max_iter=1, random_state=0)
+    hasher = SupervisedHasher(4, loss=DPSHLoss(), max_iter=1, random_state=0)
     for _ in range(2):
         hasher.fit(X, np.arange(40) % 2)
     assert sum(size >= 1 << 24 for size in allocated) == 1

@@ -13,11 +13,11 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn_talr import PrecomputedAffinity
 from sklearn_talr.affinity import ThresholdAffinity
 from sklearn_talr.hashing.gradient import _fit
-from sklearn_talr.hashing.gradient._early_stopping import EarlyStopping
+from sklearn_talr.hashing.gradient._early_descent import EarlyDescent
 
 
 def stopping(**params):
-    defaults = {"early_stopping": True, "validation_fraction": 0.2, "max_iter": 6}
+    defaults = {"early_descent": True, "validation_fraction": 0.2, "max_iter": 6}
     return small(**(defaults | params))
 
 
@@ -32,7 +32,7 @@ class TestKeeper:
     def run(self, scores, **params):
         """Weight i after epoch i; what each epoch answers, and the weight kept."""
         module, given = torch.nn.Linear(1, 1), iter(scores)
-        keeper = EarlyStopping(lambda _: next(given), **params)
+        keeper = EarlyDescent(lambda _: next(given), **params)
         with torch.no_grad():
             module.weight.fill_(-1)
             keeper.begin(module)
@@ -68,7 +68,7 @@ class TestKeeper:
     def descend(self, scores, held_out):
         """Two epochs, the first of which is the best, and a descent from there."""
         module, given = torch.nn.Linear(1, 1), iter([0.5, 0.4, *scores])
-        keeper = EarlyStopping(lambda _: next(given), 0, 0.0, held_out)
+        keeper = EarlyDescent(lambda _: next(given), 0, 0.0, held_out)
         keeper.begin(module)
         with torch.no_grad():
             for epoch in range(2):
@@ -125,7 +125,7 @@ class TestFit:
         "params",
         [
             {"n_bits": 16},
-            {"objective": "ndcg"},
+            {"measure": "nDCG"},
             {"hidden_layer_sizes": (16,), "dropout": (0.5, 0.8)},
         ],
     )
@@ -191,7 +191,7 @@ class TestFit:
         )
 
     def test_off_means_all_samples_and_no_scores(self, few_digits):
-        hasher = small(early_stopping=False, tol=2.0, n_iter_no_change=1, max_iter=5)
+        hasher = small(early_descent=False, tol=2.0, n_iter_no_change=1, max_iter=5)
         hasher.fit(*few_digits)
         assert hasher.n_iter_ == 5
         assert hasher.validation_scores_ is hasher.best_validation_score_ is None
@@ -207,7 +207,7 @@ class TestFit:
             PrecomputedAffinity(matrix),
             None,
         ):
-            hasher = stopping(max_iter=2, objective="ndcg").fit(X, y)
+            hasher = stopping(max_iter=2, measure="nDCG").fit(X, y)
             assert len(hasher.validation_scores_) == 2
             assert 0 < hasher.best_validation_score_ < 1
         hasher = stopping(affinity=ThresholdAffinity()).fit(X, X[:, :32])

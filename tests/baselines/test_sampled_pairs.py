@@ -7,7 +7,7 @@ from hashers import DISCRETE
 from sklearn.base import clone
 
 from sklearn_talr import PrecomputedAffinity
-from sklearn_talr.baselines.discrete._sampled_pairs import (
+from sklearn_talr.baselines._sampled_pairs import (
     in_units,
     linear_function,
     sample_pairs,

@@ -5,16 +5,16 @@ from itertools import product
 import pytest
 import torch
 import torch.distributed as dist
+from hashers import MEASURES, name_of
 from torch.nn.parallel import DistributedDataParallel
 
-from sklearn_talr.objectives import TieAwareLoss
-from sklearn_talr.objectives._loss import OBJECTIVES
+from sklearn_talr.losses import TieAwareLoss
 
 N_RANKS, N_BITS = 2, 6
 SIZES = [(7, 7), (9, 4), (8, 0)]
 KINDS = ["labels", "indicators", "levels", "database"]
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-6}
-CASES = list(product(OBJECTIVES, KINDS, SIZES, TOLERANCE))
+CASES = list(product(MEASURES, KINDS, SIZES, TOLERANCE))
 
 
 def draw(kind, sizes, dtype):
@@ -37,12 +37,12 @@ def arguments(kind, activations, targets):
     return (activations, targets) * (2 if kind == "database" else 1)
 
 
-def on_rank(rank, kind, sizes, dtype, objective):
+def on_rank(rank, kind, sizes, dtype, measure):
     """Loss on this rank, and the gradient of its own activations."""
     activations, targets, keywords = draw(kind, sizes, dtype)
     own = slice(sum(sizes[:rank]), sum(sizes[: rank + 1]))
     mine = activations[own].clone().requires_grad_()
-    loss = TieAwareLoss(objective, gather=True, **keywords)
+    loss = TieAwareLoss(**measure, gather=True, **keywords)
     value = loss(*arguments(kind, mine, targets[own]))
     value.backward()
     return value.detach(), mine.grad
@@ -81,7 +81,7 @@ def work(rank, folder):
         "gloo", init_method=f"file://{folder}/store", rank=rank, world_size=N_RANKS
     )
     found = {
-        "cases": [on_rank(rank, *case[1:], objective=case[0]) for case in CASES],
+        "cases": [on_rank(rank, *case[1:], measure=case[0]) for case in CASES],
         "data parallel": through_data_parallel(rank),
         "bit dropout": with_bit_dropout(rank),
         "half": in_half_precision(rank),
@@ -98,14 +98,14 @@ def found(tmp_path_factory):
     return [torch.load(folder / f"{rank}.pt") for rank in range(N_RANKS)]
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
-def test_loss_and_gradient_are_those_of_the_joint_batch(objective, found):
+@pytest.mark.parametrize("measure", MEASURES, ids=name_of)
+def test_loss_and_gradient_are_those_of_the_joint_batch(measure, found):
     for number, (name, kind, sizes, dtype) in enumerate(CASES):
-        if name != objective:
+        if name != measure:
             continue
         activations, targets, keywords = draw(kind, sizes, dtype)
         activations.requires_grad_()
-        expected = TieAwareLoss(objective, **keywords)(
+        expected = TieAwareLoss(**measure, **keywords)(
             *arguments(kind, activations, targets)
         )
         expected.backward()
@@ -144,11 +144,11 @@ def test_half_precision_is_gathered_in_float32(found):
 
 def test_a_process_on_its_own_has_the_loss_of_before(tmp_path):
     def losses():
-        for objective, kind in product(OBJECTIVES, KINDS):
+        for measure, kind in product(MEASURES, KINDS):
             activations, targets, keywords = draw(kind, (9, 4), torch.float32)
             for gather in (False, True):
                 mine = activations.clone().requires_grad_()
-                loss = TieAwareLoss(objective, gather=gather, **keywords)
+                loss = TieAwareLoss(**measure, gather=gather, **keywords)
                 value = loss(*arguments(kind, mine, targets))
                 value.backward()
                 yield value.detach(), mine.grad

@@ -5,8 +5,8 @@ import scipy.sparse as sp
 from numpy.random import RandomState
 
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
-from sklearn_talr.baselines import _class_codes
-from sklearn_talr.baselines._class_codes import (
+from sklearn_talr.losses import _class_codes
+from sklearn_talr.losses._class_codes import (
     class_memberships,
     draw_class_codes,
     majority_codes,

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from hashers import MEASURES, name_of
 
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
 from sklearn_talr.histogram import hamming_histogram
+from sklearn_talr.losses import TieAwareLoss
 from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
-from sklearn_talr.objectives import TieAwareLoss
-from sklearn_talr.objectives._loss import OBJECTIVES
 
 N, N_BITS = 30, 8
 
@@ -27,27 +27,27 @@ def bits(activations):
     return (activations > 0).numpy().astype(np.uint8)
 
 
-METRICS = [("average_precision", tie_aware_average_precision), ("ndcg", tie_aware_ndcg)]
+METRICS = [("AP", tie_aware_average_precision), ("nDCG", tie_aware_ndcg)]
 
 
 @pytest.mark.parametrize("kind", ["labels", "indicators"])
 def test_equals_one_minus_the_metric_of_saturated_codes(kind):
-    for objective, metric in METRICS:
+    for measure, metric in METRICS:
         activations, targets, affinity = draw(kind)
         codes, y = bits(activations), targets.numpy()
         histogram = hamming_histogram(codes, codes, affinity, y, y, exclude_self=True)
-        loss = TieAwareLoss(objective)(activations, targets)
+        loss = TieAwareLoss(measure)(activations, targets)
         assert loss.shape == ()
         assert loss.item() == pytest.approx(1 - np.nanmean(metric(histogram)), abs=1e-10)
 
 
 @pytest.mark.parametrize("kind", ["labels", "indicators"])
 def test_queries_rank_a_database_of_their_own(kind):
-    for objective, metric in METRICS:
+    for measure, metric in METRICS:
         activations, targets, affinity = draw(kind)
         codes, y = bits(activations), targets.numpy()
         histogram = hamming_histogram(codes[:10], codes[10:], affinity, y[:10], y[10:])
-        loss = TieAwareLoss(objective)(
+        loss = TieAwareLoss(measure)(
             activations[:10], targets[:10], activations[10:], targets[10:]
         )
         assert loss.item() == pytest.approx(1 - np.nanmean(metric(histogram)), abs=1e-10)
@@ -55,16 +55,16 @@ def test_queries_rank_a_database_of_their_own(kind):
 
 @pytest.mark.parametrize("kind", ["labels", "indicators"])
 def test_targets_agree_with_declared_levels(kind):
-    for objective in OBJECTIVES:
+    for measure in MEASURES:
         activations, targets, affinity = draw(kind)
         activations /= 30
         index = torch.from_numpy(affinity(targets.numpy(), targets.numpy()))
-        declared = TieAwareLoss(objective, levels=range(7))
-        expected = TieAwareLoss(objective)(activations, targets)
+        declared = TieAwareLoss(**measure, levels=range(7))
+        expected = TieAwareLoss(**measure)(activations, targets)
         torch.testing.assert_close(declared(activations, index), expected)
         torch.testing.assert_close(
             declared(activations[:7], index[:7, 9:], activations[9:]),
-            TieAwareLoss(objective)(
+            TieAwareLoss(**measure)(
                 activations[:7], targets[:7], activations[9:], targets[9:]
             ),
         )
@@ -73,21 +73,18 @@ def test_targets_agree_with_declared_levels(kind):
 def test_indicators_of_any_type():
     for dtype in [torch.bool, torch.int16, torch.float32]:
         activations, targets, _ = draw("indicators")
-        loss = TieAwareLoss("ndcg")
+        loss = TieAwareLoss("nDCG")
         assert torch.equal(loss(activations, targets.to(dtype)), loss(activations, targets))
 
 
-@pytest.mark.parametrize(
-    "objective",
-    OBJECTIVES,
-)
-def test_gradcheck(objective):
+@pytest.mark.parametrize("measure", MEASURES, ids=name_of)
+def test_gradcheck(measure):
     rng = np.random.default_rng(1)
     activations = torch.from_numpy(rng.standard_normal((9, 6))).requires_grad_()
     labels = torch.from_numpy(rng.integers(3, size=9))
-    loss = TieAwareLoss(objective, tanh_scale=0.7)
+    loss = TieAwareLoss(**measure, tanh_scale=0.7)
     torch.autograd.gradcheck(lambda a: loss(a, labels), activations)
-    loss = TieAwareLoss(objective, tanh_scale=0.7, n_bins=5)
+    loss = TieAwareLoss(**measure, tanh_scale=0.7, n_bins=5)
     queries, database = activations.detach()[:4], activations.detach()[4:]
     torch.autograd.gradcheck(
         lambda q, d: loss(q, labels[:4], d, labels[4:]),
@@ -96,10 +93,10 @@ def test_gradcheck(objective):
 
 
 def test_no_similar_pairs_means_no_gradient():
-    for objective in OBJECTIVES:
+    for measure in MEASURES:
         activations = torch.randn(5, 4, generator=torch.Generator().manual_seed(0))
         activations.requires_grad_()
-        loss = TieAwareLoss(objective)(activations, torch.arange(5))
+        loss = TieAwareLoss(**measure)(activations, torch.arange(5))
         loss.backward()
         assert loss.item() == 1
         assert torch.equal(activations.grad, torch.zeros(5, 4))
@@ -159,7 +156,7 @@ def test_levels_move_with_the_module_but_are_no_weights():
 
 def test_bad_parameters_are_refused():
     for parameters, message in [
-        ({"objective": "ap"}, "objective"),
+        ({"measure": "nDCG@10"}, "it knows no cutoff"),
         ({"bit_dropout": 1.0}, "bit_dropout"),
         ({"tanh_scale": 0.0}, "tanh_scale"),
         ({"n_bins": 0}, "n_bins"),
@@ -196,6 +193,6 @@ def test_bit_dropout_leaves_the_same_bits_out_of_queries_and_database():
     torch.manual_seed(0)
     item = torch.tensor([30.0, -30.0] * 4)
     pair, targets = torch.stack([item, -item]), torch.tensor([0, 1])
-    loss = TieAwareLoss("average_precision", bit_dropout=0.5)
+    loss = TieAwareLoss("AP", bit_dropout=0.5)
     for _ in range(20):
         assert loss(pair, targets, pair.clone(), targets).item() == pytest.approx(0)

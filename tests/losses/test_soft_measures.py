@@ -1,4 +1,4 @@
-"""Objectives: exact at integer counts, right gradients, finite everywhere."""
+"""Measures of soft counts: exact at integer counts, right gradients, finite everywhere."""
 
 from itertools import product
 
@@ -8,21 +8,26 @@ import torch
 from scipy.special import digamma, polygamma
 
 from sklearn_talr.histogram import RankingHistogram
-from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
-from sklearn_talr.objectives import (
-    _average_precision,
-    average_precision,
-    average_precision_simplified,
-    ndcg,
-    ndcg_simplified,
+from sklearn_talr.losses import (
+    _soft_average_precision,
+    simplified_average_precision,
+    simplified_ndcg,
+    soft_average_precision,
     soft_counts,
+    soft_ndcg,
 )
+from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
 
-OBJECTIVES = [average_precision, average_precision_simplified, ndcg, ndcg_simplified]
-EXACT = [(average_precision, tie_aware_average_precision), (ndcg, tie_aware_ndcg)]
+SOFT_MEASURES = [
+    soft_average_precision,
+    simplified_average_precision,
+    soft_ndcg,
+    simplified_ndcg,
+]
+EXACT = [(soft_average_precision, tie_aware_average_precision), (soft_ndcg, tie_aware_ndcg)]
 SIMPLIFIED = [
-    (average_precision_simplified, average_precision),
-    (ndcg_simplified, ndcg),
+    (simplified_average_precision, soft_average_precision),
+    (simplified_ndcg, soft_ndcg),
 ]
 LEVELS = {"binary": [0, 1], "graded": [0, 1, 2, 5, 10]}
 
@@ -34,20 +39,20 @@ def integer_counts(rng, n_queries, n_levels, n_bins, most):
     return counts
 
 
-@pytest.mark.parametrize(("objective", "metric"), EXACT)
-def test_exact_objective_is_the_metric_at_integer_counts(objective, metric):
+@pytest.mark.parametrize(("measure", "metric"), EXACT)
+def test_exact_measure_is_the_metric_at_integer_counts(measure, metric):
     """In lists without ties, with small ones and with large ones; in several blocks."""
     for levels in LEVELS.values():
         rng = np.random.default_rng(0)
         counts = [integer_counts(rng, 300, len(levels), 16, most) for most in (1, 3, 400)]
         counts = np.concatenate(counts)
         histogram = RankingHistogram(counts, np.array(levels))
-        value = objective(torch.from_numpy(counts).double(), torch.tensor(levels)).numpy()
+        value = measure(torch.from_numpy(counts).double(), torch.tensor(levels)).numpy()
         np.testing.assert_allclose(value, metric(histogram, zero_division=0.0), atol=1e-10)
 
 
-@pytest.mark.parametrize(("objective", "metric"), EXACT)
-def test_objective_of_saturated_codes_is_the_metric(objective, metric):
+@pytest.mark.parametrize(("measure", "metric"), EXACT)
+def test_measure_of_saturated_codes_is_the_metric(measure, metric):
     for levels in LEVELS.values():
         rng = np.random.default_rng(1)
         bits = torch.from_numpy(rng.choice([-1.0, 1.0], size=(40, 8)))
@@ -55,12 +60,12 @@ def test_objective_of_saturated_codes_is_the_metric(objective, metric):
         counts = soft_counts(bits, bits, index, len(levels), exclude_self=True)
         histogram = RankingHistogram(counts.long().numpy(), np.array(levels))
         np.testing.assert_allclose(
-            objective(counts, torch.tensor(levels)), metric(histogram), atol=1e-10
+            measure(counts, torch.tensor(levels)), metric(histogram), atol=1e-10
         )
 
 
 @pytest.mark.parametrize(("simplified", "exact"), SIMPLIFIED)
-def test_simplified_objective_is_exact_without_ties(simplified, exact):
+def test_simplified_measure_is_exact_without_ties(simplified, exact):
     for levels in LEVELS.values():
         rng = np.random.default_rng(2)
         counts = np.zeros((50, len(levels), 12))
@@ -74,7 +79,9 @@ def test_simplified_average_precision_stays_near_on_small_tied_lists():
     rng = np.random.default_rng(3)
     counts = torch.from_numpy(integer_counts(rng, 5000, 2, 3, 3)).double()
     levels = torch.tensor([0, 1])
-    gap = average_precision(counts, levels) - average_precision_simplified(counts, levels)
+    gap = soft_average_precision(counts, levels) - simplified_average_precision(
+        counts, levels
+    )
     assert 0.05 < gap.abs().max() < 0.13
 
 
@@ -82,32 +89,32 @@ def test_simplified_ndcg_is_a_lower_bound():
     rng = np.random.default_rng(4)
     counts = torch.from_numpy(integer_counts(rng, 500, 3, 5, 4)).double()
     levels = torch.tensor([0, 1, 3])
-    assert (ndcg_simplified(counts, levels) <= ndcg(counts, levels) + 1e-12).all()
+    assert (simplified_ndcg(counts, levels) <= soft_ndcg(counts, levels) + 1e-12).all()
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("measure", SOFT_MEASURES)
 @pytest.mark.parametrize("levels", LEVELS.values(), ids=LEVELS)
-def test_gradcheck_through_the_counts(objective, levels):
+def test_gradcheck_through_the_counts(measure, levels):
     for n_bits, n_bins, batch in ((1, 1, 3), (8, 3, 7)):
         rng = np.random.default_rng(5)
         bits = torch.from_numpy(rng.uniform(-1, 1, (batch, n_bits))).requires_grad_()
         index = torch.from_numpy(rng.integers(len(levels), size=(batch, batch)))
         options = {"n_levels": len(levels), "n_bins": n_bins, "exclude_self": True}
         torch.autograd.gradcheck(
-            lambda b, index=index, options=options: objective(
+            lambda b, index=index, options=options: measure(
                 soft_counts(b, b, index, **options), torch.tensor(levels)
             ),
             bits,
         )
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
-def test_gradcheck_in_the_counts(objective):
+@pytest.mark.parametrize("measure", SOFT_MEASURES)
+def test_gradcheck_in_the_counts(measure):
     """Fractional counts in every bin; kinks of NDCG lie at integer cumulative counts."""
     rng = np.random.default_rng(6)
     counts = torch.from_numpy(rng.uniform(0.1, 2.9, (8, 3, 6))).requires_grad_()
     levels = torch.tensor([0, 1, 2])
-    torch.autograd.gradcheck(lambda c: objective(c, levels), counts)
+    torch.autograd.gradcheck(lambda c: measure(c, levels), counts)
 
 
 def test_average_precision_is_smooth_where_the_quotients_are_zero_by_zero():
@@ -122,9 +129,10 @@ def test_average_precision_is_smooth_where_the_quotients_are_zero_by_zero():
 
     for c in (0.0, 1e-9, 1e-5, 0.3, 0.5, 1 - 1e-5, 1.0, 1 + 1e-5, 2.0):
         counts = table(c)
-        average_precision(counts, levels).sum().backward()
+        soft_average_precision(counts, levels).sum().backward()
         ahead, behind = (
-            average_precision(table(c, extra), levels).item() for extra in (step, -step)
+            soft_average_precision(table(c, extra), levels).item()
+            for extra in (step, -step)
         )
         slope = (ahead - behind) / (2 * step)
         assert counts.grad[0, 1, 1].item() == pytest.approx(slope, abs=2e-5), c
@@ -147,11 +155,11 @@ def special_tables():
 
 
 def test_values_and_gradients_are_finite():
-    for objective in OBJECTIVES:
+    for measure in SOFT_MEASURES:
         for dtype in [torch.float32, torch.float64]:
             for name, table in special_tables().items():
                 counts = table.to(dtype).requires_grad_()
-                value = objective(counts, torch.tensor([0, 1]))
+                value = measure(counts, torch.tensor([0, 1]))
                 value.sum().backward()
                 assert value.dtype == dtype
                 assert torch.isfinite(value).all(), name
@@ -159,9 +167,9 @@ def test_values_and_gradients_are_finite():
 
 
 def test_nothing_relevant_gives_zero_and_no_gradient():
-    for objective in OBJECTIVES:
+    for measure in SOFT_MEASURES:
         counts = special_tables()["negatives"].requires_grad_()
-        value = objective(counts, torch.tensor([0, 1]))
+        value = measure(counts, torch.tensor([0, 1]))
         value.sum().backward()
         assert value.item() == 0
         # Only the positives' own cells may ask for more of themselves.
@@ -169,32 +177,32 @@ def test_nothing_relevant_gives_zero_and_no_gradient():
 
 
 def test_a_single_level_has_nothing_relevant():
-    for objective in OBJECTIVES:
+    for measure in SOFT_MEASURES:
         counts = torch.ones(3, 1, 4, requires_grad=True)
-        value = objective(counts, torch.tensor([0]))
+        value = measure(counts, torch.tensor([0]))
         value.sum().backward()
         assert not value.any()
         assert not counts.grad.any()
 
 
-@pytest.mark.parametrize("objective", [ndcg, ndcg_simplified])
-def test_a_bound_on_the_items_changes_nothing(objective):
+@pytest.mark.parametrize("measure", [soft_ndcg, simplified_ndcg])
+def test_a_bound_on_the_items_changes_nothing(measure):
     counts = torch.from_numpy(integer_counts(np.random.default_rng(8), 9, 3, 6, 5)).double()
     levels = torch.tensor([0, 1, 2])
-    expected = objective(counts, levels)
-    assert torch.equal(objective(counts, levels, n_items=1000), expected)
+    expected = measure(counts, levels)
+    assert torch.equal(measure(counts, levels, n_items=1000), expected)
 
 
 def test_no_queries():
-    for objective in OBJECTIVES:
-        assert objective(torch.zeros(0, 2, 5), torch.tensor([0, 1])).shape == (0,)
+    for measure in SOFT_MEASURES:
+        assert measure(torch.zeros(0, 2, 5), torch.tensor([0, 1])).shape == (0,)
 
 
 def test_moving_a_relevant_item_forward_is_rewarded():
-    for objective in OBJECTIVES:
+    for measure in SOFT_MEASURES:
         counts = torch.tensor([[[2.0, 3.0, 4.0], [0.0, 1.0, 1.0]]], dtype=torch.float64)
         counts.requires_grad_()
-        objective(counts, torch.tensor([0, 1])).sum().backward()
+        measure(counts, torch.tensor([0, 1])).sum().backward()
         positives = counts.grad[0, 1]
         assert positives[0] > positives[1] > positives[2]
 
@@ -203,7 +211,7 @@ def mean_trigamma(x, c):
     """The mean of psi' from x + 1 to x + c, and its derivatives, at two numbers."""
     x, length = torch.tensor([[x]]).double(), torch.tensor([[c]]).double() - 1
     points = torch.cat([x, x + 1 + length], dim=1)
-    return _average_precision.mean_trigamma(points, 1 / x, length)
+    return _soft_average_precision.mean_trigamma(points, 1 / x, length)
 
 
 def test_mean_trigamma_equals_its_series():
@@ -242,15 +250,15 @@ def test_derivatives_of_mean_trigamma():
 
 def test_digamma_and_trigamma_equal_scipy():
     x = np.concatenate([np.linspace(1, 12, 500), [100.0, 1e4, 1e7]])
-    psi, trigamma = _average_precision.digamma_and_trigamma(torch.from_numpy(x))
+    psi, trigamma = _soft_average_precision.digamma_and_trigamma(torch.from_numpy(x))
     np.testing.assert_allclose(psi.numpy(), digamma(x), rtol=0, atol=2e-11)
     np.testing.assert_allclose(trigamma.numpy(), polygamma(1, x), rtol=3e-8)
 
 
-@pytest.mark.parametrize("objective", [average_precision, average_precision_simplified])
-def test_levels_must_be_as_many_as_the_counts_have(objective):
+@pytest.mark.parametrize("measure", [soft_average_precision, simplified_average_precision])
+def test_levels_must_be_as_many_as_the_counts_have(measure):
     with pytest.raises(ValueError, match="3 levels, but levels has 2 values"):
-        objective(torch.ones(2, 3, 5), torch.tensor([0, 1]))
+        measure(torch.ones(2, 3, 5), torch.tensor([0, 1]))
 
 
 def test_gradient_of_average_precision_equals_autograd_through_digamma():
@@ -270,7 +278,7 @@ def test_gradient_of_average_precision_equals_autograd_through_digamma():
         return terms.sum(1) / c_pos.sum(1)
 
     values, gradients = [], []
-    for function in (lambda t: average_precision(t, torch.arange(3)), by_autograd):
+    for function in (lambda t: soft_average_precision(t, torch.arange(3)), by_autograd):
         leaf = counts.clone().requires_grad_()
         values.append(function(leaf))
         values[-1].sum().backward()
