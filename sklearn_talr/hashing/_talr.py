@@ -15,8 +15,9 @@ class TALRHasher(SupervisedHasher):
     codes, ``tanh(scale * activations)``. The measure of that ranking, averaged over all
     orders of tied items, is a smooth function of soft counts of items per distance, and
     its gradient trains the hash function: tie-aware learning to rank, He et al. (CVPR
-    2018). :class:`SupervisedHasher` is the same hasher with any loss. The parameters, by
-    purpose:
+    2018). :class:`SupervisedHasher` is the same hasher with any loss.
+
+    The parameters, by purpose:
 
     ==============  ==================================================================
     code            `n_bits`, `nested`, `hidden_layer_sizes`, `module`

@@ -247,7 +247,6 @@ def test_margins_leave_ap_and_lower_ramap(digits, learned):
 
 def test_graded_triplets_differ_from_binary_ones(multilabel):
     X, y = multilabel
-    hasher = SupervisedHasher(8, loss=DTSHLoss(), max_iter=5, random_state=0)
     graded, binary = (
         SupervisedHasher(
             8, loss=DTSHLoss(), affinity=affinity, max_iter=5, random_state=0

@@ -156,7 +156,7 @@ def test_gradients_are_finite_at_the_edges(batch):
 
 def test_without_a_length_all_bits_take_part(batch):
     bits, levels = map(torch.from_numpy, batch)
-    for loss in (DSHLoss(), DPSHLoss(), DTSHLoss(), HashNetLoss()):
+    for loss in (DSHLoss(), DPSHLoss(), DTSHLoss()):
         assert loss(bits, levels) == loss(bits, levels, n_bits=N_KEPT)
         assert loss(bits, levels) != loss(bits, levels, n_bits=N_BITS)
 

@@ -37,7 +37,7 @@ def trainer_of(batch_loss, module=None, **params):
         SimpleNamespace(module=module, steps=lambda: [(1.0, 1.0), (1.0, 0.0)]),
         batch_loss,
         np.random.RandomState(0),
-        Settings.of(hasher, data),
+        Settings.of(hasher, hasher._chosen_loss(), data),
         LastEpoch(),
         FitCallbacks(object(), None, None, 1, None),
     )
