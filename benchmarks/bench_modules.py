@@ -26,11 +26,11 @@ from pathlib import Path
 import numpy as np
 import torch
 from comparison._data import _arrays
-from sklearn_talr.objectives import TieAwareLoss
 from torch import nn
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.histogram import hamming_histogram
+from sklearn_talr.losses import TieAwareLoss
 from sklearn_talr.metrics import tie_aware_average_precision
 
 N_BITS, N_SCORED = 32, 5000

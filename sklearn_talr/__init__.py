@@ -21,10 +21,10 @@ _HOMES = {
     "export": "export",
     "hashing": "hashing",
     "histogram": "histogram",
+    "losses": "losses",
     "make_retrieval_scorer": "metrics",
     "metrics": "metrics",
     "neighbors": "neighbors",
-    "objectives": "objectives",
     "runs": "runs",
     "svm": "svm",
 }

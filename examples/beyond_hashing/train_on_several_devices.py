@@ -23,11 +23,11 @@ import torch
 import torch.distributed as dist
 from sklearn.datasets import fetch_openml, load_digits
 from sklearn.model_selection import train_test_split
-from sklearn_talr.objectives import TieAwareLoss
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from sklearn_talr.histogram import hamming_histogram
+from sklearn_talr.losses import TieAwareLoss
 from sklearn_talr.metrics import tie_aware_average_precision
 
 N_BITS, N_EPOCHS, JOINT_BATCH_SIZE = 16, 10, 256

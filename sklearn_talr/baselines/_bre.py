@@ -83,7 +83,7 @@ class BREHasher(BaseHasher):
 
     See Also
     --------
-    DSHHasher : Draws distances to 0 or to the code length by gradients.
+    sklearn_talr.losses.DSHLoss : Draws distances to 0 or to the code length by gradients.
 
     Examples
     --------
