@@ -280,7 +280,7 @@ class ContrastiveLoss(BaseEstimator):
 class BareLoss:
     """A plain class without a base, that wants other settings and another score."""
 
-    training_defaults = {"tanh_scale": None, "weight_decay": 0.1}
+    training_defaults = {"tanh_scale": 2.0, "weight_decay": 0.1}
     measure = "nDCG"
 
     def __init__(self, power):
