@@ -23,13 +23,13 @@ import numpy as np
 import torch
 from _timing import medians
 from bench_training import draw, gemms, ours
+from benchmark_sets import folder_of_sets, split_rows
 from sklearn import config_context
 
 from sklearn_talr import ITQHasher, TALRHasher
 from sklearn_talr.affinity import LabelAffinity
-from sklearn_talr.datasets._benchmarks import _data_home, split_rows
 from sklearn_talr.histogram import hamming_histogram
-from sklearn_talr.metrics import tie_aware_average_precision
+from sklearn_talr.measures import AP
 
 N_BITS = 64
 BATCHES = 1024, 4096, 16384
@@ -107,7 +107,7 @@ def bench_encode(device):
 
 
 def bench_fit(device):
-    with np.load(_data_home(None) / "cifar10_cnn512.npz") as arrays:
+    with np.load(folder_of_sets() / "cifar10_cnn512.npz") as arrays:
         X, y = arrays["X"].astype(np.float32), arrays["y"]
     order = np.random.default_rng(0).permutation(len(X))
     rows = {"query": order[:10_000], "train": order[10_000:]}
@@ -125,7 +125,7 @@ def bench_fit(device):
         seconds = time.perf_counter() - start
         codes = hasher.transform(data.X_query), hasher.transform(data.X_train)
         histogram = hamming_histogram(*codes, LabelAffinity(), data.y_query, data.y_train)
-        score = np.nanmean(tie_aware_average_precision(histogram))
+        score = np.nanmean(AP(histogram))
         print(f"  from {name:8s}{seconds:10.1f} s, AP {score:.4f}", flush=True)
 
 

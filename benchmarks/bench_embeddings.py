@@ -31,9 +31,9 @@ from typing import NamedTuple
 import faiss
 import numpy as np
 from _quantizers import CONTENDERS, N_CANDIDATES, N_NEIGHBORS, highest
+from benchmark_sets import BENCHMARKS
 
 from sklearn_talr.codes import PackedCodes
-from sklearn_talr.datasets._benchmarks import BENCHMARKS
 from sklearn_talr.export import to_faiss
 from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.neighbors import HammingNeighbors, rescore

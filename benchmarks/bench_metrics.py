@@ -23,7 +23,7 @@ from sklearn.metrics import average_precision_score, ndcg_score
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
 from sklearn_talr.codes import PackedCodes, hamming_distances
 from sklearn_talr.histogram import _kernels, hamming_histogram
-from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
+from sklearn_talr.measures import AP, nDCG
 
 N_QUERIES, N_DATABASE, N_CLASSES = 1_000, 60_000, 10
 
@@ -46,7 +46,7 @@ def ours(query, y_query, database, y_database, n_jobs=None):
     histogram = hamming_histogram(
         query, database, LabelAffinity(), y_query, y_database, n_jobs=n_jobs
     )
-    return tie_aware_average_precision(histogram), tie_aware_ndcg(histogram)
+    return AP(histogram), nDCG(histogram)
 
 
 # Each peer takes distances and relevance of some queries and returns its AP or NDCG.

@@ -31,7 +31,7 @@ from torch import nn
 from sklearn_talr import TALRHasher
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.losses import TieAwareLoss
-from sklearn_talr.metrics import tie_aware_average_precision
+from sklearn_talr.measures import AP
 
 N_BITS, N_SCORED = 32, 5000
 SIDES = {"digits": 8, "fashion_mnist": 28}
@@ -132,7 +132,7 @@ def measure(cell):
     built = name in ("module", "linear")
     codes = hasher.transform(X_scored) if built else codes_of(network, X_scored)
     table = hamming_histogram(codes, codes, "auto", y_scored, y_scored, exclude_self=True)
-    return {"ap": np.nanmean(tie_aware_average_precision(table)), "seconds": seconds}
+    return {"ap": np.nanmean(AP(table)), "seconds": seconds}
 
 
 def cells_of(arguments):

@@ -218,14 +218,16 @@ def over_blocks(n_workers, folder, n_items):
 
 
 def by_dask(folder, n_items):
+    import dask
     from distributed import wait
 
-    from sklearn_talr.dask import DaskCodes, encode, hamming_histogram, kneighbors
+    from sklearn_talr.dask import encode, hamming_histogram, index, kneighbors
 
     hasher = ITQHasher(N_BITS, random_state=0).fit(mapped(folder, "features", 5_000))
     features = blocks_of(folder / "features.npy", n_items)
-    yield "encode", 0, lambda: wait(encode(hasher, features).persist().data)
-    codes = DaskCodes(blocks_of(folder / "codes.npy", n_items), N_BITS)
+    yield "encode", 0, lambda: wait(dask.persist(*encode(hasher, features)))
+    octets = blocks_of(folder / "codes.npy", n_items).to_delayed().ravel()
+    codes = [dask.delayed(PackedCodes)(block, N_BITS) for block in octets]
     y = blocks_of(folder / "labels.npy", n_items)
     n_queries = QUERIES_OF_DASK
     queries, y_query = draw(n_queries, N_BITS, seed=1), np.arange(n_queries) % N_CLASSES
@@ -234,8 +236,14 @@ def by_dask(folder, n_items):
         n_queries,
         partial(hamming_histogram, queries, codes, "auto", y_query, y),
     )
-    yield "index", 1, partial(kneighbors, queries[:1], codes, N_NEIGHBORS)
-    yield "kneighbors", n_queries, partial(kneighbors, queries, codes, N_NEIGHBORS)
+    database = []
+
+    def index_all():
+        database.extend(index(HammingNeighbors(), codes))
+        wait(database)
+
+    yield "index", 0, index_all
+    yield "kneighbors", n_queries, partial(kneighbors, queries, database, N_NEIGHBORS)
 
 
 @contextmanager

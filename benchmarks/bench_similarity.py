@@ -40,10 +40,9 @@ from sklearn_talr.affinity import LabelAffinity
 from sklearn_talr.codes import pack_codes, weighted_scores
 from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities, TALRHasher
 from sklearn_talr.histogram import hamming_histogram
+from sklearn_talr.measures import AP, nDCG
 from sklearn_talr.metrics import (
-    tie_aware_average_precision,
     tie_aware_average_precision_score,
-    tie_aware_ndcg,
     tie_aware_ndcg_score,
 )
 from sklearn_talr.neighbors import HammingNeighbors
@@ -289,7 +288,7 @@ def of_distances(data, queries, database):
     """Mean tie-aware AP and NDCG of Hamming distances."""
     targets = data.affinity, data.y_query, data.y_database
     histogram = hamming_histogram(queries, database, *targets)
-    metrics = tie_aware_average_precision, tie_aware_ndcg
+    metrics = AP, nDCG
     return [round(float(np.nanmean(metric(histogram))), 4) for metric in metrics]
 
 

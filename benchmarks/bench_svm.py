@@ -16,16 +16,16 @@ from functools import partial
 
 import numpy as np
 from _timing import medians
+from benchmark_sets import load_benchmark
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from sklearn_talr.datasets import load_benchmark
 from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 from sklearn_talr.svm import RankingSVC, _bundle, loss_augmented_ranks
 from sklearn_talr.svm import _ranking_svc as estimator
-from sklearn_talr.svm._features import Features
+from sklearn_talr.svm._feature_matrix import FeatureMatrix
 from sklearn_talr.svm._risks import HingeRisk, RankingRisk
 
 LOSSES = "average_precision", "ndcg"
@@ -154,7 +154,7 @@ def _time_of_inference(svc, X, y):
         spent.append(time.perf_counter() - start)
         return result
 
-    features = Features(X, constant=svc.loss == "zero_one")
+    features = FeatureMatrix(X, constant=svc.loss == "zero_one")
     bundle = _bundle.Bundle(features.n_weights)
     options = {"tol": svc.tol, "max_iter": svc.max_iter, "line_search": True}
     estimator.minimize(features, timed, svc.C * len(y), bundle, **options)

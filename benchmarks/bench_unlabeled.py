@@ -43,6 +43,7 @@ from sklearn.svm import SVC
 from sklearn_talr.hashing.losses._minibatch import PairwiseLoss
 
 from sklearn_talr import TALRHasher
+from sklearn_talr.affinity import BaseAffinity
 from sklearn_talr.hashing import ClassProbabilities
 from sklearn_talr.losses import soft_average_precision, soft_counts
 
@@ -98,7 +99,7 @@ CONTENDERS = {
 }
 
 
-class ExpectedAffinity:
+class ExpectedAffinity(BaseAffinity):
     """The probability that two rows share a class or label, in steps; targets are rows.
 
     Of each row there are probabilities, and of the first ones label indicators; *softened*
@@ -112,9 +113,6 @@ class ExpectedAffinity:
         self.labels = labels.astype(np.float32)
         self.softened = softened
         self.several = several
-
-    def levels_between(self, y_query, y_database):
-        return self.levels_
 
     def __call__(self, y_query, y_database):
         similar = self._shared(self.probabilities[y_query], self.probabilities[y_database])

@@ -32,6 +32,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from benchmark_sets import BENCHMARKS, split_rows
 from comparison._data import _arrays
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -42,7 +43,6 @@ from sklearn.utils import gen_batches
 from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
 from sklearn_talr.codes import weighted_scores
-from sklearn_talr.datasets._benchmarks import BENCHMARKS, split_rows
 from sklearn_talr.hashing import (
     AdditiveHasher,
     ClassProbabilities,
@@ -51,9 +51,9 @@ from sklearn_talr.hashing import (
 )
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.losses import DPSHLoss, DTSHLoss, HashNetLoss, MutualInformationLoss
+from sklearn_talr.measures import AP
 from sklearn_talr.metrics import (
     make_retrieval_scorer,
-    tie_aware_average_precision,
     tie_aware_average_precision_score,
 )
 
@@ -268,7 +268,7 @@ def weights(model, X):
 def of_distances(affinity, queries, items, *targets):
     """Mean tie-aware AP of Hamming distances."""
     histogram = hamming_histogram(queries, items, affinity, *targets)
-    return round(float(np.nanmean(tie_aware_average_precision(histogram))), 4)
+    return round(float(np.nanmean(AP(histogram))), 4)
 
 
 def of_scores(affinity, score, queries, items, y_query, y_items):

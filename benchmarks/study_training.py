@@ -16,11 +16,11 @@ import sys
 import time
 
 import numpy as np
+from benchmark_sets import BENCHMARKS, load_benchmark
 
-from sklearn_talr.datasets._benchmarks import BENCHMARKS, load_benchmark
 from sklearn_talr.hashing import TALRHasher
 from sklearn_talr.histogram import hamming_histogram
-from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
+from sklearn_talr.measures import AP, nDCG
 
 CHOICES = {
     "default": {},
@@ -83,7 +83,7 @@ def run(name, seeds, params):
     """Metric and seconds of each seed."""
     params = dict(params)
     n_rows = params.pop("n_rows", 5000)
-    metric = tie_aware_ndcg if name == "scenes" else tie_aware_average_precision
+    metric = nDCG if name == "scenes" else AP
     runs = []
     for seed in seeds:
         data = load_benchmark(name, seed)

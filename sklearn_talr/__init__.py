@@ -8,6 +8,7 @@ __version__ = "0.1.0.dev0"
 # torch.
 _HOMES = {
     "HammingNeighbors": "neighbors",
+    "HashedNeighbors": "neighbors",
     "ITQHasher": "hashing",
     "LSHHasher": "hashing",
     "PrecomputedAffinity": "affinity",
@@ -17,12 +18,12 @@ _HOMES = {
     "baselines": "baselines",
     "codes": "codes",
     "dask": "dask",
-    "datasets": "datasets",
     "export": "export",
     "hashing": "hashing",
     "histogram": "histogram",
     "losses": "losses",
     "make_retrieval_scorer": "metrics",
+    "measures": "measures",
     "metrics": "metrics",
     "neighbors": "neighbors",
     "runs": "runs",

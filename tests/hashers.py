@@ -23,7 +23,7 @@ from sklearn_talr.losses import (
     MutualInformationLoss,
     OrthoHashLoss,
 )
-from sklearn_talr.metrics import tie_aware_average_precision
+from sklearn_talr.measures import AP
 
 LINEAR = [LSHHasher(8), ITQHasher(8)]
 DISCRETE = [
@@ -79,4 +79,4 @@ def held_out_histogram(hasher, X, y, n_train):
 
 def mean_ap(histogram):
     """Mean of the tie-aware average precision over queries with something similar."""
-    return np.nanmean(tie_aware_average_precision(histogram))
+    return np.nanmean(AP(histogram))

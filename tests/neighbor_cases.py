@@ -61,10 +61,8 @@ def ranking(queries, database):
     return [sorted((d, i) for i, d in enumerate(row)) for row in distances.tolist()]
 
 
-def fit(database, algorithm="auto", backend="numpy", **params):
-    if backend == "faiss":
-        pytest.importorskip("faiss")
-    neighbors = HammingNeighbors(algorithm=algorithm, backend=backend, **params)
+def fit(database, algorithm="auto", **params):
+    neighbors = HammingNeighbors(algorithm=algorithm, **params)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ONE_CODE)
         return neighbors.fit(database)

@@ -60,7 +60,7 @@ def answers(n_jobs):
         hamming_histogram(codes, codes, "auto", y, y, **options).counts,
         hamming_histogram(codes, codes, "auto", several, several, **options).counts,
         hasher.score(X, y),
-        make_retrieval_scorer("ndcg", k=10)(hasher, X, several),
+        make_retrieval_scorer("nDCG@10")(hasher, X, several),
         *neighbors.kneighbors(codes, 5),
     ]
 

@@ -26,6 +26,7 @@ from sklearn_talr import HammingNeighbors, RankingSVC, TALRHasher
 from sklearn_talr._state import is_fitted_name
 from sklearn_talr.affinity import ThresholdAffinity
 from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities
+from sklearn_talr.neighbors import WeightedHammingNeighbors
 
 FOLDER = os.path.dirname(sklearn_talr.__file__)
 N_INJECTIONS = 8
@@ -133,7 +134,7 @@ def test_in_a_fit_of_the_ranking_svm_they_change_nothing(loss):
 ALGORITHMS = ["lookup", "multi_index", "auto"]
 SEARCHES = [
     *(HammingNeighbors(3, algorithm=algorithm) for algorithm in ALGORITHMS),
-    HammingNeighbors(3, metric="weighted_hamming"),
+    WeightedHammingNeighbors(3),
 ]
 CHANGES = {
     "fit": lambda n: n.fit(OTHER_CODES, OTHER_Y),
@@ -150,7 +151,7 @@ QUESTIONS = {
 
 
 def queries_of(neighbors):
-    return WEIGHTS if neighbors.metric == "weighted_hamming" else WEIGHTS > 0
+    return WEIGHTS > 0 if isinstance(neighbors, HammingNeighbors) else WEIGHTS
 
 
 def answers(neighbors):
@@ -161,7 +162,7 @@ def database(neighbors):
     return clone(neighbors).fit(CODES, Y)
 
 
-@pytest.mark.parametrize("neighbors", SEARCHES, ids=lambda n: f"{n.metric}-{n.algorithm}")
+@pytest.mark.parametrize("neighbors", SEARCHES, ids=str)
 class TestDatabase:
     @pytest.mark.parametrize("name", CHANGES)
     def test_in_a_change_they_change_nothing(self, neighbors, name):

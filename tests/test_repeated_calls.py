@@ -14,6 +14,7 @@ from sklearn_talr.codes import pack_codes
 from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.metrics import tie_aware_ndcg_score
+from sklearn_talr.neighbors import HashedNeighbors, WeightedHammingNeighbors
 
 N_CALLS = 40
 RNG = np.random.default_rng(0)
@@ -63,11 +64,17 @@ def test_encoding_single_rows(hasher, method):
     assert is_clean(lambda: encode(X[:1]))
 
 
-@pytest.mark.parametrize("metric", ["hamming", "weighted_hamming"])
+SEARCHES = {
+    "bits": (HammingNeighbors(3, radius=4).fit(CODES, Y), CODES[:1]),
+    "weights": (WeightedHammingNeighbors(3, radius=4).fit(CODES, Y), WEIGHTS),
+    "features": (HashedNeighbors(HASHERS[0], n_neighbors=3).fit(X, Y), X[:1]),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
 @pytest.mark.parametrize("method", ["kneighbors", "radius_neighbors", "rank", "predict"])
-def test_single_queries(metric, method):
-    neighbors = HammingNeighbors(3, metric=metric, radius=4).fit(CODES, Y)
-    query = CODES[:1] if metric == "hamming" else WEIGHTS
+def test_single_queries(name, method):
+    neighbors, query = SEARCHES[name]
     ask = getattr(neighbors, method)
     assert is_clean(lambda: ask(query))
 

@@ -11,9 +11,10 @@ from hashers import HASHERS, name_of
 from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
 
-from sklearn_talr import HammingNeighbors, RankingSVC, TALRHasher
+from sklearn_talr import HammingNeighbors, ITQHasher, RankingSVC, TALRHasher
 from sklearn_talr.affinity import ThresholdAffinity
 from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities
+from sklearn_talr.neighbors import HashedNeighbors, WeightedHammingNeighbors
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((40, 5)), np.arange(40) % 3
@@ -35,7 +36,9 @@ ESTIMATORS = [
     AdditiveHasher(9, metric="euclidean", max_iter=2),
     ClassProbabilities(GaussianNB()),
     HammingNeighbors(3),
-    HammingNeighbors(3, metric="weighted_hamming"),
+    WeightedHammingNeighbors(3),
+    HashedNeighbors(ITQHasher(8, random_state=0), n_neighbors=3, n_rescored=5),
+    HashedNeighbors(AdditiveHasher(8, max_iter=2, random_state=0), n_neighbors=3),
     RankingSVC("ndcg"),
     ThresholdAffinity((0.3, 0.1), (1, 2)),
 ]
@@ -74,7 +77,7 @@ WAYS = {
 def answers(estimator):
     """All that an estimator says about queries, as bytes."""
     queries = QUERIES
-    if isinstance(estimator, HammingNeighbors) and estimator.metric == "hamming":
+    if isinstance(estimator, HammingNeighbors):
         queries = QUERIES > 0
     found = [
         getattr(estimator, method)(queries)
@@ -97,7 +100,7 @@ def test_every_estimator_is_loaded_as_it_was_stored(estimator):
     if hasattr(estimator, "random_state"):
         estimator.set_params(random_state=0)
     data = (X, Y == 0) if isinstance(estimator, RankingSVC) else (X, Y)
-    if isinstance(estimator, HammingNeighbors):
+    if isinstance(estimator, HammingNeighbors | WeightedHammingNeighbors):
         data = X > 0, Y
     if isinstance(estimator, ThresholdAffinity):
         data = (X,)

@@ -1,6 +1,7 @@
 """Feature sets of the comparison, split into queries, database and training rows."""
 
 import gzip
+import sys
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -8,7 +9,10 @@ import numpy as np
 from sklearn.datasets import fetch_openml, load_digits
 
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
-from sklearn_talr.datasets._benchmarks import BENCHMARKS, load_benchmark, split_rows
+
+sys.path.append(str(Path(__file__).parents[1]))  # scripts of this folder do not see it
+
+from benchmark_sets import BENCHMARKS, load_benchmark, split_rows
 
 SEEN_CLASSES = 0.7  # of all, where queries and database are of the others
 _FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")  # package dataset-fashion-mnist

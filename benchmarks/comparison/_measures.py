@@ -9,12 +9,11 @@ from sklearn.utils import gen_batches
 
 from sklearn_talr.codes import pack_codes, weighted_scores
 from sklearn_talr.histogram import RankingHistogram, hamming_histogram
+from sklearn_talr.measures import AP, nDCG
 from sklearn_talr.metrics import (
     empty_lookup_fraction,
     radius_aware_map,
     radius_precision,
-    tie_aware_average_precision,
-    tie_aware_ndcg,
     tie_breaking_range,
 )
 from sklearn_talr.neighbors import HammingNeighbors
@@ -91,7 +90,7 @@ def _measure_codes(query, database, data):
         "ap_worst": worst,
         "ap": expected,
         "ap_best": best,
-        "ndcg": np.nanmean(tie_aware_ndcg(histogram)),
+        "ndcg": np.nanmean(nDCG(histogram)),
     } | {name: _as_json(curve) for name, curve in curves.items()}
 
 
@@ -101,7 +100,7 @@ def _measure_scores(query, database, data, score):
     for rows in gen_batches(len(query), _ROWS_PER_BLOCK):
         true = data.affinity(data.y_query[rows], data.y_database)
         histogram = RankingHistogram.from_scores(true, score(query[rows], database))
-        metrics = tie_aware_average_precision, tie_aware_ndcg
+        metrics = AP, nDCG
         values.append([metric(histogram) for metric in metrics])
     ap, ndcg = np.nanmean(np.concatenate(values, axis=1), axis=1)
     return {"ap_float": ap, "ndcg_float": ndcg}

@@ -135,9 +135,9 @@ def query_weights(method, estimator, codes, data):
 
 
 def main_metric(data):
-    """Name of the metric that tuning maximizes: NDCG if affinity is graded."""
+    """Name of the measure that tuning maximizes: NDCG if affinity is graded."""
     is_binary = isinstance(data.affinity, LabelAffinity)
-    return "average_precision" if is_binary else "ndcg"
+    return "AP" if is_binary else "nDCG"
 
 
 def tune(method, data, seed):

@@ -3,7 +3,7 @@
 import digits
 import matplotlib.pyplot as plt
 
-from sklearn_talr.metrics import tie_aware_average_precision
+from sklearn_talr.measures import AP
 
 figure, axes = plt.subplots(1, 3, figsize=(5.4, 3), sharex=True, sharey=True)
 for ax, (name, table) in zip(axes, digits.histograms().items()):
@@ -17,7 +17,7 @@ for ax, (name, table) in zip(axes, digits.histograms().items()):
         ls="-",
         label="other digits",
     )
-    ax.set_title(f"{name}, AP {tie_aware_average_precision(table).mean():.2f}")
+    ax.set_title(f"{name}, AP {AP(table).mean():.2f}")
     ax.set(xticks=range(0, 17, 8))
 axes[1].set_xlabel("Hamming distance")
 axes[0].set_ylabel("fraction of pairs")

@@ -17,7 +17,7 @@ orders = {
 }
 counts = [[[tie.count(level) for tie in ties] for level in (0, 1)]]
 worst, expected, best = np.ravel(
-    tie_breaking_range(RankingHistogram(counts, levels=[0, 1]), "average_precision")
+    tie_breaking_range(RankingHistogram(counts, levels=[0, 1]))
 )
 
 figure, axes = plt.subplots(3, 1, figsize=(6, 4.6), height_ratios=[1, 1, 1])

@@ -93,7 +93,7 @@ def encode(X):
 from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import LabelAffinity
 from sklearn_talr.histogram import hamming_histogram
-from sklearn_talr.metrics import tie_aware_average_precision
+from sklearn_talr.measures import AP
 
 linear = TALRHasher(N_BITS, max_iter=N_EPOCHS, random_state=0).fit(X_train, y_train)
 encoders = {"linear function": linear.transform, "network": encode}
@@ -106,7 +106,7 @@ histograms = {
 
 print(f"Tie-aware AP of held-out queries, {N_BITS} bits")
 for name, histogram in histograms.items():
-    print(f"  {name:16s}{tie_aware_average_precision(histogram).mean():.3f}")
+    print(f"  {name:16s}{AP(histogram).mean():.3f}")
 
 # %%
 # Where the two classes of pairs lie

@@ -44,7 +44,7 @@ searches = {}
 with sklearn.config_context(enable_metadata_routing=True):
     for name, (model, grid) in models.items():
         search = GridSearchCV(
-            model, grid, scoring=make_ranking_scorer("ndcg", k=10), cv=GroupKFold(5)
+            model, grid, scoring=make_ranking_scorer("nDCG@10"), cv=GroupKFold(5)
         )
         searches[name] = search.fit(X[is_train], y[is_train], groups=groups[is_train])
         print(f"{name}: {search.best_params_}, NDCG@10 {search.best_score_:.3f}")

@@ -28,7 +28,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.losses import TieAwareLoss
-from sklearn_talr.metrics import tie_aware_average_precision
+from sklearn_talr.measures import AP
 
 N_BITS, N_EPOCHS, JOINT_BATCH_SIZE = 16, 10, 256
 
@@ -85,7 +85,7 @@ def train(network, images, labels, *, average_gradients):
 def mean_average_precision(network, database, y_database, queries, y_query):
     codes = [(network(images) > 0).numpy() for images in (queries, database)]
     histogram = hamming_histogram(*codes, "auto", y_query, y_database)
-    return tie_aware_average_precision(histogram).mean()
+    return AP(histogram).mean()
 
 
 def main():

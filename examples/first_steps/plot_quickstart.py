@@ -45,7 +45,7 @@ lengths = [8, 16, 32, 64]
 search = GridSearchCV(
     make_pipeline(StandardScaler(), TALRHasher(max_iter=20, random_state=0)),
     {"talrhasher__n_bits": lengths},
-    scoring=make_retrieval_scorer("average_precision"),
+    scoring=make_retrieval_scorer("AP"),
     cv=3,
 )
 search.fit(X_train, y_train)

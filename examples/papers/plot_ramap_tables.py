@@ -6,9 +6,8 @@ Hash lookup pays for every bucket within its radius, and mean average precision 
 not notice. Jiang, Li and Li ("On the Evaluation Metric for Hashing") show it by codes to
 which bits without any information are appended: MAP stays the same, precision and recall
 within a radius often do too, and only their radius-aware MAP (RAMAP) tells that the longer
-codes are worse. This example prints Tables 2 and 3 of the paper for scikit-learn's digits,
-or, where the environment variable ``SKLEARN_TALR_DATA`` names the folder of the benchmark
-sets, for CIFAR-10 as in the paper. :doc:`/user_guide/radius` derives RAMAP.
+codes are worse. This example prints Tables 2 and 3 of the paper for scikit-learn's digits.
+:doc:`/user_guide/radius` derives RAMAP.
 """
 
 # %%
@@ -18,25 +17,17 @@ sets, for CIFAR-10 as in the paper. :doc:`/user_guide/radius` derives RAMAP.
 # (LSHSE) leave every distance what it was; different bits (LSHDE) add their number to every
 # distance, so that nothing is found in the query's own bucket.
 
-import os
-
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from sklearn_talr.datasets import load_benchmark
 from sklearn_talr.hashing import LSHHasher
 from sklearn_talr.histogram import hamming_histogram
 
-if os.environ.get("SKLEARN_TALR_DATA"):
-    data = load_benchmark("cifar10")
-    X_query, y_query = data.X_query, data.y_query
-    X_database, y_database = data.X_database, data.y_database
-else:
-    X, y = load_digits(return_X_y=True)
-    X_database, X_query, y_database, y_query = train_test_split(
-        X, y, test_size=300, stratify=y, random_state=0
-    )
+X, y = load_digits(return_X_y=True)
+X_database, X_query, y_database, y_query = train_test_split(
+    X, y, test_size=300, stratify=y, random_state=0
+)
 
 n_bits = 8
 hasher = LSHHasher(n_bits=n_bits, random_state=0).fit(X_database)
@@ -67,7 +58,8 @@ def count(n_extra, same=True):
 # the paper, and averaged over all orders of ties. To RAMAP longer codes are worse, and
 # codes that are far away much worse. Codes of 8 bits have no radius 9.
 
-from sklearn_talr.metrics import radius_aware_map, tie_aware_average_precision
+from sklearn_talr.measures import AP
+from sklearn_talr.metrics import radius_aware_map
 
 radii = [0, 1, 2, 3, 4, 8, 9]  # columns of the tables
 returned = [len(y_database) * (radius + 1) // 10 for radius in radii]
@@ -90,8 +82,8 @@ def print_head(title, columns):
 methods = {"LSH": count(0), "LSHSE": count(1), "LSHDE": count(1, same=False)}
 print_head("Table 2", [f"{k}/{radius}" for k, radius in zip(returned, radii)])
 for name, histogram in methods.items():
-    ap = tie_aware_average_precision(histogram, returned, denominator="retrieved")
-    print_row("MAP", name, np.nanmean(ap, axis=0))
+    measures = [AP(denominator="retrieved") @ k for k in returned]
+    print_row("MAP", name, [np.nanmean(measure(histogram)) for measure in measures])
 for name, histogram in methods.items():
     print_row("RAMAP", name, at_radii(radius_aware_map(histogram)))
 

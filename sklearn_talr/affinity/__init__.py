@@ -8,15 +8,22 @@ where 0 means "not similar" and a larger number means "more similar". The oracle
 a target is: a class label, a row of label indicators, a row of features, or a row of a
 matrix of known affinities. There is one target per sample, so that cross-validation may
 slice them.
+
+:class:`BaseAffinity` tells what else an oracle may know, and what holds where it does not.
 """
 
+from ._affinity import BaseAffinity
 from ._labels import LabelAffinity, SharedLabelAffinity
 from ._precomputed import PrecomputedAffinity
+from ._resolve import fit_affinity, resolve_affinity
 from ._threshold import ThresholdAffinity
 
 __all__ = [
+    "BaseAffinity",
     "LabelAffinity",
     "PrecomputedAffinity",
     "SharedLabelAffinity",
     "ThresholdAffinity",
+    "fit_affinity",
+    "resolve_affinity",
 ]

@@ -5,6 +5,8 @@ from collections.abc import Collection
 import numpy as np
 import scipy.sparse as sp
 
+from .._arrays import as_numpy
+
 _COLLECTIONS = Collection, np.ndarray
 _HOW_TO_BINARIZE = (
     "write them as indicators: MultiLabelBinarizer().fit_transform(y), from "
@@ -13,7 +15,9 @@ _HOW_TO_BINARIZE = (
 
 
 def lists_as_array(y):
-    """Turn lists into an array; anything else is returned as it is.
+    """Turn lists, and arrays of other libraries, into an array of NumPy.
+
+    Data frames and sparse matrices are returned as they are.
 
     Raises
     ------
@@ -21,6 +25,7 @@ def lists_as_array(y):
         If rows differ in length, as lists of the labels of each sample do, or if some
         entries of a masked array are masked: as an array they would be like all others.
     """
+    y = as_numpy(y)
     if np.ma.is_masked(y):
         raise ValueError("y has masked entries; every sample needs a label.")
     if not isinstance(y, (list, tuple)):

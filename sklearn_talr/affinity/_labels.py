@@ -1,5 +1,7 @@
 """Affinity by class labels, one or several per sample."""
 
+import copy
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
@@ -7,6 +9,7 @@ from sklearn.utils import check_array, column_or_1d, gen_batches
 
 from .._arrays import has_missing
 from ..codes._packed import as_words
+from ._affinity import BaseAffinity
 from ._forms import (
     kinds_of,
     lists_as_array,
@@ -21,7 +24,7 @@ __all__ = ["LabelAffinity", "SharedLabelAffinity"]
 _WIDEST_TABLE = 2**16
 
 
-class LabelAffinity(BaseEstimator):
+class LabelAffinity(BaseAffinity, BaseEstimator, savable=True):
     """Affinity 1 between samples of the same class, 0 otherwise.
 
     Targets are class labels of shape (n_samples,), which may be numbers or strings. Every
@@ -48,6 +51,7 @@ class LabelAffinity(BaseEstimator):
     _parameter_constraints: dict = {}
 
     levels_ = np.array([0, 1])
+    _levels_are_sure = True
 
     def fit(self, y):
         """Check the targets, from which there is nothing to learn.
@@ -80,13 +84,25 @@ class LabelAffinity(BaseEstimator):
             refuse_unlabeled(y)
         return _check_objects(y) if y.dtype.kind == "O" else y
 
-    def levels_between(self, y_query, y_database):
-        """Return the values that the affinity of these targets can take, 0 first."""
-        return self.levels_
-
     def group_targets(self, y):
         """Return the distinct labels, sorted, and the index among them of each target."""
-        return _group(self.check_targets(y))
+        return _group_labels(self.check_targets(y))
+
+    def memberships(self, y):
+        """Return the distinct labels, and which of them each target is, as a CSR array."""
+        classes, index = self.group_targets(y)
+        is_member, ends = np.ones(len(index), dtype=bool), np.arange(len(index) + 1)
+        shape = len(index), len(classes)
+        return classes, sp.csr_array((is_member, index, ends), shape=shape)
+
+    def batch_table(self, y):
+        """Return labels as numbers; None in a subclass that compares in its own way."""
+        is_own = type(self).__call__ is not LabelAffinity.__call__
+        return None if is_own else self.group_targets(y)[1]
+
+    def compare_batch(self, rows):
+        """Compare numbers of labels by tensors: True where they are equal."""
+        return rows[:, None] == rows
 
     def __call__(self, y_query, y_database):
         """Compare every query label with every database label.
@@ -109,7 +125,7 @@ class LabelAffinity(BaseEstimator):
         return (y_query[:, None] == y_database).astype(np.uint8)
 
 
-class SharedLabelAffinity(BaseEstimator):
+class SharedLabelAffinity(BaseAffinity, BaseEstimator, savable=True):
     """Number of labels that two multi-label samples share.
 
     Targets are 0/1 indicators of shape (n_samples, n_labels), dense or CSR.
@@ -140,6 +156,7 @@ class SharedLabelAffinity(BaseEstimator):
     """
 
     _parameter_constraints: dict = {"binary": ["boolean"]}
+    _levels_are_sure = True
 
     def __init__(self, binary=False):
         self.binary = binary
@@ -179,8 +196,38 @@ class SharedLabelAffinity(BaseEstimator):
         """Return the values that the affinity of these targets can take, 0 first."""
         if self.binary:
             return np.array([0, 1])
-        most = min(_most_labels(self.check_targets(y)) for y in (y_query, y_database))
+        most = min(_most_of_a_row(self.check_targets(y)) for y in (y_query, y_database))
         return np.arange(most + 1)
+
+    def with_levels(self, levels):
+        """Return an oracle for targets of which more labels may be shared than before."""
+        wider = copy.copy(self)
+        wider.levels_ = max(self.levels_, levels, key=len)
+        return wider
+
+    def gain_levels(self, levels):
+        """Return levels whose gains are the numbers of shared labels.
+
+        With gains that grow exponentially the few pairs of a batch that share the most
+        labels outweigh all others; held-out NDCG with these gains was no higher for it,
+        and average precision lower.
+        """
+        return np.log2(1.0 + levels)
+
+    def memberships(self, y):
+        """Return None, as classes are columns, and which labels each target has, as CSR."""
+        return None, sp.csr_array(sp.csr_array(y) > 0)
+
+    def batch_table(self, y):
+        """Return dense indicators; None in a subclass that compares in its own way."""
+        is_own = type(self).__call__ is not SharedLabelAffinity.__call__
+        return None if is_own or sp.issparse(y) else (np.asarray(y) > 0).astype(np.uint8)
+
+    def compare_batch(self, rows):
+        """Count shared labels by tensors, or tell where there are any if `binary`."""
+        rows = rows.float()
+        shared = rows @ rows.T
+        return shared > 0 if self.binary else shared.short()
 
     def __call__(self, y_query, y_database):
         """Count the labels that each query shares with each database item.
@@ -226,7 +273,7 @@ def _check_objects(y):
     return y
 
 
-def _group(y):
+def _group_labels(y):
     """Distinct values, sorted, and the index among them of each, as np.unique has them.
 
     Integers that lie close together are looked up in a table, block by block: sorting a
@@ -253,6 +300,6 @@ def _words(indicator):
     return as_words(np.packbits(dense.astype(bool, copy=False), axis=1))
 
 
-def _most_labels(indicator):
+def _most_of_a_row(indicator):
     """Return the greatest number of labels of a sample."""
     return int(np.asarray(indicator.sum(axis=1)).max())

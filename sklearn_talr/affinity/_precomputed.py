@@ -5,11 +5,12 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from .._compat import validate_params
+from ._affinity import BaseAffinity
 
 __all__ = ["PrecomputedAffinity"]
 
 
-class PrecomputedAffinity:
+class PrecomputedAffinity(BaseAffinity):
     """A known matrix of affinities, safe to slice in cross-validation.
 
     Give it to `fit` as `y`. If an (n, n) array is given as `y`, scikit-learn slices it by
@@ -43,6 +44,9 @@ class PrecomputedAffinity:
     >>> y(y[[0]], y[[1, 2]])
     array([[1, 0]])
     """
+
+    comes_with_targets = True
+    _levels_are_sure = True
 
     @validate_params(
         {"affinity": ["array-like", "sparse matrix"]}, prefer_skip_nested_validation=True
@@ -103,9 +107,9 @@ class PrecomputedAffinity:
             y._matrix = self._matrix
         return y
 
-    def levels_between(self, y_query, y_database):
-        """Return the values that the affinity of these targets can take, 0 first."""
-        return self.levels_
+    def targets_of(self, X):
+        """Return this matrix: it is the targets of samples that come without `y`."""
+        return self
 
     def __call__(self, y_query, y_database):
         """Look up the affinities between two selections.

@@ -1,18 +1,71 @@
-"""From the `y` of a user to an oracle, to checked targets and to indices of levels."""
+"""From the `y` of a user to an affinity and checked targets."""
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import gen_batches
 
 from .._arrays import as_numpy
+from .._compat import validate_params
+from ._affinity import BaseAffinity
 from ._forms import lists_as_array, refuse_features, refuse_tags
 from ._labels import LabelAffinity, SharedLabelAffinity, is_indicator
 from ._precomputed import PrecomputedAffinity
 from ._threshold import ThresholdAffinity
 
+__all__ = ["fit_affinity", "resolve_affinity"]
 
+# The oracle checks targets, and its caller has checked the features.
+_UNCHECKED = dict.fromkeys(("affinity", "X", "y"), "no_validation")
+
+
+@validate_params(_UNCHECKED, prefer_skip_nested_validation=False)
+def fit_affinity(affinity, X, y):
+    """Settle who is similar to whom in `fit(X, y)` of a hasher.
+
+    Parameters
+    ----------
+    affinity : "auto" or affinity oracle
+        As the user gave it; an oracle that is a scikit-learn estimator is cloned first.
+
+    X : {ndarray, CSR} of shape (n_samples, n_features)
+        Checked features.
+
+    y : targets of length n_samples or None
+        As the user gave them. None means what the affinity makes of X.
+
+    Returns
+    -------
+    affinity : BaseAffinity
+        Fitted. The user's own object is ``affinity.given``.
+
+    targets : targets of length n_samples
+        Checked targets.
+
+    levels : ndarray of shape (n_levels,)
+        Values that the affinity takes, in ascending order, first 0.
+
+    Raises
+    ------
+    ValueError
+        If X and y do not fit, no pair of samples is similar, or all are equally so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_talr.affinity import fit_affinity
+    >>> affinity, targets, levels = fit_affinity("auto", np.eye(3), ["a", "b", "a"])
+    >>> affinity, levels
+    (LabelAffinity(), array([0, 1]))
+    """
+    affinity, targets = resolve_affinity(affinity, X, y)
+    affinity = affinity.fit_clone(targets)
+    levels = affinity.levels_between(targets, targets)
+    affinity.check_contrast(targets, levels)
+    return affinity, targets, levels
+
+
+@validate_params(_UNCHECKED, prefer_skip_nested_validation=False)
 def resolve_affinity(affinity, X, y):
-    """Settle which oracle and which targets `fit(X, y)` means.
+    """Settle which affinity and which targets a user means, without fitting anything.
 
     Parameters
     ----------
@@ -20,93 +73,52 @@ def resolve_affinity(affinity, X, y):
         ``"auto"`` chooses by the form of `y`, which may be labels, indicators, a
         :class:`PrecomputedAffinity`, a square matrix, or None for distances in X.
 
-    X : ndarray of shape (n_samples, n_features)
-        Checked features. They are the targets if `y` is None.
+    X : {ndarray, CSR} of shape (n_samples, n_features) or None
+        Checked features. They are the targets if `y` is None. None if there are none.
 
-    y : targets or None
+    y : targets of length n_samples or None
         Targets as the user gave them.
 
     Returns
     -------
-    affinity : affinity oracle
+    affinity : BaseAffinity
         The oracle that the user gave, or an unfitted one.
 
-    targets : sequence of length n_samples
+    targets : targets of length n_samples
         Checked targets of that oracle.
 
     Raises
     ------
     ValueError
-        If `affinity` is no oracle, or the form of `y` tells none.
+        If `affinity` is no oracle, the form of `y` tells none, or X and y differ in their
+        number of samples.
+
+    Examples
+    --------
+    >>> from sklearn_talr.affinity import resolve_affinity
+    >>> resolve_affinity("auto", None, [[1, 0], [1, 1], [0, 1]])
+    (SharedLabelAffinity(), array([[1, 0],
+           [1, 1],
+           [0, 1]]))
     """
-    if isinstance(affinity, str) and affinity != "auto":
-        raise ValueError(
-            f"affinity must be 'auto' or an affinity oracle, got {affinity!r}. Oracles "
-            "are in sklearn_talr.affinity."
-        )
-    if isinstance(affinity, type):
-        raise ValueError(
-            f"affinity must be an oracle, not a class: write {affinity.__name__}()."
-        )
     y = as_numpy(y)
-    if isinstance(affinity, str):
+    if isinstance(affinity, str) and affinity == "auto":
         affinity, y = _choose_affinity(y)
-    if y is None:
-        y = affinity if isinstance(affinity, PrecomputedAffinity) else X
-    return affinity, checked_targets(affinity, y)
-
-
-def checked_targets(affinity, y):
-    """Check targets by the oracle's method for it, which a plain function lacks."""
-    y = as_numpy(y)
-    check = getattr(affinity, "check_targets", None)
-    if check:
-        return check(y)
-    return y.tocsr() if sp.issparse(y) else np.asarray(y)
-
-
-def level_values(affinity, y_query, y_database):
-    """Return the values that the affinity of these targets can take, sorted, 0 first."""
-    if hasattr(affinity, "levels_between"):
-        return np.asarray(affinity.levels_between(y_query, y_database))
-    if not hasattr(affinity, "levels_"):
-        raise TypeError(
-            f"affinity {affinity!r} has no levels_: an oracle is a function with an "
-            "attribute levels_, the sorted values that it can take, first 0."
+    affinity = BaseAffinity.of(affinity)
+    targets = affinity.check_targets(affinity.targets_of(X) if y is None else y)
+    if X is not None and np.shape(X)[0] != targets.shape[0]:
+        raise ValueError(
+            "X and y must have the same number of samples, got "
+            f"{np.shape(X)[0]} and {targets.shape[0]}."
         )
-    levels = np.asarray(affinity.levels_)
-    if levels[0] != 0 or np.any(np.diff(levels) <= 0):
-        raise ValueError(f"affinity.levels_ must ascend from 0, got {levels}.")
-    return levels
-
-
-def level_index(affinity, levels, y_query, y_database):
-    """Evaluate an oracle and return indices into `levels`, shape (n_query, n_database)."""
-    values = affinity(y_query, y_database)
-    ours = hasattr(affinity, "levels_between")
-    if ours and levels[-1] == len(levels) - 1:  # levels 0, 1, 2, ... are their own indices
-        return values
-    index = np.searchsorted(levels, values)
-    if not ours and np.any(np.take(levels, index, mode="clip") != values):
-        raise ValueError(f"affinity {affinity!r} gave values that its levels_ lack.")
-    return index
-
-
-def iter_level_blocks(affinity, levels, y_query, y_database, block_size=256):
-    """Yield ``(query_slice, level_index)`` for consecutive blocks of queries."""
-    for rows in gen_batches(len_targets(y_query), block_size):
-        yield rows, level_index(affinity, levels, y_query[rows], y_database)
-
-
-def len_targets(y):
-    """Return the number of targets, which may be a sparse matrix and have no len."""
-    return y.shape[0]
+    return affinity, targets
 
 
 def _choose_affinity(y):
+    """Choose the affinity by the form of `y`; return it and `y`, as an array."""
     if y is None:
         return ThresholdAffinity(), None
-    if isinstance(y, PrecomputedAffinity):
+    if isinstance(y, BaseAffinity):
         return y, y
     y = y if sp.issparse(y) else np.asarray(lists_as_array(y))
     shape = y.shape

@@ -3,18 +3,21 @@
 from numbers import Integral
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.metrics import euclidean_distances
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._arrays import as_numpy
 from .._compat import Interval
 from .._state import replace_fitted
+from ._affinity import BaseAffinity
 
 __all__ = ["ThresholdAffinity"]
 
 
-class ThresholdAffinity(BaseEstimator):
+class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
     """Graded affinity by thresholds on the Euclidean distance of feature rows.
 
     The nearest pairs get the highest level. Thresholds are quantiles of the pairwise
@@ -67,6 +70,8 @@ class ThresholdAffinity(BaseEstimator):
            [0, 0, 0, 2]])
     """
 
+    by_distance = True
+    _levels_are_sure = True
     _parameter_constraints: dict = {
         "quantiles": ["array-like"],
         "levels": ["array-like"],
@@ -124,7 +129,17 @@ class ThresholdAffinity(BaseEstimator):
 
     def check_targets(self, y):
         """Return the feature rows as a 2-D float array, or raise ValueError."""
-        return check_array(y, dtype=(np.float64, np.float32), input_name="y")
+        return check_array(as_numpy(y), dtype=(np.float64, np.float32), input_name="y")
+
+    def targets_of(self, X):
+        """Return the features as targets, or raise ValueError if they are sparse."""
+        if sp.issparse(X):
+            raise ValueError(
+                "y=None means affinity by distance, which needs dense rows, but X is "
+                "sparse. Pass y: labels, or dense feature rows of fewer dimensions with "
+                "affinity=ThresholdAffinity()."
+            )
+        return X
 
     def levels_between(self, y_query, y_database):
         """Return the values that the affinity of these targets can take, 0 first."""

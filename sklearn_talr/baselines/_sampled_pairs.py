@@ -5,10 +5,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..affinity._resolve import level_index
+from ..affinity import fit_affinity
 from ..hashing._base import check_features, independent_random_state
 from ..hashing._rows import all_rows_equal, mean_and_unit
-from ..hashing._targets import fit_affinity
 
 
 class SampledPairs(NamedTuple):
@@ -41,14 +40,14 @@ def sample_pairs(hasher, X, y):
     X, seen = check_features(hasher, X)
     affinity, targets, levels = fit_affinity(hasher.affinity, X, y)
     rows = rng.permutation(X.shape[0])[: hasher.subsample]
-    index = level_index(affinity, levels, targets[rows], targets[rows])
+    index = affinity.level_index(targets[rows], targets[rows], levels)
     X = X[rows].toarray() if sp.issparse(X) else X[rows]
     if all_rows_equal(X):
         raise ValueError(
             f"The {len(rows)} samples drawn have equal features. Raise subsample."
         )
     affinities = np.take(levels / levels[-1], index)
-    return SampledPairs(X, affinities, rng, seen | {"affinity_": affinity})
+    return SampledPairs(X, affinities, rng, seen | {"affinity_": affinity.given})
 
 
 def in_units(X):

@@ -8,12 +8,12 @@ are never taken for 8 and little-endian bytes are never compared with big-endian
 """
 
 from ._distances import hamming_distances
-from ._packed import PackedCodes, pack_codes, unpack_codes
-from ._weighted import WeightedCodes, weighted_scores
+from ._packed import PackedCodes, concatenate_codes, pack_codes, unpack_codes
+from ._weighted import weighted_scores
 
 __all__ = [
     "PackedCodes",
-    "WeightedCodes",
+    "concatenate_codes",
     "hamming_distances",
     "pack_codes",
     "unpack_codes",

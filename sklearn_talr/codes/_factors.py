@@ -1,4 +1,4 @@
-"""Factors of scores that follow from the codes, so that nothing need hold them."""
+"""Factors of scores that follow from the codes, so that no index and no file holds them."""
 
 from typing import NamedTuple
 
@@ -12,10 +12,10 @@ _TINY = np.finfo(np.float32).tiny
 
 
 class CodeFactors(NamedTuple):
-    """How long a decoding of unit length is, as a multiple of the sum that its bits make.
+    """Rule of the factors of codes whose features are compared by cosine.
 
-    Features are compared by cosine. So the sum W'b of a code with the signs b is prolonged,
-    from the mean of the features, until it meets the unit sphere.
+    The sum W'b of the vectors of a code with the signs b starts at the mean of the
+    features. The factor is the multiple of the sum that ends on the unit sphere.
 
     Parameters
     ----------
@@ -49,14 +49,17 @@ class CodeFactors(NamedTuple):
         return factors
 
     def _of_signs(self, signs, gram):
-        """In float64: the last digits of a product depend on the rows beside it."""
+        """Factors of rows of signs, in float64.
+
+        In float32 the last digits of a factor depend on the rows beside it.
+        """
         norms = np.sqrt(np.maximum(np.einsum("ij,ij->i", signs @ gram, signs), _TINY))
         along = signs @ self.along / norms
         lengths = np.sqrt(np.maximum(along**2 + self.beyond, _TINY)) - along
         return lengths / norms
 
     def fits(self, n_bits):
-        """Whether these are finite numbers for so many bits."""
+        """Whether the rule is one of finite numbers for codes of `n_bits` bits."""
         return (
             self.gram.shape == (n_bits, n_bits)
             and self.along.shape == (n_bits,)
@@ -65,33 +68,38 @@ class CodeFactors(NamedTuple):
         )
 
     def same_as(self, other):
-        """Whether the factors of all codes are those of another rule, or of None."""
+        """Whether another rule, which may be None, gives every code the same factor."""
         return self is other or (
             other is not None and all(map(np.array_equal, self, other))
         )
 
 
 class OneFactors:
-    """Factors of codes that have addends only."""
+    """Rule of codes that have addends, and 1 for a factor."""
 
     nbytes = 0
 
     def of(self, data):
-        """Ones."""
+        """Ones, one for each code, float32."""
         return np.ones(len(data), dtype=np.float32)
 
     def same_as(self, other):
-        """Whether the factors of all codes are those of another rule, or of None."""
+        """Whether another rule, which may be None, gives every code the same factor."""
         return isinstance(other, OneFactors)
 
 
 def terms_of(factors, data, addends):
     """Factors and addends of packed codes in little bit order, side by side.
 
-    `factors` is a rule that they follow from, or None where `addends` holds both. Returns
-    an array of shape (n_codes, 1) or (n_codes, 2), or None.
+    `factors` is the rule of the factors, or None where `addends` holds factors and addends.
+    Returns an array of shape (n_codes, 1) or (n_codes, 2), or None.
     """
     if factors is None:
         return addends
     columns = [factors.of(data)[:, None]] + ([] if addends is None else [addends])
     return np.hstack(columns)
+
+
+def n_terms_of(factors, own):
+    """Number of terms of a code, of which `own` lacks those that `factors` gives."""
+    return (factors is not None) + (0 if own is None else own.shape[1])

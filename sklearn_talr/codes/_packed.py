@@ -7,9 +7,9 @@ from sklearn.utils import check_array
 
 from .._arrays import as_numpy
 from .._compat import Interval, StrOptions, validate_params
-from ._factors import terms_of
+from ._factors import n_terms_of, terms_of
 
-__all__ = ["PackedCodes", "pack_codes", "unpack_codes"]
+__all__ = ["PackedCodes", "concatenate_codes", "pack_codes", "unpack_codes"]
 
 _BIT_ORDER = [StrOptions({"little", "big"})]
 
@@ -34,8 +34,8 @@ class PackedCodes:
         pgvector big-endian.
 
     terms : array-like of shape (n_samples, 1) or (n_samples, 2), default=None
-        What the score of each code by a real-valued query is multiplied by, and what is
-        added then, see :func:`weighted_scores`. None means 1 and 0.
+        Factor of each code's score by a weighted query, and perhaps an addend, see
+        :func:`weighted_scores`. None means 1 and 0.
 
     Attributes
     ----------
@@ -43,8 +43,9 @@ class PackedCodes:
         ``(n_samples, n_bits)``, the shape of the unpacked codes.
 
     terms : ndarray of shape (n_samples, 1) or (n_samples, 2), dtype float32, or None
-        Those given. Factors that follow from the codes, as those of
+        Factors and addends of the codes. Factors that follow from the codes, as those of
         :class:`~sklearn_talr.hashing.AdditiveHasher`, are computed when first asked for.
+        Codes with terms are ranked by weighted queries: their Hamming distances say little.
 
     nbytes : int
         Bytes of the codes, and of terms that do not follow from them.
@@ -77,10 +78,10 @@ class PackedCodes:
 
     @classmethod
     def _of(cls, data, n_bits, bitorder, own=None, factors=None):
-        """Make one of bytes that are known to be right, without checking them again.
+        """Make packed codes of bytes that are known to be right, without checks.
 
-        `own` are the terms. With `factors`, a rule that these follow from, it holds addends
-        only, or nothing, and the bytes are in little bit order.
+        `own` holds the terms. With `factors`, the rule that factors follow from, `own`
+        holds addends only, or is None, and the bytes are in little bit order.
         """
         packed = cls.__new__(cls)
         packed.data, packed.n_bits, packed.bitorder = data, n_bits, bitorder
@@ -89,7 +90,7 @@ class PackedCodes:
 
     @property
     def terms(self):
-        """Factors, and addends, of the scores of the codes."""
+        """Factors, and perhaps addends, of the scores of the codes."""
         if self._terms is None:
             self._terms = terms_of(self._factors, self.data, self._own)
         return self._terms
@@ -217,22 +218,66 @@ def unpack_codes(packed):
     return _as_bits(packed)
 
 
+@validate_params({"parts": [list, tuple]}, prefer_skip_nested_validation=True)
+def concatenate_codes(parts):
+    """Join packed codes of one hasher, one after another.
+
+    Parameters
+    ----------
+    parts : list or tuple of PackedCodes
+        Codes of one length, with as many factors and addends. Some may hold no code.
+
+    Returns
+    -------
+    codes : PackedCodes
+        All codes, in little bit order, with their factors and addends.
+
+    Raises
+    ------
+    TypeError
+        If a part is not PackedCodes.
+
+    ValueError
+        If all parts are empty, or their codes differ in length or in number of terms.
+
+    Examples
+    --------
+    >>> from sklearn_talr.codes import concatenate_codes, pack_codes
+    >>> concatenate_codes([pack_codes([[0, 1]]), pack_codes([[1, 1], [0, 0]])])
+    PackedCodes(n_samples=3, n_bits=2, bitorder='little')
+    """
+    for part in parts:
+        if not isinstance(part, PackedCodes):
+            raise TypeError(f"parts must be PackedCodes, got {type(part).__name__}.")
+    parts = [as_packed(part) for part in parts if len(part)]
+    kinds = {(part.n_bits, n_terms_of(part._factors, part._own)) for part in parts}
+    if len(kinds) != 1:
+        raise ValueError(
+            "parts must hold codes of one hasher, got these numbers of bits and of terms: "
+            f"{sorted(kinds)}."
+        )
+    factors = parts[0]._factors
+    if factors is not None and not all(factors.same_as(part._factors) for part in parts):
+        factors = None
+    own = [part.terms if factors is None else part._own for part in parts]
+    own = None if own[0] is None else np.concatenate(own)
+    data = np.concatenate([part.data for part in parts])
+    return PackedCodes._of(data, parts[0].n_bits, "little", own, factors)
+
+
 def as_packed(codes, bitorder="little", input_name="codes"):
     """Do what :func:`pack_codes` does, for callers that have checked their parameters.
 
     Errors call the codes by `input_name`.
     """
-    factors = getattr(codes, "_factors", None) if bitorder == "little" else None
     if isinstance(codes, PackedCodes):
         if not len(codes):
             raise ValueError(f"{input_name} must hold at least one code, got {codes}.")
         if codes.bitorder == bitorder:
             return codes
-        bits = _as_bits(codes)
-    else:
-        bits = codes
-    own = getattr(codes, "terms" if factors is None else "_own", None)
-    bits = check_array(as_numpy(bits), dtype=None, input_name=input_name)
+        data = np.packbits(_as_bits(codes), axis=1, bitorder=bitorder)
+        return PackedCodes._of(data, codes.n_bits, bitorder, codes.terms)
+    bits = check_array(as_numpy(codes), dtype=None, input_name=input_name)
     if bits.dtype.kind not in "biuf" or np.any((bits != 0) & (bits != 1)):
         raise ValueError(
             f"{input_name} must hold zeros and ones only. Activations become codes by "
@@ -240,7 +285,7 @@ def as_packed(codes, bitorder="little", input_name="codes"):
             "PackedCodes(bytes, n_bits, bitorder)."
         )
     data = np.packbits(bits.astype(bool, copy=False), axis=1, bitorder=bitorder)
-    return PackedCodes._of(data, bits.shape[1], bitorder, own, factors)
+    return PackedCodes._of(data, bits.shape[1], bitorder)
 
 
 def as_words(data):

@@ -1,14 +1,15 @@
-"""Scores of codes by real-valued queries: bits that count as much as the query says.
+"""Scores of codes by weighted queries: bits that count as much as the query says.
 
-A query that is not rounded to bits has one weight w_j for each bit, which is negative where
-it would rather see a 0. A code with the signs s_j, 1 for a one and -1 for a zero, scores
+A weighted query is not rounded to bits. It has one weight w_j for each bit, which is
+negative where the query would rather see a 0. A code with the signs s_j, 1 for a one and -1
+for a zero, scores
 
-    factor * sum_j w_j s_j + addend,
+    factor * sum_j w_j s_j + addend.
 
-where factor and addend belong to the code and are 1 and 0 unless its hasher says otherwise.
-With these the order of the scores is that of weighted Hamming distances (Zhang et al.,
-"Binary Code Ranking with Weighted Hamming Distance", CVPR 2013), in which a differing bit
-costs \\|w_j\\|:
+Factor and addend belong to the code. They are 1 and 0 unless the hasher of the code says
+otherwise. With 1 and 0 the order of the scores is that of weighted Hamming distances (Zhang
+et al., "Binary Code Ranking with Weighted Hamming Distance", CVPR 2013), in which a
+differing bit costs \\|w_j\\|:
 
     sum of \\|w_j\\| over differing bits = (sum_j \\|w_j\\| - sum_j w_j s_j) / 2.
 
@@ -26,7 +27,7 @@ from .._compat import validate_params
 from .._threads import map_in_threads, one_thread, slices
 from ._packed import PackedCodes, as_packed
 
-__all__ = ["WeightedCodes", "weighted_scores"]
+__all__ = ["weighted_scores"]
 
 _CODES_PER_BLOCK = 8_192  # whose signs are unpacked at once
 
@@ -38,137 +39,6 @@ _SIGNS_OF_BYTE = np.where(
 )
 
 
-class WeightedCodes(np.ndarray):
-    """Codes that remember their activations, so that they can also be real-valued queries.
-
-    `transform` of every hasher returns them. They are an array of zeros and ones, and
-    whatever NumPy computes from them is an ordinary array. Rows that are selected keep what
-    belongs to them. Copies, pickles and stacks of several arrays are ordinary arrays.
-
-    What they remember belongs to the rows as `transform` has made them. To bring rows into
-    another order, select them: ``codes[rng.permutation(len(codes))]``. Codes whose bits are
-    changed in place, by ``rng.shuffle(codes)`` for instance, refuse to tell what they
-    remember; ``np.asarray(codes)`` are their bits.
-
-    Attributes
-    ----------
-    query_weights : ndarray of shape (n_samples, n_bits), dtype float32, or None
-        How much each bit counts when a row is a query. None if the hasher kept no
-        activations, since they would take more than scikit-learn's `working_memory`.
-
-    terms : ndarray of shape (n_samples, 1) or (n_samples, 2), dtype float32, or None
-        What the weighted sum of a row is multiplied by when it is in the database, and
-        what is added then. None means 1 and 0.
-
-    Raises
-    ------
-    ValueError
-        If an attribute that is not None is asked for after bits were changed in place.
-
-    See Also
-    --------
-    weighted_scores : Scores of codes by real-valued queries.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from sklearn_talr.hashing import ITQHasher
-    >>> X, _ = load_digits(return_X_y=True)
-    >>> codes = ITQHasher(n_bits=4, random_state=0).fit(X).transform(X[:2])
-    >>> codes.query_weights.shape
-    (2, 4)
-    >>> type(codes + 1).__name__
-    'ndarray'
-    """
-
-    _activations = None
-    _weigh = None
-    _belonging = None
-    _factors = None
-    _bytes = None  # of the bits when they were made
-
-    @classmethod
-    def _of(cls, bits, activations=None, weigh=None, own=None, factors=None):
-        """Let an array of zeros and ones remember these.
-
-        Parameters
-        ----------
-        bits : ndarray of shape (n_samples, n_bits), dtype uint8
-            Zeros and ones.
-
-        activations : ndarray of shape (n_samples, n_bits), dtype float32, default=None
-            What the weights follow from.
-
-        weigh : callable, default=None
-            ``weigh(activations) -> query_weights``; None means the activations themselves.
-
-        own : ndarray of shape (n_samples, 1) or (n_samples, 2), default=None
-            Factors, and addends, of the rows; addends only with `factors`.
-
-        factors : CodeFactors or OneFactors, default=None
-            What the factors follow from.
-
-        Returns
-        -------
-        codes : WeightedCodes
-            A view of `bits`.
-        """
-        codes = bits.view(cls)
-        codes._activations, codes._weigh = activations, weigh
-        codes._belonging, codes._factors = own, factors
-        codes._bytes = np.packbits(bits, axis=1)
-        return codes
-
-    @property
-    def terms(self):
-        """What belongs to the rows when they are in the database."""
-        return self._own if self._factors is None else as_packed(self).terms
-
-    @property
-    def query_weights(self):
-        """How much each bit counts when a row is a query."""
-        activations = self._remembered(self._activations)
-        if activations is None or self._weigh is None:
-            return activations
-        return self._weigh(activations)
-
-    @property
-    def _own(self):
-        """Terms that do not follow from the bits."""
-        return self._remembered(self._belonging)
-
-    def _remembered(self, values):
-        """What belongs to the rows, if these are still what they were."""
-        if values is None or np.array_equal(np.packbits(self, axis=1), self._bytes):
-            return values
-        raise ValueError(
-            "The codes were changed in place, and what they remember, query_weights and "
-            "terms, belongs to the rows as they were. Select rows instead, as in "
-            "codes[rng.permutation(len(codes))], or pass np.asarray(codes), bits alone."
-        )
-
-    def __getitem__(self, key):
-        part = super().__getitem__(key)
-        if not isinstance(part, np.ndarray):
-            return part
-        if isinstance(key, tuple) or part.ndim != 2 or self.ndim != 2:
-            return part.view(np.ndarray)
-        part._weigh, part._factors = self._weigh, self._factors
-        for name in ("_activations", "_belonging", "_bytes"):
-            of_rows = getattr(self, name)
-            setattr(part, name, None if of_rows is None else of_rows[key])
-        return part
-
-    def __array_wrap__(self, array, context=None, return_scalar=False):
-        return array[()] if return_scalar else np.asarray(array)
-
-    def __repr__(self):
-        return repr(self.view(np.ndarray))
-
-    def __reduce__(self):
-        return self.view(np.ndarray).__reduce__()
-
-
 @validate_params(
     {
         "query_weights": ["array-like"],
@@ -178,16 +48,15 @@ class WeightedCodes(np.ndarray):
     prefer_skip_nested_validation=True,
 )
 def weighted_scores(query_weights, database_codes, *, n_jobs=None):
-    """Score every code by every real-valued query.
+    """Score every code by every weighted query.
 
     Parameters
     ----------
     query_weights : array-like of shape (n_queries, n_bits)
-        How much each bit counts, as `query_weights` of a hasher returns it. Codes
-        that `transform` has returned stand for the weights that they remember.
+        How much each bit counts, as `query_weights` of a hasher returns it.
 
     database_codes : array-like of shape (n_database, n_bits) of 0/1, or PackedCodes
-        Codes of the database. Factors and addends that they remember are applied.
+        Codes of the database. Factors and addends of packed codes are applied.
 
     n_jobs : int, default=None
         Number of threads that share the codes. None means 1 unless in a
@@ -201,7 +70,7 @@ def weighted_scores(query_weights, database_codes, *, n_jobs=None):
     Raises
     ------
     ValueError
-        If the two sides differ in length, or the queries are codes without weights.
+        If the two sides differ in length, or the queries are codes in place of weights.
 
     Examples
     --------
@@ -234,27 +103,19 @@ def weighted_scores(query_weights, database_codes, *, n_jobs=None):
 
 def as_weights(queries, input_name="query_weights"):
     """Weights of queries, checked, as an array of shape (n_queries, n_bits), float32."""
-    weights = weights_of(queries, input_name)
+    weights = refuse_codes(queries, input_name)
     return check_array(weights, dtype=np.float32, input_name=input_name)
 
 
-def weights_of(queries, input_name):
-    """Weights of queries: those that codes remember, or real numbers as they are.
-
-    Raises ValueError where there are codes without weights.
-    """
+def refuse_codes(queries, input_name):
+    """Return weights of queries in NumPy; raise ValueError where they are codes."""
     queries = as_numpy(queries)
-    if isinstance(queries, WeightedCodes):
-        known = queries.query_weights
-    else:
-        known = None if _are_bits(queries) else queries
-    if known is None:
+    if _are_bits(queries):
         raise ValueError(
-            f"{input_name} are codes without weights. Pass what `query_weights` of the "
-            "hasher returns, or the very array that its `transform` has returned; it keeps "
-            "activations of as many rows as fit into scikit-learn's working_memory."
+            f"{input_name} are codes, and weights are needed: what `query_weights` of the "
+            "hasher returns. HashedNeighbors asks its index as the hasher wants it."
         )
-    return known
+    return queries
 
 
 def saturate(activations, xp=np):
@@ -302,9 +163,9 @@ def apply_terms(sums, terms):
 
 
 def _are_bits(queries):
-    """Whether queries are codes, by type or since real numbers are all 0 and 1, and both.
+    """Whether queries are codes: packed, of a type for bits, or both zeros and ones only.
 
-    All zeros are the weights of a query that knows nothing.
+    An array of zeros alone holds the weights of queries that know nothing.
     """
     if isinstance(queries, PackedCodes):
         return True

@@ -1,24 +1,28 @@
-"""Codes of databases that no single machine holds, over the blocks of dask arrays.
+"""Codes of databases that no single machine holds, block by block over dask.
 
-Features are encoded, codes counted and searched block by block, wherever the blocks are:
-in threads, on the workers of a ``distributed.Client``, or under Ray by ``ray.util.dask``.
+Features are encoded, codes counted and searched in blocks, wherever the blocks are: in
+threads, on the workers of a ``distributed.Client``, or under Ray by ``ray.util.dask``.
 Tables of counts are added and lists of neighbors merged in a tree, so the results are those
 of one machine. There is no scheduler here; the one that dask is set to use does the work.
+
+Codes in blocks are a list of delayed :class:`~sklearn_talr.codes.PackedCodes`, one for each
+block of rows, in order. :func:`encode` returns such a list, and so do a few lines of your
+own that read files. dask keeps the blocks on the workers, ``codes = dask.persist(*codes)``,
+and gathers them, ``concatenate_codes(dask.compute(*codes))``.
 
 Needs dask (extra ``dask``), which is imported on first use.
 """
 
-from ._codes import DaskCodes
 from ._counting import hamming_histogram
 from ._encoding import encode
 from ._sampling import fit
-from ._search import kneighbors, radius_neighbors
+from ._search import index, kneighbors, radius_neighbors
 
 __all__ = [
-    "DaskCodes",
     "encode",
     "fit",
     "hamming_histogram",
+    "index",
     "kneighbors",
     "radius_neighbors",
 ]

@@ -1,8 +1,8 @@
-"""Blocks of dask arrays: where they begin, what they hold, how results are merged."""
+"""Blocks of rows: of dask arrays, and of codes that are delayed; merging of results."""
 
 import math
 
-import numpy as np
+from ..codes import concatenate_codes
 
 _PARTS_PER_MERGE = 8
 
@@ -22,7 +22,7 @@ def import_dask():
 
 
 def is_dask(array):
-    """Whether something is a dask collection; without importing dask."""
+    """Whether an object is a dask collection; without importing dask."""
     return hasattr(array, "__dask_graph__")
 
 
@@ -39,28 +39,63 @@ def checked_rows(X, name, *, ndim=2):
     return X if X.numblocks[1:] == (1,) * (ndim - 1) else X.rechunk({1: -1})
 
 
-def row_bounds(X, name):
-    """Where the blocks of rows begin and end, shape (n_blocks + 1,)."""
+def n_rows_of(X, name):
+    """Number of rows of a dask array whose blocks are of known length."""
     if any(map(math.isnan, X.chunks[0])):
         raise ValueError(
             f"{name} has blocks of unknown length. Call its compute_chunk_sizes() first."
         )
-    return np.cumsum([0, *X.chunks[0]])
+    return len(X)
 
 
 def row_blocks(X):
-    """The blocks of rows, as delayed arrays."""
+    """Blocks of the rows of a dask array, as delayed arrays."""
     return X.to_delayed().ravel().tolist()
 
 
-def gathered(array):
-    """An array in memory; anything that is none of dask's is returned as it is."""
-    return array.compute() if is_dask(array) else array
+def delayed_blocks(blocks, name):
+    """Blocks of codes or of neighbors, delayed: those of a list, or of an array of bits."""
+    if _is_list_of_delayed(blocks):
+        return list(blocks)
+    if not isinstance(blocks, import_dask().array.Array):
+        raise TypeError(
+            f"{name} must be blocks as sklearn_talr.dask.encode returns them, or a dask "
+            f"array of zeros and ones, got {type(blocks).__name__}. Make an array by "
+            "dask.array.from_array."
+        )
+    return row_blocks(checked_rows(blocks, name))
+
+
+def gathered(values):
+    """Values in memory: of a dask array, of blocks of codes, or those given."""
+    if _is_list_of_delayed(values):
+        return concatenate_codes(import_dask().compute(*values))
+    return values.compute() if is_dask(values) else values
 
 
 def merged(parts, merge):
-    """Merge delayed results in a tree, neighbors first; `merge` takes a list of them."""
+    """Merge delayed results in a tree, those of adjacent blocks first.
+
+    Parameters
+    ----------
+    parts : list of Delayed
+        The result of each block.
+
+    merge : callable
+        ``merge(results) -> result``, for a list of adjacent results.
+
+    Returns
+    -------
+    result : Delayed
+        The result of all blocks.
+    """
+    merge = import_dask().delayed(merge)
     while len(parts) > 1:
         groups = range(0, len(parts), _PARTS_PER_MERGE)
         parts = [merge(parts[start : start + _PARTS_PER_MERGE]) for start in groups]
     return parts[0]
+
+
+def _is_list_of_delayed(blocks):
+    is_list = isinstance(blocks, list | tuple)
+    return is_list and bool(blocks) and all(map(is_dask, blocks))

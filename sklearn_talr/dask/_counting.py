@@ -7,18 +7,20 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from .._compat import validate_params
-from ..affinity import PrecomputedAffinity
-from ..affinity._resolve import (
-    checked_targets,
-    len_targets,
-    level_values,
-    resolve_affinity,
-)
+from ..affinity import resolve_affinity
 from ..codes import PackedCodes
+from ..codes._packed import as_packed
 from ..histogram import HammingHistogram
 from ..histogram import hamming_histogram as count_in_memory
-from ._blocks import checked_rows, gathered, import_dask, is_dask, merged, row_blocks
-from ._codes import both_sides, code_blocks
+from ._blocks import (
+    checked_rows,
+    delayed_blocks,
+    gathered,
+    import_dask,
+    is_dask,
+    merged,
+    row_blocks,
+)
 
 __all__ = ["hamming_histogram"]
 
@@ -26,13 +28,10 @@ _BYTES_PER_TABLE = 2**26
 
 
 @validate_params(
-    {
-        "query_codes": "no_validation",
-        "database_codes": "no_validation",
-        "affinity": "no_validation",
-        "y_query": "no_validation",
-        "y_database": "no_validation",
-    },
+    dict.fromkeys(
+        ("query_codes", "database_codes", "affinity", "y_query", "y_database"),
+        "no_validation",
+    ),
     prefer_skip_nested_validation=True,
 )
 def hamming_histogram(query_codes, database_codes, affinity, y_query, y_database):
@@ -43,12 +42,11 @@ def hamming_histogram(query_codes, database_codes, affinity, y_query, y_database
 
     Parameters
     ----------
-    query_codes : array-like of 0/1, PackedCodes, dask array of 0/1 or DaskCodes
-        Codes of the queries, of shape (n_queries, n_bits). They are gathered in memory, and
-        travel to each worker once.
+    query_codes : array-like of shape (n_queries, n_bits) of 0/1, PackedCodes, or blocks
+        Codes of the queries. They are gathered in memory, and travel to each worker once.
 
-    database_codes : dask array of shape (n_database, n_bits) of 0/1, or DaskCodes
-        Codes of the database.
+    database_codes : list of Delayed, or dask array of shape (n_database, n_bits) of 0/1
+        Codes of the database in blocks, as :func:`encode` returns them.
 
     affinity : "auto" or affinity oracle
         Who is similar to whom, see :mod:`sklearn_talr.affinity`. ``"auto"`` chooses by the
@@ -58,8 +56,8 @@ def hamming_histogram(query_codes, database_codes, affinity, y_query, y_database
         Targets of the queries, as the oracle takes them. They are gathered in memory.
 
     y_database : targets of length n_database, or dask array
-        Targets of the database, of the same kind. A dask array stays on the workers; its
-        blocks need not be those of the codes.
+        Targets of the database, of the same kind. A dask array stays on the workers, and
+        has the blocks of the codes. Other targets travel whole to each worker, once.
 
     Returns
     -------
@@ -69,11 +67,10 @@ def hamming_histogram(query_codes, database_codes, affinity, y_query, y_database
     Raises
     ------
     TypeError
-        If `database_codes` is not a dask array or DaskCodes.
+        If `database_codes` are neither delayed blocks nor a dask array.
 
     ValueError
-        If codes and targets differ in length, code lengths differ, or blocks are of unknown
-        length.
+        If codes and targets differ in length or in their blocks, or code lengths differ.
 
     Notes
     -----
@@ -95,85 +92,111 @@ def hamming_histogram(query_codes, database_codes, affinity, y_query, y_database
     array([[[1, 0, 0],
             [1, 1, 0]]])
     """
-    queries, database = both_sides(query_codes, database_codes)
+    queries = as_packed(gathered(query_codes), input_name="query_codes")
+    codes = delayed_blocks(database_codes, "database_codes")
     question = _question(queries, affinity, gathered(y_query), y_database)
-    codes, bounds = code_blocks(database)
-    targets = _target_blocks(question.affinity, y_database, bounds)
+    targets = _target_blocks(question, y_database, codes)
     dask = import_dask()
-    everywhere = dask.delayed(question, traverse=False)
-    count, add = dask.delayed(_count_block), dask.delayed(_add_tables)
+    everywhere, count = dask.delayed(question, traverse=False), dask.delayed(_count_block)
     tables = [
-        merged([count(everywhere, rows, *block) for block in zip(codes, targets)], add)
-        for rows in _query_blocks(question)
+        merged([count(everywhere, rows, *block) for block in zip(codes, targets)], _added)
+        for rows in _query_batches(question)
     ]
     return _stacked(dask.compute(*tables))
 
 
 class _Question(NamedTuple):
-    """What all blocks are asked; one object, so that a shared matrix travels once."""
+    """What is counted in every block; one object, so that a shared matrix travels once.
+
+    Parameters
+    ----------
+    codes : PackedCodes
+        Codes of the queries.
+
+    affinity : affinity oracle
+        Oracle of the affinity levels.
+
+    y : targets of length n_queries
+        Targets of the queries.
+
+    y_database : targets of length n_database, or None
+        Targets of the database, None if they are a dask array.
+    """
 
     codes: PackedCodes
     affinity: object
     y: object
-    y_database: object  # where only the whole can be sliced, else None
+    y_database: object
 
 
 def _question(codes, affinity, y_query, y_database):
     if y_query is None or y_database is None:
         raise ValueError("y_query and y_database are needed to know what is relevant.")
     affinity, y_query = resolve_affinity(affinity, None, y_query)
-    if len(codes) != len_targets(y_query):
+    if len(codes) != y_query.shape[0]:
         raise ValueError(
             "query_codes and y_query must have equal length, got "
-            f"{len(codes)} and {len_targets(y_query)}."
+            f"{len(codes)} and {y_query.shape[0]}."
         )
-    whole = y_database if isinstance(y_database, PrecomputedAffinity) else None
-    return _Question(codes, affinity, y_query, whole)
+    y_database = None if is_dask(y_database) else affinity.check_targets(y_database)
+    return _Question(codes, affinity, y_query, y_database)
 
 
-def _target_blocks(affinity, y, bounds):
-    """Targets of each block of codes, or its slice where they can only travel whole."""
-    n_items = bounds[-1][1]
-    in_blocks = is_dask(y)
-    y = (
-        checked_rows(y, "y_database", ndim=y.ndim)
-        if in_blocks
-        else checked_targets(affinity, y)
-    )
-    if len_targets(y) != n_items:
+def _target_blocks(question, y_database, codes):
+    """Delayed targets of each block of codes, or the slice of them that is the block's."""
+    if question.y_database is None:
+        blocks = row_blocks(checked_rows(y_database, "y_database", ndim=y_database.ndim))
+        if len(blocks) != len(codes):
+            raise ValueError(
+                "y_database must have the blocks of database_codes, got "
+                f"{len(blocks)} and {len(codes)}. Rechunk it by y_database.rechunk(...)."
+            )
+        return blocks
+    dask = import_dask()
+    lengths = [dask.delayed(len)(block) for block in codes]
+    slices = dask.delayed(_consecutive_slices)(lengths, question.y_database.shape[0])
+    return [slices[number] for number in range(len(codes))]
+
+
+def _consecutive_slices(lengths, n_targets):
+    """Slices of these lengths, one after another, which must be `n_targets` in all."""
+    ends = np.cumsum(lengths).tolist()
+    if ends[-1] != n_targets:
         raise ValueError(
             "database_codes and y_database must have equal length, got "
-            f"{n_items} and {len_targets(y)}."
+            f"{ends[-1]} and {n_targets}."
         )
-    if in_blocks:
-        return row_blocks(y.rechunk({0: tuple(stop - start for start, stop in bounds)}))
-    slices = [slice(start, stop) for start, stop in bounds]
-    return slices if isinstance(y, PrecomputedAffinity) else [y[rows] for rows in slices]
+    return [slice(end - length, end) for end, length in zip(ends, lengths)]
 
 
-def _query_blocks(question):
-    """Rows of queries whose table is not too large for a task."""
-    n_levels = len(level_values(question.affinity, question.y, question.y))
+def _query_batches(question):
+    """Slices of the queries whose table is not too large for a task."""
+    n_levels = len(question.affinity.levels_between(question.y, question.y))
     bytes_per_query = 8 * n_levels * (question.codes.n_bits + 1)
-    return list(
-        gen_batches(len(question.codes), max(1, _BYTES_PER_TABLE // bytes_per_query))
-    )
+    size = max(1, _BYTES_PER_TABLE // bytes_per_query)
+    return list(gen_batches(len(question.codes), size))
 
 
 def _count_block(question, rows, codes, targets):
+    """Table of some queries and the codes of a block; 0 if it holds none."""
     if question.y_database is not None:
         targets = question.y_database[targets]
+    if not len(codes) and not targets.shape[0]:
+        return 0
     return count_in_memory(
         question.codes[rows], codes, question.affinity, question.y[rows], targets, n_jobs=1
     )
 
 
-def _add_tables(tables):
-    return sum(tables)
+def _added(tables):
+    """Sum of the tables of blocks; 0 where no block holds codes."""
+    return sum(filter(None, tables))
 
 
 def _stacked(tables):
-    """One table of all queries; parts may lack the highest levels."""
+    """One table of all queries; tables of some may lack the highest levels."""
+    if not isinstance(tables[0], HammingHistogram):
+        raise ValueError("database_codes must hold at least one code, got none.")
     if len(tables) == 1:
         return tables[0]
     levels = reduce(np.union1d, [table.levels for table in tables])

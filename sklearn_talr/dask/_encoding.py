@@ -8,7 +8,6 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import HasMethods, validate_params
 from ..codes import PackedCodes
 from ._blocks import checked_rows, import_dask, row_blocks
-from ._codes import DaskCodes
 
 __all__ = ["encode"]
 
@@ -31,13 +30,18 @@ def encode(hasher, X):
 
     Returns
     -------
-    codes : DaskCodes
-        Codes in the blocks of `X`. Nothing is computed yet: write ``codes.data`` to a file,
-        keep the codes on the workers by ``codes.persist()``, or gather them by
-        ``codes.compute()``.
+    codes : list of Delayed
+        One for each block of rows of `X`, in order, which computes to the
+        :class:`~sklearn_talr.codes.PackedCodes` of the block, with factors and addends
+        where the scores of the hasher need these. Nothing is computed yet: keep the codes
+        on the workers by ``codes = dask.persist(*codes)``, or gather them by
+        ``concatenate_codes(dask.compute(*codes))``.
 
     Raises
     ------
+    TypeError
+        If `X` is not a dask array.
+
     sklearn.exceptions.NotFittedError
         If the hasher is not fitted.
 
@@ -51,17 +55,19 @@ def encode(hasher, X):
 
     Examples
     --------
+    >>> import dask
     >>> import dask.array as da
     >>> import numpy as np
     >>> from sklearn_talr import ITQHasher
+    >>> from sklearn_talr.codes import concatenate_codes
     >>> from sklearn_talr.dask import encode
     >>> X = np.random.default_rng(0).normal(size=(100, 8))
     >>> hasher = ITQHasher(4, random_state=0).fit(X)
     >>> codes = encode(hasher, da.from_array(X, chunks=(30, 8)))
-    >>> codes
-    DaskCodes(n_samples=100, n_bits=4, bitorder='little', n_blocks=4)
-    >>> bool((codes.compute().data == hasher.encode(X).data).all())
-    True
+    >>> codes[0].compute()
+    PackedCodes(n_samples=30, n_bits=4, bitorder='little')
+    >>> concatenate_codes(dask.compute(*codes))
+    PackedCodes(n_samples=100, n_bits=4, bitorder='little')
     """
     dask, X = import_dask(), checked_rows(X, "X")
     check_is_fitted(hasher)
@@ -70,36 +76,14 @@ def encode(hasher, X):
             f"X has {X.shape[1]} features, but {type(hasher).__name__} was fitted to "
             f"{hasher.n_features_in_}."
         )
-    encoder = hasher._encoder()
-    n_bytes = -(-encoder.n_bits // 8)
     everywhere = dask.delayed(copy(hasher), traverse=False)
     encode_block = dask.delayed(_encode_block)
-    n_terms = encoder.n_terms + (encoder.factors() is not None)
-    blocks = [
-        encode_block(everywhere, block, encoder.n_bits, n_terms) for block in row_blocks(X)
-    ]
-    lengths = X.chunks[0]
-    data = _array_of(blocks, "data", lengths, n_bytes, np.uint8)
-    terms = None
-    if n_terms:
-        terms = _array_of(blocks, "terms", lengths, n_terms, np.float32)
-    return DaskCodes(data, encoder.n_bits, terms=terms)
+    return [encode_block(everywhere, block) for block in row_blocks(X)]
 
 
-def _encode_block(hasher, X, n_bits, n_terms):
+def _encode_block(hasher, X):
+    """Codes of a block, which may hold no rows: a hasher would refuse these."""
     if X.shape[0]:
         return hasher.encode(X)
-    terms = np.empty((0, n_terms), dtype=np.float32) if n_terms else None
-    data = np.empty((0, -(-n_bits // 8)), dtype=np.uint8)
-    return PackedCodes._of(data, n_bits, "little", terms)
-
-
-def _array_of(blocks, attribute, lengths, width, dtype):
-    """A dask array of an attribute of all blocks."""
-    da = import_dask().array
-    return da.concatenate(
-        [
-            da.from_delayed(getattr(block, attribute), (length, width), dtype)
-            for block, length in zip(blocks, lengths)
-        ]
-    )
+    n_bits = len(hasher.get_feature_names_out())
+    return PackedCodes(np.empty((0, -(-n_bits // 8)), dtype=np.uint8), n_bits)

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from .._compat import HasMethods, Interval, num_samples, safe_indexing, validate_params
-from ._blocks import checked_rows, import_dask, is_dask, row_bounds
+from ._blocks import checked_rows, import_dask, is_dask, n_rows_of
 
 __all__ = ["fit"]
 
@@ -69,11 +69,11 @@ def fit(hasher, X, y=None, *, n_samples=20_000, random_state=None):
     >>> from sklearn_talr.dask import encode, fit
     >>> X = da.random.default_rng(0).normal(size=(10_000, 8), chunks=(1_000, 8))
     >>> hasher = fit(ITQHasher(4, random_state=0), X, n_samples=500, random_state=0)
-    >>> encode(hasher, X).shape
-    (10000, 4)
+    >>> encode(hasher, X)[0].compute()
+    PackedCodes(n_samples=1000, n_bits=4, bitorder='little')
     """
     X = checked_rows(X, "X")
-    n_total = int(row_bounds(X, "X")[-1])
+    n_total = n_rows_of(X, "X")
     y = _checked(y)
     if y is not None and num_samples(y) != n_total:
         raise ValueError(
@@ -92,5 +92,5 @@ def _checked(y):
     """Targets of which rows can be taken, in memory or in blocks."""
     if is_dask(y):
         y = checked_rows(y, "y", ndim=y.ndim)
-        row_bounds(y, "y")
+        n_rows_of(y, "y")
     return y.tocsr() if sp.issparse(y) else y

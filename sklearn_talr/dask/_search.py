@@ -1,188 +1,314 @@
-"""Nearest neighbors in blocks: each is asked, and the answers are merged in a tree."""
+"""Nearest neighbors in blocks: every block is searched, and the results are merged."""
 
 from functools import partial
+from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import gen_batches
 
-from .._compat import validate_params
-from ..neighbors._checks import check_n_neighbors, check_radius
-from ..neighbors._results import ragged
-from ._blocks import import_dask, merged
-from ._codes import both_sides, indexed_blocks
+from .._compat import HasMethods, Interval, validate_params
+from ..codes import pack_codes
+from ._blocks import delayed_blocks, gathered, import_dask, merged
 
-__all__ = ["kneighbors", "radius_neighbors"]
+__all__ = ["index", "kneighbors", "radius_neighbors"]
 
 _FOUND_PER_TASK = 2**22
 
 
 @validate_params(
-    {
-        "query_codes": "no_validation",
-        "database_codes": "no_validation",
-        "n_neighbors": "no_validation",
-    },
+    {"neighbors": [HasMethods(["fit", "kneighbors"])], "codes": "no_validation"},
     prefer_skip_nested_validation=True,
 )
-def kneighbors(query_codes, database_codes, n_neighbors=10):
-    """Find the nearest items of each query in a database in blocks, exactly.
+def index(neighbors, codes):
+    """Index each block of codes for search, and keep the indexes on the workers.
 
     Parameters
     ----------
-    query_codes : array-like of 0/1, PackedCodes, dask array of 0/1 or DaskCodes
-        Codes of the queries, of shape (n_queries, n_bits). They are gathered in memory, and
-        travel to each worker once.
+    neighbors : HammingNeighbors or WeightedHammingNeighbors
+        What is fitted to each block, with these parameters. The latter searches by
+        weighted queries, and takes factors and addends of the codes into account.
 
-    database_codes : DaskCodes, or dask array of shape (n_database, n_bits) of 0/1
-        Codes of the database. Of DaskCodes the first search indexes the blocks where they
-        are, and later ones find them indexed. Bits are packed and indexed in each call.
-
-    n_neighbors : int, default=10
-        Number of neighbors.
+    codes : list of Delayed, or dask array of shape (n_database, n_bits) of 0/1
+        Codes of the database in blocks, as :func:`encode` returns them.
 
     Returns
     -------
-    distances : ndarray of shape (n_queries, n_neighbors), dtype int64
-        Hamming distances, ascending.
-
-    indices : ndarray of shape (n_queries, n_neighbors), dtype int64
-        Rows of `database_codes`, ascending within a distance: what
-        :class:`~sklearn_talr.neighbors.HammingNeighbors` finds, whatever the blocks are.
+    database : list of Delayed
+        The fitted neighbors of each block, computed or being computed by the scheduler that
+        dask is set to use: what :func:`kneighbors` and :func:`radius_neighbors` search.
+        They are kept as long as this list is.
 
     Raises
     ------
     TypeError
-        If `database_codes` is not a dask array or DaskCodes.
+        If `codes` are neither delayed blocks nor a dask array.
+
+    Warns
+    -----
+    UserWarning
+        If all codes of a block are equal.
+
+    Notes
+    -----
+    Under Ray the indexed blocks lie in the driver, and are handed to the workers in each
+    search.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn_talr import HammingNeighbors
+    >>> from sklearn_talr.dask import index
+    >>> bits = da.from_array([[1, 1], [0, 1], [1, 0], [0, 0]], chunks=(2, 2))
+    >>> database = index(HammingNeighbors(), bits)
+    >>> [block.compute().n_items_ for block in database]
+    [2, 2]
+    """
+    dask = import_dask()
+    everywhere = dask.delayed(clone(neighbors), traverse=False)
+    fit = dask.delayed(_fit_block)
+    blocks = delayed_blocks(codes, "codes")
+    return list(dask.persist(*[fit(everywhere, block) for block in blocks]))
+
+
+@validate_params(
+    {
+        "queries": "no_validation",
+        "database": "no_validation",
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
+def kneighbors(queries, database, n_neighbors=10):
+    """Find the nearest items of each query in a database in blocks, exactly.
+
+    Parameters
+    ----------
+    queries : array-like of shape (n_queries, n_bits), PackedCodes, or blocks of either
+        What `kneighbors` of the indexed neighbors takes: codes, or the `query_weights` of
+        the hasher where the blocks are indexed by weights. They are gathered in memory,
+        and travel to each worker once.
+
+    database : list of Delayed
+        Blocks that :func:`index` has indexed.
+
+    n_neighbors : int, default=10
+        Number of neighbors, at least 1.
+
+    Returns
+    -------
+    distances : ndarray of shape (n_queries, n_neighbors), dtype int64 or float64
+        Distances, ascending.
+
+    indices : ndarray of shape (n_queries, n_neighbors), dtype int64
+        Rows of all blocks together, ascending within a distance: what the neighbors find
+        that are fitted to all codes, whatever the blocks are.
+
+    Raises
+    ------
+    TypeError
+        If `database` is not indexed.
 
     ValueError
-        If there are fewer items than neighbors, code lengths differ, or blocks are of
-        unknown length.
+        If there are fewer items than neighbors, or queries and codes differ in length.
 
     Notes
     -----
     A task finds about 4 million neighbors at a time in one block, and a task that merges
-    holds up to eight such answers. Under Ray the indexed blocks lie in the driver, and
-    their codes are handed to the workers in each call.
+    holds up to eight such results.
+
+    With `n_candidates` of the neighbors each block compares so many items by weights.
 
     Examples
     --------
     Items 1 and 2 are tied, in different blocks:
 
     >>> import dask.array as da
-    >>> from sklearn_talr.dask import DaskCodes, kneighbors
+    >>> from sklearn_talr import HammingNeighbors
+    >>> from sklearn_talr.dask import index, kneighbors
     >>> bits = da.from_array([[1, 1], [0, 1], [1, 0], [0, 0]], chunks=(2, 2))
-    >>> kneighbors([[0, 0]], DaskCodes.pack(bits), n_neighbors=2)
+    >>> database = index(HammingNeighbors(), bits)
+    >>> kneighbors([[0, 0]], database, n_neighbors=2)
     (array([[0, 1]]), array([[3, 1]]))
     """
-    queries, database = both_sides(query_codes, database_codes)
-    n_neighbors = check_n_neighbors(n_neighbors, len(database))
     size = max(1, _FOUND_PER_TASK // n_neighbors)
-    merge = partial(_merge_nearest, n_neighbors)
-    parts = _ask(queries, database, _nearest, merge, n_neighbors, size)
-    return tuple(map(np.concatenate, zip(*parts)))
+    ask = partial(_nearest, n_neighbors=n_neighbors)
+    parts = _search(queries, database, ask, size, most=n_neighbors)
+    n_items = parts[0].n_items
+    if n_neighbors > n_items:
+        raise ValueError(
+            f"n_neighbors={n_neighbors} is more than the {n_items} items of the database."
+        )
+    distances = np.concatenate([part.distances for part in parts])
+    indices = np.concatenate([part.indices for part in parts])
+    return distances.reshape(-1, n_neighbors), indices.reshape(-1, n_neighbors)
 
 
 @validate_params(
     {
-        "query_codes": "no_validation",
-        "database_codes": "no_validation",
-        "radius": "no_validation",
+        "queries": "no_validation",
+        "database": "no_validation",
+        "radius": [Interval(Real, 0, None, closed="left")],
     },
     prefer_skip_nested_validation=True,
 )
-def radius_neighbors(query_codes, database_codes, radius=2):
+def radius_neighbors(queries, database, radius=2):
     """Find all items within a radius of each query in a database in blocks.
 
     Parameters
     ----------
-    query_codes : array-like of 0/1, PackedCodes, dask array of 0/1 or DaskCodes
-        Codes of the queries, as for :func:`kneighbors`.
+    queries : array-like of shape (n_queries, n_bits), PackedCodes, or blocks of either
+        Codes or weights of the queries, as for :func:`kneighbors`.
 
-    database_codes : DaskCodes, or dask array of shape (n_database, n_bits) of 0/1
-        Codes of the database, as for :func:`kneighbors`.
+    database : list of Delayed
+        Blocks that :func:`index` has indexed.
 
-    radius : int, default=2
-        Largest distance, from 0.
+    radius : int or float, default=2
+        Largest distance, from 0; a whole number for Hamming distances.
 
     Returns
     -------
-    distances : ndarray of shape (n_queries,) of arrays of int64
-        Hamming distances, ascending.
+    distances : ndarray of shape (n_queries,) of arrays of int64 or float64
+        Distances, ascending.
 
     indices : ndarray of shape (n_queries,) of arrays of int64
-        Rows of `database_codes`, ascending within a distance.
+        Rows of all blocks together, ascending within a distance.
 
     Raises
     ------
     TypeError
-        If `database_codes` is not a dask array or DaskCodes.
+        If `database` is not indexed.
 
     ValueError
-        If `radius` is not an integer from 0, code lengths differ, or blocks are of unknown
-        length.
+        If queries and codes differ in length, or the indexed neighbors refuse `radius`.
 
     Examples
     --------
     >>> import dask.array as da
-    >>> from sklearn_talr.dask import DaskCodes, radius_neighbors
+    >>> from sklearn_talr import HammingNeighbors
+    >>> from sklearn_talr.dask import index, radius_neighbors
     >>> bits = da.from_array([[1, 1], [0, 1], [1, 0], [0, 0]], chunks=(2, 2))
-    >>> distances, indices = radius_neighbors([[0, 0]], DaskCodes.pack(bits), radius=1)
+    >>> database = index(HammingNeighbors(), bits)
+    >>> distances, indices = radius_neighbors([[0, 0]], database, radius=1)
     >>> distances[0], indices[0]
     (array([0, 1, 1]), array([3, 1, 2]))
     """
-    queries, database = both_sides(query_codes, database_codes)
-    radius = check_radius(radius, queries.n_bits)
-    found = _ask(queries, database, _within, _merge_within, radius, len(queries))[0]
+    (found,) = _search(queries, database, partial(_within, radius=radius))
     ends = np.cumsum(found.sizes)[:-1]
-    return ragged(np.split(found.distances, ends)), ragged(np.split(found.indices, ends))
+    return _ragged(found.distances, ends), _ragged(found.indices, ends)
 
 
-def _ask(queries, database, ask, merge, argument, n_queries):
-    """Answers of the whole database to so many queries at a time."""
-    dask = import_dask()
-    ask, merge = dask.delayed(ask), dask.delayed(merge)
-    everywhere = dask.delayed(queries, traverse=False)
-    indexed = indexed_blocks(database)
-    answers = [
-        merged([ask(block, everywhere, rows, argument) for block in indexed], merge)
-        for rows in gen_batches(len(queries), n_queries)
-    ]
-    return dask.compute(*answers)
+class _Found(NamedTuple):
+    """The items that queries have found in a block, or in adjacent blocks.
 
+    Parameters
+    ----------
+    n_items : int
+        Number of items that were searched.
 
-def _nearest(neighbors, queries, rows, n_neighbors):
-    """The nearest items of a block: so many, or all that there are."""
-    return neighbors.kneighbors(queries[rows], min(n_neighbors, neighbors.n_items_))
+    sizes : ndarray of shape (n_queries,)
+        Number of items that each query has found.
 
+    distances, indices : ndarray of shape (n_found,)
+        The items that the first query has found, by distance and index, then those of the
+        second, and so on. Indices count from the first item that was searched.
+    """
 
-def _merge_nearest(n_neighbors, answers):
-    """Blocks come in the order of their indices, so a stable sort leaves ties by index."""
-    distances, indices = (np.concatenate(parts, axis=1) for parts in zip(*answers))
-    order = np.argsort(distances, axis=1, kind="stable")[:, :n_neighbors]
-    return tuple(np.take_along_axis(each, order, axis=1) for each in (distances, indices))
-
-
-class _Within(NamedTuple):
-    """What all queries found, one after another, and how much each."""
-
+    n_items: int
     sizes: np.ndarray
     distances: np.ndarray
     indices: np.ndarray
 
 
-def _within(neighbors, queries, rows, radius):
-    distances, indices = neighbors.radius_neighbors(queries[rows], radius)
-    sizes = np.array([len(each) for each in distances])
-    return _Within(sizes, np.concatenate(distances), np.concatenate(indices))
+def _search(queries, database, ask, n_queries=None, most=None):
+    """Search all blocks for `n_queries` queries at a time, and merge what they find.
+
+    Parameters
+    ----------
+    queries : array-like, PackedCodes, or blocks of either
+        Codes or weights.
+
+    database : list of Delayed
+        Indexed blocks.
+
+    ask : callable
+        ``ask(neighbors, queries) -> (distances, indices)``, of one block.
+
+    n_queries : int, default=None
+        Number of queries of a task; None means all.
+
+    most : int, default=None
+        Number of items of each query that are kept; None means all.
+
+    Returns
+    -------
+    found : tuple of _Found
+        What consecutive queries have found in the whole database.
+    """
+    dask, queries = import_dask(), gathered(queries)
+    blocks = delayed_blocks(database, "database")
+    everywhere, search = dask.delayed(queries, traverse=False), dask.delayed(_search_block)
+    merge = partial(_merge_found, most)
+    results = [
+        merged([search(ask, block, everywhere, rows) for block in blocks], merge)
+        for rows in gen_batches(len(queries), n_queries or len(queries))
+    ]
+    return dask.compute(*results)
 
 
-def _merge_within(answers):
-    """Sort by query, then distance; blocks come in the order of their indices."""
-    queries = np.arange(len(answers[0].sizes))
-    query = np.concatenate([np.repeat(queries, each.sizes) for each in answers])
-    distances = np.concatenate([each.distances for each in answers])
-    indices = np.concatenate([each.indices for each in answers])
+def _fit_block(neighbors, codes):
+    """Neighbors fitted to the codes of a block; None if it holds none."""
+    return clone(neighbors).fit(pack_codes(codes)) if len(codes) else None
+
+
+def _search_block(ask, neighbors, queries, rows):
+    """What some queries find in a block, which is None if it holds no codes."""
+    if neighbors is None:
+        nothing = np.zeros(0, dtype=np.int64)
+        return _Found(0, np.zeros(rows.stop - rows.start, np.int64), nothing, nothing)
+    if not hasattr(neighbors, "kneighbors"):
+        raise TypeError(
+            "database must be what sklearn_talr.dask.index returns, got blocks of "
+            f"{type(neighbors).__name__}. Index codes by index(HammingNeighbors(), codes)."
+        )
+    distances, indices = ask(neighbors, queries[rows])
+    sizes = np.array([len(row) for row in indices])
+    distances, indices = np.concatenate(distances), np.concatenate(indices)
+    return _Found(neighbors.n_items_, sizes, distances, indices)
+
+
+def _nearest(neighbors, queries, n_neighbors):
+    """Distances and indices of the nearest items, or of all if there are fewer."""
+    return neighbors.kneighbors(queries, min(n_neighbors, neighbors.n_items_))
+
+
+def _within(neighbors, queries, radius):
+    """Distances and indices of the items within a radius."""
+    return neighbors.radius_neighbors(queries, radius)
+
+
+def _merge_found(most, parts):
+    """Merge the items found in adjacent blocks by query, then distance, then index.
+
+    Sorting is stable, so items at one distance stay in the order of the blocks.
+    """
+    starts = np.cumsum([0, *(part.n_items for part in parts)])
+    queries = np.arange(len(parts[0].sizes))
+    query = np.concatenate([np.repeat(queries, part.sizes) for part in parts])
+    distances = np.concatenate([part.distances for part in parts])
+    indices = np.concatenate([part.indices + start for part, start in zip(parts, starts)])
     order = np.lexsort((distances, query))
-    sizes = np.sum([each.sizes for each in answers], axis=0)
-    return _Within(sizes, distances[order], indices[order])
+    sizes = np.sum([part.sizes for part in parts], axis=0)
+    if most is not None:
+        place = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        order, sizes = order[place < most], np.minimum(sizes, most)
+    return _Found(int(starts[-1]), sizes, distances[order], indices[order])
+
+
+def _ragged(values, ends):
+    """Values of all queries as an array of arrays, cut at `ends`."""
+    result = np.empty(len(ends) + 1, dtype=object)
+    for query, found in enumerate(np.split(values, ends)):
+        result[query] = found
+    return result

@@ -15,13 +15,15 @@ pgvector    :func:`to_pgvector`    ``to_bit_strings(queries)``
 DuckDB      :func:`to_duckdb`      ``to_bit_strings(queries)``
 ==========  =====================  ======================================================
 
-Real-valued queries search codes by weighted Hamming distance: of an index that
-``to_faiss(codes, asymmetric=True)`` has made they are ``hasher.query_weights(X)``. For
-runtimes without this library, ``export_onnx(hasher, path, output="query_weights")`` writes
-what computes these.
+Codes with factors or addends, as `encode` of AdditiveHasher returns them, are refused: no
+engine can apply these. The error says how to export the bits alone.
 
-Whatever packs as `numpy.packbits` does, such as the "ubinary" of sentence-transformers, has
-the bytes ``pack_codes(codes, bitorder="big").data``, on both sides.
+Weighted queries: an index that ``to_faiss(codes, weighted=True)`` has made is searched by
+``hasher.query_weights(X)``. For runtimes without this library, ``export_onnx(hasher, path,
+output="query_weights")`` writes a graph that computes them.
+
+Systems that pack as `numpy.packbits` does, such as the "ubinary" of sentence-transformers,
+have the bytes ``pack_codes(codes, bitorder="big").data``, on both sides.
 """
 
 from ._bit_strings import to_bit_strings

@@ -1,7 +1,8 @@
 """Codes as strings of bits."""
 
 from .._compat import validate_params
-from ..codes import pack_codes, unpack_codes
+from ..codes import unpack_codes
+from ._checks import packed_bits
 
 __all__ = ["bit_strings", "to_bit_strings"]
 
@@ -25,7 +26,8 @@ def to_bit_strings(codes):
     Raises
     ------
     ValueError
-        If `codes` holds anything but zeros and ones, is empty or not 2-D.
+        If `codes` holds anything but zeros and ones, is empty or not 2-D, or has factors
+        or addends, which strings of bits cannot hold.
 
     Examples
     --------
@@ -33,7 +35,7 @@ def to_bit_strings(codes):
     >>> to_bit_strings([[1, 0, 1], [0, 0, 1]])
     ['101', '001']
     """
-    return bit_strings(pack_codes(codes))
+    return bit_strings(packed_bits(codes))
 
 
 def bit_strings(packed):

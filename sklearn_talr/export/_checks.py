@@ -1,22 +1,39 @@
-"""Checks of codes, ids and names, which all exports share."""
+"""Checks of codes, ids and names that the exports of all engines share."""
 
 import re
 import warnings
 
 import numpy as np
 
+from .._compat import validate_params
 from ..codes import pack_codes
-
-# What the exports of all engines accept, for validate_params
-CODES_AND_IDS = {"codes": ["array-like"], "ids": ["array-like", None]}
 
 _GREATEST_ID = np.iinfo(np.int64).max
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 
-def check_codes(codes, ids):
-    """Return codes, packed little-endian, and their ids, 0 to n - 1 if none are given."""
+def validate_export(**constraints):
+    """Decorate an export: check codes, ids, and parameters with these constraints."""
+    constraints |= {"codes": ["array-like"], "ids": ["array-like", None]}
+    return validate_params(constraints, prefer_skip_nested_validation=True)
+
+
+def packed_bits(codes):
+    """Pack codes in little bit order; refuse those whose scores need more than bits."""
     packed = pack_codes(codes)
+    if packed[:1].terms is not None:
+        raise ValueError(
+            "codes have factors or addends, such as those of AdditiveHasher, and no other "
+            "engine applies them. Search such codes by HashedNeighbors(hasher). Or export "
+            "their bits, PackedCodes(codes.data, codes.n_bits, codes.bitorder), and order "
+            "what the engine finds by weighted_scores(query_weights, codes)."
+        )
+    return packed
+
+
+def check_codes(codes, ids):
+    """Return codes as `packed_bits` does, and their ids: 0 to n - 1 if `ids` is None."""
+    packed = packed_bits(codes)
     if ids is None:
         return packed, np.arange(len(packed))
     ids = np.asarray(ids)

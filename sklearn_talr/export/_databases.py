@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .._compat import HasMethods, validate_params
+from .._compat import HasMethods
 from ..codes import PackedCodes
 from ._bit_strings import bit_strings
-from ._checks import CODES_AND_IDS, check_codes, check_table_name, warn_of_repeats
+from ._checks import check_codes, check_table_name, validate_export, warn_of_repeats
 
 __all__ = ["PgvectorExport", "to_duckdb", "to_pgvector", "to_sqlite_vec"]
 
@@ -63,10 +63,7 @@ class PgvectorExport:
             yield "".join(f"{name}\t{bits}\n" for name, bits in lines)
 
 
-@validate_params(
-    {**CODES_AND_IDS, "table": [str], "hnsw": ["boolean"]},
-    prefer_skip_nested_validation=True,
-)
+@validate_export(table=[str], hnsw=["boolean"])
 def to_pgvector(codes, *, ids=None, table="codes", hnsw=False):
     """Prepare codes for PostgreSQL with pgvector, as a column of type ``bit(n)``.
 
@@ -93,8 +90,8 @@ def to_pgvector(codes, *, ids=None, table="codes", hnsw=False):
     Raises
     ------
     ValueError
-        If `codes` are no codes, `ids` are not different integers less than 2**63, one for
-        each code, or `table` is not a plain name.
+        If `codes` are no codes or have factors or addends, `ids` are not different integers
+        less than 2**63, one for each code, or `table` is not a plain name.
 
     Warns
     -----
@@ -140,14 +137,7 @@ def to_pgvector(codes, *, ids=None, table="codes", hnsw=False):
     )
 
 
-@validate_params(
-    {
-        **CODES_AND_IDS,
-        "connection": [HasMethods(["execute", "executemany"])],
-        "table": [str],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validate_export(connection=[HasMethods(["execute", "executemany"])], table=[str])
 def to_sqlite_vec(codes, connection, *, ids=None, table="codes"):
     """Write codes to a table of SQLite with sqlite-vec, as a column of type ``bit[n]``.
 
@@ -176,8 +166,8 @@ def to_sqlite_vec(codes, connection, *, ids=None, table="codes"):
     Raises
     ------
     ValueError
-        If `codes` are no codes, `ids` are not different integers less than 2**63, one for
-        each code, or `table` is not a plain name.
+        If `codes` are no codes or have factors or addends, `ids` are not different integers
+        less than 2**63, one for each code, or `table` is not a plain name.
 
     Examples
     --------
@@ -210,14 +200,7 @@ def to_sqlite_vec(codes, connection, *, ids=None, table="codes"):
     return f"SELECT rowid, distance FROM {table} WHERE code MATCH vec_bit(?) AND k = ?"
 
 
-@validate_params(
-    {
-        **CODES_AND_IDS,
-        "connection": [HasMethods(["execute", "register"])],
-        "table": [str],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validate_export(connection=[HasMethods(["execute", "register"])], table=[str])
 def to_duckdb(codes, connection, *, ids=None, table="codes"):
     """Write codes to a table of DuckDB, as a column of type ``BIT``.
 
@@ -244,8 +227,8 @@ def to_duckdb(codes, connection, *, ids=None, table="codes"):
     Raises
     ------
     ValueError
-        If `codes` are no codes, `ids` are not different integers less than 2**63, one for
-        each code, or `table` is not a plain name.
+        If `codes` are no codes or have factors or addends, `ids` are not different integers
+        less than 2**63, one for each code, or `table` is not a plain name.
 
     Examples
     --------

@@ -5,27 +5,25 @@ from numbers import Integral
 
 import numpy as np
 
-from .._compat import Interval, validate_params
-from ._checks import CODES_AND_IDS, check_codes, warn_of_repeats
+from .._compat import Interval
+from ._checks import check_codes, validate_export, warn_of_repeats
 
 __all__ = ["to_faiss", "to_usearch"]
 
 _BINARY = "BFlat"
-_BITS_OF_A_WORD = 4  # faiss's fast scan has 16 centroids to a sub-quantizer
-# Four weights of a query of length 1 sum to 2 at most, so a table ranges over 4 at most, in
-# 255 steps: this is at least one step, and never so much that it makes steps wider
+_BITS_OF_A_WORD = 4  # the fast scan of faiss has 16 centroids in a sub-quantizer
+# The weight of the word that lifts all scores. Four weights of a query of length 1 sum to 2
+# at most, so a table of faiss ranges over 4 at most, in 255 steps. The lift is at least one
+# step, and never so much that it makes steps wider.
 _LIFT = 1 / 64
 
 
-@validate_params(
-    {**CODES_AND_IDS, "description": [str], "asymmetric": ["boolean"]},
-    prefer_skip_nested_validation=True,
-)
-def to_faiss(codes, description=_BINARY, *, ids=None, asymmetric=False):
-    """Build an index of faiss, for binary or for real-valued queries.
+@validate_export(description=[str], weighted=["boolean"])
+def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False):
+    """Build an index of faiss, for queries that are codes or for weighted queries.
 
-    Search a binary index with ``index.search(pack_codes(queries).data, k)``, and an
-    asymmetric one with ``index.search(hasher.query_weights(X), k)``.
+    Search the first kind with ``index.search(pack_codes(queries).data, k)``, and the second
+    with ``index.search(hasher.query_weights(X), k)``.
 
     Parameters
     ----------
@@ -42,8 +40,8 @@ def to_faiss(codes, description=_BINARY, *, ids=None, asymmetric=False):
         What the index returns for each code, such as ``neighbors.indices_``. None means 0,
         1, and so on.
 
-    asymmetric : bool, default=False
-        Whether to build an index for real-valued queries. It compares with all codes and
+    weighted : bool, default=False
+        Whether to build an index for weighted queries. It compares with all codes and
         returns the highest scores: the weighted sums of
         :func:`~sklearn_talr.codes.weighted_scores`, over the length (the Euclidean norm)
         of the weights, to within the rounding of its tables.
@@ -56,8 +54,9 @@ def to_faiss(codes, description=_BINARY, *, ids=None, asymmetric=False):
     Raises
     ------
     ValueError
-        If `codes` are no codes, `ids` are not different integers less than 2**63, one for
-        each code, or a `description` is given together with ``asymmetric=True``.
+        If `codes` are no codes or have factors or addends, `ids` are not different integers
+        less than 2**63, one for each code, or a `description` is given together with
+        ``weighted=True``.
 
     Warns
     -----
@@ -69,16 +68,17 @@ def to_faiss(codes, description=_BINARY, *, ids=None, asymmetric=False):
     faiss does not say how it orders ties. Its ``range_search(queries, r)`` finds distances
     *below* r.
 
-    An asymmetric index is an ``IndexPQFastScan`` whose 16 centroids per four bits are the
-    corners of a cube, so that it is not trained and holds codes without any error. It finds
-    as many items as it is asked for, if it has them, also where all weights are 0. It
-    brings weights to length 1 in 32 bits, where lengths below 1e-18 or above 1e18 become 0.
-    faiss rounds its tables of the weights to 8 bits: fetch more than are wanted, and order
-    these by exact scores. This is needed if codes have factors or addends, which faiss
-    cannot apply, as those of :class:`~sklearn_talr.hashing.AdditiveHasher` do unless its
-    metric is "inner_product"::
+    An index for weighted queries is an ``IndexPQFastScan`` whose 16 centroids per four bits
+    are the corners of a cube, so that it is not trained and holds codes without any error.
+    It finds as many items as it is asked for, if it has them, also where all weights are 0.
+    It brings weights to length 1 in 32 bits, where lengths below 1e-18 or above 1e18
+    become 0. faiss rounds its tables of the weights to 8 bits: fetch more than are wanted,
+    and order these by exact scores. faiss cannot apply factors and addends, which codes of
+    :class:`~sklearn_talr.hashing.AdditiveHasher` have unless its metric is "inner_product".
+    For these the second stage is needed, so that the bits alone are indexed by intent::
 
-        _, found = index.search(weights, 100)
+        bits = PackedCodes(codes.data, codes.n_bits, codes.bitorder)
+        _, found = to_faiss(bits, weighted=True).search(weights, 100)
         for row, places in zip(weights, found):  # ids are places unless you gave others
             scores = weighted_scores([row], codes[places])[0]
             best = places[np.argsort(-scores, kind="stable")[:10]]
@@ -95,18 +95,18 @@ def to_faiss(codes, description=_BINARY, *, ids=None, asymmetric=False):
     Two codes that differ from the signs of a query in one bit each are tied by Hamming
     distance. The second differs where the query is less sure:
 
-    >>> index = to_faiss([[0, 1, 1], [1, 0, 1]], asymmetric=True)  # doctest: +SKIP
+    >>> index = to_faiss([[0, 1, 1], [1, 0, 1]], weighted=True)  # doctest: +SKIP
     >>> index.search(np.array([[2, 0.5, 1]], np.float32), 1)[1]  # doctest: +SKIP
     array([[1]])
     """
     import faiss
 
     packed, names = check_codes(codes, ids)
-    if asymmetric:
+    if weighted:
         if description != _BINARY:
             raise ValueError(
                 f"description={description!r} is a kind of binary index; leave it out with "
-                "asymmetric=True, which makes one kind only."
+                "weighted=True, which makes one kind only."
             )
         return _fast_scan(faiss, packed, None if ids is None else names)
     n_links = re.match(r"BHNSW(\d+)", description)
@@ -126,9 +126,9 @@ def to_faiss(codes, description=_BINARY, *, ids=None, asymmetric=False):
 def _fast_scan(faiss, packed, ids):
     """Product quantizer whose words of four bits are the corners of a cube.
 
-    So the bytes of codes are the bytes of words, and nothing is encoded. One more word of
-    zeros lifts all scores: faiss drops items whose rounded score is the lowest that its
-    tables allow, and knows no table of a query without weights.
+    The bytes of codes are then the bytes of words, and nothing is encoded. One more word,
+    of zeros, lifts all scores: faiss drops items whose rounded score is the lowest that its
+    tables allow, and makes no table for a query whose weights are all 0.
     """
     n_words = -(-packed.n_bits // _BITS_OF_A_WORD)
     n_dims = (n_words + 1) * _BITS_OF_A_WORD
@@ -136,7 +136,7 @@ def _fast_scan(faiss, packed, ids):
     bits = np.arange(2**_BITS_OF_A_WORD)[:, None] >> np.arange(_BITS_OF_A_WORD) & 1
     corners = np.where(bits, np.float32(1), np.float32(-1))
     lifting = np.zeros_like(corners)
-    lifting[1:, 0] = -1  # below the first, which all items have
+    lifting[1:, 0] = -1  # lower than centroid 0, which all items have
     centroids = np.vstack((np.tile(corners, (n_words, 1)), lifting))
     faiss.copy_array_to_vector(centroids.ravel(), plain.pq.centroids)
     plain.is_trained = True
@@ -150,11 +150,11 @@ def _fast_scan(faiss, packed, ids):
 
 
 def _transforms(faiss, n_bits, n_dims):
-    """Bring queries to length 1, add zeros, and the weight of the word that lifts."""
+    """What faiss does to a query: bring it to length 1, append zeros, set the lift."""
     places = np.full(n_dims, -1, dtype=np.int32)
     places[:n_bits] = np.arange(n_bits)
     mean = np.zeros(n_dims, dtype=np.float32)
-    mean[-_BITS_OF_A_WORD] = -_LIFT  # it is subtracted
+    mean[-_BITS_OF_A_WORD] = -_LIFT  # faiss subtracts the mean
     lift = faiss.CenteringTransform(n_dims)
     faiss.copy_array_to_vector(mean, lift.mean)
     lift.is_trained = True
@@ -166,19 +166,19 @@ def _transforms(faiss, n_bits, n_dims):
 
 
 def _named(faiss, index, ids):
-    """An index that returns ids of an index that is not empty."""
-    named = faiss.IndexIDMap2(faiss.IndexFlatIP(index.d))  # which takes an empty one only
+    """An index that returns ids, around an index that holds items already.
+
+    The constructor of faiss takes an empty index only, so it is given another.
+    """
+    named = faiss.IndexIDMap2(faiss.IndexFlatIP(index.d))
     named.index, named.ntotal = index, index.ntotal
-    named.referenced_objects = [index]  # as faiss keeps what it is given
+    named.referenced_objects = [index]  # keeps the index alive, as faiss's constructor does
     faiss.copy_array_to_vector(ids, named.id_map)
     named.construct_rev_map()
     return named
 
 
-@validate_params(
-    {**CODES_AND_IDS, "connectivity": [Interval(Integral, 1, None, closed="left")]},
-    prefer_skip_nested_validation=True,
-)
+@validate_export(connectivity=[Interval(Integral, 1, None, closed="left")])
 def to_usearch(codes, *, ids=None, connectivity=16):
     """Build an index of usearch, which is a graph but can also be searched exactly.
 
@@ -204,8 +204,8 @@ def to_usearch(codes, *, ids=None, connectivity=16):
     Raises
     ------
     ValueError
-        If `codes` are no codes, or `ids` are not different integers from 0 to 2**63 - 1,
-        one for each code.
+        If `codes` are no codes or have factors or addends, or `ids` are not different
+        integers from 0 to 2**63 - 1, one for each code.
 
     Warns
     -----

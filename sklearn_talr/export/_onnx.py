@@ -12,7 +12,21 @@ from ..codes._weighted import saturate
 __all__ = ["export_onnx"]
 
 _TINY = np.finfo(np.float32).tiny
-_OPSET, _IR_VERSION = 13, 8  # so old that any runtime of the last years reads them
+# Nodes from activations to an output, in the text form of ONNX; type 1 is float32, 2 uint8
+_KEEP = "query_weights = Identity (activations)"
+_PACK = """
+    signs = Greater (activations, zero)
+    bits = Cast <to = 1> (signs)
+    byte_values = MatMul (bits, bit_values)
+    codes = Cast <to = 2> (byte_values)"""
+_SATURATE = """
+    magnitudes = Abs (activations)
+    mean = ReduceMean <axes = [1], keepdims = 1> (magnitudes)
+    scale = Max (mean, tiny)
+    slope = Div (two, scale)
+    scaled = Mul (activations, slope)
+    query_weights = Tanh (scaled)"""
+_OPSET, _IR_VERSION = 13, 8  # old versions, which all runtimes of the last years read
 
 
 @validate_params(
@@ -27,10 +41,10 @@ def export_onnx(hasher, path, *, output="codes"):
     """Write a fitted hash function as an ONNX graph from features to packed codes.
 
     The graph has one input, ``features`` of shape (n_samples, n_features) and float32, and
-    one output, which is ``codes`` of shape (n_samples, ceil(n_bits / 8)) and uint8: the
-    bytes of :func:`sklearn_talr.codes.pack_codes` in its default bit order, "little". Or it
-    is what a real-valued query is searched by. The graph needs neither this library nor
-    torch to run.
+    one output. This is ``codes`` of shape (n_samples, ceil(n_bits / 8)) and uint8, the
+    bytes of :func:`sklearn_talr.codes.pack_codes` in its default bit order, "little"; or
+    ``query_weights``, by which a weighted query is searched. The graph needs neither this
+    library nor torch to run.
 
     Runtimes sum in different orders. An activation within rounding of 0 may therefore give
     another bit than `transform` does.
@@ -85,15 +99,7 @@ def export_onnx(hasher, path, *, output="codes"):
         import onnx
     except ImportError as error:
         raise ImportError("export_onnx needs the package onnx: pip install onnx") from error
-    layers = list(zip(hasher.coefs_, hasher.intercepts_))
-    finish = _pack_signs if output == "codes" else _weigh_activations(hasher)
-    graph = _graph(onnx, layers, finish, output)
-    model = onnx.helper.make_model(
-        graph,
-        opset_imports=[onnx.helper.make_opsetid("", _OPSET)],
-        ir_version=_IR_VERSION,
-        producer_name="sklearn-talr",
-    )
+    model = _model(onnx, hasher, output)
     onnx.checker.check_model(model, full_check=True)
     onnx.save_model(model, path)
 
@@ -125,81 +131,51 @@ def _check_hasher(hasher):
 def _check_codes_are_signs(hasher):
     if hasattr(hasher, "inverse_transform"):
         raise ValueError(
-            f'output="codes" is not to be had of {type(hasher).__name__}, which finds '
-            "them by coordinate descent. Encode the database by its `encode`, and export "
+            f'output="codes" is impossible for {type(hasher).__name__}, which finds codes '
+            "by coordinate descent. Encode the database by its `encode`, and export "
             'what queries need by output="query_weights".'
         )
 
 
-def _graph(onnx, layers, finish, output):
-    """Build the graph: layers and rectifiers between them, and what `finish` adds."""
-    nodes, constants = [], {}
-    name = "features"
-    for layer, (coef, intercept) in enumerate(layers):
-        if layer:
-            nodes.append(onnx.helper.make_node("Relu", [name], [f"hidden_{layer}"]))
-            name = f"hidden_{layer}"
-        constants[f"coef_{layer}"] = coef.astype(np.float32)
-        constants[f"intercept_{layer}"] = intercept.astype(np.float32)
-        inputs = [name, f"coef_{layer}", f"intercept_{layer}"]
-        name = f"activations_{layer}"
-        nodes.append(onnx.helper.make_node("Gemm", inputs, [name]))
-    n_features, n_bits = layers[0][0].shape[0], layers[-1][0].shape[1]
-    more_nodes, more_constants, columns, kind = finish(onnx, name, n_bits)
-    describe = onnx.helper.make_tensor_value_info
-    return onnx.helper.make_graph(
-        nodes + more_nodes,
-        "hash_function",
-        [describe("features", onnx.TensorProto.FLOAT, ["n_samples", n_features])],
-        [describe(output, kind, ["n_samples", columns])],
-        [
-            onnx.numpy_helper.from_array(value, key)
-            for key, value in (constants | more_constants).items()
-        ],
+def _model(onnx, hasher, output):
+    """The model: layers with rectifiers between them, then what `output` needs."""
+    coefs, intercepts = hasher.coefs_, hasher.intercepts_
+    n_features, n_bits = coefs[0].shape[0], coefs[-1].shape[1]
+    kind, columns = "float", n_bits
+    steps, constants = _KEEP, {}
+    if output == "codes":
+        kind, columns = "uint8", -(-n_bits // 8)
+        steps, constants = _PACK, {"zero": 0, "bit_values": _bit_values(n_bits)}
+    elif getattr(hasher, "_weigh", lambda: None)() is saturate:
+        steps, constants = _SATURATE, {"two": 2, "tiny": _TINY}
+    model = onnx.parser.parse_model(
+        f'<ir_version: {_IR_VERSION}, opset_import: ["": {_OPSET}],'
+        ' producer_name: "sklearn-talr">'
+        f"hash_function (float[n_samples, {n_features}] features)"
+        f" => ({kind}[n_samples, {columns}] {output})"
+        f"{{ {_layers(len(coefs))} {steps} }}"
     )
+    for layer, (coef, intercept) in enumerate(zip(coefs, intercepts)):
+        constants |= {f"coef_{layer}": coef, f"intercept_{layer}": intercept}
+    for name, value in constants.items():
+        value = np.asarray(value, dtype=np.float32)
+        model.graph.initializer.append(onnx.numpy_helper.from_array(value, name))
+    return model
 
 
-def _pack_signs(onnx, activations, n_bits):
-    """Signs as bits, then bytes of bits: nodes, constants, columns and type."""
-    node, types = onnx.helper.make_node, onnx.TensorProto
-    constants = {"zero": np.zeros((), np.float32), "bit_values": _bit_values(n_bits)}
-    nodes = [
-        node("Greater", [activations, "zero"], ["signs"]),
-        node("Cast", ["signs"], ["bits"], to=types.FLOAT),
-        node("MatMul", ["bits", "bit_values"], ["byte_values"]),
-        node("Cast", ["byte_values"], ["codes"], to=types.UINT8),
-    ]
-    return nodes, constants, constants["bit_values"].shape[1], types.UINT8
-
-
-def _weigh_activations(hasher):
-    """What makes weights of activations: a function like `_pack_signs`."""
-    weigh = getattr(hasher, "_weigh", lambda: None)()
-    return _saturate if weigh is saturate else _keep
-
-
-def _keep(onnx, activations, n_bits):
-    nodes = [onnx.helper.make_node("Identity", [activations], ["query_weights"])]
-    return nodes, {}, n_bits, onnx.TensorProto.FLOAT
-
-
-def _saturate(onnx, activations, n_bits):
-    """What `sklearn_talr.codes._weighted.saturate` does."""
-    node = onnx.helper.make_node
-    constants = {"two": np.array(2, np.float32), "tiny": np.array(_TINY)}
-    nodes = [
-        node("Abs", [activations], ["magnitudes"]),
-        node("ReduceMean", ["magnitudes"], ["mean"], axes=[1], keepdims=1),
-        node("Max", ["mean", "tiny"], ["scale"]),
-        node("Div", ["two", "scale"], ["slope"]),
-        node("Mul", [activations, "slope"], ["scaled"]),
-        node("Tanh", ["scaled"], ["query_weights"]),
-    ]
-    return nodes, constants, n_bits, onnx.TensorProto.FLOAT
+def _layers(n_layers):
+    """Nodes from features to activations."""
+    sums = [f"sums_{layer}" for layer in range(n_layers - 1)] + ["activations"]
+    nodes = f"{sums[0]} = Gemm (features, coef_0, intercept_0)"
+    for layer in range(1, n_layers):
+        nodes += f" hidden_{layer} = Relu ({sums[layer - 1]})"
+        inputs = f"hidden_{layer}, coef_{layer}, intercept_{layer}"
+        nodes += f" {sums[layer]} = Gemm ({inputs})"
+    return nodes
 
 
 def _bit_values(n_bits):
-    """Return what each bit adds to each little-endian byte, (n_bits, n_bytes) float32."""
+    """Value of each bit in each little-endian byte, shape (n_bits, n_bytes), float32."""
     bits = np.arange(n_bits)
     values = np.zeros((n_bits, -(-n_bits // 8)), dtype=np.float32)
     values[bits, bits // 8] = 2.0 ** (bits % 8)

@@ -18,7 +18,7 @@ for additive quantization (Babenko and Lempitsky, CVPR 2014; Martinez et al., EC
 
 import numpy as np
 
-_PANEL = 32  # bits that are set before the others hear of it
+_PANEL = 32  # bits that are set before `decoded` of other bits is updated
 _LEAST_SCALE, _MOST_SCALE = 0.5, 2.0
 _SWEEPS_AFTER_FLIPS = 2
 _TINY = np.finfo(np.float32).tiny
@@ -42,8 +42,8 @@ def descend(signs, correlations, gram, n_sweeps, flips=(), *, free):
         Most times that every bit is looked at.
 
     flips : sequence of index arrays, default=()
-        Sets of bits. Each is flipped in all rows, the rows are improved once more, and
-        those keep the result that is better for them then.
+        Sets of bits. Each set is flipped in all rows, and the rows are improved once more.
+        A row keeps the flipped code where that has become the better one.
 
     free : bool
         Whether the scale is free.
@@ -123,7 +123,7 @@ class _State:
         return changed
 
     def _set_bits(self, panel, targets):
-        """Set the bits of a panel in turn. What the others see follows later."""
+        """Set the bits of a panel in turn; `decoded` of other panels follows later."""
         signs, gram = self.signs[panel], self.gram[panel, panel]
         gains = targets - self.decoded[panel]
         for bit, row in enumerate(gram):

@@ -80,7 +80,7 @@ class Frame(NamedTuple):
 
 
 class Model(NamedTuple):
-    """What rows are encoded with, and what a decoder of more rows starts from."""
+    """Frame, decoder and flips that encode rows, and the moments of all rows so far."""
 
     frame: Frame
     decoder: np.ndarray
@@ -90,14 +90,14 @@ class Model(NamedTuple):
 
     @property
     def n_terms(self):
-        """Numbers that belong to a code in the database, and do not follow from it."""
+        """Number of terms that a code is stored with: an addend under "euclidean"."""
         return 1 if self.frame.metric == "euclidean" else 0
 
     def factors(self):
         """Rule of the factors of codes, or None where scores have none.
 
-        Under "cosine" they are the multiples of the bits' sums that directions are, minus
-        the mean.
+        Under "cosine" the direction of a row, minus the mean, is a multiple of the sum of
+        its vectors. The factor is that multiple.
         """
         if not self.frame.codes_directions:
             return OneFactors() if self.n_terms else None
@@ -105,7 +105,7 @@ class Model(NamedTuple):
         return CodeFactors(self.gram, self.decoder @ mean, 1 - float(mean @ mean))
 
     def quantize(self, X, activations):
-        """Bits of rows, and what belongs to them in the database."""
+        """Bits of rows, and their addends, or None."""
         rows = self.frame.rows(X)
         signs, addends = self.encode(rows), None
         if self.frame.metric == "euclidean":
@@ -134,7 +134,7 @@ def first_signs(frame, X, n_bits, rng, n_jobs):
 
 
 def signs_by(function, frame, X, n_bits, n_jobs):
-    """Signs of what a function makes of the rows, shape (n_samples, n_bits), int8."""
+    """Signs of ``function(rows)``, shape (n_samples, n_bits), int8."""
     signs = np.empty((X.shape[0], n_bits), dtype=np.int8)
 
     def fill(part, rows):

@@ -1,4 +1,4 @@
-"""What every hasher is once it is fitted: features in, bits out."""
+"""Base of all hashers: features in, bits out."""
 
 from functools import partial
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import NUMPY, Space, as_numpy, enter
 from .._state import held, validate_aside, validate_seen
 from .._threads import map_in_threads, one_thread, slices
-from ..codes import PackedCodes, WeightedCodes
+from ..codes import PackedCodes
 from ..metrics import make_retrieval_scorer
 from ._rows import all_rows_equal
 
@@ -26,10 +26,18 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     Subclasses set ``coefs_`` and ``intercepts_``, lists with one NumPy array per layer,
     like scikit-learn's multi-layer perceptron. So encoding is plain NumPy, and a pickle
     holds no torch objects and knows no device. With scikit-learn's `array_api_dispatch`
-    each call takes them to where its features are.
+    each call takes these arrays to where its features are.
+
+    Attributes
+    ----------
+    default_query : {"bits", "weights"}
+        How codes of the class are to be searched, where ``query="auto"``: by Hamming
+        distance to the bits of a query, or by its weights.
     """
 
-    # Whether what encodes can be taken to where the features are.
+    default_query = "bits"
+
+    # Whether `transform` can compute in other libraries than NumPy.
     _follows_arrays = True
 
     def decision_function(self, X):
@@ -50,7 +58,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return encoder.activations(X)
 
     def query_weights(self, X):
-        """Compute how much each bit of a code counts for real-valued queries.
+        """Compute how much each bit of a code counts for weighted queries.
 
         The database stays binary. A code is scored by the sum of the weights of its ones
         minus that of its zeros, see :func:`~sklearn_talr.codes.weighted_scores`.
@@ -84,33 +92,19 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         Returns
         -------
-        codes : WeightedCodes of shape (n_samples, n_bits), dtype uint8
-            An array of zeros and ones that remembers the activations, if these fit into
-            scikit-learn's `working_memory`, so that the same rows can be real-valued
-            queries; :meth:`encode` keeps nothing and packs eight bits into a byte. With
-            `array_api_dispatch` an array of the library of `X`, on its device, which
-            remembers nothing.
+        codes : ndarray of shape (n_samples, n_bits), dtype uint8
+            Zeros and ones. With `array_api_dispatch` an array of the library of `X`, on its
+            device. :meth:`encode` packs eight bits into a byte.
         """
         X, encoder = self._prepare(X)
-        shape = X.shape[0], encoder.n_bits
-        codes, terms = encoder.space.empty(shape, "uint8"), encoder.empty_terms(shape[0])
-        activations = None
-        if encoder.space is NUMPY and 4 * codes.size <= _working_memory():
-            activations = np.empty(shape, dtype=np.float32)
+        codes = encoder.space.empty((X.shape[0], encoder.n_bits), "uint8")
 
         def keep(rows, block):
-            if activations is not None:
-                activations[rows] = block
-            bits, of_rows = encoder.quantize(X[rows, :], block)
+            bits, _ = encoder.quantize(X[rows, :], block)
             encoder.space.fill(codes, rows, bits)
-            if terms is not None:
-                terms[rows] = of_rows
 
         encoder.do_blocks(X, keep)
-        if encoder.space is not NUMPY:
-            return codes
-        factors = encoder.factors()
-        return WeightedCodes._of(codes, activations, encoder.weigh, terms, factors)
+        return codes
 
     def encode(self, X):
         """Compute binary codes, packed eight bits to the byte.
@@ -126,8 +120,9 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Returns
         -------
         codes : PackedCodes
-            Codes of shape (n_samples, n_bits), in little bit order. Their bytes are in
-            NumPy, wherever `X` is.
+            Codes of shape (n_samples, n_bits), in little bit order, with the factors and
+            addends that weighted queries multiply and add. The bytes are in NumPy, wherever
+            `X` is.
         """
         X, encoder = self._prepare(X)
         data = np.empty((X.shape[0], -(-encoder.n_bits // 8)), dtype=np.uint8)
@@ -159,10 +154,10 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         score : float
             Mean over the samples that have something similar among the others, in [0, 1].
         """
-        return make_retrieval_scorer("average_precision")(self, X, y)
+        return make_retrieval_scorer("AP")(self, X, y)
 
     def _prepare(self, X):
-        """Check features, and take what encodes them from the fitted state at once."""
+        """Check features, and take the encoder from the fitted state at once."""
         now = held(self)
         check_is_fitted(now)
         encoder = now._encoder()._replace(weigh=now._weigh())
@@ -181,7 +176,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return False
 
     def _weigh(self):
-        """The function that makes weights of activations, None for themselves."""
+        """Function from activations to weights; None where activations are weights."""
         return None
 
     @property
@@ -197,12 +192,12 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
 
 def take_signs(X, activations):
-    """Ones where activations are positive, and no terms."""
+    """Bits that are 1 where activations are positive, and None for terms."""
     return activations > 0, None
 
 
 def no_factors():
-    """None, since nothing belongs to codes but their bits."""
+    """No rule of factors: None."""
 
 
 class Encoder(NamedTuple):
@@ -222,11 +217,12 @@ class Encoder(NamedTuple):
         Numbers per row of the largest array that the function makes.
 
     n_terms : int, default=0
-        Numbers per row that belong to a code in the database, and do not follow from it.
+        Numbers per row that a code in the database is stored with, since they do not
+        follow from its bits.
 
     quantize : callable, default=take_signs
-        ``quantize(X, activations) -> (bits, terms)``: what a row is in the database, its
-        bits, bool or uint8, and an array of shape (n_samples, n_terms), or None.
+        ``quantize(X, activations) -> (bits, terms)``: bits of rows in the database, bool or
+        uint8, and an array of shape (n_samples, n_terms), or None.
 
     space : Space, default=NUMPY
         Where features and activations are.
@@ -239,8 +235,7 @@ class Encoder(NamedTuple):
         Number of these threads, as for `map_in_threads`.
 
     factors : callable, default=no_factors
-        ``factors() -> CodeFactors or OneFactors or None``: rule of what belongs to a code
-        in the database and follows from it.
+        ``factors() -> CodeFactors or OneFactors or None``: rule of the factors of codes.
 
     weigh : callable, default=None
         ``weigh(activations, xp) -> query_weights``; None means the activations themselves.
@@ -258,12 +253,12 @@ class Encoder(NamedTuple):
     weigh: object = None
 
     def moved_to(self, space, dtype):
-        """The same for features in another space, of one of its types."""
+        """The encoder of features in another space, of one of its types."""
         function = self.function.moved_to(space, dtype)
         return self._replace(function=function, space=space, has_threads=True)
 
     def empty_terms(self, n_rows):
-        """Room for the terms of so many rows, or None where there are none."""
+        """Empty array for the terms of rows, or None where codes have no terms."""
         return np.empty((n_rows, self.n_terms), np.float32) if self.n_terms else None
 
     def activations(self, X):
@@ -275,7 +270,7 @@ class Encoder(NamedTuple):
     def do_blocks(self, X, work):
         """Call ``work(rows, activations)`` for each block of rows, bounding the memory.
 
-        Several calls may be made at the same time. What a block holds does not depend on
+        Several calls may be made at the same time. The size of a block does not depend on
         the number of threads, and so no rounding does.
         """
         n_bytes = _working_memory()
@@ -304,7 +299,7 @@ class Layers(NamedTuple):
         Weights of each layer; outside NumPy of the type of the features.
 
     xp : module, default=numpy
-        Library that they are of.
+        Library of the arrays.
     """
 
     coefs: list
@@ -326,7 +321,7 @@ class Layers(NamedTuple):
 
 
 def check_features(hasher, X):
-    """Check features to be fitted; there must be something to tell apart.
+    """Check features to be fitted; at least two rows must differ.
 
     Returns
     -------
@@ -334,7 +329,7 @@ def check_features(hasher, X):
         Checked features; a tensor only if the hasher trains on it.
 
     seen : dict
-        Fitted attributes that say which features those were.
+        Fitted attributes with the number and the names of the features.
     """
     X, seen = check_more_features(hasher, X, reset=True)
     if all_rows_equal(X):
@@ -345,7 +340,7 @@ def check_features(hasher, X):
 
 
 def check_more_features(hasher, X, reset=False):
-    """Check features like those seen before; return what `check_features` does."""
+    """Check features like those of `fit`; return a pair as `check_features` does."""
     space, X = enter_features(hasher, X)
     if not hasher._trains_in(space):
         space, X = NUMPY, as_numpy(X)
@@ -364,7 +359,7 @@ def check_more_features(hasher, X, reset=False):
 
 
 def enter_features(hasher, X):
-    """Return where features are, and the features, if the hasher takes them from there."""
+    """Return the space of features, and the features; raise if the hasher is for NumPy."""
     space, X = enter(X)
     if space is NUMPY or hasher._follows_arrays:
         return space, X
@@ -388,7 +383,7 @@ def feed_forward(X, coefs, intercepts, xp=np):
 
 
 def _working_memory():
-    """In bytes."""
+    """Bytes that scikit-learn's `working_memory` allows."""
     return get_config()["working_memory"] * 2**20
 
 

@@ -42,7 +42,7 @@ class ClassProbabilities(
     The inner product of the probabilities of two samples is the probability that they have
     one class, if the classifier is right and they are drawn independently. So it ranks well
     as it is, and in few bits, since there are as few features as classes. Put it before
-    :class:`AdditiveHasher` with ``metric="inner_product"`` for real-valued queries, or
+    :class:`AdditiveHasher` with ``metric="inner_product"`` for weighted queries, or
     before a hasher trained on labels, with `cv`.
 
     Parameters
@@ -57,8 +57,8 @@ class ClassProbabilities(
         sample gets those of a classifier that has not seen it, as in stacking, and
         `transform` those of one that has seen all. Each sample must be in one test fold.
         Pass it where training samples are the database, too, as when a search for
-        parameters scores a pipeline that ends in HammingNeighbors: its items are then no
-        surer than others would be.
+        parameters scores a HashedNeighbors: its items are then no surer than others would
+        be.
 
     Attributes
     ----------
@@ -86,14 +86,14 @@ class ClassProbabilities(
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities
-    >>> from sklearn_talr.neighbors import HammingNeighbors
+    >>> from sklearn_talr.neighbors import HashedNeighbors
     >>> X, y = load_digits(return_X_y=True)
-    >>> index = make_pipeline(
+    >>> hasher = make_pipeline(
     ...     StandardScaler(),
     ...     ClassProbabilities(),
     ...     AdditiveHasher(n_bits=16, metric="inner_product", random_state=0),
-    ...     HammingNeighbors(metric="weighted_hamming"),
     ... )
+    >>> index = HashedNeighbors(hasher)
     >>> round(index.fit(X[300:], y[300:]).score(X[:300], y[:300]), 1)
     0.9
     """

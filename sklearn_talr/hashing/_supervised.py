@@ -13,13 +13,12 @@ from .._compat import (
     with_callbacks,
 )
 from .._state import replace_fitted
-from ..affinity import ThresholdAffinity
 from ..codes._weighted import saturate
 from ..losses import AveragePrecisionLoss
+from ..metrics import make_retrieval_scorer
 from . import gradient
 from ._base import BaseHasher, Encoder
 from ._projections import PROJECTIONS
-from ._scoring import scorer_of
 
 __all__ = ["SupervisedHasher"]
 
@@ -459,7 +458,8 @@ class SupervisedHasher(CallbackSupportMixin, BaseHasher):
             Mean over the samples that have something similar among the others, in
             [0, 1]: average precision, or NDCG if the loss maximizes that.
         """
-        return scorer_of(self._chosen_loss())(self, X, y)
+        measure = getattr(self._chosen_loss(), "measure", "AP")
+        return make_retrieval_scorer(measure)(self, X, y)
 
     def _chosen_loss(self):
         return AveragePrecisionLoss() if self.loss is None else self.loss
@@ -484,7 +484,7 @@ class SupervisedHasher(CallbackSupportMixin, BaseHasher):
         return on_cuda and self.device != "cpu"
 
     def _weigh(self):
-        by_distance = isinstance(vars(self).get("affinity_"), ThresholdAffinity)
+        by_distance = getattr(vars(self).get("affinity_"), "by_distance", False)
         return None if by_distance else saturate
 
     @property

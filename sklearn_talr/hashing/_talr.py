@@ -1,6 +1,6 @@
 """TALRHasher: hash codes by maximizing a tie-aware ranking measure."""
 
-from ..losses._tie_aware import tie_aware_loss
+from ..losses._door import tie_aware_loss
 from ._docs import describe_inherited
 from ._supervised import SupervisedHasher
 

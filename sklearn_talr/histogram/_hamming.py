@@ -11,13 +11,7 @@ from sklearn.utils import gen_batches
 
 from .._compat import StrOptions, validate_params
 from .._threads import map_in_threads, one_thread
-from ..affinity._resolve import (
-    checked_targets,
-    len_targets,
-    level_index,
-    level_values,
-    resolve_affinity,
-)
+from ..affinity import resolve_affinity
 from ..codes._distances import code_words
 from ..codes._packed import as_packed
 from ._kernels import KERNELS, check_device, count_block
@@ -25,20 +19,21 @@ from ._tables import HammingHistogram
 
 __all__ = ["hamming_histogram"]
 
-# Blocks of queries and items. The intermediate arrays of a block stay in the processor's
-# cache; an oracle is asked for fewer items at a time, because its answer is a full table.
+# Blocks of queries and items, whose intermediate arrays stay in the processor's cache. An
+# oracle is asked about fewer items at a time, because it returns a table of all pairs.
 _QUERIES_PER_BLOCK = 256
 _ITEMS_PER_BLOCK = 16_384
 _ITEMS_PER_ORACLE_BLOCK = 8_192
-_BYTES_PER_PAIR = 32  # of an oracle's answer and what it takes to compute it
+_BYTES_PER_PAIR = 32  # memory of an oracle for the affinity of a pair
 
-# Counting items by group of equal targets takes a cell per group and distance. Beyond so
-# many of them the cells leave the cache, and asking the oracle about every pair is faster;
-# where codes repeat, merging them makes up for that a while longer.
+# Counting items by group of equal targets takes a cell for each group and distance. More
+# cells than this leave the cache, and asking the oracle about every pair is faster. Where
+# codes repeat, equal codes are counted once, and so more cells are still worth it.
 _GROUP_CELLS = 2_048
 _GROUP_CELLS_OF_REPEATS = 8_192
 
-# Finding equal codes costs about as much as counting an item for so many queries.
+# Equal codes are sought for this many queries or more: finding them costs about as much as
+# counting the database for so many queries.
 _QUERIES_TO_SEEK_REPEATS = 256
 _SAMPLE_OF_REPEATS = 2_048
 _MOST_DISTINCT = 0.4  # beyond this fraction of pairs, weighing repeats costs more
@@ -138,14 +133,14 @@ def hamming_histogram(
     affinity, y_query, y_database = _paired_targets(affinity, y_query, y_database)
     query_codes = as_packed(query_codes, input_name="query_codes")
     database_codes = as_packed(database_codes, input_name="database_codes")
-    _check_lengths("query", query_codes, y_query)
-    _check_lengths("database", database_codes, y_database)
+    _check_one_target_each("query", query_codes, y_query)
+    _check_one_target_each("database", database_codes, y_database)
     if exclude_self and len(query_codes) != len(database_codes):
         raise ValueError(
             "exclude_self needs query i to be database item i, but there are "
             f"{len(query_codes)} queries and {len(database_codes)} items."
         )
-    levels = level_values(affinity, y_query, y_database)
+    levels = affinity.levels_between(y_query, y_database)
     queries, database = code_words(query_codes, database_codes)
     n_bits = query_codes.n_bits
     task = _Task(
@@ -174,6 +169,8 @@ def hamming_histogram(
 
 
 class _Task(NamedTuple):
+    """Checked arguments of :func:`hamming_histogram`, codes as words."""
+
     queries: np.ndarray
     database: np.ndarray
     affinity: object
@@ -186,7 +183,7 @@ class _Task(NamedTuple):
 
 
 def _count_by_oracle(task, n_jobs):
-    """Ask the oracle about every pair. Returns (query rows, counts) of each block."""
+    """Ask the oracle about every pair; yield query rows and their counts by block."""
     blocks = gen_batches(len(task.queries), _queries_per_block())
     return map_in_threads(partial(_oracle_block, task), blocks, n_jobs)
 
@@ -197,7 +194,7 @@ def _oracle_block(task, rows):
     counts = np.zeros((len(queries), n_levels * task.n_distances), dtype=np.int64)
     with config_context(assume_finite=True):
         for items in gen_batches(len(task.database), _ITEMS_PER_ORACLE_BLOCK):
-            index = level_index(task.affinity, task.levels, y_query, task.y_database[items])
+            index = task.affinity.level_index(y_query, task.y_database[items], task.levels)
             offsets = np.multiply(
                 index, task.n_distances, dtype=_offset_type(counts), casting="unsafe"
             )
@@ -214,7 +211,7 @@ def _oracle_block(task, rows):
 
 
 def _uncount_self(counts, offsets, task, rows, items):
-    """Take the pairs (i, i) out again, wherever their two codes put them."""
+    """Subtract the pairs of a sample with itself from the counts of a block."""
     both = np.arange(max(rows.start, items.start), min(rows.stop, items.stop))
     query = both - rows.start
     cells = offsets[query, both - items.start] + _self_distances(task, both)
@@ -222,10 +219,10 @@ def _uncount_self(counts, offsets, task, rows, items):
 
 
 def _count_by_group(task, group, representatives, repeats, n_jobs):
-    """Count by group of equal targets, then ask the oracle about groups, not items.
+    """Count items by group of equal targets, and ask the oracle about each group once.
 
     Equal codes of one group are counted once with their number as weight, if that is
-    faster. Returns (query rows, counts) of each block.
+    faster. Yields query rows and their counts by block.
     """
     items = _Items(task.database, group, None)
     queries, which = task.queries, np.arange(len(task.queries))
@@ -240,7 +237,7 @@ def _count_by_group(task, group, representatives, repeats, n_jobs):
 
 
 class _Items(NamedTuple):
-    """Database items with their group, and how often each stands for itself."""
+    """Code words of database items, their groups, and weights; None means a weight of 1."""
 
     words: np.ndarray
     group: np.ndarray
@@ -248,8 +245,8 @@ class _Items(NamedTuple):
 
 
 def _group_block(task, items, group, representatives, queries, members, rows):
-    """Counts of the queries whose codes are ``queries[rows]``."""
-    n_groups = len_targets(representatives)
+    """Return the queries that have the codes ``queries[rows]``, and their counts."""
+    n_groups = representatives.shape[0]
     n_cells = n_groups * task.n_distances
     by_group = np.zeros((rows.stop - rows.start, n_cells), dtype=np.int64)
     for block in gen_batches(len(items.words), _ITEMS_PER_BLOCK):
@@ -265,7 +262,7 @@ def _group_block(task, items, group, representatives, queries, members, rows):
         )
     by_group = by_group.reshape(-1, n_groups, task.n_distances)
     code, asking = members(rows)
-    level = level_index(task.affinity, task.levels, task.y_query[asking], representatives)
+    level = task.affinity.level_index(task.y_query[asking], representatives, task.levels)
     counts = np.zeros((len(asking), len(task.levels), task.n_distances), dtype=np.int64)
     counts[:, 0] = by_group.sum(axis=1)[code]
     for g in range(n_groups):
@@ -280,7 +277,11 @@ def _group_block(task, items, group, representatives, queries, members, rows):
 
 
 def _members(which, n_codes):
-    """Return a function from a slice of distinct codes to (code in slice, query)."""
+    """Return a function that finds the queries of a slice of distinct codes.
+
+    The function returns two arrays: the place in the slice of the code of each query, and
+    the numbers of the queries.
+    """
     order = np.argsort(which, kind="stable")
     bounds = np.searchsorted(which[order], np.arange(n_codes + 1))
 
@@ -292,24 +293,26 @@ def _members(which, n_codes):
 
 
 def _target_groups(affinity, y_database, most):
-    """Group items of equal targets, if the oracle can and there are at most so many."""
-    if not hasattr(affinity, "group_targets"):
+    """Return groups of items and a target of each, or None if there are more than `most`.
+
+    None is also returned if the oracle cannot group targets.
+    """
+    groups = affinity.group_targets(y_database)
+    if groups is None or groups[0].shape[0] > max(most, 1):
         return None
-    representatives, group = affinity.group_targets(y_database)
-    if len(representatives) > max(most, 1):
-        return None
+    representatives, group = groups
     return group.astype(np.uint32), representatives
 
 
 def _has_repeats(words):
-    """Whether equal codes are so common that a few thousand items show some."""
+    """Whether a sample of two thousand items has many equal codes."""
     step = max(1, len(words) // _SAMPLE_OF_REPEATS)
     sample = np.ascontiguousarray(words[::step])
     return len(_distinct_rows(sample)[0]) < 0.95 * len(sample)
 
 
 def _merge_repeats(items):
-    """Count equal codes of a group once, with their number as weight."""
+    """Return the distinct codes of each group, with their numbers of items as weights."""
     order = np.argsort(items.group.astype(np.uint16), kind="stable")  # radix sort
     rows = _row_values(items.words[order])
     group = items.group[order]
@@ -325,13 +328,13 @@ def _merge_repeats(items):
 
 
 def _distinct_rows(words):
-    """Distinct rows of words, and which of them each row is."""
+    """Return the distinct rows of words, and the place of each row among them."""
     distinct, inverse = np.unique(_row_values(words), return_inverse=True)
     return distinct.view(words.dtype).reshape(-1, words.shape[1]), inverse
 
 
 def _row_values(words):
-    """One sortable value per row of words."""
+    """Return a value for each row of words, such that equal rows have equal values."""
     if words.shape[1] == 1:
         return words[:, 0]
     row_bytes = words.dtype.itemsize * words.shape[1]
@@ -344,7 +347,7 @@ def _self_distances(task, samples):
 
 
 def _offset_type(counts):
-    """The smallest type of a cell's number: offsets of all pairs pass through memory."""
+    """Return the smallest type that holds the number of a cell, to save memory traffic."""
     return np.min_scalar_type(counts.shape[1])
 
 
@@ -361,12 +364,12 @@ def _paired_targets(affinity, y_query, y_database):
             "ThresholdAffinity they are feature rows."
         )
     affinity, y_query = resolve_affinity(affinity, None, y_query)
-    return affinity, y_query, checked_targets(affinity, y_database)
+    return affinity, y_query, affinity.check_targets(y_database)
 
 
-def _check_lengths(side, codes, y):
-    if len(codes) != len_targets(y):
+def _check_one_target_each(side, codes, y):
+    if len(codes) != y.shape[0]:
         raise ValueError(
             f"{side}_codes and y_{side} must have equal length, got {len(codes)} and "
-            f"{len_targets(y)}."
+            f"{y.shape[0]}."
         )

@@ -1,7 +1,8 @@
-"""The inner loop of counting: XOR, popcount, and one cell more, for a block of pairs.
+"""Count the pairs of a block of queries and items by their Hamming distance.
 
-Three kernels do it, all with the same parameters and the same result. `KERNELS` tells which
-of them counts on which device.
+A kernel computes the distance of each pair (XOR of code words, popcount), and adds the pair
+to the cell of that distance. Three kernels have the same parameters and the same result;
+`KERNELS` tells which of them counts on which device.
 """
 
 from functools import cache, partial
@@ -11,12 +12,12 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import gen_batches
 
-# Pairs that SciPy counts in about the time numba takes to load and compile. Once so many
-# have been counted in a process, it pays to assume that as many will follow.
+# SciPy counts so many pairs in about the time that numba takes to load and compile. A
+# process that has counted them is assumed to count as many again.
 _PAIRS_BEFORE_NUMBA = 1_000_000_000
 
-# Pairs of one pass: its arrays stay in cache, and are small enough for the allocator to
-# keep them, where larger ones would be fetched from the system for every block.
+# Pairs of one pass of SciPy. The arrays of a pass stay in the processor's cache, and the
+# allocator keeps them for the next block; it returns larger arrays to the system.
 _PAIRS_PER_PASS = 2**15
 
 _counted_pairs = 0
@@ -66,21 +67,21 @@ def check_device(device):
 
 
 def count_with_numba(queries, items, offsets, n_cells, weights):
-    """All three steps in one compiled loop, pair by pair."""
+    """Count the pairs of a block by a compiled loop over queries and items."""
     counts = np.zeros((len(queries), n_cells), dtype=np.int64)
     _fused_loop()(queries, items, offsets, weights, counts)
     return counts
 
 
 def count_with_scipy(queries, items, offsets, n_cells, weights):
-    """Cells of a few queries by NumPy, then counted by SciPy.
+    """Count the pairs of a block by a sparse matrix of SciPy, a few queries at a time.
 
-    A sparse matrix may name a cell many times, and adds up what it has for it when it is
-    made dense. That takes indices of 32 bits as they are, where `np.bincount` first makes
-    64 bits of them and looks for the largest.
+    NumPy computes the cell of each pair. A sparse matrix may have many entries in one cell,
+    and adds them when it is made dense. It takes indices of 32 bits as they are, whereas
+    `np.bincount` converts indices to 64 bits and searches for the largest.
     """
     counts = np.empty((len(queries), n_cells), dtype=np.int64)
-    # Arrays of a pass are made once: fresh ones would cost as much as the work in them.
+    # The arrays are made once: new arrays in each pass would double its time.
     step = max(1, min(len(queries), _PAIRS_PER_PASS // max(1, len(items))))
     xor = np.empty((step, len(items)), dtype=items.dtype)
     popcount = np.empty(xor.shape, dtype=np.uint8)
@@ -101,10 +102,10 @@ def count_with_scipy(queries, items, offsets, n_cells, weights):
 
 
 def count_on_device(queries, items, offsets, n_cells, weights, device):
-    """All steps by torch on one of its devices."""
+    """Count the pairs of a block by torch on one of its devices."""
     import torch
 
-    def tensor(array):  # the bits of words survive, a 64th becomes the sign
+    def tensor(array):  # keeps the bits of words; the 64th bit becomes the sign
         return torch.from_numpy(array.astype(np.int64)).to(device)
 
     keys = tensor(offsets) + n_cells * torch.arange(len(queries), device=device)[:, None]
@@ -116,26 +117,28 @@ def count_on_device(queries, items, offsets, n_cells, weights, device):
     return counts.long().cpu().numpy().reshape(len(queries), n_cells)
 
 
-def _always():
+def _any_task():
+    """Whether the kernel suits: always."""
     return True
 
 
 def _numba_pays():
+    """Whether so many pairs have been counted that loading numba is worth its time."""
     return _counted_pairs > _PAIRS_BEFORE_NUMBA and numba_is_installed()
 
 
-# Device by device, (condition, kernel): the first kernel whose condition holds counts.
-# numba takes about a second to load, so it is used only where that has been paid for.
+# Conditions and kernels of each device; the first kernel whose condition holds counts.
 KERNELS = {
     "cpu": (
         (_numba_pays, count_with_numba),
-        (_always, count_with_scipy),
+        (_any_task, count_with_scipy),
     ),
-    "cuda": ((_always, partial(count_on_device, device="cuda")),),
+    "cuda": ((_any_task, partial(count_on_device, device="cuda")),),
 }
 
 
 def _cuda_is_there():
+    """Whether torch is installed and finds a CUDA device."""
     try:
         import torch
     except ImportError:
@@ -144,7 +147,7 @@ def _cuda_is_there():
 
 
 def _matrix_of_pass(shape, n_cells, weights):
-    """A sparse matrix with a row for each query, and an entry for each item in it."""
+    """Return a sparse matrix of a pass: a row for each query, an entry for each item."""
     n_queries, n_items = shape
     values = np.ones(n_items, dtype=np.int64) if weights is None else weights
     entries = (
@@ -156,9 +159,10 @@ def _matrix_of_pass(shape, n_cells, weights):
 
 
 def _popcount(words):
-    """Bits set in 64-bit integers, summed in ever wider fields; torch has no popcount.
+    """Count the bits that are set in 64-bit integers, for which torch has no function.
 
-    The masks clear what an arithmetic shift copies from the sign.
+    Counts are summed in fields of 2, 4, 8 and 64 bits. The masks clear the copies of the
+    sign that an arithmetic shift makes.
     """
     pairs = words - ((words >> 1) & 0x5555555555555555)
     nibbles = (pairs & 0x3333333333333333) + ((pairs >> 2) & 0x3333333333333333)
@@ -168,12 +172,13 @@ def _popcount(words):
 
 @cache
 def numba_is_installed():
+    """Whether numba can be imported."""
     return find_spec("numba") is not None
 
 
 @cache
 def _fused_loop():
-    """Compile the fused loop."""
+    """Compile the loop that computes distances and counts them."""
     from numba import njit
     from numba.extending import intrinsic
 

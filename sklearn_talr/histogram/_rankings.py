@@ -1,7 +1,8 @@
-"""Affinities and real scores of queries: checked, grouped, sorted, in blocks for cache.
+"""Affinities and real scores of the items of queries, checked and cut into blocks.
 
-A ranking is one row of two tables, or the items of one group of two flat arrays. Groups are
-handed out as rows too: queries of about the same length are padded to the longest of them.
+Two tables have a row for each query. Two flat arrays have a group of items for each query,
+and blocks of such queries are tables as well: queries of about the same number of items
+stand in one block, padded to the largest number.
 """
 
 from numbers import Integral
@@ -18,15 +19,17 @@ _PADDING = -np.inf  # the score of a cell that holds no item
 
 
 class Rankings:
-    """Affinities and scores of queries, of one length or of many.
+    """Affinities and scores of the items of each query.
 
     Parameters
     ----------
     affinity, score : ndarray of shape (n_queries, n_database) or (n_items,)
-        What :func:`check_rankings` has checked. Scores of `_PADDING` hold no item.
+        Tables or flat arrays that :func:`check_rankings` has checked. A cell whose score
+        is `_PADDING` holds no item.
 
     first, size : ndarray of shape (n_queries,) of int, default=None
-        Where the items of each query begin in flat arrays, and how many they are.
+        Place of the first item of each query in flat arrays, and its number of items. None
+        with tables.
     """
 
     def __init__(self, affinity, score, first=None, size=None):
@@ -37,20 +40,23 @@ class Rankings:
         return len(self.affinity if self._size is None else self._size)
 
     def blocks(self, n_cells, more_cells=0):
-        """Yield the numbers of some queries, their affinities and scores.
+        """Yield blocks of queries: their numbers, affinities and scores.
 
         Parameters
         ----------
         n_cells : int
-            How many cells a block may have, unless a single query has more.
+            Greatest number of cells of a block, unless a single query has more.
 
         more_cells : int, default=0
-            Cells that a query needs beside one for each of its items.
+            Cells that each query needs beyond one for each of its items.
 
         Yields
         ------
         queries : slice or ndarray of shape (n_rows,) of int
+            Numbers of the queries.
+
         affinity, score : ndarray of shape (n_rows, n_columns)
+            Affinities and scores of their items.
         """
         if self._size is None:
             n_queries, n_items = self.score.shape
@@ -65,29 +71,31 @@ class Rankings:
 
 
 def padded_rows(first, size, n_cells, more_cells=0):
-    """Lay runs of consecutive items out as rows, runs of about the same length together.
+    """Yield tables whose rows are runs of consecutive items, padded to the longest run.
+
+    Runs of about the same length stand in one table.
 
     Parameters
     ----------
     first, size : ndarray of shape (n_runs,) of int
-        Where each run begins, and how long it is.
+        First item and number of items of each run.
 
     n_cells : int
-        How many cells a block of rows may have, unless it is of a single run.
+        Greatest number of cells of a table, unless it has a single row.
 
     more_cells : int, default=0
-        Cells that a row takes beside its items.
+        Cells that a row takes beyond those of its items.
 
     Yields
     ------
     runs : ndarray of shape (n_rows,) of int
-        The runs of a block.
+        Number of the run of each row.
 
     item : ndarray of shape (n_rows, n_columns) of int
-        Their items; 0 after the last one of a run.
+        Items of the runs; 0 in cells after the last item of a run.
 
     inside : ndarray of shape (n_rows, n_columns) of bool
-        Whether there is an item.
+        Whether a cell holds an item.
     """
     by_size = np.argsort(size, kind="stable")
     sizes = size[by_size]
@@ -109,6 +117,7 @@ def sort_rows(score):
     Parameters
     ----------
     score : ndarray of shape (n_rows, n_columns) of any real type
+        Scores of the items; a cell that holds no item has the score `_PADDING`.
 
     Returns
     -------
@@ -116,10 +125,10 @@ def sort_rows(score):
         Columns in ranking order.
 
     begins : ndarray of shape (n_rows, n_columns) of bool
-        Whether the score at a place differs from the one before: there a tie begins.
+        Whether a tie begins at a rank: its score differs from the score one rank higher.
 
     n_items : ndarray of shape (n_rows,) of int
-        Number of items of each row. Cells without an item come after them.
+        Number of items of each row. Cells that hold no item are ranked last.
     """
     falling = -score if score.dtype.kind == "f" else ~score  # integers without overflow
     order = np.argsort(falling, axis=1)
@@ -134,9 +143,9 @@ def sort_rows(score):
 
 
 def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
-    """Return affinities, and scores of a type that ranks them, or raise ValueError.
+    """Return checked affinities and scores as `Rankings`, or raise ValueError.
 
-    Affinities are int64; with `real_grades` they are float64 where that is too narrow.
+    Affinities are int64. With `real_grades` they may be fractions or larger, as float64.
     """
     y_true, y_score, groups = map(as_numpy, (y_true, y_score, groups))
     _refuse_masked(y_true, "y_true")
@@ -147,7 +156,7 @@ def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
 
 
 def check_affinities(y_true):
-    """Return the affinity of each of some pairs as int64, or raise ValueError."""
+    """Return the affinities of pairs as int64, or raise ValueError."""
     y_true = as_numpy(y_true)
     _refuse_masked(y_true, "y_true")
     if np.ndim(y_true) != 1:
@@ -161,9 +170,9 @@ def _check_tables(y_true, y_score, real_grades):
     y_true = _check_array(y_true, "y_true", 2)
     padding = _padding(y_score)
     if padding is None:
-        y_score = _check_scores(y_score, 2)
+        y_score = _check_ranking_scores(y_score, 2)
     else:
-        finite = _check_scores(np.where(padding, 0, y_score), 2)
+        finite = _check_ranking_scores(np.where(padding, 0, y_score), 2)
         y_score = np.where(padding, _PADDING, finite)
     if y_true.shape != y_score.shape:
         raise ValueError(
@@ -177,11 +186,11 @@ def _check_tables(y_true, y_score, real_grades):
 
 def _check_groups(y_true, y_score, groups, real_grades):
     y_true = _check_array(y_true, "y_true", 1)
-    y_score = _check_scores(y_score, 1)
+    y_score = _check_ranking_scores(y_score, 1)
     groups = check_groups(groups)
     check_consistent_length(y_true, y_score, groups)
     affinity = _check_affinities(y_true, real_grades)
-    score = _as_floats(y_score)  # so that padding is below all of them
+    score = _floats_of_same_order(y_score)  # the score of padding is below all floats
     order, first, size = _by_group(groups)
     if order is not None:
         affinity, score = affinity[order], score[order]
@@ -189,9 +198,10 @@ def _check_groups(y_true, y_score, groups, real_grades):
 
 
 def _by_group(groups):
-    """Order by group, or None if that is how they are; first item and size of each group.
+    """Return the order of items by group, and first item and size of each group.
 
-    Groups are sorted by their labels.
+    Groups are sorted by their labels. The order is None if the items of each group are
+    consecutive already.
     """
     changes = np.append(True, groups[1:] != groups[:-1])
     starts = np.flatnonzero(changes)
@@ -215,7 +225,7 @@ def _refuse_masked(values, name):
 
 
 def _padding(y_score):
-    """Which cells hold no item, or None if all hold one."""
+    """Return which cells hold no item, or None if every cell holds one."""
     given = np.asarray(y_score)
     padding = np.isneginf(given) if given.dtype.kind == "f" else np.False_
     return padding if padding.any() else None
@@ -231,8 +241,8 @@ def _without_padding(y_true, padding):
     return np.where(padding, 0, y_true)
 
 
-def _as_floats(score):
-    """Float64 of the same order and the same ties."""
+def _floats_of_same_order(score):
+    """Return scores as float64 that have the same order and the same ties."""
     if score.dtype.kind == "f":
         return score.astype(np.float64, copy=False)
     floats = score.astype(np.float64)
@@ -257,13 +267,16 @@ def _check_affinities(y_true, real_grades):
         raise ValueError(f"{_AFFINITIES}, below 2**63, got {y_true.max()}.")
     raise ValueError(
         f"{_AFFINITIES}, got {y_true[y_true % 1 > 0][0]}. DCG and NDCG take real grades "
-        "with gain='linear'. Metrics of relevance take y_true > 0, or above what grade is "
-        "relevant."
+        "with gain='linear', as measures with dcg='log2'. Metrics of relevance take "
+        "y_true > 0, or above what grade is relevant."
     )
 
 
-def _check_scores(y_score, n_dims):
-    """Scores as NumPy stores them: float64 would tie integers beyond 2**53."""
+def _check_ranking_scores(y_score, n_dims):
+    """Return scores in a type that keeps their order, or raise ValueError.
+
+    Integers remain integers, since float64 would tie some beyond 2**53.
+    """
     scores = _check_array(y_score, "y_score", n_dims)
     given = np.asarray(y_score) if hasattr(y_score, "__array__") else scores
     if given.dtype.kind in "biuf":

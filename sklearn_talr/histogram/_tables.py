@@ -1,4 +1,4 @@
-"""Tables of counts: of a ranking by any score, and of one by Hamming distance."""
+"""Histograms: counts of items by tie, and counts of items by Hamming distance."""
 
 from dataclasses import dataclass
 from numbers import Integral
@@ -14,8 +14,8 @@ from ._rankings import check_affinities, check_rankings, fits_int64, sort_rows
 __all__ = ["HammingHistogram", "RankingHistogram"]
 
 _LEVELS = "levels must be integers that ascend from 0, below 2**63, got {}."
-_CELLS_PER_BLOCK = 2**16  # of scores that are sorted at a time
-_MOST_ITEMS = 3_000_000_000  # whose square fits int64
+_CELLS_PER_BLOCK = 2**16  # scores that are sorted at a time
+_MOST_ITEMS = 3_000_000_000  # of a query: the square of this number fits int64
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +61,9 @@ class RankingHistogram:
     One query; a relevant and an irrelevant item are tied for the first place:
 
     >>> from sklearn_talr.histogram import RankingHistogram
-    >>> from sklearn_talr.metrics import tie_aware_average_precision
+    >>> from sklearn_talr.measures import AP
     >>> histogram = RankingHistogram([[[1, 0], [1, 0]]], levels=[0, 1])
-    >>> tie_aware_average_precision(histogram)
+    >>> AP(histogram)
     array([0.75])
     """
 
@@ -120,8 +120,8 @@ class RankingHistogram:
         -------
         histogram : RankingHistogram
             As many columns as the query with the most different scores needs. Scores that
-            hardly tie make a large table; the ``*_score`` functions of
-            :mod:`sklearn_talr.metrics` need none.
+            hardly tie make a large table; :meth:`Measure.score
+            <sklearn_talr.measures.Measure.score>` needs none.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class RankingHistogram:
         >>> from sklearn_talr.histogram import RankingHistogram
         >>> from sklearn_talr.metrics import tie_breaking_range
         >>> histogram = RankingHistogram.from_scores([[1, 0, 0]], [[0.9, 0.9, 0.1]])
-        >>> tie_breaking_range(histogram, "reciprocal_rank")
+        >>> tie_breaking_range(histogram, "RR")
         TieBreakingRange(worst=array([0.5]), expected=array([0.75]), best=array([1.]))
 
         A query of three items, two of them tied, and one of two:
@@ -346,7 +346,7 @@ def check_hamming(histogram, caller):
 
 
 def _checked_levels(levels):
-    """Levels as integers; an oracle of the user may state them as floats."""
+    """Return levels as integers, or raise ValueError; a user may state whole floats."""
     levels = np.asarray(levels)
     is_vector = levels.ndim == 1 and levels.size and levels.dtype.kind in "biuf"
     is_whole = is_vector and fits_int64(levels) and not np.any(levels % 1)

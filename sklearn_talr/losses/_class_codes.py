@@ -1,10 +1,7 @@
 """Codes that classes are given before training, as far apart as can be."""
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import hadamard
-
-from ..affinity import LabelAffinity
 
 # The best of this many sets of random codes is taken. Of many classes fewer sets are drawn,
 # and the first classes decide, so that time is linear in the number of classes.
@@ -88,14 +85,16 @@ def class_memberships(affinity, targets):
     memberships : CSR of shape (n_samples, n_classes), dtype float32
         Ones. A dense array would be quadratic where classes grow with the samples.
     """
-    if isinstance(affinity, LabelAffinity):
-        classes, index = affinity.group_targets(targets)
-        each = np.arange(len(index) + 1)
-        ones = np.ones(len(index), dtype=np.float32)
-        shape = len(index), len(classes)
-        return classes, sp.csr_array((ones, index, each), shape=shape)
-    memberships = sp.csr_array(sp.csr_array(targets) > 0, dtype=np.float32)
-    return np.arange(memberships.shape[1]), memberships
+    found = affinity.memberships(targets)
+    if found is None:
+        raise ValueError(
+            f"The loss needs classes, which affinity={affinity!r} does not name. "
+            "Pass class labels or label indicators as y, and leave affinity='auto'."
+        )
+    classes, memberships = found
+    if classes is None:
+        classes = np.arange(memberships.shape[1])
+    return classes, memberships.astype(np.float32)
 
 
 def majority_codes(memberships, class_codes, rng):

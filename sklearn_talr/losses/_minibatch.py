@@ -3,11 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 
-from ..affinity import LabelAffinity, SharedLabelAffinity
-from ..affinity._resolve import iter_level_blocks
 from ._memory import keep_freed_memory
 
 _PAIRS_PER_BLOCK = 2**20  # of an oracle, which may need many bytes for each
@@ -18,7 +15,7 @@ class Training(NamedTuple):
 
     Parameters
     ----------
-    affinity : affinity oracle
+    affinity : BaseAffinity
         Who is similar to whom, fitted.
 
     targets : sequence of length n_samples
@@ -167,40 +164,27 @@ def batch_levels(affinity, levels, targets, device):
         ``index(samples)`` takes row indices, and returns an integer tensor of shape
         (n, n) of places in `levels`.
     """
-    if type(affinity) is LabelAffinity:
-        return _EqualLabels(affinity, targets, device)
-    if type(affinity) is SharedLabelAffinity and not sp.issparse(targets):
-        return _SharedLabels(affinity, targets, device)
-    return _AnyOracle(affinity, levels, targets, device)
+    table = affinity.batch_table(targets)
+    if table is None:
+        return _LevelsByHost(affinity, levels, targets, device)
+    return _LevelsByTable(affinity, to_device(table, device))
 
 
-class _EqualLabels:
-    """Level 1 for pairs of equal labels, 0 for others."""
+class _LevelsByTable:
+    """Levels of pairs by rows of the table of an affinity, which is on the device."""
 
-    def __init__(self, affinity, targets, device):
-        _, classes = affinity.group_targets(targets)
-        self._classes = to_device(classes, device)
-
-    def __call__(self, samples):
-        classes = self._classes[to_device(samples, self._classes.device)]
-        return (classes[:, None] == classes).view(torch.uint8)
-
-
-class _SharedLabels:
-    """The number of labels that a pair shares, or whether it shares any."""
-
-    def __init__(self, affinity, targets, device):
-        self._labels = to_device((np.asarray(targets) > 0).astype(np.uint8), device)
-        self._binary = affinity.binary
+    def __init__(self, affinity, table):
+        self._affinity = affinity
+        self._table = table
 
     def __call__(self, samples):
-        labels = self._labels[to_device(samples, self._labels.device)].float()
-        shared = labels @ labels.T
-        return (shared > 0).view(torch.uint8) if self._binary else shared.short()
+        rows = self._table[to_device(samples, self._table.device)]
+        index = self._affinity.compare_batch(rows)
+        return index.view(torch.uint8) if index.dtype == torch.bool else index
 
 
-class _AnyOracle:
-    """Levels by any oracle, which is asked for a block of rows at a time."""
+class _LevelsByHost:
+    """Levels of pairs by an affinity that is asked on the host, some rows at a time."""
 
     def __init__(self, affinity, levels, targets, device):
         self._affinity = affinity
@@ -213,8 +197,8 @@ class _AnyOracle:
         dtype = np.uint8 if len(self._levels) <= 256 else np.int32
         index = np.empty((len(samples), len(samples)), dtype)
         n_rows = max(1, _PAIRS_PER_BLOCK // len(samples))
-        for rows, block in iter_level_blocks(
-            self._affinity, self._levels, targets, targets, n_rows
+        for rows, block in self._affinity.level_blocks(
+            targets, targets, self._levels, n_rows
         ):
             index[rows] = block
         return to_device(index, self._device)

@@ -1,8 +1,5 @@
 """Losses that maximize tie-aware average precision and NDCG, and the names of the two."""
 
-import numpy as np
-
-from ..affinity import SharedLabelAffinity
 from ._base import CountingLoss
 
 __all__ = ["AveragePrecisionLoss", "NDCGLoss", "measure_name", "tie_aware_loss"]
@@ -153,7 +150,8 @@ class NDCGLoss(CountingLoss):
     def _options(self, training):
         import torch
 
-        return {"levels": torch.as_tensor(_levels_of_gains(training)).to(training.device)}
+        levels = training.affinity.gain_levels(training.levels)
+        return {"levels": torch.as_tensor(levels).to(training.device)}
 
 
 def tie_aware_loss(measure, simplified):
@@ -172,14 +170,3 @@ def measure_name(measure):
             "items. Leave them to the scorers."
         )
     return name
-
-
-def _levels_of_gains(training):
-    """Levels whose gains, 2**level - 1, are the numbers of shared labels.
-
-    All other affinities keep the gains of the measure. By distance NDCG was lower without
-    these, and what the levels of any other oracle mean is not known.
-    """
-    if isinstance(training.affinity, SharedLabelAffinity):
-        return np.log2(1.0 + training.levels)
-    return training.levels

@@ -1,22 +1,21 @@
-"""Ranking metrics that are exact under ties.
+"""What scikit-learn expects of ranking metrics: score functions, scorers, displays.
 
-Two forms of each metric: on a :class:`~sklearn_talr.histogram.RankingHistogram`, fast and
-per query, and as ``*_score(y_true, y_score)`` for any real scores. Each takes one cutoff k
-or several at once.
+The functions ``tie_aware_*_score(y_true, y_score)`` have scikit-learn's signature and take
+one cutoff k or several at once. They are measures of :mod:`sklearn_talr.measures`, where
+the formulas are, and which have the same of a table of counts. Scorers, reports and
+displays take a measure or its name.
 
 All metrics treat a query with nothing relevant alike, also those that are 0 for it in any
 order: by default (``zero_division=np.nan``) it is NaN and left out of means, so that all
 means are over the same queries.
 """
 
+from ..measures import TieBreakingRange
 from ._average_precision import (
-    tie_aware_average_precision,
     tie_aware_average_precision_score,
 )
 from ._dcg import (
-    tie_aware_dcg,
     tie_aware_dcg_score,
-    tie_aware_ndcg,
     tie_aware_ndcg_score,
 )
 from ._displays import (
@@ -25,19 +24,13 @@ from ._displays import (
     TieBreakingDisplay,
 )
 from ._first_relevant import (
-    tie_aware_hit_rate,
     tie_aware_hit_rate_score,
-    tie_aware_reciprocal_rank,
     tie_aware_reciprocal_rank_score,
 )
-from ._metric import TieBreakingRange
 from ._pairs import pair_precision, pair_recall, radius_at_precision
 from ._precision_recall import (
-    tie_aware_f1,
     tie_aware_f1_score,
-    tie_aware_precision,
     tie_aware_precision_score,
-    tie_aware_recall,
     tie_aware_recall_score,
 )
 from ._radius import (
@@ -69,21 +62,13 @@ __all__ = [
     "radius_recall",
     "retrieval_report",
     "retrieval_report_from_estimator",
-    "tie_aware_average_precision",
     "tie_aware_average_precision_score",
-    "tie_aware_dcg",
     "tie_aware_dcg_score",
-    "tie_aware_f1",
     "tie_aware_f1_score",
-    "tie_aware_hit_rate",
     "tie_aware_hit_rate_score",
-    "tie_aware_ndcg",
     "tie_aware_ndcg_score",
-    "tie_aware_precision",
     "tie_aware_precision_score",
-    "tie_aware_recall",
     "tie_aware_recall_score",
-    "tie_aware_reciprocal_rank",
     "tie_aware_reciprocal_rank_score",
     "tie_breaking_range",
 ]

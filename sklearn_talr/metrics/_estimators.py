@@ -1,21 +1,17 @@
-"""Histograms of fitted hashers: whose codes, and which targets."""
+"""Histograms of fitted hashers: codes of samples, and their targets."""
 
-from sklearn.pipeline import Pipeline
-
-from .._arrays import NUMPY, space_of
+from .._arrays import as_numpy
 from .._compat import StrOptions
-from ..affinity import PrecomputedAffinity, ThresholdAffinity
-from ..affinity._resolve import resolve_affinity
-from ..codes._packed import as_packed
-from ..codes._weighted import as_weights
+from .._hashers import QUERIES, FittedHasher
+from ..affinity import resolve_affinity
 from ..histogram import hamming_histogram
-from ..histogram._weighted import weighted_histograms
+from ..histogram._door import weighted_histograms
 
-QUERY = [StrOptions({"bits", "activations"})]
+QUERY = [StrOptions(QUERIES)]
 
 
 def estimator_histogram(estimator, X, y, affinity, database):
-    """Encode samples by a fitted hasher and count what each finds in the database.
+    """Encode samples by a fitted hasher and count what each finds by Hamming distance.
 
     The parameters are those of :func:`make_retrieval_scorer` and of its scorer.
     """
@@ -24,61 +20,74 @@ def estimator_histogram(estimator, X, y, affinity, database):
 
 
 def estimator_histograms(estimator, X, y, affinity, database, query):
-    """Do the same, and return an iterable of histograms of consecutive queries.
+    """Return an iterable of histograms of consecutive queries.
 
-    There is a single one where queries are bits.
+    There is a single histogram where queries are bits. The parameters are those of
+    :func:`make_retrieval_scorer` and of its scorer.
     """
-    estimator = getattr(estimator, "best_estimator_", estimator)  # of a search
+    exclude_self = isinstance(database, str)
     oracle, targets = _settle_targets(estimator, X, y, affinity)
-    codes = estimator.transform(X)
-    if isinstance(database, str):
-        ranked = codes, oracle, targets, targets
+    if exclude_self:
+        X_database, database_targets = X, targets
     else:
         X_database, y_database = database
         _, database_targets = _settle_targets(estimator, X_database, y_database, affinity)
-        ranked = estimator.transform(X_database), oracle, targets, database_targets
-    exclude_self = isinstance(database, str)
-    if query == "bits":
-        return _hamming_histograms(codes, *ranked, exclude_self=exclude_self)
-    if space_of(codes) is not NUMPY:  # where codes remember no weights
-        codes = last_step(estimator).query_weights(_hasher_space(estimator, X))
-    return _weighted_histograms(codes, *ranked, exclude_self=exclude_self)
+    by_bits = query_of(estimator, query) == "bits"
+    count = _hamming_histograms if by_bits else _weighted_histograms
+    ranked = oracle, targets, database_targets
+    return count(estimator, X, X_database, *ranked, exclude_self=exclude_self)
 
 
-def _hamming_histograms(queries, database, oracle, *targets, exclude_self):
-    yield hamming_histogram(queries, database, oracle, *targets, exclude_self=exclude_self)
+def query_of(estimator, query="auto"):
+    """Say how a fitted hasher, or a Pipeline that ends in one, is asked.
+
+    Parameters
+    ----------
+    estimator : fitted hasher, or Pipeline that ends in one
+        What makes the codes.
+
+    query : {"auto", "bits", "weights"}, default="auto"
+        "auto" is settled by the hasher's `default_query`.
+
+    Returns
+    -------
+    query : {"bits", "weights"}
+        Whether queries are bits or weights.
+    """
+    return FittedHasher.of(estimator).asks_by(query)
 
 
-def _weighted_histograms(queries, database, *ranked, exclude_self):
-    weights, packed = as_weights(queries, "X"), as_packed(database)
+def _hamming_histograms(estimator, X, X_database, *ranked, exclude_self):
+    queries = estimator.transform(X)
+    database = queries if exclude_self else estimator.transform(X_database)
+    yield hamming_histogram(queries, database, *ranked, exclude_self=exclude_self)
+
+
+def _weighted_histograms(estimator, X, X_database, *ranked, exclude_self):
+    hasher = FittedHasher.of(estimator)
+    weights, packed = as_numpy(hasher.query_weights(X)), hasher.encode(X_database)
     return weighted_histograms(weights, packed, *ranked, exclude_self=exclude_self)
 
 
-def last_step(estimator):
-    """The hasher itself, also of a Pipeline or a search."""
-    estimator = getattr(estimator, "best_estimator_", estimator)
-    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+def name_of(estimator, query="bits"):
+    """Name of the hasher's class for a legend, which tells of weighted queries."""
+    asked = FittedHasher.of(estimator)
+    return asked.name + (", weighted queries" if asked.asks_by(query) == "weights" else "")
 
 
 def _settle_targets(estimator, X, y, affinity):
     if isinstance(affinity, str):
-        affinity = getattr(last_step(estimator), "affinity_", affinity)
-        if y is not None and isinstance(affinity, PrecomputedAffinity):
+        affinity = getattr(FittedHasher.of(estimator).hasher, "affinity_", affinity)
+        if y is not None and getattr(affinity, "comes_with_targets", False):
             affinity = "auto"  # y brings its own matrix
     if y is None:
         _require_thresholds(affinity)
-        X = _hasher_space(estimator, X)
+        X = FittedHasher.of(estimator).prepare(X)
     return resolve_affinity(affinity, X, y)
 
 
-def _hasher_space(estimator, X):
-    if isinstance(estimator, Pipeline) and len(estimator) > 1:
-        return estimator[:-1].transform(X)
-    return X
-
-
 def _require_thresholds(affinity):
-    if not isinstance(affinity, ThresholdAffinity):
+    if not getattr(affinity, "by_distance", False):
         raise ValueError(
             "Scoring without y needs an affinity by distance with known thresholds. Pass "
             "y, or affinity=ThresholdAffinity().fit(X_train) to make_retrieval_scorer."

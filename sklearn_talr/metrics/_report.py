@@ -1,4 +1,4 @@
-"""All metrics at once, of two sets of codes or of a fitted hasher."""
+"""Reports: several measures at once, of two sets of codes or of a fitted hasher."""
 
 from functools import partial
 from numbers import Integral, Real
@@ -7,22 +7,26 @@ import numpy as np
 
 from .._compat import HasMethods, StrOptions, validate_params
 from ..histogram import hamming_histogram
-from ._estimators import QUERY, estimator_histograms
-from ._metric import CUTOFFS, TieBreakingRange, evaluate
-from ._queries import average_queries, check_weights
+from ..measures import TieBreakingRange, parse_measures
+from ..measures._evaluation import (
+    average_queries,
+    check_weights,
+    histogram_range,
+    settled_for_arrays,
+)
+from ._estimators import QUERY, estimator_histograms, query_of
 from ._radius import (
     lookup_cost,
     radius_aware_precision,
     radius_precision,
     radius_recall,
 )
-from ._registry import METRICS, PARAMS
-from ._ties import check_cutoffs, cutoff_suffix
 
 __all__ = ["retrieval_report", "retrieval_report_from_estimator"]
 
-_OF_REPORT = PARAMS | {
-    "k": CUTOFFS,
+_MEASURES = ("P", "R", "F1", "AP", "RR", "Success", "DCG", "nDCG")
+_OF_REPORT = {
+    "measures": "no_validation",
     "zero_division": [Real],
     "sample_weight": ["array-like", None],
     "radius": [Integral, None],
@@ -49,17 +53,14 @@ def retrieval_report(
     y_query,
     y_database,
     *,
-    k=None,
+    measures=_MEASURES,
     exclude_self=False,
-    denominator="relevant",
-    gain="exponential",
-    log_base=2,
     zero_division=np.nan,
     sample_weight=None,
     radius=None,
     as_frame="auto",
 ):
-    """Worst, expected and best value of every metric, averaged over the queries.
+    """Worst, expected and best value of several measures, averaged over the queries.
 
     Distances are counted once; every number is read from that table.
 
@@ -76,26 +77,17 @@ def retrieval_report(
         Labels, indicators, feature rows or a PrecomputedAffinity, as the oracle takes
         them.
 
-    k : int, sequence of int or None, default=None
-        Cutoff, or several; names of metrics then end in ``@k``. None, also in a sequence,
-        means all ranks, also in a sequence, and adds nothing to the names.
+    measures : str, Measure, or sequence of them
+        Measures of :mod:`sklearn_talr.measures`, such as ``nDCG @ 10``, or their names. The
+        default is P, R, F1, AP, RR, Success, DCG and nDCG of all ranks.
 
     exclude_self : bool, default=False
         Queries and database are the same samples in the same order, and no query is
         ranked against itself.
 
-    denominator : {"relevant", "min", "retrieved"}, default="relevant"
-        What the average precision divides by, see :func:`tie_aware_average_precision`.
-
-    gain : {"exponential", "linear"}, default="exponential"
-        Gain of DCG and NDCG: ``2**affinity - 1``, or the affinity itself.
-
-    log_base : float, default=2
-        Base of the logarithm of DCG's discount, above 1. It cancels in NDCG.
-
     zero_division : float, default=np.nan
-        Value, in all metrics, of a query with nothing relevant. NaN leaves the query out of
-        all means. The fraction of empty lookups has a place for every query.
+        Value, in all measures, of a query with nothing relevant. NaN leaves the query out
+        of all means, except of the fraction of empty lookups, which is over all queries.
 
     sample_weight : array-like of shape (n_queries,), default=None
         Weights of the queries in the means.
@@ -103,7 +95,7 @@ def retrieval_report(
     radius : int or None, default=None
         Also report hash lookup within this Hamming radius: precision, recall, RAMAP, the
         fraction of queries that find nothing, and the number of buckets to look up. Ties
-        do not matter to these, so worst, expected and best are equal.
+        do not matter to hash lookup, so its worst, expected and best values are equal.
 
     as_frame : bool or "auto", default="auto"
         True returns a pandas DataFrame, False a dict; "auto" a DataFrame if pandas is
@@ -112,8 +104,9 @@ def retrieval_report(
     Returns
     -------
     report : DataFrame or dict of dict
-        ``report.loc[name, column]`` or ``report[name][column]``; columns are "worst",
-        "expected" and "best".
+        ``report.loc[name, column]`` or ``report[name][column]``. Columns are "worst",
+        "expected" and "best", and names are those of the measures, with the gain that
+        DCG and nDCG have: ``nDCG(dcg="exp-log2")`` for ``nDCG``.
 
     Raises
     ------
@@ -126,7 +119,7 @@ def retrieval_report(
     See Also
     --------
     retrieval_report_from_estimator : The report on a fitted hasher.
-    tie_breaking_range : One metric, per query.
+    tie_breaking_range : A measure, per query.
     sklearn_talr.histogram.hamming_histogram : The table.
 
     Examples
@@ -136,13 +129,19 @@ def retrieval_report(
     >>> from sklearn_talr.metrics import retrieval_report
     >>> codes = [[0, 0], [0, 1], [1, 0], [1, 1]]
     >>> report = retrieval_report(
-    ...     codes, codes, "auto", [0, 0, 1, 1], [0, 0, 1, 1], exclude_self=True, k=[1, 2]
+    ...     codes,
+    ...     codes,
+    ...     "auto",
+    ...     [0, 0, 1, 1],
+    ...     [0, 0, 1, 1],
+    ...     measures=["P@1", "AP@2", "Success@2"],
+    ...     exclude_self=True,
     ... )
-    >>> report.loc[["precision@1", "average_precision@2", "hit_rate@2"]]
-                         worst  expected  best
-    precision@1            0.0      0.50   1.0
-    average_precision@2    0.5      0.75   1.0
-    hit_rate@2             1.0      1.00   1.0
+    >>> report
+               worst  expected  best
+    P@1          0.0      0.50   1.0
+    AP@2         0.5      0.75   1.0
+    Success@2    1.0      1.00   1.0
     """
     count = partial(
         _hamming_histograms,
@@ -153,8 +152,7 @@ def retrieval_report(
         y_database,
         exclude_self=exclude_self,
     )
-    params = {"denominator": denominator, "gain": gain, "log_base": log_base}
-    return _report(count, k, params, zero_division, sample_weight, radius, as_frame)
+    return _report(count, measures, zero_division, sample_weight, radius, as_frame)
 
 
 @validate_params(
@@ -178,17 +176,14 @@ def retrieval_report_from_estimator(
     y_database,
     *,
     affinity="auto",
-    query="bits",
-    k=None,
-    denominator="relevant",
-    gain="exponential",
-    log_base=2,
+    query="auto",
+    measures=_MEASURES,
     zero_division=np.nan,
     sample_weight=None,
     radius=None,
     as_frame="auto",
 ):
-    """Encode by a fitted hasher, and report every metric averaged over the queries.
+    """Encode by a fitted hasher, and report measures averaged over the queries.
 
     The parameters are in the order that `from_estimator` of the displays has.
 
@@ -214,27 +209,17 @@ def retrieval_report_from_estimator(
         Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with, and
         the form of `y_query` if it has none.
 
-    query : {"bits", "activations"}, default="bits"
-        ``"bits"``: queries are binary codes, too, compared by Hamming distance.
-        ``"activations"``: queries are real-valued, and codes are ranked by
-        :func:`~sklearn_talr.codes.weighted_scores`. There is no `radius` then.
+    query : {"auto", "bits", "weights"}, default="auto"
+        How codes are asked, as for :func:`make_retrieval_scorer`: by bits, by weights, or
+        as the hasher wants it. There is no `radius` by weights.
 
-    k : int, sequence of int or None, default=None
-        Cutoff, or several; names of metrics then end in ``@k``. None, also in a sequence,
-        means all ranks, also in a sequence, and adds nothing to the names.
-
-    denominator : {"relevant", "min", "retrieved"}, default="relevant"
-        What the average precision divides by, see :func:`tie_aware_average_precision`.
-
-    gain : {"exponential", "linear"}, default="exponential"
-        Gain of DCG and NDCG: ``2**affinity - 1``, or the affinity itself.
-
-    log_base : float, default=2
-        Base of the logarithm of DCG's discount, above 1. It cancels in NDCG.
+    measures : str, Measure, or sequence of them
+        Measures of :mod:`sklearn_talr.measures`, such as ``nDCG @ 10``, or their names. The
+        default is P, R, F1, AP, RR, Success, DCG and nDCG of all ranks.
 
     zero_division : float, default=np.nan
-        Value, in all metrics, of a query with nothing relevant. NaN leaves the query out of
-        all means. The fraction of empty lookups has a place for every query.
+        Value, in all measures, of a query with nothing relevant. NaN leaves the query out
+        of all means, except of the fraction of empty lookups, which is over all queries.
 
     sample_weight : array-like of shape (n_queries,), default=None
         Weights of the queries in the means.
@@ -242,7 +227,7 @@ def retrieval_report_from_estimator(
     radius : int or None, default=None
         Also report hash lookup within this Hamming radius: precision, recall, RAMAP, the
         fraction of queries that find nothing, and the number of buckets to look up. Ties
-        do not matter to these, so worst, expected and best are equal.
+        do not matter to hash lookup, so its worst, expected and best values are equal.
 
     as_frame : bool or "auto", default="auto"
         True returns a pandas DataFrame, False a dict; "auto" a DataFrame if pandas is
@@ -251,8 +236,10 @@ def retrieval_report_from_estimator(
     Returns
     -------
     report : DataFrame or dict of dict
-        ``report.loc[name, column]`` or ``report[name][column]``; columns are "worst",
-        "expected" and "best".
+        ``report.loc[name, column]`` or ``report[name][column]``. Columns are "worst",
+        "expected" and "best", and names are those of the measures, with the gain that
+        DCG and nDCG have: ``nDCG(dcg="exp-log2")`` for ``nDCG``. The
+        columns of a DataFrame are named by the query, "bits" or "weights".
 
     Raises
     ------
@@ -275,35 +262,38 @@ def retrieval_report_from_estimator(
     >>> X, y = load_digits(return_X_y=True)
     >>> hasher = ITQHasher(n_bits=16, random_state=0).fit(X[300:])
     >>> report = retrieval_report_from_estimator(
-    ...     hasher, X[:300], y[:300], X[300:], y[300:], k=[10, None]
+    ...     hasher, X[:300], y[:300], X[300:], y[300:], measures=["P@10", "AP"]
     ... )
-    >>> report.loc[["precision@10", "average_precision"]].round(1)
-                       worst  expected  best
-    precision@10         0.7       0.8   0.9
-    average_precision    0.5       0.6   0.7
+    >>> report.round(1)
+    bits  worst  expected  best
+    P@10    0.7       0.8   0.9
+    AP      0.5       0.6   0.7
     """
-    if query == "activations" and radius is not None:
+    query = query_of(estimator, query)
+    if query == "weights" and radius is not None:
         raise ValueError("radius is a Hamming distance; pass query='bits' with it.")
     database = X_database, y_database
     count = partial(
         estimator_histograms, estimator, X_query, y_query, affinity, database, query
     )
-    params = {"denominator": denominator, "gain": gain, "log_base": log_base}
-    return _report(count, k, params, zero_division, sample_weight, radius, as_frame)
+    report = _report(count, measures, zero_division, sample_weight, radius, as_frame)
+    if not isinstance(report, dict):
+        report.columns.name = query
+    return report
 
 
-def _report(count, k, params, zero_division, sample_weight, radius, as_frame):
+def _report(count, measures, zero_division, sample_weight, radius, as_frame):
     """Check what is cheap to check, count, and average.
 
     `count` returns histograms of consecutive queries, one alone if there is a radius.
     Public functions alone call it, so that a warning points at their callers.
     """
-    cutoffs, _ = check_cutoffs(k)
+    measures = parse_measures(measures)[0]
+    names = list(map(str, settled_for_arrays(measures)))
     data_frame = _data_frame(as_frame)
     parts = []
     for histogram in count():
-        parts.append(_ranking_values(histogram, cutoffs, zero_division, params))
-    names = [name + cutoff_suffix(cutoff) for name in METRICS for cutoff in cutoffs]
+        parts.append(np.stack(histogram_range(measures, histogram, zero_division), axis=-1))
     values = np.concatenate(parts)
     weights = check_weights(sample_weight, len(values))
     if radius is not None:
@@ -322,24 +312,10 @@ def _hamming_histograms(*codes_and_targets, exclude_self):
     yield hamming_histogram(*codes_and_targets, exclude_self=exclude_self)
 
 
-def _ranking_values(histogram, cutoffs, zero_division, params):
-    """Values of shape (n_queries, n_names, 3), all cutoffs of a metric together."""
-    kernels = [
-        partial(metric.kernel, **{name: params[name] for name in metric.params})
-        for metric in METRICS.values()
-    ]
-    values = [
-        evaluate(kernels, histogram, cutoffs, zero_division, order)
-        for order in TieBreakingRange._fields
-    ]
-    values = np.stack(values, axis=-1).transpose(1, 0, 2, 3)
-    return values.reshape(len(histogram), -1, values.shape[-1])
-
-
 def _lookup_values(histogram, radius, zero_division):
     """Names of the metrics of hash lookup, and values of shape (n_queries, n_names, 3).
 
-    No order of ties changes them, so that the three values are equal.
+    No order of ties changes hash lookup, so that its three values are equal.
     """
     values = (
         radius_precision(histogram, radius, zero_division=zero_division),
@@ -352,7 +328,7 @@ def _lookup_values(histogram, radius, zero_division):
 
 
 def _lookup_constants(histogram, radius, weights):
-    """What is known of queries with nothing relevant, and of no query at all."""
+    """The fraction of empty lookups, which is of all queries, and the cost of a lookup."""
     empty = histogram.counts[:, :, : radius + 1].sum(axis=(1, 2)) == 0
     cost = lookup_cost(histogram.n_bits, radius)[-1]
     return {

@@ -1,7 +1,16 @@
-"""Search by Hamming distance: ranking, hash lookup, votes, and rescoring by features."""
+"""Search by codes: a hasher with its index, the index alone, and rescoring by features."""
 
 from ._hamming_neighbors import HammingNeighbors
+from ._hashed_neighbors import HashedNeighbors
 from ._rescoring import rescore
 from ._results import Lookup, Ranking
+from ._weighted_neighbors import WeightedHammingNeighbors
 
-__all__ = ["HammingNeighbors", "Lookup", "Ranking", "rescore"]
+__all__ = [
+    "HammingNeighbors",
+    "HashedNeighbors",
+    "Lookup",
+    "Ranking",
+    "WeightedHammingNeighbors",
+    "rescore",
+]

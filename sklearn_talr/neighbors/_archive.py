@@ -18,10 +18,10 @@ from uuid import uuid4
 import numpy as np
 from numpy.lib import format as npy
 
-_FORMAT = "sklearn-talr HammingNeighbors"
-_VERSION = 1
+_FORMAT = "sklearn-talr codes"
+_VERSION = 2
 _ALIGNMENT = 64
-# What zipfile, numpy and json raise when they read bytes that are not what they should be.
+# Errors that zipfile, numpy and json raise when they read damaged bytes.
 _DAMAGE = (
     EOFError,
     KeyError,
@@ -71,8 +71,8 @@ def write_arrays(path, header, arrays):
 def read_arrays(path, names, mmap):
     """Read header and arrays; every byte is checked against its checksum.
 
-    What is in memory is never larger than the file: members are not compressed, do not
-    overlap, are as long as their arrays, and have `names` to which something belongs.
+    The arrays in memory are never larger than the file: members are not compressed, do not
+    overlap, are as long as their arrays, and have one of the `names`.
 
     With `mmap` the arrays are mapped from the very file that was checked, even if another
     bears its name by then.
@@ -86,7 +86,7 @@ def read_arrays(path, names, mmap):
             raise
         except _DAMAGE as error:
             raise ValueError(
-                f"{path} is truncated, damaged, or no file of HammingNeighbors.save: "
+                f"{path} is truncated, damaged, or no file of codes: "
                 f"{error or type(error).__name__}"
             ) from error
 
@@ -98,8 +98,8 @@ def _read_archive(archive, path, names, read):
     foreign = set(members) - {f"{name}.npy" for name in ("header", *names)}
     if foreign or len(members) < len(archive.infolist()):
         raise _FileError(
-            f"{path} holds {min(foreign, default='a member twice')}, which "
-            "HammingNeighbors.save does not write; save it anew."
+            f"{path} holds {min(foreign, default='a member twice')}, which `save` does not "
+            "write; save it anew."
         )
     damaged = archive.testzip()
     if damaged is not None:
@@ -117,7 +117,7 @@ def _check_sizes(archive, path):
     infos = archive.infolist()
     if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
         raise _FileError(
-            f"{path} is compressed, which HammingNeighbors.save does not do. Pass what "
+            f"{path} is compressed, which `save` does not do. Pass the arrays that "
             "numpy.load reads in it to numpy.savez, if you trust it."
         )
     size = os.fstat(archive.fp.fileno()).st_size
@@ -144,7 +144,7 @@ def _read_header(archive, members, path):
     except (KeyError, TypeError, ValueError, RecursionError):
         is_ours = False
     if not is_ours:
-        raise _FileError(f"{path} is no file of HammingNeighbors.save.")
+        raise _FileError(f"{path} is no file that `save` of an estimator has written.")
     if version != _VERSION:
         raise _FileError(
             f"{path} has version {version} of the format, this package reads version "
@@ -170,9 +170,9 @@ def _map_member(archive, info, path):
 
 
 def _read_array_header(file, info, path):
-    """Shape, order and type of the array that a member holds, exactly.
+    """Shape, order and type of the array of a member, which must fill the member.
 
-    NumPy would make room for whatever shape is written there.
+    NumPy allocates whatever shape the member states.
     """
     start = file.tell()
     read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}

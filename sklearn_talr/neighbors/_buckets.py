@@ -25,7 +25,8 @@ from ._cost import (
     table_masks,
     table_widths,
 )
-from ._found import first_limits, join, nothing_found
+from ._found import Found, first_limits, join
+from ._scan import compare
 from ._store import ranges
 
 _PROBES_PER_PASS = 131_072
@@ -195,9 +196,9 @@ class _Pool:
         self._store = store
         self._queries = queries
         self._limits = limits
-        self._distance_type = store.distance_type
         self._addresses = [table.addresses(queries) for table in tables]
-        self._answer = nothing_found(len(queries))
+        nothing = np.zeros(0, dtype=np.int64)
+        self._answer = Found.of(nothing, nothing, nothing, len(queries))
         self._parts = [self._answer[:3]]
         self._counts = np.zeros((len(queries), store.n_bits + 1), dtype=np.int64)
 
@@ -208,24 +209,18 @@ class _Pool:
         for row, code in table.look_up(self._addresses[turn][asking], radius):
             self._answer.n_candidates[asking] += np.bincount(row, minlength=len(asking))
             query = asking[row]
-            distance = self._distances(query, code)
+            distance = compare(self._store, self._queries, query, code)
             near = np.flatnonzero(distance <= self._limits[query])
             query, code, distance = query[near], code[near], distance[near]
             new = self._is_met_first(query, code, turn, radius)
             self._add(query[new], code[new], distance[new].astype(np.int64))
-
-    def _distances(self, query, code):
-        distance = np.zeros(len(query), dtype=self._distance_type)
-        for query_word, codes in zip(self._queries.T, self._store.columns):
-            distance += np.bitwise_count(query_word[query] ^ codes[code])
-        return distance
 
     def _is_met_first(self, query, code, turn, radius):
         """Whether no earlier bucket has the code, as its differing bits tell."""
         first = np.ones(len(query), dtype=bool)
         differing = self._queries[query] ^ self._store.words[code]
         for other, table in enumerate(self._tables):
-            flips = np.zeros(len(query), dtype=self._distance_type)
+            flips = np.zeros(len(query), dtype=self._store.distance_type)
             for word in np.flatnonzero(table.mask):
                 flips += np.bitwise_count(differing[:, word] & table.mask[word])
             if other == turn:  # codes of other flips may share the address

@@ -10,9 +10,8 @@ from sklearn.utils.validation import validate_data
 from .._arrays import as_numpy
 from .._state import validate_seen
 from .._threads import slices
-from ..codes import PackedCodes, WeightedCodes
+from ..codes import PackedCodes
 from ..codes._packed import as_packed
-from ..codes._weighted import weights_of
 
 _ROWS_PER_BLOCK = 65_536
 
@@ -76,12 +75,12 @@ def read_codes(X, columns=None):
 
 
 def read_weights(X, columns):
-    """Check real-valued queries of codes with these columns.
+    """Check weights of queries of codes with these columns.
 
     Parameters
     ----------
     X : array-like of shape (n_queries, n_bits)
-        Weights of the bits, or codes that remember some.
+        Weights of the bits.
 
     columns : Columns
         What they must agree with.
@@ -91,15 +90,13 @@ def read_weights(X, columns):
     weights : ndarray of shape (n_queries, n_bits), dtype float32
         The weights.
     """
-    X = weights_of(X, "X")
     return validate_seen(_Reader(columns), X, dtype=(np.float32,))
 
 
 def _read_signs(X, columns):
     """Packed codes, their columns, and whether their signs tell ones from zeros."""
     reader = _Reader(columns)
-    belonging = getattr(X, "_own", None), getattr(X, "_factors", None)
-    X = np.asarray(X) if isinstance(X, WeightedCodes) else as_numpy(X)
+    X = as_numpy(X)
     X = validate_data(reader, X) if columns is None else validate_seen(reader, X)
     if X.dtype.kind == "u" and X.max() > 1:
         raise ValueError(
@@ -109,7 +106,7 @@ def _read_signs(X, columns):
         )
     blocks = (X[rows] for rows in slices(len(X), _ROWS_PER_BLOCK))
     has_signs = X.min() < 0 or all(np.all(block == (block > 0)) for block in blocks)
-    return _pack_signs(X, *belonging), columns or reader.columns(), has_signs
+    return _pack_signs(X), columns or reader.columns(), has_signs
 
 
 class _Reader(BaseEstimator):
@@ -147,14 +144,12 @@ def _read_packed(codes, columns):
     return as_packed(codes), columns, True
 
 
-def _pack_signs(X, own, factors):
+def _pack_signs(X):
     """Pack "is positive" of every entry, without a boolean copy of all of X."""
     data = np.empty((len(X), -(-X.shape[1] // 8)), dtype=np.uint8)
     for rows in slices(len(X), _ROWS_PER_BLOCK):
         data[rows] = np.packbits(X[rows] > 0, axis=1, bitorder="little")
-    if own is None or factors is not None:
-        return PackedCodes._of(data, X.shape[1], "little", own, factors)
-    return PackedCodes(data, X.shape[1], terms=own)
+    return PackedCodes._of(data, X.shape[1], "little")
 
 
 def _all_equal(data):

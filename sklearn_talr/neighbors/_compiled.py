@@ -1,56 +1,36 @@
-"""What :mod:`~._by_tables` does, compiled by numba, which is loaded with this module."""
+"""The inner loops of search compiled by numba, when this module is imported.
 
-import numpy as np
-from numba import njit
+They are compiled for words of eight bytes, and for arrays that may not be written to, as
+those of files. Others need no second compilation: they are compared by NumPy, or converted.
+"""
 
-_CODES_PER_PASS = 4_096  # whose scores stay in the processor's nearest cache
-_ROOM = 256  # for codes found, besides those wanted
+from numba import float32, int64, njit, types, uint8, uint16, uint64, void
+from numba.extending import intrinsic
 
-
-@njit(nogil=True)
-def find(tables, columns, terms, units, lowest, n_wanted, margin, start, stop):
-    """Find codes whose scores reach a limit; see `find_by_scipy`.
-
-    Words have eight bytes. There are as many terms as codes, or none.
-    """
-    scores = np.empty(min(_CODES_PER_PASS, stop - start), dtype=np.float32)
-    best = np.full(n_wanted, -np.inf, dtype=np.float32)  # a heap, the least first
-    codes = np.empty(2 * n_wanted + _ROOM, dtype=np.int64)
-    reached = np.empty(len(codes), dtype=np.float32)
-    n_found = 0
-    for first in range(start, stop, _CODES_PER_PASS):
-        part = scores[: min(_CODES_PER_PASS, stop - first)]
-        _add_up(tables, columns, first, part)
-        if len(terms):
-            _apply(terms, units, first, part)
-        for place in range(len(part)):
-            score = part[place]
-            if score < lowest:
-                continue
-            if n_found == len(codes):
-                codes, reached, n_found = _make_room(codes, reached, lowest)
-            codes[n_found], reached[n_found] = first + place, score
-            n_found += 1
-            if n_wanted and score > best[0]:
-                _replace_least(best, score)
-                lowest = max(lowest, best[0] - margin)
-    return codes[:n_found][reached[:n_found] >= lowest]
+_WORDS = types.Array(uint64, 2, "C", readonly=True)
+_TABLES = types.Array(float32, 3, "C", readonly=True)
 
 
-@njit(nogil=True)
-def _add_up(tables, columns, first, sums):
-    """Weighted sums of codes from the first on, as many as there is room for."""
-    sums[:] = 0
-    for word in range(len(columns)):
-        of_word = tables[8 * word : 8 * word + 8]
-        column = columns[word, first : first + len(sums)]
-        for place in range(len(sums)):
-            sums[place] += _look_up(of_word, column[place])
+@intrinsic
+def _count_ones(typing_context, word):
+    """Instruction that counts the ones of a word."""
+    return word(word), lambda _, builder, __, words: builder.ctpop(words[0])
+
+
+@njit([void(_WORDS, _WORDS, int64, d[:, :]) for d in (uint8, uint16)], nogil=True)
+def add_distances(queries, columns, first, distances):
+    """Hamming distances of queries to the codes from the first on."""
+    for query, row in zip(queries, distances):
+        row[:] = 0
+        for place in range(len(columns)):
+            word, column = query[place], columns[place, first : first + len(row)]
+            for code in range(len(row)):
+                row[code] += _count_ones(word ^ column[code])
 
 
 @njit(nogil=True)
 def _look_up(tables, word):
-    """What the eight bytes of a word add up to."""
+    """Sum of the entries of the eight bytes of a word."""
     first = tables[0, word & 255] + tables[1, (word >> 8) & 255]
     second = tables[2, (word >> 16) & 255] + tables[3, (word >> 24) & 255]
     first += tables[4, (word >> 32) & 255] + tables[5, (word >> 40) & 255]
@@ -58,38 +38,13 @@ def _look_up(tables, word):
     return first + second
 
 
-@njit(nogil=True)
-def _apply(terms, units, first, scores):
-    """Multiply by factors, and add addends, in their units."""
-    factor_unit, addend_unit = units
-    for place in range(len(scores)):
-        scores[place] *= np.float32(terms[first + place, 0] * factor_unit)
-    if terms.shape[1] > 1:
-        for place in range(len(scores)):
-            scores[place] += np.float32(terms[first + place, 1] * addend_unit)
-
-
-@njit(nogil=True)
-def _make_room(codes, reached, lowest):
-    """Keep what reaches the limit of now, in arrays twice as long if that is much."""
-    kept = reached >= lowest
-    n_found = kept.sum()
-    size = len(codes) * (2 if 2 * n_found > len(codes) else 1)
-    more_codes, more_reached = np.empty(size, np.int64), np.empty(size, np.float32)
-    more_codes[:n_found], more_reached[:n_found] = codes[kept], reached[kept]
-    return more_codes, more_reached, n_found
-
-
-@njit(nogil=True)
-def _replace_least(heap, score):
-    """Put a score in place of the least."""
-    place = 0
-    while 2 * place + 1 < len(heap):
-        child = 2 * place + 1
-        if child + 1 < len(heap) and heap[child + 1] < heap[child]:
-            child += 1
-        if heap[child] >= score:
-            break
-        heap[place] = heap[child]
-        place = child
-    heap[place] = score
+@njit([void(_TABLES, _WORDS, int64, float32[:, :])], nogil=True)
+def add_sums(tables, columns, first, sums):
+    """Weighted sums of the codes from the first on, by the tables of each query."""
+    for of_query, row in zip(tables, sums):
+        row[:] = 0
+        for place in range(len(columns)):
+            table = of_query[8 * place : 8 * place + 8]
+            column = columns[place, first : first + len(row)]
+            for code in range(len(row)):
+                row[code] += _look_up(table, column[code])

@@ -1,64 +1,31 @@
-"""What looking buckets up costs against comparing codes.
+"""Costs of looking buckets up and of comparing codes.
 
-The unit is the time that NumPy takes to compare one word of one code. The costs of other
-steps in this unit are measured by ``benchmarks/bench_neighbors.py crossover``, and differ
-little between machines. They decide which way is taken, never what is found.
+The unit is the time that NumPy takes to compare one word of one code. Other steps were
+measured in this unit by ``benchmarks/bench_neighbors.py crossover``, and differ little
+between machines. Costs decide which way is taken, never what is found.
 """
 
-import time
-from functools import lru_cache
 from math import comb, inf, log2
 
 import numpy as np
 
-COMPARE_WORD = 1.0  # compare a word of a code, by NumPy
-COMPARE_WORD_BY_FAISS = 0.5  # the same, by faiss
 PROBE = 8.0  # look a bucket up
-PROBE_BY_FAISS = 300.0  # look a bucket up and compare what is in it
 CANDIDATE = 27.0  # fetch a code from a bucket and compare it
-INDEX_CODE = 70.0  # put a code into one table
-INDEX_ADDRESS = 5.0  # prepare an address of a table
+INDEX_CODE = 130.0  # put a code into one table, and prepare the table's addresses
 STEP = 150_000.0  # look up buckets of one radius in one table, for a block of queries
-START = 5_000.0  # find out, before all that, how far a query need look
 
-_COUNTLESS = 2**40  # buckets that nobody looks up
-_FEWEST_BITS = 8  # that are worth a table
 _SAMPLE = 2_048  # codes from which the number of candidates is estimated
-_PAIRS_OF_UNIT = 2**17
-_REST_OF_SCAN = 1.6  # what a scan takes, over the three operations that take most of it
-
-# The time that a thread has worked, where that is measured finely: how long it has waited
-# for its turn is none of its cost.
-_FINE = time.get_clock_info("thread_time").resolution < 1e-5
-clock = time.thread_time if _FINE else time.perf_counter
 
 
-@lru_cache(maxsize=1)
-def unit():
-    """Seconds in which this machine compares one word of one code, measured once."""
-    codes, xor = np.ones((2, _PAIRS_OF_UNIT), dtype=np.uint64)
-    distance = np.empty(_PAIRS_OF_UNIT, dtype=np.uint8)
-    near = np.empty(_PAIRS_OF_UNIT, dtype=bool)
-    seconds = []
-    for _ in range(5):
-        start = clock()
-        np.bitwise_xor(codes, np.uint64(5), out=xor)
-        np.bitwise_count(xor, out=distance)
-        np.less_equal(distance, 3, out=near)
-        seconds.append(clock() - start)
-    return _REST_OF_SCAN * min(seconds) / _PAIRS_OF_UNIT
-
-
-def scan_cost(store, by_faiss=False):
+def scan_cost(store):
     """Cost of comparing a query with all codes."""
-    compare_word = COMPARE_WORD_BY_FAISS if by_faiss else COMPARE_WORD
-    return compare_word * len(store) * store.words.shape[1]
+    return float(store.columns.size)
 
 
 def shell_cost(store, width, radius):
     """Cost of looking up all buckets at a radius, in a table keyed by so many bits."""
     n_buckets = comb(width, radius)
-    if n_buckets > _COUNTLESS:
+    if n_buckets > 2**40:
         return inf
     candidates = len(store) * n_buckets / 2 ** min(width, address_bits(store))
     return n_buckets * PROBE + candidates * CANDIDATE
@@ -93,7 +60,7 @@ def address_bits(store):
 
 def n_tables_for(store):
     """As many tables as make one of them have about as many buckets as there are codes."""
-    return max(1, round(store.n_bits / max(_FEWEST_BITS, log2(len(store)))))
+    return max(1, round(store.n_bits / max(8, log2(len(store)))))
 
 
 def table_widths(n_bits, n_tables):
@@ -113,11 +80,10 @@ def table_masks(store, n_tables):
 
 def index_cost(store, n_tables):
     """Cost of making the tables."""
-    widths = np.minimum(table_widths(store.n_bits, n_tables), address_bits(store))
-    return INDEX_CODE * len(store) * n_tables + INDEX_ADDRESS * float((2.0**widths).sum())
+    return INDEX_CODE * len(store) * n_tables
 
 
-def lookup_cost(store, n_tables, queries, radii, scan):
+def lookup_cost(store, n_tables, queries, radii):
     """Cost of looking up all buckets within a radius, as a sample of codes tells.
 
     Parameters
@@ -134,14 +100,11 @@ def lookup_cost(store, n_tables, queries, radii, scan):
     radii : ndarray of shape (n_queries,)
         The radius that each of them needs.
 
-    scan : float
-        Cost of comparing a query with all codes, in the unit of this module. What would
-        cost more than that is given up, and the codes are compared after all.
-
     Returns
     -------
     cost : float
-        Mean cost of a query.
+        Mean cost of a query. A query that would cost more than comparing is counted as two
+        comparisons: the buckets are given up, and the codes are compared after all.
 
     shared : float
         Cost of the steps, which the queries of a block share.
@@ -163,5 +126,6 @@ def lookup_cost(store, n_tables, queries, radii, scan):
             if width > address_bits(store):  # other codes share the addresses
                 candidates += len(store) * n_buckets / 2 ** address_bits(store)
             costs[place] += n_buckets * PROBE + candidates * CANDIDATE
+    scan = scan_cost(store)
     costs[costs > scan] = 2 * scan
-    return START + float(costs.mean()), STEP * n_steps / len(queries)
+    return float(costs.mean()), STEP * n_steps / len(queries)

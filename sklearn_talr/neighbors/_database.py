@@ -1,28 +1,56 @@
-"""A database of codes: it grows, shrinks, is ranked as a whole, and is kept in files."""
+"""A database of codes: it grows, shrinks, is searched and ranked, and is kept in files."""
+
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..metrics._queries import average_queries, check_weights
-from ..metrics._registry import METRICS
-from ._by_bits import SearchByBits
-from ._by_weights import SearchByWeights
-from ._columns import read_codes
+from .._compat import Interval, StrOptions
+from ..measures import parse_measure
+from ..measures._evaluation import average_queries, check_weights
+from ._answers import graph_of
 from ._fitted import Fitted
-from ._index import CodeIndex
 from ._layout import load_database, save_database
-from ._store import CodeStore
-from ._targets import Targets
+from ._results import ragged
+
+# Constraints of the parameters that say how codes are compared with codes.
+INDEX_PARAMETERS = {
+    "algorithm": [StrOptions({"auto", "brute", "lookup", "multi_index"})],
+}
 
 
 class CodeDatabase(BaseEstimator):
-    """Base of HammingNeighbors: the items, how they come and go, and their files.
+    """Base of all estimators of this room: items, questions about them, and their files.
+
+    A child defines the constructor and two methods: `_read` makes codes of items, and
+    `_search` returns the object that answers queries. A child whose queries come in another
+    form than that object takes redefines `_queries`.
 
     All that is fitted stands in one attribute, `_fitted`, which is never changed but
     replaced as a whole, last of all. So a call that fails or is interrupted leaves the
     estimator as it was, and a call in another thread takes either the old or the new.
     """
+
+    _parameter_constraints: dict = {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "radius": [Interval(Real, 0, None, closed="left")],
+        "affinity": [StrOptions({"auto"}), callable],
+        "scoring": [str, callable],
+        "n_jobs": [Integral, None],
+    }
+
+    def _read(self, X, columns=None):
+        """Packed codes of items, and their Columns, `columns` if these are given."""
+        raise NotImplementedError
+
+    def _search(self, fitted):
+        """The object that answers queries: SearchByBits or SearchByWeights."""
+        raise NotImplementedError
+
+    def _queries(self, X, fitted):
+        """Queries as the object that `_search` returns takes them."""
+        return X
 
     def fit(self, X, y=None):
         """Store the codes of a database.
@@ -38,7 +66,7 @@ class CodeDatabase(BaseEstimator):
 
         Returns
         -------
-        self : HammingNeighbors
+        self : object
             The fitted estimator.
 
         Raises
@@ -48,9 +76,7 @@ class CodeDatabase(BaseEstimator):
             what it was before.
         """
         self._validate_params()
-        packed, columns = read_codes(X)
-        targets = Targets.of(self.affinity, y, len(packed))
-        self._fitted = Fitted(CodeIndex(CodeStore.from_codes(packed)), targets, columns)
+        self._fitted = Fitted.of(*self._read(X), self.affinity, y)
         return self
 
     def partial_fit(self, X, y=None):
@@ -58,31 +84,29 @@ class CodeDatabase(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_bits) or PackedCodes
-            Codes. The first of them gets index `n_samples_fit_`.
+        X : array-like of shape (n_samples, n_columns) or PackedCodes
+            Items, as `fit` takes them. The first of them gets index `n_samples_fit_`.
 
         y : targets of length n_samples, default=None
             Their targets, if those of the first items were given.
 
         Returns
         -------
-        self : HammingNeighbors
+        self : object
             The estimator with more items.
 
         Raises
         ------
         ValueError
-            If codes or targets do not continue those of the first items. The estimator
+            If items or targets do not continue those of the first items. The estimator
             is then what it was before.
         """
         fitted = vars(self).get("_fitted")
         if fitted is None:
             return self.fit(X, y)
         self._validate_params()
-        packed = fitted.read_more(X)
-        targets = fitted.targets.append(y, len(packed))
-        index = CodeIndex(fitted.store.add(packed))
-        self._fitted = Fitted(index, targets, fitted.columns)
+        packed, _ = self._read(X, fitted.columns)
+        self._fitted = fitted.add(packed, y)
         return self
 
     def remove(self, indices):
@@ -91,12 +115,12 @@ class CodeDatabase(BaseEstimator):
         Parameters
         ----------
         indices : array-like of shape (n_removed,) of int
-            Indices of the items. They are not given to others, and the indices of others
-            do not change.
+            Indices of the items. No other item gets such an index, and no other item's
+            index changes.
 
         Returns
         -------
-        self : HammingNeighbors
+        self : object
             The estimator with fewer items.
 
         Raises
@@ -111,20 +135,200 @@ class CodeDatabase(BaseEstimator):
         >>> neighbors.remove([1]).kneighbors([[0, 0]], return_distance=False)
         array([[0, 2]])
         """
-        fitted = self._get_fitted()
-        indices = _check_indices(indices, fitted.store)
-        if indices.size:
-            index = CodeIndex(fitted.store.remove(indices))
-            self._fitted = Fitted(index, fitted.targets, fitted.columns)
+        self._fitted = self._get_fitted().remove(indices)
         return self
+
+    def kneighbors(
+        self,
+        X=None,
+        n_neighbors=None,
+        return_distance=True,
+        return_tied=False,
+        *,
+        among=None,
+    ):
+        """Find the nearest items of each query.
+
+        Items at the same distance are ordered by index, the smallest first, whatever the
+        algorithm.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_columns) or PackedCodes, default=None
+            Queries, as the class takes them: codes, weights of bits, or features. None
+            means the items, none its own neighbor; items have no weights.
+
+        n_neighbors : int, default=None
+            Number of neighbors. None means that of the constructor.
+
+        return_distance : bool, default=True
+            Whether to return distances.
+
+        return_tied : bool, default=False
+            Whether to return also what is tied with the last neighbor.
+
+        among : array-like, sparse matrix or sequence of array-likes, default=None
+            The items that may be found: indices as in `indices_`, or a mask of bool with an
+            entry for each of the `n_samples_fit_` items given so far. One for all queries,
+            or one for each: a sequence of arrays of indices, or a mask of shape
+            (n_queries, n_samples_fit), dense or sparse. Masks may name removed items, which
+            stay removed, and repeated indices count once. None allows all.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries, n_neighbors), dtype int64 or float64
+            Distances, ascending. Only if `return_distance`.
+
+        indices : ndarray of shape (n_queries, n_neighbors), dtype int64
+            Indices of the neighbors, ascending within a distance.
+
+        tied : ndarray of shape (n_queries,) of arrays of int64
+            Indices of all items at the distance of the last neighbor, those in `indices`
+            included. Only if `return_tied`.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer items than neighbors asked for, in all or among those that
+            are allowed, if codes of another length were fitted, or `among` has another
+            form or names an item that is not in the database.
+
+        Examples
+        --------
+        Three items are tied at distance 1. The two with the smaller indices are among the
+        neighbors:
+
+        >>> from sklearn_talr.neighbors import HammingNeighbors
+        >>> database = [[0, 1, 1], [0, 0, 1], [0, 1, 0], [1, 0, 0], [0, 0, 0]]
+        >>> neighbors = HammingNeighbors(n_neighbors=3).fit(database)
+        >>> distances, indices, tied = neighbors.kneighbors([[0, 0, 0]], return_tied=True)
+        >>> distances, indices
+        (array([[0, 1, 1]]), array([[4, 1, 2]]))
+        >>> tied[0]
+        array([1, 2, 3])
+
+        Only items 0, 2 and 3 are allowed:
+
+        >>> neighbors.kneighbors([[0, 0, 0]], among=[0, 2, 3])
+        (array([[1, 1, 2]]), array([[2, 3, 0]]))
+        """
+        fitted = self._get_fitted()
+        distances, indices, tied = self._nearest(fitted, X, n_neighbors, return_tied, among)
+        result = (distances,) if return_distance else ()
+        result += (indices, ragged(tied)) if return_tied else (indices,)
+        return result if len(result) > 1 else result[0]
+
+    def radius_neighbors(self, X=None, radius=None, return_distance=True, *, among=None):
+        """Find all items within a radius of each query.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_columns) or PackedCodes, default=None
+            Queries, as the class takes them: codes, weights of bits, or features. None
+            means the items, none its own neighbor; items have no weights.
+
+        radius : int or float, default=None
+            Largest distance, from 0; a whole number for Hamming distances. None means that
+            of the constructor.
+
+        return_distance : bool, default=True
+            Whether to return distances.
+
+        among : array-like, sparse matrix or sequence of array-likes, default=None
+            The items that may be found, for all queries or for each, as for `kneighbors`.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries,) of arrays of int64 or float64
+            Distances, ascending. Only if `return_distance`.
+
+        indices : ndarray of shape (n_queries,) of arrays of int64
+            Indices of the items, ascending within a distance.
+
+        Examples
+        --------
+        >>> from sklearn_talr.neighbors import HammingNeighbors
+        >>> neighbors = HammingNeighbors(radius=1).fit([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
+        >>> distances, indices = neighbors.radius_neighbors([[0, 0, 0], [1, 1, 0]])
+        >>> distances[0], indices[0]
+        (array([0, 1]), array([2, 1]))
+        >>> indices[1]
+        array([], dtype=int64)
+        """
+        search, queries = self._ask(self._get_fitted(), X)
+        radius = self.radius if radius is None else radius
+        found = list(search.within(queries, radius, among))
+        indices = ragged([index for _, index in found])
+        if return_distance:
+            return ragged([distance for distance, _ in found]), indices
+        return indices
+
+    def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
+        """Find the nearest items of each query, as a sparse matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_columns) or PackedCodes, default=None
+            Queries, as the class takes them: codes, weights of bits, or features. None
+            means the items, none its own neighbor; items have no weights.
+
+        n_neighbors : int, default=None
+            Number of neighbors. None means that of the constructor.
+
+        mode : {"connectivity", "distance"}, default="connectivity"
+            What the matrix holds for a neighbor: 1 or the distance. Distances of
+            0 are stored.
+
+        Returns
+        -------
+        graph : CSR array of shape (n_queries, n_samples_fit), dtype float64
+            Entry (q, i) tells that item i is a neighbor of query q.
+
+        Examples
+        --------
+        >>> from sklearn_talr.neighbors import HammingNeighbors
+        >>> neighbors = HammingNeighbors(n_neighbors=2).fit([[0, 1], [0, 0], [1, 1]])
+        >>> neighbors.kneighbors_graph([[0, 0]]).toarray()
+        array([[1., 1., 0.]])
+        """
+        if mode not in ("connectivity", "distance"):
+            raise ValueError(f"mode must be 'connectivity' or 'distance', got {mode!r}.")
+        fitted = self._get_fitted()
+        distances, indices, _ = self._nearest(fitted, X, n_neighbors)
+        return graph_of(distances, indices, fitted.store.n_indices, mode)
+
+    def predict(self, X):
+        """Predict labels by a vote of the `n_neighbors` nearest items.
+
+        Items that are tied for the last places share these equally, so nothing depends on
+        the order of the database.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_columns) or PackedCodes
+            Queries, as the class takes them: codes, weights of bits, or features.
+
+        Returns
+        -------
+        y : ndarray of shape (n_queries,) or (n_queries, n_labels)
+            The class with most votes, the first in sorted order if several have; or, for
+            label indicators, 1 for each label with more than half of the votes.
+
+        Raises
+        ------
+        ValueError
+            If `y` of `fit` was neither labels nor label indicators.
+        """
+        search, queries = self._ask(self._get_fitted(), X)
+        return search.predict(queries, self.n_neighbors)
 
     def rank(self, X):
         """Rank all items for each query.
 
         Parameters
         ----------
-        X : array-like of shape (n_queries, n_bits) or PackedCodes
-            Codes of the queries.
+        X : array-like of shape (n_queries, n_columns) or PackedCodes
+            Queries, as the class takes them: codes, weights of bits, or features.
 
         Returns
         -------
@@ -148,15 +352,16 @@ class CodeDatabase(BaseEstimator):
         >>> neighbors.rank([[0, 0]]).ties
         array([[0, 0, 1]])
         """
-        return self._search().rank(X)
+        search, queries = self._ask(self._get_fitted(), X)
+        return search.rank(queries)
 
     def score(self, X, y, sample_weight=None):
-        """Tie-aware metric of queries against the fitted database.
+        """Tie-aware measure of queries against the fitted database.
 
         Parameters
         ----------
-        X : array-like of shape (n_queries, n_bits) or PackedCodes
-            Codes of the queries.
+        X : array-like of shape (n_queries, n_columns) or PackedCodes
+            Queries, as the class takes them: codes, weights of bits, or features.
 
         y : targets of length n_queries
             Targets of the queries, as the affinity takes them. If none were given to
@@ -168,19 +373,20 @@ class CodeDatabase(BaseEstimator):
         Returns
         -------
         score : float
-            Mean of the metric over the queries that have something similar in the
+            Mean of the measure over the queries that have something similar in the
             database; NaN, with a warning, if none has.
         """
-        metric = self.scoring if callable(self.scoring) else METRICS[self.scoring]
+        measure = self.scoring if callable(self.scoring) else parse_measure(self.scoring)
         if y is None:
             raise ValueError("y is needed to know what is relevant to the queries.")
-        histograms = self._search().histograms(X, y)
-        values = [np.asarray(metric(histogram), dtype=float) for histogram in histograms]
+        search, queries = self._ask(self._get_fitted(), X)
+        histograms = search.histograms(queries, y)
+        values = [np.asarray(measure(histogram), dtype=float) for histogram in histograms]
         values = np.concatenate(values)
         return average_queries(values, check_weights(sample_weight, len(values)))
 
     def save(self, path):
-        """Write the fitted neighbors to a file.
+        """Write the fitted estimator to a file.
 
         Parameters
         ----------
@@ -217,13 +423,12 @@ class CodeDatabase(BaseEstimator):
         >>> loaded.kneighbors([[1, 1]])
         (array([[1]]), array([[1]]))
         """
-        fitted = self._get_fitted()
-        params = self.get_params(deep=False)
-        save_database(path, params, fitted.store, fitted.targets, fitted.columns)
+        fitted, params = self._get_fitted(), self.get_params(deep=False)
+        save_database(path, type(self).__name__, params, fitted)
 
     @classmethod
     def load(cls, path, *, mmap=False):
-        """Read fitted neighbors from a file.
+        """Read a fitted estimator from a file.
 
         Parameters
         ----------
@@ -237,43 +442,54 @@ class CodeDatabase(BaseEstimator):
 
         Returns
         -------
-        neighbors : HammingNeighbors
+        neighbors : estimator of the class
             Finds what the saved one found.
 
         Raises
         ------
         ValueError
-            If the file is truncated, damaged, not from `save`, or from a later version
-            of it, or if it has been compressed or added to.
+            If the file is truncated, damaged, not from `save` of this class, or from
+            another version of it, or if it has been compressed or added to.
         """
-        params, store, targets, columns = load_database(path, mmap)
+        params, parts, _ = load_database(path, cls.__name__, mmap)
+        return cls._restored(path, params, Fitted.from_parts(*parts))
+
+    @classmethod
+    def _restored(cls, path, params, fitted):
+        """The estimator that a file describes."""
         try:
             neighbors = cls(**params)
             neighbors._validate_params()
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path} lacks or misstates {error}; save it anew.") from error
-        neighbors._fitted = Fitted(CodeIndex(store), targets, columns)
+        neighbors._fitted = fitted
         return neighbors
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_fitted")
 
-    def _search(self):
-        """What answers the questions of one call."""
-        by = SearchByWeights if self.metric == "weighted_hamming" else SearchByBits
-        return by(self._get_fitted(), self)
-
     def _get_fitted(self):
-        """What is fitted, to be taken once in each call."""
+        """The Fitted of this moment, to be taken once in each call."""
         fitted = vars(self).get("_fitted")
         if fitted is None:
             check_is_fitted(self)
         return fitted
 
+    def _ask(self, fitted, X):
+        """The object that answers queries, and the queries as it takes them."""
+        return self._search(fitted), self._queries(X, fitted)
+
+    def _nearest(self, fitted, X, n_neighbors, return_tied=False, among=None):
+        """Distances, indices and ties of the nearest items."""
+        search, queries = self._ask(fitted, X)
+        n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
+        return search.nearest(queries, n_neighbors, return_tied, among)
+
     @property
     def affinity_(self):
         """The oracle that `score` asks, None without `y`."""
-        return self._get_fitted().targets.affinity
+        affinity = self._get_fitted().targets.affinity
+        return None if affinity is None else affinity.given
 
     @property
     def codes_(self):
@@ -318,22 +534,3 @@ class CodeDatabase(BaseEstimator):
     def n_samples_fit_(self):
         """Number of items given so far, those removed included."""
         return self._get_fitted().store.n_indices
-
-
-def _check_indices(indices, store):
-    """Distinct indices of items of the store, not of all of them."""
-    indices = np.atleast_1d(np.asarray(indices))
-    if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
-        raise ValueError(
-            f"indices must be integers of shape (n_removed,), got {indices.dtype} of "
-            f"shape {indices.shape}. Turn a mask into indices by np.flatnonzero."
-        )
-    indices = np.unique(indices).astype(np.int64)
-    missing = indices[~store.contains(indices)]
-    if missing.size:
-        raise ValueError(
-            f"indices contains {missing[:5].tolist()}, which are not in the database."
-        )
-    if indices.size == store.n_items:
-        raise ValueError("indices would leave no item; fit another database instead.")
-    return indices

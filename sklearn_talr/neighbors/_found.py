@@ -1,9 +1,9 @@
-"""What a searcher finds for a block of queries, and how items follow from it.
+"""Distinct codes that a searcher has found for a block of queries, and their items.
 
-Every searcher answers two questions, about distinct codes: which lie within a radius, and
-which lie within the smallest radius that holds at least so many items. Whole shells only:
-all that is tied with something found is found, so that ties can be ordered, shared or
-returned by whoever asks.
+Every searcher answers two questions about the distinct codes of a store. `within` finds the
+codes within a radius. `at_least` finds the codes within the smallest radius that holds a
+number of items. Both find whole shells: with a code they find all codes at its distance. So
+ties can be ordered, shared or returned later.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,6 @@ from ..codes._distances import word_distances
 from ._store import ranges
 
 _ITEMS_PER_PASS = 2**22
-_SAMPLE = 1_024  # codes from which the first limits are taken
 _QUERIES_PER_SAMPLE = 64
 
 
@@ -24,8 +23,11 @@ class Found(NamedTuple):
 
     Parameters
     ----------
-    query, code, distance : ndarray of shape (n_found,)
-        Which query found which code, and their Hamming distance.
+    query, code : ndarray of shape (n_found,) of int64
+        Pairs of a query and a code that it has found.
+
+    distance : ndarray of shape (n_found,) of int64 or float64
+        Distance of each pair.
 
     n_buckets : ndarray of shape (n_queries,) of int64
         Buckets that each query looked up, empty or not.
@@ -39,6 +41,12 @@ class Found(NamedTuple):
     distance: np.ndarray
     n_buckets: np.ndarray
     n_candidates: np.ndarray
+
+    @classmethod
+    def of(cls, query, code, distance, n_queries, n_candidates=0):
+        """Codes that were found without a bucket."""
+        n_buckets = np.zeros(n_queries, dtype=np.int64)
+        return cls(query, code, distance, n_buckets, n_buckets + n_candidates)
 
     def within(self, radius):
         """Only the codes within a radius, one for all queries or one for each."""
@@ -55,21 +63,15 @@ class Found(NamedTuple):
         )
 
     def radius(self):
-        """Distance of the farthest code of each query, -1 if it found none."""
-        farthest = np.full(len(self.n_buckets), -1)
+        """Distance of the farthest code of each query, less than 0 if it found none."""
+        nothing = -np.inf if self.distance.dtype.kind == "f" else -1
+        farthest = np.full(len(self.n_buckets), nothing, dtype=self.distance.dtype)
         np.maximum.at(farthest, self.query, self.distance)
         return farthest
 
 
-def nothing_found(n_queries):
-    """The answer before anything is looked up."""
-    none = np.zeros(0, dtype=np.int64)
-    zeros = np.zeros(n_queries, dtype=np.int64)
-    return Found(none, none, none, zeros, zeros.copy())
-
-
 def join(parts, rows, n_queries):
-    """One answer from answers about some of the queries each.
+    """Join answers to some of the queries each to one answer to all.
 
     Parameters
     ----------
@@ -86,16 +88,11 @@ def join(parts, rows, n_queries):
         n_buckets[index] += part.n_buckets
         n_candidates[index] += part.n_candidates
     query = [np.asarray(index)[part.query] for part, index in zip(parts, rows)]
-    return Found(
-        np.concatenate(query),
-        np.concatenate([part.code for part in parts]),
-        np.concatenate([part.distance for part in parts]),
-        n_buckets,
-        n_candidates,
-    )
+    code, distance = (np.concatenate(of_parts) for of_parts in list(zip(*parts))[1:3])
+    return Found(np.concatenate(query), code, distance, n_buckets, n_candidates)
 
 
-def first_limits(store, queries, n_items, n_codes=_SAMPLE):
+def first_limits(store, queries, n_items, n_codes=1_024):
     """A radius for each query that is sure to hold so many items, if there are.
 
     About `n_codes` codes are looked at. Each stands for one item at least.
@@ -111,25 +108,21 @@ def first_limits(store, queries, n_items, n_codes=_SAMPLE):
 
 
 def nearest_shells(found, store, n_items):
-    """Only the codes within the smallest radius that holds so many items.
+    """Only the codes within the smallest radius of each query that holds so many items.
 
-    Returns
-    -------
-    found : Found
-        No code where the codes found hold fewer items.
-
-    enough : ndarray of shape (n_queries,) of bool
-        Where they hold as many.
+    All codes of a query are kept if they hold fewer.
     """
-    n_queries, n_distances = len(found.n_buckets), store.n_bits + 1
-    cells = found.query * n_distances + found.distance
-    counts = np.bincount(cells, store.sizes(found.code), n_queries * n_distances)
-    held = np.cumsum(counts.reshape(n_queries, n_distances), axis=1) >= n_items
-    enough = held[:, -1]
-    return found.within(np.where(enough, held.argmax(axis=1), -1)), enough
+    if not len(found.query):
+        return found
+    order = np.lexsort((found.distance, found.query))
+    held = np.cumsum(store.sizes(found.code[order]))
+    ends = np.cumsum(np.bincount(found.query, minlength=len(found.n_buckets)))
+    before = np.concatenate(([0], held))[np.concatenate(([0], ends[:-1]))]
+    last = np.minimum(np.searchsorted(held, before + n_items), ends - 1)
+    return found.within(found.distance[order[last]])
 
 
-def ranked_items(found, store, most=None):
+def ranked_items(found, store, own=None, most=None):
     """Items of the codes found, by query, distance and index.
 
     Parameters
@@ -138,42 +131,56 @@ def ranked_items(found, store, most=None):
 
     store : CodeStore
 
+    own : ndarray of shape (n_queries,), default=None
+        Indices of the queries where they are items, which they do not find.
+
     most : int, default=None
         Items wanted of each query: no code gives more of its own.
 
     Yields
     ------
     ends : ndarray of shape (n,)
-        Where the items of the next n queries end in what follows.
+        Where the items of the next n queries end in the two other arrays.
 
-    distance, index : ndarray of shape (n_items,) of int64
+    distance, index : ndarray of shape (n_items,)
         Distances and indices, query after query.
     """
-    sizes = store.sizes(found.code)
+    n_queries, sizes = len(found.n_buckets), store.sizes(found.code)
     if most is not None:
         sizes = np.minimum(sizes, most)
-    n_queries = len(found.n_buckets)
     totals = np.bincount(found.query, sizes, minlength=n_queries).astype(np.int64)
     order = np.argsort(found.query, kind="stable")
     found_ends = np.cumsum(np.bincount(found.query, minlength=n_queries))
     for start, stop in _passes(totals):
-        first = found_ends[start - 1] if start else 0
-        part = order[first : found_ends[stop - 1]]
-        ends = np.cumsum(totals[start:stop])
-        group = (found.query[part] - start) * (store.n_bits + 1) + found.distance[part]
+        part = order[found_ends[start - 1] if start else 0 : found_ends[stop - 1]]
         items = store.members[ranges(store.starts[found.code[part]], sizes[part])]
-        yield ends, *_sort_items(group, items, sizes[part], store)
+        query = found.query[part] - start
+        distance, index = _sort_items(
+            query, found.distance[part], items, sizes[part], store
+        )
+        ends = np.cumsum(totals[start:stop])
+        if own is not None:
+            others = index != np.repeat(own[start:stop], totals[start:stop])
+            ends = np.concatenate(([0], np.cumsum(others)))[ends]
+            distance, index = distance[others], index[others]
+        yield ends, distance, index
 
 
-def _sort_items(group, items, sizes, store):
-    """Sort by group, then index: one 64-bit key holds both."""
+def _sort_items(query, distance, items, sizes, store):
+    """Sort items by query, distance and index."""
+    if distance.dtype.kind == "f":
+        if len(items) > len(sizes):
+            query, distance = np.repeat(query, sizes), np.repeat(distance, sizes)
+        order = np.lexsort((items, distance, query))
+        return distance[order], items[order].astype(np.int64)
+    # One 64-bit key holds all three.
     shift = np.uint64(max(store.n_indices - 1, 1).bit_length())
+    group = query * (store.n_bits + 1) + distance
     keys = np.repeat(group.astype(np.uint64) << shift, sizes)
     keys |= items.astype(np.uint64)
     keys.sort()
     index = (keys & ((np.uint64(1) << shift) - np.uint64(1))).astype(np.int64)
-    distance = ((keys >> shift) % np.uint64(store.n_bits + 1)).astype(np.int64)
-    return distance, index
+    return ((keys >> shift) % np.uint64(store.n_bits + 1)).astype(np.int64), index
 
 
 def _passes(totals):

@@ -1,28 +1,26 @@
-"""The estimator: questions about neighbors, and the parameters that answer them."""
+"""The index of codes that is asked by codes."""
 
-from numbers import Integral, Real
-
-from .._compat import Interval, StrOptions
-from ..metrics._registry import METRICS
-from ._answers import graph_of
-from ._database import CodeDatabase
-from ._results import ragged
+from ..codes import PackedCodes
+from ._columns import read_codes
+from ._database import INDEX_PARAMETERS, CodeDatabase
+from ._search import SearchByBits
 
 
 class HammingNeighbors(CodeDatabase):
     """Nearest neighbors by Hamming distance, exact, with ties in the open.
 
-    The estimator is given codes, or stands last in a Pipeline behind a hasher. Every
-    distinct code is stored and compared once, with the items that have it. Learned codes
-    repeat, so the time of a search grows with their variety and not with their number.
+    Items and queries are codes. Every distinct code is stored and compared once, with the
+    items that have it. Learned codes repeat, so the time of a search grows with their
+    variety and not with their number. :class:`HashedNeighbors` holds a hasher together with
+    such an index, and is asked by features.
 
     Parameters
     ----------
     n_neighbors : int, default=10
         Number of neighbors of `kneighbors` and of places that `predict` counts.
 
-    radius : int or float, default=2
-        Radius of `radius_neighbors`, from 0; a whole number for Hamming distances.
+    radius : int, default=2
+        Radius of `radius_neighbors`, from 0.
 
     algorithm : {"auto", "brute", "lookup", "multi_index"}, default="auto"
         How to search. All algorithms find the same items.
@@ -36,35 +34,14 @@ class HammingNeighbors(CodeDatabase):
 
         All but ``"brute"`` compare with every code where that costs less than looking up.
 
-    backend : {"auto", "numpy", "faiss"}, default="auto"
-        What does the work. All backends find the same items. ``"auto"`` compares with
-        faiss if faiss has been imported in this process, since that is faster, and looks
-        buckets up by NumPy, as ``algorithm="auto"`` does with any backend.
-
-    metric : {"hamming", "weighted_hamming"}, default="hamming"
-        How queries are compared with codes.
-
-        * ``"hamming"``: queries are codes, too, and a bit that differs costs 1.
-        * ``"weighted_hamming"``: queries are real numbers, and a bit that differs costs
-          the query's magnitude there. Behind a hasher in a Pipeline these are the
-          `query_weights` of the hasher. Where the hasher says what else a code's score
-          depends on, as AdditiveHasher does, the distance is minus that score, see
-          :func:`~sklearn_talr.codes.weighted_scores`.
-
-    n_candidates : int, default=None
-        With ``metric="weighted_hamming"``: how many items that are nearest by Hamming
-        distance are compared by weights. None compares all, which is exact, and costs less
-        as long as there are fewer than about 100 000 items.
-
     affinity : "auto" or affinity oracle, default="auto"
         Decides who is similar to whom, for `score`. ``"auto"`` chooses by the form of `y`,
         see :mod:`sklearn_talr.affinity`. An oracle that is fitted already keeps its levels.
 
-    scoring : str or callable, default="average_precision"
-        Tie-aware metric that `score` averages: a name that
-        :func:`~sklearn_talr.metrics.make_retrieval_scorer` takes, or a function of a
-        :class:`~sklearn_talr.histogram.RankingHistogram` that gives one value per query,
-        such as ``functools.partial(tie_aware_ndcg, k=100)``.
+    scoring : str, Measure or callable, default="AP"
+        What `score` averages: a measure of :mod:`sklearn_talr.measures`, such as
+        ``nDCG @ 100``, or its name; or a function of a
+        :class:`~sklearn_talr.histogram.RankingHistogram` that gives one value per query.
 
     n_jobs : int, default=None
         Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1
@@ -82,8 +59,8 @@ class HammingNeighbors(CodeDatabase):
         Number of items in the database.
 
     n_bytes_per_item_ : float
-        Bytes of memory for an item, in the mean, without targets: of its code, of what
-        belongs to it beside its bits, and of the list of those that have it.
+        Bytes of memory for an item, in the mean, without targets: of its code, and of its
+        place in the list of items that have the code.
 
     n_distinct_codes_ : int
         Number of different codes among the items.
@@ -102,6 +79,8 @@ class HammingNeighbors(CodeDatabase):
 
     See Also
     --------
+    HashedNeighbors : A hasher together with its index.
+    WeightedHammingNeighbors : The index of codes that is asked by weights.
     sklearn.neighbors.NearestNeighbors : The same search by distances of features.
     sklearn_talr.neighbors.rescore : Order candidates by exact feature distance.
     sklearn_talr.export : Take the codes to other search engines.
@@ -111,9 +90,11 @@ class HammingNeighbors(CodeDatabase):
     Codes are arrays whose *positive* entries are ones: zeros and ones, -1 and 1, and the
     activations of a hasher are understood alike. :class:`~sklearn_talr.codes.PackedCodes`
     are taken as they are. An array of unsigned integers that holds more than zeros and ones
-    is refused, since it looks like packed codes of unknown length. A UserWarning tells of
-    entries other than 0 and 1 that are never below 0, such as outputs of a sigmoid, and of
-    a `fit` whose codes are all equal.
+    is refused, since it looks like packed codes of unknown length. Packed codes with
+    factors or addends, as AdditiveHasher makes them, are refused too: their Hamming
+    distances rank poorly, and the class for them is :class:`HashedNeighbors`. A UserWarning
+    tells of entries other than 0 and 1 that are never below 0, such as outputs of a
+    sigmoid, and of a `fit` whose codes are all equal.
 
     The index of an item is its place among all items given, in order, and stays so after
     other items are removed: rows of a feature array of the whole database remain valid.
@@ -140,17 +121,7 @@ class HammingNeighbors(CodeDatabase):
     array(['b'], dtype='<U1')
     """
 
-    _parameter_constraints = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "radius": [Interval(Real, 0, None, closed="left")],
-        "algorithm": [StrOptions({"auto", "brute", "lookup", "multi_index"})],
-        "backend": [StrOptions({"auto", "numpy", "faiss"})],
-        "metric": [StrOptions({"hamming", "weighted_hamming"})],
-        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
-        "affinity": [StrOptions({"auto"}), callable],
-        "scoring": [StrOptions(set(METRICS)), callable],
-        "n_jobs": [Integral, None],
-    }
+    _parameter_constraints: dict = CodeDatabase._parameter_constraints | INDEX_PARAMETERS
 
     def __init__(
         self,
@@ -158,154 +129,16 @@ class HammingNeighbors(CodeDatabase):
         radius=2,
         *,
         algorithm="auto",
-        backend="auto",
-        metric="hamming",
-        n_candidates=None,
         affinity="auto",
-        scoring="average_precision",
+        scoring="AP",
         n_jobs=None,
     ):
         self.n_neighbors = n_neighbors
         self.radius = radius
         self.algorithm = algorithm
-        self.backend = backend
-        self.metric = metric
-        self.n_candidates = n_candidates
         self.affinity = affinity
         self.scoring = scoring
         self.n_jobs = n_jobs
-
-    def kneighbors(self, X=None, n_neighbors=None, return_distance=True, return_tied=False):
-        """Find the nearest items of each query.
-
-        Items at the same distance are ordered by index, the smallest first, whatever the
-        algorithm and the backend.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_bits) or PackedCodes, default=None
-            Codes of the queries, or their weights if these are what `metric` compares.
-            None means the items, none its own neighbor.
-
-        n_neighbors : int, default=None
-            Number of neighbors. None means that of the constructor.
-
-        return_distance : bool, default=True
-            Whether to return distances.
-
-        return_tied : bool, default=False
-            Whether to return also what is tied with the last neighbor.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_queries, n_neighbors), dtype int64 or float64
-            Distances by `metric`, ascending. Only if `return_distance`.
-
-        indices : ndarray of shape (n_queries, n_neighbors), dtype int64
-            Indices of the neighbors, ascending within a distance.
-
-        tied : ndarray of shape (n_queries,) of arrays of int64
-            Indices of all items at the distance of the last neighbor, those in `indices`
-            included. Only if `return_tied`.
-
-        Raises
-        ------
-        ValueError
-            If there are fewer items than neighbors asked for, or codes of another length
-            were fitted.
-
-        Examples
-        --------
-        Three items are tied at distance 1. The two with the smaller indices are among the
-        neighbors:
-
-        >>> from sklearn_talr.neighbors import HammingNeighbors
-        >>> database = [[0, 1, 1], [0, 0, 1], [0, 1, 0], [1, 0, 0], [0, 0, 0]]
-        >>> neighbors = HammingNeighbors(n_neighbors=3).fit(database)
-        >>> distances, indices, tied = neighbors.kneighbors([[0, 0, 0]], return_tied=True)
-        >>> distances, indices
-        (array([[0, 1, 1]]), array([[4, 1, 2]]))
-        >>> tied[0]
-        array([1, 2, 3])
-        """
-        distances, indices, tied = self._nearest(X, n_neighbors, return_tied)
-        result = (distances,) if return_distance else ()
-        result += (indices, ragged(tied)) if return_tied else (indices,)
-        return result if len(result) > 1 else result[0]
-
-    def radius_neighbors(self, X=None, radius=None, return_distance=True):
-        """Find all items within a radius of each query.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_bits) or PackedCodes, default=None
-            Codes of the queries, or their weights if these are what `metric` compares.
-            None means the items, none its own neighbor.
-
-        radius : int or float, default=None
-            Largest distance, from 0; a whole number for Hamming distances. None means that
-            of the constructor.
-
-        return_distance : bool, default=True
-            Whether to return distances.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_queries,) of arrays of int64 or float64
-            Distances by `metric`, ascending. Only if `return_distance`.
-
-        indices : ndarray of shape (n_queries,) of arrays of int64
-            Indices of the items, ascending within a distance.
-
-        Examples
-        --------
-        >>> from sklearn_talr.neighbors import HammingNeighbors
-        >>> neighbors = HammingNeighbors(radius=1).fit([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
-        >>> distances, indices = neighbors.radius_neighbors([[0, 0, 0], [1, 1, 0]])
-        >>> distances[0], indices[0]
-        (array([0, 1]), array([2, 1]))
-        >>> indices[1]
-        array([], dtype=int64)
-        """
-        found = list(self._search().within(X, self.radius if radius is None else radius))
-        indices = ragged([index for _, index in found])
-        if return_distance:
-            return ragged([distance for distance, _ in found]), indices
-        return indices
-
-    def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
-        """Find the nearest items of each query, as a sparse matrix.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_bits) or PackedCodes, default=None
-            Codes of the queries, or their weights if these are what `metric` compares.
-            None means the items, none its own neighbor.
-
-        n_neighbors : int, default=None
-            Number of neighbors. None means that of the constructor.
-
-        mode : {"connectivity", "distance"}, default="connectivity"
-            What the matrix holds for a neighbor: 1 or the Hamming distance. Distances of
-            0 are stored.
-
-        Returns
-        -------
-        graph : CSR array of shape (n_queries, n_samples_fit), dtype float64
-            Entry (q, i) tells that item i is a neighbor of query q.
-
-        Examples
-        --------
-        >>> from sklearn_talr.neighbors import HammingNeighbors
-        >>> neighbors = HammingNeighbors(n_neighbors=2).fit([[0, 1], [0, 0], [1, 1]])
-        >>> neighbors.kneighbors_graph([[0, 0]]).toarray()
-        array([[1., 1., 0.]])
-        """
-        if mode not in ("connectivity", "distance"):
-            raise ValueError(f"mode must be 'connectivity' or 'distance', got {mode!r}.")
-        n_indices = self.n_samples_fit_
-        distances, indices, _ = self._nearest(X, n_neighbors)
-        return graph_of(distances, indices, n_indices, mode)
 
     def lookup(self, X, n_neighbors=None, radius=None):
         """Look buckets up, nearest first, and tell what it cost.
@@ -318,8 +151,8 @@ class HammingNeighbors(CodeDatabase):
 
         Parameters
         ----------
-        X : array-like of shape (n_queries, n_bits) or PackedCodes
-            Codes of the queries.
+        X : array-like of shape (n_queries, n_columns) or PackedCodes
+            Queries, as the class takes them: codes, weights of bits, or features.
 
         n_neighbors : int, default=None
             Number of items to gather, at least. None means that of the constructor.
@@ -337,7 +170,7 @@ class HammingNeighbors(CodeDatabase):
         -----
         The parameter `algorithm` decides about the tables. "multi_index" has several, each
         of some of the bits, and `n_buckets` counts the buckets of all of them. "brute" has
-        none. "auto" means "lookup" here. NumPy does the work, whatever the backend.
+        none. "auto" means "lookup" here.
 
         Examples
         --------
@@ -353,32 +186,26 @@ class HammingNeighbors(CodeDatabase):
             raise ValueError("n_neighbors and radius exclude each other; pass one of them.")
         if n_neighbors is None:
             n_neighbors = self.n_neighbors
-        return self._search().lookup(X, n_neighbors, radius)
+        search, queries = self._ask(self._get_fitted(), X)
+        return search.lookup(queries, n_neighbors, radius)
 
-    def predict(self, X):
-        """Predict labels by a vote of the `n_neighbors` nearest items.
+    def _read(self, X, columns=None):
+        return read_codes(_without_terms(X), columns)
 
-        Items that are tied for the last places share these equally, so nothing depends on
-        the order of the database.
+    def _search(self, fitted):
+        return SearchByBits(fitted, self.algorithm, self.n_jobs)
 
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_bits) or PackedCodes
-            Codes of the queries.
+    def _queries(self, X, fitted):
+        return _without_terms(X)
 
-        Returns
-        -------
-        y : ndarray of shape (n_queries,) or (n_queries, n_labels)
-            The class with most votes, the first in sorted order if several have; or, for
-            label indicators, 1 for each label with more than half of the votes.
 
-        Raises
-        ------
-        ValueError
-            If `y` of `fit` was neither labels nor label indicators.
-        """
-        return self._search().predict(X, self.n_neighbors)
-
-    def _nearest(self, X, n_neighbors, return_tied=False):
-        n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
-        return self._search().nearest(X, n_neighbors, return_tied)
+def _without_terms(codes):
+    """Return codes; raise ValueError where their ranking needs more than their bits."""
+    if isinstance(codes, PackedCodes) and codes.terms is not None:
+        raise ValueError(
+            "X are codes with factors or addends, such as those of AdditiveHasher, whose "
+            "Hamming distances rank poorly. Search them by HashedNeighbors(hasher), or by "
+            "WeightedHammingNeighbors with query_weights. If the Hamming distance is "
+            "meant, pass their bits, PackedCodes(X.data, X.n_bits, X.bitorder)."
+        )
+    return codes

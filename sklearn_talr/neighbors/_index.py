@@ -1,7 +1,6 @@
-"""The index: codes, and the searchers that answer questions about them."""
+"""The index of a database: its codes, the tables of them, and who answers a question."""
 
-import sys
-from importlib.util import find_spec
+from itertools import chain
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -9,9 +8,8 @@ from joblib import effective_n_jobs
 from .._threads import map_in_threads, slices
 from ..codes._distances import word_distances
 from ._buckets import BucketSearcher, make_tables
-from ._choice import Choice, Experience
+from ._choice import Choice
 from ._cost import n_tables_for
-from ._faiss import FaissHash, FaissMultiHash, FaissScanner
 from ._found import first_limits
 from ._scan import Scanner
 
@@ -21,7 +19,7 @@ _SAMPLE_QUERIES, _SAMPLE_CODES = 8, 1_024  # tell how many are found
 
 
 class CodeIndex:
-    """Codes and the searchers of them, each of which is made when first asked for.
+    """Codes and the tables of them, which are made when first needed.
 
     Parameters
     ----------
@@ -31,9 +29,8 @@ class CodeIndex:
 
     def __init__(self, store):
         self.store = store
-        self.experience = Experience()
-        self._searchers = {}
         self._tables = {}
+        self._choice = Choice(store, self._tables)
 
     def __getstate__(self):
         return {"store": self.store}
@@ -41,14 +38,14 @@ class CodeIndex:
     def __setstate__(self, state):
         self.__init__(**state)
 
-    def ask(self, question, queries, argument, *, algorithm, backend, n_jobs):
-        """Ask about blocks of queries.
+    def ask(self, question, queries, argument, *, algorithm, n_jobs):
+        """Answer a question about blocks of queries.
 
         Parameters
         ----------
         question : {"within", "at_least"}
-            Which codes lie within a radius, or within the smallest radius that holds at
-            least so many items.
+            Whether to find the codes within a radius, or within the smallest radius that
+            holds at least so many items.
 
         queries : ndarray of shape (n_queries, n_words), unsigned
             Words of the queries.
@@ -56,76 +53,55 @@ class CodeIndex:
         argument : int
             The radius or the number of items.
 
-        algorithm, backend, n_jobs : parameters of HammingNeighbors
+        algorithm, n_jobs : parameters of HammingNeighbors
 
         Returns
         -------
         answers : iterable of (slice, Found)
-            Consecutive queries, and what they found.
+            Consecutive queries, and the codes that they found.
         """
-        searcher = self._choose(algorithm, backend, len(queries))
-        ask = getattr(searcher, question)
-        if len(queries) == 1:
-            return [(slice(0, 1), ask(queries, argument))]
-        size = _block_size(self.store, question, queries, argument)
-        size = min(size, -(-len(queries) // effective_n_jobs(n_jobs)))
-        blocks = list(slices(len(queries), size))
-        if len(blocks) == 1:
-            return [(blocks[0], ask(queries, argument))]
-        found = map_in_threads(lambda b: ask(queries[b], argument), blocks, n_jobs)
-        return zip(blocks, found)
+        if algorithm != "auto":
+            searcher = self.searcher(self._n_tables(algorithm))
+            return self._in_blocks(searcher, question, queries, argument, n_jobs)
+        n_unknown = self._choice.n_unknown(question, argument)
+        first, rest = [], slice(n_unknown, None)
+        if n_unknown > 0:
+            head = queries[:n_unknown]
+            first = list(self._in_blocks(self.searcher(0), question, head, argument, 1))
+            for rows, found in first:
+                self._choice.see(question, argument, head[rows], found)
+        n_tables = self._choice.n_tables(question, argument, len(queries))
+        if n_unknown >= len(queries):
+            return first
+        searcher = self.searcher(n_tables)
+        others = self._in_blocks(searcher, question, queries[rest], argument, n_jobs)
+        moved = ((slice(b.start + n_unknown, b.stop + n_unknown), f) for b, f in others)
+        return chain(first, moved)
 
-    def searcher(self, algorithm, backend):
-        """The searcher of an algorithm other than "auto"."""
-        if _settle(backend, algorithm) == "numpy" and algorithm != "brute":
-            return self.bucket_searcher(algorithm, backend)
-        key = algorithm, _settle(backend, algorithm)
-        if key not in self._searchers:
-            self._searchers[key] = _make_searcher(self.store, *key)
-        return self._searchers[key]
-
-    def bucket_searcher(self, algorithm, backend):
-        """The searcher that looks buckets up by NumPy, and compares by the backend."""
-        n_tables = self._n_tables(algorithm)
+    def searcher(self, n_tables):
+        """Who looks up in so many tables, or compares with all codes if there are none."""
+        if not n_tables:
+            return Scanner(self.store)
         if n_tables not in self._tables:
             self._tables[n_tables] = make_tables(self.store, n_tables)
-        return BucketSearcher(
-            self.store, self.searcher("brute", backend), self._tables[n_tables]
-        )
-
-    def has_tables(self, algorithm):
-        """Whether the tables of an algorithm are made already."""
-        return self._n_tables(algorithm) in self._tables
+        return BucketSearcher(self.store, Scanner(self.store), self._tables[n_tables])
 
     def _n_tables(self, algorithm):
-        return 1 if algorithm == "lookup" else n_tables_for(self.store)
+        several = n_tables_for(self.store)
+        return {"brute": 0, "lookup": 1, "multi_index": several}[algorithm]
 
-    def _choose(self, algorithm, backend, n_queries):
-        if backend == "faiss" and find_spec("faiss") is None:
-            raise ImportError(
-                "backend='faiss' needs faiss. Install faiss-cpu, or set backend='numpy', "
-                "which finds the same neighbors."
-            )
-        if algorithm == "auto":
-            return Choice(self, backend, n_queries)
-        return self.searcher(algorithm, backend)
-
-
-def _make_searcher(store, algorithm, backend):
-    if backend == "numpy":
-        return Scanner(store)
-    kinds = {"brute": FaissScanner, "lookup": FaissHash, "multi_index": FaissMultiHash}
-    return kinds[algorithm](store)
-
-
-def _settle(backend, algorithm):
-    """Under "auto" faiss scans where it is loaded already: importing it is slow.
-
-    Buckets are looked up by NumPy, which is not slower at that.
-    """
-    if backend != "auto":
-        return backend
-    return "faiss" if algorithm == "brute" and "faiss" in sys.modules else "numpy"
+    def _in_blocks(self, searcher, question, queries, argument, n_jobs):
+        """Share the queries out to threads, in blocks that do not find too much."""
+        ask, n_queries = getattr(searcher, question), len(queries)
+        if n_queries == 1:
+            return [(slice(0, 1), ask(queries, argument))]
+        size = _block_size(self.store, question, queries, argument)
+        blocks = list(
+            slices(n_queries, min(size, -(-n_queries // effective_n_jobs(n_jobs))))
+        )
+        return zip(
+            blocks, map_in_threads(lambda b: ask(queries[b], argument), blocks, n_jobs)
+        )
 
 
 def _block_size(store, question, queries, argument):

@@ -1,34 +1,36 @@
-"""What a file of neighbors holds: parameters, codes, items, oracle and targets."""
+"""Contents of a file: parameters, codes, items, oracle, targets, and perhaps a hasher."""
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
+from ..affinity import BaseAffinity
 from ..codes._factors import CodeFactors, OneFactors
+from ..measures import Measure
 from ._archive import read_arrays, write_arrays
 from ._columns import Columns
 from ._store import CodeStore, bytes_of
 from ._targets import Targets
 
-_ORACLES = {
-    oracle.__name__: oracle
-    for oracle in (LabelAffinity, SharedLabelAffinity, ThresholdAffinity)
-}
 _CSR_PARTS = ("data", "indices", "indptr")
-_ARRAYS = ("columns", "starts", "members", "terms", "gram", "along", "targets")
+_ARRAYS = ("columns", "starts", "members", "terms", "gram", "along", "targets", "hasher")
 _ARRAYS += tuple(f"targets_{part}" for part in _CSR_PARTS)
 _MISSTATED = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError)
 
 
-def save_database(path, params, store, targets, columns):
-    """Write what :func:`load_database` returns.
+def save_database(path, kind, params, fitted, hasher=None):
+    """Write a file that :func:`load_database` reads.
 
-    Raises ValueError where parameters or targets have no plain form.
+    `kind` is the name of the estimator's class, and `hasher` an array of bytes. Raises
+    ValueError where parameters or targets have no plain form.
     """
+    store, targets, columns = fitted.store, fitted.targets, fitted.columns
+    if isinstance(params["scoring"], Measure):
+        params = params | {"scoring": str(params["scoring"])}
     if callable(params["scoring"]):
         raise ValueError("scoring is a function, which cannot be saved; set a name.")
-    affinity = _describe_affinity(targets.affinity)
+    affinity = None if targets.affinity is None else targets.affinity.to_plain()
     header = {
+        "kind": kind,
         "bitorder": "little",
         "n_bits": store.n_bits,
         "n_samples": store.n_indices,
@@ -41,32 +43,34 @@ def save_database(path, params, store, targets, columns):
     codes = {"columns": store.columns, "starts": store.starts, "members": store.members}
     of_factors, terms = _describe_terms(store)
     header |= of_factors
-    write_arrays(path, header, codes | terms | _arrays_of_targets(targets.values))
+    codes |= terms | ({} if hasher is None else {"hasher": hasher})
+    write_arrays(path, header, codes | _arrays_of_targets(targets.values))
 
 
-def load_database(path, mmap):
-    """Read what :func:`save_database` has written.
+def load_database(path, kind, mmap):
+    """Read a file that :func:`save_database` has written for the same `kind`.
 
     Returns
     -------
     params : dict
         Parameters of the constructor.
 
-    store : CodeStore
-        The codes and their items, which do not contradict each other.
+    parts : tuple of CodeStore, Targets and Columns
+        Codes, items and targets, which do not contradict each other.
 
-    targets : Targets
-        Oracle and targets.
-
-    columns : Columns
-        Length of the codes and names of their bits.
+    hasher : ndarray of uint8 or None
+        Bytes of the hasher.
 
     Raises
     ------
     ValueError
-        If the file is damaged, or is none of these.
+        If the file is damaged, or has another kind.
     """
     header, arrays = read_arrays(path, _ARRAYS, mmap)
+    if header.get("kind") != kind:
+        raise ValueError(
+            f"{path} was saved by {header.get('kind')}; load it by that class, not {kind}."
+        )
     try:
         return _rebuild(header, arrays)
     except _MISSTATED as error:
@@ -118,26 +122,10 @@ def _arrays_of_targets(values):
     return {"targets": values}
 
 
-def _describe_affinity(affinity):
-    if affinity is None:
-        return None
-    name = type(affinity).__name__
-    if _ORACLES.get(name) is not type(affinity):
-        raise ValueError(
-            f"affinity {name} cannot be saved: only LabelAffinity, SharedLabelAffinity and "
-            "ThresholdAffinity can. Pickle the estimator instead, or fit without y."
-        )
-    state = {
-        key: value.tolist() if isinstance(value, np.ndarray) else value
-        for key, value in vars(affinity).items()
-    }
-    return {"name": name, "state": state}
-
-
 def _rebuild(header, arrays):
     affinity = None
     if header["affinity"] is not None:
-        affinity = _rebuild_affinity(**header["affinity"])
+        affinity = BaseAffinity.from_plain(header["affinity"])
     params = header["params"] | {
         "affinity": "auto" if header["affinity_is_auto"] else affinity
     }
@@ -156,23 +144,8 @@ def _rebuild(header, arrays):
         names = np.array(names, dtype=object)
         if names.shape != (store.n_bits,):
             raise ValueError(f"names of shape {names.shape} for {store.n_bits} bits.")
-    return params, store, Targets(affinity, values), Columns(store.n_bits, names)
-
-
-def _rebuild_affinity(name, state):
-    oracle = _ORACLES[name]()
-    params = oracle.get_params()
-    for key, value in state.items():
-        if key not in params and (key[:1] == "_" or key[-1:] != "_"):
-            raise ValueError(f"{name} has no {key!r}.")
-        if key not in params:
-            numbers = np.asarray(value)
-            if numbers.dtype.kind not in "iuf" or numbers.ndim > 1 or not numbers.size:
-                raise ValueError(f"{key} of {name} is no list of numbers.")
-            value = numbers if isinstance(value, list) else value
-        setattr(oracle, key, value)
-    oracle._validate_params()
-    return oracle
+    targets, columns = Targets(affinity, values), Columns(store.n_bits, names)
+    return params, (store, targets, columns), arrays.get("hasher")
 
 
 def _rebuild_store(header, arrays):

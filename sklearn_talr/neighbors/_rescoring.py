@@ -99,6 +99,37 @@ def rescore(X_query, X_database, candidates, *, metric="euclidean", n_neighbors=
     return ragged(values), ragged(indices)
 
 
+class StackedRows:
+    """Rows of several arrays, one array after another, of which none is copied.
+
+    Parameters
+    ----------
+    parts : sequence of ndarray of shape (n_rows, n_features)
+        The arrays, in memory or memory-mapped.
+    """
+
+    ndim = 2
+
+    def __init__(self, parts):
+        self._parts = parts
+        self._starts = np.cumsum([0, *map(len, parts)])
+        self.dtype = np.result_type(*parts)
+        self.shape = int(self._starts[-1]), parts[0].shape[1]
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __getitem__(self, rows):
+        """Rows by their numbers, in ascending order."""
+        bounds = np.searchsorted(rows, self._starts)
+        chosen = zip(self._parts, self._starts, bounds, bounds[1:])
+        return np.concatenate([part[rows[a:b] - start] for part, start, a, b in chosen])
+
+    def append(self, part):
+        """The same rows, and those of one more array."""
+        return StackedRows([*self._parts, part])
+
+
 def _compare(query, features, index, metric):
     """Values, best first, and the order that makes them so."""
     if metric == "euclidean":

@@ -1,4 +1,4 @@
-"""What queries return beside plain arrays."""
+"""Named tuples that queries return, and ragged arrays."""
 
 from typing import NamedTuple
 

@@ -82,7 +82,9 @@ class CodeStore:
         return cls(words, starts, members, packed.n_bits, n_indices, terms, factors)
 
     def __getstate__(self):
-        return self.__dict__ | {"words": None}
+        state = self.__dict__ | {"words": None}
+        state.pop("code_of_index", None)
+        return state
 
     def __setstate__(self, state):
         self.__dict__.update(state)
@@ -139,28 +141,44 @@ class CodeStore:
         ends = np.concatenate(([0], np.cumsum(kept)))[self.starts]
         left = np.flatnonzero(np.diff(ends))
         starts = np.concatenate((ends[left], ends[-1:]))
-        return CodeStore(
-            self.words[left],
-            starts,
-            self.members[kept],
-            self.n_bits,
-            self.n_indices,
-            _rows_of(self.terms, left),
-            self.factors,
-        )
+        return self._with(left, starts, self.members[kept])
+
+    @cached_property
+    def code_of_index(self):
+        """Number of the code of each index given so far, -1 for removed items."""
+        codes = np.full(self.n_indices, -1, dtype=self.members.dtype)
+        codes[self.members] = np.repeat(np.arange(len(self)), self.sizes())
+        return codes
 
     def contains(self, indices):
-        """Which indices are those of items in the store."""
-        present = np.zeros(self.n_indices, dtype=bool)
-        present[self.members] = True
+        """Whether indices are those of items in the store."""
         within = (indices >= 0) & (indices < self.n_indices)
-        return within & present[np.where(within, indices, 0)]
+        return within & (self.code_of_index[np.where(within, indices, 0)] >= 0)
 
     def items(self):
         """Indices of all items, ascending, and the number of the code of each."""
-        order = np.argsort(self.members, kind="stable")
-        codes = np.repeat(np.arange(len(self)), self.sizes())
-        return self.members[order].astype(np.int64), codes[order]
+        indices = np.flatnonzero(self.code_of_index >= 0)
+        return indices, self.code_of_index[indices]
+
+    def only(self, indices):
+        """A store of some items, which keep their indices; `indices` ascend."""
+        codes = self.code_of_index[indices]
+        order = np.argsort(codes, kind="stable")
+        codes = codes[order]
+        starts = np.flatnonzero(np.diff(codes, prepend=-1, append=len(self)))
+        left = codes[starts[:-1]]
+        return self._with(left, starts, indices[order])
+
+    def spread(self, indices):
+        """A store that has a code for each of the indices, which may come repeatedly."""
+        codes = self.code_of_index[indices]
+        return self._with(codes, np.arange(len(indices) + 1), indices)
+
+    def _with(self, codes, starts, members):
+        """A store of some of the codes with other members."""
+        words, terms = self.words[codes], _rows_of(self.terms, codes)
+        rest = self.n_bits, self.n_indices, terms, self.factors
+        return CodeStore(words, starts, members, *rest)
 
     def packed(self, codes):
         """Packed codes by their numbers."""

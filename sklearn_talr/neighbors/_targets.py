@@ -4,10 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, clone
 
-from ..affinity import LabelAffinity, PrecomputedAffinity, SharedLabelAffinity
-from ..affinity._resolve import len_targets, resolve_affinity
+from ..affinity import resolve_affinity
 
 
 class Targets(NamedTuple):
@@ -15,7 +13,7 @@ class Targets(NamedTuple):
 
     Parameters
     ----------
-    affinity : affinity oracle or None
+    affinity : BaseAffinity or None
         The oracle; None if the items came without targets.
 
     values : targets of length n_samples, or None
@@ -35,13 +33,13 @@ class Targets(NamedTuple):
         if y is None:
             return cls()
         affinity, values = resolve_affinity(affinity, None, y)
-        if len_targets(values) != n_items:
+        if values.shape[0] != n_items:
             raise ValueError(
                 "codes and y must have the same number of samples, got "
-                f"{n_items} and {len_targets(values)}."
+                f"{n_items} and {values.shape[0]}."
             )
-        if isinstance(affinity, BaseEstimator) and "levels_" not in vars(affinity):
-            affinity = clone(affinity).fit(values)
+        if not affinity.is_fitted:
+            affinity = affinity.fit_clone(values)
         return cls(affinity, values)
 
     def append(self, y, n_new):
@@ -52,7 +50,7 @@ class Targets(NamedTuple):
         if y is None:
             return self
         _, new = Targets.of(self.affinity, y, n_new)
-        if isinstance(new, PrecomputedAffinity):
+        if self.affinity.comes_with_targets:
             raise ValueError(
                 "y is a PrecomputedAffinity, to which nothing can be added. Call fit with "
                 "all codes and the whole matrix."
@@ -70,17 +68,14 @@ class Targets(NamedTuple):
         classes : ndarray of shape (n_classes,) or None
             Labels of the classes; None where the items carry several labels.
         """
-        if isinstance(self.affinity, LabelAffinity):
-            classes, index = np.unique(self.values, return_inverse=True)
-            ones = np.ones(len(index), dtype=np.int64)
-            shape = len(index), len(classes)
-            return sp.csr_array((ones, index, np.arange(len(index) + 1)), shape), classes
-        if isinstance(self.affinity, SharedLabelAffinity):
-            return sp.csr_array(self.values).astype(np.int64), None
-        given = "none" if self.affinity is None else type(self.affinity).__name__
-        raise ValueError(
-            f"predict needs y of labels or label indicators in fit, got {given}."
-        )
+        found = None if self.affinity is None else self.affinity.memberships(self.values)
+        if found is None:
+            given = "none" if self.affinity is None else type(self.affinity.given).__name__
+            raise ValueError(
+                f"predict needs y of labels or label indicators in fit, got {given}."
+            )
+        classes, memberships = found
+        return memberships.astype(np.int64), classes
 
 
 def _concatenate(first, second):

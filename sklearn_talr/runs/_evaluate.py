@@ -6,33 +6,14 @@ from os import PathLike
 import numpy as np
 
 from .._compat import StrOptions, validate_params
-from ..metrics._average_precision import average_precision
-from ..metrics._dcg import ndcg
-from ..metrics._first_relevant import hit_rate, reciprocal_rank
-from ..metrics._precision_recall import f1, precision, recall
-from ..metrics._ragged_ties import RaggedTies, RankedItems
-from ..metrics._ties import ALL_RANKS
+from ..measures import parse_measures
+from ..measures._evaluation import RaggedTies, RankedItems, together
 from ._files import read_qrels, read_run
 from ._inputs import Qrels, Run
-from ._kernels import expected_reciprocal_rank, rank_biased_precision
 from ._match import match
-from ._measures import parse_measures
 from ._result import ORDERS, RunEvaluation
 
 __all__ = ["evaluate_run"]
-
-_GAINS = {"log2": "linear", "exp-log2": "exponential"}
-_LARGEST_EXPONENT = 900  # so that sums over all documents are finite
-_KERNELS = {
-    "AP": average_precision,
-    "F1": f1,
-    "Judged": precision,
-    "P": precision,
-    "R": recall,
-    "RR": reciprocal_rank,
-    "Rprec": precision,
-    "Success": hit_rate,
-}
 
 
 @validate_params(
@@ -57,15 +38,17 @@ def evaluate_run(
     run : Run, str or path-like, or any data that Run takes
         The retrieved documents and their scores, in the same forms.
 
-    measures : str, object of ir_measures, or sequence of them, \
+    measures : str, Measure, object of ir_measures, or sequence of them, \
             default=("AP", "nDCG@10", "RR@10")
-        Measures as ir_measures writes them:
+        Measures of :mod:`sklearn_talr.measures`, or their names:
 
         * ``AP``, ``RR``, with or without a cutoff; ``P@k``, ``R@k``, ``F1@k``,
           ``Success@k``; ``Rprec``. All take ``rel``, the least relevance that counts as
-          relevant, as in ``"AP(rel=2)@100"``; 1 is the default.
-        * ``nDCG``, with or without a cutoff; ``dcg='log2'`` (the default) has trec_eval's
-          gain, the relevance itself, and ``dcg='exp-log2'`` the gain 2**relevance - 1.
+          relevant, as in ``"AP(rel=2)@100"``; 1 is the default. ``AP`` takes a
+          ``denominator``, too.
+        * ``nDCG`` and ``DCG``, with or without a cutoff. Of runs they have trec_eval's
+          gain, the relevance itself, which is ``nDCG(dcg="log2")``, unless they are given
+          ``dcg="exp-log2"``, the gain 2**relevance - 1.
         * ``RBP(p=0.8)``, with or without a cutoff. With ``rel`` the gain of what is
           relevant is 1, without it the relevance over ``max_rel``. By default that is the
           largest of all judgments, those of queries that are left out included, so that
@@ -125,7 +108,7 @@ def evaluate_run(
     >>> float(result.expected[0, 0])
     0.9166...
     """
-    measures = parse_measures(measures)
+    measures = _of_runs(measures)
     qrels = _load(qrels, Qrels, read_qrels).table
     run = _load(run, Run, read_run)
     found = set(run.table.queries)
@@ -138,16 +121,25 @@ def evaluate_run(
     evaluated = np.arange(len(qrels.queries))
     if missing_queries == "skip":
         evaluated = evaluated[is_found]
-    only_relevant = all(measure.name != "Judged" for measure in measures)
+    only_relevant = not any(measure.of_runs_only for measure in measures)
     judged = match(qrels, run.table, evaluated, only_relevant)
     values = np.zeros((len(ORDERS), len(evaluated), len(measures)))
     orders = cache(partial(_ties_in_orders, judged))
-    for (name, params), places in _together(measures).items():
-        cutoffs = np.array([measures[place].cutoff or ALL_RANKS for place in places])
-        ties = orders(None if name == "Judged" else dict(params).get("rel") or 1)
-        values[..., places] = _values(judged, ties, name, dict(params), cutoffs)
+    settled = [m.settled(gains="log2", largest=judged.largest) for m in measures]
+    for measure, places, cutoffs in together(settled):
+        ties = orders(None if measure.of_runs_only else measure.rel or 1)
+        values[..., places] = _values(measure, cutoffs, *ties)
     queries = [qrels.queries[number] for number in evaluated]
     return RunEvaluation(run.name, list(map(str, measures)), queries, *values)
+
+
+def _of_runs(measures):
+    """Measures by their names, without repetitions; or an error if one is not of runs."""
+    parsed = list(dict.fromkeys(parse_measures(measures)[0]))
+    for measure in parsed:
+        if measure.needs_cutoff and measure.cutoff is None:
+            raise ValueError(f"{measure} needs a cutoff, such as {measure}@10.")
+    return parsed
 
 
 def _load(data, form, read):
@@ -160,28 +152,12 @@ def _some(queries):
     return ", ".join(map(repr, queries[:3])) + (", ..." if len(queries) > 3 else "")
 
 
-def _together(measures):
-    """Places of the measures that differ in nothing but the cutoff."""
-    places = {}
-    for place, measure in enumerate(measures):
-        key = measure.name, tuple(measure.params.items())
-        places.setdefault(key, []).append(place)
-    return places
-
-
-def _values(judged, ties, name, params, cutoffs):
+def _values(measure, cutoffs, expected, tied, broken):
     """Values in all orders, (n_orders, n_queries, n_cutoffs)."""
-    expected, tied, broken = ties
-    if name == "Rprec":
-        cutoffs = expected.n_relevant
-    elif name == "Judged":  # of what was retrieved, if that is less
-        every = np.where(cutoffs == ALL_RANKS, np.iinfo(np.int64).max, cutoffs)
-        cutoffs = np.minimum(every, expected.n_items)
-    kernel = _kernel(judged, name, params)
-    values = np.repeat(kernel(expected.cut_at(cutoffs))[None], len(ORDERS), axis=0)
-    cutoffs = cutoffs[tied] if cutoffs.ndim == 2 else cutoffs
-    for place, order in enumerate(broken, start=1):
-        values[place, tied] = kernel(order.cut_at(cutoffs))
+    value = measure.kernel(expected.cut_at(measure.ranks(expected, cutoffs)))
+    values = np.repeat(value[None], len(ORDERS), axis=0)
+    for place, ties in enumerate(broken, start=1):
+        values[place, tied] = measure.kernel(ties.cut_at(measure.ranks(ties, cutoffs)))
     return values
 
 
@@ -224,39 +200,3 @@ def _ties_in_orders(judged, rel):
         return expected, tied, []
     some = items if len(tied) == len(items.n_items) else items.select(tied)
     return expected, tied, [RaggedTies(some.in_order(order)) for order in ORDERS[1:]]
-
-
-def _kernel(judged, name, params):
-    if name == "nDCG":
-        if params["dcg"] == "exp-log2" and judged.largest > _LARGEST_EXPONENT:
-            raise ValueError(
-                "nDCG(dcg='exp-log2') has gains 2**relevance - 1, which are too large for "
-                f"a relevance of {judged.largest}. Pass 'nDCG'."
-            )
-        return partial(ndcg, gain=_GAINS[params["dcg"]])
-    if name == "ERR":
-        max_rel = _scale(name, params["max_rel"], judged.largest)
-        return partial(expected_reciprocal_rank, max_rel=max_rel)
-    if name == "RBP":
-        gain = _rbp_gain(judged.largest, params["rel"], params["max_rel"])
-        return partial(rank_biased_precision, p=params["p"], gain=gain)
-    return _KERNELS[name]
-
-
-def _rbp_gain(largest, rel, max_rel):
-    if rel is None:
-        scale = _scale("RBP", max_rel, largest)
-        return lambda grade: grade / scale
-    if max_rel is not None:
-        raise ValueError("RBP takes rel or max_rel: gains of 1, or graded ones.")
-    return lambda grade: np.ones(len(grade))
-
-
-def _scale(name, max_rel, largest):
-    """The relevance that counts most; judgments must not go beyond."""
-    if max_rel is not None and largest > max_rel:
-        raise ValueError(
-            f"{name} has max_rel={max_rel}, but a relevance is {largest}. Pass "
-            f"'{name}(max_rel={largest})'."
-        )
-    return max_rel or largest

@@ -7,28 +7,26 @@ from os import PathLike, fspath
 import numpy as np
 
 from .._compat import validate_params
-from ._fields import (
-    BYTES_OF_ID,
-    ENCODING,
-    MARGIN,
-    numbers_at,
-    texts_of,
-    with_margins,
-    words_at,
-)
-from ._inputs import Qrels, Run
+from ._identifiers import BYTES_OF_ID, decoded
+from ._inputs import Qrels, Run, are_integers
 from ._tables import RepeatedDocumentError, make_table
 
 __all__ = ["read_qrels", "read_run"]
 
-_BYTES_PER_CHUNK = 2**20
-_BYTES_OF_LINE = 2**16
-_NEWLINE = ord("\n")
+_BYTES_PER_BLOCK = 2**17  # whose fields stay in cache
+_BYTES_OF_LINE = 2**16  # the longest line, with its end
 _MARK = b"\xef\xbb\xbf"  # that some programs put before text in UTF-8
 _START_OF_GZIP = b"\x1f\x8b"
 _PATH = {"path": [str, PathLike]}
 _LINE_OF_QRELS = "query, iteration, document, relevance"
 _LINE_OF_RUN = "query, Q0, document, rank, score, tag"
+_LONG = f" has more than {_BYTES_OF_LINE} bytes, so this is no file of TREC's formats."
+_NUL = (
+    " has a NUL byte, so this is no text, or text in UTF-16, which must be saved as UTF-8."
+)
+_WIDE = f" has an identifier of {{}} bytes; {BYTES_OF_ID} are the most."
+_NO_INTEGER = ": relevance {!r} is no integer."
+_NO_SCORE = ": score {!r} is no finite number."
 
 
 @validate_params(_PATH, prefer_skip_nested_validation=True)
@@ -76,8 +74,8 @@ def read_qrels(path):
     >>> qrels.to_dict()
     {'q1': {'d1': 2, 'd2': 0}, 'q2': {'d1': 1}}
     """
-    table, _ = _read(path, _LINE_OF_QRELS, 3)
-    return Qrels.from_table(table)
+    table, _ = _read(path, _LINE_OF_QRELS, 3, are_integers, _NO_INTEGER)
+    return Qrels(table)
 
 
 @validate_params(_PATH, prefer_skip_nested_validation=True)
@@ -126,223 +124,123 @@ def read_run(path):
     >>> run
     Run 'bm25' of 1 query, 2 documents
     >>> run.to_dict()
-    {'q1': {'d1': 12.5, 'd2': 12.5}}
+    {'q1': {'d2': 12.5, 'd1': 12.5}}
     """
-    table, name = _read(path, _LINE_OF_RUN, 4)
-    return Run.from_table(table, name)
+    table, name = _read(path, _LINE_OF_RUN, 4, np.isfinite, _NO_SCORE)
+    return Run(table, name)
 
 
-def _read(path, line_format, value_field):
-    """The table of a file, and the last field of its first line."""
+def _read(path, line_format, value_field, are_right, problem):
+    """Read the table of a file, and the last field of its first line.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    line_format : str
+        Names of the fields of a line, of which the first is the query and the third the
+        document.
+
+    value_field : int
+        Place of the number among the fields.
+
+    are_right : callable
+        Tells of each number whether a table may hold it.
+
+    problem : str
+        What is wrong with a number that a table may not hold.
+    """
     path = fspath(path)
-    labels, starts, documents, values = [], [], [], []
-    line_numbers, name = _LineNumbers(), None
-    for chunk, buffer, fields, value, lines in _parts(path, line_format, value_field):
-        query = words_at(buffer, *fields[:, 0])
-        changes = np.ones(len(query), dtype=bool)
-        np.any(query[1:] != query[:-1], axis=1, out=changes[1:])
-        labels += texts_of(query[changes])
-        starts.append(len(line_numbers) + np.flatnonzero(changes))
-        documents.append(words_at(buffer, *fields[:, 1]))
+    queries, numbers, documents, values, lines = {}, [], [], [], []
+    name = None
+    for some_lines, columns in _columns(path, line_format):
+        query, _, document, *_, last = columns
+        for identifiers in (query, document):
+            if max(map(len, identifiers)) > BYTES_OF_ID:
+                width = _lengths(identifiers)
+                _refuse(path, some_lines, width > BYTES_OF_ID, _WIDE, width)
+        value = _numbers(columns[value_field])
+        _refuse(path, some_lines, ~are_right(value), problem, columns[value_field])
+        name = name or decoded(last[0])
+        numbers.append([queries.setdefault(text, len(queries)) for text in query])
+        documents += document
         values.append(value)
-        if name is None and len(value):
-            n_fields = line_format.count(",") + 1
-            name = chunk.split(maxsplit=n_fields)[n_fields - 1].decode(*ENCODING)
-        line_numbers.append(lines)
+        lines.append(some_lines)
     if name is None:
         raise ValueError(f"{path} is empty: a line must have {line_format}.")
-    rows = _side_by_side(documents), np.concatenate(values)
+    numbers, values, lines = map(np.concatenate, (numbers, values, lines))
     try:
-        return make_table(labels, np.concatenate(starts), *rows), name
+        return make_table(map(decoded, queries), numbers, documents, values), name
     except RepeatedDocumentError as error:
-        line = line_numbers.of(error.row)
-        raise ValueError(f"{path}, line {line}: {error}") from error
+        raise ValueError(f"{path}, line {lines[error.row]}: {error}") from error
 
 
-class _LineNumbers:
-    """Numbers of the lines of rows, kept where they do not just ascend by one."""
-
-    def __init__(self):
-        self._rows, self._lines, self._n_rows, self._last = [], [], 0, -1
-
-    def __len__(self):
-        return self._n_rows
-
-    def append(self, lines):
-        """Add rows."""
-        jumps = np.flatnonzero(np.diff(lines, prepend=self._last) != 1)
-        self._rows.append(self._n_rows + jumps)
-        self._lines.append(lines[jumps])
-        self._n_rows += len(lines)
-        self._last = lines[-1] if len(lines) else self._last
-
-    def of(self, row):
-        """The line of a row."""
-        rows = np.concatenate(self._rows)
-        jump = np.searchsorted(rows, row, side="right") - 1
-        return np.concatenate(self._lines)[jump] + row - rows[jump]
-
-
-def _parts(path, line_format, value_field):
-    """Yield the bytes of many lines, where their fields are, their values and numbers."""
+def _columns(path, line_format):
+    """Yield the numbers of many lines that are not blank, and a tuple for each field."""
+    n_fields = line_format.count(",") + 1
     n_lines = 0
-    for chunk in _chunks(path):
-        if not chunk.endswith(b"\n"):
-            _refuse_length(path, n_lines + 1)
-        if b"\0" in chunk:
-            line = n_lines + chunk.count(b"\n", 0, chunk.index(b"\0")) + 1
-            raise ValueError(
-                f"{path}, line {line} has a NUL byte, so this is no text, or text in "
-                "UTF-16, which must be saved as UTF-8."
-            )
-        buffer = with_margins(chunk)
-        newlines = np.flatnonzero(buffer == _NEWLINE)
-        too_long = np.diff(newlines, prepend=MARGIN - 1) > _BYTES_OF_LINE + 1
-        if too_long.any():
-            _refuse_length(path, n_lines + np.argmax(too_long) + 1)
-        fields, lines = _fields(path, buffer, newlines, n_lines, line_format, value_field)
-        value = numbers_at(buffer, *fields[:, 2])
-        _check_values(path, buffer, fields[:, 2], value, lines, value_field == 3)
-        yield chunk, buffer, fields, value, lines
-        n_lines += len(newlines)
-
-
-def _refuse_length(path, line):
-    raise ValueError(
-        f"{path}, line {line} has more than {_BYTES_OF_LINE} bytes, so this is no file of "
-        "TREC's formats."
-    )
-
-
-def _chunks(path):
-    """Whole lines of a file, many at a time, without marks of their encoding."""
-    rest = b""
     for block in _blocks(path):
-        block = rest + block
-        cut = block.rfind(b"\n") + 1
-        rest = block[cut:]
-        if cut:
-            yield _without_marks(block[:cut])
-        if len(rest) > _BYTES_OF_LINE + len(_MARK):
-            yield rest  # which the reader refuses, who knows the number of the line
-            return
-    if rest:
-        yield _without_marks(rest) + b"\n"
-
-
-def _without_marks(lines):
-    """Files that were put together have marks in their midst."""
-    return lines.removeprefix(_MARK).replace(b"\n" + _MARK, b"\n")
+        # Files that were put together have marks in their midst.
+        texts = block.removeprefix(_MARK).replace(b"\n" + _MARK, b"\n").split(b"\n")
+        lines = np.arange(n_lines + 1, n_lines + len(texts) + 1)
+        n_lines += len(texts) - 1
+        if b"\0" in block:
+            _refuse(path, lines, [b"\0" in text for text in texts], _NUL)
+        if max(map(len, texts)) > _BYTES_OF_LINE:
+            _refuse(path, lines, _lengths(texts) > _BYTES_OF_LINE, _LONG)
+        # Most often every line has its fields, and one split of all lines is fastest.
+        words = b" \0 ".join(texts).split()
+        ends = words[n_fields :: n_fields + 1]
+        n_words = (n_fields + 1) * (len(texts) - 1)
+        if len(words) == n_words and set(ends) == {b"\0"}:
+            yield lines[:-1], [words[field :: n_fields + 1] for field in range(n_fields)]
+            continue
+        fields = list(map(bytes.split, texts))
+        count = _lengths(fields)
+        problem = f" has {{}} fields instead of {n_fields}: {line_format}."
+        _refuse(path, lines, (count > 0) & (count != n_fields), problem, count)
+        if count.any():
+            yield lines[count > 0], list(zip(*filter(None, fields)))
 
 
 def _blocks(path):
+    """Yield the bytes of many whole lines; a line that is too long may be cut."""
     with open(path, "rb") as file:
-        start = file.read(len(_START_OF_GZIP))
-        source = _Resumed(start, file)
-        if start == _START_OF_GZIP:
-            source = gzip.GzipFile(fileobj=source)
+        is_gzip = file.peek(2).startswith(_START_OF_GZIP)
+        source = gzip.GzipFile(fileobj=file) if is_gzip else file
         try:
-            while block := source.read(_BYTES_PER_CHUNK):
-                yield block
+            while block := source.read(_BYTES_PER_BLOCK):
+                yield block + source.readline(_BYTES_OF_LINE + 1)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{path} is damaged: {error}") from error
 
 
-class _Resumed:
-    """A file whose start has been read: it may be a pipe, which cannot be read twice."""
-
-    def __init__(self, start, file):
-        self._start, self._file = start, file
-
-    def read(self, size):
-        start, self._start = self._start[:size], self._start[size:]
-        return start + self._file.read(size - len(start))
-
-
-def _fields(path, buffer, newlines, n_lines, line_format, value_field):
-    """Start and end of query, document and value, (2, 3, n_rows), and line numbers."""
-    chosen = 0, 2, value_field
-    n_fields = line_format.count(",") + 1
-    blank = _are_blank(buffer)
-    fields = _of_single_blanks(blank, newlines, n_fields, chosen)
-    lines = np.arange(n_lines + 1, n_lines + len(newlines) + 1)
-    if fields is None:
-        edges = (np.flatnonzero(blank[1:] != blank[:-1]) + 1).reshape(-1, 2)
-        line = np.searchsorted(newlines, edges[:, 0])
-        count = np.bincount(line, minlength=len(newlines))
-        for wrong in np.flatnonzero((count != n_fields) & (count > 0))[:1]:
-            raise ValueError(
-                f"{path}, line {lines[wrong]} has {count[wrong]} fields instead of "
-                f"{n_fields}: {line_format}."
-            )
-        fields = edges.reshape(-1, n_fields, 2)[:, chosen].transpose(2, 1, 0)
-        lines = lines[count > 0]
-    _check_widths(path, fields, lines)
-    return fields, lines
+def _numbers(texts):
+    """The numbers that Python reads in bytes; NaN for none, and for its underscores."""
+    try:
+        numbers = np.array(list(map(float, texts)))
+    except ValueError:
+        numbers = np.array(list(map(_number, texts)))
+    if b"_" in b"".join(texts):
+        numbers[[b"_" in text for text in texts]] = np.nan
+    return numbers
 
 
-def _are_blank(buffer):
-    """Which bytes set fields apart: those that do in C, and the margins."""
-    blank = buffer - np.uint8(ord("\t")) <= ord("\r") - ord("\t")
-    blank |= buffer == ord(" ")
-    blank[:MARGIN] = blank[-MARGIN:] = True
-    return blank
+def _number(text):
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan
 
 
-def _of_single_blanks(blank, newlines, n_fields, chosen):
-    """Fields where a single blank follows each, and no line is blank; else None."""
-    end = np.flatnonzero(blank[MARGIN:-MARGIN])
-    end += MARGIN
-    n_lines = len(newlines)
-    if (
-        len(end) != n_fields * n_lines
-        or end[0] == MARGIN
-        or np.any(end[1:] - end[:-1] == 1)
-    ):
-        return None
-    by_line = end.reshape(n_lines, n_fields)
-    if not np.array_equal(by_line[:, -1], newlines):
-        return None
-    fields = np.empty((2, len(chosen), n_lines), dtype=np.int64)
-    for place, field in enumerate(chosen):
-        fields[1, place] = by_line[:, field]
-        if field:
-            np.add(by_line[:, field - 1], 1, out=fields[0, place])
-        else:
-            fields[0, place, 0] = MARGIN
-            np.add(by_line[:-1, -1], 1, out=fields[0, place, 1:])
-    return fields
+def _lengths(texts):
+    return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
 
 
-def _check_widths(path, fields, lines):
-    start, end = fields
-    for field in (0, 1):
-        width = end[field] - start[field]
-        if width.max(initial=0) > BYTES_OF_ID:
-            wrong = np.argmax(width)
-            raise ValueError(
-                f"{path}, line {lines[wrong]} has an identifier of {width[wrong]} bytes; "
-                f"{BYTES_OF_ID} are the most."
-            )
-
-
-def _check_values(path, buffer, fields, values, lines, are_grades):
-    """Raise unless scores are finite, and grades integers."""
-    wrong, problem = ~np.isfinite(values), "score {!r} is no finite number"
-    if are_grades:
-        wrong |= (values != np.floor(values)) | (np.abs(values) >= 2**53)
-        problem = "relevance {!r} is no integer"
-    for row in np.flatnonzero(wrong)[:1]:
-        text = buffer[slice(*fields[:, row])].tobytes()[:40].decode("utf-8", "replace")
-        raise ValueError(f"{path}, line {lines[row]}: {problem.format(text)}.")
-
-
-def _side_by_side(parts):
-    """Stack words of several widths; narrow ones end in zeros."""
-    n_words = max(part.shape[1] for part in parts)
-    words = np.zeros((sum(map(len, parts)), n_words), dtype=np.uint64)
-    start = 0
-    for part in parts:
-        words[start : start + len(part), : part.shape[1]] = part
-        start += len(part)
-    return words
+def _refuse(path, lines, are_wrong, problem, found=None):
+    """Raise an error that names the first wrong line, if any, and what was found there."""
+    for wrong in np.flatnonzero(are_wrong)[:1]:
+        shown = found[wrong] if found is not None else None
+        if isinstance(shown, bytes):
+            shown = shown[:40].decode("utf-8", "replace")
+        raise ValueError(f"{path}, line {lines[wrong]}{problem.format(shown)}")

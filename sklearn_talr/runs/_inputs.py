@@ -1,13 +1,12 @@
-"""What users have in memory, as judgments and runs."""
+"""Judgments and runs that users have in memory, in the forms of several libraries."""
 
 from itertools import chain
-from numbers import Integral
 from operator import attrgetter, itemgetter
 
 import numpy as np
 
-from ._fields import encoded, texts_of, words_of
-from ._tables import by_score, make_table
+from ._identifiers import decoded, document_identifiers, query_identifier
+from ._tables import DocumentTable, make_table
 
 __all__ = ["Qrels", "Run"]
 
@@ -18,7 +17,32 @@ _SCORE = ("score",)
 _NUMBERS = np.integer, np.floating, np.bool_
 
 
-class Qrels:
+class _Data:
+    """What judgments and runs have in common: a table, which `table` holds."""
+
+    @property
+    def queries(self):
+        """Queries in the order of the data."""
+        return list(self.table.queries)
+
+    def to_dict(self):
+        """Return a dict of dicts: the number of each document, by query and document."""
+        documents = list(map(decoded, self.table.documents))
+        values = self.table.values.tolist()
+        return {
+            query: dict(zip(documents[rows], values[rows]))
+            for query, rows in zip(self.table.queries, self.table.rows_by_query())
+        }
+
+    def _size(self):
+        n_queries, n_documents = len(self.table.queries), len(self.table)
+        return (
+            f"{n_queries} quer{'y' if n_queries == 1 else 'ies'}, "
+            f"{n_documents} document{'' if n_documents == 1 else 's'}"
+        )
+
+
+class Qrels(_Data):
     """Judgments of documents, query by query.
 
     Parameters
@@ -58,37 +82,17 @@ class Qrels:
     """
 
     def __init__(self, data):
-        labels, starts, documents, values = _rows(data, "Qrels", _GRADE)
-        if np.any(values != np.floor(values)) or np.any(np.abs(values) >= 2**53):
-            wrong = values[(values != np.floor(values)) | (np.abs(values) >= 2**53)][0]
+        self.table = _table_of(data, Qrels, _GRADE)
+        values = self.table.values
+        for wrong in values[~are_integers(values)][:1]:
             raise ValueError(f"relevance must be an integer, got {wrong}.")
-        self._set(make_table(labels, starts, documents, values))
-
-    @classmethod
-    def from_table(cls, table):
-        """Make judgments of rows that have been checked."""
-        qrels = cls.__new__(cls)
-        qrels._set(table)
-        return qrels
-
-    def _set(self, table):
-        table.values = table.values.astype(np.int64)
-        self.table = table
-
-    @property
-    def queries(self):
-        """Queries in the order of the data."""
-        return list(self.table.queries)
-
-    def to_dict(self):
-        """Return a dict of dicts: relevance by query and document."""
-        return _nested(self.table)
+        self.table.values = values.astype(np.int64)
 
     def __repr__(self):
-        return f"Qrels of {_size(self.table)}"
+        return f"Qrels of {self._size()}"
 
 
-class Run:
+class Run(_Data):
     """Documents that a system retrieved, with their scores, query by query.
 
     Parameters
@@ -136,103 +140,70 @@ class Run:
     >>> run
     Run 'ours' of 1 query, 3 documents
     >>> run.to_dict()
-    {'q1': {'d2': 2.0, 'd3': 2.0, 'd1': 0.5}}
+    {'q1': {'d3': 2.0, 'd2': 2.0, 'd1': 0.5}}
     """
 
     def __init__(self, data, name=None):
-        labels, starts, documents, values = _rows(data, "Run", _SCORE)
-        if not np.all(np.isfinite(values)):
-            wrong = values[~np.isfinite(values)][0]
+        table = _table_of(data, Run, _SCORE)
+        for wrong in table.values[~np.isfinite(table.values)][:1]:
             raise ValueError(f"scores must be finite numbers, got {wrong}.")
-        if name is None:
-            name = getattr(data, "name", None) if hasattr(data, "to_dict") else None
-        self._set(make_table(labels, starts, documents, values), name)
-
-    @classmethod
-    def from_table(cls, table, name):
-        """Make a run of rows that have been checked."""
-        run = cls.__new__(cls)
-        run._set(table, name)
-        return run
-
-    def _set(self, table, name):
-        self.table = by_score(table)
+        if name is None and hasattr(data, "to_dict"):
+            name = getattr(data, "name", None)
+        self.table = table.in_order_of_trec_eval()
         self.name = name if isinstance(name, str) and name else "run"
 
-    @property
-    def queries(self):
-        """Queries in the order of the data."""
-        return list(self.table.queries)
-
-    def to_dict(self):
-        """Return a dict of dicts: score by query and document, best first."""
-        return _nested(self.table)
-
     def __repr__(self):
-        return f"Run {self.name!r} of {_size(self.table)}"
+        return f"Run {self.name!r} of {self._size()}"
 
 
-def _size(table):
-    n_queries = len(table.queries)
-    return (
-        f"{n_queries} quer{'y' if n_queries == 1 else 'ies'}, "
-        f"{len(table)} document{'' if len(table) == 1 else 's'}"
-    )
+def are_integers(values):
+    """Whether each float is an integer that int64 and float64 both hold."""
+    return (values == np.floor(values)) & (np.abs(values) < 2**53)
 
 
-def _nested(table):
-    documents, values = texts_of(table.documents), table.values.tolist()
-    return {
-        query: dict(zip(documents[start:end], values[start:end]))
-        for query, start, end in zip(table.queries, table.offsets, table.offsets[1:])
-    }
+def _table_of(data, form, value_names):
+    """Table of what a user passes to `Qrels` or `Run`, which is `form`.
 
-
-def _rows(data, caller, value_names):
-    """Labels and starts of stretches of rows, and documents and values of rows."""
-    if isinstance(data, Qrels | Run) and type(data).__name__ != caller:
+    A table is what the readers of files pass.
+    """
+    if isinstance(data, DocumentTable):
+        return data
+    if isinstance(data, form):
+        return data.table
+    if isinstance(data, Qrels | Run):
         raise TypeError(
-            f"{caller} takes no {type(data).__name__}. Judgments come first, then the run."
+            f"{form.__name__} takes no {type(data).__name__}. Judgments come first, then "
+            "the run."
         )
-    if isinstance(data, dict):
-        return _rows_of_dicts(data, caller)
     if hasattr(data, "columns") and hasattr(data, "to_numpy"):
-        columns = [
-            _column(data.columns, names) for names in (_QUERY, _DOCUMENT, value_names)
-        ]
-        return _rows_of_columns(*(data[column].to_numpy() for column in columns))
-    if hasattr(data, "to_dict") and not hasattr(data, "column_names"):  # ranx
-        return _rows_of_dicts(data.to_dict(), caller)
-    return _rows_of_columns(*_columns_of_records(data, caller, value_names))
+        names = _chosen(data.columns, value_names)
+        rows = _rows_of_columns(*(data[name].to_numpy() for name in names))
+    elif isinstance(data, dict):
+        rows = _rows_of_dicts(data, form.__name__)
+    elif hasattr(data, "to_dict") and not hasattr(data, "column_names"):  # ranx
+        rows = _rows_of_dicts(data.to_dict(), form.__name__)
+    else:
+        rows = _rows_of_columns(*_columns_of_records(data, form.__name__, value_names))
+    queries, numbers, documents, values = rows
+    return make_table(queries, numbers, document_identifiers(documents), _as_floats(values))
 
 
 def _rows_of_dicts(data, caller):
-    if not all(isinstance(of_query, dict) for of_query in data.values()):
+    """Queries, and of each row its query's place, its document and its number."""
+    judged = data.values()
+    if not all(isinstance(of_query, dict) for of_query in judged):
         raise TypeError(
             f"{caller} takes a dict of dicts: data[query][document] is a number."
         )
-    sizes = np.array([len(of_query) for of_query in data.values()], dtype=np.int64)
-    documents = words_of(chain.from_iterable(data.values()))
-    numbers = chain.from_iterable(of_query.values() for of_query in data.values())
-    values = _as_floats(numbers, sizes.sum())
-    return [_label(query) for query in data], np.cumsum(sizes) - sizes, documents, values
+    numbers = np.repeat(np.arange(len(data)), list(map(len, judged)))
+    documents = chain.from_iterable(judged)
+    values = chain.from_iterable(of_query.values() for of_query in judged)
+    return map(query_identifier, data), numbers, documents, values
 
 
 def _rows_of_columns(query, document, value):
-    query = np.asarray(query)
-    changes = np.ones(len(query), dtype=bool)
-    try:
-        changes[1:] = query[1:] != query[:-1]
-    except TypeError as error:  # of pandas' NA
-        raise TypeError(f"queries must be strings or integers: {error}.") from error
-    labels = [_label(label) for label in query[changes].tolist()]
-    document = document.tolist() if hasattr(document, "tolist") else document
-    return (
-        labels,
-        np.flatnonzero(changes),
-        words_of(document),
-        _as_floats(value, len(query)),
-    )
+    """The same of columns: every row names its query itself."""
+    return map(query_identifier, query), np.arange(len(query)), document, value
 
 
 def _columns_of_records(data, caller, value_names):
@@ -252,7 +223,7 @@ def _columns_of_records(data, caller, value_names):
         raise TypeError(
             f"{caller} takes records that are dicts or named tuples, got {first!r}."
         )
-    chosen = [_column(names, wanted) for wanted in (_QUERY, _DOCUMENT, value_names)]
+    chosen = _chosen(names, value_names)
     get = itemgetter if is_dict else attrgetter
     try:
         return [list(map(get(name), records)) for name in chosen]
@@ -262,27 +233,21 @@ def _columns_of_records(data, caller, value_names):
         ) from error
 
 
-def _column(names, wanted):
-    for name in wanted:
-        if name in names:
-            return name
-    raise ValueError(
-        f"a column {' or '.join(map(repr, wanted))} is needed, got {list(names)}."
-    )
+def _chosen(names, value_names):
+    """Names of the columns that hold query, document and number."""
+    chosen = []
+    for wanted in (_QUERY, _DOCUMENT, value_names):
+        found = [name for name in wanted if name in names]
+        if not found:
+            raise ValueError(
+                f"a column {' or '.join(map(repr, wanted))} is needed, got {list(names)}."
+            )
+        chosen.append(found[0])
+    return chosen
 
 
-def _label(query):
-    if isinstance(query, str):
-        encoded(query)
-        return query
-    if isinstance(query, Integral) and not isinstance(query, bool):
-        return str(query)
-    raise TypeError(f"queries must be strings or integers, got {query!r}.")
-
-
-def _as_floats(values, count):
-    if getattr(values, "dtype", np.dtype(object)).kind in "biuf":
-        return np.array(values, dtype=np.float64)
+def _as_floats(values):
+    """Relevance or scores as float64; text is refused, also where it could be read."""
     values = list(values)
     for kind in set(map(type, values)):
         if issubclass(kind, str | bytes | np.generic) and not issubclass(kind, _NUMBERS):
@@ -292,6 +257,6 @@ def _as_floats(values, count):
                 "first, as by float."
             )
     try:
-        return np.fromiter(values, dtype=np.float64, count=count)
+        return np.fromiter(values, dtype=np.float64, count=len(values))
     except (OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"relevance and scores must be numbers: {error}.") from error

@@ -1,8 +1,8 @@
-"""A provider of exact means for ir_measures, registered by importing this module.
+"""A provider of exact means for ir_measures.
 
-``ir_measures.calc_aggregate`` and the like then ask it first for the measures it has, also
-under PyTerrier, and values no longer depend on how ties are broken. By name it is
-``ir_measures.providers.registry["tie_aware"]``.
+``register()`` makes ``ir_measures.calc_aggregate`` and the like ask it first for the
+measures it has, also under PyTerrier, so that values no longer depend on how ties are
+broken. Importing this module changes nothing in ir_measures.
 """
 
 import ir_measures
@@ -10,11 +10,11 @@ from ir_measures import measures as _known
 from ir_measures import providers
 from ir_measures.providers.base import NOT_PROVIDED, Any, Choices
 
+from ..measures import parse_measure
 from ._evaluate import evaluate_run
 from ._inputs import Qrels, Run
-from ._measures import parse_measures
 
-__all__ = ["TieAwareProvider"]
+__all__ = ["TieAwareProvider", "register"]
 
 _RELEVANCE = {"rel": Any(), "judged_only": Choices(False)}
 _WITH_CUTOFF = {"cutoff": Any(), **_RELEVANCE}
@@ -23,14 +23,15 @@ _WITH_CUTOFF = {"cutoff": Any(), **_RELEVANCE}
 class TieAwareProvider(providers.Provider):
     """Means over all orders of tied documents.
 
+    It can be asked by itself, or first of all providers after :func:`register`.
+
     Examples
     --------
-    >>> import ir_measures
     >>> from ir_measures import RR
+    >>> from sklearn_talr.runs.ir_measures import TieAwareProvider
     >>> qrels = {"q1": {"d1": 1}}
     >>> run = {"q1": {"d1": 1.0, "d2": 1.0}}
-    >>> import sklearn_talr.runs.ir_measures
-    >>> ir_measures.calc_aggregate([RR], qrels, run)
+    >>> TieAwareProvider().calc_aggregate([RR], qrels, run)
     {RR: 0.75}
     """
 
@@ -67,14 +68,39 @@ class _TieAwareEvaluator(providers.Evaluator):
         run = Run(run)
         if not self.qrel_qids.intersection(run.queries):
             return
-        parsed = {measure: str(parse_measures(measure)[0]) for measure in self.measures}
-        names = list(dict.fromkeys(parsed.values()))
-        result = evaluate_run(self._qrels, run, names, missing_queries="skip")
-        for measure, name in parsed.items():
-            column = result.expected[:, result.measures.index(name)].tolist()
+        parsed = {measure: parse_measure(measure) for measure in self.measures}
+        ours = list(dict.fromkeys(parsed.values()))
+        result = evaluate_run(self._qrels, run, ours, missing_queries="skip")
+        for measure, our in parsed.items():
+            column = result.expected[:, ours.index(our)].tolist()
             for query, value in zip(result.queries, column):
                 yield ir_measures.Metric(query_id=query, measure=measure, value=value)
 
 
-ir_measures.tie_aware = providers.register(TieAwareProvider())
-ir_measures.DefaultPipeline.providers.insert(0, ir_measures.tie_aware)
+def register():
+    """Let ir_measures ask our provider first.
+
+    Its name there is ``ir_measures.providers.registry["tie_aware"]``. To call this function
+    again changes nothing.
+
+    Returns
+    -------
+    provider : TieAwareProvider
+        The registered provider.
+
+    Examples
+    --------
+    >>> import ir_measures
+    >>> from sklearn_talr.runs.ir_measures import register
+    >>> provider = register()
+    >>> qrels = {"q1": {"d1": 1}}
+    >>> run = {"q1": {"d1": 1.0, "d2": 1.0}}
+    >>> ir_measures.calc_aggregate([ir_measures.RR], qrels, run)
+    {RR: 0.75}
+    """
+    known = providers.registry.get(TieAwareProvider.NAME)
+    provider = providers.register(TieAwareProvider()) if known is None else known
+    pipeline = ir_measures.DefaultPipeline.providers
+    if provider not in pipeline:
+        pipeline.insert(0, provider)
+    return provider

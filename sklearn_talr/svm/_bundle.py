@@ -99,7 +99,7 @@ def minimize(features, risk, total, bundle, *, tol, max_iter, line_search):
 
     Parameters
     ----------
-    features : Features
+    features : FeatureMatrix
         Gives the scores of w, and gradients by w.
 
     risk : callable

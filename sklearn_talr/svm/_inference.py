@@ -4,9 +4,9 @@ import numpy as np
 from sklearn.utils import check_array
 
 from .._compat import StrOptions, validate_params
+from ._interleaving import Queries
 from ._losses import NAMED_LOSSES, make_loss
-from ._queries import Queries
-from ._search import SEARCHES
+from ._rank_search import SEARCHES
 
 __all__ = ["loss_augmented_ranks"]
 
@@ -89,8 +89,8 @@ def loss_augmented_ranks(
     >>> ranks, round(value, 3)
     (array([2, 2]), 0.25)
     """
-    positive = _check_scores(positive_scores, "positive_scores")
-    negative = _check_scores(negative_scores, "negative_scores")
+    positive = _check_side(positive_scores, "positive_scores")
+    negative = _check_side(negative_scores, "negative_scores")
     if np.ndim(positive_scores) != np.ndim(negative_scores) or len(positive) != len(
         negative
     ):
@@ -110,5 +110,5 @@ def loss_augmented_ranks(
     return before.reshape(negative.shape) + 1, losses
 
 
-def _check_scores(scores, name):
+def _check_side(scores, name):
     return check_array(np.atleast_2d(scores), dtype=np.float64, input_name=name)

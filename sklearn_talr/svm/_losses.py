@@ -23,7 +23,7 @@ import numpy as np
 __all__ = ["NAMED_LOSSES", "RANKING_LOSSES", "make_loss"]
 
 
-class _AveragePrecisionLoss:
+class _OneMinusAP:
     """One minus AP: delta_j(i) = 1/P sum_{k >= i} [k/(k + j - 1) - k/(k + j)]."""
 
     def __init__(self, n_positive):
@@ -40,7 +40,7 @@ class _AveragePrecisionLoss:
         return 1 - precision * self._share
 
 
-class _NDCGLoss:
+class _OneMinusNDCG:
     """One minus NDCG: delta_j(i) = 1/IDCG sum_{k >= i} [D(k + j - 1) - D(k + j)].
 
     D(r) = 1 / log2(r + 1) is the discount of rank r, and IDCG the sum of the first P
@@ -95,12 +95,12 @@ class _TableLoss:
         return np.bincount(query, self._passed[n_before, k - 1], minlength=self._n_queries)
 
 
-NAMED_LOSSES = {"average_precision": _AveragePrecisionLoss, "ndcg": _NDCGLoss}
-RANKING_LOSSES = {**NAMED_LOSSES, "none": _NoLoss}  # "none" only by ourselves
+NAMED_LOSSES = {"average_precision": _OneMinusAP, "ndcg": _OneMinusNDCG}
+RANKING_LOSSES = {**NAMED_LOSSES, "none": _NoLoss}  # "none": direct loss
 
 
 def make_loss(loss, n_positive, n_negative):
-    """Build the loss of some queries from its name or from a table of delta_j(i).
+    """Make the loss of a set of queries from its name or from a table of delta_j(i).
 
     Parameters
     ----------
@@ -112,7 +112,8 @@ def make_loss(loss, n_positive, n_negative):
 
     Returns
     -------
-    made : object with methods ``gain`` and ``value``
+    ranking_loss : object with methods ``gain`` and ``value``
+        Loss of rankings of these queries.
     """
     if isinstance(loss, str):
         return RANKING_LOSSES[loss](n_positive)
@@ -142,4 +143,5 @@ def _check_table(table, n_positive, n_negative):
 
 
 def _discount(rank):
+    """Return the discount of a rank in DCG."""
     return 1 / np.log2(rank + 1.0)

@@ -16,12 +16,18 @@ from .._arrays import as_numpy
 from .._compat import Interval, StrOptions, fit_context
 from .._state import held, replace_fitted, validate_aside
 from ..metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
+from ._best_threshold import best_threshold
 from ._bundle import Bundle, minimize
-from ._features import Features, scores_of
+from ._feature_matrix import FeatureMatrix, scores_of
 from ._grades import GradedRisk
+from ._relevance import (
+    label_of,
+    mean_over_queries,
+    query_numbers,
+    read_targets,
+    relevance_of,
+)
 from ._risks import HingeRisk, RankingRisk
-from ._targets import label_of, mean_over_queries, query_numbers, read_targets, relevance_of
-from ._threshold import best_threshold
 
 __all__ = ["RankingSVC"]
 
@@ -235,7 +241,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
             self.class_weight, classes=classes, y=classes[target]
         )
         weight = balance[target]
-        features = Features(X, constant=self.loss == "zero_one" and self.fit_intercept)
+        features = FeatureMatrix(X, constant=self.loss == "zero_one" and self.fit_intercept)
         key, tangents = self._tangents_for(
             features.n_weights, X, positive, grades, query, weight
         )
@@ -298,7 +304,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         is_positive = now.decision_function(X) > 0
         return now.classes_[is_positive.astype(int)]
 
-    def score(self, X, y, groups=None, sample_weight=None):
+    def score(self, X, y, sample_weight=None, *, groups=None):
         """Compute the metric that `loss` bounds: tie-aware AP or NDCG, or accuracy.
 
         Parameters
@@ -309,13 +315,13 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             True labels; grades of relevance, if `fit` was given these.
 
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights in the accuracy of "zero_one". Rankings have no weights.
+
         groups : array-like of shape (n_samples,), default=None
             Query of each sample. If given, AP and NDCG are means over queries that have a
             positive. None means that all samples are one ranking. "zero_one" does not use
             groups.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights in the accuracy of "zero_one". Rankings have no weights.
 
         Returns
         -------

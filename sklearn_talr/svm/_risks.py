@@ -6,9 +6,9 @@ weight for each score. Every risk is convex, piecewise linear and at least 0.
 
 import numpy as np
 
+from ._interleaving import Queries
 from ._losses import RANKING_LOSSES
-from ._queries import Queries
-from ._search import fastest
+from ._rank_search import fastest
 
 __all__ = ["HingeRisk", "RankingRisk"]
 
@@ -113,9 +113,11 @@ class HingeRisk:
 
 
 def _kinds(positive):
+    """Return masks of the positive and of the negative samples."""
     return positive, ~positive
 
 
 def _rows_by_query(chosen, query):
+    """Return the rows of the chosen samples, query by query."""
     rows = np.flatnonzero(chosen)
     return rows[np.argsort(query[rows], kind="stable")]

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from sklearn_talr.affinity import LabelAffinity, PrecomputedAffinity, _contrast
-from sklearn_talr.affinity._contrast import check_contrast
+from sklearn_talr.affinity import LabelAffinity, PrecomputedAffinity, _affinity
 
 NOT_SIMILAR = "No two samples are similar"
 ALL_SIMILAR = "All pairs of samples are equally similar"
@@ -12,7 +11,7 @@ ALL_SIMILAR = "All pairs of samples are equally similar"
 
 def check(y):
     affinity = y if isinstance(y, PrecomputedAffinity) else LabelAffinity()
-    check_contrast(affinity, affinity.levels_, affinity.check_targets(y))
+    affinity.check_contrast(affinity.check_targets(y), affinity.levels_)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +30,7 @@ def check(y):
 def test_two_pairs_must_differ(y, message, monkeypatch):
     """Whatever the affinity of a sample to itself is."""
     for pairs_per_block in (2**20, 3):  # at once, and row by row
-        monkeypatch.setattr(_contrast, "_PAIRS_PER_BLOCK", pairs_per_block)
+        monkeypatch.setattr(_affinity, "_PAIRS_PER_BLOCK", pairs_per_block)
         if message is None:
             check(y)
         else:
@@ -48,5 +47,5 @@ def test_no_more_pairs_are_looked_at_than_needed():
             return super().__call__(y_query, y_database)
 
     y = np.arange(5_000) % 10
-    check_contrast(Oracle(), Oracle.levels_, y)
+    Oracle().check_contrast(y, Oracle.levels_)
     assert rows == [209]  # 2**20 // 5_000

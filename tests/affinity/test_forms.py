@@ -11,8 +11,8 @@ from sklearn_talr.affinity import (
     PrecomputedAffinity,
     SharedLabelAffinity,
     ThresholdAffinity,
+    resolve_affinity,
 )
-from sklearn_talr.affinity._resolve import resolve_affinity
 from sklearn_talr.histogram import hamming_histogram
 
 ROWS_OF_TAGS = {

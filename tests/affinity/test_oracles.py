@@ -17,8 +17,8 @@ from sklearn_talr.affinity import (
     PrecomputedAffinity,
     SharedLabelAffinity,
     ThresholdAffinity,
+    resolve_affinity,
 )
-from sklearn_talr.affinity._resolve import level_index, level_values, resolve_affinity
 from sklearn_talr.baselines import BREHasher
 
 RNG = np.random.default_rng(0)
@@ -349,17 +349,17 @@ def test_sparse_and_dense_targets_of_a_users_own_function():
     own = lambda query, database: np.ones((query.shape[0], database.shape[0]), int)  # noqa: E731
     for y in (np.eye(3), sp.coo_array(np.eye(3))):
         affinity, targets = resolve_affinity(own, None, y)
-        assert affinity is own
+        assert affinity.given is own
         assert type(targets) is (sp.csr_array if sp.issparse(y) else np.ndarray)
         with pytest.raises(TypeError, match="has no levels_"):
-            level_values(own, targets, targets)
+            affinity.levels_between(targets, targets)
     for levels in ([1, 2], [0, 2, 1]):
         own.levels_ = levels
         with pytest.raises(ValueError, match="must ascend from 0"):
-            level_values(own, targets, targets)
+            affinity.levels_between(targets, targets)
     own.levels_ = [0, 3]
     with pytest.raises(ValueError, match="gave values that its levels_ lack"):
-        level_index(own, level_values(own, targets, targets), targets, targets)
+        affinity.level_index(targets, targets, affinity.levels_between(targets, targets))
 
 
 def test_printed_form_of_a_precomputed_affinity():

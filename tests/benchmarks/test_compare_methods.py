@@ -92,7 +92,7 @@ def test_real_valued_queries_are_scored_as_by_a_scorer(run, module, digits_file)
     hasher = module("_methods").make_estimator(method, 16, 1, data)
     hasher.fit(data.X_train, data.y_train)
     database = data.X_database, data.y_database
-    scorer = make_retrieval_scorer("ndcg", database=database, query="activations")
+    scorer = make_retrieval_scorer("nDCG", database=database, query="activations")
     expected = scorer(hasher, data.X_query, data.y_query)
     assert float(row["ndcg_float"]) == pytest.approx(expected, rel=1e-5)
 

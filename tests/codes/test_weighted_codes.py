@@ -1,6 +1,4 @@
-"""Weights of queries, terms of codes, and the scores that follow."""
-
-import pickle
+"""Weights of queries, terms of codes, and scores of both."""
 
 import numpy as np
 import pytest
@@ -11,7 +9,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr.codes import (
     PackedCodes,
-    WeightedCodes,
     _weighted,
     hamming_distances,
     pack_codes,
@@ -86,78 +83,6 @@ def test_sides_of_different_lengths_are_refused():
         weighted_scores([[0.5, 1.0]], [[0, 1, 1]])
 
 
-class TestWeightedCodes:
-    def codes(self):
-        bits, _ = draw(5, 7)
-        activations = np.linspace(-1, 1, 35, dtype=np.float32).reshape(5, 7)
-        return WeightedCodes._of(bits, activations, np.tanh, np.ones((5, 1)))
-
-    def test_rows_keep_what_belongs_to_them(self):
-        codes = self.codes()
-        for rows in (slice(1, 4), [3, 0], np.arange(5) % 2 == 0):
-            part = codes[rows]
-            assert_array_equal(part.query_weights, codes.query_weights[rows])
-            assert_array_equal(part.terms, codes.terms[rows])
-            assert_array_equal(part, np.asarray(codes)[rows])
-
-    @pytest.mark.parametrize(
-        "compute",
-        [
-            lambda codes: codes + 1,
-            lambda codes: codes[0],
-            lambda codes: codes[:, 1:],
-            lambda codes: np.asarray(codes),
-            lambda codes: codes > 0,
-            lambda codes: pickle.loads(pickle.dumps(codes)),
-        ],
-    )
-    def test_whatever_else_follows_is_an_ordinary_array(self, compute):
-        assert type(compute(self.codes())) is np.ndarray
-
-    def test_what_has_no_weights_says_so(self):
-        codes = self.codes()
-        for other in (codes.copy(), np.vstack((codes, codes))):
-            assert getattr(other, "query_weights", None) is None
-        assert isinstance(codes.sum(), np.integer)
-        assert repr(codes).startswith("array(")
-
-
-CHANGES = {
-    "shuffle": np.random.default_rng(1).shuffle,
-    "shuffle of RandomState": np.random.RandomState(1).shuffle,
-    "sort": lambda codes: codes.sort(axis=0),
-    "rows set": lambda codes: codes.__setitem__(slice(None), codes[::-1].copy()),
-    "ufunc": lambda codes: np.bitwise_xor(codes, 1, out=codes),
-    "by a view": lambda codes: np.asarray(codes).fill(1),
-    "rows of a selection": lambda codes: np.asarray(codes[1:]).fill(1),
-}
-
-
-@pytest.mark.parametrize("name", CHANGES)
-@given(seed=st.integers(0, 2**32))
-def test_bits_changed_in_place_keep_no_weights(name, seed):
-    """What is told belongs to the bits, or nothing is told."""
-    rng = np.random.default_rng(seed)
-    bits = rng.integers(0, 2, (6, 9), dtype=np.uint8)
-    activations = rng.standard_normal((6, 9)).astype(np.float32)
-    terms = rng.random((6, 1)).astype(np.float32)
-    codes = WeightedCodes._of(bits, activations, np.tanh, terms)
-    half = codes[:3]
-    before = np.array(codes)
-    CHANGES[name](codes)
-    for part, rows in ((codes, slice(None)), (half, slice(3)), (codes[2:5], slice(2, 5))):
-        if np.array_equal(before[rows], part):
-            assert_array_equal(part.query_weights, np.tanh(activations[rows]))
-            assert_array_equal(part.terms, terms[rows])
-        else:
-            for attribute in ("query_weights", "terms"):
-                with pytest.raises(ValueError, match="changed in place"):
-                    getattr(part, attribute)
-            with pytest.raises(ValueError, match="changed in place"):
-                pack_codes(part)
-            assert pack_codes(np.asarray(part)).terms is None
-
-
 def test_blocks_of_codes_and_threads_change_no_score(monkeypatch):
     monkeypatch.setattr(_weighted, "_CODES_PER_BLOCK", 7)
     bits, weights = draw(40, 33)
@@ -201,9 +126,3 @@ class TestZeros:
 
     def test_all_ones_too(self):
         assert_array_equal(weighted_scores([[1.0, 1.0]], [[1, 1], [0, 1]]), [[2, 0]])
-
-    def test_what_a_hasher_remembers_is_never_taken_for_codes(self):
-        bits, _ = draw(1, 3)
-        activations = np.array([[1, 0, 1]], dtype=np.float32)
-        codes = WeightedCodes._of(bits, activations)
-        assert_allclose(weighted_scores(codes, [[1, 0, 0]]), [[0]])

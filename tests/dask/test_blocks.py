@@ -11,20 +11,30 @@ from numpy.testing import assert_array_equal
 
 from sklearn_talr import HammingNeighbors, ITQHasher, PrecomputedAffinity
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
-from sklearn_talr.codes import pack_codes, unpack_codes
+from sklearn_talr.codes import (
+    PackedCodes,
+    concatenate_codes,
+    pack_codes,
+    unpack_codes,
+    weighted_scores,
+)
 from sklearn_talr.dask import (
-    DaskCodes,
     encode,
     fit,
     hamming_histogram,
+    index,
     kneighbors,
     radius_neighbors,
 )
 from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.histogram import hamming_histogram as count_in_memory
+from sklearn_talr.neighbors import WeightedHammingNeighbors
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
+
+# A block of a few codes may well have only one
+pytestmark = pytest.mark.filterwarnings("ignore:All rows of X have the same code")
 
 N, N_FEATURES, N_BITS, N_QUERIES = 60, 9, 5, 7
 FEW = settings(max_examples=12, deadline=None)
@@ -42,6 +52,9 @@ BITS = RNG.integers(2, size=(N, N_BITS))
 LABELS = RNG.integers(4, size=N)
 SEVERAL = (RNG.random((N, 4)) < np.linspace(0, 0.9, N)[:, None]).astype(int)
 QUERIES = slice(0, N_QUERIES)
+WEIGHTED = WeightedHammingNeighbors()
+WEIGHTS = RNG.normal(size=(N_QUERIES, N_BITS)).round(1)  # rounded, so that some are tied
+TERMS = RNG.integers(1, 4, size=(N, 2)) / 2  # a factor and an addend for each code
 
 
 @st.composite
@@ -53,6 +66,21 @@ def chunks(draw):
 
 def in_blocks(array, rows):
     return da.from_array(array, chunks=(rows, *array.shape[1:]))
+
+
+def packed_blocks(codes, rows):
+    """Delayed PackedCodes of blocks of codes, with so many rows each."""
+    packed, ends = pack_codes(codes), np.cumsum(rows)
+    return [dask.delayed(packed[end - length : end]) for end, length in zip(ends, rows)]
+
+
+def joined(codes):
+    return concatenate_codes(dask.compute(*codes))
+
+
+def search(ask, queries, codes, argument, neighbors=None):
+    """Index blocks of codes, and ask for neighbors."""
+    return ask(queries, index(neighbors or HammingNeighbors(), codes), argument)
 
 
 def assert_same_table(found, expected):
@@ -76,48 +104,89 @@ def assert_same_lists(found, expected):
 def test_codes_are_those_of_the_hasher(rows):
     hasher = ITQHasher(N_BITS, random_state=0).fit(X)
     codes = encode(hasher, in_blocks(X, rows))
-    assert codes.shape == (N, N_BITS)
-    assert_array_equal(codes.compute().data, hasher.encode(X).data)
-    assert codes.data.chunks[0] == tuple(filter(None, rows))
+    assert [len(block) for block in dask.compute(*codes)] == list(rows)
+    assert joined(codes).n_bits == N_BITS
+    assert_array_equal(joined(codes).data, hasher.encode(X).data)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean", "inner_product"])
+def test_codes_keep_their_terms(metric):
+    hasher = AdditiveHasher(N_BITS, metric=metric, max_iter=2, random_state=0).fit(X)
+    expected = hasher.encode(X)
+    found = joined(encode(hasher, in_blocks(X, (25, 3, 32))))
+    assert_array_equal(found.data, expected.data)
+    assert (found.terms is None) == (expected.terms is None) == (metric[0] == "i")
+    if expected.terms is not None:
+        np.testing.assert_allclose(found.terms, expected.terms, rtol=1e-5)
 
 
 @given(chunks())
 @FEW
-def test_codes_keep_their_terms(rows):
-    hasher = AdditiveHasher(N_BITS, max_iter=2, random_state=0).fit(X)
-    found, expected = encode(hasher, in_blocks(X, rows)).compute(), hasher.encode(X)
-    assert expected.terms is not None
-    assert_array_equal(found.data, expected.data)
-    np.testing.assert_allclose(found.terms, expected.terms, rtol=1e-5)
-
-
-@given(chunks(), chunks())
-@FEW
-def test_tables_add_up(rows, other_rows):
-    database = DaskCodes.pack(in_blocks(BITS, rows))
+def test_tables_add_up(rows):
     for y in (LABELS, SEVERAL):
         expected = count_in_memory(BITS[QUERIES], BITS, "auto", y[QUERIES], y)
-        for y_database in (y, in_blocks(y, other_rows)):
-            found = hamming_histogram(
-                BITS[QUERIES], database, "auto", y[QUERIES], y_database
-            )
-            assert_same_table(found, expected)
+        for database in (packed_blocks(BITS, rows), in_blocks(BITS, rows)):
+            for y_database in (y, in_blocks(y, rows)):
+                found = hamming_histogram(
+                    BITS[QUERIES], database, "auto", y[QUERIES], y_database
+                )
+                assert_same_table(found, expected)
 
 
 @given(chunks(), st.integers(1, N))
 @FEW
 def test_nearest_neighbors_are_merged_by_global_index(rows, n_neighbors):
-    database = DaskCodes.pack(in_blocks(BITS, rows))
     expected = HammingNeighbors().fit(BITS).kneighbors(BITS[QUERIES], n_neighbors)
-    assert_same_lists(kneighbors(BITS[QUERIES], database, n_neighbors), expected)
+    for codes in (packed_blocks(BITS, rows), in_blocks(BITS, rows)):
+        found = search(kneighbors, BITS[QUERIES], codes, n_neighbors)
+        assert_same_lists(found, expected)
 
 
 @given(chunks(), st.integers(0, N_BITS + 1))
 @FEW
 def test_neighbors_within_a_radius_are_merged_by_global_index(rows, radius):
-    database = DaskCodes.pack(in_blocks(BITS, rows))
     expected = HammingNeighbors().fit(BITS).radius_neighbors(BITS[QUERIES], radius)
-    assert_same_lists(radius_neighbors(BITS[QUERIES], database, radius), expected)
+    for codes in (packed_blocks(BITS, rows), in_blocks(BITS, rows)):
+        found = search(radius_neighbors, BITS[QUERIES], codes, radius)
+        assert_same_lists(found, expected)
+
+
+@given(chunks(), st.integers(1, N))
+@FEW
+def test_weighted_queries_find_what_they_find_joined(rows, n_neighbors):
+    """Exactly: the same distances, and ties by index."""
+    for terms in (None, TERMS[:, :1], TERMS):
+        codes = PackedCodes(pack_codes(BITS).data, N_BITS, terms=terms)
+        expected = WEIGHTED.fit(codes).kneighbors(WEIGHTS, n_neighbors)
+        blocks = packed_blocks(codes, rows)
+        assert_same_lists(
+            search(kneighbors, WEIGHTS, blocks, n_neighbors, WEIGHTED), expected
+        )
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean", "inner_product"])
+def test_weighted_queries_rank_additive_codes(metric):
+    """Factors and addends of the codes decide, on the workers as in memory."""
+    hasher = AdditiveHasher(16, metric=metric, max_iter=2, random_state=0).fit(X)
+    codes, weights = hasher.encode(X), hasher.query_weights(X[QUERIES])
+    expected = WEIGHTED.fit(codes).kneighbors(weights, N)
+    found = search(kneighbors, weights, packed_blocks(codes, (7, 0, 40, 13)), N, WEIGHTED)
+    assert_same_lists(found, expected)
+    scores = weighted_scores(weights, codes)
+    assert_array_equal(found[1], np.argsort(-scores, axis=1, kind="stable"))
+    blocks = encode(hasher, in_blocks(X, (30, 30)))
+    by_features = search(kneighbors, weights, blocks, 5, WEIGHTED)
+    assert_array_equal(by_features[1], expected[1][:, :5])
+
+
+def test_weighted_queries_within_a_radius():
+    expected = WEIGHTED.fit(BITS).radius_neighbors(WEIGHTS, 1.5)
+    blocks = packed_blocks(BITS, (20, 40))
+    found = search(radius_neighbors, WEIGHTS, blocks, 1.5, WEIGHTED)
+    assert_same_lists(found, expected)
+    blocks = packed_blocks(PackedCodes(pack_codes(BITS).data, N_BITS, terms=TERMS), (60,))
+    with pytest.raises(ValueError, match="radius has no meaning"):
+        search(radius_neighbors, WEIGHTS, blocks, 1.5, WEIGHTED)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -135,12 +204,12 @@ def test_codes_of_all_lengths_on_threads(seed):
     for _ in range(4):
         cuts = np.sort(rng.integers(0, n_items + 1, rng.integers(0, 9)))
         rows = tuple(np.diff([0, *cuts, n_items]).tolist())
-        database = DaskCodes.pack(in_blocks(bits, rows))
+        database = packed_blocks(bits, rows)
         k, radius = int(rng.integers(1, n_items + 1)), int(rng.integers(0, n_bits + 1))
         with dask.config.set(scheduler="threads"):
-            assert_array_equal(unpack_codes(database.compute()), bits)
-            nearest = kneighbors(queries, database, k)
-            within = radius_neighbors(queries, database, radius)
+            assert_array_equal(unpack_codes(joined(database)), bits)
+            nearest = search(kneighbors, queries, database, k)
+            within = search(radius_neighbors, queries, database, radius)
             table = hamming_histogram(queries, database, "auto", y_queries, y)
         assert_same_lists(nearest, neighbors.kneighbors(queries, k))
         assert_same_lists(within, neighbors.radius_neighbors(queries, radius))
@@ -175,7 +244,7 @@ def test_queries_are_counted_in_blocks_if_their_table_is_large(monkeypatch):
 
 def test_queries_are_searched_in_blocks_if_they_find_much(monkeypatch):
     monkeypatch.setattr("sklearn_talr.dask._search._FOUND_PER_TASK", 20)
-    found = kneighbors(BITS, in_blocks(BITS, (30, 30)), 9)
+    found = search(kneighbors, BITS, in_blocks(BITS, (30, 30)), 9)
     assert_same_lists(found, HammingNeighbors().fit(BITS).kneighbors(BITS, 9))
 
 
@@ -187,13 +256,14 @@ def test_queries_of_all_forms(form):
         "packed": pack_codes(queries),
         "big": pack_codes(queries, bitorder="big"),
         "blocks": da.from_array(queries, chunks=(3, 2)),
-        "codes": DaskCodes.pack(da.from_array(queries, chunks=(3, N_BITS))),
+        "codes": packed_blocks(queries, (3, 4)),
         "list": queries.tolist(),
     }[form]
     database = in_blocks(BITS, (40, 20))
     y = LABELS[QUERIES]
     assert_same_lists(
-        kneighbors(given, database, 3), HammingNeighbors().fit(BITS).kneighbors(queries, 3)
+        search(kneighbors, given, database, 3),
+        HammingNeighbors().fit(BITS).kneighbors(queries, 3),
     )
     assert_same_table(
         hamming_histogram(given, database, "auto", da.from_array(y), LABELS),
@@ -201,57 +271,92 @@ def test_queries_of_all_forms(form):
     )
 
 
-def test_bytes_of_either_order_and_terms():
-    for bitorder in ("little", "big"):
-        packed = pack_codes(BITS, bitorder=bitorder)
-        data = da.from_array(packed.data, chunks=(25, 1))
-        terms = da.ones((N, 1), dtype=np.float32, chunks=(25, 1))
-        codes = DaskCodes(data, N_BITS, bitorder, terms).persist()
-        assert codes.compute().bitorder == bitorder
-        assert codes.compute().terms.shape == (N, 1)
-        assert_same_lists(
-            kneighbors(BITS[QUERIES], codes, 4),
-            HammingNeighbors().fit(BITS).kneighbors(BITS[QUERIES], 4),
-        )
-
-
-def test_blocks_are_indexed_once(monkeypatch):
-    made = []
-    index = DaskCodes.pack.__globals__["_index_block"]
-    monkeypatch.setattr(
-        "sklearn_talr.dask._codes._index_block",
-        lambda *block: made.append(block) or index(*block),
+@pytest.mark.parametrize("bitorder", ["little", "big"])
+def test_bytes_of_either_order(bitorder):
+    """Blocks of a dask array of bytes become codes as the guide says."""
+    data = da.from_array(pack_codes(BITS, bitorder=bitorder).data, chunks=(25, 1))
+    codes = [
+        dask.delayed(PackedCodes)(block, N_BITS, bitorder)
+        for block in data.to_delayed().ravel()
+    ]
+    assert_array_equal(unpack_codes(joined(codes)), BITS)
+    assert_same_lists(
+        search(kneighbors, BITS[QUERIES], codes, 4),
+        HammingNeighbors().fit(BITS).kneighbors(BITS[QUERIES], 4),
     )
-    codes = DaskCodes.pack(in_blocks(BITS, (40, 20)))
-    assert not made
+    assert_same_table(
+        hamming_histogram(BITS[QUERIES], codes, "auto", LABELS[QUERIES], LABELS),
+        count_in_memory(BITS[QUERIES], BITS, "auto", LABELS[QUERIES], LABELS),
+    )
+
+
+class Counting(HammingNeighbors):
+    """Counts how often it is fitted."""
+
+    n_fits = 0
+
+    def fit(self, X, y=None):
+        Counting.n_fits += 1
+        return super().fit(X, y)
+
+
+def test_blocks_are_indexed_once():
+    Counting.n_fits = 0
+    database = index(Counting(), in_blocks(BITS, (40, 20)))
     for _ in range(2):
-        kneighbors(BITS[QUERIES], codes, 3)
-        radius_neighbors(BITS[QUERIES], codes, 1)
-        assert len(made) == 2
+        kneighbors(BITS[QUERIES], database, 3)
+        radius_neighbors(BITS[QUERIES], database, 1)
     with dask.config.set(scheduler="threads"):
-        kneighbors(BITS[QUERIES], codes, 3)
-    assert len(made) == 4
+        kneighbors(BITS[QUERIES], database, 3)
+    assert Counting.n_fits == 2
+
+
+def test_blocks_are_indexed_with_the_parameters_given():
+    neighbors = HammingNeighbors(algorithm="multi_index", n_neighbors=3)
+    for block in dask.compute(*index(neighbors, in_blocks(BITS, (40, 20)))):
+        assert block is not neighbors
+        assert block.get_params() == neighbors.get_params()
+
+
+def test_codes_are_encoded_once_for_a_table():
+    """Although in-memory targets need to know how many codes each block has."""
+    computed = []
+    features = in_blocks(X, (30, 30)).map_blocks(
+        lambda block: computed.append(0) or block, meta=X[:0]
+    )
+    hasher = ITQHasher(N_BITS, random_state=0).fit(X)
+    hamming_histogram(BITS[QUERIES], encode(hasher, features), "auto", LABELS[:7], LABELS)
+    assert len(computed) == 2
 
 
 def test_features_may_be_split_by_columns_or_sparse():
     hasher = ITQHasher(N_BITS, random_state=0).fit(X)
     expected = hasher.encode(X).data
     split = da.from_array(X, chunks=(25, 4))
-    assert_array_equal(encode(hasher, split).compute().data, expected)
+    assert_array_equal(joined(encode(hasher, split)).data, expected)
     sparse = in_blocks(X, (25, 35)).map_blocks(sp.csr_matrix)
-    assert_array_equal(encode(hasher, sparse).compute().data, expected)
+    assert_array_equal(joined(encode(hasher, sparse)).data, expected)
 
 
 def test_codes_of_blocks_of_unknown_length():
     hasher = ITQHasher(N_BITS, random_state=0).fit(X)
     features = in_blocks(X, (25, 35))
-    features = features[features[:, 0] > 0]
-    codes = encode(hasher, features)
-    assert_array_equal(codes.compute().data, hasher.encode(X[X[:, 0] > 0]).data)
+    with_none = da.concatenate([features, features[:5] * 0])
+    some = X[X[:, 0] > 0]
+    expected, y = hasher.encode(some), LABELS[X[:, 0] > 0]
+    for array in (features, with_none):
+        codes = encode(hasher, array[array[:, 0] > 0])
+        assert_array_equal(joined(codes).data, expected.data)
+        assert_same_lists(
+            search(kneighbors, BITS[QUERIES], codes, 9),
+            HammingNeighbors().fit(expected).kneighbors(BITS[QUERIES], 9),
+        )
+        assert_same_table(
+            hamming_histogram(BITS[QUERIES], codes, "auto", LABELS[QUERIES], y),
+            count_in_memory(BITS[QUERIES], expected, "auto", LABELS[QUERIES], y),
+        )
     with pytest.raises(ValueError, match="compute_chunk_sizes"):
-        kneighbors(BITS[QUERIES], codes)
-    with pytest.raises(ValueError, match="compute_chunk_sizes"):
-        fit(hasher, features)
+        fit(hasher, features[features[:, 0] > 0])
 
 
 def test_encoding_is_lazy_and_knows_the_hasher_of_its_time():
@@ -264,7 +369,7 @@ def test_encoding_is_lazy_and_knows_the_hasher_of_its_time():
     codes = encode(hasher, features)
     assert not computed
     hasher.fit(X[:, ::-1])
-    assert_array_equal(codes.compute().data, expected)
+    assert_array_equal(joined(codes).data, expected)
     assert len(computed) == 2
 
 
@@ -353,40 +458,65 @@ def test_what_is_not_in_blocks_is_refused():
         lambda: encode(hasher, X),
         lambda: fit(hasher, X),
         lambda: kneighbors(BITS, BITS),
+        lambda: kneighbors(BITS, HammingNeighbors().fit(BITS)),
+        lambda: index(HammingNeighbors(), BITS),
+        lambda: index(HammingNeighbors(), []),
         lambda: hamming_histogram(BITS, BITS, "auto", LABELS, LABELS),
-        lambda: DaskCodes(pack_codes(BITS).data, N_BITS),
+        lambda: hamming_histogram(BITS, pack_codes(BITS), "auto", LABELS, LABELS),
     ):
-        with pytest.raises(TypeError, match=r"must be a dask array.*from_array"):
+        with pytest.raises(TypeError, match=r"must be .*a dask array.*from_array"):
             call()
 
 
+def test_codes_that_are_not_indexed_are_refused():
+    for codes in (in_blocks(BITS, (30, 30)), packed_blocks(BITS, (30, 30))):
+        for ask in (kneighbors, radius_neighbors):
+            with pytest.raises(TypeError, match="Index codes by index"):
+                ask(BITS, codes)
+
+
 def test_sides_that_do_not_fit_are_refused():
-    database, features = in_blocks(BITS, (30, 30)), in_blocks(X, (30, 30))
+    bits, features = in_blocks(BITS, (30, 30)), in_blocks(X, (30, 30))
+    database, weighted = index(HammingNeighbors(), bits), index(WEIGHTED, bits)
+    empty = packed_blocks(BITS, (0, 60))[:1]
     hasher = ITQHasher(N_BITS).fit(X)
     for call, message in [
         (lambda: encode(hasher, features[:, 1:]), "X has 8 features.*fitted to 9"),
         (lambda: encode(hasher, features[0]), "X must be 2-D"),
         (lambda: fit(hasher, features, LABELS[1:]), "equal length, got 60 and 59"),
-        (lambda: kneighbors(BITS[:, 1:], database), "4 bits and database_codes 5"),
+        (lambda: kneighbors(BITS[:, 1:], database), "4 features, but"),
+        (lambda: kneighbors(WEIGHTS[:, 1:], weighted), "4 features, but"),
+        (lambda: kneighbors(BITS, weighted), "X are codes, and weights are needed"),
         (lambda: kneighbors(BITS, database, N + 1), "more than the 60 items"),
-        (lambda: kneighbors(BITS, database, 0), "positive integer"),
-        (lambda: kneighbors(BITS + 1, database), "query_codes must hold zeros and ones"),
-        (lambda: kneighbors(BITS, database[:0]), "at least one code"),
-        (lambda: radius_neighbors(BITS, database, -1), "radius must be an integer"),
-        (lambda: radius_neighbors(BITS, database + 1, 1), "zeros and ones"),
-        (lambda: DaskCodes(database, N_BITS), "must hold the 1 bytes"),
+        (lambda: kneighbors(BITS, database, 0), "'n_neighbors' parameter of kneighbors"),
+        (lambda: kneighbors(BITS, index(WEIGHTED, empty)), "more than the 0 items"),
+        (lambda: radius_neighbors(BITS, database, -1), "'radius' parameter of radius_ne"),
+        (lambda: radius_neighbors(BITS, database, 1.5), "radius must be an integer"),
+        (lambda: index(WEIGHTED, bits + 1), "codes must hold zeros and ones"),
+        (lambda: index(3, bits), "'neighbors' parameter of index"),
+        (lambda: encode(3, bits), "'hasher' parameter of encode"),
     ]:
         with pytest.raises(ValueError, match=message):
             call()
-    for y_query, y_database, message in [
-        (None, LABELS, "y_query and y_database are needed"),
-        (LABELS, None, "y_query and y_database are needed"),
-        (LABELS[1:], LABELS, "query_codes and y_query"),
-        (LABELS, LABELS[1:], "database_codes and y_database"),
-        (LABELS, in_blocks(LABELS[1:], (59,)), "database_codes and y_database"),
+
+
+def test_targets_that_do_not_fit_are_refused():
+    bits, empty = in_blocks(BITS, (30, 30)), packed_blocks(BITS, (0, 60))[:1]
+    in_three, too_few = in_blocks(LABELS, (20, 20, 20)), in_blocks(LABELS[1:], (30, 29))
+    for codes, y_query, y_database, message in [
+        (bits, None, LABELS, "y_query and y_database are needed"),
+        (bits, LABELS, None, "y_query and y_database are needed"),
+        (bits, LABELS[1:], LABELS, "query_codes and y_query"),
+        (bits, LABELS, LABELS[1:], "database_codes and y_database.*got 60 and 59"),
+        (bits, LABELS, too_few, "database_codes and y_database.*got 30 and 29"),
+        (bits, LABELS, in_three, "must have the blocks of database_codes, got 3 and 2"),
+        (empty, LABELS, LABELS[:0], "at least one code"),
+        (empty, LABELS, in_blocks(LABELS[:0], (0,)), "at least one code"),
     ]:
         with pytest.raises(ValueError, match=message):
-            hamming_histogram(BITS, database, "auto", y_query, y_database)
+            hamming_histogram(BITS, codes, "auto", y_query, y_database)
+    with pytest.raises(ValueError, match="query_codes must hold zeros and ones"):
+        hamming_histogram(BITS + 1, bits, "auto", LABELS, LABELS)
 
 
 def test_without_dask_the_error_says_what_to_install(monkeypatch):

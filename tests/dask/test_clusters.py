@@ -11,10 +11,11 @@ from local_ray import local_ray
 from numpy.testing import assert_array_equal
 
 from sklearn_talr import HammingNeighbors, ITQHasher
+from sklearn_talr.codes import PackedCodes, concatenate_codes
 from sklearn_talr.dask import (
-    DaskCodes,
     encode,
     hamming_histogram,
+    index,
     kneighbors,
     radius_neighbors,
 )
@@ -37,16 +38,29 @@ def features():
     return da.from_array(X, chunks=(60, 12))
 
 
+def blocks_of(data):
+    """Delayed codes of the blocks of a dask array of bytes."""
+    return [dask.delayed(PackedCodes)(block, 6) for block in data.to_delayed().ravel()]
+
+
 def database():
-    return DaskCodes(da.from_array(CODES.data, chunks=(60, 1)), 6)
+    return blocks_of(da.from_array(CODES.data, chunks=(60, 1)))
+
+
+def data_of(codes):
+    return concatenate_codes(dask.compute(*codes)).data
 
 
 def nearest(codes):
-    return np.array(kneighbors(CODES[QUERIES], codes, 9))
+    return found_nearest(index(HammingNeighbors(), codes))
+
+
+def found_nearest(indexed):
+    return np.array(kneighbors(CODES[QUERIES], indexed, 9))
 
 
 def within(codes):
-    found = radius_neighbors(CODES[QUERIES], codes, 1)
+    found = radius_neighbors(CODES[QUERIES], index(HammingNeighbors(), codes), 1)
     return np.concatenate([np.concatenate(each) for each in found])
 
 
@@ -121,26 +135,26 @@ def killing(client, task, folder):
 
 
 def test_a_cluster_finds_what_one_machine_finds(client):
-    codes = encode(HASHER, features()).persist()
-    assert_array_equal(codes.compute().data, CODES.data)
+    codes = dask.persist(*encode(HASHER, features()))
+    assert_array_equal(data_of(codes), CODES.data)
     for question, answer in expected().items():
         assert_array_equal(question(codes), answer)
 
 
 def test_workers_keep_their_blocks_indexed(client):
-    codes = database()
-    assert_array_equal(nearest(codes), expected()[nearest])
+    indexed = index(HammingNeighbors(), database())
+    found = found_nearest(indexed)
     held = {str(key) for keys in client.has_what().values() for key in keys}
-    assert sum(key.startswith("_index_block") for key in held) == 7
+    assert sum(key.startswith("_fit_block") for key in held) == 7
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sklearn_talr.dask._codes._index_block", None)
-        assert_array_equal(nearest(codes), expected()[nearest])
-        assert_array_equal(within(codes), expected()[within])
+        patch.setattr("sklearn_talr.dask._search._fit_block", None)
+        assert_array_equal(found_nearest(indexed), found)
+    assert_array_equal(found, expected()[nearest])
 
 
 @pytest.mark.parametrize(
     ("task", "ask"),
-    [("_count_block", table), ("_nearest", nearest), ("_within", within)],
+    [("_count_block", table), ("_fit_block", nearest), ("_search_block", within)],
 )
 def test_a_worker_is_killed_on_the_way(task, ask, client, tmp_path):
     with killing(client, task, tmp_path):
@@ -149,16 +163,15 @@ def test_a_worker_is_killed_on_the_way(task, ask, client, tmp_path):
 
 def test_a_worker_is_killed_while_encoding(client, tmp_path):
     with killing(client, "encode_block", tmp_path):
-        assert_array_equal(encode(HASHER, features()).compute().data, CODES.data)
+        assert_array_equal(data_of(encode(HASHER, features())), CODES.data)
 
 
 def test_a_worker_is_killed_with_its_index(client):
-    codes = database()
-    nearest(codes)
+    indexed = index(HammingNeighbors(), database())
+    found_nearest(indexed)
     victim = next(iter(client.run(os.getpid).values()))
     os.kill(victim, signal.SIGKILL)
-    for question, answer in expected().items():
-        assert_array_equal(question(codes), answer)
+    assert_array_equal(found_nearest(indexed), expected()[nearest])
 
 
 def test_where_the_engine_gives_up_there_is_an_error(client, tmp_path):
@@ -171,22 +184,10 @@ def test_where_the_engine_gives_up_there_is_an_error(client, tmp_path):
             table(database())
 
 
-def test_another_client_indexes_again(cluster):
-    from distributed import Client
-
-    codes = database()
-    for _ in range(2):
-        with Client(cluster):
-            assert_array_equal(nearest(codes), expected()[nearest])
+def test_an_index_in_this_process_is_searched_by_any_scheduler(client):
     with dask.config.set(scheduler="synchronous"):
-        assert_array_equal(nearest(codes), expected()[nearest])
-
-
-def test_a_forgetful_cluster_indexes_again(client):
-    codes = database()
-    nearest(codes)
-    client.cancel(list(codes._indexed[0]))
-    assert_array_equal(nearest(codes), expected()[nearest])
+        indexed = index(HammingNeighbors(), database())
+    assert_array_equal(found_nearest(indexed), expected()[nearest])
 
 
 def deadly(array, folder):
@@ -211,10 +212,10 @@ def test_ray_and_its_workers_that_die(tmp_path):
 
     with local_ray(), dask.config.set(scheduler=ray_dask_get):
         dying = deadly(features(), tmp_path / "encode")
-        assert_array_equal(encode(HASHER, dying).compute().data, CODES.data)
+        assert_array_equal(data_of(encode(HASHER, dying)), CODES.data)
         for question, answer in expected().items():
-            dying = deadly(database().data, tmp_path / question.__name__)
-            codes = DaskCodes(dying, 6)
+            data = da.from_array(CODES.data, chunks=(60, 1))
+            codes = blocks_of(deadly(data, tmp_path / question.__name__))
             for _ in range(2):
                 assert_array_equal(question(codes), answer)
     assert {path.name for path in tmp_path.iterdir()} == {

@@ -174,11 +174,6 @@ def test_rescoring_finds_more_than_codes_alone(finished):
     assert float(rows["additive"][0]) > 0.7
 
 
-def test_reproduction_without_data_says_what_is_missing(tmp_path):
-    with pytest.raises(SystemExit, match="SKLEARN_TALR_DATA"):
-        run_here("papers/reproduce_protocols.py", tmp_path)
-
-
 def test_two_processes_train_one_network(tmp_path):
     """Averaging gradients and DistributedDataParallel are the same thing."""
     root = EXAMPLES.parent

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_digits
 
 from sklearn_talr import export
-from sklearn_talr.codes import pack_codes, weighted_scores
+from sklearn_talr.codes import PackedCodes, pack_codes, weighted_scores
 from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.neighbors import HammingNeighbors
 
@@ -70,7 +70,7 @@ def test_faiss_makes_the_index_it_is_told_to(description):
     assert index.ntotal == neighbors.n_items_
 
 
-def asymmetric_case(n_bits, n_queries=8, n_items=500):
+def weighted_case(n_bits, n_queries=8, n_items=500):
     rng = np.random.default_rng(n_bits)
     weights = rng.normal(size=(n_queries, n_bits)).astype(np.float32)
     return random_codes(rng, n_items, n_bits), weights
@@ -78,14 +78,14 @@ def asymmetric_case(n_bits, n_queries=8, n_items=500):
 
 @pytest.mark.parametrize("n_bits", [1, 7, 12, 64, 101])
 @pytest.mark.parametrize("ids", [np.arange(500), np.arange(500)[::-1] * 3 - 70])
-def test_faiss_scores_codes_by_real_valued_queries(n_bits, ids):
+def test_faiss_scores_codes_by_weighted_queries(n_bits, ids):
     """Every score is off by at most half a step for each table that faiss rounds.
 
     There is one table more than words, and scores are over the length of the weights.
     """
     pytest.importorskip("faiss")
-    codes, weights = asymmetric_case(n_bits)
-    scores, found = export.to_faiss(codes, ids=ids, asymmetric=True).search(weights, 100)
+    codes, weights = weighted_case(n_bits)
+    scores, found = export.to_faiss(codes, ids=ids, weighted=True).search(weights, 100)
     scores = scores * np.linalg.norm(weights, axis=1, keepdims=True)
     order = np.argsort(ids)
     places = order[np.searchsorted(ids, found, sorter=order)]
@@ -109,7 +109,7 @@ def test_faiss_finds_as_many_as_are_asked_for(seed):
     weights = rng.normal(size=(6, n_bits)) * 10.0 ** rng.integers(-9, 10, (6, 1))
     weights[0], weights[1:4] = 0, rng.integers(-1, 2, (3, n_bits))
     weights = weights.astype(np.float32)
-    made = export.to_faiss(codes, ids=np.arange(n_items) + 7, asymmetric=True)
+    made = export.to_faiss(codes, ids=np.arange(n_items) + 7, weighted=True)
     for index in (made, faiss.deserialize_index(faiss.serialize_index(made))):
         for k in (1, rng.integers(1, n_items + 1), n_items):
             scores, found = index.search(weights, int(k))
@@ -125,8 +125,8 @@ def test_faiss_finds_as_many_as_are_asked_for(seed):
 @pytest.mark.parametrize("n_bits", [64, 101])
 def test_the_best_scores_are_among_the_first_of_faiss(n_bits):
     pytest.importorskip("faiss")
-    codes, weights = asymmetric_case(n_bits, n_items=20_000)
-    _, found = export.to_faiss(pack_codes(codes), asymmetric=True).search(weights, 15)
+    codes, weights = weighted_case(n_bits, n_items=20_000)
+    _, found = export.to_faiss(pack_codes(codes), weighted=True).search(weights, 15)
     best = np.argsort(-weighted_scores(weights, codes), axis=1, kind="stable")[:, :10]
     assert all(row[0] in first for row, first in zip(best, found[:, :3]))
     assert np.mean([np.isin(row, first) for row, first in zip(best, found)]) > 0.95
@@ -135,10 +135,10 @@ def test_the_best_scores_are_among_the_first_of_faiss(n_bits):
 @pytest.mark.parametrize("n_bits", [8, 101])
 def test_faiss_holds_codes_without_error_and_writes_them(n_bits):
     faiss = pytest.importorskip("faiss")
-    codes, weights = asymmetric_case(n_bits)
-    index = export.to_faiss(codes, asymmetric=True)
+    codes, weights = weighted_case(n_bits)
+    index = export.to_faiss(codes, weighted=True)
     assert_array_equal(index.reconstruct_n(0, len(codes)), 2.0 * codes - 1)
-    named = export.to_faiss(codes, ids=np.arange(500) + 7, asymmetric=True)
+    named = export.to_faiss(codes, ids=np.arange(500) + 7, weighted=True)
     again = faiss.deserialize_index(faiss.serialize_index(named))
     assert_array_equal(again.search(weights, 5)[1], index.search(weights, 5)[1] + 7)
     # and what is added later, which faiss encodes, is held as well
@@ -150,12 +150,13 @@ def test_faiss_holds_codes_without_error_and_writes_them(n_bits):
 
 
 def test_factors_are_applied_to_what_faiss_found():
-    """As the documentation says: faiss does not know them, so fetch more and order."""
+    """As the documentation says: faiss finds candidates, exact scores order them."""
     pytest.importorskip("faiss")
     X = load_digits().data.astype(np.float32)
     hasher = AdditiveHasher(64, metric="euclidean", max_iter=4, random_state=0).fit(X)
     codes, weights = hasher.encode(X), hasher.query_weights(X[:20])
-    _, found = export.to_faiss(codes, asymmetric=True).search(weights, 1_000)
+    bits = PackedCodes(codes.data, codes.n_bits, codes.bitorder)
+    _, found = export.to_faiss(bits, weighted=True).search(weights, 1_000)
     for row, places in zip(weights, found):
         scores = weighted_scores([row], codes[places])[0]
         best = places[np.argsort(-scores, kind="stable")[:5]]
@@ -163,9 +164,9 @@ def test_factors_are_applied_to_what_faiss_found():
         assert_array_equal(np.sort(best), np.sort(expected))
 
 
-def test_an_asymmetric_index_has_no_description():
+def test_a_weighted_index_has_no_description():
     with pytest.raises(ValueError, match="description='BHNSW32' is a kind of binary index"):
-        export.to_faiss(np.eye(3), "BHNSW32", asymmetric=True)
+        export.to_faiss(np.eye(3), "BHNSW32", weighted=True)
 
 
 @each_length
@@ -404,6 +405,41 @@ def test_only_codes_are_exported():
             function("101")
 
 
+EXPORTS = {
+    "bit strings": export.to_bit_strings,
+    "faiss": export.to_faiss,
+    "faiss, weighted": lambda codes: export.to_faiss(codes, weighted=True),
+    "usearch": export.to_usearch,
+    "pgvector": export.to_pgvector,
+    "duckdb": with_connection(export.to_duckdb),
+    "sqlite-vec": with_connection(export.to_sqlite_vec),
+}
+
+
+@pytest.mark.parametrize("engine", EXPORTS)
+@pytest.mark.parametrize("terms", ["factors", "factors and addends", "of a hasher"])
+def test_codes_with_factors_or_addends_are_refused(engine, terms):
+    """No engine applies them, and without them the order of items is another."""
+    name = engine.split(",")[0]
+    if name in ("faiss", "usearch"):
+        pytest.importorskip(name)
+    X = load_digits().data[:60]
+    little, big = np.uint8([[5], [6]]), np.uint8([[160], [96]])
+    codes = {
+        "factors": PackedCodes(little, 3, terms=[[2.0], [0.5]]),
+        "factors and addends": PackedCodes(big, 3, "big", [[2.0, 1.0], [0.5, 0]]),
+        "of a hasher": AdditiveHasher(9, max_iter=1, random_state=0).fit(X).encode(X),
+    }[terms]
+    with pytest.raises(ValueError, match=r"codes have factors or addends.*PackedCodes"):
+        EXPORTS[engine](codes)
+
+
+def test_the_bits_alone_of_codes_with_factors_are_exported():
+    codes = PackedCodes(np.array([[5], [6]], np.uint8), 3, terms=[[2.0], [0.5]])
+    bits = PackedCodes(codes.data, codes.n_bits, codes.bitorder)
+    assert export.to_bit_strings(bits) == ["101", "011"]
+
+
 def test_bad_arguments_are_refused():
     for name, call in [
         ("description", lambda: export.to_faiss(np.eye(3), 32)),
@@ -413,7 +449,7 @@ def test_bad_arguments_are_refused():
         ("connection", lambda: export.to_duckdb(np.eye(3), "codes.db")),
         ("connection", lambda: export.to_sqlite_vec(np.eye(3), "codes.db")),
         ("ids", lambda: export.to_faiss(np.eye(3), ids=7)),
-        ("asymmetric", lambda: export.to_faiss(np.eye(3), asymmetric="yes")),
+        ("weighted", lambda: export.to_faiss(np.eye(3), weighted="yes")),
     ]:
         with pytest.raises(ValueError, match=f"The '{name}' parameter of to_"):
             call()

@@ -157,7 +157,7 @@ def with_a_module():
         (
             lambda: AdditiveHasher(4, max_iter=1, random_state=0).fit(X),
             ValueError,
-            "of AdditiveHasher, which .* export what queries need by output=",
+            "for AdditiveHasher, which .* export what queries need by output=",
         ),
         (
             lambda: make_pipeline(StandardScaler(), ITQHasher(8)).fit(X),

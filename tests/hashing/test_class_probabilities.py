@@ -30,7 +30,7 @@ from sklearn.utils.fixes import parse_version
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities
-from sklearn_talr.neighbors import HammingNeighbors
+from sklearn_talr.neighbors import HammingNeighbors, HashedNeighbors
 
 
 @pytest.fixture(scope="module", name="digits")
@@ -206,10 +206,9 @@ def test_groups_reach_the_splitter(digits):
 class TestRecipe:
     def test_ranks_better_than_features(self, digits, learned):
         X, y = digits
-        search = HammingNeighbors(metric="weighted_hamming")
         bits = AdditiveHasher(16, metric="inner_product", random_state=learned.seed)
         scores = [
-            make_pipeline(*steps, bits, search)
+            HashedNeighbors(make_pipeline(*steps, bits))
             .fit(X[:400], y[:400])
             .score(X[400:], y[400:])
             for steps in ([], [ClassProbabilities()])
@@ -218,17 +217,16 @@ class TestRecipe:
 
     def test_a_search_tunes_classifier_and_bits_together(self, digits, learned):
         X, y = digits
-        index = make_pipeline(
+        hasher = make_pipeline(
             ClassProbabilities(LogisticRegression()),
             AdditiveHasher(metric="inner_product", random_state=learned.seed),
-            HammingNeighbors(metric="weighted_hamming"),
         )
         grid = {
-            "classprobabilities__estimator__C": [1e-4, 1.0],
-            "additivehasher__n_bits": [4, 12],
+            "hasher__classprobabilities__estimator__C": [1e-4, 1.0],
+            "hasher__additivehasher__n_bits": [4, 12],
         }
-        search = GridSearchCV(index, grid, cv=3).fit(X, y)
-        assert search.best_params_["additivehasher__n_bits"] == 12
+        search = GridSearchCV(HashedNeighbors(hasher), grid, cv=3).fit(X, y)
+        assert search.best_params_["hasher__additivehasher__n_bits"] == 12
         learned.error(1 - search.best_score_)
 
     @pytest.mark.skipif(
@@ -239,19 +237,17 @@ class TestRecipe:
         X, y = digits
         weights = np.where(y < 5, 1.0, 0.1)
         with sklearn.config_context(enable_metadata_routing=True):
-            index = make_pipeline(
+            hasher = make_pipeline(
                 ClassProbabilities(GaussianNB().set_fit_request(sample_weight=True)),
                 AdditiveHasher(metric="inner_product", random_state=0),
-                HammingNeighbors(metric="weighted_hamming").set_score_request(
-                    sample_weight=True
-                ),
             )
-            search = GridSearchCV(index, {"additivehasher__n_bits": [8]}, cv=2)
+            index = HashedNeighbors(hasher).set_score_request(sample_weight=True)
+            search = GridSearchCV(index, {"hasher__additivehasher__n_bits": [8]}, cv=2)
             search.fit(X, y, sample_weight=weights)
         train, test = next(KFold(2).split(X))
         transformer = ClassProbabilities(GaussianNB())
         transformer.fit(X[train], y[train], sample_weight=weights[train])
-        rest = clone(index[1:]).set_params(additivehasher__n_bits=8)
+        rest = HashedNeighbors(clone(hasher[-1]).set_params(n_bits=8))
         rest.fit(transformer.transform(X[train]), y[train])
         asked = transformer.transform(X[test])
         expected = rest.score(asked, y[test], sample_weight=weights[test])

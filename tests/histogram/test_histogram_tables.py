@@ -9,7 +9,7 @@ import reference
 from numpy.testing import assert_array_equal
 
 from sklearn_talr.histogram import HammingHistogram, RankingHistogram, hamming_histogram
-from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
+from sklearn_talr.measures import AP, nDCG
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_scores_that_are_distances_make_the_same_ranking():
     affinity, distances = (y[:, None] == y) * 1, reference.hamming_distances(codes, codes)
     by_score = RankingHistogram.from_scores(affinity, -distances)
     by_code = hamming_histogram(codes, codes, "auto", y, y)
-    for metric in (tie_aware_average_precision, tie_aware_ndcg):
+    for metric in (AP, nDCG):
         assert_array_equal(metric(by_score), metric(by_code))
 
 

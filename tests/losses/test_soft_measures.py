@@ -16,7 +16,7 @@ from sklearn_talr.losses import (
     soft_counts,
     soft_ndcg,
 )
-from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
+from sklearn_talr.measures import AP, nDCG
 
 SOFT_MEASURES = [
     soft_average_precision,
@@ -24,7 +24,7 @@ SOFT_MEASURES = [
     soft_ndcg,
     simplified_ndcg,
 ]
-EXACT = [(soft_average_precision, tie_aware_average_precision), (soft_ndcg, tie_aware_ndcg)]
+EXACT = [(soft_average_precision, AP), (soft_ndcg, nDCG)]
 SIMPLIFIED = [
     (simplified_average_precision, soft_average_precision),
     (simplified_ndcg, soft_ndcg),

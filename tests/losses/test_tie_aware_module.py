@@ -8,7 +8,7 @@ from hashers import MEASURES, name_of
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.losses import TieAwareLoss
-from sklearn_talr.metrics import tie_aware_average_precision, tie_aware_ndcg
+from sklearn_talr.measures import AP, nDCG
 
 N, N_BITS = 30, 8
 
@@ -27,7 +27,7 @@ def bits(activations):
     return (activations > 0).numpy().astype(np.uint8)
 
 
-METRICS = [("AP", tie_aware_average_precision), ("nDCG", tie_aware_ndcg)]
+METRICS = [("AP", AP), ("nDCG", nDCG)]
 
 
 @pytest.mark.parametrize("kind", ["labels", "indicators"])

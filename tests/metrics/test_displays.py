@@ -5,6 +5,7 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from measure_cases import named, range_of
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -23,7 +24,6 @@ from sklearn_talr.metrics import (
     radius_aware_map,
     radius_precision,
     radius_recall,
-    tie_breaking_range,
 )
 
 CURVES = [RadiusDisplay, RetrievalCurveDisplay]
@@ -68,9 +68,7 @@ def hashers(features):
 
 
 def means(histogram, metric, k=None):
-    return [
-        np.nanmean(values, axis=0) for values in tie_breaking_range(histogram, metric, k)
-    ]
+    return [np.nanmean(values, axis=0) for values in range_of(histogram, metric, k)]
 
 
 def legend_of(ax):
@@ -87,13 +85,15 @@ def test_intervals_hold_the_mean_range_of_each_method_and_length(metric, k):
         name: [make_histogram(n_bits, noise) for n_bits in (4, 8)]
         for name, noise in [("good", 0.1), ("bad", 0.4)]
     }
-    display = TieBreakingDisplay.from_histogram(histograms, metric=metric, k=k)
+    display = TieBreakingDisplay.from_histogram(histograms, measure=named(metric, k))
     assert display.names == ["good", "good", "bad", "bad"]
     assert_array_equal(display.n_bits, [4, 8, 4, 8])
     expected = [means(h, metric, k) for row in histograms.values() for h in row]
     measured = np.transpose([display.worst, display.expected, display.best])
     assert_allclose(measured, expected)
-    label = {"ndcg": "NDCG@5", "average_precision": "average precision"}[metric]
+    label = {"ndcg": 'nDCG(dcg="exp-log2")@5', "average_precision": "average precision"}[
+        metric
+    ]
     assert display.ax_.get_xlabel() == f"{label}: worst, expected, best"
 
 
@@ -182,9 +182,9 @@ def test_nothing_to_draw_is_refused(nothing):
         TieBreakingDisplay.from_histogram(nothing)
 
 
-def test_unknown_metric_is_refused():
-    with pytest.raises(ValueError, match="'metric' parameter of TieBreakingDisplay"):
-        TieBreakingDisplay.from_histogram(make_histogram(4), metric="accuracy")
+def test_unknown_measure_is_refused():
+    with pytest.raises(ValueError, match="'accuracy' is not a known measure"):
+        TieBreakingDisplay.from_histogram(make_histogram(4), measure="accuracy")
 
 
 def test_hashers_come_alone_in_lists_and_in_dicts(features, hashers):

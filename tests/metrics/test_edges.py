@@ -3,22 +3,19 @@
 import sys
 from functools import partial
 
+import measure_cases
 import numpy as np
 import pytest
 import reference
+from measure_cases import range_of
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_talr import metrics
 from sklearn_talr.histogram import RankingHistogram, hamming_histogram
-from sklearn_talr.metrics import (
-    TieBreakingRange,
-    tie_aware_dcg,
-    tie_aware_ndcg,
-    tie_aware_recall,
-    tie_breaking_range,
-)
+from sklearn_talr.measures import DCG, TieBreakingRange, nDCG
+from sklearn_talr.metrics import tie_breaking_range
 
-METRICS = {name: getattr(metrics, f"tie_aware_{name}") for name in reference.METRICS}
+METRICS = measure_cases.TABLES
 SCORES = {name: getattr(metrics, f"tie_aware_{name}_score") for name in reference.METRICS}
 each_metric = pytest.mark.parametrize("metric", sorted(METRICS))
 BINARY = np.array([0, 1])
@@ -35,7 +32,7 @@ def forms(metric):
     return (
         partial(METRICS[metric], histogram),
         partial(SCORES[metric], [[0, 1]], [[0.0, 1.0]]),
-        partial(tie_breaking_range, histogram, metric),
+        partial(range_of, histogram, metric),
     )
 
 
@@ -44,8 +41,8 @@ def forms(metric):
 
 def test_large_affinities_have_exact_gains():
     histogram = RankingHistogram([[[0], [0], [1]]], [0, 1, 10])
-    assert tie_aware_dcg(histogram)[0] == 1023
-    assert tie_aware_dcg(histogram, gain="linear")[0] == 10
+    assert DCG(histogram)[0] == 1023
+    assert DCG(dcg="log2")(histogram)[0] == 10
 
 
 @pytest.mark.parametrize("largest", [1_024, 2**15])
@@ -55,25 +52,25 @@ def test_gains_beyond_float_are_refused_unless_linear(largest):
         with pytest.raises(ValueError, match=rf"affinity {largest} .*gain='linear'"):
             METRICS[metric](histogram)
         with pytest.raises(ValueError, match="gain='linear'"):
-            tie_breaking_range(histogram, metric)
+            range_of(histogram, metric)
         orders = reference.tie_orders([0, 0, 1, largest], [1, 0, 0, 0])
         for k in (None, 2):
             expected = reference.over_orders(orders, metric, k, gain="linear")
-            actual = tie_breaking_range(histogram, metric, k, gain="linear")
+            actual = range_of(histogram, metric, k, gain="linear")
             assert_allclose(np.ravel(actual), expected, rtol=1e-13)
 
 
 def test_the_largest_exponential_gain():
     one = RankingHistogram([[[0], [1]]], [0, 1_023])
-    assert tie_aware_dcg(one)[0] == 2.0**1023
+    assert DCG(one)[0] == 2.0**1023
     two = RankingHistogram([[[0], [2]]], [0, 1_023])
     with pytest.raises(ValueError, match="summed over up to 2 items"):
-        tie_aware_dcg(two)
+        DCG(two)
 
 
 def test_affinities_that_occur_nowhere_do_not_count():
     histogram = RankingHistogram([[[1], [1], [0]]], [0, 1, 1_000])
-    assert_allclose(tie_aware_ndcg(histogram), (1 + 1 / np.log2(3)) / 2)
+    assert_allclose(nDCG(histogram), (1 + 1 / np.log2(3)) / 2)
 
 
 def test_bad_parameters_of_a_metric_are_refused():
@@ -82,9 +79,8 @@ def test_bad_parameters_of_a_metric_are_refused():
         cases += [(metric, "gain", value) for value in ("quadratic", None)]
         cases += [(metric, "log_base", value) for value in (1, "2", True, np.nan)]
     for metric, name, value in cases:
-        for evaluate in forms(metric):
-            with pytest.raises(ValueError, match=f"'{name}' parameter of tie_.* must be"):
-                evaluate(**{name: value})
+        with pytest.raises(ValueError, match=f"'{name}' parameter of tie_.* must be"):
+            SCORES[metric]([[0, 1]], [[0.0, 1.0]], **{name: value})
 
 
 def test_levels_need_not_be_consecutive():
@@ -97,7 +93,7 @@ def test_levels_need_not_be_consecutive():
     for metric, params in reference.VARIANTS:
         for k in (None, 1, 4):
             expected = reference.over_tie_orders(metric, affinities, scores, k, **params)
-            actual = tie_breaking_range(histogram, metric, k, **params)
+            actual = range_of(histogram, metric, k, **params)
             assert_allclose(np.ravel(actual), expected, rtol=1e-13, atol=1e-15)
 
 
@@ -113,7 +109,7 @@ def test_zero_division_fills_only_undefined_queries(metric):
     for stand_in in (np.nan, 0, 0.25, np.float32(1)):
         values = METRICS[metric](histogram, zero_division=stand_in)
         assert_array_equal(values, [stand_in, complete])
-        measured = tie_breaking_range(histogram, metric, [1, 2], zero_division=stand_in)
+        measured = range_of(histogram, metric, [1, 2], zero_division=stand_in)
         assert_array_equal(np.stack(measured)[:, 0], np.full((3, 2), stand_in))
 
 
@@ -132,7 +128,7 @@ def test_no_queries():
     histogram = RankingHistogram(np.zeros((0, 3, 5), dtype=int), [0, 1, 2])
     for metric, params in reference.VARIANTS:
         assert METRICS[metric](histogram, **params).shape == (0,)
-        for values in tie_breaking_range(histogram, metric, [1, 2, 3], **params):
+        for values in range_of(histogram, metric, [1, 2, 3], **params):
             assert values.shape == (0, 3)
 
 
@@ -141,7 +137,7 @@ def test_no_items(n_ties):
     histogram = RankingHistogram(np.zeros((2, 3, n_ties), dtype=int), range(3))
     for metric, params in reference.VARIANTS:
         assert_array_equal(METRICS[metric](histogram, **params), [np.nan, np.nan])
-        measured = tie_breaking_range(histogram, metric, [1, 9], zero_division=0, **params)
+        measured = range_of(histogram, metric, [1, 9], zero_division=0, **params)
         assert_array_equal(measured, np.zeros((3, 2, 2)))
 
 
@@ -156,7 +152,7 @@ def test_one_item():
 def test_all_relevant_items_leave_nothing_to_order():
     histogram = RankingHistogram([[[0, 0], [3, 4]]], BINARY)
     for metric in METRICS:
-        worst, expected, best = tie_breaking_range(histogram, metric, [1, 2, 5, 7])
+        worst, expected, best = range_of(histogram, metric, [1, 2, 5, 7])
         assert_allclose(worst, expected, rtol=1e-14, err_msg=metric)
         assert_allclose(best, expected, rtol=1e-14, err_msg=metric)
 
@@ -170,8 +166,7 @@ def test_counts_of_any_integer_type():
     for metric, params in reference.VARIANTS:
         for k in (None, [1, 4, 100]):
             expected, *others = (
-                tie_breaking_range(histogram, metric, k, **params)
-                for histogram in histograms
+                range_of(histogram, metric, k, **params) for histogram in histograms
             )
             for values in others:
                 assert_array_equal(values, expected, err_msg=metric)
@@ -191,7 +186,7 @@ def test_shortest_and_longest_codes(n_bits):
             reference.over_tie_orders(metric, a, -d, 3, **params)
             for a, d in zip(relevant.tolist(), distances)
         ]
-        actual = tie_breaking_range(histogram, metric, 3, **params)
+        actual = range_of(histogram, metric, 3, **params)
         assert_allclose(np.transpose(actual), expected, rtol=1e-12, atol=1e-12)
 
 
@@ -202,26 +197,25 @@ def test_shortest_and_longest_codes(n_bits):
     "k", [0, -1, 2.5, "3", True, [1, 0], [1.5], [[1, 2]], [True], [], 2**63, [1, 2**64]]
 )
 def test_cutoffs_must_be_positive_integers(k):
-    for metric in METRICS:
-        for evaluate in forms(metric):
-            with pytest.raises(ValueError, match=r"k must (be|hold)|'k' parameter of"):
-                evaluate(k=k)
+    for score in SCORES.values():
+        with pytest.raises(ValueError, match=r"k must (be|hold)|'k' parameter of"):
+            score([[0, 1]], [[0.0, 1.0]], k=k)
 
 
 @pytest.mark.parametrize("k", [(1, 3), range(1, 4, 2), np.array([1, 3], dtype=np.uint8)])
 def test_cutoffs_of_any_container(k):
     histogram = make_histogram([0, 0, 1], [1, 0, 1])
-    assert_array_equal(tie_aware_recall(histogram, k), [[0.25, 1.0]])
-    assert_array_equal(tie_aware_recall(histogram, np.int32(k[0])), [0.25])
+    assert_array_equal(METRICS["recall"](histogram, k), [[0.25, 1.0]])
+    assert_array_equal(METRICS["recall"](histogram, np.int32(k[0])), [0.25])
 
 
 def test_none_among_the_cutoffs_means_all_ranks():
     counts = [[[1, 1, 0], [1, 2, 1]], [[1, 0, 0], [1, 0, 0]]]  # 6 items, and 2
     histogram = RankingHistogram(counts, BINARY)
     for metric, params in reference.VARIANTS:
-        several = tie_breaking_range(histogram, metric, [2, None, 9], **params)
+        several = range_of(histogram, metric, [2, None, 9], **params)
         for column, k in enumerate((2, None, 9)):
-            alone = tie_breaking_range(histogram, metric, k, **params)
+            alone = range_of(histogram, metric, k, **params)
             assert_array_equal(np.stack(several)[..., column], alone, err_msg=metric)
 
 
@@ -240,7 +234,7 @@ def test_cutoffs_up_to_the_largest_integer():
 
 def test_cutoffs_need_no_order():
     histogram = make_histogram([0, 0, 1], [1, 0, 1])
-    assert_array_equal(tie_aware_recall(histogram, [3, 1, 3]), [[1.0, 0.25, 1.0]])
+    assert_array_equal(METRICS["recall"](histogram, [3, 1, 3]), [[1.0, 0.25, 1.0]])
 
 
 def test_range_is_a_named_tuple_and_needs_a_known_metric():
@@ -248,15 +242,8 @@ def test_range_is_a_named_tuple_and_needs_a_known_metric():
     measured = tie_breaking_range(histogram)
     assert isinstance(measured, TieBreakingRange)
     assert_array_equal(np.ravel(measured), [0.5, 0.75, 1.0])
-    with pytest.raises(ValueError, match="'metric' parameter of tie_breaking_range"):
+    with pytest.raises(ValueError, match=r"'map' is not a known measure. Known are AP"):
         tie_breaking_range(histogram, "map")
-
-
-def test_range_refuses_parameters_of_other_metrics():
-    histogram = make_histogram([0, 0], [1, 0])
-    for params in ({"denominator": "min"}, {"order": "best"}):
-        with pytest.raises(TypeError, match="ndcg takes no parameter"):
-            tie_breaking_range(histogram, "ndcg", **params)
 
 
 def test_only_a_histogram_is_evaluated():

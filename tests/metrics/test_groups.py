@@ -5,6 +5,7 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from measure_cases import of_histogram
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_talr import metrics
@@ -127,7 +128,7 @@ def test_histograms_of_groups_and_padding():
     from_table = RankingHistogram.from_scores(*padded(affinity, scores, groups))
     assert_array_equal(table.counts, from_table.counts)
     for metric in SCORES:
-        of_table = getattr(metrics, f"tie_aware_{metric}")(table, [3, None])
+        of_table = of_histogram(metric, table, [3, None])
         of_items = SCORES[metric](
             affinity, scores, groups=groups, k=[3, None], average=False
         )

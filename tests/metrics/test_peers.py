@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from measure_cases import range_of
 from numpy.testing import assert_allclose
 
 from sklearn_talr import metrics
@@ -59,7 +60,7 @@ def test_extremes_agree(metric, problem):
     counts = np.zeros((60, 2, 30), dtype=int)
     np.add.at(counts, (np.arange(60)[:, None], relevant, 29 - scores), 1)
     histogram = RankingHistogram(counts, np.array([0, 1]))
-    measured = metrics.tie_breaking_range(histogram, metric, K, zero_division=0.0)
+    measured = range_of(histogram, metric, K, zero_division=0.0)
     for actual, value in [(measured.worst, "minimum"), (measured.best, "maximum")]:
         expected = per_query(theirs, NAMES[metric], value)
         assert_allclose(actual, expected, rtol=1e-12, atol=1e-15)

@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from sklearn_talr.measures import DCG, P, nDCG
 from sklearn_talr.metrics import make_ranking_scorer, tie_aware_ndcg_score
 from sklearn_talr.svm import RankingSVC
 
@@ -49,7 +50,7 @@ def routing():
 @pytest.mark.usefixtures("routing")
 def test_a_search_optimizes_the_metric_of_queries(queries):
     X, y, groups = queries
-    scorer = make_ranking_scorer("ndcg", k=5, gain="linear")
+    scorer = make_ranking_scorer(nDCG(dcg="log2") @ 5)
     folds = GroupKFold(3)
     search = GridSearchCV(Ranker(), {"column": [0, 1, 2]}, scoring=scorer, cv=folds)
     search.fit(X, y, groups=groups)
@@ -80,7 +81,7 @@ def test_scores_of_any_estimator(name, queries):
         X,
         binary,
         cv=GroupKFold(2),
-        scoring={"ndcg": make_ranking_scorer(), "hit": make_ranking_scorer("hit_rate")},
+        scoring={"ndcg": make_ranking_scorer(), "hit": make_ranking_scorer("Success")},
         params={"groups": groups},
     )
     for (train, test), value in zip(
@@ -94,13 +95,13 @@ def test_scores_of_any_estimator(name, queries):
     assert_allclose(result["test_hit"], 1)
 
 
-def test_several_cutoffs_make_several_scores(queries):
+def test_several_measures_make_several_scores(queries):
     X, y, groups = queries
-    scorer = make_ranking_scorer("precision", k=[1, 10, None])
+    scorer = make_ranking_scorer(["P@1", P @ 10, "P"])
     scores = scorer(Ranker(1), X, y, groups=groups)
-    assert list(scores) == ["precision@1", "precision@10", "precision"]
-    alone = make_ranking_scorer("precision", k=10)(Ranker(1), X, y, groups=groups)
-    assert scores["precision@10"] == alone
+    assert list(scores) == ["P@1", "P@10", "P"]
+    alone = make_ranking_scorer("P@10")(Ranker(1), X, y, groups=groups)
+    assert scores["P@10"] == alone
 
 
 def test_without_groups_the_scorer_says_how_to_get_them(queries):
@@ -116,16 +117,19 @@ def test_without_groups_the_scorer_says_how_to_get_them(queries):
 
 def test_the_scorer_is_printed_as_it_was_made_and_survives_pickle(queries):
     X, y, groups = queries
-    scorer = make_ranking_scorer("dcg", k=3, zero_division=0.0, log_base=10)
+    scorer = make_ranking_scorer(DCG(dcg="log2", log_base=10) @ 3, zero_division=0.0)
     assert eval(repr(scorer)).__dict__ == scorer.__dict__
+    assert "'nDCG(dcg=\"exp-log2\")'" in repr(make_ranking_scorer())
     copy = pickle.loads(pickle.dumps(scorer))
     assert copy(Ranker(), X, y, groups=groups) == scorer(Ranker(), X, y, groups=groups)
 
 
-def test_parameters_that_the_metric_does_not_take_are_refused():
-    with pytest.raises(TypeError, match="precision takes no parameter gain"):
-        make_ranking_scorer("precision", gain="linear")
-    with pytest.raises(ValueError, match="'metric' parameter of make_ranking_scorer"):
-        make_ranking_scorer("map")
-    with pytest.raises(ValueError, match="k must be a positive integer"):
-        make_ranking_scorer(k=[0])
+def test_what_is_no_measure_of_arrays_is_refused():
+    for measure, message in {
+        "P(gain='linear')": "P takes no parameter gain; it takes rel",
+        "map": "'map' is not a known measure",
+        "AP@0": "the cutoff of AP must be a positive integer",
+        "Judged": "Judged is a measure of runs: arrays and tables have",
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            make_ranking_scorer(measure)

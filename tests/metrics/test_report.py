@@ -1,4 +1,4 @@
-"""retrieval_report: every metric of two sets of codes at once."""
+"""retrieval_report: several measures of two sets of codes at once."""
 
 import inspect
 import sys
@@ -9,6 +9,7 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from measure_cases import named, range_of
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.pipeline import make_pipeline
@@ -18,6 +19,7 @@ from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
 from sklearn_talr.codes import pack_codes
 from sklearn_talr.hashing import LSHHasher
 from sklearn_talr.histogram import hamming_histogram
+from sklearn_talr.measures import AP
 from sklearn_talr.metrics import (
     RadiusDisplay,
     RetrievalCurveDisplay,
@@ -31,7 +33,6 @@ from sklearn_talr.metrics import (
     retrieval_report_from_estimator,
     tie_breaking_range,
 )
-from sklearn_talr.metrics._registry import METRICS
 
 NAMES = [
     "precision",
@@ -43,6 +44,8 @@ NAMES = [
     "dcg",
     "ndcg",
 ]
+ROWS = ["P", "R", "F1", "AP", "RR", "Success", 'DCG(dcg="exp-log2")']
+ROWS += ['nDCG(dcg="exp-log2")']
 LOOKUP = [
     "radius_precision",
     "radius_recall",
@@ -63,20 +66,23 @@ def random_sets(seed, n_queries=12, n_items=40, n_bits=5):
     return codes[:n_queries], codes[n_queries:], affinity, y[:n_queries], y[n_queries:]
 
 
-@pytest.mark.parametrize("k", [None, 7, [1, 7, 60], [10, None]])
-def test_rows_are_the_means_of_the_ranges(k):
+def at(*cutoffs):
+    """All measures at all cutoffs."""
+    return [measure for name in NAMES for measure in named(name, list(cutoffs))]
+
+
+@pytest.mark.parametrize("cutoffs", [[None], [7], [1, 7, 60], [10, None]])
+def test_rows_are_the_means_of_the_ranges(cutoffs):
     sets = random_sets(0)
-    report = retrieval_report(*sets, k=k)
-    cutoffs = k if isinstance(k, list) else [k]
+    report = retrieval_report(*sets, measures=at(*cutoffs))
     suffixes = ["" if cutoff is None else f"@{cutoff}" for cutoff in cutoffs]
-    assert list(report.index) == [name + suffix for name in NAMES for suffix in suffixes]
+    assert list(report.index) == [name + suffix for name in ROWS for suffix in suffixes]
     assert list(report.columns) == COLUMNS
     assert set(report.dtypes) == {np.dtype(float)}
     histogram = hamming_histogram(*sets)
-    for name in NAMES:
-        values = np.array(tie_breaking_range(histogram, name, k))
-        means = np.nanmean(values.reshape(3, len(histogram), -1), axis=1)
-        rows = [name + suffix for suffix in suffixes]
+    for name, row in zip(NAMES, ROWS):
+        means = np.nanmean(range_of(histogram, name, cutoffs), axis=1)
+        rows = [row + suffix for suffix in suffixes]
         assert_allclose(report.loc[rows].to_numpy(), means.T, rtol=1e-13)
 
 
@@ -84,47 +90,29 @@ def test_against_the_definitions():
     queries, database, affinity, y_query, y_database = random_sets(1, 4, 6)
     distances = reference.hamming_distances(queries, database)
     affinities = y_query @ y_database.T
-    report = retrieval_report(queries, database, affinity, y_query, y_database, k=[2, 4])
-    for name in NAMES:
+    report = retrieval_report(
+        queries, database, affinity, y_query, y_database, measures=at(2, 4)
+    )
+    for name, row in zip(NAMES, ROWS):
         for k in (2, 4):
             values = [
                 reference.over_tie_orders(name, a, -d, k)
                 for a, d in zip(affinities.tolist(), distances)
             ]
             expected = np.nanmean(values, axis=0)
-            assert_allclose(report.loc[f"{name}@{k}"], expected, rtol=1e-12)
+            assert_allclose(report.loc[f"{row}@{k}"], expected, rtol=1e-12)
 
 
-def test_each_metric_gets_the_parameters_it_takes():
+def test_rows_name_the_gain():
     sets = random_sets(7)
-    params = {"denominator": "retrieved", "gain": "linear", "log_base": 10}
+    measures = ["nDCG@6", 'nDCG(dcg="log2")@6', 'AP(denominator="min")@6', "AP(rel=2)"]
+    report = retrieval_report(*sets, measures=measures, as_frame=False)
+    assert list(report) == ['nDCG(dcg="exp-log2")@6', *measures[1:]]
     histogram = hamming_histogram(*sets)
-    for name, value in params.items():
-        plain, changed = (
-            retrieval_report(*sets, k=6, as_frame=False, **given)
-            for given in ({}, {name: value})
-        )
-        for metric in NAMES:
-            of_metric = {name: value} if name in METRICS[metric].params else {}
-            values = tie_breaking_range(histogram, metric, 6, **of_metric)
-            means = np.nanmean(values, axis=1)
-            actual = changed[f"{metric}@6"]
-            assert_allclose(list(actual.values()), means, rtol=1e-13, err_msg=metric)
-            differs = bool(of_metric) and (metric, name) != ("ndcg", "log_base")
-            assert (actual != plain[f"{metric}@6"]) == differs, (metric, name)
-
-
-def test_the_report_takes_what_the_metrics_take():
-    for report in (retrieval_report, retrieval_report_from_estimator):
-        parameters = inspect.signature(report).parameters
-        for metric in METRICS.values():
-            for name in metric.params:
-                default = inspect.signature(metric.kernel).parameters[name].default
-                assert parameters[name].default == default
-    with pytest.raises(ValueError, match="'gain' parameter of retrieval_report must be"):
-        retrieval_report(*random_sets(3), gain="cubic")
-    with pytest.raises(ValueError, match="'log_base' parameter of retrieval_report_from_e"):
-        retrieval_report_from_estimator(LSHHasher(), *[[0]] * 4, log_base=1)
+    for row, measure in zip(report.values(), measures):
+        means = np.nanmean(tie_breaking_range(histogram, measure), axis=1)
+        assert_allclose(list(row.values()), means, rtol=1e-13)
+    assert report['nDCG(dcg="exp-log2")@6'] != report['nDCG(dcg="log2")@6']
 
 
 def test_the_report_on_an_estimator():
@@ -133,9 +121,10 @@ def test_the_report_on_an_estimator():
     X, y = rng.normal(size=(60, 5)), rng.integers(3, size=60)
     sets = X[:20], y[:20], X[20:], y[20:]
     pipeline = make_pipeline(StandardScaler(), LSHHasher(6, random_state=0)).fit(X[20:])
-    options = {"k": [4, None], "gain": "linear", "radius": 2, "zero_division": 0.0}
+    options = {"measures": ['nDCG(dcg="log2")@4', AP], "radius": 2, "zero_division": 0.0}
     codes = pipeline.transform(X)
     expected = retrieval_report(codes[:20], codes[20:], "auto", y[:20], y[20:], **options)
+    expected.columns.name = "bits"
     actual = retrieval_report_from_estimator(pipeline, *sets, **options)
     pd.testing.assert_frame_equal(actual, expected, check_exact=True)
     same_label = LabelAffinity()
@@ -152,12 +141,12 @@ def test_the_report_on_an_estimator():
 
 def test_a_dict_has_the_same_numbers():
     sets = random_sets(2)
-    frame = retrieval_report(*sets, k=[1, 5], radius=2, as_frame=True)
-    plain = retrieval_report(*sets, k=[1, 5], radius=2, as_frame=False)
+    frame = retrieval_report(*sets, measures=at(1, 5), radius=2, as_frame=True)
+    plain = retrieval_report(*sets, measures=at(1, 5), radius=2, as_frame=False)
     assert isinstance(frame, pd.DataFrame)
     assert list(plain) == list(frame.index)
     assert plain == frame.to_dict(orient="index")
-    assert type(plain["ndcg@5"]["best"]) is float
+    assert type(plain['nDCG(dcg="exp-log2")@5']["best"]) is float
 
 
 class NoPandas:
@@ -175,26 +164,26 @@ def test_without_pandas(monkeypatch):
     sets = random_sets(3)
     report = retrieval_report(*sets)
     assert type(report) is dict
-    assert list(report) == NAMES
-    assert list(report["f1"]) == COLUMNS
+    assert list(report) == ROWS
+    assert list(report["F1"]) == COLUMNS
     assert retrieval_report(*sets, as_frame=False) == report
     with pytest.raises(ImportError, match="as_frame=True needs pandas"):
         retrieval_report(*sets, as_frame=True)
 
 
 def test_other_values_of_parameters_are_refused():
-    for params in ({"as_frame": "pandas"}, {"k": 0}, {"k": 1.5}, {"radius": 1.0}):
+    for params in ({"as_frame": "pandas"}, {"radius": 1.0}):
         name = next(iter(params))
         with pytest.raises(ValueError, match=f"'{name}' parameter of retrieval_report"):
             retrieval_report(*random_sets(3), **params)
-    with pytest.raises(ValueError, match="k must be a positive integer below"):
-        retrieval_report(*random_sets(3), k=[1, 0])
+    with pytest.raises(ValueError, match="the cutoff of P must be a positive integer"):
+        retrieval_report(*random_sets(3), measures=["AP", "P@0"])
 
 
 def test_hash_lookup():
     sets = random_sets(4)
     report = retrieval_report(*sets, radius=2)
-    assert list(report.index) == NAMES + [f"{name}@2" for name in LOOKUP]
+    assert list(report.index) == ROWS + [f"{name}@2" for name in LOOKUP]
     histogram = hamming_histogram(*sets)
     expected = [
         np.nanmean(radius_precision(histogram, 2)[:, -1]),
@@ -253,7 +242,7 @@ def test_one_convention_for_queries_with_nothing_relevant():
 def test_nothing_relevant_at_all_gives_nan_and_one_warning_at_the_caller():
     codes = [[0, 1], [1, 1]]
     with pytest.warns(UndefinedMetricWarning, match="No query has a relevant") as caught:
-        report = retrieval_report(codes, codes, "auto", [0, 0], [1, 1], k=[1, 2], radius=0)
+        report = retrieval_report(codes, codes, "auto", [0, 0], [1, 1], radius=0)
     assert len(caught) == 1
     assert caught[0].filename == __file__
     assert report.iloc[:-2].isna().all(axis=None)
@@ -263,9 +252,9 @@ def test_nothing_relevant_at_all_gives_nan_and_one_warning_at_the_caller():
 def test_exclude_self():
     codes = [[0, 0], [0, 0], [1, 1]]
     report = retrieval_report(codes, codes, "auto", [0, 0, 0], [0, 0, 0])
-    assert np.all(report.loc["precision"] == 1)
+    assert np.all(report.loc["P"] == 1)
     report = retrieval_report(codes, codes, "auto", [0, 0, 1], [0, 0, 1], exclude_self=True)
-    assert_array_equal(report.loc["average_precision"], [1, 1, 1])
+    assert_array_equal(report.loc["AP"], [1, 1, 1])
 
 
 @settings(deadline=None, max_examples=25)
@@ -275,7 +264,7 @@ def test_what_must_not_matter_does_not(seed):
     rng = np.random.default_rng(seed)
     queries, database, affinity, y_query, y_database = random_sets(seed)
     expected = retrieval_report(
-        queries, database, affinity, y_query, y_database, k=[1, 9], radius=1
+        queries, database, affinity, y_query, y_database, measures=at(1, 9), radius=1
     )
     items, bits = rng.permutation(len(database)), rng.permutation(queries.shape[1])
     mask = rng.integers(0, 2, queries.shape[1])
@@ -285,7 +274,7 @@ def test_what_must_not_matter_does_not(seed):
         affinity,
         y_query,
         y_database[items],
-        k=[1, 9],
+        measures=at(1, 9),
         radius=1,
     )
     pd.testing.assert_frame_equal(actual, expected, check_exact=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import reference
 import scipy.sparse as sp
+from measure_cases import named
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.decomposition import PCA
@@ -22,6 +23,7 @@ from sklearn_talr.affinity import (
     ThresholdAffinity,
 )
 from sklearn_talr.hashing import LSHHasher, TALRHasher
+from sklearn_talr.measures import nDCG
 from sklearn_talr.metrics import (
     make_retrieval_scorer,
     tie_aware_average_precision_score,
@@ -80,7 +82,7 @@ def test_score_is_computed_from_codes_of_the_given_samples(make_hasher):
     for metric in SCORES:
         for k in (None, 5):
             expected = score_among_themselves(codes, affinities, metric, k)
-            actual = make_retrieval_scorer(metric, k=k)(fitted, X[TEST], LABELS[TEST])
+            actual = make_retrieval_scorer(named(metric, k))(fitted, X[TEST], LABELS[TEST])
             assert isinstance(actual, float)
             assert_allclose(actual, expected, rtol=1e-12, err_msg=f"{metric}, {k}")
 
@@ -100,7 +102,7 @@ def test_indicators_are_scored_by_shared_labels(y):
     fitted = talr().fit(X[TRAIN], y[TRAIN])
     shared = INDICATOR[TEST] @ INDICATOR[TEST].T
     expected = score_among_themselves(fitted.transform(X[TEST]), shared, "ndcg")
-    actual = make_retrieval_scorer("ndcg")(fitted, X[TEST], y[TEST])
+    actual = make_retrieval_scorer("nDCG")(fitted, X[TEST], y[TEST])
     assert_allclose(actual, expected, rtol=1e-12)
 
 
@@ -116,7 +118,7 @@ def test_auto_takes_the_oracle_that_the_hasher_was_fitted_with():
 
 def test_an_oracle_given_to_the_scorer_comes_first():
     fitted = talr().fit(X[TRAIN], INDICATOR[TRAIN])
-    scorer = make_retrieval_scorer("ndcg", affinity=LabelAffinity())
+    scorer = make_retrieval_scorer("nDCG", affinity=LabelAffinity())
     expected = score_among_themselves(
         fitted.transform(X[TEST]), same_label(TEST, TEST), "ndcg"
     )
@@ -129,7 +131,7 @@ def test_selections_of_a_precomputed_affinity(convert):
     fitted = talr().fit(X[TRAIN], y[TRAIN])
     codes = fitted.transform(X[TEST])
     expected = score_among_themselves(codes, MATRIX[np.ix_(TEST, TEST)], "ndcg")
-    actual = make_retrieval_scorer("ndcg")(fitted, X[TEST], y[TEST])
+    actual = make_retrieval_scorer("nDCG")(fitted, X[TEST], y[TEST])
     assert_allclose(actual, expected, rtol=1e-12)
 
 
@@ -143,7 +145,7 @@ def test_a_matrix_of_the_test_samples_alone(n_test, wrap):
         fitted.transform(X[test]), MATRIX[np.ix_(test, test)], "ndcg"
     )
     y_test = wrap(MATRIX[np.ix_(test, test)])
-    actual = make_retrieval_scorer("ndcg")(fitted, X[test], y_test)
+    actual = make_retrieval_scorer("nDCG")(fitted, X[test], y_test)
     assert_allclose(actual, expected, rtol=1e-12)
 
 
@@ -154,7 +156,7 @@ def test_without_y_distances_are_those_of_the_hashers_input():
     expected = score_among_themselves(
         pipe.transform(X[TEST]), graded(scaled, TRAIN, TEST), "ndcg"
     )
-    actual = make_retrieval_scorer("ndcg")(pipe, X[TEST])
+    actual = make_retrieval_scorer("nDCG")(pipe, X[TEST])
     assert_allclose(actual, expected, rtol=1e-12)
 
 
@@ -195,7 +197,7 @@ def test_a_fixed_database_is_ranked_whole():
     )
     for k in (None, 7):
         expected = tie_aware_ndcg_score(same_label(TEST, TRAIN), -distances, k=k)
-        scorer = make_retrieval_scorer("ndcg", k=k, database=database)
+        scorer = make_retrieval_scorer(named("ndcg", k), database=database)
         assert_allclose(scorer(fitted, X[TEST], LABELS[TEST]), expected, rtol=1e-12)
 
 
@@ -213,7 +215,7 @@ def test_a_fixed_database_without_y_in_a_pipeline():
 def test_a_fixed_database_of_a_precomputed_affinity():
     y = PrecomputedAffinity(MATRIX)
     fitted = lsh().fit(X[TRAIN])
-    scorer = make_retrieval_scorer("dcg", database=(X[TRAIN], y[TRAIN]))
+    scorer = make_retrieval_scorer("DCG", database=(X[TRAIN], y[TRAIN]))
     distances = reference.hamming_distances(
         fitted.transform(X[TEST]), fitted.transform(X[TRAIN])
     )
@@ -230,26 +232,30 @@ def test_no_sample_with_a_relative_gives_nan_and_a_warning():
 @pytest.mark.parametrize("database", ["rest", (X[TRAIN], LABELS[TRAIN])])
 def test_a_pickled_scorer_scores_the_same(database):
     fitted = lsh().fit(X[TRAIN])
-    scorer = make_retrieval_scorer("ndcg", k=3, database=database, gain="linear")
+    scorer = make_retrieval_scorer(nDCG(dcg="log2") @ 3, database=database)
     again = pickle.loads(pickle.dumps(scorer))
     assert again(fitted, X[TEST], LABELS[TEST]) == scorer(fitted, X[TEST], LABELS[TEST])
     assert repr(again) == repr(scorer)
-    assert "'ndcg', k=3" in repr(scorer)
-    assert "gain='linear'" in repr(scorer)
+    assert "'nDCG(dcg=\"log2\")@3'" in repr(scorer)
+
+
+def test_the_scorer_prints_the_gain_that_a_name_leaves_open():
+    assert "'nDCG(dcg=\"exp-log2\")@3'" in repr(make_retrieval_scorer("nDCG@3"))
+    assert "['AP', 'P@1']" in repr(make_retrieval_scorer(["AP", "P@1"]))
 
 
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"metric": "map"}, "'metric' parameter of make_retrieval_scorer must be"),
-        ({"k": 0}, "'k' parameter of make_retrieval_scorer must be"),
-        ({"k": 2.5}, "'k' parameter of make_retrieval_scorer must be"),
-        ({"k": True}, "k must be a positive integer below"),
-        ({"k": [1, 0]}, "k must be a positive integer below"),
-        ({"k": []}, "k must hold at least one cutoff"),
+        ({"measure": "map"}, "'map' is not a known measure"),
+        ({"measure": "Judged@5"}, "Judged@5 is a measure of runs"),
+        ({"measure": "AP@0"}, "the cutoff of AP must be a positive integer"),
+        ({"measure": []}, "measures must name at least one measure"),
+        (
+            {"measure": 'AP(denominator="k")'},
+            "AP: denominator must be 'relevant'",
+        ),
         ({"zero_division": "skip"}, "'zero_division' parameter of make_retrieval_scorer"),
-        ({"denominator": "k"}, "'denominator' parameter of make_retrieval_scorer must be"),
-        ({"metric": "ndcg", "gain": 2}, "'gain' parameter of make_retrieval_scorer must"),
         ({"database": "train"}, "database must be 'rest' or a tuple"),
         ({"database": (X,)}, "database must be 'rest' or a tuple"),
         ({"database": None}, "database must be 'rest' or a tuple"),
@@ -261,43 +267,38 @@ def test_bad_parameters_are_refused_when_the_scorer_is_made(params, message):
         make_retrieval_scorer(**params)
 
 
-def test_parameters_of_other_metrics_are_refused_when_the_scorer_is_made():
-    for metric, name in (("ndcg", "denominator"), ("recall", "gain"), ("dcg", "order")):
-        with pytest.raises(TypeError, match=f"{metric} takes no parameter {name}"):
-            make_retrieval_scorer(metric, **{name: "min"})
-
-
-def test_a_scorer_takes_what_its_metric_takes():
+def test_a_scorer_takes_any_measure():
     fitted, rows = lsh().fit(X), np.arange(N_SAMPLES)
     y = np.where(rows < 2, 7 + rows, LABELS)  # two samples have no relative
     database = X, PrecomputedAffinity(MATRIX)
     distances = reference.hamming_distances(*[fitted.transform(X)] * 2)
     for metric, params in reference.VARIANTS:
         for stand_in in (np.nan, 0.25):
-            options = {"k": 5, "zero_division": stand_in} | params
-            scorer = make_retrieval_scorer(metric, database=database, **options)
-            expected = SCORES[metric](MATRIX, -distances, **options)
+            measure = named(metric, 5, **params)
+            options = {"zero_division": stand_in}
+            scorer = make_retrieval_scorer(measure, database=database, **options)
+            expected = SCORES[metric](MATRIX, -distances, k=5, **options, **params)
             actual = scorer(fitted, X, PrecomputedAffinity(MATRIX))
-            assert_allclose(actual, expected, rtol=1e-12, err_msg=f"{metric}, {options}")
+            assert_allclose(actual, expected, rtol=1e-12, err_msg=f"{measure}, {options}")
     skipped, counted = (
         make_retrieval_scorer(zero_division=value)(fitted, X, y) for value in (np.nan, 0)
     )
     assert_allclose(counted, skipped * (N_SAMPLES - 2) / N_SAMPLES, rtol=1e-12)
 
 
-def test_several_cutoffs_give_several_scores():
-    scorer = make_retrieval_scorer("ndcg", k=[3, None], gain="linear")
+def test_several_measures_give_several_scores():
+    scorer = make_retrieval_scorer(["nDCG@3", "AP"])
     fitted = lsh().fit(X)
     scores = scorer(fitted, X, LABELS)
-    assert list(scores) == ["ndcg@3", "ndcg"]
-    for name, k in (("ndcg@3", 3), ("ndcg", None)):
-        alone = make_retrieval_scorer("ndcg", k=k, gain="linear")(fitted, X, LABELS)
+    assert list(scores) == ["nDCG@3", "AP"]
+    for name in scores:
+        alone = make_retrieval_scorer(name)(fitted, X, LABELS)
         assert type(scores[name]) is float
         assert_allclose(scores[name], alone, rtol=1e-14)
-    search = GridSearchCV(lsh(), {"n_bits": [2, 6]}, scoring=scorer, refit="ndcg@3", cv=2)
+    search = GridSearchCV(lsh(), {"n_bits": [2, 6]}, scoring=scorer, refit="nDCG@3", cv=2)
     results = search.fit(X, LABELS).cv_results_
-    assert np.all(results["mean_test_ndcg@3"] > 0)
-    assert np.all(results["mean_test_ndcg"] > 0)
+    assert np.all(results["mean_test_nDCG@3"] > 0)
+    assert np.all(results["mean_test_AP"] > 0)
 
 
 def shared_labels(_, test):
@@ -326,7 +327,7 @@ def test_grid_search_over_n_bits(form):
     search = GridSearchCV(
         hasher,
         {"n_bits": [2, 6]},
-        scoring=make_retrieval_scorer("ndcg"),
+        scoring=make_retrieval_scorer("nDCG"),
         cv=KFold(2, shuffle=True, random_state=0),
         error_score="raise",
     ).fit(X, y)
@@ -342,7 +343,7 @@ def test_grid_search_over_n_bits(form):
 def test_grid_search_over_a_pipeline_without_labels():
     pipe = make_pipeline(StandardScaler(), TALRHasher(max_iter=2, affinity=THRESHOLDS))
     grid = {"talrhasher__n_bits": [2, 4], "talrhasher__random_state": [0]}
-    scorers = {"ap": make_retrieval_scorer(), "ndcg": make_retrieval_scorer("ndcg")}
+    scorers = {"ap": make_retrieval_scorer(), "ndcg": make_retrieval_scorer("nDCG")}
     search = GridSearchCV(pipe, grid, scoring=scorers, refit="ap", cv=2).fit(X)
     assert np.all(np.isfinite(search.cv_results_["mean_test_ndcg"]))
     actual = search.score(X)

@@ -8,6 +8,7 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from measure_cases import of_histogram
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import average_precision_score, dcg_score, ndcg_score
@@ -67,7 +68,7 @@ def test_score_equals_the_metric_of_a_histogram():
     histogram = RankingHistogram(counts, np.arange(4))
     for metric, params in reference.VARIANTS:
         for k in (None, 6, [1, 6, 60, 70]):
-            expected = getattr(metrics, f"tie_aware_{metric}")(histogram, k, **params)
+            expected = of_histogram(metric, histogram, k, **params)
             actual = SCORES[metric](y_true, y_score, k=k, average=False, **params)
             assert_allclose(actual, expected, rtol=1e-13, err_msg=f"{metric}, {k}")
 

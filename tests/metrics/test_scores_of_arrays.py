@@ -68,7 +68,7 @@ def test_tensors_of_half_precision_and_with_gradients():
 
 
 @every_library
-@pytest.mark.parametrize("query", ["bits", "activations"])
+@pytest.mark.parametrize("query", ["bits", "weights"])
 def test_scorers(query, library):
     X, y = load_digits(return_X_y=True)
     X, y = X[:100], y[:100]

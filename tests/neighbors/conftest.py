@@ -2,14 +2,13 @@
 
 import pytest
 
-from sklearn_talr.neighbors import _cost, _faiss, _scan
+from sklearn_talr.neighbors import _scan
 
 
 @pytest.fixture
 def eager(monkeypatch):
     """Have buckets looked up however many there are."""
-    monkeypatch.setattr(_cost, "COMPARE_WORD", 1e9)
-    monkeypatch.setattr(_cost, "COMPARE_WORD_BY_FAISS", 1e9)
+    monkeypatch.setattr(_scan, "scan_cost", lambda store: 1e18)
 
 
 @pytest.fixture
@@ -19,6 +18,5 @@ def only_buckets(eager, monkeypatch):
     def fail(self, queries, argument):
         raise AssertionError("compared with all codes")
 
-    for scanner in (_scan.Scanner, _faiss.FaissScanner):
-        monkeypatch.setattr(scanner, "within", fail)
-        monkeypatch.setattr(scanner, "at_least", fail)
+    monkeypatch.setattr(_scan.Scanner, "within", fail)
+    monkeypatch.setattr(_scan.Scanner, "at_least", fail)

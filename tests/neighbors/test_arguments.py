@@ -134,9 +134,8 @@ def test_a_bad_radius_is_refused(radius):
         {"n_neighbors": 0},
         {"radius": -1},
         {"algorithm": "tree"},
-        {"backend": "gpu"},
         {"affinity": "labels"},
-        {"scoring": "accuracy"},
+        {"scoring": 3},
         {"n_jobs": 0.5},
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from sklearn_talr.hashing import AdditiveHasher
-from sklearn_talr.neighbors import HammingNeighbors
+from sklearn_talr.neighbors import WeightedHammingNeighbors
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def fitted(metric, n_bits=8, n_items=600):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_items, 12)) + 3
     hasher = AdditiveHasher(n_bits, metric=metric, max_iter=2, random_state=0).fit(X)
-    neighbors = HammingNeighbors(5, metric="weighted_hamming")
+    neighbors = WeightedHammingNeighbors(5)
     return hasher, X, neighbors
 
 
@@ -33,11 +33,10 @@ def saved(neighbors, path):
 
 
 @pytest.mark.parametrize("mmap", [False, True])
-@pytest.mark.parametrize("form", ["encode", "transform"])
 @pytest.mark.parametrize("metric", ["cosine", "inner_product", "euclidean"])
-def test_only_what_no_code_tells_is_saved(metric, form, mmap, path):
+def test_only_what_no_code_tells_is_saved(metric, mmap, path):
     hasher, X, neighbors = fitted(metric)
-    neighbors.fit(getattr(hasher, form)(X))
+    neighbors.fit(hasher.encode(X))
     n_codes, n_items = neighbors.n_distinct_codes_, neighbors.n_items_
     sizes = saved(neighbors, path)
     kept = {"columns": n_codes, "starts": 8 * (n_codes + 1), "members": 4 * n_items}
@@ -52,7 +51,7 @@ def test_only_what_no_code_tells_is_saved(metric, form, mmap, path):
     assert hasher.encode(X).nbytes == per_item * len(X)
     expected = (sum(kept.values()) + in_memory) / n_items
     assert neighbors.n_bytes_per_item_ == pytest.approx(expected)
-    loaded = HammingNeighbors.load(path, mmap=mmap)
+    loaded = WeightedHammingNeighbors.load(path, mmap=mmap)
     queries = hasher.query_weights(X[:20])
     for found, wanted in zip(loaded.kneighbors(queries), neighbors.kneighbors(queries)):
         assert_array_equal(found, wanted)
@@ -78,7 +77,7 @@ def test_factors_of_two_hashers_are_all_kept(path):
     codes = hasher.encode(X), other.encode(X)
     neighbors.fit(codes[0]).partial_fit(codes[1])
     assert "terms" in saved(neighbors, path)
-    loaded = HammingNeighbors.load(path)
+    loaded = WeightedHammingNeighbors.load(path)
     for each in (neighbors, loaded):
         terms = np.concatenate([part.terms for part in codes])
         assert_array_equal(each.codes_.terms, terms)
@@ -96,4 +95,4 @@ def test_a_rule_that_fits_no_code_is_refused(change, path):
         neighbors._fitted.store.factors = rule._replace(**{change: part})
         neighbors.save(path)
         with pytest.raises(ValueError, match="contradict each other"):
-            HammingNeighbors.load(path)
+            WeightedHammingNeighbors.load(path)

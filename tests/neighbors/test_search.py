@@ -1,7 +1,6 @@
 """HammingNeighbors finds what brute force finds, by every way there is."""
 
 import pickle
-import sys
 
 import numpy as np
 import pytest
@@ -24,12 +23,8 @@ from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_talr.codes import pack_codes
-from sklearn_talr.codes._packed import as_words
-from sklearn_talr.neighbors import HammingNeighbors, _buckets, _faiss, _found, _index, _scan
+from sklearn_talr.neighbors import HammingNeighbors, _buckets, _found, _index, _scan
 
-BACKENDS = ["numpy", "faiss"]
-each_backend = pytest.mark.parametrize("backend", BACKENDS)
 by_buckets = pytest.mark.parametrize("algorithm", ["lookup", "multi_index"])
 
 
@@ -41,55 +36,49 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-@each_backend
 @pytest.mark.parametrize("n_bits", [1, 8, 9, 17, 32, 64, 65, 256, 300])
-def test_comparing_finds_the_nearest(n_bits, backend):
+def test_comparing_finds_the_nearest(n_bits):
     """Words of every width, one and several of them, and counts beyond a byte."""
     for kind in CODES:
         queries, database = draw(kind, 6, 40, n_bits, seed=n_bits)
-        neighbors = fit(database, "brute", backend)
+        neighbors = fit(database, "brute")
         for n_neighbors in (1, 7, 40):
             check_neighbors(neighbors, queries, database, n_neighbors)
         for radius in sorted({0, 1, n_bits // 3, n_bits}):
             check_radius(neighbors, queries, database, radius)
 
 
-@each_backend
 @by_buckets
 @pytest.mark.parametrize("n_bits", [1, 3, 8, 12])
-def test_all_buckets_hold_the_nearest(n_bits, algorithm, backend, only_buckets):
+def test_all_buckets_hold_the_nearest(n_bits, algorithm, only_buckets):
     for kind in CODES:
         queries, database = draw(kind, 12, 50, n_bits, seed=n_bits)
-        neighbors = fit(database, algorithm, backend)
+        neighbors = fit(database, algorithm)
         for n_neighbors in (1, 7, 50):
             check_neighbors(neighbors, queries, database, n_neighbors)
         for radius in range(n_bits + 1):
             check_radius(neighbors, queries, database, radius)
 
 
-@each_backend
 @by_buckets
 @pytest.mark.parametrize("n_bits", [20, 64, 130])
-def test_long_codes_are_looked_up_by_hashed_addresses(
-    n_bits, algorithm, backend, only_buckets
-):
+def test_long_codes_are_looked_up_by_hashed_addresses(n_bits, algorithm, only_buckets):
     rng = np.random.default_rng(n_bits)
     database = random_codes(rng, 300, n_bits)
     queries = database[rng.integers(300, size=20)].copy()
     for query in queries:  # up to three bits away from an item
         query[rng.integers(n_bits, size=3)] ^= 1
-    neighbors = fit(database, algorithm, backend)
+    neighbors = fit(database, algorithm)
     for radius in range(4):
         check_radius(neighbors, queries, database, radius)
     check_neighbors(neighbors, queries, database, 1)
 
 
-@each_backend
 @by_buckets
-def test_what_buckets_do_not_hold_is_compared(algorithm, backend):
+def test_what_buckets_do_not_hold_is_compared(algorithm):
     """Far neighbors of long codes lie behind more buckets than there are codes."""
     queries, database = draw("random", 6, 40, 70)
-    neighbors = fit(database, algorithm, backend)
+    neighbors = fit(database, algorithm)
     check_neighbors(neighbors, queries, database, 7)
     check_radius(neighbors, queries, database, 35)
 
@@ -122,10 +111,8 @@ def test_the_order_of_the_database_only_names_the_items(n_bits, seed):
         assert_array_equal(items, np.sort(order[names]))
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "backend"), [(a, b) for a in ALGORITHMS for b in BACKENDS]
-)
-def test_many_queries_in_several_blocks(algorithm, backend, monkeypatch):
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_many_queries_in_several_blocks(algorithm, monkeypatch):
     monkeypatch.setattr(_index, "_QUERIES_PER_BLOCK", 16)
     monkeypatch.setattr(_scan, "_PAIRS_PER_PASS", 512)
     monkeypatch.setattr(_scan, "_CODES_PER_PASS", 24)
@@ -136,17 +123,16 @@ def test_many_queries_in_several_blocks(algorithm, backend, monkeypatch):
     queries, database = draw("learned", 70, 90, 24)
     for codes in (database, *(draw(kind, 1, 90, 24)[1] for kind in ("random", "crowded"))):
         for n_jobs in (None, 2):
-            neighbors = fit(codes, algorithm, backend, n_jobs=n_jobs)
+            neighbors = fit(codes, algorithm, n_jobs=n_jobs)
             check_neighbors(neighbors, queries, codes, 9)
             check_radius(neighbors, queries, codes, 5)
 
 
-@each_backend
 @pytest.mark.parametrize("algorithm", ["brute", "lookup"])
-def test_items_as_queries_are_not_their_own_neighbors(algorithm, backend):
+def test_items_as_queries_are_not_their_own_neighbors(algorithm):
     for kind in CODES:
         _, database = draw(kind, 2, 30, 10)
-        neighbors = fit(database, algorithm, backend)
+        neighbors = fit(database, algorithm)
         expected = [
             [pair for pair in row if pair[1] != own]
             for own, row in enumerate(ranking(database, database))
@@ -202,23 +188,6 @@ def test_rank_holds_all_items_and_their_ties(n_bits, kind):
         assert_array_equal(ties, [numbers[d] for d in distances])
 
 
-def test_faiss_that_is_not_installed_is_named(monkeypatch):
-    monkeypatch.setattr(_index, "find_spec", lambda name: None)
-    with pytest.raises(ImportError, match="Install faiss-cpu, or set backend='numpy'"):
-        HammingNeighbors(backend="faiss").fit(np.eye(3)).kneighbors(np.eye(3), 1)
-
-
-def test_auto_scans_by_faiss_only_where_it_is_loaded(monkeypatch):
-    pytest.importorskip("faiss")
-    for loaded, backend in ((True, "faiss"), (False, "numpy")):
-        if not loaded:
-            monkeypatch.delitem(sys.modules, "faiss")
-        neighbors = HammingNeighbors(algorithm="brute").fit(np.eye(5))
-        neighbors.kneighbors(np.eye(5), 2)
-        index = neighbors._fitted.index
-        assert list(index._searchers) == [("brute", backend)]
-
-
 def test_parameters_may_change_after_fit():
     queries, database = draw("learned", 5, 40, 20)
     neighbors = fit(database)
@@ -261,18 +230,3 @@ def test_reference_of_this_file():
     assert ranking(np.array([[0, 0]]), np.array([[1, 1], [0, 0], [0, 1], [0, 0]])) == [
         [(0, 1), (0, 3), (1, 2), (2, 0)]
     ]
-
-
-def test_faiss_asks_no_query_twice_because_the_first_eight_were_near():
-    """Half of the queries need a radius of 3 and half of 4; a block begins with the 3s."""
-    pytest.importorskip("faiss")
-    store = fit(np.repeat([[0], [1]], 64, axis=1))._fitted.store
-    near, far = (as_words(pack_codes(np.arange(64)[None] < r).data) for r in (3, 4))
-    scanner, asked = _faiss.FaissScanner(store), []
-    within = scanner.within
-    scanner.within = lambda queries, r: asked.append(len(queries)) or within(queries, r)
-    for words in (np.repeat([near[0], far[0]], 20, axis=0), [near[0], far[0]] * 20):
-        scanner.at_least(np.array(words), 1)
-    assert asked == [40, 20, 40]  # nothing was known of the 4s in the first block
-    scanner.at_least(np.repeat([near[0], far[0]], 20, axis=0), 1)
-    assert asked == [40, 20, 40, 40]

@@ -13,7 +13,12 @@ from numpy.testing import assert_array_equal
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr.codes import PackedCodes, pack_codes
-from sklearn_talr.neighbors import HammingNeighbors, _by_tables, _weighted_scan
+from sklearn_talr.neighbors import (
+    HammingNeighbors,
+    WeightedHammingNeighbors,
+    _inner_loops,
+    _weighted_scan,
+)
 
 pytestmark = may_have_one_code
 N_ITEMS = 90
@@ -26,9 +31,13 @@ def only(kernel):
     """Have one kernel look everything up."""
     if kernel == "numba":
         pytest.importorskip("numba", reason="numba is an optional extra")
-    kernels = ((lambda: True, getattr(_by_tables, f"find_by_{kernel}"), 4),)
-    with mock.patch.object(_by_tables, "KERNELS", kernels):
-        yield
+        from sklearn_talr.neighbors import _compiled as loops
+    else:
+        loops = None
+    with mock.patch.object(_inner_loops, "numba", mock.Mock(loops=loops)) as numba:
+        numba.after.return_value = loops
+        with mock.patch.object(_weighted_scan, "most_queries_by_tables", return_value=4):
+            yield
 
 
 @st.composite
@@ -73,13 +82,13 @@ def slow_distances(bits, packed, weights):
     return -(signed.sum(axis=2) * terms[:, 0] + terms[:, 1:].sum(axis=1))
 
 
+def weighted(**params):
+    return WeightedHammingNeighbors(**params)
+
+
 def order_of(distances):
     index = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
     return np.lexsort((index, distances), axis=1)
-
-
-def weighted(**params):
-    return HammingNeighbors(metric="weighted_hamming", **params)
 
 
 def check(neighbors, weights, expected, n_neighbors):
@@ -134,7 +143,9 @@ def test_items_come_and_go(kernel, task, seed):
 @pytest.mark.parametrize("n_bits", [24, 64])
 def test_many_codes_are_found_in_passes(kernel, n_bits):
     rng = np.random.default_rng(0)
-    bits = rng.integers(0, 2, (_by_tables._CODES_PER_PASS + 9_000, n_bits), dtype=np.uint8)
+    bits = rng.integers(
+        0, 2, (_weighted_scan._CODES_PER_PASS_OF_TABLES + 9_000, n_bits), dtype=np.uint8
+    )
     bits[40_000:, -9:] = 1  # which are sorted behind the others
     terms = rng.integers(1, 5, (len(bits), 1))
     packed = PackedCodes(pack_codes(bits).data, n_bits, terms=terms)
@@ -194,54 +205,60 @@ def test_answers_are_the_same_in_any_company():
 
 
 @every_kernel
-def test_kernels_find_what_reaches_the_limit(kernel):
-    """And what may do so if it was rounded; nothing else."""
+def test_sums_are_those_of_the_entries(kernel):
     rng = np.random.default_rng(2)
-    tables = rng.integers(-9, 10, (16, 256)).astype(np.float32)
-    columns = rng.integers(0, 2**64, (2, 6_000), dtype=np.uint64)
+    tables = rng.integers(-9, 10, (3, 16, 256)).astype(np.float32)
+    columns = rng.integers(0, 2**64, (2, 9_000), dtype=np.uint64)
     octets = columns.T.copy().view(np.uint8)
-    sums = tables[np.arange(16), octets].sum(axis=1)
-    find = getattr(_by_tables, f"find_by_{kernel}")
-    for n_wanted, margin in ((1, 0.0), (10, 0.0), (10, 7.0), (900, 1.0)):
-        limit = np.sort(sums)[-n_wanted] - margin
-        found = find(tables, columns, None, (1.0, 1.0), -np.inf, n_wanted, margin, 0, 6_000)
-        assert_array_equal(found, np.flatnonzero(sums >= limit))
-    found = find(tables, columns, None, (1.0, 1.0), 20.0, 0, 0.0, 1_000, 5_500)
-    assert_array_equal(found, 1_000 + np.flatnonzero(sums[1_000:5_500] >= 20))
+    sums = np.empty((3, 8_500), dtype=np.float32)
+    with only(kernel):
+        _inner_loops.add_sums(tables, columns, 400, sums)
+    for table, row in zip(tables, sums):
+        assert_array_equal(row, table[np.arange(16), octets].sum(axis=1)[400:8_900])
 
 
-class TestCompiler:
+@every_kernel
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16])
+def test_distances_are_the_bits_that_differ(kernel, kind):
+    rng = np.random.default_rng(3)
+    queries = rng.integers(0, 2**64, (4, 3), dtype=np.uint64)
+    columns = rng.integers(0, 2**64, (3, 900), dtype=np.uint64)
+    rooms = [np.empty((4, 800), dtype=each) for each in (kind, np.uint64, np.uint8)]
+    with only(kernel):
+        _inner_loops.add_distances(queries, columns, 50, *rooms)
+    differing = queries[:, :, None] ^ columns[None, :, 50:850]
+    assert_array_equal(rooms[0], np.bitwise_count(differing).sum(axis=1, dtype=int))
+
+
+class TestNumba:
     @pytest.fixture
-    def compiler(self, monkeypatch):
-        """One that has not begun, where SciPy has looked enough up."""
-        monkeypatch.setattr(_by_tables, "_looked_up", _by_tables._BYTES_BEFORE_NUMBA + 1)
-        return _by_tables._Compiler()
+    def numba(self):
+        """One that has not begun."""
+        return _inner_loops.Numba()
 
-    def test_numba_takes_over_when_it_has_compiled(self, compiler, monkeypatch):
-        pytest.importorskip("numba", reason="numba is an optional extra")
-        may_go_on, kernel = threading.Event(), _by_tables.find_by_numba
+    def test_it_takes_over_when_it_has_compiled(self, numba, monkeypatch):
+        may_go_on = threading.Event()
 
-        def compile_late(*arguments):
+        def import_late(*name):
             may_go_on.wait(60)
-            return kernel(*arguments)
+            return "loops"
 
-        monkeypatch.setattr(_by_tables, "find_by_numba", compile_late)
-        assert not compiler.is_done()
-        begun = compiler._thread
-        assert not compiler.is_done()
-        assert compiler._thread is begun
+        monkeypatch.setattr(_inner_loops, "import_module", import_late)
+        monkeypatch.setattr(_inner_loops, "find_spec", lambda name: name)
+        assert numba.after(_inner_loops._WORK_BEFORE_NUMBA) is None
+        assert numba._thread is None
+        assert numba.after(1) is None
+        begun = numba._thread
+        assert numba.after(1) is None
+        assert numba._thread is begun
         may_go_on.set()
         begun.join()
-        assert compiler.is_done()
+        assert numba.after(1) == "loops"
 
-    @pytest.mark.parametrize("case", ["not installed", "few bytes"])
-    def test_scipy_stays(self, compiler, case, monkeypatch):
-        if case == "few bytes":
-            monkeypatch.setattr(_by_tables, "_looked_up", 1_000)
-        else:
-            monkeypatch.setattr(_by_tables, "numba_is_installed", lambda: False)
-        assert not compiler.is_done()
-        assert compiler._thread is None
+    def test_without_numba_scipy_stays(self, numba, monkeypatch):
+        monkeypatch.setattr(_inner_loops, "find_spec", lambda name: None)
+        assert numba.after(2 * _inner_loops._WORK_BEFORE_NUMBA) is None
+        assert numba._thread is None
 
     def test_one_compilation_is_enough(self, tmp_path):
         """Whatever the codes, in memory or in a file."""
@@ -250,23 +267,23 @@ class TestCompiler:
 
         rng = np.random.default_rng(0)
         with only("numba"):
-            for n_bits, n_terms in ((5, 0), (30, 1), (64, 2), (130, 0)):
+            for n_bits, n_terms in ((5, 0), (40, 1), (64, 2), (130, 0), (300, 0)):
                 bits = rng.integers(0, 2, (70, n_bits))
                 terms = rng.random((70, n_terms)) if n_terms else None
                 packed = PackedCodes(pack_codes(bits).data, n_bits, terms=terms)
                 weighted().fit(packed).save(tmp_path / "codes.npz")
-                mapped = HammingNeighbors.load(tmp_path / "codes.npz", mmap=True)
+                mapped = WeightedHammingNeighbors.load(tmp_path / "codes.npz", mmap=True)
                 for neighbors in (weighted().fit(packed), mapped):
                     neighbors.kneighbors(rng.standard_normal((1, n_bits)))
-                neighbors.set_params(n_candidates=5)
-                neighbors.kneighbors(rng.standard_normal((1, n_bits)), 3)
-        assert len(_compiled.find.signatures) == 1
+                HammingNeighbors(3).fit(bits).kneighbors(bits)
+        assert len(_compiled.add_sums.signatures) == 1
+        assert len(_compiled.add_distances.signatures) == 2
 
-    def test_bytes_are_counted(self, monkeypatch):
-        monkeypatch.setattr(_by_tables, "_looked_up", 0)
+    def test_work_is_counted(self, numba, monkeypatch):
+        monkeypatch.setattr(_inner_loops, "numba", numba)
         neighbors = weighted(n_neighbors=1).fit(np.eye(50, dtype=int))
         neighbors.kneighbors([np.linspace(-1, 1, 50)])
-        assert _by_tables._looked_up == 50 * 8
+        assert numba._work == 50 * 8
 
 
 def test_products_are_held_to_one_thread(monkeypatch):
@@ -283,7 +300,8 @@ def test_products_are_held_to_one_thread(monkeypatch):
         scan = _weighted_scan.WeightedScanner(neighbors._fitted.store)
         monkeypatch.setattr(_weighted_scan, "signs_of", spy)
         weights = rng.standard_normal((20, 32)).astype(np.float32)
-        scan._candidates(weights, np.full(20, -np.inf), 3)
+        scaled = _weighted_scan._Scaled(weights, neighbors._fitted.store)
+        scan._candidates(scaled, np.full(20, -np.inf), 3)
     assert seen
     assert all(numbers == {1} for numbers in seen)
 
@@ -300,7 +318,8 @@ def test_threads_share_queries_also_where_these_are_few(monkeypatch):
     bits = rng.integers(0, 2, (300, 16))
     weights = rng.standard_normal((30, 16))
     expected = weighted().fit(bits).kneighbors(weights)
-    assert not blocks
+    assert blocks == [slice(0, 30)]
+    blocks.clear()
     assert_array_equal(weighted(n_jobs=2).fit(bits).kneighbors(weights), expected)
     assert blocks == [slice(0, 15), slice(15, 30)]
 

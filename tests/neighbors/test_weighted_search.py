@@ -16,7 +16,16 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_talr.codes import PackedCodes, pack_codes
 from sklearn_talr.hashing import AdditiveHasher, ITQHasher, LSHHasher
 from sklearn_talr.metrics import tie_aware_average_precision_score
-from sklearn_talr.neighbors import HammingNeighbors, _weighted_scan
+from sklearn_talr.neighbors import (
+    HammingNeighbors,
+    HashedNeighbors,
+    WeightedHammingNeighbors,
+    _weighted_scan,
+)
+
+
+def weighted(**params):
+    return WeightedHammingNeighbors(**params)
 
 
 def draw(seed, n_bits, n_terms, n_items=60, n_queries=4):
@@ -43,10 +52,6 @@ def slow_distances(weights, bits, terms):
 def order_of(distances):
     index = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
     return np.lexsort((index, distances), axis=1)
-
-
-def weighted(**params):
-    return HammingNeighbors(metric="weighted_hamming", **params)
 
 
 @settings(max_examples=30)
@@ -111,7 +116,10 @@ def test_items_come_and_go(n_terms, tmp_path):
     neighbors = weighted().fit(packed[:35]).partial_fit(packed[35:]).remove([0, 7, 40])
     expected[:, [0, 7, 40]] = np.inf
     neighbors.save(tmp_path / "codes.npz")
-    for one in (neighbors, HammingNeighbors.load(tmp_path / "codes.npz", mmap=True)):
+    for one in (
+        neighbors,
+        WeightedHammingNeighbors.load(tmp_path / "codes.npz", mmap=True),
+    ):
         assert_array_equal(one.kneighbors(weights)[1], order_of(expected)[:, :10])
     assert_array_equal(neighbors.rank(weights).indices, order_of(expected)[:, :57])
 
@@ -138,7 +146,7 @@ def test_whatever_came_and_went_is_searched_as_all_pairs_are(seed, tmp_path):
         if rng.integers(2):
             neighbors.save(tmp_path / "codes.npz")
             mmap = bool(rng.integers(2)) and os.name != "nt"
-            neighbors = HammingNeighbors.load(tmp_path / "codes.npz", mmap=mmap)
+            neighbors = WeightedHammingNeighbors.load(tmp_path / "codes.npz", mmap=mmap)
     k = int(rng.integers(1, neighbors.n_items_ + 1))
     distances, indices = neighbors.kneighbors(weights, k)
     found = np.take_along_axis(expected, indices, axis=1)
@@ -156,11 +164,11 @@ def test_whatever_came_and_went_is_searched_as_all_pairs_are(seed, tmp_path):
 
 
 def test_all_candidates_are_as_good_as_none():
-    _, packed, weights = draw(5, 24, 1)
+    bits, packed, weights = draw(5, 24, 1)
     every = weighted(n_candidates=60).fit(packed).kneighbors(weights)
     assert_array_equal(every, weighted().fit(packed).kneighbors(weights))
     few = weighted(n_neighbors=3, n_candidates=1).fit(packed).kneighbors(weights)[1]
-    near = HammingNeighbors(n_neighbors=3).fit(packed)
+    near = HammingNeighbors(n_neighbors=3).fit(bits)
     for found, tied in zip(few, near.kneighbors(weights, return_tied=True)[2]):
         assert len(np.intersect1d(found, tied))
 
@@ -180,34 +188,24 @@ def test_votes_of_tied_items_are_shared():
     assert_array_equal(neighbors.predict([[-1.0, -0.25], [-1.0, 0.25]]), ["a", "b"])
 
 
-class TestPipeline:
+class TestHashers:
     X, y = load_digits(return_X_y=True)
 
     @pytest.mark.parametrize("hasher", [LSHHasher, ITQHasher, AdditiveHasher])
-    def test_a_hasher_tells_how_queries_score(self, hasher, learned):
-        hasher = hasher(12, random_state=learned.seed)
-        steps = StandardScaler(), hasher, weighted()
-        index = make_pipeline(*map(clone, steps)).fit(self.X[:600], self.y[:600])
-        scaled = clone(steps[0]).fit(self.X[:600]).transform(self.X)
-        hasher.fit(scaled[:600])
-        by_hand = weighted().fit(hasher.encode(scaled[:600]), self.y[:600])
-        queries = hasher.query_weights(scaled[600:])
-        expected = by_hand.kneighbors(queries)
-        for codes in (hasher.transform(scaled)[600:], index[:-1].transform(self.X[600:])):
-            found = index[-1].kneighbors(codes)
-            assert_array_equal(found[1], expected[1])
-            assert_allclose(found[0], expected[0])
-        score = index.score(self.X[600:], self.y[600:])
-        assert score == pytest.approx(by_hand.score(queries, self.y[600:]))
-        bits = clone(index).set_params(hammingneighbors__metric="hamming")
-        bits.fit(self.X[:600], self.y[:600])
-        learned.gain(score - bits.score(self.X[600:], self.y[600:]))
+    def test_weights_find_more_than_bits(self, hasher, learned):
+        hasher = make_pipeline(StandardScaler(), hasher(12, random_state=learned.seed))
+        scores = {}
+        for query in ("weights", "bits"):
+            index = HashedNeighbors(clone(hasher), query=query)
+            index.fit(self.X[:600], self.y[:600])
+            scores[query] = index.score(self.X[600:], self.y[600:])
+        learned.gain(scores["weights"] - scores["bits"])
 
     def test_a_search_chooses_the_length(self):
-        index = make_pipeline(AdditiveHasher(random_state=0), weighted())
-        grid = {"additivehasher__n_bits": [2, 16]}
+        index = HashedNeighbors(AdditiveHasher(random_state=0))
+        grid = {"hasher__n_bits": [2, 16]}
         search = GridSearchCV(index, grid, cv=3).fit(self.X[:600], self.y[:600])
-        assert search.best_params_ == {"additivehasher__n_bits": 16}
+        assert search.best_params_ == {"hasher__n_bits": 16}
 
 
 class TestRefusals:
@@ -223,10 +221,6 @@ class TestRefusals:
         with pytest.raises(ValueError, match="X is needed"):
             weighted().fit(self.bits).kneighbors()
 
-    def test_lookup_is_by_bits(self):
-        with pytest.raises(ValueError, match="metric='hamming'"):
-            weighted().fit(self.bits).lookup(self.weights)
-
     def test_factors_have_no_radius(self):
         with pytest.raises(ValueError, match="radius has no meaning"):
             weighted().fit(self.packed).radius_neighbors(self.weights)
@@ -234,11 +228,18 @@ class TestRefusals:
     def test_terms_must_be_those_of_the_database(self):
         with pytest.raises(ValueError, match="terms per code"):
             weighted().fit(self.bits).partial_fit(self.packed)
-        hasher = AdditiveHasher(8, random_state=0).fit(load_digits().data[:100])
-        codes = hasher.transform(load_digits().data[:50])
-        neighbors = weighted().fit(np.asarray(codes))
-        with pytest.raises(ValueError, match="terms that the codes of the database lack"):
-            neighbors.kneighbors(codes)
+
+    def test_codes_with_terms_are_not_compared_by_hamming_distance(self):
+        remedy = r"HashedNeighbors\(hasher\)"
+        with pytest.raises(ValueError, match=remedy):
+            HammingNeighbors().fit(self.packed)
+        neighbors = HammingNeighbors().fit(self.bits)
+        with pytest.raises(ValueError, match=remedy):
+            neighbors.kneighbors(self.packed)
+        with pytest.raises(ValueError, match=remedy):
+            neighbors.partial_fit(self.packed)
+        bits = PackedCodes(self.packed.data, self.packed.n_bits, self.packed.bitorder)
+        assert_array_equal(neighbors.kneighbors(bits), neighbors.kneighbors(self.bits))
 
     @pytest.mark.parametrize("radius", [-1, np.nan, "2", True])
     def test_radius_is_a_distance(self, radius):

@@ -4,11 +4,14 @@ from math import comb
 
 import numpy as np
 import pytest
+import reference
 import run_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from measure_cases import named
 from numpy.testing import assert_allclose, assert_array_equal
 
+from sklearn_talr.measures import AP, nDCG
 from sklearn_talr.runs import Qrels, Run, evaluate_run
 
 NAMES = list(run_cases.MEASURES)
@@ -197,6 +200,56 @@ def test_equal_objects_and_data_have_equal_values():
     assert_array_equal(actual.expected, expected.expected)
 
 
+def test_repetitions_are_dropped():
+    result = evaluate_run({"q": {"d": 1}}, {"q": {"d": 1.0}}, ["AP", "RR", "MAP", AP])
+    assert result.measures == ["AP", "RR"]
+
+
+def test_a_bare_ndcg_of_runs_is_that_of_trec_eval():
+    """And that of the same arrays is the exponential one; with a gain both are the same."""
+    qrels = {"q": {"d1": 1, "d2": 2, "d3": 0}}
+    run = {"q": {"d1": 3.0, "d2": 2.0, "d3": 2.0}}
+    arrays = [[1, 2, 0]], [[3.0, 2.0, 2.0]]
+    gains = [nDCG @ 2, nDCG(dcg="log2") @ 2, nDCG(dcg="exp-log2") @ 2]
+    result = evaluate_run(qrels, run, gains)
+    assert result.measures == list(map(str, gains))
+    bare, linear, exponential = result.expected[0]
+    of_arrays = [measure.score(*arrays) for measure in gains]
+    assert bare == linear == of_arrays[1]
+    assert exponential == of_arrays[0] == of_arrays[2]
+    assert linear != exponential
+
+
+def of_grades(metric, order, judged, k, **params):
+    """A metric of a ranking, of which not all relevant documents need to be retrieved."""
+    ranked = [max(judged.get(document, 0), 0) for document in order]
+    if not any(ranked):
+        return 0.0
+    if params.get("denominator") != "min":
+        return reference.METRICS[metric](ranked, k, **params)
+    n_relevant = sum(grade > 0 for grade in judged.values())
+    most = len(ranked) if k is None else k
+    total = reference.average_precision(ranked, k) * sum(grade > 0 for grade in ranked)
+    return total / min(most, n_relevant)
+
+
+@settings(deadline=None, max_examples=40)
+@given(query=small_queries(), k=st.none() | st.integers(1, 8))
+def test_denominators_and_dcg_equal_enumeration(query, k):
+    """Also the worst and the best order, where to retrieve less may be better."""
+    scores, judged = query
+    cases = [("average_precision", {"denominator": d}) for d in ("min", "retrieved")]
+    cases += [("dcg", {"gain": gain}) for gain in ("linear", "exponential")]
+    measures = [named(metric, k, **params) for metric, params in cases]
+    result = evaluate_run({"q": judged}, {"q": scores}, measures)
+    orders = list(run_cases.tie_orders(scores))
+    for place, (metric, params) in enumerate(cases):
+        values = [of_grades(metric, order, judged, k, **params) for order in orders]
+        expected = np.mean(values), min(values), max(values)
+        actual = [getattr(result, column)[0, place] for column in COLUMNS[:3]]
+        assert_allclose(actual, expected, rtol=1e-12, atol=1e-14, err_msg=metric)
+
+
 def test_documents_of_other_widths_are_not_mixed_up():
     """Identifiers that agree in their first eight bytes, or are prefixes of each other."""
     names = ["abcdefgh", "abcdefghi", "abcdefg", "abcdefgh" * 5, "a", "abcdefgh" * 5 + "x"]
@@ -220,11 +273,13 @@ def test_documents_of_other_widths_are_not_mixed_up():
         ({"q": {"e": 5, "d": 1}}, {"q": {"d": 1.0}}, "ERR", "ERR has max_rel=4"),
         ({"q": {"d": 5}}, {"q": {"d": 1.0}}, "RBP(max_rel=2)", "a relevance is 5"),
         (
-            {"q": {"d": 1_000}},
+            {"q": {"d": 1_023, "e": 1_023}},
             {"q": {"d": 1.0}},
             "nDCG(dcg='exp-log2')",
-            "too large for a relevance of 1000. Pass 'nDCG'",
+            "affinity 1023 overflows float64 when it is summed .* dcg='log2'",
         ),
+        ({"q": {"d": 1}}, {"q": {"d": 1.0}}, "P", "P needs a cutoff, such as P@10"),
+        ({"q": {"d": 1}}, {"q": {"d": 1.0}}, "Success", "Success needs a cutoff"),
         ({"q": {"d": 1}, "p": {"d": 5}}, {"q": {"d": 1.0}}, "ERR", "ERR has max_rel=4"),
         ({"q": {"d": 5}}, {"q": {"d": 1.0}}, "RBP(max_rel=2,rel=1)", "rel or max_rel"),
     ],

@@ -15,25 +15,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from sklearn_talr.runs import evaluate_run, read_qrels, read_run
-from sklearn_talr.runs._fields import (
-    ENCODING,
-    MARGIN,
-    numbers_at,
-    texts_of,
-    with_margins,
-    words_at,
-)
 
 QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 -2\n"
 RUN = "q1 Q0 d1 1 2.5 mine\nq1 Q0 d2 2 1.5 mine\nq2 Q0 d1 1 -1e-3 mine\n"
-
-
-def fields_of(texts):
-    """Bytes of texts with blanks between, and where each begins and ends."""
-    encoded = [text.encode() for text in texts]
-    ends = MARGIN + np.cumsum([len(text) + 1 for text in encoded]) - 1
-    starts = ends - [len(text) for text in encoded]
-    return with_margins(b" ".join(encoded)), starts, ends
 
 
 def as_float(text):
@@ -43,6 +27,14 @@ def as_float(text):
         return math.nan
 
 
+def scores_in_a_file(numbers, path):
+    """The scores that `read_run` finds, in the order of the lines."""
+    lines = [f"q Q0 d{i} 1 {number} mine\n" for i, number in enumerate(numbers)]
+    path.write_text("".join(lines), encoding="utf-8")
+    found = read_run(path).to_dict()["q"]
+    return [found[f"d{i}"] for i in range(len(numbers))]
+
+
 @settings(deadline=None, max_examples=200)
 @given(
     numbers=st.lists(
@@ -50,14 +42,22 @@ def as_float(text):
             st.floats().map(repr),
             st.integers(-(10**25), 10**25).map(str),
             st.decimals(-(10**6), 10**6, places=6).map(str),
-            st.text(alphabet="0123456789.-+e_x", max_size=30),
+            st.text(alphabet="0123456789.-+e_x", min_size=1, max_size=30),
         ),
         min_size=1,
     )
 )
-def test_numbers_are_read_as_float_reads_them(numbers):
-    actual = numbers_at(*fields_of(numbers))
-    assert_array_equal(actual, [as_float(number) for number in numbers])
+def test_numbers_are_read_as_float_reads_them(numbers, tmp_path_factory):
+    path = tmp_path_factory.mktemp("runs") / "run"
+    expected = [as_float(number) for number in numbers]
+    wrong = [line for line, number in enumerate(expected, 1) if not math.isfinite(number)]
+    if wrong:
+        with pytest.raises(ValueError, match=f"line {wrong[0]}: score .* no finite number"):
+            scores_in_a_file(numbers, path)
+    right = [number for number in numbers if math.isfinite(as_float(number))]
+    if right:
+        expected = [number for number in expected if math.isfinite(number)]
+        assert_array_equal(scores_in_a_file(right, path), expected)
 
 
 @pytest.mark.parametrize(
@@ -75,31 +75,36 @@ def test_numbers_are_read_as_float_reads_them(numbers):
         "99999999.99999999",
         "1234567.1234567",
         "12345678.5",
-        "1;0",
-        "1:2",
-        "1/2",
-        "12345678:1",
-        ".",
-        "-",
-        "--1",
-        "1.2.3",
-        "é",
-        "nan",
-        "-inf",
-        "1e400",
     ],
 )
-def test_awkward_numbers(number):
-    assert_array_equal(numbers_at(*fields_of([number])), [as_float(number)])
-    assert_array_equal(numbers_at(*fields_of(["8", number, "9"]))[1], as_float(number))
+def test_awkward_numbers(number, tmp_path):
+    expected = [8, as_float(number), 9]
+    assert scores_in_a_file(["8", number, "9"], tmp_path / "run") == expected
 
 
-@given(st.lists(st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1)))
-def test_identifiers_survive_as_words_that_compare_like_them(texts):
-    words = words_at(*fields_of(texts))
-    assert texts_of(words) == texts
-    order = sorted(range(len(texts)), key=lambda i: tuple(words[i]))
-    assert [texts[i] for i in order] == sorted(texts)
+@pytest.mark.parametrize(
+    "number",
+    ["1;0", "1:2", "1/2", "12345678:1", ".", "-", "--1", "1.2.3", "é", "nan", "-inf"],
+)
+def test_what_is_no_number_is_refused(number, tmp_path):
+    with pytest.raises(ValueError, match=f"line 2: score '{number}' is no finite number"):
+        scores_in_a_file(["8", number, "9"], tmp_path / "run")
+
+
+@settings(deadline=None)
+@given(
+    documents=st.lists(
+        st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1).filter(
+            lambda text: text.encode().split() == [text.encode()]
+        ),
+        min_size=1,
+        unique=True,
+    )
+)
+def test_identifiers_survive_and_tie_in_the_order_of_trec_eval(documents, tmp_path_factory):
+    path = tmp_path_factory.mktemp("runs") / "run"
+    run_cases.write_run(path, {"q": dict.fromkeys(documents, 1.0)})
+    assert list(read_run(path).to_dict()["q"]) == sorted(documents, reverse=True)
 
 
 def test_a_file_has_what_was_written(tmp_path):
@@ -196,7 +201,7 @@ def read_slowly(content):
         if b"\0" in line or not math.isfinite(score):
             wrong.add(number)
             continue
-        query, document = (fields[i].decode(*ENCODING) for i in (0, 2))
+        query, document = (fields[i].decode("utf-8", "surrogateescape") for i in (0, 2))
         if document in run.setdefault(query, {}):
             wrong.add(number)
         run[query][document] = score

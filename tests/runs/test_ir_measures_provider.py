@@ -1,5 +1,8 @@
 """The provider for ir_measures."""
 
+import subprocess
+import sys
+
 import pandas as pd
 import pytest
 import run_cases
@@ -8,7 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn_talr.runs import evaluate_run
 
 ir_measures = pytest.importorskip("ir_measures")
-import sklearn_talr.runs.ir_measures  # noqa: E402
+from sklearn_talr.runs.ir_measures import TieAwareProvider, register  # noqa: E402
 
 MEASURES = [
     ir_measures.AP,
@@ -25,6 +28,17 @@ MEASURES = [
     ir_measures.Judged @ 10,
     ir_measures.ERR @ 20,
 ]
+
+
+@pytest.fixture(autouse=True)
+def registered():
+    """Our provider, registered for the time of a test."""
+    known = dict(ir_measures.providers.registry)
+    pipeline = list(ir_measures.DefaultPipeline.providers)
+    yield register()
+    ir_measures.providers.registry.clear()
+    ir_measures.providers.registry.update(known)
+    ir_measures.DefaultPipeline.providers[:] = pipeline
 
 
 @pytest.fixture
@@ -64,11 +78,38 @@ def test_values_of_queries_from_records(problem):
         assert metric.value == result.expected[row, column]
 
 
-def test_the_provider_comes_first_and_leaves_other_measures_to_others(problem):
-    registered = ir_measures.providers.registry["tie_aware"]
-    assert registered is ir_measures.tie_aware
+def test_an_import_alone_changes_nothing():
+    """In a process of its own, as other tests register the provider."""
+    code = """
+import ir_measures
+before = dict(ir_measures.providers.registry), list(ir_measures.DefaultPipeline.providers)
+names = set(vars(ir_measures))
+import sklearn_talr.runs.ir_measures as ours
+ours.TieAwareProvider()
+assert before == (
+    dict(ir_measures.providers.registry), list(ir_measures.DefaultPipeline.providers)
+)
+assert names == set(vars(ir_measures))
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_registering_again_changes_nothing(registered):
+    pipeline = list(ir_measures.DefaultPipeline.providers)
+    assert register() is registered
+    assert ir_measures.DefaultPipeline.providers == pipeline
+    assert pipeline.count(registered) == 1
+
+
+def test_the_provider_answers_without_being_registered(problem):
+    alone = TieAwareProvider().calc_aggregate(MEASURES, *problem)
+    assert alone == ir_measures.calc_aggregate(MEASURES, *problem)
+
+
+def test_the_provider_comes_first_and_leaves_other_measures_to_others(problem, registered):
+    assert ir_measures.providers.registry["tie_aware"] is registered
     assert ir_measures.DefaultPipeline.providers[0] is registered
-    assert isinstance(registered, sklearn_talr.runs.ir_measures.TieAwareProvider)
+    assert isinstance(registered, TieAwareProvider)
     for measure in MEASURES:
         assert registered.supports(measure)
     for measure in (

@@ -173,7 +173,7 @@ def test_pictures_by_names_and_of_one_system(evaluated):
     first = evaluated["first"]
     display = TieBreakingDisplay.from_runs({"a": first, "b": first})
     assert display.names == ["a", "b"]
-    assert display.metric == "AP"
+    assert str(display.measure) == "AP"
     assert TieBreakingDisplay.from_runs(first).names == ["first"]
     with pytest.raises(ValueError, match="must have different names"):
         TieBreakingDisplay.from_runs([first, first])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import average_precision, most_violating, ndcg, ranking_of
 
-from sklearn_talr.svm import _search, loss_augmented_ranks
+from sklearn_talr.svm import _rank_search, loss_augmented_ranks
 
 METHODS = ["auto", "quicksort", "sort", "exhaustive"]
 FAST = METHODS[:3]
@@ -40,8 +40,8 @@ def loss_plus_score(positive, negative, ranks, delta):
 @pytest.fixture
 def small_buckets(monkeypatch):
     """Lets "auto" distribute even a handful of negatives over buckets."""
-    monkeypatch.setattr(_search, "_MIN_NEGATIVES", 0)
-    monkeypatch.setattr(_search, "_PER_BUCKET", 2)
+    monkeypatch.setattr(_rank_search, "_MIN_NEGATIVES", 0)
+    monkeypatch.setattr(_rank_search, "_PER_BUCKET", 2)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -122,7 +122,7 @@ def test_methods_equal_the_scan(loss, buckets, request):
 def test_buckets_of_many_negatives_equal_the_scan(spread):
     rng = np.random.default_rng(0)
     positive, negative = rng.normal(1, size=20), spread(rng.normal(size=30_000))
-    assert len(negative) >= _search._MIN_NEGATIVES
+    assert len(negative) >= _rank_search._MIN_NEGATIVES
     for loss in LOSSES:
         ranks, value = loss_augmented_ranks(positive, negative, loss)
         expected = loss_augmented_ranks(positive, negative, loss, method="sort")

@@ -26,10 +26,10 @@ from sklearn.utils.fixes import parse_version
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
-from sklearn_talr.svm import RankingSVC, _features
+from sklearn_talr.svm import RankingSVC, _feature_matrix
+from sklearn_talr.svm._best_threshold import best_threshold
 from sklearn_talr.svm._risks import HingeRisk, RankingRisk
 from sklearn_talr.svm._simplex_qp import minimize_on_simplex
-from sklearn_talr.svm._threshold import best_threshold
 
 LOSSES = ["average_precision", "ndcg", "zero_one"]
 RANKING = LOSSES[:2]
@@ -425,13 +425,13 @@ class TestThreads:
                 return np.asarray(self) @ other
 
         for name in ("scores", "gradient"):
-            method = getattr(_features.Features, name)
+            method = getattr(_feature_matrix.FeatureMatrix, name)
 
             def recorded(self, values, method=method):
                 self._X = self._X.view(Seen)
                 return method(self, values)
 
-            monkeypatch.setattr(_features.Features, name, recorded)
+            monkeypatch.setattr(_feature_matrix.FeatureMatrix, name, recorded)
         with threadpool_limits(2, user_api="blas"):
             RankingSVC(max_iter=100).fit(*noisy)
         assert set(found) == {1}
@@ -547,7 +547,11 @@ def test_weights_in_the_score(noisy):
     svc = RankingSVC("zero_one").fit(X, y)
     weight = np.arange(len(y))
     correct = svc.predict(X) == y
-    assert svc.score(X, y, sample_weight=weight) == np.average(correct, weights=weight)
+    expected = np.average(correct, weights=weight)
+    assert svc.score(X, y, sample_weight=weight) == expected
+    assert svc.score(X, y, weight) == expected  # in the place it has in scikit-learn
+    with pytest.raises(TypeError, match="positional arguments"):
+        svc.score(X, y, weight, np.zeros(len(y)))
     with pytest.raises(
         ValueError, match="sample_weight must be None for loss='average_precision'"
     ):

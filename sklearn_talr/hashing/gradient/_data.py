@@ -1,14 +1,18 @@
 """Training data: checked features and targets, at once or in chunks."""
 
-import copy
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from ...affinity import PrecomputedAffinity, SharedLabelAffinity, ThresholdAffinity
-from ...affinity._resolve import level_values
+from ..._arrays import as_numpy
+from ...affinity import (
+    LabelAffinity,
+    SharedLabelAffinity,
+    fit_affinity,
+    resolve_affinity,
+)
 from .._base import check_features, check_more_features
-from .._targets import choose_affinity, class_affinity, fit_affinity, fit_oracle
 from ._validation import ValidationData, check_validation
 
 
@@ -52,37 +56,53 @@ def check_data(hasher, loss, X, y, X_val=None, y_val=None):
     """Check all that `fit` is given."""
     affinity = hasher.affinity
     if getattr(loss, "needs_classes", False):
-        affinity = class_affinity(affinity, y, type(loss).__name__)
+        affinity = _class_affinity(affinity, y, type(loss).__name__)
     X, seen = check_features(hasher, X)
     affinity, targets, levels = fit_affinity(affinity, X, y)
     validation = None
     if X_val is not None or y_val is not None:
-        by_features = y is None and isinstance(affinity, ThresholdAffinity)
+        by_features = y is None and affinity.by_distance
         validation = check_validation(hasher, seen, affinity, X_val, y_val, by_features)
     return TrainingData(X, targets, affinity, levels, None, seen, validation)
+
+
+def _class_affinity(affinity, y, needed_by):
+    """Choose the affinity for a loss of classes, where "auto" means labels or indicators.
+
+    A square array of ``y`` is a label indicator here, where else it would be affinities.
+    """
+    if y is None:
+        raise ValueError(
+            f"{needed_by} requires y to be passed, but the target y is None. "
+            "Pass class labels or label indicators."
+        )
+    if not isinstance(affinity, str):
+        return affinity
+    y = as_numpy(y)
+    shape = y.shape if sp.issparse(y) else np.asarray(y, dtype=object).shape
+    one_label = len(shape) == 1 or shape[1:] == (1,)
+    return LabelAffinity() if one_label else SharedLabelAffinity()
 
 
 def check_chunk(hasher, X, y, levels):
     """Check what `partial_fit` is given, whose pairs may all be alike."""
     if not hasattr(hasher, "n_iter_"):
         X, seen = check_features(hasher, X)
-        affinity, targets = choose_affinity(hasher.affinity, X, y)
-        affinity, before = fit_oracle(affinity, targets), None
+        affinity, targets = resolve_affinity(hasher.affinity, X, y)
+        affinity, before = affinity.fit_clone(targets), None
     else:
         X, seen = check_more_features(hasher, X)
-        affinity, targets = choose_affinity(_affinity_of_next_chunk(hasher, y), X, y)
+        affinity, targets = resolve_affinity(_affinity_of_next_chunk(hasher, y), X, y)
         before = hasher._training_state_["declared_levels"]
     declared = _check_levels(levels, before)
     levels = _levels_of_chunk(affinity, targets, declared)
-    if isinstance(affinity, SharedLabelAffinity):  # more may be shared than before
-        affinity = copy.copy(affinity)
-        affinity.levels_ = max(affinity.levels_, levels, key=len)
+    affinity = affinity.with_levels(levels)
     return TrainingData(X, targets, affinity, levels, declared, seen)
 
 
 def _affinity_of_next_chunk(hasher, y):
     """The fitted oracle; of ready affinities, the matrix that this chunk brings."""
-    if isinstance(hasher.affinity_, PrecomputedAffinity) and y is not None:
+    if getattr(hasher.affinity_, "comes_with_targets", False) and y is not None:
         return hasher.affinity
     return hasher.affinity_
 
@@ -111,9 +131,9 @@ def _levels_of_chunk(affinity, targets, declared):
             "first call of partial_fit: the values that it can take, first 0."
         )
     if declared is None:
-        return level_values(affinity, targets, targets)
+        return affinity.levels_between(targets, targets)
     if hasattr(affinity, "levels_"):
-        lacking = np.setdiff1d(level_values(affinity, targets, targets), declared)
+        lacking = np.setdiff1d(affinity.levels_between(targets, targets), declared)
         if lacking.size:
             raise ValueError(
                 f"levels={declared.tolist()} lacks {lacking.tolist()}, which the affinity "

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from ...losses._minibatch import to_device
+from ...losses._door import to_device
 from .._rows import row_blocks
 
 

@@ -7,11 +7,10 @@ import torch
 from sklearn import config_context
 
 from ..._threads import one_thread
-from ...affinity._contrast import check_contrast
-from ...losses._minibatch import Training, bind
+from ...losses._door import Training, bind
+from ...metrics import make_retrieval_scorer
 from .._base import independent_random_state
 from .._rows import mean_and_unit
-from .._scoring import scorer_of
 from ._callbacks import FitCallbacks
 from ._early_descent import EarlyDescent, LastEpoch
 from ._features import make_features
@@ -113,7 +112,7 @@ class GradientFit:
         with _modes_of_torch_and_sklearn():
             function = self._make_function(samples)
             step, of_loss = bind(self.loss, self._training())
-            known = self.data.seen | {"affinity_": self.data.affinity} | of_loss
+            known = self.data.seen | {"affinity_": self.data.affinity.given} | of_loss
             callbacks = FitCallbacks(
                 self.hasher,
                 self.data.X,
@@ -183,13 +182,13 @@ class GradientFit:
         data, n_samples = self.data, self.data.X.shape[0]
         rows = np.unique(np.linspace(0, n_samples - 1, _MOST_SCORED, dtype=int))
         try:
-            check_contrast(data.affinity, data.levels, data.targets[rows])
+            data.affinity.check_contrast(data.targets[rows], data.levels)
         except ValueError:
             return None
         return self._score_of(self.features, rows, data.targets[rows])
 
     def _score_of(self, features, rows, targets):
-        scorer = scorer_of(self.loss)
+        scorer = make_retrieval_scorer(getattr(self.loss, "measure", "AP"))
         return ValidationScore(self.data.affinity, features, rows, targets, scorer)
 
     def _history(self, losses):

@@ -2,7 +2,7 @@
 
 import torch
 
-from ...losses._minibatch import Batch, to_device
+from ...losses._door import Batch, to_device
 
 _SHORTEST_NESTED = 4  # leading bits; fewer rank nothing
 

@@ -7,8 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 
-from ...affinity import ThresholdAffinity
-
 # By kind of hash function. Features, weights and activations of linear and hidden layers
 # have known sizes; modules come in all sizes, and are trained as networks usually are.
 _SOLVER = {"linear": "adam_mini", "hidden layers": "adam_mini", "module": "adam"}
@@ -87,7 +85,7 @@ class Settings:
         given = SimpleNamespace(**{k: _or_auto(v, wanted.get(k, v)) for k, v in params})
         layer_sizes = _layer_sizes(given)
         kind = _kind(given.module, layer_sizes)
-        by_distance = isinstance(data.affinity, ThresholdAffinity)
+        by_distance = data.affinity.by_distance
         solver = _or_auto(given.solver, _SOLVER[kind])
         n_samples, n_held_out = data.X.shape[0], 0
         if given.early_descent and data.validation is None:

@@ -5,9 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...affinity import PrecomputedAffinity
-from ...affinity._contrast import check_contrast
-from ...affinity._resolve import checked_targets, len_targets, level_values
 from .._base import check_more_features
 from ._functions import encode
 
@@ -71,15 +68,15 @@ def check_validation(hasher, seen, affinity, X_val, y_val, by_features):
             "X_val is passed to fit, but y_val is not. Pass its targets, which have the "
             "form of y."
         )
-    if isinstance(affinity, PrecomputedAffinity):
+    if affinity.comes_with_targets:
         affinity = _matrix_of_validation(y_val)
     fitted = copy.copy(hasher)
     vars(fitted).update(seen)
     try:
         X_val, _ = check_more_features(fitted, X_val)
-        targets = checked_targets(affinity, X_val if y_val is None else y_val)
+        targets = affinity.check_targets(X_val if y_val is None else y_val)
         _check_lengths(X_val, targets)
-        check_contrast(affinity, level_values(affinity, targets, targets), targets)
+        affinity.check_contrast(targets, affinity.levels_between(targets, targets))
     except (ValueError, TypeError) as error:
         raise ValueError(
             f"The validation set X_val, y_val cannot be used: {error}"
@@ -89,7 +86,7 @@ def check_validation(hasher, seen, affinity, X_val, y_val, by_features):
 
 def _matrix_of_validation(y_val):
     """Ready affinities of the validation samples, of the same matrix or of another."""
-    if not isinstance(y_val, PrecomputedAffinity):
+    if not getattr(y_val, "comes_with_targets", False):
         raise ValueError(
             "y_val must be a PrecomputedAffinity, as y is a matrix of affinities: that of "
             "the validation samples, or a selection from that of all samples, such as "
@@ -99,9 +96,9 @@ def _matrix_of_validation(y_val):
 
 
 def _check_lengths(X_val, targets):
-    if len_targets(targets) != X_val.shape[0]:
+    if targets.shape[0] != X_val.shape[0]:
         raise ValueError(
-            f"X_val has {X_val.shape[0]} samples, and y_val {len_targets(targets)}."
+            f"X_val has {X_val.shape[0]} samples, and y_val {targets.shape[0]}."
         )
 
 
@@ -157,7 +154,7 @@ def split_samples(data, n_held_out, rng):
     ValueError
         If either part is too small to rank anything.
     """
-    n_samples = len_targets(data.targets)
+    n_samples = data.targets.shape[0]
     if n_held_out < 2 or n_samples - n_held_out < 2:
         raise ValueError(
             "early_descent=True with this validation_fraction would split "
@@ -169,7 +166,7 @@ def split_samples(data, n_held_out, rng):
     parts = np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
     for part, name in zip(parts, ("training", "validation")):
         try:
-            check_contrast(data.affinity, data.levels, data.targets[part])
+            data.affinity.check_contrast(data.targets[part], data.levels)
         except ValueError as error:
             raise ValueError(
                 "early_descent=True with this validation_fraction leaves "

@@ -78,6 +78,7 @@ def by_system(evaluations):
 
 def means_of_measure(evaluation, measure):
     """Return the means of a measure, or raise ValueError if it was not evaluated."""
+    measure = str(measure)
     if measure not in evaluation.means:
         raise ValueError(
             f"measure must be one of {evaluation.measures}, which {evaluation.name} has, "

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from .._registry import METRICS
 from ._axes import add_legend, finish, line_style, single_axes
 
 
@@ -63,11 +62,8 @@ def _draw_method(ax, places, worst, expected, best, m, label, kwargs):
 
 
 def _label(display, ax, lengths, height, labels):
-    """Name the metric, and the groups; what has no code length is a group alone."""
-    metric = display.metric
-    named = METRICS[metric].label if metric in METRICS else metric
-    cutoff = "" if display.k is None else f"@{display.k}"
-    finish(ax, f"{named}{cutoff}: worst, expected, best", "")
+    """Name the measure and the groups; intervals without a code length are one group."""
+    finish(ax, f"{display.measure.label}: worst, expected, best", "")
     ax.use_sticky_edges = False  # no bar begins at the frame
     ax.grid(False, axis="y")
     ax.tick_params(axis="y", length=0)

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..._compat import validate_params
 from ...histogram import hamming_histogram
-from .._estimators import estimator_histogram, last_step
-from .._queries import average_queries
+from ...measures._evaluation import average_queries
+from .._estimators import estimator_histogram, name_of
 from .._radius import (
     empty_lookup_fraction,
     radius_aware_map,
@@ -112,7 +112,7 @@ class RadiusDisplay:
         self.name = name
 
     @classmethod
-    @validate_params(OF_ESTIMATOR | _RADIUS | DRAWN, prefer_skip_nested_validation=True)
+    @validate_params(OF_ESTIMATOR, prefer_skip_nested_validation=True)
     def from_estimator(
         cls,
         estimator,
@@ -122,18 +122,14 @@ class RadiusDisplay:
         y_database,
         *,
         affinity="auto",
-        radius=None,
-        panels=None,
-        name=None,
-        ax=None,
-        **kwargs,
+        **options,
     ):
         """Encode by a fitted hasher, evaluate, and plot.
 
         Parameters
         ----------
         estimator : fitted hasher, or Pipeline that ends in one
-            What makes the codes.
+            What makes the codes. Its class is the name for the legend, if none is given.
 
         X_query : array-like of shape (n_queries, n_features)
             Features of the queries.
@@ -152,20 +148,9 @@ class RadiusDisplay:
             Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with,
             and the form of `y_query` if it has none.
 
-        radius : int or None, default=None
-            The largest radius. None means the code length.
-
-        panels : str or list of str, default=None
-            Names of the panels to draw. None means all.
-
-        name : str, default=None
-            Name for the legend. None means the class of the hasher.
-
-        ax : matplotlib Axes or array of Axes, default=None
-            Where to plot: as many Axes as panels. None means a new figure.
-
-        **kwargs : dict
-            Passed to matplotlib's ``plot``.
+        **options : dict
+            What `from_histogram` takes beside the histogram: `radius`, `panels`,
+            `name`, `ax`, and keywords of matplotlib's ``plot``.
 
         Returns
         -------
@@ -175,26 +160,13 @@ class RadiusDisplay:
         histogram = estimator_histogram(
             estimator, X_query, y_query, affinity, (X_database, y_database)
         )
-        name = type(last_step(estimator)).__name__ if name is None else name
-        return cls.from_histogram(
-            histogram, radius=radius, panels=panels, name=name, ax=ax, **kwargs
-        )
+        name = options.pop("name", None) or name_of(estimator)
+        return cls.from_histogram(histogram, name=name, **options)
 
     @classmethod
-    @validate_params(OF_CODES | _RADIUS | DRAWN, prefer_skip_nested_validation=True)
+    @validate_params(OF_CODES, prefer_skip_nested_validation=True)
     def from_codes(
-        cls,
-        query_codes,
-        database_codes,
-        affinity,
-        y_query,
-        y_database,
-        *,
-        radius=None,
-        panels=None,
-        name=None,
-        ax=None,
-        **kwargs,
+        cls, query_codes, database_codes, affinity, y_query, y_database, **options
     ):
         """Evaluate codes, and plot.
 
@@ -215,32 +187,18 @@ class RadiusDisplay:
         y_database : targets of length n_database
             Targets of the database.
 
-        radius : int or None, default=None
-            The largest radius. None means the code length.
-
-        panels : str or list of str, default=None
-            Names of the panels to draw. None means all.
-
-        name : str, default=None
-            Name for the legend.
-
-        ax : matplotlib Axes or array of Axes, default=None
-            Where to plot: as many Axes as panels. None means a new figure.
-
-        **kwargs : dict
-            Passed to matplotlib's ``plot``.
+        **options : dict
+            What `from_histogram` takes beside the histogram: `radius`, `panels`,
+            `name`, `ax`, and keywords of matplotlib's ``plot``.
 
         Returns
         -------
         display : RadiusDisplay
             The picture and its numbers.
         """
-        histogram = hamming_histogram(
-            query_codes, database_codes, affinity, y_query, y_database
-        )
-        return cls.from_histogram(
-            histogram, radius=radius, panels=panels, name=name, ax=ax, **kwargs
-        )
+        targets = affinity, y_query, y_database
+        histogram = hamming_histogram(query_codes, database_codes, *targets)
+        return cls.from_histogram(histogram, **options)
 
     @classmethod
     @validate_params(

@@ -4,10 +4,9 @@ import numpy as np
 
 from ..._compat import validate_params
 from ...histogram import RankingHistogram, hamming_histogram
-from .._estimators import QUERY, estimator_histograms, last_step
-from .._metric import TieBreakingRange
-from .._queries import average_queries
-from .._registry import METRICS
+from ...measures import P, R, TieBreakingRange
+from ...measures._evaluation import average_queries, histogram_range
+from .._estimators import QUERY, estimator_histograms, name_of
 from ._axes import add_legend, finish, line_style, panel_axes
 from ._inputs import DRAWN, OF_CODES, OF_ESTIMATOR, check_any
 
@@ -109,7 +108,8 @@ class RetrievalCurveDisplay:
 
     @classmethod
     @validate_params(
-        OF_ESTIMATOR | {"query": QUERY} | DRAWN, prefer_skip_nested_validation=True
+        OF_ESTIMATOR | {"query": QUERY, "name": [str, None]},
+        prefer_skip_nested_validation=True,
     )
     def from_estimator(
         cls,
@@ -120,11 +120,9 @@ class RetrievalCurveDisplay:
         y_database,
         *,
         affinity="auto",
-        query="bits",
-        panels=None,
+        query="auto",
         name=None,
-        ax=None,
-        **kwargs,
+        **options,
     ):
         """Encode by a fitted hasher, evaluate, and plot.
 
@@ -150,21 +148,17 @@ class RetrievalCurveDisplay:
             Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with,
             and the form of `y_query` if it has none.
 
-        query : {"bits", "activations"}, default="bits"
-            Whether queries are binary codes, or real-valued, so that codes are ranked by
-            :func:`~sklearn_talr.codes.weighted_scores`.
-
-        panels : str or list of str, default=None
-            Names of the panels to draw. None means all.
+        query : {"auto", "bits", "weights"}, default="auto"
+            How codes are asked, as for
+            :func:`~sklearn_talr.metrics.make_retrieval_scorer`.
 
         name : str, default=None
-            Name for the legend. None means the class of the hasher.
+            Name for the legend. None means the class of the hasher, with "weighted queries"
+            where these are used.
 
-        ax : matplotlib Axes or array of Axes, default=None
-            Where to plot: as many Axes as panels. None means a new figure.
-
-        **kwargs : dict
-            Passed to matplotlib's ``plot``.
+        **options : dict
+            What `from_histogram` takes beside the histogram: `panels`, `ax`, and
+            keywords of matplotlib's ``plot``.
 
         Returns
         -------
@@ -175,23 +169,13 @@ class RetrievalCurveDisplay:
         histograms = estimator_histograms(
             estimator, X_query, y_query, affinity, database, query
         )
-        name = type(last_step(estimator)).__name__ if name is None else name
-        return cls._of(histograms, name).plot(ax, panels=panels, **kwargs)
+        name = name_of(estimator, query) if name is None else name
+        return cls._of(histograms, name).plot(**options)
 
     @classmethod
-    @validate_params(OF_CODES | DRAWN, prefer_skip_nested_validation=True)
+    @validate_params(OF_CODES, prefer_skip_nested_validation=True)
     def from_codes(
-        cls,
-        query_codes,
-        database_codes,
-        affinity,
-        y_query,
-        y_database,
-        *,
-        panels=None,
-        name=None,
-        ax=None,
-        **kwargs,
+        cls, query_codes, database_codes, affinity, y_query, y_database, **options
     ):
         """Evaluate codes, and plot.
 
@@ -212,27 +196,18 @@ class RetrievalCurveDisplay:
         y_database : targets of length n_database
             Targets of the database.
 
-        panels : str or list of str, default=None
-            Names of the panels to draw. None means all.
-
-        name : str, default=None
-            Name for the legend.
-
-        ax : matplotlib Axes or array of Axes, default=None
-            Where to plot: as many Axes as panels. None means a new figure.
-
-        **kwargs : dict
-            Passed to matplotlib's ``plot``.
+        **options : dict
+            What `from_histogram` takes beside the histogram: `panels`, `name`,
+            `ax`, and keywords of matplotlib's ``plot``.
 
         Returns
         -------
         display : RetrievalCurveDisplay
             The picture and its numbers.
         """
-        histogram = hamming_histogram(
-            query_codes, database_codes, affinity, y_query, y_database
-        )
-        return cls.from_histogram(histogram, panels=panels, name=name, ax=ax, **kwargs)
+        targets = affinity, y_query, y_database
+        histogram = hamming_histogram(query_codes, database_codes, *targets)
+        return cls.from_histogram(histogram, **options)
 
     @classmethod
     @validate_params(
@@ -272,14 +247,14 @@ class RetrievalCurveDisplay:
         for histogram in histograms:
             k = _cutoffs(histogram.n_items.max()) if k is None else k
             any_relevant |= bool(np.any(histogram.n_relevant))
-            for metric, ranges in parts.items():
-                ranges.append(METRICS[metric].range(histogram, k))
+            for measure, ranges in zip((P, R), parts.values()):
+                ranges.append(histogram_range([measure @ cut for cut in k], histogram))
         check_any(any_relevant)
         means = {
-            metric: TieBreakingRange(
+            name: TieBreakingRange(
                 *(average_queries(np.concatenate(values)) for values in zip(*ranges))
             )
-            for metric, ranges in parts.items()
+            for name, ranges in parts.items()
         }
         return cls(k=k, **means, name=name)
 

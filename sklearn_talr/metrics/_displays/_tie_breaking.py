@@ -1,14 +1,12 @@
 """How far tie-breaking alone can move a metric, method by method."""
 
-from numbers import Integral
-
 import numpy as np
 
-from ..._compat import Interval, validate_params
+from ..._compat import validate_params
 from ...histogram import hamming_histogram
-from .._estimators import estimator_histogram, last_step
-from .._queries import average_queries
-from .._registry import METRIC_NAME, METRICS
+from ...measures import parse_measure
+from ...measures._evaluation import average_queries, histogram_range, settled_for_arrays
+from .._estimators import estimator_histogram, name_of
 from ._inputs import (
     OF_ESTIMATORS,
     OF_METHODS,
@@ -23,8 +21,7 @@ from ._inputs import (
 )
 from ._intervals import draw_groups
 
-_CUTOFF = [Interval(Integral, 1, 2**63, closed="left"), None]
-_METRIC = {"metric": METRIC_NAME, "k": _CUTOFF, "ax": "no_validation"}
+_MEASURE = {"measure": "no_validation", "ax": "no_validation"}
 
 
 class TieBreakingDisplay:
@@ -50,11 +47,8 @@ class TieBreakingDisplay:
     names : list of str of length n_intervals, default=None
         Method of each. None means that all are of one method, which needs no name.
 
-    metric : str, default="average_precision"
-        Name of the metric, for the label of its axis.
-
-    k : int, default=None
-        Cutoff of the metric, for the same label.
+    measure : str or Measure, default="AP"
+        The measure, for the label of its axis.
 
     Attributes
     ----------
@@ -107,7 +101,7 @@ class TieBreakingDisplay:
     @validate_params(
         {key: ["array-like"] for key in ("worst", "expected", "best")}
         | {"n_bits": ["array-like", None], "names": ["array-like", None]}
-        | {"metric": [str], "k": _CUTOFF},
+        | {"measure": "no_validation"},
         prefer_skip_nested_validation=True,
     )
     def __init__(
@@ -118,19 +112,17 @@ class TieBreakingDisplay:
         best,
         n_bits,
         names=None,
-        metric="average_precision",
-        k=None,
+        measure="AP",
     ):
         self.worst = worst
         self.expected = expected
         self.best = best
         self.n_bits = n_bits
         self.names = names
-        self.metric = metric
-        self.k = k
+        self.measure = parse_measure(measure)
 
     @classmethod
-    @validate_params(OF_ESTIMATORS | _METRIC, prefer_skip_nested_validation=True)
+    @validate_params(OF_ESTIMATORS, prefer_skip_nested_validation=True)
     def from_estimator(
         cls,
         estimator,
@@ -140,10 +132,7 @@ class TieBreakingDisplay:
         y_database,
         *,
         affinity="auto",
-        metric="average_precision",
-        k=None,
-        ax=None,
-        **kwargs,
+        **options,
     ):
         """Encode by fitted hashers, evaluate, and plot.
 
@@ -171,17 +160,9 @@ class TieBreakingDisplay:
             Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with,
             and the form of `y_query` if it has none.
 
-        metric : str, default="average_precision"
-            A metric that :func:`tie_breaking_range` takes.
-
-        k : int or None, default=None
-            Only the first k ranks count. None means all ranks.
-
-        ax : matplotlib Axes, default=None
-            Where to plot. None means a new figure.
-
-        **kwargs : dict
-            Passed to matplotlib's ``plot`` for the dots.
+        **options : dict
+            What `from_histogram` takes beside the histogram: `measure`, `ax`, and
+            keywords of matplotlib's ``plot`` for the dots.
 
         Returns
         -------
@@ -190,28 +171,18 @@ class TieBreakingDisplay:
         """
         database = X_database, y_database
         histograms = {
-            type(last_step(hashers[0])).__name__ if name is None else name: [
+            name_of(hashers[0]) if name is None else name: [
                 estimator_histogram(hasher, X_query, y_query, affinity, database)
                 for hasher in hashers
             ]
             for name, hashers in by_method(estimator, is_estimator).items()
         }
-        return cls.from_histogram(histograms, metric=metric, k=k, ax=ax, **kwargs)
+        return cls.from_histogram(histograms, **options)
 
     @classmethod
-    @validate_params(OF_METHODS | _METRIC, prefer_skip_nested_validation=True)
+    @validate_params(OF_METHODS, prefer_skip_nested_validation=True)
     def from_codes(
-        cls,
-        query_codes,
-        database_codes,
-        affinity,
-        y_query,
-        y_database,
-        *,
-        metric="average_precision",
-        k=None,
-        ax=None,
-        **kwargs,
+        cls, query_codes, database_codes, affinity, y_query, y_database, **options
     ):
         """Evaluate codes, and plot.
 
@@ -233,17 +204,9 @@ class TieBreakingDisplay:
         y_database : targets of length n_database
             Targets of the database.
 
-        metric : str, default="average_precision"
-            A metric that :func:`tie_breaking_range` takes.
-
-        k : int or None, default=None
-            Only the first k ranks count. None means all ranks.
-
-        ax : matplotlib Axes, default=None
-            Where to plot. None means a new figure.
-
-        **kwargs : dict
-            Passed to matplotlib's ``plot`` for the dots.
+        **options : dict
+            What `from_histogram` takes beside the histogram: `measure`, `ax`, and
+            keywords of matplotlib's ``plot`` for the dots.
 
         Returns
         -------
@@ -260,15 +223,13 @@ class TieBreakingDisplay:
             ]
             for name in queries
         }
-        return cls.from_histogram(histograms, metric=metric, k=k, ax=ax, **kwargs)
+        return cls.from_histogram(histograms, **options)
 
     @classmethod
     @validate_params(
-        {"histogram": "no_validation"} | _METRIC, prefer_skip_nested_validation=True
+        {"histogram": "no_validation"} | _MEASURE, prefer_skip_nested_validation=True
     )
-    def from_histogram(
-        cls, histogram, *, metric="average_precision", k=None, ax=None, **kwargs
-    ):
+    def from_histogram(cls, histogram, *, measure="AP", ax=None, **kwargs):
         """Evaluate histograms of Hamming distances, and plot.
 
         Parameters
@@ -277,11 +238,8 @@ class TieBreakingDisplay:
             One histogram, a list of such of several code lengths, or a dict whose keys are
             names of methods and whose values are either.
 
-        metric : str, default="average_precision"
-            A metric that :func:`tie_breaking_range` takes.
-
-        k : int or None, default=None
-            Only the first k ranks count. None means all ranks.
+        measure : str or Measure, default="AP"
+            A measure of :mod:`sklearn_talr.measures`, such as ``nDCG @ 10``, or its name.
 
         ax : matplotlib Axes, default=None
             Where to plot. None means a new figure.
@@ -294,6 +252,7 @@ class TieBreakingDisplay:
         display : TieBreakingDisplay
             The picture and its numbers.
         """
+        (measure,) = settled_for_arrays([parse_measure(measure)])
         methods = by_method(histogram, is_histogram)
         rows = [
             (name, check_distances(one, cls.__name__))
@@ -301,7 +260,7 @@ class TieBreakingDisplay:
             for one in several
         ]
         ranges = [
-            [average_queries(values) for values in METRICS[metric].range(one, k)]
+            [average_queries(values[:, 0]) for values in histogram_range([measure], one)]
             for _, one in rows
         ]
         worst, expected, best = np.transpose(ranges)
@@ -311,14 +270,13 @@ class TieBreakingDisplay:
             best=best,
             n_bits=np.array([one.n_bits for _, one in rows]),
             names=None if None in methods else [name for name, _ in rows],
-            metric=metric,
-            k=k,
+            measure=measure,
         )
         return display.plot(ax, **kwargs)
 
     @classmethod
     @validate_params(
-        {"evaluations": "no_validation", "measure": [str, None], "ax": "no_validation"},
+        {"evaluations": "no_validation"} | _MEASURE,
         prefer_skip_nested_validation=True,
     )
     def from_runs(cls, evaluations, *, measure=None, ax=None, **kwargs):
@@ -330,8 +288,8 @@ class TieBreakingDisplay:
             One for each system. Keys of a dict are names of the systems; otherwise the
             evaluations tell them.
 
-        measure : str, default=None
-            Which of their measures to plot; None takes the first.
+        measure : str or Measure, default=None
+            Which of the evaluated measures to plot; None takes the first.
 
         ax : matplotlib Axes, default=None
             Where to plot. None means a new figure.
@@ -345,13 +303,13 @@ class TieBreakingDisplay:
             The picture and its numbers; `n_bits` is None.
         """
         names, results = by_system(evaluations)
-        measure = results[0].measures[0] if measure is None else measure
+        measure = parse_measure(results[0].measures[0] if measure is None else measure)
         means = [means_of_measure(result, measure) for result in results]
         display = cls(
             **{key: [mean[key] for mean in means] for key in ("worst", "expected", "best")},
             n_bits=None,
             names=names,
-            metric=measure,
+            measure=measure,
         )
         return display.plot(ax, **kwargs)
 

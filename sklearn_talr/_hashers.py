@@ -1,0 +1,62 @@
+"""Fitted hashers as others meet them: alone, or behind the other steps of a Pipeline."""
+
+from typing import NamedTuple
+
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+
+QUERIES = {"auto", "bits", "weights"}  # values of a parameter `query`
+
+
+class FittedHasher(NamedTuple):
+    """A fitted hasher and the steps before it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The hasher or the whole Pipeline.
+
+    hasher : estimator
+        The hasher itself.
+
+    before : Pipeline or None
+        Steps that features go through first.
+    """
+
+    estimator: object
+    hasher: object
+    before: object = None
+
+    @classmethod
+    def of(cls, estimator):
+        """Take apart a hasher, or a Pipeline that ends in one, also a frozen one."""
+        inner = estimator
+        while isinstance(inner, FrozenEstimator) or hasattr(inner, "best_estimator_"):
+            frozen = isinstance(inner, FrozenEstimator)
+            inner = inner.estimator if frozen else inner.best_estimator_
+        if not isinstance(inner, Pipeline):
+            return cls(estimator, inner)
+        return cls(estimator, inner[-1], inner[:-1] if len(inner) > 1 else None)
+
+    @property
+    def name(self):
+        """Name of the hasher's class."""
+        return type(self.hasher).__name__
+
+    def asks_by(self, query):
+        """Settle a parameter `query`: "auto" is what the hasher declares, else "bits"."""
+        if query != "auto":
+            return query
+        return getattr(self.hasher, "default_query", "bits")
+
+    def prepare(self, X):
+        """Features as the hasher takes them."""
+        return X if self.before is None else self.before.transform(X)
+
+    def encode(self, X):
+        """Packed codes of features."""
+        return self.hasher.encode(self.prepare(X))
+
+    def query_weights(self, X):
+        """Weights of features that are queries."""
+        return self.hasher.query_weights(self.prepare(X))

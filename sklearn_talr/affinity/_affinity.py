@@ -1,0 +1,463 @@
+"""What every affinity is, and a plain function as one."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import gen_batches
+
+from .._arrays import as_numpy
+from .._threads import one_thread
+
+__all__ = ["BaseAffinity"]
+
+_PAIRS_PER_BLOCK = 2**20  # pairs whose affinities are computed at once
+_SAVABLE = {}  # classes by name
+
+
+class BaseAffinity:
+    """Base class of affinity oracles.
+
+    A subclass defines ``__call__`` and `levels_`, and has an affinity that hashers, tables
+    of counts, scorers and indexes take. Every other method has a default that is right for
+    any affinity. A subclass overrides a method where it knows something better: a cheaper
+    way, other targets, or what learners should do.
+
+    A plain function with the attribute ``levels_`` is an affinity too, and everything is
+    then by default. Derive from this class, and from scikit-learn's `BaseEstimator` after
+    it, for an affinity with parameters: hashers clone such an affinity and call its
+    ``fit(y)``, and a search reaches its parameters as ``affinity__name``.
+
+    Attributes
+    ----------
+    levels_ : ndarray of shape (n_levels,)
+        Values that the affinity can take, in ascending order, first 0. An affinity without
+        `levels_` trains in ``partial_fit(X, y, levels=levels)`` only.
+
+    by_distance : bool
+        Whether targets are rows of features, and near ones are similar. A hasher is then
+        trained by other defaults, and a scorer that gets no `y` takes the features for
+        targets. False by default.
+
+    comes_with_targets : bool
+        Whether the targets themselves hold the affinities, as a matrix does: other targets
+        then come with another oracle, and cannot be appended. False by default.
+
+    See Also
+    --------
+    LabelAffinity, SharedLabelAffinity : Affinities by class labels.
+    ThresholdAffinity : Affinity by distance.
+    PrecomputedAffinity : Affinities of a matrix.
+
+    Examples
+    --------
+    Products cost about as much if they fall into one class of prices:
+
+    >>> import numpy as np
+    >>> from sklearn_talr.affinity import BaseAffinity
+    >>> class PriceAffinity(BaseAffinity):
+    ...     levels_ = np.array([0, 1])
+    ...
+    ...     def __call__(self, y_query, y_database):
+    ...         gap = np.abs(np.subtract.outer(y_query, y_database))
+    ...         return (gap <= 10).astype(int)
+    >>> affinity = PriceAffinity()
+    >>> affinity.level_index(np.array([20]), np.array([15, 40]), affinity.levels_)
+    array([[1, 0]])
+    """
+
+    by_distance = False
+    comes_with_targets = False
+    _levels_are_sure = False  # whether values need no look: they are among the levels
+
+    def __init_subclass__(cls, savable=False, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if savable:
+            _SAVABLE[cls.__name__] = cls
+
+    @staticmethod
+    def of(affinity):
+        """Return any affinity as one of this class.
+
+        Parameters
+        ----------
+        affinity : affinity oracle
+            An instance of this class is returned as it is. A function is wrapped.
+
+        Returns
+        -------
+        affinity : BaseAffinity
+            The same affinity.
+
+        Raises
+        ------
+        ValueError
+            If it is a class, or cannot be called.
+        """
+        if isinstance(affinity, type):
+            raise ValueError(
+                f"affinity must be an oracle, not a class: write {affinity.__name__}()."
+            )
+        if not callable(affinity):
+            raise ValueError(
+                f"affinity must be 'auto' or an affinity oracle, got {affinity!r}. Oracles "
+                "are in sklearn_talr.affinity."
+            )
+        return affinity if isinstance(affinity, BaseAffinity) else _OwnFunction(affinity)
+
+    @property
+    def given(self):
+        """The affinity as its author wrote it: the function where one is wrapped."""
+        return self
+
+    # Targets
+
+    def check_targets(self, y):
+        """Return targets as an array or CSR matrix, or raise ValueError.
+
+        Parameters
+        ----------
+        y : targets of length n_samples
+            As a user gives them.
+
+        Returns
+        -------
+        targets : ndarray, CSR or sequence with a shape, of length n_samples
+            Index arrays and slices select from them.
+        """
+        y = as_numpy(y)
+        return y.tocsr() if sp.issparse(y) else np.asarray(y)
+
+    def targets_of(self, X):
+        """Return the targets of samples that come without `y`: their features.
+
+        Parameters
+        ----------
+        X : {ndarray, CSR} of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        y : targets of length n_samples
+            To be checked by `check_targets`.
+        """
+        return X
+
+    def group_targets(self, y):
+        """Sort targets into groups of equal ones, if that is cheap.
+
+        Codes are counted by group, and the affinity is asked about groups only.
+
+        Parameters
+        ----------
+        y : targets of length n_samples
+            Checked targets.
+
+        Returns
+        -------
+        groups : tuple of (targets, ndarray of shape (n_samples,)) or None
+            A target of each group, and the group of each target. None, the default, means
+            that the affinity is asked about every pair.
+        """
+        return None
+
+    def memberships(self, y):
+        """Tell to which classes targets belong, if they name classes.
+
+        Parameters
+        ----------
+        y : targets of length n_samples
+            Checked targets.
+
+        Returns
+        -------
+        memberships : tuple of (ndarray or None, CSR of bool) or None
+            Labels of the classes, None if classes are columns, and who is a member, of
+            shape (n_samples, n_classes). None, the default, means that there are no
+            classes: nobody can vote for one or be taught one.
+        """
+        return None
+
+    # Levels
+
+    def levels_between(self, y_query, y_database):
+        """Return the values that the affinity of these targets can take.
+
+        Parameters
+        ----------
+        y_query, y_database : targets
+            Checked targets of both sides.
+
+        Returns
+        -------
+        levels : ndarray of shape (n_levels,)
+            In ascending order, first 0. By default they are `levels_`.
+
+        Raises
+        ------
+        TypeError
+            If the affinity has no `levels_`.
+
+        ValueError
+            If `levels_` do not ascend from 0.
+        """
+        if not hasattr(self, "levels_"):
+            raise TypeError(
+                f"affinity {self!r} has no levels_: an oracle is a function with an "
+                "attribute levels_, the sorted values that it can take, first 0."
+            )
+        levels = np.asarray(self.levels_)
+        if levels[0] != 0 or np.any(np.diff(levels) <= 0):
+            raise ValueError(f"affinity.levels_ must ascend from 0, got {levels}.")
+        return levels
+
+    def level_index(self, y_query, y_database, levels):
+        """Evaluate the affinity as places in the list of its values.
+
+        Parameters
+        ----------
+        y_query, y_database : targets
+            Checked targets of both sides.
+
+        levels : ndarray of shape (n_levels,)
+            Values that the affinity can take, sorted.
+
+        Returns
+        -------
+        index : ndarray of shape (n_query, n_database) of int
+            ``levels[index]`` are the affinities.
+
+        Raises
+        ------
+        ValueError
+            If an affinity is not among the levels.
+        """
+        values = self(y_query, y_database)
+        sure = self._levels_are_sure
+        if (
+            sure and levels[-1] == len(levels) - 1
+        ):  # levels 0, 1, 2, ... are their own places
+            return values
+        index = np.searchsorted(levels, values)
+        if not sure and np.any(np.take(levels, index, mode="clip") != values):
+            raise ValueError(f"affinity {self!r} gave values that its levels_ lack.")
+        return index
+
+    def level_blocks(self, y_query, y_database, levels, block_size):
+        """Yield ``(query_slice, level_index)`` for consecutive blocks of queries."""
+        for rows in gen_batches(y_query.shape[0], block_size):
+            yield rows, self.level_index(y_query[rows], y_database, levels)
+
+    def with_levels(self, levels):
+        """Return an affinity that knows the levels of one more chunk of targets.
+
+        Parameters
+        ----------
+        levels : ndarray
+            Levels of the chunk.
+
+        Returns
+        -------
+        affinity : BaseAffinity
+            By default this one, whose levels do not depend on targets.
+        """
+        return self
+
+    def gain_levels(self, levels):
+        """Return levels whose gains NDCG is trained on, ``2**level - 1`` each.
+
+        Parameters
+        ----------
+        levels : ndarray of shape (n_levels,)
+            Values of the affinity.
+
+        Returns
+        -------
+        levels : ndarray of shape (n_levels,)
+            By default the same, so that training and metric have one gain.
+        """
+        return levels
+
+    def check_contrast(self, targets, levels):
+        """Raise ValueError unless pairs of samples differ in their affinity.
+
+        The affinity of a sample to itself does not count. Blocks of pairs are looked at
+        until two affinities differ, which is soon if there is something to learn.
+
+        Parameters
+        ----------
+        targets : targets of length n_samples
+            Checked targets.
+
+        levels : ndarray of shape (n_levels,)
+            Sorted values that the affinity can take, first 0.
+
+        Raises
+        ------
+        ValueError
+            If no two samples are similar, or all pairs are equally similar.
+        """
+        smallest, largest = len(levels), 0
+        block_size = min(256, max(1, _PAIRS_PER_BLOCK // targets.shape[0]))
+        for rows, index in self.level_blocks(targets, targets, levels, block_size):
+            queries = np.arange(len(index))
+            others = np.ones(index.shape, dtype=bool)
+            others[queries, queries + rows.start] = False
+            smallest = min(smallest, index.min(where=others, initial=len(levels)))
+            largest = max(largest, index.max(where=others, initial=0))
+            if largest > smallest:
+                return
+        if largest == 0:
+            raise ValueError(
+                "No two samples are similar, so there is nothing to rank first. Check y; "
+                "for samples without shared labels, y=None takes near neighbors as similar."
+            )
+        raise ValueError(
+            "All pairs of samples are equally similar (only one class in y?), so every "
+            "ranking is as good as any other. Fit on samples of at least two classes."
+        )
+
+    # Minibatches
+
+    def batch_table(self, y):
+        """Write targets as an array that minibatches are taken from, if possible.
+
+        The array is brought to the device once. Without it the affinity is evaluated on
+        the host, for each batch.
+
+        Parameters
+        ----------
+        y : targets of length n_samples
+            Checked targets.
+
+        Returns
+        -------
+        table : ndarray with n_samples rows, or None
+            None by default.
+        """
+        return None
+
+    def compare_batch(self, rows):
+        """Compare all pairs of rows of the table that `batch_table` has made.
+
+        Parameters
+        ----------
+        rows : torch.Tensor with n rows
+            A minibatch, on any device.
+
+        Returns
+        -------
+        index : torch.Tensor of shape (n, n), of bool or integers
+            Places in the levels.
+        """
+        raise NotImplementedError
+
+    # Fits and files
+
+    @property
+    def is_fitted(self):
+        """Whether a fit would find nothing that is not there already."""
+        given = self.given
+        return not isinstance(given, BaseEstimator) or "levels_" in vars(given)
+
+    def fit_clone(self, y):
+        """Return a clone of this affinity that is fitted to targets.
+
+        Parameters
+        ----------
+        y : targets of length n_samples
+            Checked targets.
+
+        Returns
+        -------
+        affinity : BaseAffinity
+            This one, if it is no scikit-learn estimator and there is nothing to fit.
+        """
+        if not isinstance(self.given, BaseEstimator):
+            return self
+        with one_thread():
+            return BaseAffinity.of(clone(self.given).fit(y))
+
+    def to_plain(self):
+        """Write the affinity as numbers, strings and lists, from which it can be read.
+
+        Returns
+        -------
+        plain : dict
+            To be read by `from_plain`.
+
+        Raises
+        ------
+        ValueError
+            If the affinity is not one of this library that has a plain form.
+        """
+        name = type(self.given).__name__
+        if _SAVABLE.get(name) is not type(self):
+            *most, last = _SAVABLE
+            raise ValueError(
+                f"affinity {name} cannot be saved: only {', '.join(most)} and {last} can. "
+                "Pickle the estimator instead, or fit without y."
+            )
+        state = {
+            key: value.tolist() if isinstance(value, np.ndarray) else value
+            for key, value in vars(self).items()
+        }
+        return {"name": name, "state": state}
+
+    @staticmethod
+    def from_plain(plain):
+        """Read what `to_plain` has written.
+
+        Parameters
+        ----------
+        plain : dict
+            The plain form.
+
+        Returns
+        -------
+        affinity : BaseAffinity
+            In the state it had.
+
+        Raises
+        ------
+        ValueError, KeyError
+            If `plain` is not the plain form of an affinity.
+        """
+        affinity = _SAVABLE[plain["name"]]()
+        params = affinity.get_params()
+        for key, value in plain["state"].items():
+            if key not in params:
+                value = _checked_numbers(plain["name"], key, value)
+            setattr(affinity, key, value)
+        affinity._validate_params()
+        return affinity
+
+
+def _checked_numbers(name, key, value):
+    """Return a fitted attribute of an affinity by its name, or raise ValueError."""
+    if key[:1] == "_" or key[-1:] != "_":
+        raise ValueError(f"{name} has no {key!r}.")
+    numbers = np.asarray(value)
+    if numbers.dtype.kind not in "iuf" or numbers.ndim > 1 or not numbers.size:
+        raise ValueError(f"{key} of {name} is no list of numbers.")
+    return numbers if isinstance(value, list) else value
+
+
+class _OwnFunction(BaseAffinity):
+    """A user's function, or an object of a user's own class that can be called."""
+
+    def __init__(self, function):
+        self._function = function
+
+    @property
+    def given(self):
+        return self._function
+
+    @property
+    def levels_(self):
+        return self._function.levels_
+
+    def __call__(self, y_query, y_database):
+        return self._function(y_query, y_database)
+
+    def __repr__(self):
+        return repr(self._function)

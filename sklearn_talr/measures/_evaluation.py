@@ -1,0 +1,233 @@
+"""Evaluate measures: of tables of counts, of arrays; means over queries.
+
+This module is what other rooms may import of this one beside its public names.
+"""
+
+import warnings
+from functools import partial
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.utils import gen_batches
+
+from .._arrays import NUMPY, as_numpy, space_of
+from .._compat import check_sample_weight
+from ..histogram._rankings import check_rankings
+from ._histogram_ties import HistogramTies
+from ._ranked_items import RaggedTies, RankedItems, rank_items
+from ._ties import ALL_RANKS, CELLS_PER_BLOCK
+
+__all__ = ["RaggedTies", "RankedItems", "TieBreakingRange"]
+
+OF_SCORES = {
+    "y_true": ["array-like"],
+    "y_score": ["array-like"],
+    "groups": ["array-like", None],
+    "sample_weight": ["array-like", None],
+    "average": ["boolean"],
+    "zero_division": [Real],
+}
+
+
+class TieBreakingRange(NamedTuple):
+    """Least, mean and greatest value of a measure over all orders of tied items.
+
+    Parameters
+    ----------
+    worst, expected, best : ndarray of shape (n_queries,) or (n_queries, n_measures)
+        The least value over all orders, the mean, and the greatest, per query.
+    """
+
+    worst: np.ndarray
+    expected: np.ndarray
+    best: np.ndarray
+
+
+def histogram_range(measures, histogram, zero_division=np.nan):
+    """Values of a table in the worst, a random and the best order of ties.
+
+    Returns
+    -------
+    range : TieBreakingRange
+        Each of shape (n_queries, n_measures).
+    """
+    return TieBreakingRange(
+        *(
+            evaluate_histogram(measures, histogram, zero_division, order)
+            for order in TieBreakingRange._fields
+        )
+    )
+
+
+def evaluate_histogram(measures, histogram, zero_division=np.nan, order="expected"):
+    """Values of several measures of a table of counts, shape (n_queries, n_measures).
+
+    All measures read the same ties, made for a block of queries at a time.
+    """
+    counts, levels = histogram.counts, histogram.levels
+    largest = int(levels[-1])
+    groups = together(settled_for_arrays(measures, largest=largest, is_all=False))
+    n_kinds = 2 if order == "expected" else counts.shape[1]
+    cells = n_kinds * counts.shape[2] + most_cutoffs(groups)
+    values = np.empty((len(counts), len(measures)))
+    for rows in _query_blocks(len(counts), cells):
+        block = counts[rows].astype(np.int64, copy=False)  # differences must have a sign
+        ties_of_level = partial(_ties_of_counts, block, levels, order)
+        _evaluate_block(groups, ties_of_level, values[rows], zero_division)
+    return values
+
+
+def score_arrays(measures, y_true, y_score, groups, sample_weight, average, zero_division):
+    """Values of rankings by score, averaged over queries unless `average` is False.
+
+    Arrays of other libraries are ranked in NumPy, and values live where scores do.
+    Public functions alone call it, so that a warning points at their callers.
+
+    Returns
+    -------
+    values : float, or array of shape (n_measures,), (n_queries,) or (n_queries, n_measures)
+        Without the dimension of measures for a single one that is not in a list.
+    """
+    single = not isinstance(measures, list)
+    measures = [measures] if single else measures
+    real_grades = all(measure.takes_real_grades for measure in measures)
+    rankings = check_rankings(y_true, y_score, groups, real_grades=real_grades)
+    weights = check_weights(sample_weight, len(rankings))
+    largest = rankings.affinity.max(initial=0)
+    groups = together(settled_for_arrays(measures, largest=largest))
+    values = np.empty((len(rankings), len(measures)))
+    for queries, affinity, score in rankings.blocks(CELLS_PER_BLOCK, most_cutoffs(groups)):
+        block = np.empty((len(score), len(measures)))
+        ties_of_level = partial(_ties_of_scores, affinity, score)
+        _evaluate_block(groups, ties_of_level, block, zero_division)
+        values[queries] = block
+    values = values[:, 0] if single else values
+    if average:
+        values = average_queries(values, weights, stacklevel=5)
+    space = space_of(y_score)
+    return values if space is NUMPY or np.isscalar(values) else space.take(values)
+
+
+def _evaluate_block(groups, ties_of_level, values, zero_division):
+    """Fill `values`, shape (n_queries, n_measures), of a block of queries."""
+    ties, cut = {}, {}
+    for measure, places, cutoffs in groups:
+        rel = measure.rel or 1
+        if rel not in ties:
+            ties[rel] = ties_of_level(rel)
+        ranks = measure.ranks(ties[rel], cutoffs)
+        key = rel, ranks.tobytes()
+        if key not in cut:
+            cut[key] = ties[rel].cut_at(ranks)
+        undefined = ties[rel].n_relevant == 0
+        found = measure.kernel(cut[key])
+        values[:, places] = fill_undefined(found, undefined, zero_division)
+
+
+def settled_for_arrays(measures, *, largest=0, is_all=True):
+    """Measures of arrays or tables with nothing left open, or an error that says why not.
+
+    `largest` and `is_all` are those of :meth:`Measure.settled`.
+    """
+    for measure in measures:
+        if measure.of_runs_only:
+            raise ValueError(
+                f"{measure} is a measure of runs: arrays and tables have an affinity for "
+                "every item. Pass a run to sklearn_talr.runs.evaluate_run."
+            )
+    data = {"largest": largest, "is_all": is_all}
+    return [measure.settled(gains="exp-log2", **data) for measure in measures]
+
+
+def together(measures):
+    """Group measures that differ in nothing but the cutoff.
+
+    Returns
+    -------
+    groups : list of (Measure, list of int, ndarray of int64)
+        The measure with one of the cutoffs, the places of the group in `measures`, and its
+        cutoffs.
+    """
+    groups = {}
+    for place, measure in enumerate(measures):
+        groups.setdefault(measure.without_cutoff, []).append(place)
+    return [
+        (measure, places, np.array([measures[p].cutoff or ALL_RANKS for p in places]))
+        for measure, places in groups.items()
+    ]
+
+
+def most_cutoffs(groups):
+    """Number of cutoffs of the largest group."""
+    return max(len(cutoffs) for _, _, cutoffs in groups)
+
+
+def _ties_of_counts(counts, levels, order, rel):
+    """Ties of some queries, the counts of levels below `rel` added to level 0."""
+    n_below = int(np.searchsorted(levels, rel))
+    if n_below > 1:
+        below = counts[:, :n_below].sum(axis=1, keepdims=True)
+        counts = np.concatenate((below, counts[:, n_below:]), axis=1)
+        levels = np.append(0, levels[n_below:])
+    return HistogramTies(counts, levels, order)
+
+
+def _ties_of_scores(affinity, score, rel):
+    """Ties of some queries, affinities below `rel` taken for 0."""
+    if rel > 1:
+        affinity = np.where(affinity >= rel, affinity, 0)
+    return RaggedTies(rank_items(affinity, score))
+
+
+def _query_blocks(n_queries, cells_per_query):
+    """Slices of queries; one empty slice when there is no query."""
+    if not n_queries:
+        return [slice(0, 0)]
+    return gen_batches(n_queries, max(1, CELLS_PER_BLOCK // cells_per_query))
+
+
+def check_weights(sample_weight, n_queries):
+    """Return one non-negative weight for each of the queries, or None for equal ones."""
+    if sample_weight is None:
+        return None
+    queries, weights = np.empty((n_queries, 0)), as_numpy(sample_weight)
+    weights = check_sample_weight(weights, queries, ensure_non_negative=True)
+    # In units of a power of two, so that no digit changes and no sum overflows.
+    return np.ldexp(weights, -np.frexp(weights.max(initial=0))[1])
+
+
+def fill_undefined(values, undefined, zero_division):
+    """Put `zero_division` where a query has nothing relevant."""
+    if isinstance(zero_division, bool) or not isinstance(zero_division, Real):
+        raise ValueError(f"zero_division must be NaN or a number, got {zero_division!r}.")
+    return np.where(undefined, float(zero_division), values)
+
+
+def average_queries(values, sample_weight=None, stacklevel=3):
+    """Weighted mean of the queries that have a value; NaN, with a warning, if none has.
+
+    `values` has shape (n_queries,) or (n_queries, ...). Which queries have a value may
+    differ between measures, as their `rel` does. The mean of a vector is a float. The
+    warning points as many frames up as `stacklevel` says: of a function under
+    `validate_params`, 4 is the caller.
+    """
+    flat = values.reshape(len(values), int(np.prod(values.shape[1:])))
+    weights = np.ones(len(values)) if sample_weight is None else sample_weight
+    means = np.full(flat.shape[1], np.nan)
+    masks, mask_of = np.unique(~np.isnan(flat), axis=1, return_inverse=True)
+    for mask, defined in enumerate(masks.T):
+        if np.any(weights[defined] > 0):
+            alike = mask_of.ravel() == mask
+            part = flat[defined] if alike.all() else flat[np.ix_(defined, alike)]
+            part = part[:, 0] if values.ndim == 1 else part
+            means[alike] = np.average(part, axis=0, weights=weights[defined])
+    if np.isnan(means).any():
+        warnings.warn(
+            "No query has a relevant item, so the metric is undefined. Pass "
+            "zero_division=0.0 to count such queries as 0.",
+            UndefinedMetricWarning,
+            stacklevel=stacklevel,
+        )
+    return float(means[0]) if values.ndim == 1 else means.reshape(values.shape[1:])

@@ -1,0 +1,343 @@
+"""What a measure is: a frozen value with parameters, a cutoff, a name and a kernel."""
+
+import json
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, fields, replace
+from numbers import Integral, Real
+
+import numpy as np
+
+from .._compat import validate_params
+from ..histogram import RankingHistogram
+from ._evaluation import OF_SCORES, evaluate_histogram, score_arrays
+
+__all__ = ["Measure"]
+
+MEASURES = {}  # classes of measures by name; each enters itself when it is defined
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Measure(ABC):
+    """A tie-aware measure of rankings, as a value.
+
+    A measure is called by its name and has parameters and a cutoff, all of which are given
+    as in ir_measures: ``AP``, ``nDCG @ 10``, ``AP(denominator="min") @ 10``. Measures of
+    the same name, parameters and cutoff are equal and have the same hash; they print as
+    they are written, and are never changed.
+
+    To make one of your own, derive a class with a `name` and a `kernel`. From then on its
+    name is known wherever a measure is named.
+
+    Parameters
+    ----------
+    cutoff : int, default=None
+        Only the first ranks count, as many as this. None means all ranks.
+
+    Attributes
+    ----------
+    name : str
+        What users call the measure.
+
+    title : str
+        What the axis of a picture calls it.
+
+    range : tuple of two float
+        The least and the greatest value that it can have.
+
+    rel : int
+        The least affinity that is relevant.
+
+    takes_cutoff : bool
+        Whether it may have a cutoff.
+
+    needs_cutoff : bool
+        Whether it means nothing of a run without one: how many documents there are is
+        not known.
+
+    of_runs_only : bool
+        Whether it is about what only a run has: documents without a judgment.
+
+    takes_real_grades : bool
+        Whether affinities of arrays may be other numbers than integers.
+
+    Examples
+    --------
+    A relevant and an irrelevant item share the first place:
+
+    >>> from sklearn_talr.histogram import RankingHistogram
+    >>> from sklearn_talr.measures import AP, RR, P
+    >>> AP(RankingHistogram([[[1], [1]]], levels=[0, 1]))
+    array([0.75])
+    >>> (P @ 1).score([[1, 0]], [[2.0, 2.0]])
+    0.5
+    >>> AP(denominator="min") @ 10
+    AP(denominator="min")@10
+    >>> RR @ 5 == RR(rel=1) @ 5
+    True
+
+    A measure of one's own: the chance that the first rank is relevant.
+
+    >>> from sklearn_talr.measures import Measure, parse_measure
+    >>> class FirstRank(Measure):
+    ...     name, title = "First", "first rank"
+    ...
+    ...     def kernel(self, ties):
+    ...         n, p, t, take = ties.first_relevant
+    ...         return (t == 0) * p / n
+    >>> parse_measure("First")(RankingHistogram([[[1], [3]]], levels=[0, 1]))
+    array([0.75])
+    """
+
+    cutoff: int | None = None
+
+    name = title = None
+    range = (0.0, 1.0)
+    rel = 1
+    takes_cutoff = True
+    needs_cutoff = False
+    of_runs_only = False
+    takes_real_grades = False
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if cls.name is None:  # what some measures share
+            return
+        known = MEASURES.get(cls.name, cls)
+        if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise ValueError(f"{cls.name!r} is the name of {known.__qualname__} already.")
+        MEASURES[cls.name] = cls  # a cell of a notebook may run again
+
+    def __post_init__(self):
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if isinstance(value, np.generic):
+                # The dataclass is frozen for its users; this sets its own field.
+                object.__setattr__(self, each.name, value.item())
+        if self.cutoff is not None:
+            self._check_cutoff()
+        for key, each in self._parameters().items():
+            value = getattr(self, key)
+            is_open = value is None and each.default is None
+            if not is_open and not each.metadata["allows"](value):
+                wanted = each.metadata["wanted"]
+                raise ValueError(f"{self.name}: {key} must be {wanted}, got {value!r}.")
+
+    def _check_cutoff(self):
+        cutoff = self.cutoff
+        if not is_integer(cutoff) or not 1 <= cutoff < 2**63:
+            raise ValueError(
+                f"the cutoff of {self.name} must be a positive integer below 2**63, got "
+                f"{cutoff!r}."
+            )
+        if not self.takes_cutoff:
+            raise ValueError(f"{self.name} takes no cutoff, got {cutoff}.")
+
+    @classmethod
+    def _parameters(cls):
+        """Fields of the parameters, by name."""
+        return {each.name: each for each in fields(cls) if each.metadata}
+
+    def __matmul__(self, cutoff):
+        if cutoff is None:
+            raise ValueError(f"{self.name} without a cutoff is {self.name} by itself.")
+        return replace(self, cutoff=cutoff)
+
+    @property
+    def without_cutoff(self):
+        """The measure of all ranks."""
+        return replace(self, cutoff=None)
+
+    def with_params(self, **params):
+        """The measure with some parameters set, as a call without a table returns it."""
+        unknown = params.keys() - self._parameters().keys()
+        if unknown:
+            raise TypeError(
+                f"{self.name} takes no parameter {', '.join(sorted(unknown))}; it takes "
+                f"{', '.join(self._parameters()) or 'none'}."
+            )
+        return replace(self, **params)
+
+    @validate_params(
+        {"histogram": [RankingHistogram, None], "zero_division": [Real]},
+        prefer_skip_nested_validation=True,
+    )
+    def __call__(self, histogram=None, /, *, zero_division=np.nan, **params):
+        """Evaluate a table of counts; or, without one, set parameters.
+
+        Parameters
+        ----------
+        histogram : RankingHistogram, default=None
+            Counts of the ranked items. Affinities from `rel` on are relevant.
+
+        zero_division : float, default=np.nan
+            Value of a query with nothing relevant. NaN lets averages leave the query out.
+            All measures treat these queries alike, also those that are 0 in any order, so
+            that all means are over the same queries.
+
+        **params : dict
+            Parameters of the measure, where there is no `histogram`.
+
+        Returns
+        -------
+        values : ndarray of shape (n_queries,), or Measure
+            Means over all orders of tied items, float64; or the measure with these
+            parameters.
+        """
+        if histogram is None:
+            if not np.isnan(zero_division):
+                raise TypeError("zero_division is given together with a table.")
+            return self.with_params(**params)
+        if params:
+            raise TypeError(f"{self.name} takes parameters first, and then a table.")
+        return evaluate_histogram([self], histogram, zero_division)[:, 0]
+
+    @validate_params(OF_SCORES, prefer_skip_nested_validation=True)
+    def score(
+        self,
+        y_true,
+        y_score,
+        *,
+        groups=None,
+        sample_weight=None,
+        average=True,
+        zero_division=np.nan,
+    ):
+        """Evaluate rankings by any real scores.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_queries, n_database) or (n_items,)
+            Affinities to the queries: non-negative integers. Flat, one for each item, with
+            `groups`.
+
+        y_score : array-like of shape (n_queries, n_database) or (n_items,)
+            Higher is better, equal is tied. In a table, -inf marks cells that hold no item.
+
+        groups : array-like of shape (n_items,), default=None
+            Label of the query of each item.
+
+        sample_weight : array-like of shape (n_queries,), default=None
+            Weights of the queries in the mean.
+
+        average : bool, default=True
+            If False, return the values of the queries instead of their mean.
+
+        zero_division : float, default=np.nan
+            Value of a query with nothing relevant. NaN leaves the query out of the mean.
+
+        Returns
+        -------
+        score : float or ndarray of shape (n_queries,)
+            Mean over queries of the mean over all orders of ties.
+        """
+        weights = sample_weight
+        return score_arrays(self, y_true, y_score, groups, weights, average, zero_division)
+
+    def settled(self, *, gains, largest, is_all=True):
+        """The measure with a value for each parameter that was left open.
+
+        Parameters
+        ----------
+        gains : {"log2", "exp-log2"}
+            Gains that a name leaves open: "exp-log2" of tables and arrays, "log2" of runs.
+
+        largest : int
+            The largest affinity.
+
+        is_all : bool, default=True
+            Whether no other part of the same data can have a larger affinity.
+
+        Returns
+        -------
+        measure : Measure
+
+        Raises
+        ------
+        ValueError
+            If the measure does not take affinities as large as this.
+        """
+        return self
+
+    def ranks(self, ties, cutoffs):
+        """Cutoffs of each query, (n_cutoffs,) or (n_queries, n_cutoffs)."""
+        return cutoffs
+
+    @abstractmethod
+    def kernel(self, ties):
+        """Evaluate ties that are cut.
+
+        Parameters
+        ----------
+        ties : Ties
+            Ties of some queries, in random order or broken. A kernel takes from them
+            `divided`, `first_relevant`, `graded`, `ideal` or `items`, and ignores `cutoff`.
+
+        Returns
+        -------
+        values : ndarray of shape (n_queries, n_cutoffs)
+            Values, of any size for queries with nothing relevant.
+        """
+
+    @property
+    def label(self):
+        """What the axis of a picture says."""
+        return f"{self.title}{self._suffix()}"
+
+    def _suffix(self):
+        changed = {
+            key: getattr(self, key)
+            for key, each in self._parameters().items()
+            if getattr(self, key) != each.default
+        }
+        params = ",".join(
+            f"{key}={json.dumps(value) if isinstance(value, str) else repr(value)}"
+            for key, value in changed.items()
+        )
+        cutoff = "" if self.cutoff is None else f"@{self.cutoff}"
+        return f"{f'({params})' if params else ''}{cutoff}"
+
+    def __repr__(self):
+        return f"{self.name}{self._suffix()}"
+
+
+def parameter(default, allows, wanted):
+    """A parameter of a measure.
+
+    Parameters
+    ----------
+    default : object
+        The value unless another is given. None means that it is left open.
+
+    allows : callable
+        Tells of a value whether it may be given.
+
+    wanted : str
+        What `allows` asks for, in words.
+    """
+    return field(default=default, metadata={"allows": allows, "wanted": wanted})
+
+
+def choice(default, values):
+    """A parameter that is one of some strings."""
+    *most, last = map(repr, values)
+    wanted = f"{', '.join(most)} or {last}"
+    return parameter(default, lambda v: isinstance(v, str) and v in values, wanted)
+
+
+def level(default):
+    """A parameter that is an affinity above 0."""
+    wanted = "a positive integer below 1024"
+    return parameter(default, lambda v: is_integer(v) and 1 <= v < 1024, wanted)
+
+
+def number_above(default, low, high, wanted):
+    """A parameter that is a real number between two others."""
+    return parameter(default, lambda v: is_real(v) and low < v < high, wanted)
+
+
+def is_integer(value):
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_real(value):
+    return isinstance(value, Real) and not isinstance(value, bool)

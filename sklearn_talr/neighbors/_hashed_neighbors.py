@@ -1,0 +1,447 @@
+"""A hasher together with its index, asked by features."""
+
+from dataclasses import replace
+from numbers import Integral
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+
+from .._compat import HasMethods, Interval, StrOptions, routing_enabled
+from .._hashers import QUERIES, FittedHasher
+from ._among import check_enough, read_among
+from ._checks import check_n_neighbors
+from ._columns import read_codes
+from ._database import INDEX_PARAMETERS, CodeDatabase
+from ._fitted import Fitted
+from ._layout import load_database, save_database
+from ._rescoring import StackedRows, rescore
+from ._search import SearchByBits, SearchByWeights
+from ._stored_hasher import restore_hasher, store_hasher
+
+
+class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
+    """Nearest neighbors of features, by the codes of a hasher: the hasher and its index.
+
+    `fit` fits the hasher and stores the codes of the same rows. Queries are features. The
+    index is asked in the way that the hasher's codes are made for: by Hamming distance to
+    the bits of the query, or by the weights of the query, see `query`. Answers equal those
+    of the single steps: `encode` of the hasher, then :class:`HammingNeighbors`, or
+    `encode`, `query_weights`, and :class:`WeightedHammingNeighbors`.
+
+    Parameters
+    ----------
+    hasher : hasher, or Pipeline that ends in one
+        The hasher; `fit` fits a clone of it. A hasher that is fitted already stays as it is
+        inside :class:`sklearn.frozen.FrozenEstimator`.
+
+    query : {"auto", "bits", "weights"}, default="auto"
+        How the codes are asked.
+
+        * ``"bits"``: by the bits of the query.
+        * ``"weights"``: by `query_weights` of the query, which is not rounded to bits. That
+          finds more of the true neighbors with any hasher and takes longer, see the user
+          guide.
+        * ``"auto"``: as the class of the hasher declares in `default_query`: by weights for
+          :class:`~sklearn_talr.hashing.AdditiveHasher`, else by bits.
+
+    n_neighbors : int, default=10
+        Number of neighbors of `kneighbors` and of places that `predict` counts.
+
+    radius : int or float, default=2
+        Radius of `radius_neighbors`, from 0; a whole number for bits.
+
+    n_candidates : int, default=None
+        How many items that are nearest by Hamming distance are compared by weights. None
+        compares all, which costs less below about 100 000 items.
+
+    n_rescored : int, default=None
+        How many items that `kneighbors` finds by codes are put in order by their features.
+        `fit` then keeps `X`, without a copy, so that a memory-mapped array stays on disk.
+        None keeps no features.
+
+    rescore_metric : {"euclidean", "inner_product"}, default="euclidean"
+        What rescored items are put in order by, see :func:`rescore`. `kneighbors` returns
+        these values for distances; inner products descend.
+
+    algorithm : str, default="auto"
+        How Hamming distances are searched, as for :class:`HammingNeighbors`.
+
+    affinity : "auto" or affinity oracle, default="auto"
+        Decides who is similar to whom, for `score`, as for :class:`HammingNeighbors`.
+
+    scoring : str, Measure or callable, default="AP"
+        Tie-aware metric that `score` averages, as for :class:`HammingNeighbors`.
+
+    n_jobs : int, default=None
+        Number of threads of a search. None means 1 unless in a `joblib.parallel_config`
+        context, -1 all processors. The hasher has its own.
+
+    Attributes
+    ----------
+    hasher_ : hasher or Pipeline
+        The fitted hasher.
+
+    affinity_ : affinity oracle or None
+        The oracle of `score`, None if `fit` was not given `y`.
+
+    n_features_in_ : int
+        Number of features, if the hasher tells.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if `fit` saw any.
+
+    n_items_ : int
+        Number of items in the database.
+
+    n_bytes_per_item_ : float
+        Bytes of memory for an item, in the mean, without targets and features.
+
+    n_distinct_codes_ : int
+        Number of different codes among the items.
+
+    codes_ : PackedCodes
+        Codes of the items, in the order of `indices_`.
+
+    indices_ : ndarray of shape (n_items,)
+        Indices of the items, ascending.
+
+    n_samples_fit_ : int
+        Number of items given so far, those removed included.
+
+    See Also
+    --------
+    HammingNeighbors : The index alone, asked by codes.
+    WeightedHammingNeighbors : The index alone, asked by weights.
+    sklearn_talr.metrics.make_retrieval_scorer : Scores a hasher on held-out rows alone.
+
+    Notes
+    -----
+    `score` ranks the items for the queries. After `fit` the items are the training rows,
+    which flatters a hasher that learns from labels; make_retrieval_scorer does not.
+
+    In a Pipeline the codes are those that the hasher makes of the rows as they reach it in
+    `fit`. So behind ``ClassProbabilities(cv=5)`` items have probabilities of a classifier
+    that has not seen them.
+
+    Any number of threads may ask while one thread calls `fit`, `partial_fit` or `remove`,
+    as for :class:`HammingNeighbors`. Each call is answered from one state, hasher, codes,
+    targets and features together.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_talr.hashing import AdditiveHasher
+    >>> from sklearn_talr.neighbors import HashedNeighbors
+    >>> X, y = load_digits(return_X_y=True)
+    >>> index = HashedNeighbors(AdditiveHasher(n_bits=32, random_state=0))
+    >>> index = index.fit(X[300:], y[300:])
+    >>> distances, indices = index.kneighbors(X[:1], n_neighbors=3)
+    >>> y[300:][indices]
+    array([[0, 0, 0]])
+    """
+
+    _parameter_constraints: dict = (
+        CodeDatabase._parameter_constraints
+        | INDEX_PARAMETERS
+        | {
+            "hasher": [HasMethods("fit")],
+            "query": [StrOptions(QUERIES)],
+            "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
+            "n_rescored": [Interval(Integral, 1, None, closed="left"), None],
+            "rescore_metric": [StrOptions({"euclidean", "inner_product"})],
+        }
+    )
+
+    def __init__(
+        self,
+        hasher,
+        *,
+        query="auto",
+        n_neighbors=10,
+        radius=2,
+        n_candidates=None,
+        n_rescored=None,
+        rescore_metric="euclidean",
+        algorithm="auto",
+        affinity="auto",
+        scoring="AP",
+        n_jobs=None,
+    ):
+        self.hasher = hasher
+        self.query = query
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.n_candidates = n_candidates
+        self.n_rescored = n_rescored
+        self.rescore_metric = rescore_metric
+        self.algorithm = algorithm
+        self.affinity = affinity
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y=None, **fit_params):
+        """Fit the hasher, and store the codes of the same rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, as the hasher takes them.
+
+        y : targets of length n_samples, default=None
+            Labels, 0/1 label indicators, a PrecomputedAffinity or whatever the hasher and
+            the affinity take.
+
+        **fit_params : dict
+            Passed to `fit` of the hasher, by metadata routing where it is enabled.
+
+        Returns
+        -------
+        self : HashedNeighbors
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, `X` or `y` is not what it should be. The estimator is then
+            what it was before.
+        """
+        self._validate_params()
+        if routing_enabled():
+            fit_params = process_routing(self, "fit", **fit_params).hasher.fit
+        hasher, codes = _fit_hasher(clone(self.hasher), X, y, fit_params)
+        features = _dense_rows(X) if self.n_rescored else None
+        self._fitted = Fitted.of(
+            *read_codes(codes), self.affinity, y, hasher=hasher, features=features
+        )
+        return self
+
+    def partial_fit(self, X, y=None):
+        """Add items to the database; the hasher stays as it is.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features. The first row gets index `n_samples_fit_`.
+
+        y : targets of length n_samples, default=None
+            Their targets, if those of the first items were given.
+
+        Returns
+        -------
+        self : HashedNeighbors
+            The estimator with more items; the first call does what `fit` does.
+
+        Raises
+        ------
+        ValueError
+            If features or targets do not continue those of the first items. The estimator
+            is then what it was before.
+        """
+        fitted = vars(self).get("_fitted")
+        if fitted is None:
+            return self.fit(X, y)
+        self._validate_params()
+        codes, _ = read_codes(fitted.hasher.encode(X), fitted.columns)
+        more = fitted.add(codes, y)
+        if fitted.features is not None:
+            more = replace(more, features=fitted.features.append(_rows_of(X)))
+        self._fitted = more
+        return self
+
+    def save(self, path):
+        """Write the fitted hasher and the codes to one file.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, as for `save` of :class:`HammingNeighbors`.
+
+        Raises
+        ------
+        ImportError
+            If skops is not installed, which stores the hasher.
+
+        ValueError
+            If the affinity, `scoring` or the hasher has no form without pickle.
+
+        Notes
+        -----
+        Nothing is pickled. Features for `n_rescored` are not written.
+        """
+        fitted, params = self._get_fitted(), self.get_params(deep=False)
+        del params["hasher"]
+        stored = store_hasher(fitted.hasher.estimator)
+        save_database(path, type(self).__name__, params, fitted, stored)
+
+    @classmethod
+    def load(cls, path, *, mmap=False, features=None, trusted=()):
+        """Read a fitted hasher and its codes from a file.
+
+        Parameters
+        ----------
+        path : path-like
+            A file that `save` has written.
+
+        mmap : bool, default=False
+            Whether to leave the codes on disk and read what a query needs, as for `load` of
+            :class:`HammingNeighbors`.
+
+        features : ndarray or memmap of shape (n_samples_fit_, n_features), default=None
+            Features of all items given so far, which `n_rescored` needs.
+
+        trusted : sequence of str, default=()
+            Dotted names of types that the hasher may consist of, beside those of NumPy,
+            scikit-learn and this package.
+
+        Returns
+        -------
+        neighbors : HashedNeighbors
+            The estimator. Its parameter `hasher` is an unfitted clone of `hasher_`.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, not from `save` of this class, or holds types that are
+            not trusted.
+        """
+        params, parts, stored = load_database(path, cls.__name__, mmap)
+        if stored is None:
+            raise ValueError(f"{path} holds no hasher; save it anew.")
+        hasher = restore_hasher(stored, trusted, path)
+        if features is not None:
+            features = _dense_rows(features)
+            if len(features) != parts[0].n_indices:
+                raise ValueError(
+                    f"features has {len(features)} rows for the {parts[0].n_indices} "
+                    "items that were given so far, those removed included."
+                )
+        of_hasher = {"hasher": FittedHasher.of(hasher), "features": features}
+        fitted = Fitted.from_parts(*parts, **of_hasher)
+        return cls._restored(path, params | {"hasher": clone(hasher)}, fitted)
+
+    def get_metadata_routing(self):
+        """Tell scikit-learn what the hasher, and `score`, are to be given.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            The routing.
+        """
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        return router.add(hasher=self.hasher, method_mapping=mapping)
+
+    def _search(self, fitted):
+        how = {"algorithm": self.algorithm, "n_jobs": self.n_jobs}
+        if fitted.hasher.asks_by(self.query) == "bits":
+            return SearchByBits(fitted, **how)
+        return SearchByWeights(fitted, self.n_candidates, **how)
+
+    def _queries(self, X, fitted):
+        if X is None:
+            return None
+        by_bits = fitted.hasher.asks_by(self.query) == "bits"
+        return fitted.hasher.encode(X) if by_bits else fitted.hasher.query_weights(X)
+
+    def _nearest(self, fitted, X, n_neighbors, return_tied=False, among=None):
+        if self.n_rescored is None:
+            return super()._nearest(fitted, X, n_neighbors, return_tied, among)
+        if return_tied or X is None or fitted.features is None:
+            raise ValueError(
+                "n_rescored orders items by their features, for queries X, without ties. "
+                "Fit with n_rescored set, or load(path, features=...), or set it to None."
+            )
+        n_items = fitted.store.n_items
+        n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
+        n_neighbors = check_n_neighbors(n_neighbors, n_items)
+        if among is not None:
+            allowed = read_among(among, fitted.store, len(X))
+            n_items = check_enough(allowed, None, n_neighbors)
+        n_rescored = min(max(self.n_rescored, n_neighbors), n_items)
+        _, candidates, _ = super()._nearest(fitted, X, n_rescored, among=among)
+        values, indices = rescore(
+            _rows_of(X),
+            fitted.features,
+            candidates,
+            metric=self.rescore_metric,
+            n_neighbors=n_neighbors,
+        )
+        return values, indices, []
+
+    @property
+    def hasher_(self):
+        """The fitted hasher."""
+        return self._get_fitted().hasher.estimator
+
+    @property
+    def n_features_in_(self):
+        """Number of features, if the hasher tells."""
+        return self.hasher_.n_features_in_
+
+    @property
+    def feature_names_in_(self):
+        """Names of the features, if `fit` saw any."""
+        return self.hasher_.feature_names_in_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        of_hasher = get_tags(self.hasher)
+        tags.input_tags.sparse = of_hasher.input_tags.sparse and not self.n_rescored
+        tags.target_tags.required = of_hasher.target_tags.required
+        return tags
+
+
+class _Recorder(BaseEstimator):
+    """Last step of a Pipeline that is fitted: keeps codes of the rows that reach it."""
+
+    def __init__(self, hasher):
+        self.hasher = hasher
+
+    def fit(self, X, y=None, **fit_params):
+        self.hasher.fit(X, y, **fit_params)
+        self.codes_ = self.hasher.encode(X)
+        return self
+
+    def get_metadata_routing(self):
+        return self.hasher.get_metadata_routing()
+
+
+def _fit_hasher(estimator, X, y, fit_params):
+    """Fit a hasher, or a Pipeline that ends in one; return it and the codes of the rows."""
+    if isinstance(estimator, Pipeline):
+        name, hasher = estimator.steps[-1]
+        estimator.steps[-1] = name, _Recorder(_checked(hasher))
+        estimator.fit(X, y, **fit_params)
+        codes = estimator[-1].codes_
+        estimator.steps[-1] = name, hasher
+        return FittedHasher.of(estimator), codes
+    hasher = FittedHasher.of(estimator.fit(X, y, **fit_params))
+    _checked(hasher.hasher)
+    return hasher, hasher.encode(X)
+
+
+def _checked(hasher):
+    """Return a hasher; raise TypeError where an estimator makes no codes."""
+    if not hasattr(hasher, "encode"):
+        raise TypeError(
+            f"hasher must be a hasher, with a method `encode`, or a Pipeline that ends in "
+            f"one, got {hasher!r}."
+        )
+    return hasher
+
+
+def _rows_of(X):
+    """Features as an array, memory-mapped where they are."""
+    if sp.issparse(X):
+        raise ValueError(
+            "n_rescored compares dense features, got a sparse matrix. Set n_rescored=None."
+        )
+    return X if isinstance(X, np.ndarray) else np.asarray(X)
+
+
+def _dense_rows(X):
+    return StackedRows([_rows_of(X)])

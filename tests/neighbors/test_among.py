@@ -1,0 +1,183 @@
+"""Searches of allowed items, against brute force over the subset."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from neighbor_cases import ALGORITHMS, ONE_CODE
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_digits
+
+from sklearn_talr.hashing import LSHHasher
+from sklearn_talr.neighbors import (
+    HammingNeighbors,
+    HashedNeighbors,
+    WeightedHammingNeighbors,
+)
+
+pytestmark = pytest.mark.filterwarnings(f"ignore:{ONE_CODE}")
+SHARED, EACH = ["indices", "mask"], ["lists", "masks", "csr"]
+FORMS = {
+    "indices": lambda allowed, masks: np.repeat(np.flatnonzero(allowed[0]), 2)[::-1],
+    "mask": lambda allowed, masks: masks[0],
+    "lists": lambda allowed, masks: [np.flatnonzero(row)[::-1] for row in allowed],
+    "masks": lambda allowed, masks: masks,
+    "csr": lambda allowed, masks: sp.csr_array(masks),
+}
+
+
+def slow_distances(queries, database):
+    """Weights of the bits that differ; 0 and 1 count as weights of -1 and 1."""
+    weights = 2.0 * queries - 1 if queries.dtype.kind == "u" else queries.astype(float)
+    signed = weights[:, None] * (2.0 * database - 1)
+    return np.where(signed < 0, -signed, 0).sum(axis=2)
+
+
+def order_of(distances):
+    index = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
+    return np.lexsort((index, distances), axis=1)
+
+
+@st.composite
+def tasks(draw):
+    """An index from which items were removed, queries, and an allow-list."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n_items = draw(st.sampled_from([6, 60, 900, 3_000]))
+    n_bits = draw(st.sampled_from([3, 12, 40, 70]))
+    n_queries = draw(st.sampled_from([1, 1, 4, 40, 300]))
+    database = rng.integers(0, 2, (n_items, n_bits), dtype=np.uint8)
+    if draw(st.booleans()):
+        database = database[rng.integers(0, max(2, n_items // 10), n_items)]
+    if draw(st.booleans()):
+        queries = rng.integers(0, 2, (n_queries, n_bits), dtype=np.uint8)
+        neighbors = HammingNeighbors(algorithm=draw(st.sampled_from(ALGORITHMS)))
+    else:
+        queries = rng.integers(-3, 4, (n_queries, n_bits)).astype(np.float32)
+        neighbors = WeightedHammingNeighbors()
+    neighbors.set_params(n_jobs=draw(st.sampled_from([None, 2]))).fit(database)
+    is_there = np.ones(n_items, dtype=bool)
+    if draw(st.booleans()):
+        is_there[rng.choice(n_items, n_items // 4, replace=False)] = False
+        neighbors.remove(np.flatnonzero(~is_there))
+    form = draw(st.sampled_from(SHARED + EACH))
+    share = draw(st.sampled_from([0.02, 0.3, 0.6, 0.95]))
+    shares = share if form in SHARED else share * rng.choice([0.05, 1], (n_queries, 1))
+    masks = rng.random((1 if form in SHARED else n_queries, n_items)) < shares
+    masks = np.broadcast_to(masks, (n_queries, n_items))
+    allowed = masks & is_there
+    return neighbors, database, queries, allowed, FORMS[form](allowed, masks)
+
+
+@settings(deadline=None, max_examples=150)
+@given(task=tasks(), n_neighbors=st.sampled_from([1, 3, 10]))
+def test_neighbors_are_those_of_the_subset(task, n_neighbors):
+    neighbors, database, queries, allowed, among = task
+    expected = slow_distances(queries, database)
+    expected[~allowed] = np.inf
+    n_neighbors = min(n_neighbors, int(allowed.sum(axis=1).min()))
+    if not n_neighbors:
+        with pytest.raises(ValueError, match="among allows 0 items for query"):
+            neighbors.kneighbors(queries, 1, among=among)
+        return
+    distances, indices, tied = neighbors.kneighbors(
+        queries, n_neighbors, return_tied=True, among=among
+    )
+    order = order_of(expected)[:, :n_neighbors]
+    assert_array_equal(indices, order)
+    assert_array_equal(distances, np.take_along_axis(expected, order, axis=1))
+    for row, last, items in zip(expected, order[:, -1], tied):
+        assert_array_equal(items, np.flatnonzero(row == row[last]))
+
+
+@settings(deadline=None, max_examples=100)
+@given(task=tasks(), radius=st.sampled_from([0, 2, 9]))
+def test_a_radius_finds_those_of_the_subset(task, radius):
+    neighbors, database, queries, allowed, among = task
+    expected = slow_distances(queries, database)
+    expected[~allowed] = np.inf
+    found = neighbors.radius_neighbors(queries, radius, among=among)
+    for row, distances, indices in zip(expected, *found):
+        inside = order_of(row[None])[0][: np.count_nonzero(row <= radius)]
+        assert_array_equal(indices, inside)
+        assert_array_equal(distances, row[inside])
+
+
+@pytest.mark.parametrize("share", [0.1, 0.9])
+@pytest.mark.parametrize("form", ["indices", "mask"])
+def test_items_as_queries_are_not_their_own_neighbors(form, share):
+    rng = np.random.default_rng(0)
+    database = rng.integers(0, 2, (200, 9), dtype=np.uint8)
+    masks = np.broadcast_to(rng.random(200) < share, (200, 200))
+    expected = slow_distances(database, database)
+    expected[~masks] = np.inf
+    np.fill_diagonal(expected, np.inf)
+    neighbors = HammingNeighbors(4).fit(database)
+    among = FORMS[form](masks, masks)
+    assert_array_equal(neighbors.kneighbors(among=among)[1], order_of(expected)[:, :4])
+    n_allowed = int(masks[0].sum())
+    with pytest.raises(ValueError, match=f"among allows {n_allowed - 1} items"):
+        neighbors.kneighbors(n_neighbors=n_allowed, among=among)
+
+
+@pytest.mark.parametrize("n_candidates", [5, 40, 1_000])
+def test_candidates_are_allowed_items(n_candidates):
+    rng = np.random.default_rng(1)
+    database = rng.integers(0, 2, (300, 16), dtype=np.uint8)
+    weights = rng.standard_normal((6, 16)).astype(np.float32)
+    masks = rng.random((6, 300)) < 0.3
+    near = slow_distances((weights > 0).astype(np.uint8), database)
+    near[~masks] = np.inf
+    last = np.sort(near, axis=1)[:, min(n_candidates, masks.sum(axis=1).min()) - 1]
+    expected = slow_distances(weights, database)
+    expected[(near > last[:, None]) | ~masks] = np.inf
+    neighbors = WeightedHammingNeighbors(3, n_candidates=n_candidates).fit(database)
+    found = neighbors.kneighbors(weights, among=masks, return_distance=False)
+    if n_candidates < 300:
+        assert_array_equal(found, order_of(expected)[:, :3])
+    else:
+        every = slow_distances(weights, database)
+        every[~masks] = np.inf
+        assert_array_equal(found, order_of(every)[:, :3])
+
+
+@pytest.mark.parametrize("n_rescored", [None, 50])
+def test_a_hasher_with_its_index_takes_them(n_rescored):
+    X, _ = load_digits(return_X_y=True)
+    index = HashedNeighbors(LSHHasher(16, random_state=0), n_rescored=n_rescored)
+    index.fit(X[100:])
+    among = np.arange(0, 1_600, 50)
+    _, indices = index.kneighbors(X[:100], 5, among=among)
+    assert np.isin(indices, among).all()
+    if n_rescored:
+        distances = ((X[:100, None] - X[100:][among]) ** 2).sum(axis=2)
+        nearest = np.sqrt(np.sort(distances, axis=1)[:, :5])
+        found = index.kneighbors(X[:100], 5, among=among)[0]
+        np.testing.assert_allclose(np.sort(found, axis=1), nearest, rtol=1e-4)
+
+
+class TestRefusals:
+    neighbors = HammingNeighbors(2).fit(np.eye(5, dtype=np.uint8)).remove([1])
+    queries = np.eye(5, dtype=np.uint8)[:3]
+
+    @pytest.mark.parametrize(
+        ("among", "message"),
+        [
+            ([0, 1], r"among contains \[1\], .* in `indices_`"),
+            ([[0, 2], [2, 3], [3, 7]], r"among contains \[7\]"),
+            ([-1, 2], r"among contains \[-1\]"),
+            ([2], "among allows 1 items for query 0, fewer than n_neighbors=2"),
+            ([], "among allows 0 items"),
+            ([[0, 2], [3], [2, 4]], "among allows 1 items for query 1"),
+            ([True, True, False, False, False], "among allows 1 items"),
+            ([[0, 2], [2, 3]], "among has 2 lists for 3 queries"),
+            ([True, False], r"mask of shape \(2,\).* shape \(5,\), or \(3, 5\)"),
+            (np.ones((2, 5), dtype=bool), r"mask of shape \(2, 5\)"),
+            (sp.csr_array(np.eye(4)), r"mask of shape \(4, 4\)"),
+            ([0.5, 2.0], "among must be indices or a mask of bool, got float64"),
+            (["a", "b"], "among must be indices or a mask of bool"),
+        ],
+    )
+    def test_the_remedy_is_named(self, among, message):
+        with pytest.raises(ValueError, match=message):
+            self.neighbors.kneighbors(self.queries, among=among)

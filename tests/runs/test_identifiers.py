@@ -1,0 +1,79 @@
+"""Identifiers that differ little or are alike, and data that other processes read."""
+
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import run_cases
+
+from sklearn_talr.runs import Qrels, Run, evaluate_run
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        [f"{a}{'x' * 7}{b}{'x' * 7}" for a in map(chr, range(65, 127)) for b in "abcdefgh"],
+        ["".join("\x01\udc81"[i >> j & 1] + "x" * 7 for j in range(9)) for i in range(512)],
+        ["".join("aq"[i >> j & 1] * 8 for j in range(9)) for i in range(512)],
+        [f"{i:064b}" for i in range(512)],
+        ["x" * (8 * i + 1) for i in range(100)],
+    ],
+    ids=["first bytes", "highest bits", "words", "numbers", "lengths"],
+)
+def test_documents_of_one_pattern_are_told_apart(documents):
+    """Each is judged in a query of its own, where all are ranked."""
+    scores = {document: -float(rank) for rank, document in enumerate(documents, 1)}
+    run = Run({f"q{i}": scores for i in range(0, len(documents), 9)})
+    qrels = Qrels({query: {documents[int(query[1:])]: 1} for query in run.queries})
+    ranks = np.arange(1, len(documents) + 1, 9)
+    assert evaluate_run(qrels, run, "RR").expected[:, 0].tolist() == (1 / ranks).tolist()
+
+
+def test_bytes_that_are_no_text_tie_in_the_order_of_bytes():
+    """Where the order of the characters that stand for them is another."""
+    bytes_in_order = [b"a", b"\x7f", b"\x80", b"\xc3\xa9", b"\xed\x95\x9c", b"\xff"]
+    documents = [name.decode("utf-8", "surrogateescape") for name in bytes_in_order]
+    assert documents != sorted(documents)
+    run = Run({"q": dict.fromkeys(documents, 1.0)})
+    assert list(run.to_dict()["q"]) == documents[::-1]
+
+
+def test_a_document_of_one_query_is_not_that_of_another():
+    run = {query: {"d": 1.0} for query in "abc"}
+    result = evaluate_run({"b": {"d": 1}, "c": {"e": 1}}, run, "RR")
+    assert result.queries == ["b", "c"]
+    assert result.expected.tolist() == [[1.0], [0.0]]
+
+
+READ = """
+import pickle
+import sys
+from sklearn_talr.runs import evaluate_run
+
+with open(sys.argv[1], "rb") as file:
+    qrels, run = pickle.load(file)
+evaluation = evaluate_run(qrels, run, ["AP", "nDCG@10"])
+print(evaluation.to_dict(per_query=True))
+"""
+
+
+def test_pickles_are_small_and_read_in_processes_that_hash_otherwise(tmp_path):
+    qrels, run = run_cases.random_run(0, n_queries=20, n_scores=5)
+    qrels, run = Qrels(qrels), Run(run)
+    expected = evaluate_run(qrels, run, ["AP", "nDCG@10"]).to_dict(per_query=True)
+    for data in (qrels, run):
+        n_documents = sum(map(len, data.to_dict().values()))
+        assert len(pickle.dumps(data)) < 32 * n_documents + 2_000
+    (tmp_path / "pickled").write_bytes(pickle.dumps((qrels, run)))
+    for seed in "1", "2":
+        done = subprocess.run(
+            [sys.executable, "-c", READ, str(tmp_path / "pickled")],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | {"PYTHONHASHSEED": seed},
+        )
+        assert done.stdout.strip() == str(expected)
