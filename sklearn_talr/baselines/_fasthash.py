@@ -10,7 +10,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from .._compat import Interval, StrOptions, fit_context
 from .._state import replace_fitted
 from .._threads import one_thread
-from ..hashing._base import BaseHasher, Encoder
+from ..hashing._door import BaseHasher, Encoder
 from ._graph_cuts import PairwiseBits
 from ._sampled_pairs import sample_pairs
 

@@ -8,8 +8,7 @@ from sklearn.svm import LinearSVC
 from .._compat import Interval, StrOptions, fit_context
 from .._state import replace_fitted
 from .._threads import one_thread
-from ..hashing._base import BaseHasher
-from ..hashing._projections import PROJECTIONS
+from ..hashing._door import PROJECTIONS, BaseHasher
 from ._graph_cuts import PairwiseBits
 from ._sampled_pairs import in_units, linear_function, sample_pairs
 
@@ -172,7 +171,7 @@ class MACHasher(BaseHasher):
     def _alternate(self, svms, pairs, rng):
         """Return the best coefficients and intercepts, and the loss of each round."""
         start = PROJECTIONS["itq"](svms.X, self.n_bits, rng)
-        codes = _signs(svms.X @ start)
+        codes = _bit_signs(svms.X @ start)
         for _ in range(_FIRST_PASSES):
             improve_codes(codes, codes, pairs, 0.0, rng)
         svms.fit(codes)
@@ -235,7 +234,7 @@ class BitwiseSVMs:
         """Learn these codes; bits whose outputs are right already are left alone."""
         for bit in np.flatnonzero(np.any(codes != self.outputs, axis=0)):
             coef, intercept = self._fit_bit(codes[:, bit])
-            outputs = _signs(self.X @ coef + intercept)
+            outputs = _bit_signs(self.X @ coef + intercept)
             wanted = codes[:, bit]
             if np.sum(outputs != wanted) <= np.sum(self.outputs[:, bit] != wanted):
                 self.coef[:, bit], self.intercept[bit] = coef, intercept
@@ -251,5 +250,5 @@ class BitwiseSVMs:
         return svm.coef_[0], svm.intercept_[0]
 
 
-def _signs(activations):
+def _bit_signs(activations):
     return np.where(activations > 0, np.float32(1), np.float32(-1))

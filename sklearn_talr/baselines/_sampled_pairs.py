@@ -6,8 +6,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..affinity import fit_affinity
-from ..hashing._base import check_features, independent_random_state
-from ..hashing._rows import all_rows_equal, mean_and_unit
+from ..hashing._door import (
+    all_rows_equal,
+    check_features,
+    independent_random_state,
+    mean_and_unit,
+)
 
 
 class SampledPairs(NamedTuple):

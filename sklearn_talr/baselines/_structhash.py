@@ -7,7 +7,7 @@ import numpy as np
 from .._compat import Interval, StrOptions, fit_context
 from .._state import replace_fitted
 from .._threads import one_thread
-from ..hashing._base import BaseHasher
+from ..hashing._door import BaseHasher
 from ._column_generation import HammingRankingSVM, agreeing_direction
 from ._sampled_pairs import in_units, linear_function, sample_pairs
 

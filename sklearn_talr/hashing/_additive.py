@@ -10,8 +10,7 @@ from .._compat import Interval, StrOptions, fit_context
 from .._state import replace_fitted
 from .._threads import map_in_threads, one_thread
 from ..codes import unpack_codes
-from ..codes._packed import as_packed
-from ..codes._weighted import pad_weights, score_codes
+from ..codes._door import as_packed, pad_weights, score_codes
 from ._additive_codes import Moments
 from ._additive_model import (
     Frame,

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
 from .._threads import map_in_threads, one_thread
-from ..codes._factors import CodeFactors, OneFactors
+from ..codes._door import CodeFactors, OneFactors
 from ._additive_codes import Moments, descend
 from ._projections import itq_projection
 

@@ -22,13 +22,13 @@ def describe_inherited(cls):
 
 def _completed(cls, title, names):
     """The docstring of a class with all entries of a section, of these names or of all."""
-    entries = _entries(cls.__bases__[0].__doc__, title) | _entries(cls.__doc__, title)
+    entries = _described(cls.__bases__[0].__doc__, title) | _described(cls.__doc__, title)
     text = "\n\n".join(entries[name] for name in names or entries)
     start, end = _section(cls.__doc__, title)
     return f"{cls.__doc__[:start]}{text}{cls.__doc__[end:]}"
 
 
-def _entries(doc, title):
+def _described(doc, title):
     """Entries of a section by the name of the parameter or attribute."""
     start, end = _section(doc, title)
     entries = _ENTRY.split(doc[start:end])[1:]

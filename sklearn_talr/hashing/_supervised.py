@@ -13,7 +13,7 @@ from .._compat import (
     with_callbacks,
 )
 from .._state import replace_fitted
-from ..codes._weighted import saturate
+from ..codes._door import saturate
 from ..losses import AveragePrecisionLoss
 from ..metrics import make_retrieval_scorer
 from . import gradient

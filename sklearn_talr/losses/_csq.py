@@ -3,7 +3,7 @@
 from numbers import Real
 
 from .._compat import Interval
-from ._base import ClassLoss
+from ._bound import ClassLoss
 
 __all__ = ["CSQLoss"]
 

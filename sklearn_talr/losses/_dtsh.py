@@ -3,8 +3,8 @@
 from numbers import Real
 
 from .._compat import Interval
-from ._base import PairLoss
-from ._pairs import inner_products, mean_where, quantization_error, similar_and_not
+from ._bound import PairLoss
+from ._pair_terms import inner_products, mean_where, quantization_error, similar_and_not
 
 __all__ = ["DTSHLoss"]
 

@@ -1,7 +1,7 @@
 """HashNetLoss: weighted likelihood of pairs, under tanh that grows steeper."""
 
-from ._base import PairLoss
-from ._pairs import inner_products, mean_where, similar_and_not
+from ._bound import PairLoss
+from ._pair_terms import inner_products, mean_where, similar_and_not
 
 __all__ = ["HashNetLoss"]
 

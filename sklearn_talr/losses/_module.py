@@ -111,7 +111,7 @@ class TieAwareLoss(torch.nn.Module):
         self.bit_dropout = bit_dropout
         self.n_bins = n_bins
         self.gather = gather
-        levels = None if levels is None else _check_levels(levels)
+        levels = None if levels is None else _ascending_levels(levels)
         self.register_buffer("levels", levels, persistent=False)
 
     def forward(
@@ -244,7 +244,7 @@ def _most_labels(targets):
     return n_labels.max() if len(n_labels) else n_labels.sum()
 
 
-def _check_levels(levels):
+def _ascending_levels(levels):
     levels = torch.as_tensor(levels)
     if levels.ndim != 1 or len(levels) == 0 or levels[0] != 0 or (levels.diff() <= 0).any():
         raise ValueError(

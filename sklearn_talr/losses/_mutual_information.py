@@ -1,6 +1,6 @@
 """MutualInformationLoss: how much distances tell about who is similar."""
 
-from ._base import CountingLoss
+from ._bound import CountingLoss
 
 __all__ = ["MutualInformationLoss"]
 

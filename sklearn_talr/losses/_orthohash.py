@@ -4,7 +4,7 @@ import math
 from numbers import Real
 
 from .._compat import Interval
-from ._base import ClassLoss
+from ._bound import ClassLoss
 
 __all__ = ["OrthoHashLoss"]
 

@@ -92,7 +92,7 @@ def soft_average_precision(counts, levels):
     >>> soft_average_precision(torch.tensor([[[1.0], [1.0]]]), torch.tensor([0, 1]))
     tensor([0.7500])
     """
-    _check_levels(counts, levels)
+    _check_number_of_levels(counts, levels)
     return _AveragePrecision.apply(counts)
 
 
@@ -195,13 +195,13 @@ def simplified_average_precision(counts, levels):
     >>> simplified_average_precision(torch.tensor([[[1.0], [1.0]]]), torch.tensor([0, 1]))
     tensor([0.6667])
     """
-    _check_levels(counts, levels)
+    _check_number_of_levels(counts, levels)
     c, c_pos = _tables(counts)
     precision = (2 * c_pos.cumsum(-1) - c_pos + 1) / (2 * c.cumsum(-1) - c + 1)
     return _divide((c_pos * precision).sum(-1), c_pos.sum(-1)).to(counts.dtype)
 
 
-def _check_levels(counts, levels):
+def _check_number_of_levels(counts, levels):
     if len(levels) != counts.shape[1]:
         raise ValueError(
             f"levels must name the affinity of each level: counts have {counts.shape[1]} "

@@ -133,7 +133,7 @@ class _SoftCounts(torch.autograd.Function):
         sums = query.new_zeros((n_query, n_cells + 1), dtype=pair_dtype)
         center = query.new_full((1, 1), 0.5 * n_bins)
         per_distance = -0.5 * n_bins / n_bits
-        blocks = _row_blocks(cells)
+        blocks = _blocks_of_queries(cells)
         buffers = _buffers(cells, blocks, query.dtype, pair_dtype, torch.int64)
         buffers[1].fill_(1)
         for rows in blocks:
@@ -162,7 +162,7 @@ class _SoftCounts(torch.autograd.Function):
         grad_query = torch.empty_like(query)
         # Transposed: a product that adds to its rows is faster than one to its columns.
         grad_database = database.new_zeros(database.shape[::-1])
-        blocks = _row_blocks(cells)
+        blocks = _blocks_of_queries(cells)
         buffers = _buffers(cells, blocks, step.dtype, torch.int64)
         for rows in blocks:
             grad_product, index = (buffer[: _size(rows)] for buffer in buffers)
@@ -187,7 +187,7 @@ def _gradient_by_position(grad_counts):
     return step
 
 
-def _row_blocks(cells):
+def _blocks_of_queries(cells):
     n_query, n_database = cells.shape
     pairs = _PAIRS_PER_BLOCK if cells.device.type == "cpu" else _PAIRS_PER_DEVICE_BLOCK
     size = max(_ROWS_PER_BLOCK, pairs // max(1, n_database))

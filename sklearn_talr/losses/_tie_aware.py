@@ -1,6 +1,6 @@
 """Losses that maximize tie-aware average precision and NDCG, and the names of the two."""
 
-from ._base import CountingLoss
+from ._bound import CountingLoss
 
 __all__ = ["AveragePrecisionLoss", "NDCGLoss", "measure_name", "tie_aware_loss"]
 

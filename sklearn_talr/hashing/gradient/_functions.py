@@ -44,7 +44,7 @@ class FeedForward:
                 layers.append(torch.nn.ReLU())
             if rate:
                 layers.append(SeededDropout(rate, generator))
-            layers.append(_linear(coef, intercept))
+            layers.append(_linear_layer(coef, intercept))
         self.module = torch.nn.Sequential(*layers).to(features.device)
 
     def generators(self):
@@ -274,7 +274,7 @@ def encode(module, features, samples, block_size=1024):
     return np.concatenate(codes).astype(np.uint8)
 
 
-def _linear(coef, intercept):
+def _linear_layer(coef, intercept):
     # skip_init: torch's own initialization would draw from the global RNG.
     layer = torch.nn.utils.skip_init(torch.nn.Linear, *coef.shape)
     with torch.no_grad():
