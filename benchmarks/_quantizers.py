@@ -137,7 +137,7 @@ def _itq(n_features, n_bits, seed):
 
 
 def _talr(n_features, n_bits, seed):
-    return Hasher(TALRHasher(n_bits, objective="ndcg", random_state=seed))
+    return Hasher(TALRHasher(n_bits, measure="nDCG", random_state=seed))
 
 
 # name: what makes it, lengths in bits, most seeds

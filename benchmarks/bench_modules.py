@@ -30,8 +30,8 @@ from torch import nn
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.histogram import hamming_histogram
+from sklearn_talr.losses import TieAwareLoss
 from sklearn_talr.measures import AP
-from sklearn_talr.objectives import TieAwareLoss
 
 N_BITS, N_SCORED = 32, 5000
 SIDES = {"digits": 8, "fashion_mnist": 28}

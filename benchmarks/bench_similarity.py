@@ -83,7 +83,7 @@ def talr(n_bits):
 
 def talr_ndcg(n_bits):
     """The same, for graded similarity."""
-    return TALRHasher(n_bits, objective="ndcg", random_state=0)
+    return TALRHasher(n_bits, measure="nDCG", random_state=0)
 
 
 def talr_hidden(n_bits):
@@ -111,7 +111,7 @@ def talr_probabilities(n_bits):
 def talr_probabilities_ndcg(n_bits):
     """The same, for graded similarity."""
     model = talr_probabilities(n_bits)
-    return model.set_params(talrhasher__objective="ndcg")
+    return model.set_params(talrhasher__measure="nDCG")
 
 
 def products(queries, database):

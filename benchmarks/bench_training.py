@@ -26,7 +26,7 @@ from pathlib import Path
 import torch
 from _timing import medians
 
-from sklearn_talr.objectives import average_precision, ndcg, soft_counts
+from sklearn_talr.losses import soft_average_precision, soft_counts, soft_ndcg
 
 N_CLASSES = 10
 MOST_PAIRS = 1024**2  # of contenders that keep a number or more for each pair and bin
@@ -49,7 +49,7 @@ def draw(batch, n_bits, n_levels):
 
 def objective(counts):
     levels = torch.arange(counts.shape[1], device=counts.device)
-    function = average_precision if len(levels) == 2 else ndcg
+    function = soft_average_precision if len(levels) == 2 else soft_ndcg
     return 1 - function(counts, levels).mean()
 
 

@@ -40,12 +40,12 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
+from sklearn_talr.hashing.losses._minibatch import PairwiseLoss
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import BaseAffinity
 from sklearn_talr.hashing import ClassProbabilities
-from sklearn_talr.hashing.losses._minibatch import PairwiseLoss
-from sklearn_talr.objectives import average_precision, soft_counts
+from sklearn_talr.losses import soft_average_precision, soft_counts
 
 # Labeled rows of each set; few of two, on which 5 000 leave hardly anything to gain.
 N_LABELED = {
@@ -142,7 +142,9 @@ def expected_loss(bits, index):
     """1 - AP, where levels of pairs are probabilities that they are similar."""
     counts = soft_counts(bits, bits.view_as(bits), index, N_LEVELS, exclude_self=True)
     similar = torch.einsum("qld,l->qd", counts, torch.linspace(0, 1, N_LEVELS))
-    value = average_precision(torch.stack([counts.sum(1) - similar, similar], 1), [0, 1])
+    value = soft_average_precision(
+        torch.stack([counts.sum(1) - similar, similar], 1), [0, 1]
+    )
     has_similar = similar.detach().sum(1) > 0.5
     return 1 - (value * has_similar).sum() / has_similar.sum().clamp(min=1)
 

@@ -42,10 +42,15 @@ from sklearn.utils import gen_batches
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
-from sklearn_talr.baselines import DPSHHasher, DTSHHasher, HashNetHasher, MIHasher
 from sklearn_talr.codes import weighted_scores
-from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities, ITQHasher
+from sklearn_talr.hashing import (
+    AdditiveHasher,
+    ClassProbabilities,
+    ITQHasher,
+    SupervisedHasher,
+)
 from sklearn_talr.histogram import hamming_histogram
+from sklearn_talr.losses import DPSHLoss, DTSHLoss, HashNetLoss, MutualInformationLoss
 from sklearn_talr.measures import AP
 from sklearn_talr.metrics import (
     make_retrieval_scorer,
@@ -89,24 +94,28 @@ def short(cls, rate=0.01, **params):
     return partial(cls, max_iter=10, weight_decay=0.02, learning_rate_init=rate, **params)
 
 
+DPSH, DTSH, HASHNET, MIHASH = (
+    partial(SupervisedHasher, loss=loss)
+    for loss in (DPSHLoss(), DTSHLoss(), HashNetLoss(), MutualInformationLoss())
+)
 GRADIENT = {
     "TALR": TALRHasher,
     "TALR, recipe": short(TALRHasher, tanh_scale=1.0),
     "TALR, recipe, rate 0.025": short(TALRHasher, 0.025, tanh_scale=1.0),
     "TALR, chosen": short(TALRHasher, tanh_scale=1.0),
     "TALR, short": short(TALRHasher),
-    "DPSH": DPSHHasher,
-    "DPSH, short": short(DPSHHasher),
-    "DPSH, chosen": short(DPSHHasher),
-    "DTSH, short": short(DTSHHasher),
-    "DTSH, short, rate 0.025": short(DTSHHasher, 0.025),
-    "DTSH, chosen": short(DTSHHasher),
-    "HashNet": HashNetHasher,
-    "MIHash": MIHasher,
+    "DPSH": DPSH,
+    "DPSH, short": short(DPSH),
+    "DPSH, chosen": short(DPSH),
+    "DTSH, short": short(DTSH),
+    "DTSH, short, rate 0.025": short(DTSH, 0.025),
+    "DTSH, chosen": short(DTSH),
+    "HashNet": HASHNET,
+    "MIHash": MIHASH,
     "TALR, tuned": partial(TALRHasher, tanh_scale=1.0),
-    "DPSH, tuned": DPSHHasher,
-    "DTSH, tuned": DTSHHasher,
-    "MIHash, tuned": MIHasher,
+    "DPSH, tuned": DPSH,
+    "DTSH, tuned": DTSH,
+    "MIHash, tuned": MIHASH,
 }
 FLOATS = {
     "features": lambda: FunctionTransformer(),

@@ -27,8 +27,8 @@ SETS = ["cifar10", "coco17", "scenes", "tmc2007"]
 METHODS = {
     "LSH": LSHHasher(),
     "ITQ": ITQHasher(),
-    "TALR-AP": TALRHasher(objective="average_precision"),
-    "TALR-NDCG": TALRHasher(objective="ndcg"),
+    "TALR-AP": TALRHasher(measure="AP"),
+    "TALR-NDCG": TALRHasher(measure="nDCG"),
 }
 
 

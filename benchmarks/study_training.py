@@ -44,8 +44,8 @@ CHOICES = {
     "batches of 512": {"batch_size": 512},
     "50 epochs": {"max_iter": 50},
     "200 epochs": {"max_iter": 200},
-    "early stopping": {"early_stopping": True},
-    "simplified objective": {"simplified": True},
+    "early descent": {"early_descent": True},
+    "simplified measure": {"simplified": True},
     "nested": {"nested": True},
 }
 BITS = {f"{n} bits": {"n_bits": n} for n in (12, 16, 24, 32, 48, 64)}
@@ -56,9 +56,9 @@ STUDIES = {"choices": CHOICES, "bits": BITS, "rows": ROWS, "layers": LAYERS}
 
 
 def hasher_for(name, seed, affinity, simplified=False, **params):
-    objective = "ndcg" if name == "scenes" else "average_precision"
-    objective += "_simplified" if simplified else ""
-    return TALRHasher(objective=objective, affinity=affinity, random_state=seed, **params)
+    measure = "nDCG" if name == "scenes" else "AP"
+    params |= {"measure": measure, "simplified": simplified}
+    return TALRHasher(affinity=affinity, random_state=seed, **params)
 
 
 def training_rows(data, n_rows, seed):

@@ -21,11 +21,11 @@ _HOMES = {
     "export": "export",
     "hashing": "hashing",
     "histogram": "histogram",
+    "losses": "losses",
     "make_retrieval_scorer": "metrics",
     "measures": "measures",
     "metrics": "metrics",
     "neighbors": "neighbors",
-    "objectives": "objectives",
     "runs": "runs",
     "svm": "svm",
 }

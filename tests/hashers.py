@@ -3,23 +3,26 @@
 import numpy as np
 
 from sklearn_talr.affinity import LabelAffinity
-from sklearn_talr.baselines import (
-    BREHasher,
-    CSQHasher,
-    DPSHHasher,
-    DSHHasher,
-    DTSHHasher,
-    FastHasher,
-    HashNetHasher,
-    MACHasher,
-    MIHasher,
-    OrthoHasher,
-    StructHasher,
+from sklearn_talr.baselines import BREHasher, FastHasher, MACHasher, StructHasher
+from sklearn_talr.hashing import (
+    AdditiveHasher,
+    ITQHasher,
+    LSHHasher,
+    SupervisedHasher,
+    TALRHasher,
 )
-from sklearn_talr.hashing import AdditiveHasher, ITQHasher, LSHHasher, TALRHasher
 from sklearn_talr.hashing.gradient._data import TrainingData
 from sklearn_talr.hashing.gradient._validation import split_samples
 from sklearn_talr.histogram import hamming_histogram
+from sklearn_talr.losses import (
+    CSQLoss,
+    DPSHLoss,
+    DSHLoss,
+    DTSHLoss,
+    HashNetLoss,
+    MutualInformationLoss,
+    OrthoHashLoss,
+)
 from sklearn_talr.measures import AP
 
 LINEAR = [LSHHasher(8), ITQHasher(8)]
@@ -29,16 +32,29 @@ DISCRETE = [
     FastHasher(2, n_trees=2, max_depth=2, subsample=60),
     StructHasher(4, n_queries=10, subsample=60),
 ]
-CLASS_HASHERS = [CSQHasher, OrthoHasher]
-PAIR_HASHERS = [DPSHHasher, DSHHasher, DTSHHasher, HashNetHasher, MIHasher]
-TRAINED_BASELINES = [*CLASS_HASHERS, *PAIR_HASHERS]
-GRADIENT = [cls(8, max_iter=2) for cls in (TALRHasher, *TRAINED_BASELINES)]
+CLASS_LOSSES = [CSQLoss(), OrthoHashLoss()]
+PAIR_LOSSES = [DPSHLoss(), DSHLoss(), DTSHLoss(), HashNetLoss(), MutualInformationLoss()]
+LOSSES = [*CLASS_LOSSES, *PAIR_LOSSES]
+GRADIENT = [
+    TALRHasher(8, max_iter=2),
+    *(SupervisedHasher(8, loss=loss, max_iter=2) for loss in LOSSES),
+]
+# Of tie-aware losses: the parameters by which a hasher or a loss maximizes each.
+MEASURES = [
+    {"measure": measure, "simplified": simplified}
+    for measure in ("AP", "nDCG")
+    for simplified in (False, True)
+]
 HASHERS = [*LINEAR, AdditiveHasher(8, max_iter=3), *DISCRETE, *GRADIENT]
 
 
 def name_of(value):
-    """Name of a hasher's class, for the names of cases."""
-    return value.__name__ if isinstance(value, type) else type(value).__name__
+    """Name of the class of a hasher or loss, with its loss, for the names of cases."""
+    if isinstance(value, dict):
+        return "-".join(map(str, value.values()))
+    name = value.__name__ if isinstance(value, type) else type(value).__name__
+    loss = getattr(value, "loss", None)
+    return f"{name}-{name_of(loss)}" if loss is not None else name
 
 
 def small(**params):

@@ -9,7 +9,7 @@ import functools
 
 import torch
 
-from sklearn_talr.hashing.gradient._fit import Trainer
+from sklearn_talr.hashing.gradient._trainer import Trainer
 
 
 def pytest_addoption(parser):

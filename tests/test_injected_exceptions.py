@@ -87,7 +87,7 @@ def modes():
 MODULE = torch.nn.Sequential(torch.nn.Linear(5, 6), torch.nn.ReLU(), torch.nn.Linear(6, 8))
 ESTIMATORS = [
     *HASHERS,
-    TALRHasher(8, max_iter=3, early_stopping=True, validation_fraction=0.3),
+    TALRHasher(8, max_iter=3, early_descent=True, validation_fraction=0.3),
     TALRHasher(8, max_iter=2, module=MODULE),
     AdditiveHasher(8, metric="euclidean", max_iter=2),
     ClassProbabilities(GaussianNB(), cv=2),

@@ -41,7 +41,7 @@ WITHOUT_TORCH = [
     "from sklearn_talr.hashing import LSHHasher",
     "from sklearn_talr import TALRHasher",
     "from sklearn_talr.baselines import BREHasher",
-    "from sklearn_talr.baselines import CSQHasher",
+    "from sklearn_talr.losses import CSQLoss",
     "from sklearn_talr.baselines import MACHasher",
     "from sklearn_talr.baselines import FastHasher",
     "from sklearn_talr.baselines import StructHasher",
@@ -49,17 +49,24 @@ WITHOUT_TORCH = [
 ]
 # What must not be loaded on the way, by the beginnings of names of modules
 WITHOUT_OTHER_ROOMS = {
-    "from sklearn_talr.objectives import TieAwareLoss": (
+    "from sklearn_talr.losses import TieAwareLoss": (
         "sklearn_talr.metrics",
         "sklearn_talr.svm",
     ),
     "from sklearn_talr.svm._risks import RankingRisk": ("sklearn_talr.metrics", "torch"),
-    "from sklearn_talr.metrics import retrieval_report": ("sklearn_talr.objectives",),
+    "from sklearn_talr.metrics import retrieval_report": ("sklearn_talr.losses",),
 }
 # What PyTorch must be installed for
 NEEDS_TORCH = {
     "svm": {"RankingHingeLoss"},
-    "objectives": set(import_module("sklearn_talr.objectives").__all__),
+    "losses": {
+        "TieAwareLoss",
+        "simplified_average_precision",
+        "simplified_ndcg",
+        "soft_average_precision",
+        "soft_counts",
+        "soft_ndcg",
+    },
 }
 # Uses every public name, and does some work.
 USE_WITHOUT_TORCH = """

@@ -25,7 +25,7 @@ SEVERAL_SHAPES = [
         int(rng.integers(1, 20)),
         max_iter=1,
         hidden_layer_sizes=rng.integers(1, 9, size=seed % 3).tolist(),
-        objective=["average_precision", "ndcg"][seed % 2],
+        measure=["AP", "nDCG"][seed % 2],
         nested=seed % 4 == 0,
     )
     for seed, rng in enumerate(map(np.random.default_rng, range(5)))

@@ -347,10 +347,10 @@ def test_no_name_stands_for_two_things(ours):
     refuse(namesakes(ours, NAMESAKES))
 
 
-def test_metrics_and_objectives_know_nothing_of_each_other(ours):
+def test_metrics_and_losses_know_nothing_of_each_other(ours):
     """Also not by way of other rooms."""
     arrows = ours.units("")
-    for room, other in [("metrics", "objectives"), ("objectives", "metrics")]:
+    for room, other in [("metrics", "losses"), ("losses", "metrics")]:
         reached, rest = set(), {room}
         while rest:
             reached |= rest

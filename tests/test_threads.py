@@ -19,7 +19,7 @@ from sklearn_talr._threads import one_thread
 from sklearn_talr.baselines import MACHasher
 from sklearn_talr.hashing import ITQHasher, _base
 from sklearn_talr.hashing.gradient import _fit
-from sklearn_talr.hashing.losses._minibatch import PairwiseLoss
+from sklearn_talr.hashing.gradient._minibatches import MinibatchLoss
 
 
 @pytest.fixture(autouse=True)
@@ -255,9 +255,7 @@ class TestTraining:
     """It does not depend on how many threads torch and BLAS are given."""
 
     @pytest.mark.parametrize("batch_size", [256, 1500])
-    @pytest.mark.parametrize(
-        "params", [{}, {"hidden_layer_sizes": 32, "objective": "ndcg"}]
-    )
+    @pytest.mark.parametrize("params", [{}, {"hidden_layer_sizes": 32, "measure": "nDCG"}])
     def test_same_codes_with_one_thread_and_two(self, digits, batch_size, params):
         X, y = digits[0].astype(np.float32), digits[1]
         hasher = TALRHasher(16, batch_size=batch_size, max_iter=2, random_state=0, **params)
@@ -282,7 +280,7 @@ class TestTraining:
             return record
 
         monkeypatch.setattr(_fit, "start_weights", recorded(_fit.start_weights))
-        monkeypatch.setattr(PairwiseLoss, "__call__", recorded(PairwiseLoss.__call__))
+        monkeypatch.setattr(MinibatchLoss, "__call__", recorded(MinibatchLoss.__call__))
         monkeypatch.setattr(MACHasher, "_fit_pairs", recorded(MACHasher._fit_pairs))
         TALRHasher(8, batch_size=150, max_iter=1, random_state=0).fit(*few_digits)
         assert len(found) == 3  # the start, and two batches

@@ -1,5 +1,6 @@
 """Methods of the comparison: what each is, and how it is tuned."""
 
+import runpy
 import time
 from typing import NamedTuple
 
@@ -11,25 +12,23 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from sklearn_talr.affinity import LabelAffinity, ThresholdAffinity
-from sklearn_talr.baselines import (
-    BREHasher,
-    CSQHasher,
-    DPSHHasher,
-    DSHHasher,
-    DTSHHasher,
-    FastHasher,
-    HashNetHasher,
-    MACHasher,
-    MIHasher,
-    OrthoHasher,
-    StructHasher,
-)
+from sklearn_talr.baselines import BREHasher, FastHasher, MACHasher, StructHasher
 from sklearn_talr.hashing import (
     AdditiveHasher,
     ClassProbabilities,
     ITQHasher,
     LSHHasher,
+    SupervisedHasher,
     TALRHasher,
+)
+from sklearn_talr.losses import (
+    CSQLoss,
+    DPSHLoss,
+    DSHLoss,
+    DTSHLoss,
+    HashNetLoss,
+    MutualInformationLoss,
+    OrthoHashLoss,
 )
 from sklearn_talr.metrics import make_retrieval_scorer
 
@@ -41,22 +40,26 @@ class Method(NamedTuple):
     function: str = "linear"
 
 
+def _by_loss(loss):
+    return Method(SupervisedHasher(loss=loss))
+
+
 _HIDDEN = {"hidden_layer_sizes": (256,)}
 METHODS = {
     "LSH": Method(LSHHasher()),
     "ITQ": Method(ITQHasher()),
-    "DSH": Method(DSHHasher()),
-    "DPSH": Method(DPSHHasher()),
-    "HashNet": Method(HashNetHasher()),
-    "DTSH": Method(DTSHHasher()),
-    "MIHash": Method(MIHasher()),
-    "OrthoHash": Method(OrthoHasher()),
-    "CSQ": Method(CSQHasher()),
-    "TALR-AP": Method(TALRHasher(objective="average_precision")),
-    "TALR-NDCG": Method(TALRHasher(objective="ndcg")),
+    "DSH": _by_loss(DSHLoss()),
+    "DPSH": _by_loss(DPSHLoss()),
+    "HashNet": _by_loss(HashNetLoss()),
+    "DTSH": _by_loss(DTSHLoss()),
+    "MIHash": _by_loss(MutualInformationLoss()),
+    "OrthoHash": _by_loss(OrthoHashLoss()),
+    "CSQ": _by_loss(CSQLoss()),
+    "TALR-AP": Method(TALRHasher(measure="AP")),
+    "TALR-NDCG": Method(TALRHasher(measure="nDCG")),
     "TALR-AP, hidden layer": Method(TALRHasher(**_HIDDEN), "hidden layer"),
     "TALR-NDCG, hidden layer": Method(
-        TALRHasher(objective="ndcg", **_HIDDEN), "hidden layer"
+        TALRHasher(measure="nDCG", **_HIDDEN), "hidden layer"
     ),
     "TALR of probabilities": Method(
         make_pipeline(ClassProbabilities(cv=5), TALRHasher(weight_decay=0.0)), "two stages"
@@ -72,10 +75,10 @@ METHODS = {
     "FastHash": Method(FastHasher(), "trees"),
 }
 LOOKUP_METHODS = {
-    "DSH": Method(DSHHasher()),
-    "4-DSH": Method(DSHHasher(margin=4)),
-    "8-DSH": Method(DSHHasher(margin=8)),
-    "12-DSH": Method(DSHHasher(margin=12)),
+    "DSH": _by_loss(DSHLoss()),
+    "4-DSH": _by_loss(DSHLoss(margin=4)),
+    "8-DSH": _by_loss(DSHLoss(margin=8)),
+    "12-DSH": _by_loss(DSHLoss(margin=12)),
 }
 CLASSIFIERS = ("one-hot predictions", "classifier scores")  # have no length to choose
 _NEEDS_CLASSES = (
@@ -110,8 +113,16 @@ def applies(method, data):
 
 def function_of(method):
     """Kind of the hash function of a method, as the tables name it."""
+    return "classifier" if method in CLASSIFIERS else find_method(method).function
+
+
+def find_method(name):
+    """The method of a name, or for ``FILE.py:NAME`` a hasher with the loss of that name."""
     known = METHODS | LOOKUP_METHODS
-    return known[method].function if method in known else "classifier"
+    if name in known:
+        return known[name]
+    path, _, loss = name.rpartition(":")
+    return _by_loss(runpy.run_path(path)[loss])
 
 
 def call_hasher(estimator, method, X):
@@ -160,7 +171,7 @@ def make_estimator(method, n_bits, seed, data):
         classifier = LogisticRegression(C=3, max_iter=1000)  # as ClassProbabilities has
         single = isinstance(data.affinity, LabelAffinity)
         return classifier if single else OneVsRestClassifier(classifier)
-    estimator = clone((METHODS | LOOKUP_METHODS)[method].estimator)
+    estimator = clone(find_method(method).estimator)
     hasher = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     hasher.set_params(n_bits=n_bits, random_state=seed)
     if "affinity" in hasher.get_params():

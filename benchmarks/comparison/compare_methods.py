@@ -5,6 +5,7 @@ Run it from its folder:
     SKLEARN_TALR_DATA=/path/to/data python compare_methods.py --data cifar10
     python compare_methods.py --data digits --bits 12 24 32 48 --seeds 0 1 2
     python compare_methods.py --data mine.npz --methods LSH ITQ TALR-AP
+    python compare_methods.py --data digits --methods TALR-AP my_losses.py:my_loss
     python compare_methods.py --data cifar10 --unseen
     python compare_methods.py --data cifar10 --lookup --bits 48 64
 
@@ -32,7 +33,7 @@ from pathlib import Path
 
 from _data import load_once
 from _measures import measure
-from _methods import CLASSIFIERS, LOOKUP_METHODS, METHODS, applies, tune
+from _methods import CLASSIFIERS, LOOKUP_METHODS, METHODS, applies, find_method, tune
 from _results import Results
 from _tables import as_markdown, at_radius, by_length, reader, tie_interval
 from joblib import Parallel, delayed
@@ -62,7 +63,8 @@ def parse_arguments():
     parser.add_argument("--data", required=True, help="name of a set, or an .npz file")
     parser.add_argument("--bits", nargs="+", type=int, default=[12, 32, 64])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    parser.add_argument("--methods", nargs="+", choices=[*METHODS, *CLASSIFIERS])
+    help = "names of the tables, and losses of your own as FILE.py:NAME"
+    parser.add_argument("--methods", nargs="+", type=method_name, help=help)
     parser.add_argument("--unseen", action="store_true")
     parser.add_argument("--lookup", action="store_true")
     parser.add_argument("--no-tuning", action="store_true", help="defaults everywhere")
@@ -72,6 +74,19 @@ def parse_arguments():
     if arguments.lookup and arguments.methods:
         parser.error("--lookup has methods of its own; leave --methods out.")
     return arguments
+
+
+def method_name(name):
+    """Check the name of a method; that of a loss of one's own is FILE.py:NAME."""
+    try:
+        if name not in CLASSIFIERS:
+            find_method(name)
+    except (OSError, KeyError) as error:
+        raise argparse.ArgumentTypeError(
+            f"{name!r} is none of {', '.join([*METHODS, *CLASSIFIERS])}, and names no loss "
+            f"as FILE.py:NAME: {error!r}"
+        ) from error
+    return name
 
 
 def setting(arguments):

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
-from sklearn_talr.objectives import average_precision
+from sklearn_talr.losses import soft_average_precision
 
 
 def printed(c, c_pos, before, before_pos, n_pos):
@@ -17,7 +17,8 @@ def exact(c, c_pos, before, before_pos, n_pos):
     """The library's AP of all distances up to this one, less that of those before it."""
 
     def ap(cells):
-        return average_precision(torch.tensor(cells), [0, 1]) * np.sum(cells, axis=2)[:, 1]
+        ap = soft_average_precision(torch.tensor(cells), [0, 1])
+        return ap * np.sum(cells, axis=2)[:, 1]
 
     c, before = np.broadcast_arrays(c, before)
     first = np.array([before - before_pos, np.full(before.shape, before_pos)])

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
-from sklearn_talr.objectives import soft_counts
+from sklearn_talr.losses import soft_counts
 
 BLUE, RED = "#0072B2", "#D55E00"
 

@@ -3,7 +3,7 @@ End to end: a convolutional network that learns its codes from pixels
 =====================================================================
 
 A hasher turns features into codes. When there are no good features yet, the ranking loss
-can train the network that makes them: :class:`sklearn_talr.objectives.TieAwareLoss` is a
+can train the network that makes them: :class:`sklearn_talr.losses.TieAwareLoss` is a
 torch module that takes activations and targets, so that any network whose last layer has
 one output per bit will do. :doc:`/user_guide/training` tells what happens in one step.
 ``TALRHasher(module=network)`` trains such a network without a loop of your own.
@@ -59,11 +59,11 @@ network = nn.Sequential(
 # ``tanh_scale`` from 1 to 8 makes these almost binary by the end; bit dropout asks of
 # every half of a code to rank well by itself.
 
-from sklearn_talr.objectives import TieAwareLoss
+from sklearn_talr.losses import TieAwareLoss
 
 N_EPOCHS, BATCH_SIZE = 30, 200
 images, labels = torch.from_numpy(X_train), torch.from_numpy(y_train)
-loss = TieAwareLoss("average_precision", bit_dropout=0.5)
+loss = TieAwareLoss("AP", bit_dropout=0.5)
 optimizer = torch.optim.AdamW(network.parameters(), lr=3e-3)
 schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, N_EPOCHS)
 

@@ -27,8 +27,8 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from sklearn_talr.histogram import hamming_histogram
+from sklearn_talr.losses import TieAwareLoss
 from sklearn_talr.measures import AP
-from sklearn_talr.objectives import TieAwareLoss
 
 N_BITS, N_EPOCHS, JOINT_BATCH_SIZE = 16, 10, 256
 

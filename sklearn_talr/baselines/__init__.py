@@ -1,28 +1,12 @@
-"""Hashers of other papers, which TALR is compared with.
+"""Hashers of other papers that search among codes themselves, without gradients.
 
-They have the API of :class:`~sklearn_talr.hashing.TALRHasher`, and those that are trained
-by gradients its training.
+They have the API of :class:`~sklearn_talr.hashing.TALRHasher`. Other papers' losses, which
+are trained by gradients, are in :mod:`sklearn_talr.losses`.
 """
 
-from ._csq import CSQHasher
-from ._dpsh import DPSHHasher
-from ._dsh import DSHHasher
-from ._dtsh import DTSHHasher
-from ._hashnet import HashNetHasher
-from ._mihash import MIHasher
-from ._orthohash import OrthoHasher
-from .discrete import BREHasher, FastHasher, MACHasher, StructHasher
+from ._bre import BREHasher
+from ._fasthash import FastHasher
+from ._mac import MACHasher
+from ._structhash import StructHasher
 
-__all__ = [
-    "BREHasher",
-    "CSQHasher",
-    "DPSHHasher",
-    "DSHHasher",
-    "DTSHHasher",
-    "FastHasher",
-    "HashNetHasher",
-    "MACHasher",
-    "MIHasher",
-    "OrthoHasher",
-    "StructHasher",
-]
+__all__ = ["BREHasher", "FastHasher", "MACHasher", "StructHasher"]

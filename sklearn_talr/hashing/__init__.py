@@ -1,12 +1,20 @@
 """Estimators that turn features into binary codes.
 
-The hashers of other papers, which these are compared with, are in
-:mod:`sklearn_talr.baselines`.
+What they can be trained by is in :mod:`sklearn_talr.losses`, and hashers of other papers
+that are not trained by gradients are in :mod:`sklearn_talr.baselines`.
 """
 
 from ._additive import AdditiveHasher
 from ._class_probabilities import ClassProbabilities
 from ._linear import ITQHasher, LSHHasher
+from ._supervised import SupervisedHasher
 from ._talr import TALRHasher
 
-__all__ = ["AdditiveHasher", "ClassProbabilities", "ITQHasher", "LSHHasher", "TALRHasher"]
+__all__ = [
+    "AdditiveHasher",
+    "ClassProbabilities",
+    "ITQHasher",
+    "LSHHasher",
+    "SupervisedHasher",
+    "TALRHasher",
+]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from sklearn_talr.objectives import TieAwareLoss
+from sklearn_talr.losses import TieAwareLoss
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

@@ -139,6 +139,20 @@ def test_every_method_has_the_same_budget(module):
     assert len({len(ParameterGrid(grid)) for grid in grids}) == 1
 
 
+def test_a_loss_of_ones_own_is_a_row(run, digits_file, tmp_path, capsys):
+    text = "def mine(bits, affinity):\n    return -(affinity * (bits @ bits.T)).mean()\n"
+    (tmp_path / "losses.py").write_text(text)
+    method = f"{tmp_path / 'losses.py'}:mine"
+    command = ("--data", digits_file, "--bits", 8, "--seeds", 0, "--no-tuning")
+    (row,) = run(*command, "--methods", method)
+    assert row["method"] == method
+    assert 0 < float(row["ap"]) < 1
+    assert f"| {method} | linear |" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        run(*command, "--methods", f"{tmp_path / 'losses.py'}:yours")
+    assert "names no loss as FILE.py:NAME" in capsys.readouterr().err
+
+
 def test_jobs_side_by_side_find_the_same(run, digits_file, tmp_path):
     """As a user starts it: what the processes need must reach them."""
     command = ("--data", digits_file, *SMALL, "--methods", "LSH", "ITQ", "--no-tuning")

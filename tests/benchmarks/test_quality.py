@@ -6,21 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hashers import LOSSES, name_of
 
-from sklearn_talr.baselines import (
-    BREHasher,
-    CSQHasher,
-    DPSHHasher,
-    DSHHasher,
-    DTSHHasher,
-    FastHasher,
-    HashNetHasher,
-    MACHasher,
-    MIHasher,
-    OrthoHasher,
-    StructHasher,
-)
-from sklearn_talr.hashing import ITQHasher, LSHHasher, TALRHasher
+from sklearn_talr.baselines import BREHasher, FastHasher, MACHasher, StructHasher
+from sklearn_talr.hashing import ITQHasher, LSHHasher, SupervisedHasher, TALRHasher
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.measures import AP, nDCG
 
@@ -84,7 +73,7 @@ def test_hidden_layers_keep_up_with_linear_functions(name, least):
 
 
 def test_ndcg_of_distances_beats_itq():
-    talr = mean_of_seeds(TALRHasher(objective="ndcg"), nDCG, "scenes")
+    talr = mean_of_seeds(TALRHasher(measure="nDCG"), nDCG, "scenes")
     itq = mean_of_seeds(ITQHasher(), nDCG, "scenes")
     assert talr >= itq + 0.008
 
@@ -97,13 +86,11 @@ def test_leading_bits_of_nested_codes_keep_up_with_separate_fits(n_bits):
     assert leading >= separate - 0.015
 
 
-@pytest.mark.parametrize(
-    "cls",
-    [CSQHasher, DPSHHasher, DSHHasher, DTSHHasher, HashNetHasher, MIHasher, OrthoHasher],
-)
-def test_trained_baselines_beat_random_hyperplanes_by_far(cls):
+@pytest.mark.parametrize("loss", LOSSES, ids=name_of)
+def test_losses_of_other_papers_beat_random_hyperplanes_by_far(loss):
     trained, random = (
-        held_out(hasher, AP, "cifar10", 0) for hasher in (cls(), LSHHasher())
+        held_out(hasher, AP, "cifar10", 0)
+        for hasher in (SupervisedHasher(loss=loss), LSHHasher())
     )
     assert trained >= random + 0.35
 

@@ -12,10 +12,17 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_talr.baselines import BREHasher, FastHasher, MIHasher
+from sklearn_talr.baselines import BREHasher, FastHasher
 from sklearn_talr.codes import pack_codes
 from sklearn_talr.export import export_onnx
-from sklearn_talr.hashing import AdditiveHasher, ITQHasher, LSHHasher, TALRHasher
+from sklearn_talr.hashing import (
+    AdditiveHasher,
+    ITQHasher,
+    LSHHasher,
+    SupervisedHasher,
+    TALRHasher,
+)
+from sklearn_talr.losses import DSHLoss
 
 X, LABELS = (array[:120] for array in load_digits(return_X_y=True))
 
@@ -98,7 +105,11 @@ def test_the_activations_are_the_weights_of_a_class_that_says_nothing(sizes, tmp
         (AdditiveHasher(9, metric="euclidean", random_state=0), None, False),
         (TALRHasher(12, max_iter=1, random_state=0), None, False),
         (TALRHasher(12, hidden_layer_sizes=9, max_iter=1, random_state=0), LABELS, True),
-        (MIHasher(8, max_iter=1, random_state=0), LABELS, True),
+        (
+            SupervisedHasher(8, loss=DSHLoss(), max_iter=1, random_state=0),
+            LABELS,
+            True,
+        ),
     ],
 )
 def test_query_weights_of_hashers(hasher, labels, saturated, tmp_path):

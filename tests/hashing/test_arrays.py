@@ -18,11 +18,11 @@ from sklearn.utils.estimator_checks import check_array_api_input
 
 from sklearn_talr import HammingNeighbors, ITQHasher, TALRHasher
 from sklearn_talr.affinity import LabelAffinity
-from sklearn_talr.baselines import FastHasher, MIHasher, OrthoHasher
+from sklearn_talr.baselines import FastHasher
 from sklearn_talr.codes import PackedCodes, pack_codes
-from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities
+from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities, SupervisedHasher
 from sklearn_talr.hashing._base import check_features
-from sklearn_talr.hashing.gradient import _hasher
+from sklearn_talr.losses import MutualInformationLoss, OrthoHashLoss
 
 FOLLOWING = [h for h in HASHERS if not isinstance(h, AdditiveHasher | FastHasher)]
 REFUSING = [h for h in HASHERS if isinstance(h, AdditiveHasher | FastHasher)]
@@ -101,7 +101,13 @@ def test_blocks_of_rows(hasher, library, data):
 
 @every_library
 @pytest.mark.parametrize(
-    "hasher", [ITQHasher(8), LAYERS, MIHasher(8, max_iter=2), OrthoHasher(8, max_iter=2)]
+    "hasher",
+    [
+        ITQHasher(8),
+        LAYERS,
+        SupervisedHasher(8, loss=MutualInformationLoss(), max_iter=2),
+        SupervisedHasher(8, loss=OrthoHashLoss(), max_iter=2),
+    ],
 )
 def test_fitting_arrays_is_fitting_numpy(hasher, library, data):
     X, y = data
@@ -126,7 +132,7 @@ def test_targets_and_validation_sets_in_arrays(library, data):
         given = None if targets is None else library.array(targets)
         expected = small().fit(X, targets).transform(X)
         np.testing.assert_array_equal(small().fit(rows, given).transform(X), expected)
-    params = {"early_stopping": True, "affinity": LabelAffinity()}
+    params = {"early_descent": True, "affinity": LabelAffinity()}
     fitted = [
         small(**params).fit(*both, X_val=both[0], y_val=both[1])
         for both in ((rows, labels), data)
@@ -221,13 +227,14 @@ def test_training_where_tensors_are(hasher, by_distance, data, monkeypatch):
     """What is done on a CUDA device, done on the CPU."""
     X, y = data[0], None if by_distance else data[1]
     expected = clone(hasher).fit(X, y).decision_function(X)
-    monkeypatch.setattr(_hasher, "stays_on_device", lambda space, device: space.is_torch)
+    in_place = lambda hasher, space: space.is_torch  # noqa: E731
+    monkeypatch.setattr(SupervisedHasher, "_trains_in", in_place)
     checked, _ = check_features(hasher, torch.tensor(X))
     assert isinstance(checked, torch.Tensor)
     found = clone(hasher).fit(torch.tensor(X), y).decision_function(X)
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5)
     if not by_distance:
-        params = {"early_stopping": True, "random_state": 0}
+        params = {"early_descent": True, "random_state": 0}
         stopped = clone(hasher).set_params(**params).fit(torch.tensor(X), y)
         held_out = clone(hasher).set_params(**params).fit(X, y)
         assert stopped.validation_scores_ == held_out.validation_scores_

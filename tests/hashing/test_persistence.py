@@ -129,7 +129,7 @@ print(len(cases))
 def test_fitted_hashers_are_loaded_and_used_where_there_is_no_torch(data, tmp_path):
     X, y = data
     cases = []
-    for hasher in (*GRADIENT, small(hidden_layer_sizes=5, early_stopping=True)):
+    for hasher in (*GRADIENT, small(hidden_layer_sizes=5, early_descent=True)):
         fitted = clone(hasher).set_params(random_state=0).fit(X, y)
         answers = fitted.decision_function(X), fitted.query_weights(X), fitted.score(X, y)
         cases.append((fitted, *answers))

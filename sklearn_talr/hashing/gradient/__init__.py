@@ -1,6 +1,7 @@
 """The fit of a hash function by gradients of a loss of minibatches.
 
-Fitted hashers need no torch. So what does is loaded here, when a fit asks for it.
+Fitted hashers need no torch. The modules that need it are loaded when a fit asks for
+them.
 """
 
 from typing import TYPE_CHECKING

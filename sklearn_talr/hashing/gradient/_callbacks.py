@@ -7,16 +7,17 @@ class FitCallbacks:
     Parameters
     ----------
     estimator : estimator
-        May have callbacks set, and is told to them.
+        Estimator that is fitted, whose callbacks are told.
 
     X, y : features and targets
-        What is fitted, shown to callbacks.
+        Training data, which callbacks are shown.
 
     n_epochs : int
         At most so many epochs follow.
 
     fitted : callable
-        ``fitted() -> dict`` of attributes of the estimator, had training stopped now.
+        ``fitted() -> dict`` of the attributes that the estimator would have if training
+        stopped now.
     """
 
     def __init__(self, estimator, X, y, n_epochs, fitted):
@@ -39,14 +40,14 @@ class FitCallbacks:
         return self._end(self._epoch)
 
     def break_off(self):
-        """Training was interrupted: of this fit callbacks are told no end.
+        """Tell callbacks no end of this fit, since training was interrupted.
 
-        By its end a progress bar would show all epochs as done.
+        At the end of a fit a progress bar would show all epochs as done.
         """
         self._fit = None
 
     def end_fit(self):
-        """All epochs are done, or a callback or early stopping wanted no more."""
+        """All epochs are done, or a callback or the validation score ended training."""
         self._end(self._fit)
 
     def _end(self, context):

@@ -1,10 +1,17 @@
-"""What is learned from: checked features and targets, at once or in chunks."""
+"""Training data: checked features and targets, at once or in chunks."""
 
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from ...affinity import fit_affinity, resolve_affinity
+from ..._arrays import as_numpy
+from ...affinity import (
+    LabelAffinity,
+    SharedLabelAffinity,
+    fit_affinity,
+    resolve_affinity,
+)
 from .._base import check_features, check_more_features
 from ._validation import ValidationData, check_validation
 
@@ -30,7 +37,7 @@ class TrainingData(NamedTuple):
         Levels that the user has declared for all chunks.
 
     seen : dict
-        Fitted attributes that say which features those were.
+        Fitted attributes that say which features were seen.
 
     validation : ValidationData or None, default=None
         The validation set of the user.
@@ -45,8 +52,11 @@ class TrainingData(NamedTuple):
     validation: ValidationData | None = None
 
 
-def check_data(hasher, X, y, affinity, X_val=None, y_val=None):
+def check_data(hasher, loss, X, y, X_val=None, y_val=None):
     """Check all that `fit` is given."""
+    affinity = hasher.affinity
+    if getattr(loss, "needs_classes", False):
+        affinity = _class_affinity(affinity, y, type(loss).__name__)
     X, seen = check_features(hasher, X)
     affinity, targets, levels = fit_affinity(affinity, X, y)
     validation = None
@@ -54,6 +64,24 @@ def check_data(hasher, X, y, affinity, X_val=None, y_val=None):
         by_features = y is None and affinity.by_distance
         validation = check_validation(hasher, seen, affinity, X_val, y_val, by_features)
     return TrainingData(X, targets, affinity, levels, None, seen, validation)
+
+
+def _class_affinity(affinity, y, needed_by):
+    """Choose the affinity for a loss of classes, where "auto" means labels or indicators.
+
+    A square array of ``y`` is a label indicator here, where else it would be affinities.
+    """
+    if y is None:
+        raise ValueError(
+            f"{needed_by} requires y to be passed, but the target y is None. "
+            "Pass class labels or label indicators."
+        )
+    if not isinstance(affinity, str):
+        return affinity
+    y = as_numpy(y)
+    shape = y.shape if sp.issparse(y) else np.asarray(y, dtype=object).shape
+    one_label = len(shape) == 1 or shape[1:] == (1,)
+    return LabelAffinity() if one_label else SharedLabelAffinity()
 
 
 def check_chunk(hasher, X, y, levels):
@@ -73,14 +101,14 @@ def check_chunk(hasher, X, y, levels):
 
 
 def _affinity_of_next_chunk(hasher, y):
-    """The fitted oracle, but of ready affinities those of this chunk."""
+    """The fitted oracle; of ready affinities, the matrix that this chunk brings."""
     if getattr(hasher.affinity_, "comes_with_targets", False) and y is not None:
         return hasher.affinity
     return hasher.affinity_
 
 
 def _check_levels(levels, before):
-    """Levels of affinity: None, or those declared on the first call."""
+    """Check declared levels of affinity, which the first call of partial_fit settles."""
     if levels is None:
         return before
     levels = np.atleast_1d(np.asarray(levels))
@@ -96,6 +124,7 @@ def _check_levels(levels, before):
 
 
 def _levels_of_chunk(affinity, targets, declared):
+    """Levels that the affinity takes: declared ones, or those that the oracle tells."""
     if not hasattr(affinity, "levels_") and declared is None:
         raise ValueError(
             f"affinity {affinity!r} does not tell its levels_. Pass them as levels on the "

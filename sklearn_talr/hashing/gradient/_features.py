@@ -4,11 +4,12 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+from ...losses._door import to_device
 from .._rows import row_blocks
 
 
 def make_features(X, mean, unit, device, as_they_are=False):
-    """`Features`, or `DeviceFeatures` of a tensor, with the same parameters."""
+    """Make `Features` of an array, or `DeviceFeatures` of a tensor."""
     of_tensor = isinstance(X, torch.Tensor)
     cls, X = (DeviceFeatures, X.to(device)) if of_tensor else (Features, X)
     return cls(X, mean, unit, device, as_they_are)
@@ -21,8 +22,8 @@ class Features:
     ----------
     X : ndarray (also memory-mapped) or CSR of shape (n_samples, n_features)
         Checked features, neither copied nor made dense as a whole: to center the rows of
-        a batch takes no longer than to gather them. But a CUDA device gets a float32 copy
-        of dense ones if there is room.
+        a batch takes no longer than to gather them. But a CUDA device with room gets a
+        float32 copy of dense features.
 
     mean : ndarray of shape (n_features,) or float
         Subtracted from the rows.
@@ -34,7 +35,7 @@ class Features:
         Where batches go.
 
     as_they_are : bool, default=False
-        Whether rows are ``X`` itself. Then mean and unit are only told.
+        Whether rows are ``X`` itself, and mean and unit are only stored.
     """
 
     def __init__(self, X, mean, unit, device, as_they_are=False):
@@ -46,7 +47,7 @@ class Features:
         self._resident = self._copy() if _may_copy(X, device) else None
 
     def of_rows(self, X):
-        """Other rows, in the same units."""
+        """Features of another array, in the same units."""
         return make_features(X, self.mean, self.unit, self.device, self.as_they_are)
 
     def block(self, rows):
@@ -73,7 +74,7 @@ class Features:
 
 
 class DeviceFeatures(Features):
-    """The same rows of a tensor that is on the device already, and is not copied."""
+    """Features of a tensor that is on the device already, and is not copied."""
 
     def __init__(self, X, mean, unit, device, as_they_are=False):
         super().__init__(X, mean, unit, device, as_they_are)
@@ -90,14 +91,6 @@ class DeviceFeatures(Features):
     def _block(self, rows):
         block = self.X[rows].double()
         return block if self.as_they_are else (block - self._mean) / self.unit
-
-
-def to_device(array, device):
-    """A tensor of the array on the device, for which the host does not wait."""
-    tensor = torch.from_numpy(array)
-    if device.type == "cuda":
-        tensor = tensor.pin_memory()
-    return tensor.to(device, non_blocking=True)
 
 
 def _may_copy(X, device):

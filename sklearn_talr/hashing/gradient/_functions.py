@@ -1,4 +1,4 @@
-"""Hash functions while they are trained: torch modules, and what `fit` keeps of them."""
+"""Hash functions in training, as torch modules, and their fitted attributes."""
 
 import copy
 from contextlib import contextmanager, nullcontext
@@ -44,15 +44,15 @@ class FeedForward:
                 layers.append(torch.nn.ReLU())
             if rate:
                 layers.append(SeededDropout(rate, generator))
-            layers.append(_linear(coef, intercept))
+            layers.append(_linear_layer(coef, intercept))
         self.module = torch.nn.Sequential(*layers).to(features.device)
 
     def generators(self):
-        """Context of training, in which nothing need be done about global generators."""
+        """Context of training, which leaves global generators alone."""
         return nullcontext()
 
     def fitted(self):
-        """The attributes of a fitted hasher: NumPy arrays, in units of the features."""
+        """Attributes of a fitted hasher: NumPy arrays, in units of the features."""
         linear = [layer for layer in self.module if isinstance(layer, torch.nn.Linear)]
         coefs = [layer.weight.detach().T.cpu().double().numpy() for layer in linear]
         intercepts = [layer.bias.detach().cpu().double().numpy() for layer in linear]
@@ -62,7 +62,7 @@ class FeedForward:
         return {"coefs_": coefs, "intercepts_": intercepts}
 
     def steps(self):
-        """What learning rate and weight decay of each parameter are multiplied by.
+        """Factors of the learning rate and of the weight decay, for each parameter.
 
         A layer between hidden ones starts from smaller weights than the first layer does,
         and takes steps that are smaller by the same factor. Intercepts do not decay.
@@ -88,7 +88,7 @@ class UserModule:
         Number of outputs that it must have.
 
     features : Features
-        What it will be trained on.
+        Features that it will be trained on.
 
     rng : RandomState
         Seeds torch's global generators while the module is trained; they get their state
@@ -116,16 +116,17 @@ class UserModule:
             yield
 
     def fitted(self):
-        """The attributes of a fitted hasher: all that the module has learned, in NumPy."""
+        """Attributes of a fitted hasher: the state of the module, in NumPy."""
         state = self.module.state_dict()
         arrays = {name: np.array(value.cpu().numpy()) for name, value in state.items()}
         return {"module_state_": arrays}
 
     def steps(self):
-        """What learning rate and weight decay of each parameter are multiplied by.
+        """Factors of the learning rate and of the weight decay, for each parameter.
 
-        Vectors, such as offsets and those of normalizing layers, do not decay. Neither
-        does what a parametrization makes weights of: torch's orthogonal ones become 0.
+        Vectors, such as offsets and the scales of normalizing layers, do not decay.
+        Neither do arrays that a parametrization turns into weights: the arrays beneath
+        torch's orthogonal weights would become 0.
         """
         return [
             (1.0, float(weight.ndim > 1 and "parametrizations" not in name.split(".")))
@@ -141,10 +142,10 @@ class ModuleFunction:
     Parameters
     ----------
     module : torch.nn.Module
-        The user's.
+        Module of the user.
 
     state : dict of ndarray
-        What the module has learned.
+        Fitted ``state_dict`` of the module.
     """
 
     def __init__(self, module, state):
@@ -174,10 +175,10 @@ class ModuleFunction:
 
 
 def _mode_kept():
-    """Context after which torch has gradients or none, as before.
+    """Context that restores whether torch records gradients, also after an interrupt.
 
-    ``torch.no_grad``, which torch itself uses to copy parameters, does not see to that if
-    an interrupt comes while it is left.
+    ``torch.no_grad``, which torch itself uses to copy parameters, fails to restore it if an
+    interrupt comes while that context is left.
     """
     return torch.set_grad_enabled(torch.is_grad_enabled())
 
@@ -235,7 +236,7 @@ def _copy_of(module, state, device):
 
 
 def _let_learn(module):
-    """Put what learns in training mode: statistics of frozen layers are frozen too."""
+    """Put layers that learn in training mode: frozen layers keep their statistics."""
     module.train()
     for layer in module.modules():
         weights = list(layer.parameters())
@@ -273,7 +274,7 @@ def encode(module, features, samples, block_size=1024):
     return np.concatenate(codes).astype(np.uint8)
 
 
-def _linear(coef, intercept):
+def _linear_layer(coef, intercept):
     # skip_init: torch's own initialization would draw from the global RNG.
     layer = torch.nn.utils.skip_init(torch.nn.Linear, *coef.shape)
     with torch.no_grad():

@@ -7,8 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..._threads import one_thread
 
-# Of the difference between two scores of one sample; that of the mean of n is this divided
-# by the root of n.
+# Two standard errors of the difference between two scores of one sample. Those of the mean
+# over n samples are smaller by the root of n.
 _TWO_STANDARD_ERRORS = 0.5
 
 _REMEDY = (
@@ -23,10 +23,10 @@ class Improvement:
     Parameters
     ----------
     score : ValidationScore or None, default=None
-        What goes by samples. None: nothing is compared.
+        Score of some samples. None: nothing is compared.
 
     samples : str, default=""
-        What samples they are.
+        Kind of the samples, for the warning.
     """
 
     def __init__(self, score=None, samples=""):
@@ -39,7 +39,7 @@ class Improvement:
                 self._before = self._score(module)
 
     def end(self, module, stacklevel):
-        """Score the weights that it has come to, and compare."""
+        """Score the weights that training has ended with, and compare."""
         if self._score is None:
             return
         with one_thread():

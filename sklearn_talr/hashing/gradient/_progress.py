@@ -1,4 +1,4 @@
-"""What a fitted hasher has learned so far, for a fit that goes on from there."""
+"""State of a fitted hasher that a warm start or the next chunk goes on from."""
 
 from numbers import Integral
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from .._base import independent_random_state
 
 
 class Progress(NamedTuple):
-    """Where an earlier fit has come to.
+    """Weights and history of an earlier fit.
 
     Parameters
     ----------
@@ -23,10 +23,10 @@ class Progress(NamedTuple):
         Scores of all epochs.
 
     mean_and_unit : (ndarray, float) or None
-        Of the features that chunks are brought to; None: to be found anew.
+        Mean and unit that features of all chunks are scaled by; None: to be found anew.
 
     moments : tuple or None
-        What the solver remembers of earlier chunks.
+        Name of the solver, and its moments of the gradients of earlier chunks.
     """
 
     weights: object
@@ -36,17 +36,17 @@ class Progress(NamedTuple):
     moments: tuple | None = None
 
 
-def progress_of_fit(hasher, n_features, settings):
+def progress_of_fit(hasher, n_features, layer_sizes):
     """Progress to warm-start from, or None if there is none."""
-    weights = _weights(hasher, n_features, settings, "warm_start=True")
+    weights = _weights(hasher, n_features, layer_sizes, "warm_start=True")
     if weights is None:
         return None
     return Progress(weights, hasher.loss_curve_, hasher.validation_scores_)
 
 
-def progress_of_chunks(hasher, n_features, settings):
+def progress_of_chunks(hasher, n_features, layer_sizes):
     """Progress that the next chunk goes on from, or None before the first one."""
-    weights = _weights(hasher, n_features, settings, "partial_fit")
+    weights = _weights(hasher, n_features, layer_sizes, "partial_fit")
     if weights is None:
         return None
     state = hasher._training_state_
@@ -67,16 +67,16 @@ def random_state_of_chunk(hasher):
     return independent_random_state(hasher.random_state)
 
 
-def _weights(hasher, n_features, settings, what):
+def _weights(hasher, n_features, layer_sizes, what):
     """Fitted weights, which must have kept their shape."""
     if not hasattr(hasher, "n_iter_"):
         return None
-    if hasattr(hasher, "module_state_") != (settings.module is not None):
+    if hasattr(hasher, "module_state_") != (hasher.module is not None):
         raise ValueError(f"{what} cannot change module. Call fit to start anew.")
-    if settings.module is not None:
+    if hasher.module is not None:
         return hasher.module_state_
     shape = [len(coef) for coef in hasher.coefs_] + [hasher.coefs_[-1].shape[1]]
-    asked = [n_features, *settings.layer_sizes, settings.n_bits]
+    asked = [n_features, *layer_sizes, hasher.n_bits]
     if shape != asked:
         raise ValueError(
             f"{what} cannot change n_bits, hidden_layer_sizes or the number of features, "

@@ -1,4 +1,4 @@
-"""How far training has come, which the learning rate and the scale of tanh go by."""
+"""Part of training that is done: learning rate and scale of tanh go by it."""
 
 import math
 
@@ -34,7 +34,7 @@ class Schedule:
         self.n_left = min(self.n_left, n_epochs)
 
     def done_within(self, fraction):
-        """Part of training that is done once this fraction of the epoch is."""
+        """Part of training that is done when this fraction of the epoch is done."""
         return self.done + fraction * (1 - self.done) / self.n_left
 
     def progress(self):
@@ -44,5 +44,5 @@ class Schedule:
         return self.done / (1 - (1 - self.done) / self.n_left)
 
     def descent(self, fraction):
-        """Half a cosine from 1 to 0, so much of it as is done within the epoch."""
+        """Factor of the learning rate: half a cosine from 1 to 0 over training."""
         return 0.5 * (1 + math.cos(math.pi * self.done_within(fraction)))

@@ -1,13 +1,14 @@
-"""Settings of a fit by gradients, as numbers: all "auto" is resolved here, once."""
+"""Settings of a fit by gradients: every "auto" is resolved here, once."""
 
 import math
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import torch
 
-# By kind of hash function. Built-in ones have features, weights and activations of known
-# sizes; modules come in all sizes, and are trained as networks usually are.
+# By kind of hash function. Features, weights and activations of linear and hidden layers
+# have known sizes; modules come in all sizes, and are trained as networks usually are.
 _SOLVER = {"linear": "adam_mini", "hidden layers": "adam_mini", "module": "adam"}
 _LEARNING_RATE = {
     "adam_mini": {"linear": 0.025, "hidden layers": 0.014, "module": 0.003},
@@ -15,27 +16,18 @@ _LEARNING_RATE = {
 }
 _WEIGHT_DECAY = {"linear": 0.6, "module": 0.01}
 _TANH_SCALE = {"linear": 8.0, "hidden layers": 8.0, "module": 2.0}
-_WEIGHT_DECAY_OF_LAYERS = 2.4  # in all: activations shrink by the product of their decays
+_WEIGHT_DECAY_OF_LAYERS = 2.4  # in all: decays of layers multiply in the activations
 _DROPOUT = {"linear": (0.0, 0.0), "hidden layers": (0.2, 0.5), "module": (0.0, 0.0)}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a fit is to do.
+    """Parameters of a hasher that training goes by, with nothing left to be resolved.
 
     Parameters
     ----------
-    n_bits : int
-        Bits of a code.
-
     layer_sizes : tuple of int
         Units of each hidden layer.
-
-    module : torch.nn.Module or None
-        The user's network in place of layers.
-
-    init : str
-        Name of the projection that the last layer starts from.
 
     dropout : (float, float)
         Fractions of the features and of the hidden units that a step leaves out.
@@ -65,29 +57,14 @@ class Settings:
         Epochs.
 
     n_held_out : int
-        Samples held out for validation; 0 without early stopping, or with a validation
+        Samples held out for validation; 0 without early descent, or with a validation
         set of the user.
-
-    n_iter_no_change : int
-        Epochs without improvement that early stopping waits for.
-
-    tol : float
-        Least improvement that counts.
-
-    metric : str
-        What the validation samples are scored by.
 
     device : torch.device
         Where to train.
-
-    verbose : bool
-        Whether to print each epoch.
     """
 
-    n_bits: int
     layer_sizes: tuple
-    module: torch.nn.Module | None
-    init: str
     dropout: tuple
     tanh_scale: tuple | None
     n_kept_bits: tuple
@@ -98,47 +75,39 @@ class Settings:
     batch_size: int
     max_iter: int
     n_held_out: int
-    n_iter_no_change: int
-    tol: float
-    metric: str
     device: torch.device
-    verbose: bool
 
     @classmethod
-    def of(cls, hasher, data, metric="AP"):
-        """Resolve the parameters of a hasher for this data."""
-        layer_sizes = _layer_sizes(hasher)
-        kind = _kind(hasher.module, layer_sizes)
+    def of(cls, hasher, loss, data):
+        """Resolve the parameters of a hasher for a loss and training data."""
+        wanted = getattr(loss, "training_defaults", {})
+        params = hasher.get_params(deep=False).items()
+        given = SimpleNamespace(**{k: _or_auto(v, wanted.get(k, v)) for k, v in params})
+        layer_sizes = _layer_sizes(given)
+        kind = _kind(given.module, layer_sizes)
         by_distance = data.affinity.by_distance
-        solver = _or_auto(hasher.solver, _SOLVER[kind])
-        n_samples = data.X.shape[0]
-        n_held_out = 0
-        if hasher.early_stopping and data.validation is None:
-            n_held_out = math.ceil(hasher.validation_fraction * n_samples)
+        solver = _or_auto(given.solver, _SOLVER[kind])
+        n_samples, n_held_out = data.X.shape[0], 0
+        if given.early_descent and data.validation is None:
+            n_held_out = math.ceil(given.validation_fraction * n_samples)
+        goes_on = given.warm_start and hasattr(hasher, "n_iter_")
         return cls(
-            n_bits=hasher.n_bits,
             layer_sizes=layer_sizes,
-            module=hasher.module,
-            init=hasher.init,
-            dropout=_dropout(hasher.dropout, kind, by_distance),
-            tanh_scale=_tanh_scale(hasher, kind),
-            n_kept_bits=_n_kept_bits(hasher, kind, by_distance),
+            dropout=_dropout(given.dropout, kind, by_distance),
+            tanh_scale=_tanh_scale(given.tanh_scale, kind, goes_on),
+            n_kept_bits=_n_kept_bits(given, kind, by_distance),
             solver=solver,
-            learning_rate=hasher.learning_rate,
+            learning_rate=given.learning_rate,
             learning_rate_init=_or_auto(
-                hasher.learning_rate_init, _LEARNING_RATE[solver][kind]
+                given.learning_rate_init, _LEARNING_RATE[solver][kind]
             ),
-            weight_decay=_weight_decay(hasher, kind, layer_sizes),
+            weight_decay=_weight_decay(given.weight_decay, kind, layer_sizes),
             batch_size=_or_auto(
-                hasher.batch_size, min(max((n_samples - n_held_out) // 20, 32), 256)
+                given.batch_size, min(max((n_samples - n_held_out) // 20, 32), 256)
             ),
-            max_iter=hasher.max_iter,
+            max_iter=given.max_iter,
             n_held_out=n_held_out,
-            n_iter_no_change=hasher.n_iter_no_change,
-            tol=hasher.tol,
-            metric=metric,
-            device=_choose_device(hasher.device, data.X),
-            verbose=hasher.verbose,
+            device=_choose_device(given.device, data.X),
         )
 
     def for_chunk(self):
@@ -155,7 +124,7 @@ def _or_auto(value, automatic):
 
 
 def _is_auto(value):
-    """Whether a parameter, which may be an array, is the word."""
+    """Whether a parameter, which may be an array, is the word "auto"."""
     return isinstance(value, str) and value == "auto"
 
 
@@ -165,15 +134,15 @@ def _kind(module, layer_sizes):
     return "hidden layers" if layer_sizes else "linear"
 
 
-def _layer_sizes(hasher):
-    given = hasher.hidden_layer_sizes
+def _layer_sizes(params):
+    given = params.hidden_layer_sizes
     sizes = np.atleast_1d(np.asarray(given, dtype=float))
     if sizes.ndim > 1 or np.any(sizes < 1) or np.any(sizes % 1):
         raise ValueError(
             "hidden_layer_sizes must be a positive integer or a sequence of them, got "
             f"{given!r}."
         )
-    if hasher.module is not None and sizes.size:
+    if params.module is not None and sizes.size:
         raise ValueError(
             "module brings its own layers; leave hidden_layer_sizes=() with it, got "
             f"{given!r}."
@@ -183,7 +152,7 @@ def _layer_sizes(hasher):
 
 def _dropout(dropout, kind, by_distance):
     """Fractions of the features and of the hidden units to leave out."""
-    if _is_auto(dropout):  # distances: noise to the fine order
+    if _is_auto(dropout):  # dropout would blur the fine order of distances
         return (0.0, 0.0) if by_distance else _DROPOUT[kind]
     rates = np.atleast_1d(np.asarray(dropout, dtype=float))
     if rates.shape not in ((1,), (2,)) or not np.all((rates >= 0) & (rates < 1)):
@@ -194,26 +163,24 @@ def _dropout(dropout, kind, by_distance):
     return (0.0, float(rates[0])) if len(rates) == 1 else (float(rates[0]), float(rates[1]))
 
 
-def _tanh_scale(hasher, kind):
+def _tanh_scale(given, kind, goes_on):
     """Scales of tanh in the first and the last epoch; a warm start keeps the last one."""
-    if not hasattr(hasher, "tanh_scale"):
+    if given is None:
         return None
-    given = _or_auto(hasher.tanh_scale, _TANH_SCALE[kind])
-    scales = np.atleast_1d(np.asarray(given, dtype=float))
+    scales = np.atleast_1d(np.asarray(_or_auto(given, _TANH_SCALE[kind]), dtype=float))
     if scales.shape not in ((1,), (2,)) or not np.all(scales > 0):
         raise ValueError(
             "tanh_scale must be a positive number or two of them (first, last), got "
-            f"{hasher.tanh_scale!r}."
+            f"{given!r}."
         )
-    goes_on = hasher.warm_start and hasattr(hasher, "n_iter_")
     return float(scales[-1 if goes_on else 0]), float(scales[-1])
 
 
-def _n_kept_bits(hasher, kind, by_distance):
+def _n_kept_bits(params, kind, by_distance):
     """How many bits a step keeps of the leading n, for n from 0 to all."""
-    numbers = range(hasher.n_bits + 1)
-    if not _is_auto(hasher.bit_dropout):
-        return tuple(max(1, round(n * (1 - hasher.bit_dropout))) for n in numbers)
+    numbers = range(params.n_bits + 1)
+    if not _is_auto(params.bit_dropout):
+        return tuple(max(1, round(n * (1 - params.bit_dropout))) for n in numbers)
     if by_distance:
         return tuple(numbers)
     # Half of 32 bits. Longer codes overfit more: keeping half of 64 was worse. Hidden
@@ -222,12 +189,9 @@ def _n_kept_bits(hasher, kind, by_distance):
     return tuple(min(n, round(more * math.sqrt(8 * n))) for n in numbers)
 
 
-def _weight_decay(hasher, kind, layer_sizes):
-    if not _is_auto(hasher.weight_decay):
-        return hasher.weight_decay
-    if kind == "hidden layers":
-        return _WEIGHT_DECAY_OF_LAYERS / (len(layer_sizes) + 1)
-    return _WEIGHT_DECAY[kind]
+def _weight_decay(given, kind, layer_sizes):
+    layered = {"hidden layers": _WEIGHT_DECAY_OF_LAYERS / (len(layer_sizes) + 1)}
+    return _or_auto(given, (_WEIGHT_DECAY | layered)[kind])
 
 
 def _choose_device(device, X):
@@ -236,7 +200,7 @@ def _choose_device(device, X):
         return X.device
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if device.split(":")[0] not in ("cpu", "cuda"):  # objectives need float64
+    if device.split(":")[0] not in ("cpu", "cuda"):  # soft counts need float64
         raise ValueError(f"device must be 'auto', 'cpu' or 'cuda[:index]', got {device!r}.")
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Solvers: what turns gradients into steps."""
+"""Solvers, which turn gradients into steps."""
 
 import numpy as np
 import torch
@@ -13,10 +13,10 @@ def make_solver(name, parameters, factors):
         Name of the solver.
 
     parameters : iterable of Parameter
-        Those of a module.
+        Parameters of a module.
 
     factors : list of float
-        What the learning rate of each parameter is multiplied by.
+        Factor of the learning rate for each parameter.
     """
     solver = {"adam_mini": AdamMini, "adam": torch.optim.Adam}[name]
     groups = [
@@ -33,7 +33,7 @@ def set_learning_rate(solver, rate):
 
 
 def moments_of(solver):
-    """What a solver remembers of earlier gradients, as NumPy arrays by parameter."""
+    """Moments of gradients that a solver holds, as NumPy arrays by parameter."""
     return {
         index: {
             name: np.array(value.cpu().numpy())
@@ -45,7 +45,7 @@ def moments_of(solver):
 
 
 def load_moments(solver, moments):
-    """Let a solver go on from what :func:`moments_of` has returned."""
+    """Let a solver go on from moments that :func:`moments_of` has returned."""
     state = solver.state_dict()
     state["state"] = {
         # Copies: a step changes them in place.

@@ -1,4 +1,4 @@
-"""Weights that a feed-forward function starts from."""
+"""First weights of a feed-forward function."""
 
 import math
 
@@ -33,7 +33,10 @@ def to_standard_units(coefs, intercepts, mean, unit):
 
 
 def _dense_start(X, layer_sizes, n_bits, init, rng):
-    """Random hidden layers (He et al., ICCV 2015), then an unsupervised projection."""
+    """First weights from dense rows: random hidden layers, then a projection.
+
+    Hidden layers are drawn as by He et al. (ICCV 2015).
+    """
     coefs, intercepts = [], []
     for size in layer_sizes:
         n_inputs = coefs[-1].shape[1] if coefs else X.shape[1]
@@ -54,6 +57,7 @@ def hidden_scale(n_inputs):
 
 
 def _sparse_start(features, samples, n_bits, init, rng):
+    """First weights of a linear function from sparse rows, which stay sparse."""
     X = features.X[samples]
     projection = sparse_projection(X, features.mean, init, n_bits, rng)
     projected = X @ projection - features.mean @ projection
@@ -63,6 +67,7 @@ def _sparse_start(features, samples, n_bits, init, rng):
 
 
 def _draw(samples, n_most, rng):
+    """Draw at most `n_most` of some rows, in ascending order."""
     if len(samples) <= n_most:
         return samples
     return np.sort(rng.choice(samples, n_most, replace=False))

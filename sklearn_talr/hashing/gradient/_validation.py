@@ -1,11 +1,10 @@
-"""What validates training: a set of the user's own, or samples that are held out."""
+"""Validation samples: a set of the user's own, or samples that are held out."""
 
 import copy
 from typing import NamedTuple
 
 import numpy as np
 
-from ...metrics import make_retrieval_scorer
 from .._base import check_more_features
 from ._functions import encode
 
@@ -31,7 +30,7 @@ def check_validation(hasher, seen, affinity, X_val, y_val, by_features):
 
     Parameters
     ----------
-    hasher : GradientHasher
+    hasher : SupervisedHasher
         To be fitted.
 
     seen : dict
@@ -57,10 +56,10 @@ def check_validation(hasher, seen, affinity, X_val, y_val, by_features):
         If one of the two is missing, nothing would look at them, they do not fit each
         other or the training samples, or there is nothing to rank.
     """
-    if not hasher.early_stopping:
+    if not hasher.early_descent:
         raise ValueError(
-            "X_val and y_val are passed to fit, but with early_stopping=False nothing "
-            "would look at them. Set early_stopping=True."
+            "X_val and y_val are passed to fit, but with early_descent=False nothing "
+            "would look at them. Set early_descent=True."
         )
     if X_val is None:
         raise ValueError("y_val is passed to fit, but X_val is not. Pass both.")
@@ -106,8 +105,8 @@ def _check_lengths(X_val, targets):
 class ValidationScore:
     """Tie-aware score of samples, each of which ranks the others.
 
-    Neither queries nor database items are trained on. Against the training rows scores
-    would be higher: codes of those are fitted, and a database grows beyond them.
+    Neither queries nor database items are trained on. Against a database of training rows
+    scores would be higher, since the codes of training rows are fitted.
 
     Parameters
     ----------
@@ -123,13 +122,13 @@ class ValidationScore:
     targets : sequence
         Targets of the samples.
 
-    metric : str
-        Name of the metric.
+    scorer : callable
+        ``scorer(hasher, X, y) -> float``.
     """
 
-    def __init__(self, affinity, features, samples, targets, metric):
+    def __init__(self, affinity, features, samples, targets, scorer):
         self.affinity_ = affinity
-        self._scorer = make_retrieval_scorer(metric)
+        self._scorer = scorer
         self._features = features
         self._samples = samples
         self._targets = targets
@@ -158,10 +157,10 @@ def split_samples(data, n_held_out, rng):
     n_samples = data.targets.shape[0]
     if n_held_out < 2 or n_samples - n_held_out < 2:
         raise ValueError(
-            "early_stopping=True with this validation_fraction would split "
+            "early_descent=True with this validation_fraction would split "
             f"{n_samples} samples into {n_samples - n_held_out} for training and "
             f"{n_held_out} for validation; both need at least 2. Change "
-            "validation_fraction, or set early_stopping=False."
+            "validation_fraction, or set early_descent=False."
         )
     order = rng.permutation(n_samples)
     parts = np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
@@ -170,9 +169,9 @@ def split_samples(data, n_held_out, rng):
             data.affinity.check_contrast(data.targets[part], data.levels)
         except ValueError as error:
             raise ValueError(
-                "early_stopping=True with this validation_fraction leaves "
+                "early_descent=True with this validation_fraction leaves "
                 f"{len(part)} samples for {name}, which cannot be ranked: {error} "
-                "More samples, another validation_fraction or early_stopping=False may "
+                "More samples, another validation_fraction or early_descent=False may "
                 "help."
             ) from error
     return parts

@@ -40,7 +40,7 @@ def test_levels_grow_with_shared_labels(few_digits):
     X, _ = few_digits
     few = np.eye(4, dtype=int)[np.arange(100) % 4]
     many = np.maximum(few, np.roll(few, 1, axis=0))
-    hasher = small(objective="ndcg", affinity=SharedLabelAffinity())
+    hasher = small(measure="nDCG", affinity=SharedLabelAffinity())
     hasher.partial_fit(X[:100], few)
     first = hasher.affinity_
     assert first.levels_.tolist() == [0, 1]
@@ -73,9 +73,9 @@ def test_levels_that_lack_a_value(few_digits):
         small().partial_fit(X, indicator, levels=[0, 1])
 
 
-def test_early_stopping_has_no_chunks(few_digits):
-    hasher = small(early_stopping=True)
+def test_early_descent_has_no_chunks(few_digits):
+    hasher = small(early_descent=True)
     assert not hasattr(hasher, "partial_fit")
     with pytest.raises(AttributeError) as error:
         hasher.partial_fit(*few_digits)
-    assert "early_stopping=False" in str(error.value.__cause__)
+    assert "early_descent=False" in str(error.value.__cause__)

@@ -58,7 +58,7 @@ class TestSparse:
 
     @pytest.mark.parametrize(
         "params",
-        [{}, {"init": "random", "hidden_layer_sizes": (16,)}, {"early_stopping": True}],
+        [{}, {"init": "random", "hidden_layer_sizes": (16,)}, {"early_descent": True}],
     )
     def test_no_more_than_a_batch_is_made_dense(self, monkeypatch, params, learned):
         """Topics of words: sparse rows that would be large if dense."""
@@ -106,13 +106,13 @@ class TestMemoryMapped:
         np.testing.assert_array_equal(mapped.coefs_[0], small().fit(X, y).coefs_[0])
 
     def test_memory_does_not_grow_with_the_file(self, tmp_path, monkeypatch):
-        """A file of 20 MB, of which early stopping holds a part out."""
+        """A file of 20 MB, of which early descent holds a part out."""
         rng = np.random.default_rng(0)
         X = memory_mapped(tmp_path, rng.standard_normal((10_000, 512), dtype=np.float32))
         y = np.arange(len(X)) % 5
         monkeypatch.setattr(_start, "_MOST_ROWS", 500)
         monkeypatch.setattr(_rows, "_CELLS_PER_BLOCK", 2**15)
-        hasher = small(max_iter=1, batch_size=256, early_stopping=True)
+        hasher = small(max_iter=1, batch_size=256, early_descent=True)
         hasher.set_params(validation_fraction=0.02, hidden_layer_sizes=(8,))
         hasher.fit(X[:500], y[:500])  # imports and caches
         tracemalloc.start()

@@ -9,20 +9,21 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from hashers import small
+from hashers import MEASURES, name_of, small
 from sklearn import _config, get_config, set_config
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import LabelAffinity
-from sklearn_talr.baselines import HashNetHasher, OrthoHasher
+from sklearn_talr.hashing import SupervisedHasher
 from sklearn_talr.hashing.gradient import _fit
 from sklearn_talr.hashing.gradient._callbacks import FitCallbacks
 from sklearn_talr.hashing.gradient._data import TrainingData
-from sklearn_talr.hashing.gradient._early_stopping import EarlyStopping, LastEpoch
+from sklearn_talr.hashing.gradient._early_descent import EarlyDescent, LastEpoch
 from sklearn_talr.hashing.gradient._features import Features
 from sklearn_talr.hashing.gradient._settings import Settings
+from sklearn_talr.losses import HashNetLoss, OrthoHashLoss
 
 X10 = np.random.default_rng(0).standard_normal((10, 3))
 
@@ -36,7 +37,7 @@ def trainer_of(batch_loss, module=None, **params):
         SimpleNamespace(module=module, steps=lambda: [(1.0, 1.0), (1.0, 0.0)]),
         batch_loss,
         np.random.RandomState(0),
-        Settings.of(hasher, data),
+        Settings.of(hasher, hasher._chosen_loss(), data),
         LastEpoch(),
         FitCallbacks(object(), None, None, 1, None),
     )
@@ -221,27 +222,27 @@ class TestInterrupt:
         assert hasher.loss_curve_ == two_epochs.loss_curve_
         np.testing.assert_array_equal(hasher.coefs_[0], two_epochs.coefs_[0])
 
-    @pytest.mark.parametrize("early_stopping", [False, True])
+    @pytest.mark.parametrize("early_descent", [False, True])
     @pytest.mark.parametrize("warm_start", [False, True])
     def test_before_the_first_epoch_leaves_everything_as_it_was(
-        self, few_digits, monkeypatch, warm_start, early_stopping
+        self, few_digits, monkeypatch, warm_start, early_descent
     ):
         """Of a first fit, and of a refit, which would replace what was learned."""
         X, y = few_digits
-        hasher = small(warm_start=warm_start, early_stopping=early_stopping).fit(X, y)
+        hasher = small(warm_start=warm_start, early_descent=early_descent).fit(X, y)
         state = pickle.dumps(vars(hasher))
         interrupt_epoch(monkeypatch, 0)
         with pytest.raises(KeyboardInterrupt):
             hasher.fit(X[::-1], y[::-1])
         assert pickle.dumps(vars(hasher)) == state
-        new = small(early_stopping=early_stopping)
+        new = small(early_descent=early_descent)
         with pytest.raises(KeyboardInterrupt):
             new.fit(X, y)
         assert not hasattr(new, "n_iter_")
 
     def test_while_scoring_does_not_count_the_epoch(self, few_digits, monkeypatch):
         calls = []
-        end_epoch = EarlyStopping.end_epoch
+        end_epoch = EarlyDescent.end_epoch
 
         def interrupted(self, *args):
             calls.append(1)
@@ -249,12 +250,12 @@ class TestInterrupt:
                 raise KeyboardInterrupt
             return end_epoch(self, *args)
 
-        monkeypatch.setattr(EarlyStopping, "end_epoch", interrupted)
+        monkeypatch.setattr(EarlyDescent, "end_epoch", interrupted)
         with pytest.warns(ConvergenceWarning, match="2 of 6 epochs.* best validation"):
-            hasher = small(max_iter=6, early_stopping=True).fit(*few_digits)
+            hasher = small(max_iter=6, early_descent=True).fit(*few_digits)
         assert len(hasher.loss_curve_) == len(hasher.validation_scores_) == 2
 
-    @pytest.mark.parametrize("hasher", [small(), OrthoHasher(8)])
+    @pytest.mark.parametrize("hasher", [small(), SupervisedHasher(8, loss=OrthoHashLoss())])
     def test_its_warning_points_at_the_caller(self, few_digits, monkeypatch, hasher):
         interrupt_epoch(monkeypatch, 1)
         with warnings.catch_warnings(record=True) as caught:
@@ -454,8 +455,12 @@ class TestChunks:
     def test_are_warm_starts_of_one_epoch_at_the_last_scale(self, few_digits):
         X, y = few_digits
         params = {"n_bits": 8, "batch_size": 64, "random_state": 0, "max_iter": 1}
-        chunk = HashNetHasher(tanh_scale=(1.0, 4.0), **params).partial_fit(X, y)
-        fitted = HashNetHasher(tanh_scale=4.0, learning_rate="constant", **params).fit(X, y)
+        chunk = SupervisedHasher(
+            loss=HashNetLoss(), tanh_scale=(1.0, 4.0), **params
+        ).partial_fit(X, y)
+        fitted = SupervisedHasher(
+            loss=HashNetLoss(), tanh_scale=4.0, learning_rate="constant", **params
+        ).fit(X, y)
         np.testing.assert_array_equal(fitted.coefs_[0], chunk.coefs_[0])
 
     def test_keep_the_rate_where_they_go_on(self, few_digits):
@@ -521,9 +526,9 @@ class TestChunks:
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-@pytest.mark.parametrize("objective", ["average_precision", "ndcg"])
-def test_cuda_trains_like_the_cpu(few_digits, objective):
-    params = {"objective": objective, "max_iter": 20, "n_bits": 16}
+@pytest.mark.parametrize("measure", ["AP", "nDCG"])
+def test_cuda_trains_like_the_cpu(few_digits, measure):
+    params = {"measure": measure, "max_iter": 20, "n_bits": 16}
     scores = [
         small(device=device, **params).fit(*few_digits).score(*few_digits)
         for device in ("cpu", "cuda")
@@ -534,9 +539,9 @@ def test_cuda_trains_like_the_cpu(few_digits, objective):
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("labels", ["classes", "indicators", "distances"])
-@pytest.mark.parametrize("objective", ["average_precision", "ndcg_simplified"])
+@pytest.mark.parametrize("measure", [MEASURES[0], MEASURES[3]], ids=name_of)
 def test_a_step_on_cuda_does_not_wait_for_the_device(
-    few_digits, objective, labels, monkeypatch
+    few_digits, measure, labels, monkeypatch
 ):
     X, y = few_digits
     y = {"classes": y, "indicators": np.eye(10)[y], "distances": None}[labels]
@@ -550,4 +555,4 @@ def test_a_step_on_cuda_does_not_wait_for_the_device(
             torch.cuda.set_sync_debug_mode("default")
 
     monkeypatch.setattr(_fit.Trainer, "_run_step", watched)
-    TALRHasher(8, max_iter=2, device="cuda", objective=objective).fit(X, y)
+    TALRHasher(8, max_iter=2, device="cuda", **measure).fit(X, y)

@@ -9,8 +9,9 @@ from hashers import small
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_talr import TALRHasher
-from sklearn_talr.baselines import OrthoHasher
+from sklearn_talr.hashing import SupervisedHasher
 from sklearn_talr.hashing.gradient._improvement import Improvement
+from sklearn_talr.losses import OrthoHashLoss
 
 
 class Score:
@@ -57,9 +58,9 @@ HARM = {"learning_rate_init": 1e-9, "weight_decay": 1e9}  # no weight is left
     ("hasher", "samples"),
     [
         (small(module=MODULE, **HARM), "300 training"),
-        (small(early_stopping=True, **HARM), "30 validation"),
+        (small(early_descent=True, **HARM), "30 validation"),
         (
-            OrthoHasher(8, module=MODULE, max_iter=2, **HARM),
+            SupervisedHasher(8, loss=OrthoHashLoss(), module=MODULE, max_iter=2, **HARM),
             "300 training",
         ),
     ],

@@ -10,18 +10,28 @@ from sklearn.base import clone
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import LabelAffinity, ThresholdAffinity
-from sklearn_talr.baselines import HashNetHasher, MIHasher, OrthoHasher
+from sklearn_talr.hashing import SupervisedHasher
 from sklearn_talr.hashing.gradient._data import TrainingData
 from sklearn_talr.hashing.gradient._settings import Settings
+from sklearn_talr.losses import (
+    CSQLoss,
+    DPSHLoss,
+    DSHLoss,
+    DTSHLoss,
+    HashNetLoss,
+    MutualInformationLoss,
+    OrthoHashLoss,
+)
 
 MODULE = torch.nn.utils.skip_init(torch.nn.Linear, 64, 32)
 
 
-def settings_of(hasher, n_samples=1000, affinity=None, **options):
+def settings_of(hasher, n_samples=1000, affinity=None):
     """Settings for data of which nothing matters but its size and its affinity."""
     X = np.empty((n_samples, 64))
     affinity = affinity or LabelAffinity()
-    return Settings.of(hasher, TrainingData(X, None, affinity, None, None, {}), **options)
+    data = TrainingData(X, None, affinity, None, None, {})
+    return Settings.of(hasher, hasher._chosen_loss(), data)
 
 
 @pytest.mark.parametrize(
@@ -107,21 +117,21 @@ def test_kept_bits():
 
 
 def test_sizes_of_batches_and_of_what_is_held_out():
-    for n_samples, early_stopping, size, n_held_out in [
+    for n_samples, early_descent, size, n_held_out in [
         (200, False, 32, 0),
         (1000, False, 50, 0),
         (1000, True, 45, 100),
         (1001, True, 45, 101),  # rounded up
         (10**6, False, 256, 0),
     ]:
-        settings = settings_of(TALRHasher(early_stopping=early_stopping), n_samples)
+        settings = settings_of(TALRHasher(early_descent=early_descent), n_samples)
         assert (settings.batch_size, settings.n_held_out) == (size, n_held_out)
 
 
 def test_scale_of_tanh():
     assert settings_of(TALRHasher(tanh_scale=3)).tanh_scale == (3.0, 3.0)
-    assert settings_of(OrthoHasher()).tanh_scale is None
-    hasher = MIHasher(tanh_scale=(0.5, 4.0))
+    assert settings_of(SupervisedHasher(loss=OrthoHashLoss())).tanh_scale is None
+    hasher = SupervisedHasher(loss=MutualInformationLoss(), tanh_scale=(0.5, 4.0))
     assert settings_of(hasher).tanh_scale == (0.5, 4.0)
     hasher.n_iter_ = 2  # fitted
     assert settings_of(hasher).tanh_scale == (0.5, 4.0)
@@ -129,29 +139,62 @@ def test_scale_of_tanh():
 
 
 def test_a_chunk_is_one_epoch_at_the_first_rate_and_the_last_scale():
-    settings = settings_of(MIHasher(max_iter=7, tanh_scale=(0.5, 4.0)))
+    settings = settings_of(
+        SupervisedHasher(loss=MutualInformationLoss(), max_iter=7, tanh_scale=(0.5, 4.0))
+    )
     chunk = settings.for_chunk()
     changed = {"max_iter": 1, "learning_rate": "constant", "tanh_scale": (4.0, 4.0)}
     assert chunk == dataclasses.replace(settings, **changed)
-    assert settings_of(OrthoHasher()).for_chunk().tanh_scale is None
+    assert (
+        settings_of(SupervisedHasher(loss=OrthoHashLoss())).for_chunk().tanh_scale is None
+    )
 
 
 def test_nothing_is_left_to_be_resolved():
     for hasher in GRADIENT:
-        settings = settings_of(clone(hasher), metric="ndcg")
+        settings = settings_of(clone(hasher))
         assert "auto" not in map(str, dataclasses.astuple(settings))
-        assert settings.metric == "ndcg"
-        for name in (
-            "n_bits",
-            "init",
-            "learning_rate",
-            "max_iter",
-            "tol",
-            "verbose",
-        ):
+        for name in ("learning_rate", "max_iter"):
             assert getattr(settings, name) == getattr(hasher, name)
         with pytest.raises(dataclasses.FrozenInstanceError):
-            settings.n_bits = 3
+            settings.max_iter = 3
+
+
+def test_auto_is_what_the_loss_wants():
+    """Whatever the kind of function is; a value that is given comes first."""
+
+    class Loss:
+        training_defaults = {"weight_decay": 0.25, "bit_dropout": 0.5, "batch_size": 7}
+
+        def __call__(self, bits, affinity):
+            raise AssertionError("is not called")
+
+    for params in ({}, {"hidden_layer_sizes": 9}, {"module": MODULE}):
+        settings = settings_of(SupervisedHasher(16, loss=Loss(), **params))
+        assert (settings.weight_decay, settings.batch_size) == (0.25, 7)
+        assert settings.n_kept_bits[16] == 8
+        params |= {"weight_decay": 0.0, "bit_dropout": 0.0, "batch_size": 9}
+        settings = settings_of(SupervisedHasher(16, loss=Loss(), **params))
+        assert (settings.weight_decay, settings.batch_size) == (0.0, 9)
+        assert settings.n_kept_bits[16] == 16
+
+
+@pytest.mark.parametrize(
+    ("loss", "defaults"),
+    [
+        (DPSHLoss(), {"weight_decay": 0.1, "tanh_scale": None}),
+        (DTSHLoss(), {"weight_decay": 0.1, "tanh_scale": None}),
+        (OrthoHashLoss(), {"weight_decay": 2.0, "tanh_scale": None}),
+        (HashNetLoss(), {"tanh_scale": (1.0, 8.0)}),
+        (MutualInformationLoss(), {"tanh_scale": (1.0, 8.0)}),
+        (DSHLoss(), {"n_kept_bits": (1, *range(1, 33))}),
+        (CSQLoss(), {}),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_each_loss_wants(loss, defaults):
+    expected = dataclasses.replace(settings_of(TALRHasher()), **defaults)
+    assert settings_of(SupervisedHasher(loss=loss)) == expected
 
 
 def test_bad_values_are_refused(few_digits):
@@ -166,10 +209,11 @@ def test_bad_values_are_refused(few_digits):
         (TALRHasher(dropout=(0.1, 1.0)), "dropout"),
         (TALRHasher(dropout=(0.1, 0.1, 0.1)), "dropout"),
         (TALRHasher(dropout=()), "dropout"),
-        (TALRHasher(tanh_scale=(1.0, 8.0)), "tanh_scale"),  # continuation is not for it
-        (HashNetHasher(tanh_scale=(1.0, -1.0)), "tanh_scale"),
-        (HashNetHasher(tanh_scale=(1.0, 2.0, 3.0)), "tanh_scale"),
-        (MIHasher(tanh_scale=0.0), "tanh_scale"),
+        (TALRHasher(tanh_scale=None), "tanh_scale"),
+        (SupervisedHasher(tanh_scale=None), "tanh_scale"),
+        (SupervisedHasher(loss=HashNetLoss(), tanh_scale=(1.0, -1.0)), "tanh_scale"),
+        (SupervisedHasher(loss=HashNetLoss(), tanh_scale=(1.0, 2.0, 3.0)), "tanh_scale"),
+        (SupervisedHasher(loss=MutualInformationLoss(), tanh_scale=0.0), "tanh_scale"),
         (TALRHasher(device="toaster"), "device"),
         (TALRHasher(device="mps"), "device"),
     ]:

@@ -12,7 +12,7 @@ from sklearn_talr.hashing.gradient._solvers import (
     moments_of,
     set_learning_rate,
 )
-from sklearn_talr.objectives import TieAwareLoss
+from sklearn_talr.losses import TieAwareLoss
 
 
 def adam_mini_by_definition(weights, grads, lr, decay, square_decay, eps):

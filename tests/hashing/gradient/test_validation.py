@@ -10,11 +10,12 @@ from sklearn.base import clone
 
 from sklearn_talr import PrecomputedAffinity
 from sklearn_talr.affinity import SharedLabelAffinity, ThresholdAffinity
-from sklearn_talr.baselines import CSQHasher
+from sklearn_talr.hashing import SupervisedHasher
+from sklearn_talr.losses import CSQLoss
 
 
 def stopping(**params):
-    return small(**({"early_stopping": True} | params))
+    return small(**({"early_descent": True} | params))
 
 
 def fit(hasher, X, y, y_val=..., n_train=200):
@@ -25,7 +26,7 @@ def fit(hasher, X, y, y_val=..., n_train=200):
 
 def test_scores_are_those_of_the_hasher(few_digits):
     X, y = few_digits
-    for params in ({}, {"objective": "ndcg"}, {"hidden_layer_sizes": 9}):
+    for params in ({}, {"measure": "nDCG"}, {"hidden_layer_sizes": 9}):
         hasher = fit(stopping(**params), X, y)
         assert len(hasher.validation_scores_) == hasher.n_iter_ == 3
         score = hasher.score(X[200:], y[200:])
@@ -35,11 +36,11 @@ def test_scores_are_those_of_the_hasher(few_digits):
 @pytest.mark.filterwarnings("ignore:Training has lowered the score")  # three epochs
 @pytest.mark.parametrize("hasher", GRADIENT, ids=name_of)
 def test_nothing_is_held_out(few_digits, hasher):
-    """All training samples are trained on, as they are without early stopping."""
+    """All training samples are trained on, as they are without early descent."""
     X, y = few_digits
     params = {"random_state": 0, "max_iter": 3, "tol": 0.0}
     plain = clone(hasher).set_params(**params).fit(X[:200], y[:200])
-    hasher = clone(hasher).set_params(early_stopping=True, **params)
+    hasher = clone(hasher).set_params(early_descent=True, **params)
     fit(hasher, X, y)
     assert hasher.loss_curve_ == plain.loss_curve_
     assert len(hasher.validation_scores_) == 3
@@ -60,7 +61,10 @@ def test_of_other_classes(few_digits):
     X, y = few_digits
     order = np.argsort(y >= 7, kind="stable")
     n_train = np.sum(y < 7)
-    for hasher in (stopping(), CSQHasher(8, early_stopping=True, max_iter=2)):
+    for hasher in (
+        stopping(),
+        SupervisedHasher(8, loss=CSQLoss(), early_descent=True, max_iter=2),
+    ):
         fit(hasher, X[order], y[order], n_train=n_train)
         assert 0 < hasher.best_validation_score_ < 1
 
@@ -95,7 +99,7 @@ def test_what_does_not_fit_is_refused(few_digits):
     matrix = (y[:, None] == y).astype(int)
     train, val = (X[:200], y[:200]), {"X_val": X[200:], "y_val": y[200:]}
     cases = [
-        (train, val, {"early_stopping": False}, "Set early_stopping=True"),
+        (train, val, {"early_descent": False}, "Set early_descent=True"),
         (train, {"y_val": y[200:]}, {}, "X_val is not. Pass both"),
         (train, {"X_val": X[200:]}, {}, "y_val is not. Pass its targets"),
         (train, val | {"y_val": y[:7]}, {}, "X_val has 100 samples, and y_val 7"),

@@ -1,0 +1,207 @@
+"""FastHasher: bits one after another, inferred by graph cuts and learned by trees."""
+
+from numbers import Integral, Real
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from .._compat import Interval, StrOptions, fit_context
+from .._state import replace_fitted
+from .._threads import one_thread
+from ..hashing._door import BaseHasher, Encoder
+from ._graph_cuts import PairwiseBits
+from ._sampled_pairs import sample_pairs
+
+__all__ = ["FastHasher"]
+
+_PASSES = 2  # over the blocks, for each bit
+
+
+class FastHasher(BaseHasher):
+    r"""FastHash: boosted decision trees fitted to bits that are inferred by graph cuts.
+
+    Lin et al., "Fast Supervised Hashing with Decision Trees for High-Dimensional Data",
+    CVPR 2014. Bit after bit is found in two steps. First, given the bits
+    :math:`z^1, \dots, z^{r-1}` so far, that of the samples which minimizes
+
+    .. math::
+
+        \sum_{ij} \left( r y_{ij} - \sum_{p=1}^{r} z_i^p z_j^p \right)^2,
+
+    y being 1 for similar samples and -1 for others, by graph cuts over blocks of mutually
+    similar samples. Second, boosted decision trees learn that bit, and what they give for
+    the samples is the bit that the next ones build upon.
+
+    What differs from the original: boosting is scikit-learn's, by gradients of the logistic
+    loss, with all features for each split (there AdaBoost, with random ones; both on binned
+    features); of its losses this is one, that of KSH; all pairs of the samples drawn count.
+    Affinities of several levels are similar or not.
+
+    Parameters
+    ----------
+    n_bits : int, default=32
+        Number of bits of a code, at least 1.
+
+    affinity : "auto" or affinity oracle, default="auto"
+        Who is similar to whom. ``"auto"`` goes by the form of `y`: labels of shape
+        (n_samples,): :class:`~sklearn_talr.affinity.LabelAffinity`; label indicators:
+        :class:`~sklearn_talr.affinity.SharedLabelAffinity`; a
+        :class:`~sklearn_talr.affinity.PrecomputedAffinity` or a square matrix: itself;
+        None: :class:`~sklearn_talr.affinity.ThresholdAffinity` on the features.
+
+    n_trees : int, default=50
+        Trees of each bit, at least 1.
+
+    max_depth : int, default=4
+        Largest depth of a tree, at least 1.
+
+    learning_rate : float, default=0.2
+        Factor of the values that each tree adds, above 0.
+
+    subsample : int or None, default=5000
+        Samples to fit at most, at least 2, drawn at random; None for all. Memory grows with
+        their square.
+
+    random_state : int, RandomState instance or None, default=None
+        Draws samples, first bits, blocks and the order of steps. Global generators are
+        never touched; None draws a fresh seed.
+
+    Attributes
+    ----------
+    estimators_ : list of HistGradientBoostingClassifier
+        One for each bit. A bit that all samples shared has a DummyRegressor.
+
+    affinity_ : affinity oracle
+        The fitted oracle.
+
+    loss_curve_ : list of float
+        Mean over pairs of the samples of the squared error of :math:`z_i \cdot z_j / r`,
+        by the first r bits, as the trees give them.
+
+    n_features_in_ : int
+        Number of features seen by `fit`.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if `fit` saw any.
+
+    See Also
+    --------
+    MACHasher : Linear functions and all bits at once, fitted to each other.
+
+    Notes
+    -----
+    Trees are no layers: :func:`~sklearn_talr.export.export_onnx` does not know them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_talr.baselines import FastHasher
+    >>> X, y = load_digits(return_X_y=True)
+    >>> hasher = FastHasher(8, n_trees=10, random_state=0).fit(X[:900], y[:900])
+    >>> print(f"{hasher.score(X[900:], y[900:]):.1f}")
+    0.7
+    """
+
+    _follows_arrays = False  # trees are scikit-learn's
+
+    _parameter_constraints: dict = {
+        "n_bits": [Interval(Integral, 1, None, closed="left")],
+        "affinity": [StrOptions({"auto"}), callable],
+        "subsample": [Interval(Integral, 2, None, closed="left"), None],
+        "random_state": ["random_state"],
+        "n_trees": [Interval(Integral, 1, None, closed="left")],
+        "max_depth": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        n_bits=32,
+        *,
+        affinity="auto",
+        n_trees=50,
+        max_depth=4,
+        learning_rate=0.2,
+        subsample=5000,
+        random_state=None,
+    ):
+        self.n_bits = n_bits
+        self.affinity = affinity
+        self.n_trees = n_trees
+        self.max_depth = max_depth
+        self.learning_rate = learning_rate
+        self.subsample = subsample
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Learn from samples drawn at random and all their pairs.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples.
+
+        y : targets of length n_samples, default=None
+            What similarity means, see `affinity`.
+
+        Returns
+        -------
+        self : object
+            The fitted hasher.
+
+        Raises
+        ------
+        ValueError
+            If X and y do not fit, X or what is drawn of it is constant, no pair of samples
+            is similar, or all pairs are equally similar.
+        """
+        pairs = sample_pairs(self, X, y)
+        with one_thread():
+            fitted = self._fit_pairs(pairs.X, pairs.affinities, pairs.rng)
+        return replace_fitted(self, pairs.fitted | fitted)
+
+    def _fit_pairs(self, X, affinities, rng):
+        pairs = PairwiseBits(affinities > 0, rng)
+        X = X[pairs.order]
+        codes = rng.choice(np.float32([-1, 1]), (len(X), self.n_bits))
+        estimators, losses = [], []
+        for place in range(self.n_bits):
+            bit, before = codes[:, place], codes[:, :place]
+            for _ in range(_PASSES):
+                pairs.improve(bit, before, place + 1)
+            estimators.append(self._fit_trees(X, bit, rng))
+            bit[:] = np.where(_activations(estimators[-1], X) > 0, 1, -1)
+            losses.append(pairs.loss(codes[:, : place + 1]))
+        return {"estimators_": estimators, "loss_curve_": losses}
+
+    def _fit_trees(self, X, bit, rng):
+        if np.all(bit == bit[0]):
+            return DummyRegressor(strategy="constant", constant=bit[0]).fit(X, bit)
+        trees = HistGradientBoostingClassifier(
+            learning_rate=self.learning_rate,
+            max_iter=self.n_trees,
+            max_depth=self.max_depth,
+            early_stopping=False,
+            random_state=rng.randint(2**31),
+        )
+        return trees.fit(X, bit)
+
+    @property
+    def _n_features_out(self):
+        return len(self.estimators_)
+
+    def _encoder(self):
+        estimators = self.estimators_
+
+        def activations(X):
+            X = X.toarray() if sp.issparse(X) else X
+            return np.stack([_activations(trees, X) for trees in estimators], axis=1)
+
+        return Encoder(activations, len(estimators), self.n_features_in_)
+
+
+def _activations(trees, X):
+    return getattr(trees, "decision_function", trees.predict)(X)

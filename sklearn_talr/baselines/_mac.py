@@ -1,0 +1,254 @@
+"""MACHasher: codes and hash functions fitted to each other."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.svm import LinearSVC
+
+from .._compat import Interval, StrOptions, fit_context
+from .._state import replace_fitted
+from .._threads import one_thread
+from ..hashing._door import PROJECTIONS, BaseHasher
+from ._graph_cuts import PairwiseBits
+from ._sampled_pairs import in_units, linear_function, sample_pairs
+
+__all__ = ["MACHasher"]
+
+_GROWTH = 2.0  # of the penalty, after each round
+_FIRST_PASSES = 2  # over the bits, without penalty: one leaves much to improve
+
+
+class MACHasher(BaseHasher):
+    r"""Auxiliary coordinates: codes and linear SVMs in turn, until they agree.
+
+    Raziperchikolaei and Carreira-Perpinan, "Optimizing affinity-based binary hashing using
+    auxiliary coordinates", NIPS 2016. Codes z of -1 and +1 are variables of their own,
+    which a growing penalty draws to the outputs of the hash function h:
+
+    .. math::
+
+        \frac{1}{n^2} \sum_{ij} \left( \tfrac{1}{b} z_i \cdot z_j - y_{ij} \right)^2
+        + \frac{\mu}{n b} \sum_i \| z_i - h(x_i) \|^2,
+
+    y being 1 for similar samples and -1 for others. Codes are improved bit by bit, each bit
+    by graph cuts over blocks of mutually similar samples, at first without penalty; then
+    each bit of h is a linear SVM that learns the bit of z. The penalty is raised in each
+    round, until all codes are the outputs of h.
+
+    What differs from the original: of the hash functions of all rounds, that of the
+    smallest loss is kept; an SVM is not taken over if it makes more mistakes than the last
+    one; all pairs of the samples drawn count; codes start with those of ITQ. Of its losses,
+    ways to improve codes and kinds of functions this is one each: the loss of KSH, cuts and
+    linear SVMs. Affinities of several levels are similar or not.
+
+    Parameters
+    ----------
+    n_bits : int, default=32
+        Number of bits of a code, at least 1.
+
+    affinity : "auto" or affinity oracle, default="auto"
+        Who is similar to whom. ``"auto"`` goes by the form of `y`: labels of shape
+        (n_samples,): :class:`~sklearn_talr.affinity.LabelAffinity`; label indicators:
+        :class:`~sklearn_talr.affinity.SharedLabelAffinity`; a
+        :class:`~sklearn_talr.affinity.PrecomputedAffinity` or a square matrix: itself;
+        None: :class:`~sklearn_talr.affinity.ThresholdAffinity` on the features.
+
+    C : float, default=1.0
+        Inverse strength of the SVMs' regularization, above 0. Features are centered, with a
+        mean squared norm of 1.
+
+    first_penalty : float, default=0.1
+        Where :math:`\mu` starts, above 0; it doubles from round to round. Beyond 4 it
+        outweighs the loss, and training ends.
+
+    subsample : int or None, default=5000
+        Samples to fit at most, at least 2, drawn at random; None for all. Memory grows with
+        their square.
+
+    random_state : int, RandomState instance or None, default=None
+        Draws samples, first codes, blocks and the order of steps. Global generators are
+        never touched; None draws a fresh seed.
+
+    Attributes
+    ----------
+    coefs_ : list of one ndarray of shape (n_features, n_bits)
+        Weights of the SVMs.
+
+    intercepts_ : list of one ndarray of shape (n_bits,)
+        Their intercepts.
+
+    affinity_ : affinity oracle
+        The fitted oracle.
+
+    loss_curve_ : list of float
+        Loss of the outputs of h after each round, the first without penalty.
+
+    n_iter_ : int
+        Number of rounds.
+
+    n_features_in_ : int
+        Number of features seen by `fit`.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if `fit` saw any.
+
+    See Also
+    --------
+    BREHasher : Fits distances too, but descends on the weights of the hash functions.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_talr.baselines import MACHasher
+    >>> X, y = load_digits(return_X_y=True)
+    >>> hasher = MACHasher(8, subsample=500, random_state=0).fit(X[:900], y[:900])
+    >>> print(f"{hasher.score(X[900:], y[900:]):.1f}")
+    0.7
+    """
+
+    _parameter_constraints: dict = {
+        "n_bits": [Interval(Integral, 1, None, closed="left")],
+        "affinity": [StrOptions({"auto"}), callable],
+        "subsample": [Interval(Integral, 2, None, closed="left"), None],
+        "random_state": ["random_state"],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "first_penalty": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        n_bits=32,
+        *,
+        affinity="auto",
+        C=1.0,
+        first_penalty=0.1,
+        subsample=5000,
+        random_state=None,
+    ):
+        self.n_bits = n_bits
+        self.affinity = affinity
+        self.C = C
+        self.first_penalty = first_penalty
+        self.subsample = subsample
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Learn from samples drawn at random and all their pairs.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples.
+
+        y : targets of length n_samples, default=None
+            What similarity means, see `affinity`.
+
+        Returns
+        -------
+        self : object
+            The fitted hasher.
+
+        Raises
+        ------
+        ValueError
+            If X and y do not fit, X or what is drawn of it is constant, no pair of samples
+            is similar, or all pairs are equally similar.
+        """
+        pairs = sample_pairs(self, X, y)
+        with one_thread():
+            fitted = self._fit_pairs(pairs.X, pairs.affinities, pairs.rng)
+        return replace_fitted(self, pairs.fitted | fitted)
+
+    def _fit_pairs(self, X, affinities, rng):
+        pairs = PairwiseBits(affinities > 0, rng)
+        X, mean, unit = in_units(X[pairs.order])
+        svms = BitwiseSVMs(X, self.n_bits, self.C, rng)
+        best, losses = self._alternate(svms, pairs, rng)
+        history = {"loss_curve_": losses, "n_iter_": len(losses)}
+        return linear_function(*best, mean, unit) | history
+
+    def _alternate(self, svms, pairs, rng):
+        """Return the best coefficients and intercepts, and the loss of each round."""
+        start = PROJECTIONS["itq"](svms.X, self.n_bits, rng)
+        codes = _bit_signs(svms.X @ start)
+        for _ in range(_FIRST_PASSES):
+            improve_codes(codes, codes, pairs, 0.0, rng)
+        svms.fit(codes)
+        losses = [pairs.loss(svms.outputs)]
+        best, penalty = svms.functions(), self.first_penalty
+        while np.any(svms.outputs != codes):
+            improve_codes(codes, svms.outputs, pairs, penalty, rng)
+            svms.fit(codes)
+            losses.append(pairs.loss(svms.outputs))
+            if losses[-1] == min(losses):
+                best = svms.functions()
+            penalty *= _GROWTH
+        return best, losses
+
+
+def improve_codes(codes, outputs, pairs, penalty, rng):
+    """Set each bit once to better values, in random order and in place."""
+    n, n_bits = codes.shape
+    strength = round(penalty * n * n_bits)  # of b^2 / 2 times the objective
+    for bit in rng.permutation(n_bits):
+        others = np.delete(codes, bit, axis=1)
+        pairs.improve(codes[:, bit], others, n_bits, strength * outputs[:, bit])
+
+
+class BitwiseSVMs:
+    """One linear SVM for each bit.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features)
+        Features.
+
+    n_bits : int
+        Number of bits.
+
+    C : float
+        As of LinearSVC.
+
+    rng : RandomState
+        Draws the order of the solver's steps.
+
+    Attributes
+    ----------
+    outputs : ndarray of shape (n, n_bits)
+        -1 and +1, in float32.
+    """
+
+    def __init__(self, X, n_bits, C, rng):
+        self.X = X
+        self.coef = np.zeros((X.shape[1], n_bits))
+        self.intercept = np.zeros(n_bits)
+        self.outputs = np.full((len(X), n_bits), np.float32(-1))
+        self._C, self._rng = C, rng
+
+    def functions(self):
+        """Copies of the coefficients and the intercepts."""
+        return self.coef.copy(), self.intercept.copy()
+
+    def fit(self, codes):
+        """Learn these codes; bits whose outputs are right already are left alone."""
+        for bit in np.flatnonzero(np.any(codes != self.outputs, axis=0)):
+            coef, intercept = self._fit_bit(codes[:, bit])
+            outputs = _bit_signs(self.X @ coef + intercept)
+            wanted = codes[:, bit]
+            if np.sum(outputs != wanted) <= np.sum(self.outputs[:, bit] != wanted):
+                self.coef[:, bit], self.intercept[bit] = coef, intercept
+                self.outputs[:, bit] = outputs
+
+    def _fit_bit(self, wanted):
+        if np.all(wanted == wanted[0]):
+            return np.zeros(self.X.shape[1]), float(wanted[0])
+        seed = self._rng.randint(2**31)
+        # A coarse tolerance: more precise ones cost time and make no other bits.
+        svm = LinearSVC(C=self._C, dual=True, tol=0.1, random_state=seed)
+        svm.fit(self.X, wanted)
+        return svm.coef_[0], svm.intercept_[0]
+
+
+def _bit_signs(activations):
+    return np.where(activations > 0, np.float32(1), np.float32(-1))

@@ -1,0 +1,203 @@
+"""StructHasher: bits added one after another to a structured SVM of rankings."""
+
+from numbers import Integral, Real
+
+import numpy as np
+
+from .._compat import Interval, StrOptions, fit_context
+from .._state import replace_fitted
+from .._threads import one_thread
+from ..hashing._door import BaseHasher
+from ._column_generation import HammingRankingSVM, agreeing_direction
+from ._sampled_pairs import in_units, linear_function, sample_pairs
+
+__all__ = ["StructHasher"]
+
+
+class StructHasher(BaseHasher):
+    r"""StructHash: column generation for a structured SVM on a ranking loss.
+
+    Lin, Shen and Wu, "Optimizing Ranking Measures for Compact Binary Code Learning",
+    ECCV 2014. Samples q rank the others by Hamming distance. With r bits of weight w,
+
+    .. math::
+
+        \min_{w \ge 0} \; r w + C \, \operatorname{mean}_q \max_R \left[ \Delta_q(R)
+        + w \left( \psi_q(R) - \psi_q(R^*) \right) \right],
+
+    R being a ranking, R* one with all similar samples first, :math:`\Delta` 1 minus its
+    NDCG or AP, and :math:`\psi_q(R)` the mean over pairs of another sample and a similar
+    one of the difference of their distances, its sign reversed where R has the similar one
+    behind. Cutting planes, the rankings that violate most, give w and multipliers. By
+    these, each pair of samples counts for or against being alike in the next bit, which is
+    added as the linear function that maximizes their agreement, with tanh for signs.
+
+    What differs from the original: there each bit has a weight of its own and distances are
+    weighted; here all bits have the same weight, at any time, so that the distance is that
+    of plain codes. Hence a new bit may also raise the objective. The search for a bit
+    starts at random and has a penalty. Affinities of several levels are similar or not.
+
+    Parameters
+    ----------
+    n_bits : int, default=32
+        Number of bits of a code, at least 1.
+
+    affinity : "auto" or affinity oracle, default="auto"
+        Who is similar to whom. ``"auto"`` goes by the form of `y`: labels of shape
+        (n_samples,): :class:`~sklearn_talr.affinity.LabelAffinity`; label indicators:
+        :class:`~sklearn_talr.affinity.SharedLabelAffinity`; a
+        :class:`~sklearn_talr.affinity.PrecomputedAffinity` or a square matrix: itself;
+        None: :class:`~sklearn_talr.affinity.ThresholdAffinity` on the features.
+
+    loss : {"ndcg", "average_precision"}, default="ndcg"
+        Loss of a ranking.
+
+    C : float, default=1000.0
+        Weight of the loss, above 0.
+
+    alpha : float, default=0.003
+        Penalty on the squared norm of the weights of each bit's function, at least 0.
+        Features are centered, with a mean squared norm of 1.
+
+    n_queries : int, default=300
+        Samples that rank the others, at most and at least 1.
+
+    subsample : int or None, default=3000
+        Samples to fit at most, at least 2, drawn at random; None for all.
+
+    tol : float, default=0.01
+        How far the mean loss may be from that of the cutting planes, above 0.
+
+    random_state : int, RandomState instance or None, default=None
+        Draws samples, queries and first directions. Global generators are never touched;
+        None draws a fresh seed.
+
+    Attributes
+    ----------
+    coefs_ : list of one ndarray of shape (n_features, n_bits)
+        Weights of the functions of the bits.
+
+    intercepts_ : list of one ndarray of shape (n_bits,)
+        Offsets that center the features.
+
+    affinity_ : affinity oracle
+        The fitted oracle.
+
+    loss_curve_ : list of float
+        Mean structured hinge loss with the first bits, for each number of them.
+
+    n_features_in_ : int
+        Number of features seen by `fit`.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if `fit` saw any.
+
+    See Also
+    --------
+    sklearn_talr.hashing.TALRHasher : Maximizes AP or NDCG, ties included, by gradients.
+    sklearn_talr.svm.RankingSVC : The structured SVM of linear scores.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_talr.baselines import StructHasher
+    >>> X, y = load_digits(return_X_y=True)
+    >>> hasher = StructHasher(8, n_queries=100, random_state=0).fit(X[:900], y[:900])
+    >>> print(f"{hasher.score(X[900:], y[900:]):.1f}")
+    0.7
+    """
+
+    _parameter_constraints: dict = {
+        "n_bits": [Interval(Integral, 1, None, closed="left")],
+        "affinity": [StrOptions({"auto"}), callable],
+        "subsample": [Interval(Integral, 2, None, closed="left"), None],
+        "random_state": ["random_state"],
+        "loss": [StrOptions({"ndcg", "average_precision"})],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "n_queries": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        n_bits=32,
+        *,
+        affinity="auto",
+        loss="ndcg",
+        C=1000.0,
+        alpha=0.003,
+        n_queries=300,
+        subsample=3000,
+        tol=0.01,
+        random_state=None,
+    ):
+        self.n_bits = n_bits
+        self.affinity = affinity
+        self.loss = loss
+        self.C = C
+        self.alpha = alpha
+        self.n_queries = n_queries
+        self.subsample = subsample
+        self.tol = tol
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Learn from samples drawn at random and all their pairs.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples.
+
+        y : targets of length n_samples, default=None
+            What similarity means, see `affinity`.
+
+        Returns
+        -------
+        self : object
+            The fitted hasher.
+
+        Raises
+        ------
+        ValueError
+            If X and y do not fit, X or what is drawn of it is constant, no pair of samples
+            is similar, or all pairs are equally similar. There must also be
+            samples drawn that have both similar and other ones among them.
+        """
+        pairs = sample_pairs(self, X, y)
+        with one_thread():
+            fitted = self._fit_pairs(pairs.X, pairs.affinities, pairs.rng)
+        return replace_fitted(self, pairs.fitted | fitted)
+
+    def _fit_pairs(self, X, affinities, rng):
+        similar = affinities > 0
+        order, n_queries = self._queries_first(similar)
+        X, mean, unit = in_units(X[order])
+        similar = similar[np.ix_(order[:n_queries], order)]
+        svm = HammingRankingSVM(similar, self.loss, self.C, self.tol)
+        coef, losses = self._add_bits(X, svm, rng)
+        return linear_function(coef, 0.0, mean, unit) | {"loss_curve_": losses}
+
+    def _queries_first(self, similar):
+        """Samples that can rank others, in front; and how many of them do."""
+        others = ~np.eye(len(similar), dtype=bool)
+        ranks = (similar & others).any(axis=1) & (~similar & others).any(axis=1)
+        if not ranks.any():
+            raise ValueError(
+                f"None of the {len(similar)} samples drawn has both a similar one and "
+                "another among them. Raise subsample."
+            )
+        order = np.concatenate([np.flatnonzero(ranks), np.flatnonzero(~ranks)])
+        return order, min(self.n_queries, np.count_nonzero(ranks))
+
+    def _add_bits(self, X, svm, rng):
+        coef = np.empty((X.shape[1], self.n_bits))
+        codes = np.empty((len(X), self.n_bits), dtype=np.float32)
+        losses = []
+        for bit in range(self.n_bits):
+            coef[:, bit] = agreeing_direction(X, svm.wanted(), self.alpha, rng)
+            codes[:, bit] = np.where(X @ coef[:, bit] > 0, 1, -1)
+            losses.append(svm.fit(codes[:, : bit + 1]))
+        return coef, losses

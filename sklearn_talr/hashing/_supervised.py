@@ -1,0 +1,497 @@
+"""SupervisedHasher: hash codes by minimizing any loss by gradients."""
+
+from numbers import Integral, Real
+
+from sklearn.utils.metaestimators import available_if
+
+from .._compat import (
+    CallbackSupportMixin,
+    HasMethods,
+    Interval,
+    StrOptions,
+    fit_context,
+    with_callbacks,
+)
+from .._state import replace_fitted
+from ..codes._door import saturate
+from ..losses import AveragePrecisionLoss
+from ..metrics import make_retrieval_scorer
+from . import gradient
+from ._base import BaseHasher, Encoder
+from ._projections import PROJECTIONS
+
+__all__ = ["SupervisedHasher"]
+
+_AUTO = StrOptions({"auto"})
+
+
+class _InstanceWith(HasMethods):
+    """Constraint that a parameter has some methods and is no class; it loads no torch."""
+
+    def __init__(self, what, *methods):
+        super().__init__(list(methods))
+        self._what = what
+
+    def is_satisfied_by(self, val):
+        return not isinstance(val, type) and super().is_satisfied_by(val)
+
+    def __str__(self):
+        return self._what
+
+
+def _trains_on_chunks(hasher):
+    """Whether there is a partial_fit, or AttributeError with the reason."""
+    loss = hasher._chosen_loss()
+    if hasher.early_descent:
+        raise AttributeError(
+            "partial_fit does not support early_descent=True, since a chunk holds no "
+            "validation samples. Set early_descent=False."
+        )
+    if getattr(loss, "needs_classes", False):
+        raise AttributeError(
+            f"partial_fit does not support {loss!r}, since a chunk may lack some of the "
+            "classes. Call fit, or take a loss of pairs."
+        )
+    return True
+
+
+class SupervisedHasher(CallbackSupportMixin, BaseHasher):
+    """Hash codes learned by minimizing a loss of their bits by gradients.
+
+    A linear function, hidden layers or a network of your own is trained in minibatches on
+    relaxed bits, ``tanh(scale * activations)``. The loss may be any of
+    :mod:`sklearn_talr.losses`, among them those of other papers, or a function of your
+    own.
+
+    Parameters
+    ----------
+    n_bits : int, default=32
+        Number of bits of a code, at least 1.
+
+    loss : callable or None, default=None
+        What is minimized: an object of :mod:`sklearn_talr.losses`, or a function
+        ``loss(bits, affinity)`` of your own. It gets the relaxed bits of a minibatch, a
+        tensor of shape (n, `n_bits`) or of those bits that the step keeps, and the
+        affinities of its pairs, a tensor of shape (n, n) whose diagonal pairs each sample
+        with itself; and returns a scalar tensor. Losses of classes, such as
+        :class:`~sklearn_talr.losses.CSQLoss`, need labels or label indicators. None:
+        :class:`~sklearn_talr.losses.AveragePrecisionLoss`.
+
+    hidden_layer_sizes : int or sequence of int, default=()
+        Sizes of hidden rectifier layers. Empty: a linear hash function.
+
+    dropout : float, (float, float) or "auto", default="auto"
+        Fraction of the hidden units that each step leaves out, drawn at random, in [0, 1);
+        or a pair: that of the features, and that of the hidden units. ``"auto"``: 0.2 and
+        0.5 with hidden layers, but nothing for a
+        :class:`~sklearn_talr.affinity.ThresholdAffinity`.
+
+    module : torch.nn.Module or None, default=None
+        A network of your own in place of linear layers: from batches of float32 features
+        to `n_bits` activations. `fit` trains a copy of it, from the weights it has and on
+        features as they are; `hidden_layer_sizes`, `dropout` and `init` have no meaning
+        for it. It does best with features of about unit scale.
+
+    affinity : "auto" or affinity oracle, default="auto"
+        Who is similar to whom. ``"auto"`` goes by the form of `y`: labels of shape
+        (n_samples,): :class:`~sklearn_talr.affinity.LabelAffinity`; label indicators:
+        :class:`~sklearn_talr.affinity.SharedLabelAffinity`; a
+        :class:`~sklearn_talr.affinity.PrecomputedAffinity` or a square matrix: itself;
+        None: :class:`~sklearn_talr.affinity.ThresholdAffinity` on the features.
+
+    init : {"itq", "pca", "random"}, default="itq"
+        First weights of the last layer: iterative quantization, principal directions, or
+        random directions. Hidden layers start at random.
+
+    tanh_scale : float, (float, float), None or "auto", default="auto"
+        Scale of tanh, above 0: how nearly binary relaxed codes are. Two numbers are the
+        scales of the first and the last epoch, between which it grows geometrically. None
+        leaves activations as they are. ``"auto"`` is what the loss wants, or else 8, but 2
+        for a `module`, whose activations start from any size.
+
+    bit_dropout : float or "auto", default="auto"
+        Each step leaves out this fraction of the bits, drawn at random, in [0, 1). Then
+        every part of a code must rank well by itself, which regularizes. ``"auto"`` is what
+        the loss wants, or else keeps the square root of 8 times their number: 8 of 8, 16
+        of 32, 23 of 64 bits; half as many again with hidden layers or a `module`; and all
+        for a :class:`~sklearn_talr.affinity.ThresholdAffinity`, where the fine order of
+        near neighbors takes all bits and there is little to overfit.
+
+    nested : bool, default=False
+        If True, each step takes a random number of leading bits, so that
+        ``codes[:, :k]`` is a good code for every k: one fit serves all lengths.
+
+    solver : {"auto", "adam_mini", "adam"}, default="auto"
+        Adam with one second moment per unit, whose steps do not depend on the axes that
+        features are given in; or Adam. ``"auto"``: the former, but Adam for a `module`.
+
+    learning_rate : {"cosine", "constant"}, default="cosine"
+        Whether the learning rate falls to 0 along half a cosine, or stays.
+
+    learning_rate_init : float or "auto", default="auto"
+        First learning rate. Features are centered and scaled as a whole before training,
+        so that it does not depend on their unit. ``"auto"``: 0.025, or 0.014
+        with hidden layers, but 0.005 with ``solver="adam"``; 0.003 for a `module`.
+        Layers between hidden ones take steps in proportion to their first weights.
+
+    weight_decay : float or "auto", default="auto"
+        Decoupled weight decay, at least 0; intercepts are left alone. ``"auto"`` is what
+        the loss wants, or else 0.6; with hidden layers 2.4 divided by the number of all
+        layers; 0.01 for a `module`.
+
+    batch_size : int or "auto", default="auto"
+        Samples that are paired with each other in one step, at least 2. ``"auto"``: a
+        twentieth of the samples, but between 32 and 256. Smaller data are one batch.
+
+    max_iter : int, default=100
+        Number of epochs.
+
+    early_descent : bool, default=False
+        Whether to score a validation set after each epoch: that given to `fit`, or a part
+        of the samples, which is held out. Once the score no longer improves, training
+        goes back to the weights of the best score, and the learning rate falls to 0 within
+        a quarter of `max_iter` epochs; samples that were held out are then trained on too.
+        Without it training runs for `max_iter` epochs. This takes the place of the
+        `early_stopping` of scikit-learn's networks, which ends training there, keeps the
+        last weights, and never trains on the samples that were held out.
+
+    validation_fraction : float, default=0.1
+        Fraction of the samples to hold out, in (0, 1), drawn at random. Each of them
+        ranks the others by their codes. Only used if `early_descent` is True and `fit` is
+        given no validation set.
+
+    n_iter_no_change : int, default=10
+        The score no longer improves after more than so many epochs in a row without an
+        improvement by at least `tol`. Only used if `early_descent` is True.
+
+    tol : float, default=1e-4
+        The least improvement of the validation score that counts.
+
+    warm_start : bool, default=False
+        If True, `fit` starts from the weights of the last `fit`, and keeps tanh at its
+        last scale.
+
+    device : str, default="auto"
+        Where to train: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` takes a GPU when
+        CUDA has one, and under scikit-learn's `array_api_dispatch` the device of a tensor
+        `X` on CUDA. The fitted hasher lives in NumPy and does not remember the device.
+
+    verbose : bool, default=False
+        Print the loss of each epoch.
+
+    random_state : int, RandomState instance or None, default=None
+        Draws first weights, minibatches, held-out samples, codes of classes, and the bits
+        and units that are left out. Global generators are never touched; None draws a
+        fresh seed.
+
+    Attributes
+    ----------
+    coefs_ : list of ndarray
+        Weights of each layer, shape (n_inputs, n_outputs).
+
+    intercepts_ : list of ndarray
+        Offsets of each layer, shape (n_outputs,).
+
+    module_state_ : dict of ndarray
+        The fitted ``state_dict`` of `module`, which then replaces the two above.
+
+    affinity_ : affinity oracle
+        The fitted oracle.
+
+    classes_ : ndarray of shape (n_classes,)
+        Labels of the classes, or the columns of label indicators. Only after a fit by a
+        loss of classes.
+
+    class_codes_ : ndarray of shape (n_classes, n_bits)
+        Codes of the classes, -1 and 1. Only after a fit by a loss of classes.
+
+    loss_curve_ : list of float
+        Mean loss of the minibatches of each epoch. Not a score: codes are relaxed, batches
+        small, and bits may be left out.
+
+    validation_scores_ : list of float or None
+        Score of the validation samples after each epoch, over all warm starts, as long as
+        they were not trained on: that of `score`. Codes do not depend on the scale of
+        tanh, so epochs can be compared. None without `early_descent`.
+
+    best_validation_score_ : float or None
+        Highest score of the last `fit`. None without `early_descent`.
+
+    n_iter_ : int
+        Number of epochs run, over all warm starts.
+
+    n_features_in_ : int
+        Number of features seen by `fit`.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if `fit` saw any.
+
+    See Also
+    --------
+    TALRHasher : The same hasher with the tie-aware losses.
+    sklearn_talr.losses : Losses of this and of other papers, and how to write one.
+    sklearn_talr.metrics.make_retrieval_scorer : Scores hashers in cross-validation.
+
+    Notes
+    -----
+    Scale features as for any linear model; rows of unit length often help.
+
+    Examples
+    --------
+    A loss of another paper, and one of your own: similar pairs should have inner products
+    above 0, and others below.
+
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_talr.hashing import SupervisedHasher
+    >>> from sklearn_talr.losses import DSHLoss
+    >>> def hinge_loss(bits, affinity):
+    ...     products = (2 * (affinity > 0) - 1) * (bits @ bits.T) / bits.shape[1]
+    ...     return (1 - products).clamp(min=0).mean()
+    >>> X, y = load_digits(return_X_y=True)
+    >>> for loss in (DSHLoss(margin=2), hinge_loss):
+    ...     hasher = SupervisedHasher(16, loss=loss, max_iter=10, random_state=0)
+    ...     hasher = hasher.fit(X[:900], y[:900])
+    ...     print(f"{hasher.score(X[900:], y[900:]):.1f}")
+    0.8
+    0.8
+    """
+
+    _parameter_constraints: dict = {
+        "n_bits": [Interval(Integral, 1, None, closed="left")],
+        "loss": [
+            _InstanceWith("a loss, such as DSHLoss() or a function", "__call__"),
+            None,
+        ],
+        "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
+        "dropout": [Interval(Real, 0, 1, closed="left"), "array-like", _AUTO],
+        "module": [
+            _InstanceWith("an instance of 'torch.nn.Module'", "forward", "state_dict"),
+            None,
+        ],
+        "affinity": [_AUTO, callable],
+        "init": [StrOptions(set(PROJECTIONS))],
+        "tanh_scale": [
+            Interval(Real, 0, None, closed="neither"),
+            "array-like",
+            _AUTO,
+            None,
+        ],
+        "bit_dropout": [Interval(Real, 0, 1, closed="left"), _AUTO],
+        "nested": ["boolean"],
+        "solver": [StrOptions({"adam_mini", "adam", "auto"})],
+        "learning_rate": [StrOptions({"constant", "cosine"})],
+        "learning_rate_init": [Interval(Real, 0, None, closed="neither"), _AUTO],
+        "weight_decay": [Interval(Real, 0, None, closed="left"), _AUTO],
+        "batch_size": [Interval(Integral, 2, None, closed="left"), _AUTO],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "early_descent": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "warm_start": ["boolean"],
+        "device": [str],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_bits=32,
+        *,
+        loss=None,
+        hidden_layer_sizes=(),
+        dropout="auto",
+        module=None,
+        affinity="auto",
+        init="itq",
+        tanh_scale="auto",
+        bit_dropout="auto",
+        nested=False,
+        solver="auto",
+        learning_rate="cosine",
+        learning_rate_init="auto",
+        weight_decay="auto",
+        batch_size="auto",
+        max_iter=100,
+        early_descent=False,
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        tol=1e-4,
+        warm_start=False,
+        device="auto",
+        verbose=False,
+        random_state=None,
+    ):
+        self.n_bits = n_bits
+        self.loss = loss
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.dropout = dropout
+        self.module = module
+        self.affinity = affinity
+        self.init = init
+        self.tanh_scale = tanh_scale
+        self.bit_dropout = bit_dropout
+        self.nested = nested
+        self.solver = solver
+        self.learning_rate = learning_rate
+        self.learning_rate_init = learning_rate_init
+        self.weight_decay = weight_decay
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.early_descent = early_descent
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.warm_start = warm_start
+        self.device = device
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X, y=None, *, X_val=None, y_val=None):
+        """Learn the hash function.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples. Neither a memory-mapped array nor a sparse
+            matrix is copied or made dense as a whole, if it is of float32 or float64; nor
+            is a tensor under `array_api_dispatch`, unless `device` is another than its own.
+
+        y : targets of length n_samples, default=None
+            What similarity means, see `affinity`: class labels, 0/1 label indicators
+            (dense or CSR), affinities of all pairs (wrapped in `PrecomputedAffinity` when
+            cross-validation slices them), or feature rows for a `ThresholdAffinity`; None
+            stands for X itself. A loss of classes needs labels or label indicators.
+
+        X_val : {array-like, CSR} of shape (n_val, n_features), default=None
+            Features of a validation set of your own, at least two samples. With
+            `early_descent` it is scored, and no sample of `X` is held out.
+
+        y_val : targets of length n_val, default=None
+            Targets of the validation set, in the form of `y`. Of ready affinities a
+            `PrecomputedAffinity`: their own, or a selection from those of all samples.
+            None if `y` is None.
+
+        Returns
+        -------
+        self : object
+            The fitted hasher.
+
+        Raises
+        ------
+        ValueError
+            If X and y do not fit, X is constant, no pair of samples is similar, all pairs
+            are equally similar, too few samples are left to hold some out, or the
+            validation set does not fit them.
+
+        Notes
+        -----
+        An interrupt (Ctrl-C) ends training with a warning, and keeps the weights of the
+        best validation score or the last completed epoch; short of one, all is as it was.
+        """
+        loss = self._chosen_loss()
+        data = gradient.check_data(self, loss, X, y, X_val, y_val)
+        settings = gradient.Settings.of(self, loss, data)
+        return replace_fitted(self, gradient.fit_by_gradient(self, loss, data, settings))
+
+    @available_if(_trains_on_chunks)
+    @fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def partial_fit(self, X, y=None, levels=None):
+        """Learn from a chunk of data: one epoch over its samples.
+
+        The first call finds where to start, as `fit` does, and the mean and unit of the
+        features; later ones go on, as they do after `fit`. The learning rate stays at
+        `learning_rate_init`, which may be set anew before each call, the scale of tanh at
+        its last, and samples of one chunk are paired with each other only. To callbacks
+        each call is a fit of one epoch. An interrupt (Ctrl-C) leaves the hasher as it was.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples.
+
+        y : targets of length n_samples, default=None
+            As for `fit`, for the samples of this chunk. Thresholds of a
+            `ThresholdAffinity` are those of the first chunk.
+
+        levels : array-like of int, default=None
+            All values that the affinity can take in any chunk, ascending from 0. To be
+            given on the first call, if the affinity is a function without ``levels_``.
+
+        Returns
+        -------
+        self : object
+            The hasher.
+
+        Raises
+        ------
+        ValueError
+            If X and y do not fit, X has other features than before, or a level is unknown.
+
+        AttributeError
+            If `early_descent` is True, since a chunk holds no validation samples, or if
+            the loss needs classes.
+        """
+        loss = self._chosen_loss()
+        data = gradient.check_chunk(self, X, y, levels)
+        settings = gradient.Settings.of(self, loss, data).for_chunk()
+        fitted = gradient.fit_chunk_by_gradient(self, loss, data, settings)
+        return replace_fitted(self, fitted)
+
+    def score(self, X, y=None):
+        """Tie-aware retrieval score of these samples, each ranking all the others.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples.
+
+        y : targets of length n_samples, default=None
+            As given to `fit`.
+
+        Returns
+        -------
+        score : float
+            Mean over the samples that have something similar among the others, in
+            [0, 1]: average precision, or NDCG if the loss maximizes that.
+        """
+        measure = getattr(self._chosen_loss(), "measure", "AP")
+        return make_retrieval_scorer(measure)(self, X, y)
+
+    def _chosen_loss(self):
+        return AveragePrecisionLoss() if self.loss is None else self.loss
+
+    def _encoder(self):
+        fitted = vars(self)
+        if "module_state_" not in fitted:
+            return super()._encoder()
+        from .gradient._functions import ModuleFunction  # only who has a module needs torch
+
+        function = ModuleFunction(self.module, fitted["module_state_"])
+        n_bits = fitted["_training_state_"]["n_bits"]
+        return Encoder(function, n_bits, self.n_features_in_, has_threads=True)
+
+    def _trains_in(self, space):
+        """Whether training leaves features where they are: tensors on a CUDA device.
+
+        Tensors on the CPU are trained on as NumPy arrays of the same memory. Under
+        ``device="cpu"`` tensors on a CUDA device are copied to the host.
+        """
+        on_cuda = space.is_torch and str(space.device).startswith("cuda")
+        return on_cuda and self.device != "cpu"
+
+    def _weigh(self):
+        by_distance = getattr(vars(self).get("affinity_"), "by_distance", False)
+        return None if by_distance else saturate
+
+    @property
+    def _n_features_out(self):
+        return self._training_state_["n_bits"]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = getattr(self._chosen_loss(), "needs_classes", False)
+        return tags

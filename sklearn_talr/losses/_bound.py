@@ -1,0 +1,108 @@
+"""Bases of the losses of this package: what a loss of pairs and one of classes share."""
+
+from sklearn.base import BaseEstimator
+
+
+class PairLoss(BaseEstimator):
+    """A function of the bits of a minibatch and of the affinities of its pairs.
+
+    Subclasses define ``__call__(bits, affinity, n_bits=None)``. They look only at which
+    affinities are above 0 and which are larger than others, so that the index of a level
+    serves in place of its value.
+    """
+
+    _parameter_constraints: dict = {}
+
+    training_defaults = {}
+    measure = "AP"
+    needs_classes = False
+
+    def bind(self, training):
+        """Bind the loss to training data; nothing is to be kept of it.
+
+        Parameters
+        ----------
+        training : Training
+            Targets and affinity of all samples.
+
+        Returns
+        -------
+        step : callable
+            ``step(batch) -> scalar tensor``.
+
+        fitted : dict
+            Empty.
+        """
+        self._validate_params()
+        levels_of, options = training.pair_levels(), self._options(training)
+
+        def step(batch):
+            return self(batch.bits, levels_of(batch.samples), **options)
+
+        return step, {}
+
+    def _options(self, training):
+        """What else the loss is called with."""
+        return {"n_bits": training.n_bits}
+
+
+class CountingLoss(PairLoss):
+    """A loss of pairs that counts them by distance, and so needs bits in [-1, 1].
+
+    Subclasses define ``__call__(bits, affinity)``.
+    """
+
+    def bind(self, training):
+        """Bind the loss to training data, see :meth:`PairLoss.bind`.
+
+        Raises
+        ------
+        ValueError
+            If bits are not relaxed by tanh.
+        """
+        if not training.is_relaxed:
+            raise ValueError(
+                f"{type(self).__name__} counts distances of relaxed bits in [-1, 1], which "
+                "tanh_scale=None leaves unbounded. Set tanh_scale to 'auto' or a number."
+            )
+        return super().bind(training)
+
+    def _options(self, training):
+        return {}
+
+
+class ClassLoss(BaseEstimator):
+    """A loss that draws each sample to the code of its class, or classes.
+
+    Subclasses define ``_bind(training, classes)``, which returns a step, as a function
+    of the :class:`~sklearn_talr.losses._class_codes.ClassCodes`.
+    """
+
+    _parameter_constraints: dict = {}
+
+    training_defaults = {}
+    measure = "AP"
+    needs_classes = True
+
+    def bind(self, training):
+        """Draw a code for each class, unless a warm start has codes.
+
+        Parameters
+        ----------
+        training : Training
+            Targets and affinity of all samples.
+
+        Returns
+        -------
+        step : callable
+            ``step(batch) -> scalar tensor``.
+
+        fitted : dict
+            ``classes_`` and ``class_codes_``.
+        """
+        from ._class_codes import ClassCodes
+
+        self._validate_params()
+        classes = ClassCodes(training)
+        fitted = {"classes_": classes.classes, "class_codes_": classes.codes}
+        return self._bind(training, classes), fitted

@@ -1,0 +1,17 @@
+"""Names that other rooms take from this one, beyond the public ones."""
+
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy_names
+from ._tie_aware import tie_aware_loss
+
+if TYPE_CHECKING:
+    from ._minibatch import Batch, Training, bind, to_device
+
+__all__ = ["Batch", "Training", "bind", "tie_aware_loss", "to_device"]
+
+__getattr__, __dir__ = lazy_names(
+    "sklearn_talr.losses",
+    dict.fromkeys(("Batch", "Training", "bind", "to_device"), "_minibatch"),
+    what="Training by gradients",
+)

@@ -1,0 +1,257 @@
+"""A loss for end-to-end networks: one minus a measure, of activations and targets."""
+
+from numbers import Integral, Real
+
+import torch
+
+from .._compat import Interval, validate_params
+from ._gather import ProcessGroup
+from ._ranking import mean_loss
+from ._soft_counts import soft_counts
+from ._tie_aware import measure_name
+
+__all__ = ["TieAwareLoss"]
+
+
+class TieAwareLoss(torch.nn.Module):
+    """One minus the mean tie-aware AP or NDCG of a batch whose items rank each other.
+
+    For networks trained end to end: the last layer gives one activation per bit, and its
+    signs are the code. All work stays on the device of the activations.
+
+    Parameters
+    ----------
+    measure : {"AP", "nDCG"}, default="AP"
+        Measure to maximize, by its name or as a value, see :func:`soft_average_precision`
+        and :func:`soft_ndcg`.
+
+    simplified : bool, default=False
+        Whether ties are taken at their middle rank, see
+        :func:`simplified_average_precision` and :func:`simplified_ndcg`.
+
+    levels : array-like of shape (n_levels,), default=None
+        Affinity values in ascending order, first 0. Given, targets are indices into
+        them, one for each pair. None: targets are labels or label indicators.
+
+    tanh_scale : float, default=1.0
+        Relaxed bits are ``tanh(tanh_scale * activations)``. An attribute: raising it
+        during training, say from 1 to 8, makes codes almost binary.
+
+    bit_dropout : float, default=0.0
+        In training mode each call leaves out this fraction of the bits, drawn at random
+        from torch's generator, in [0, 1). It regularizes: every part of a code must rank
+        well by itself.
+
+    n_bins : int, default=None
+        Bins of the soft counts; None: one per distance. See :func:`soft_counts`.
+
+    gather : bool, default=False
+        Whether the items of all ranks of a torch.distributed process group are ranked, see
+        the notes. Without a group, and in a group of one, it changes nothing.
+
+    See Also
+    --------
+    sklearn_talr.hashing.TALRHasher : Trains linear and shallow hash functions by this loss.
+
+    Notes
+    -----
+    With `gather` the batches of all ranks are one joint batch: the items of a rank are the
+    queries there, and every query ranks the items of all ranks but itself. Ranks may have
+    different numbers of items, or none. With declared `levels` the columns of the targets
+    are the items of rank 0, of rank 1, and so on. A database that is given is gathered,
+    too. All ranks leave out the same bits, those that rank 0 draws.
+
+    Every rank returns the loss of the joint batch. The gradient reaches the items of all
+    ranks, and is scaled so that its mean over the ranks is that of the joint batch:
+    DistributedDataParallel takes that mean. Whoever adds gradients up divides by the number
+    of ranks. All ranks must call the loss, and its backward, equally often.
+
+    A rank takes memory for its queries times the items of all ranks.
+
+    Examples
+    --------
+    Two classes of two items. Item 0 is as far from its partner as from both others, so
+    that its AP is the mean of 1, 1/2 and 1/3; the mean AP of the four is 0.4653.
+
+    >>> import torch
+    >>> from sklearn_talr.losses import TieAwareLoss
+    >>> activations = torch.tensor([[9.0, 9], [9, -9], [-9, 9], [9, -9]])
+    >>> loss = TieAwareLoss("AP", tanh_scale=8.0)
+    >>> loss(activations, torch.tensor([0, 0, 1, 1]))
+    tensor(0.5347)
+    """
+
+    @validate_params(
+        {
+            "measure": "no_validation",
+            "simplified": ["boolean"],
+            "levels": ["array-like", torch.Tensor, None],
+            "tanh_scale": [Interval(Real, 0, None, closed="neither")],
+            "bit_dropout": [Interval(Real, 0, 1, closed="left")],
+            "n_bins": [Interval(Integral, 1, None, closed="left"), None],
+            "gather": ["boolean"],
+        },
+        prefer_skip_nested_validation=True,
+    )
+    def __init__(
+        self,
+        measure="AP",
+        *,
+        simplified=False,
+        levels=None,
+        tanh_scale=1.0,
+        bit_dropout=0.0,
+        n_bins=None,
+        gather=False,
+    ):
+        super().__init__()
+        self.measure = measure_name(measure)
+        self.simplified = simplified
+        self.tanh_scale = tanh_scale
+        self.bit_dropout = bit_dropout
+        self.n_bins = n_bins
+        self.gather = gather
+        levels = None if levels is None else _ascending_levels(levels)
+        self.register_buffer("levels", levels, persistent=False)
+
+    def forward(
+        self,
+        activations,
+        targets,
+        database_activations=None,
+        database_targets=None,
+    ):
+        """Compute the loss of a batch.
+
+        Parameters
+        ----------
+        activations : Tensor of shape (n_query, n_bits), float
+            Output of the network; each row is a query.
+
+        targets : Tensor
+            Labels of shape (n_query,): similar if equal. Or 0/1 indicators of shape
+            (n_query, n_labels): the affinity is the number of shared labels. Or, with
+            `levels`, the index of each pair's level, shape (n_query, n_database).
+
+        database_activations : Tensor of shape (n_database, n_bits), default=None
+            Items that every query ranks. None: each query ranks the rest of the batch.
+
+        database_targets : Tensor, default=None
+            Labels or indicators of the database; None with `levels`.
+
+        Returns
+        -------
+        loss : Tensor, scalar
+            In [0, 1]: 1 minus the mean over the queries that have something similar. 1
+            without gradient if none has.
+
+        Raises
+        ------
+        ValueError
+            If the shapes of activations and targets do not fit each other.
+        """
+        exclude_self = database_activations is None
+        if exclude_self:
+            database_activations, database_targets = activations, targets
+        group = ProcessGroup.joined() if self.gather else None
+        with torch.autocast(activations.device.type, enabled=False):
+            query, database = self._relax(activations, database_activations, group)
+            if group is not None:
+                database, targets, database_targets = self._gather(
+                    group, database, targets, database_targets
+                )
+            index, levels = self._level_index(targets, database_targets)
+            counts = soft_counts(
+                query,
+                database,
+                index,
+                len(levels),
+                n_bins=self.n_bins,
+                exclude_self=exclude_self,
+            )
+            measure = self.measure, self.simplified
+            return mean_loss(counts, levels, index.shape[1], *measure, group)
+
+    def extra_repr(self):
+        """Show the settings when the module is printed."""
+        names = "simplified", "tanh_scale", "bit_dropout", "n_bins", "gather"
+        settings = (f"{name}={getattr(self, name)}" for name in names)
+        return ", ".join([repr(self.measure), *settings])
+
+    def _gather(self, group, database, targets, database_targets):
+        """Return the database of all ranks, and the targets in its order."""
+        sizes = group.sizes(database)
+        database = group.gather(database, sizes)
+        if self.levels is not None:
+            return database, group.own_first(targets, sizes), None
+        if database_targets is not None:
+            database_targets = group.gather(database_targets, sizes)
+        return database, targets, database_targets
+
+    def _relax(self, query, database, group):
+        """Relax queries and database, in float32 at least; one tensor stays one tensor."""
+        kept = self._draw_bits(query)
+        if kept is not None and group is not None:
+            kept = group.same(kept)
+        relaxed = self._relax_bits(query, kept)
+        if database is query:  # as a view: autograd then adds gradients in one order
+            return relaxed.view_as(relaxed), relaxed
+        return relaxed, self._relax_bits(database, kept)
+
+    def _relax_bits(self, activations, kept):
+        if kept is not None:
+            activations = activations[:, kept]
+        dtype = torch.promote_types(activations.dtype, torch.float32)
+        return torch.tanh(self.tanh_scale * activations.to(dtype))
+
+    def _draw_bits(self, activations):
+        """Draw the indices of the bits to keep, or None for all."""
+        n_bits = activations.shape[1]
+        n_kept = max(1, round(n_bits * (1 - self.bit_dropout)))
+        if n_kept == n_bits or not self.training:
+            return None
+        return torch.randperm(n_bits, device=activations.device)[:n_kept]
+
+    def _level_index(self, targets, database_targets):
+        """Index of each pair's level, in as small integers as will do, and the levels."""
+        if self.levels is not None:
+            return targets, self.levels
+        if (
+            database_targets is None
+            or targets.ndim not in (1, 2)
+            or targets.shape[1:] != database_targets.shape[1:]
+        ):
+            raise ValueError(
+                "targets and database_targets must both be labels of shape (n,) or both "
+                f"indicators of shape (n, n_labels), got {_shape(targets)} and "
+                f"{_shape(database_targets)}. For ready affinities of pairs declare levels."
+            )
+        if targets.ndim == 1:
+            index = targets[:, None] == database_targets
+            return index.view(torch.uint8), torch.arange(2, device=index.device)
+        n_shared = (targets > 0).float() @ (database_targets > 0).float().T
+        if self.measure == "AP":
+            index = n_shared > 0
+            return index.view(torch.uint8), torch.arange(2, device=index.device)
+        n_levels = int(_most_labels(targets).minimum(_most_labels(database_targets))) + 1
+        dtype = torch.uint8 if n_levels <= 256 else torch.int32
+        return n_shared.to(dtype), torch.arange(n_levels, device=n_shared.device)
+
+
+def _most_labels(targets):
+    """The largest number of labels of one item, which bounds the number it shares."""
+    n_labels = (targets > 0).sum(1)
+    return n_labels.max() if len(n_labels) else n_labels.sum()
+
+
+def _ascending_levels(levels):
+    levels = torch.as_tensor(levels)
+    if levels.ndim != 1 or len(levels) == 0 or levels[0] != 0 or (levels.diff() <= 0).any():
+        raise ValueError(
+            f"levels must be ascending affinity values, the first 0, got {levels.tolist()}."
+        )
+    return levels
+
+
+def _shape(targets):
+    return None if targets is None else tuple(targets.shape)

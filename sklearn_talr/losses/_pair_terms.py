@@ -1,0 +1,39 @@
+"""What losses of pairs have in common.
+
+====================  =======================================================
+symbol                meaning
+====================  =======================================================
+u, h                  activations; relaxed bits tanh(scale u)
+b, k                  bits of a code, and those that take part in this step
+d = (b - h.h') / 2    relaxed Hamming distance, in (0, b)
+theta = u.u' / 2      half the inner product: b / 2 - d when u are signs
+s                     whether a pair is similar: its affinity is above 0
+====================  =======================================================
+
+With k < b bits, inner products are multiplied by b / k. No sample is paired with itself.
+"""
+
+
+def inner_products(bits, n_bits):
+    """Inner products of all pairs of rows, as if all bits took part; None: they do."""
+    n_bits = bits.shape[1] if n_bits is None else n_bits
+    return bits @ bits.T * (n_bits / bits.shape[1])
+
+
+def similar_and_not(affinity):
+    """Masks of the similar and of the dissimilar pairs of two different samples."""
+    similar = affinity > 0
+    dissimilar = ~similar
+    similar.fill_diagonal_(False)
+    dissimilar.fill_diagonal_(False)
+    return similar, dissimilar
+
+
+def mean_where(mask, values):
+    """Mean of the values that a mask selects, 0 if there are none."""
+    return (values * mask).sum() / mask.sum().clamp(min=1)
+
+
+def quantization_error(activations):
+    """Mean of (sign(u) - u)^2."""
+    return ((activations.abs() - 1) ** 2).mean()

@@ -1,0 +1,227 @@
+"""Soft counts[query, level, distance]: the table that training differentiates.
+
+====================  =======================================================
+symbol                meaning
+====================  =======================================================
+phi, phi'             relaxed bits of a query and of a database item, in (-1, 1)
+d = (b - phi.phi')/2  relaxed Hamming distance, in (0, b); eq. 1 of He et al. 2018
+w = b / n_bins        width of a bin
+lo, frac              bin below d / w, and how far d / w lies beyond it, in [0, 1]
+c[q, v, j]            soft count of level v in bin j; eq. 15
+====================  =======================================================
+
+The triangular kernel (eq. 14 with Delta = w) gives a pair's mass to two bins, 1 - frac
+to `lo` and frac to `lo + 1`: in all exactly 1. Only these two are ever touched.
+"""
+
+from numbers import Integral
+
+import torch
+
+from .._compat import Interval, validate_params
+from ._memory import keep_freed_memory
+
+__all__ = ["soft_counts"]
+
+_PAIRS_PER_BLOCK = 1 << 17  # half a MiB of float32: it stays in cache between passes
+_PAIRS_PER_DEVICE_BLOCK = 1 << 24  # an accelerator wants few and large steps
+_ROWS_PER_BLOCK = 32  # at least: each block adds to the whole gradient of the database
+
+
+@validate_params(
+    {
+        "relaxed_query": [torch.Tensor],
+        "relaxed_database": [torch.Tensor],
+        "level_index": [torch.Tensor],
+        "n_levels": [Interval(Integral, 1, None, closed="left")],
+        "n_bins": [Interval(Integral, 1, None, closed="left"), None],
+        "exclude_self": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def soft_counts(
+    relaxed_query,
+    relaxed_database,
+    level_index,
+    n_levels,
+    *,
+    n_bins=None,
+    exclude_self=False,
+):
+    """Count database items by affinity level and relaxed Hamming distance.
+
+    Implements eq. 13 to 16 of He et al. (CVPR 2018). Differentiable in both sets of
+    relaxed bits. The kernel has a kink where a distance meets a bin center; there the
+    derivative from above is returned.
+
+    Parameters
+    ----------
+    relaxed_query : Tensor of shape (n_query, n_bits), float
+        Relaxed bits in [-1, 1], for instance ``tanh(scale * activations)``.
+
+    relaxed_database : Tensor of shape (n_database, n_bits), float
+        Relaxed bits of the database items. May be the tensor of the queries itself.
+
+    level_index : Tensor of shape (n_query, n_database), integer
+        Affinity level of each pair in [0, n_levels), 0 for "not similar".
+
+    n_levels : int
+        Number of affinity levels, at least 1.
+
+    n_bins : int, default=None
+        Bins have width ``n_bits / n_bins``. None means `n_bits`: one per distance.
+
+    exclude_self : bool, default=False
+        Leave out the pairs (i, i): query i is item i of the database.
+
+    Returns
+    -------
+    counts : Tensor of shape (n_query, n_levels, n_bins + 1), float
+        Soft counts; each query's sum to the number of its database items.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit or `n_bins` or `n_levels` is below 1.
+
+    Examples
+    --------
+    A pair at distance 1 and one at distance 1.5, which is shared between two bins:
+
+    >>> import torch
+    >>> from sklearn_talr.losses import soft_counts
+    >>> query = torch.tensor([[1.0, 1.0]])
+    >>> database = torch.tensor([[1.0, -1.0], [0.0, -1.0]])
+    >>> soft_counts(query, database, torch.tensor([[1, 0]]), n_levels=2)
+    tensor([[[0.0000, 0.5000, 0.5000],
+             [0.0000, 1.0000, 0.0000]]])
+    """
+    n_bins = relaxed_query.shape[1] if n_bins is None else n_bins
+    _check_shapes(relaxed_query, relaxed_database, level_index, exclude_self)
+    keep_freed_memory()
+    dtype = torch.promote_types(relaxed_query.dtype, torch.float32)  # half cannot count
+    counts = _SoftCounts.apply(
+        relaxed_query.to(dtype),
+        relaxed_database.to(dtype),
+        level_index,
+        n_levels,
+        n_bins,
+        exclude_self,
+    )
+    return counts.to(relaxed_query.dtype)
+
+
+class _SoftCounts(torch.autograd.Function):
+    """Scatter forward, gather and two matrix products backward, block by block of rows.
+
+    Forward, one scatter of complex numbers 1 + i frac counts the pairs of each cell, a
+    level and lower bin, and sums their upper shares: as fast as a scatter of one float.
+
+    Between the two passes a pair keeps one small integer, its cell. The position inside
+    the bin is not needed: the kernel is piecewise linear. A cell to spare takes self
+    pairs, whose gradient is 0. Blocks write into the same buffers, which stay in cache.
+    """
+
+    @staticmethod
+    def forward(ctx, query, database, level_index, n_levels, n_bins, exclude_self):
+        n_query, n_bits = query.shape
+        n_cells = n_levels * (n_bins + 1)
+        cells = torch.empty(
+            level_index.shape, dtype=_cell_dtype(n_cells), device=query.device
+        )
+        pair_dtype = query.dtype.to_complex()
+        sums = query.new_zeros((n_query, n_cells + 1), dtype=pair_dtype)
+        center = query.new_full((1, 1), 0.5 * n_bins)
+        per_distance = -0.5 * n_bins / n_bits
+        blocks = _blocks_of_queries(cells)
+        buffers = _buffers(cells, blocks, query.dtype, pair_dtype, torch.int64)
+        buffers[1].fill_(1)
+        for rows in blocks:
+            position, pair, index = (buffer[: _size(rows)] for buffer in buffers)
+            torch.addmm(center, query[rows], database.T, alpha=per_distance, out=position)
+            position.clamp_(0, n_bins)
+            cell = cells[rows].copy_(position)  # rounds down
+            cell.add_(level_index[rows], alpha=n_bins + 1)
+            if exclude_self:
+                cell.diagonal(rows.start).fill_(n_cells)
+            index.copy_(cell)
+            torch.frac(position, out=pair.imag)
+            sums[rows].scatter_add_(1, index, pair)
+        ctx.save_for_backward(query, database, cells)
+        ctx.per_distance = per_distance
+        number, upper_share = sums.real[:, :-1], sums.imag[:, :-1]
+        counts = number - upper_share
+        counts[:, 1:] += upper_share[:, :-1]  # a level's last bin has none to give
+        return counts.view(n_query, n_levels, n_bins + 1)
+
+    @staticmethod
+    def backward(ctx, grad_counts):
+        query, database, cells = ctx.saved_tensors
+        step = _gradient_by_position(grad_counts)
+        scale = ctx.per_distance
+        grad_query = torch.empty_like(query)
+        # Transposed: a product that adds to its rows is faster than one to its columns.
+        grad_database = database.new_zeros(database.shape[::-1])
+        blocks = _blocks_of_queries(cells)
+        buffers = _buffers(cells, blocks, step.dtype, torch.int64)
+        for rows in blocks:
+            grad_product, index = (buffer[: _size(rows)] for buffer in buffers)
+            index.copy_(cells[rows])
+            torch.gather(step[rows], 1, index, out=grad_product)
+            grad_query[rows].addmm_(grad_product, database, beta=0, alpha=scale)
+            grad_database.addmm_(query[rows].T, grad_product, alpha=scale)
+        return grad_query, grad_database.T, None, None, None, None
+
+
+def _gradient_by_position(grad_counts):
+    """Gradient of moving a pair of each cell up by one bin; 0 in the cell to spare.
+
+    The move takes a count from a bin and gives it to the next. In the last bin, which has
+    no next, it is the gradient of the move into it.
+    """
+    n_query, n_levels, width = grad_counts.shape
+    step = grad_counts.new_zeros(n_query, n_levels * width + 1)
+    by_bin = step[:, :-1].unflatten(1, (n_levels, width))
+    torch.sub(grad_counts[:, :, 1:], grad_counts[:, :, :-1], out=by_bin[:, :, :-1])
+    by_bin[:, :, -1] = by_bin[:, :, -2]
+    return step
+
+
+def _blocks_of_queries(cells):
+    n_query, n_database = cells.shape
+    pairs = _PAIRS_PER_BLOCK if cells.device.type == "cpu" else _PAIRS_PER_DEVICE_BLOCK
+    size = max(_ROWS_PER_BLOCK, pairs // max(1, n_database))
+    return [slice(start, min(start + size, n_query)) for start in range(0, n_query, size)]
+
+
+def _buffers(cells, blocks, *dtypes):
+    """Uninitialized tensors of one block of rows, one of each type."""
+    shape = _size(blocks[0]) if blocks else 0, cells.shape[1]
+    return [torch.empty(shape, dtype=dtype, device=cells.device) for dtype in dtypes]
+
+
+def _size(rows):
+    return rows.stop - rows.start
+
+
+def _cell_dtype(n_cells):
+    return torch.int16 if n_cells <= torch.iinfo(torch.int16).max else torch.int32
+
+
+def _check_shapes(query, database, level_index, exclude_self):
+    if query.ndim != 2 or database.ndim != 2 or query.shape[1] != database.shape[1]:
+        raise ValueError(
+            "relaxed_query and relaxed_database must be 2-D with equally many bits, got "
+            f"shapes {tuple(query.shape)} and {tuple(database.shape)}."
+        )
+    expected = len(query), len(database)
+    if tuple(level_index.shape) != expected:
+        raise ValueError(
+            f"level_index must have shape (n_query, n_database) = {expected}, got "
+            f"{tuple(level_index.shape)}."
+        )
+    if exclude_self and len(query) > len(database):
+        raise ValueError(
+            "exclude_self needs query i to be item i of the database, but there are "
+            f"{len(query)} queries and {len(database)} items."
+        )

@@ -1,0 +1,172 @@
+"""Losses that maximize tie-aware average precision and NDCG, and the names of the two."""
+
+from ._bound import CountingLoss
+
+__all__ = ["AveragePrecisionLoss", "NDCGLoss", "measure_name", "tie_aware_loss"]
+
+
+class AveragePrecisionLoss(CountingLoss):
+    """One minus tie-aware average precision, of a minibatch whose samples rank each other.
+
+    He et al., "Hashing as Tie-Aware Learning to Rank", CVPR 2018. Each sample ranks the
+    others by the Hamming distance of their relaxed bits. The AP of that ranking, averaged
+    over all orders of tied items, is a smooth function of soft counts of items per
+    distance: eq. 6 there, continued to real counts, see
+    :func:`~sklearn_talr.losses.soft_average_precision`. Affinities above 0 are relevant.
+
+    The loss is in [0, 1]: 1 minus the mean over the samples that have something similar,
+    and 1 if none has.
+
+    Parameters
+    ----------
+    simplified : bool, default=False
+        Whether each tie counts by its middle rank: eq. 62 of the paper,
+        :func:`~sklearn_talr.losses.simplified_average_precision`.
+
+    See Also
+    --------
+    sklearn_talr.hashing.TALRHasher : Trains by this loss.
+    TieAwareLoss : The same loss as a module, for networks trained end to end.
+    NDCGLoss : For graded affinities.
+
+    Examples
+    --------
+    Two classes of two items. Item 0 is as far from its partner as from both others, so
+    that its AP is the mean of 1, 1/2 and 1/3; the mean AP of the four is 0.4653.
+
+    >>> import torch
+    >>> from sklearn_talr.losses import AveragePrecisionLoss
+    >>> bits = torch.tensor([[1.0, 1], [1, -1], [-1, 1], [1, -1]])
+    >>> affinity = torch.tensor([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]])
+    >>> AveragePrecisionLoss()(bits, affinity)
+    tensor(0.5347)
+    """
+
+    _parameter_constraints: dict = {"simplified": ["boolean"]}
+
+    def __init__(self, simplified=False):
+        self.simplified = simplified
+
+    def __call__(self, bits, affinity):
+        """Compute the loss of a minibatch.
+
+        Parameters
+        ----------
+        bits : Tensor of shape (n, n_bits), float
+            Relaxed bits in [-1, 1].
+
+        affinity : Tensor of shape (n, n)
+            Similar pairs are those above 0.
+
+        Returns
+        -------
+        loss : Tensor, scalar
+            In [0, 1].
+        """
+        import torch
+
+        from ._ranking import ranking_loss
+
+        index = (affinity > 0).view(torch.uint8)
+        levels = torch.arange(2, device=bits.device)
+        return ranking_loss(bits, index, levels, "AP", self.simplified)
+
+
+class NDCGLoss(CountingLoss):
+    """One minus tie-aware NDCG, of a minibatch whose samples rank each other.
+
+    He et al., "Hashing as Tie-Aware Learning to Rank", CVPR 2018. As
+    :class:`AveragePrecisionLoss`, with the NDCG of the ranking, averaged over all orders
+    of tied items: eq. 7 there, continued to real counts, see
+    :func:`~sklearn_talr.losses.soft_ndcg`. The gain of an affinity a is 2**a - 1.
+
+    In a hasher that is trained on numbers of shared labels, these numbers are the gains.
+    With gains that grow exponentially the few pairs of a minibatch that share the most
+    labels outweigh all others; held-out NDCG with exponential gains was no higher for
+    them, and average precision lower.
+
+    The loss is in [0, 1]: 1 minus the mean over the samples that have something similar,
+    and 1 if none has.
+
+    Parameters
+    ----------
+    simplified : bool, default=False
+        Whether each tie has the discount of its middle rank: eq. 66 of the paper,
+        :func:`~sklearn_talr.losses.simplified_ndcg`.
+
+    See Also
+    --------
+    sklearn_talr.hashing.TALRHasher : Trains by this loss.
+    AveragePrecisionLoss : For affinities that are not graded.
+
+    Examples
+    --------
+    One relevant item tied with another item: its discount is 1 or 0.63. The other two
+    samples have nothing relevant, and no say.
+
+    >>> import torch
+    >>> from sklearn_talr.losses import NDCGLoss
+    >>> bits = torch.tensor([[1.0], [-1], [-1]])
+    >>> NDCGLoss()(bits, torch.tensor([[0, 1, 0], [0, 0, 0], [0, 0, 0]]))
+    tensor(0.1845)
+    """
+
+    _parameter_constraints: dict = {"simplified": ["boolean"]}
+
+    measure = "nDCG"
+
+    def __init__(self, simplified=False):
+        self.simplified = simplified
+
+    def __call__(self, bits, affinity, levels=None):
+        """Compute the loss of a minibatch.
+
+        Parameters
+        ----------
+        bits : Tensor of shape (n, n_bits), float
+            Relaxed bits in [-1, 1].
+
+        affinity : Tensor of shape (n, n)
+            Affinities, at least 0; or with `levels` the place of each in them, integers.
+
+        levels : Tensor of shape (n_levels,), default=None
+            Affinity values in ascending order, first 0. None: found in `affinity`.
+
+        Returns
+        -------
+        loss : Tensor, scalar
+            In [0, 1].
+        """
+        import torch
+
+        from ._ranking import ranking_loss
+
+        if levels is None:
+            zero = affinity.new_zeros(1)
+            levels = torch.unique(torch.cat([zero, affinity.flatten()]))
+            affinity = torch.searchsorted(levels, affinity.contiguous())
+        return ranking_loss(bits, affinity, levels, "nDCG", self.simplified)
+
+    def _options(self, training):
+        import torch
+
+        levels = training.affinity.gain_levels(training.levels)
+        return {"levels": torch.as_tensor(levels).to(training.device)}
+
+
+def tie_aware_loss(measure, simplified):
+    """Return the loss value that maximizes a measure."""
+    losses = {"AP": AveragePrecisionLoss, "nDCG": NDCGLoss}
+    return losses[measure_name(measure)](simplified=simplified)
+
+
+def measure_name(measure):
+    """Return "AP" or "nDCG" for the name or the value of a measure, or raise ValueError."""
+    name = str(measure)
+    if name not in ("AP", "nDCG"):
+        raise ValueError(
+            f"measure must be 'AP' or 'nDCG', got {name!r}. Training counts items at all "
+            "distances: it knows no cutoff, and no other denominator than all relevant "
+            "items. Leave them to the scorers."
+        )
+    return name

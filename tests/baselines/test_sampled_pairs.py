@@ -1,0 +1,63 @@
+"""Rows that discrete hashers draw, and the affinity of all their pairs."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hashers import DISCRETE
+from sklearn.base import clone
+
+from sklearn_talr import PrecomputedAffinity
+from sklearn_talr.baselines._sampled_pairs import (
+    in_units,
+    linear_function,
+    sample_pairs,
+)
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((30, 4))
+GRADES = np.array([0, 1, 4])[RNG.integers(3, size=(30, 30))]
+GRADES = np.maximum(GRADES, GRADES.T)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_rows_and_their_affinities(kind):
+    for subsample, n_rows in [(7, 7), (30, 30), (99, 30), (None, 30)]:
+        hasher = clone(DISCRETE[0]).set_params(subsample=subsample, random_state=0)
+        pairs = sample_pairs(hasher, kind(X), PrecomputedAffinity(GRADES))
+        rows = [np.flatnonzero((row == X).all(axis=1)).item() for row in pairs.X]
+        assert len(set(rows)) == n_rows
+        assert rows != sorted(rows)
+        np.testing.assert_array_equal(pairs.affinities, GRADES[np.ix_(rows, rows)] / 4)
+        assert pairs.fitted["n_features_in_"] == 4
+        assert vars(hasher).keys() == hasher.get_params().keys()
+
+
+def test_units_and_back():
+    rows, mean, unit = in_units(3 * X + 5)
+    assert np.mean(np.sum(rows**2, axis=1)) == pytest.approx(1)
+    np.testing.assert_allclose(rows.mean(axis=0), 0, atol=1e-12)
+    coef, intercept = RNG.standard_normal((4, 2)), np.array([0.5, -1.0])
+    fitted = linear_function(coef, intercept, mean, unit)
+    np.testing.assert_allclose(
+        (3 * X + 5) @ fitted["coefs_"][0] + fitted["intercepts_"][0],
+        rows @ coef + intercept,
+    )
+
+
+def test_none_means_all_samples(few_digits):
+    for hasher in DISCRETE:
+        few = few_digits[0][:80], few_digits[1][:80]
+        hasher = clone(hasher).set_params(random_state=0)
+        of_all, of_80 = (
+            hasher.set_params(subsample=n).fit(*few).transform(few[0]) for n in (None, 80)
+        )
+        np.testing.assert_array_equal(of_all, of_80)
+
+
+def test_samples_drawn_that_are_all_equal():
+    """X is not constant, but what is drawn of it tells nothing."""
+    for hasher in DISCRETE:
+        X = np.zeros((60, 3))
+        X[0] = 1.0
+        with pytest.raises(ValueError, match="5 samples drawn have equal features"):
+            clone(hasher).set_params(subsample=5, random_state=0).fit(X, np.arange(60) % 2)

@@ -1,0 +1,228 @@
+"""Early stopping: which weights are kept, when to stop, and what is held out."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from hashers import small, split_labels
+from sklearn.base import clone
+from sklearn.datasets import make_multilabel_classification
+
+from sklearn_talr import PrecomputedAffinity
+from sklearn_talr.affinity import ThresholdAffinity
+from sklearn_talr.hashing.gradient import _fit
+from sklearn_talr.hashing.gradient._early_descent import EarlyDescent
+
+
+def stopping(**params):
+    defaults = {"early_descent": True, "validation_fraction": 0.2, "max_iter": 6}
+    return small(**(defaults | params))
+
+
+def score_of_held_out(hasher, X, y):
+    """Score of the rows that `fit` holds out: the first thing it draws."""
+    n_held_out = math.ceil(hasher.validation_fraction * len(y))
+    _, held_out = split_labels(y, n_held_out)
+    return hasher.score(X[held_out], y[held_out])
+
+
+class TestKeeper:
+    def run(self, scores, **params):
+        """Weight i after epoch i; what each epoch answers, and the weight kept."""
+        module, given = torch.nn.Linear(1, 1), iter(scores)
+        keeper = EarlyDescent(lambda _: next(given), **params)
+        with torch.no_grad():
+            module.weight.fill_(-1)
+            keeper.begin(module)
+            stops = []
+            for epoch in range(len(scores)):
+                module.weight.fill_(epoch)
+                stops.append(keeper.end_epoch(module, -epoch))
+            keeper.restore(module)
+        assert keeper.scores == scores
+        assert keeper.losses == [-epoch for epoch in range(len(scores))]
+        return stops, module.weight.item()
+
+    def test_goes_on_while_it_improves_by_tol(self):
+        scores = [0.125, 0.25, 0.375, 0.375, 0.375, 0.5]
+        stops, kept = self.run(scores, n_iter_no_change=2, tol=0.125)
+        assert stops == [False] * 6  # the last improvement is just enough
+        assert kept == 5
+
+    def test_stops_after_more_than_n_epochs_without(self):
+        scores = [0.1, 0.2, 0.2005, 0.3, 0.3, 0.3, 0.3]
+        stops, kept = self.run(scores, n_iter_no_change=2, tol=0.01)
+        assert stops == [False] * 6 + [True]
+        assert kept == 3
+
+    def test_keeps_the_best_even_where_it_counts_as_no_improvement(self):
+        stops, kept = self.run([0.3, 0.31, 0.2], n_iter_no_change=1, tol=0.1)
+        assert stops == [False, False, True]
+        assert kept == 1
+
+    def test_keeps_the_start_of_no_epoch(self):
+        assert self.run([], n_iter_no_change=1, tol=0.0) == ([], -1)
+
+    def descend(self, scores, held_out):
+        """Two epochs, the first of which is the best, and a descent from there."""
+        module, given = torch.nn.Linear(1, 1), iter([0.5, 0.4, *scores])
+        keeper = EarlyDescent(lambda _: next(given), 0, 0.0, held_out)
+        keeper.begin(module)
+        with torch.no_grad():
+            for epoch in range(2):
+                module.weight.fill_(epoch)
+                stale = keeper.end_epoch(module, 1.0)
+            assert stale
+            rows = keeper.begin_descent(module, np.array([0, 2]))
+            assert module.weight.item() == 0  # back at the best
+            for epoch in range(2, 2 + len(scores)):
+                module.weight.fill_(epoch)
+                assert not keeper.end_epoch(module, 1.0)  # it is stale only once
+            keeper.restore(module)
+        return rows, module.weight.item(), keeper.scores
+
+    def test_of_a_descent_the_last_epoch_that_is_no_worse_is_kept(self):
+        for scores, kept in [([0.6, 0.55], 3), ([0.6, 0.45], 2), ([0.4, 0.3], 0), ([], 0)]:
+            rows, weight, seen = self.descend(scores, None)
+            assert weight == kept
+            assert seen == [0.5, 0.4, *scores]
+            np.testing.assert_array_equal(rows, [0, 2])
+
+    def test_what_was_held_out_is_trained_on_and_no_more_scored(self):
+        rows, weight, seen = self.descend([0.4, 0.3], np.array([1, 3]))
+        assert weight == 3
+        assert seen == [0.5, 0.4]
+        np.testing.assert_array_equal(rows, [0, 1, 2, 3])
+
+
+class TestSplit:
+    def test_parts_are_disjoint_ascending_and_drawn(self):
+        training, held_out = split_labels(np.arange(100) % 2, 30)
+        assert len(held_out) == 30
+        together = np.concatenate([training, held_out])
+        np.testing.assert_array_equal(np.sort(together), np.arange(100))
+        assert np.all(np.diff(training) > 0)
+        assert np.all(np.diff(held_out) > 0)
+        other = split_labels(np.arange(100) % 2, 30, seed=1)[1]
+        assert not np.array_equal(held_out, other)
+
+    def test_too_few_samples(self):
+        for y, fraction in [
+            (np.arange(12) % 2, 0.05),  # one sample held out
+            (np.arange(12) % 2, 0.9),  # one sample left to train on
+            (np.array([0] * 11 + [1]), 0.2),  # one class on one side
+            (np.r_[np.arange(11), 0], 0.25),  # one similar pair in all
+        ]:
+            X = np.random.default_rng(0).standard_normal((12, 3))
+            with pytest.raises(ValueError, match="validation_fraction"):
+                stopping(validation_fraction=fraction).fit(X, y)
+
+
+class TestFit:
+    @pytest.mark.parametrize(
+        "params",
+        [
+            {"n_bits": 16},
+            {"measure": "nDCG"},
+            {"hidden_layer_sizes": (16,), "dropout": (0.5, 0.8)},
+        ],
+    )
+    def test_scores_are_those_of_the_hasher_itself(self, few_digits, params):
+        """Dropout is off while they are taken."""
+        hasher = stopping(**params).fit(*few_digits)
+        assert len(hasher.validation_scores_) == hasher.n_iter_ == 6
+        score = score_of_held_out(hasher, *few_digits)
+        assert score == pytest.approx(hasher.best_validation_score_, abs=1e-3)
+        assert score == pytest.approx(max(hasher.validation_scores_), abs=1e-3)
+
+    def test_best_weights_are_restored_when_training_does_harm(
+        self, few_digits, monkeypatch
+    ):
+        run_epoch = _fit.Trainer._run_epoch
+
+        def ruined(self, *args):
+            loss = run_epoch(self, *args)
+            if len(self.keeper.losses) >= 3:
+                self.module[0].weight.data.zero_()
+            return loss
+
+        monkeypatch.setattr(_fit.Trainer, "_run_epoch", ruined)
+        hasher = stopping().fit(*few_digits)
+        assert np.argmax(hasher.validation_scores_) <= 2
+        score = score_of_held_out(hasher, *few_digits)
+        assert score == pytest.approx(hasher.best_validation_score_, abs=1e-3)
+
+    def test_without_improvement_the_rate_descends_and_all_samples_are_trained_on(
+        self, few_digits, monkeypatch
+    ):
+        rates, n_samples = [], []
+        run_epoch = _fit.Trainer._run_epoch
+
+        def watched(self, features, samples, schedule):
+            rates.append(self._learning_rate(schedule, 0.0))
+            n_samples.append(len(samples))
+            return run_epoch(self, features, samples, schedule)
+
+        monkeypatch.setattr(_fit.Trainer, "_run_epoch", watched)
+        hasher = stopping(max_iter=50, tol=2.0, n_iter_no_change=4).fit(*few_digits)
+        # The first score beats minus infinity; then more than four epochs do not. A quarter
+        # of the epochs remains.
+        assert hasher.n_iter_ == len(hasher.loss_curve_) == 6 + 13
+        assert len(hasher.validation_scores_) == 6
+        assert n_samples == [240] * 6 + [300] * 13
+        done = np.r_[np.arange(6) / 50, np.linspace(6 / 50, 1, 14)[:-1]]
+        np.testing.assert_allclose(rates, 0.0125 * (1 + np.cos(np.pi * done)))
+
+    def test_a_constant_rate_stops_at_once(self, few_digits):
+        hasher = stopping(max_iter=50, tol=2.0, n_iter_no_change=4)
+        hasher.set_params(learning_rate="constant").fit(*few_digits)
+        assert hasher.n_iter_ == len(hasher.validation_scores_) == 6
+
+    def test_held_out_samples_are_not_trained_on(self, few_digits):
+        X, y = few_digits
+        hasher = stopping(max_iter=2, learning_rate_init=0.05)
+        _, held_out = split_labels(y, 60)
+        y_other = y.copy()
+        y_other[held_out] = np.roll(y[held_out], 1)
+        np.testing.assert_array_equal(
+            hasher.fit(X, y).transform(X), clone(hasher).fit(X, y_other).transform(X)
+        )
+
+    def test_off_means_all_samples_and_no_scores(self, few_digits):
+        hasher = small(early_descent=False, tol=2.0, n_iter_no_change=1, max_iter=5)
+        hasher.fit(*few_digits)
+        assert hasher.n_iter_ == 5
+        assert hasher.validation_scores_ is hasher.best_validation_score_ is None
+
+    def test_any_kind_of_target(self, few_digits):
+        X, labels = few_digits
+        _, indicator = make_multilabel_classification(300, random_state=0)
+        matrix = (labels[:, None] == labels).astype(int)
+        for y in (
+            labels.astype(str),
+            sp.csr_array(indicator),
+            sp.csr_array(matrix),
+            PrecomputedAffinity(matrix),
+            None,
+        ):
+            hasher = stopping(max_iter=2, measure="nDCG").fit(X, y)
+            assert len(hasher.validation_scores_) == 2
+            assert 0 < hasher.best_validation_score_ < 1
+        hasher = stopping(affinity=ThresholdAffinity()).fit(X, X[:, :32])
+        assert 0 < hasher.best_validation_score_ < 1
+
+    def test_warm_start_appends_scores(self, few_digits):
+        hasher = stopping(warm_start=True, max_iter=2).fit(*few_digits)
+        first = hasher.validation_scores_
+        hasher.fit(*few_digits)
+        assert hasher.validation_scores_[:2] == first
+        assert len(hasher.validation_scores_) == hasher.n_iter_ == 4
+        assert hasher.best_validation_score_ == max(hasher.validation_scores_[2:])
+
+    def test_verbose_prints_scores(self, few_digits, capsys):
+        hasher = stopping(verbose=True).fit(*few_digits)
+        lines = capsys.readouterr().out.splitlines()
+        printed = [float(line.split("validation score = ")[1]) for line in lines]
+        np.testing.assert_allclose(printed, hasher.validation_scores_, atol=1e-6)

@@ -1,0 +1,82 @@
+"""Minibatches: the bits that take part, and the scale of tanh."""
+
+import numpy as np
+import pytest
+import torch
+from hashers import small
+
+from sklearn_talr.affinity import LabelAffinity
+from sklearn_talr.hashing.gradient._data import TrainingData
+from sklearn_talr.hashing.gradient._minibatches import MinibatchLoss
+from sklearn_talr.hashing.gradient._settings import Settings
+
+
+def settings_of(**params):
+    hasher = small(**params)
+    data = TrainingData(np.empty((30, 3)), None, LabelAffinity(), None, None, {})
+    return Settings.of(hasher, hasher._chosen_loss(), data)
+
+
+class TestBits:
+    def drawn(self, n_bits, nested=False, n_steps=400, **params):
+        settings, rng = settings_of(n_bits=n_bits, **params), np.random.RandomState(0)
+        loss = MinibatchLoss(None, settings, nested, rng)
+        draws = [loss.draw_bits(n_bits) for _ in range(n_steps)]
+        return [np.arange(n_bits) if kept is None else kept.numpy() for kept in draws]
+
+    def test_as_many_as_are_kept_and_all_alike(self):
+        draws = self.drawn(32, bit_dropout=0.75)
+        assert {len(np.unique(kept)) for kept in draws} == {8}
+        counts = np.bincount(np.concatenate(draws), minlength=32)
+        assert 60 < counts.min() < 100 < counts.max() < 140
+
+    def test_none_is_left_out_without_dropout(self):
+        loss = MinibatchLoss(None, settings_of(bit_dropout=0.0), False, None)
+        assert loss.draw_bits(8) is None
+
+    @pytest.mark.parametrize("bit_dropout", [0.0, 0.5])
+    def test_nested_codes_keep_some_of_the_leading_ones(self, bit_dropout):
+        """A length is drawn from 4 to all; bit i takes part less often than bit i - 1."""
+        draws = self.drawn(16, nested=True, n_steps=4000, bit_dropout=bit_dropout)
+        lengths = np.array([len(kept) for kept in draws])
+        expected = np.arange(4, 17)
+        if bit_dropout:
+            expected = [round(n / 2) for n in expected]
+        assert set(lengths) == set(expected)
+        counts = np.bincount(np.concatenate(draws), minlength=16) / 4000
+        # Bit i is among the leading n of 4, ..., 16 with probability (16 - max(i, 3)) / 13.
+        probability = (16 - np.maximum(np.arange(16), 3)) / 13
+        if not bit_dropout:
+            np.testing.assert_allclose(counts, probability, atol=0.03)
+            assert all(
+                np.array_equal(np.sort(kept), np.arange(len(kept))) for kept in draws
+            )
+        assert counts[:4].mean() > 1.5 * counts[8:10].mean() > 2 * counts[14:].mean() > 0
+
+    def test_codes_too_short_to_be_nested_keep_all(self):
+        for n_bits in [1, 3]:
+            for kept in self.drawn(n_bits, nested=True, n_steps=20, bit_dropout=0.0):
+                np.testing.assert_array_equal(np.sort(kept), np.arange(n_bits))
+
+
+def test_scale_of_tanh_grows_geometrically():
+    loss = MinibatchLoss(None, settings_of(tanh_scale=(1.0, 16.0)), False, None)
+    scales = [loss.scale(progress) for progress in (0, 0.25, 0.5, 1)]
+    assert scales == pytest.approx([1, 2, 4, 16])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_a_step_gets_the_activations_of_the_kept_bits(dtype):
+    """In single precision at least: half of it cannot count."""
+    seen, samples = [], np.arange(6)
+    settings = settings_of(n_bits=32, tanh_scale=3.0)
+    loss = MinibatchLoss(seen.append, settings, False, np.random.RandomState(0))
+    activations = torch.randn(6, 32).to(dtype)
+    loss(activations, samples, 0.5)
+    (batch,) = seen
+    kept = np.random.RandomState(0).permutation(32)[:16]
+    np.testing.assert_array_equal(batch.kept, kept)
+    np.testing.assert_array_equal(batch.activations, activations[:, kept])
+    assert batch.activations.dtype == torch.promote_types(dtype, torch.float32)
+    assert batch.samples is samples
+    assert batch.scale == pytest.approx(3.0)

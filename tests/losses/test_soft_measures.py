@@ -1,0 +1,287 @@
+"""Measures of soft counts: exact at integer counts, right gradients, finite everywhere."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import digamma, polygamma
+
+from sklearn_talr.histogram import RankingHistogram
+from sklearn_talr.losses import (
+    _soft_average_precision,
+    simplified_average_precision,
+    simplified_ndcg,
+    soft_average_precision,
+    soft_counts,
+    soft_ndcg,
+)
+from sklearn_talr.measures import AP, nDCG
+
+SOFT_MEASURES = [
+    soft_average_precision,
+    simplified_average_precision,
+    soft_ndcg,
+    simplified_ndcg,
+]
+EXACT = [(soft_average_precision, AP), (soft_ndcg, nDCG)]
+SIMPLIFIED = [
+    (simplified_average_precision, soft_average_precision),
+    (simplified_ndcg, soft_ndcg),
+]
+LEVELS = {"binary": [0, 1], "graded": [0, 1, 2, 5, 10]}
+
+
+def integer_counts(rng, n_queries, n_levels, n_bins, most):
+    """Random tables with many empty bins, ties of one and bins without positives."""
+    counts = rng.integers(most + 1, size=(n_queries, n_levels, n_bins + 1))
+    counts *= rng.random(counts.shape) < 0.5
+    return counts
+
+
+@pytest.mark.parametrize(("measure", "metric"), EXACT)
+def test_exact_measure_is_the_metric_at_integer_counts(measure, metric):
+    """In lists without ties, with small ones and with large ones; in several blocks."""
+    for levels in LEVELS.values():
+        rng = np.random.default_rng(0)
+        counts = [integer_counts(rng, 300, len(levels), 16, most) for most in (1, 3, 400)]
+        counts = np.concatenate(counts)
+        histogram = RankingHistogram(counts, np.array(levels))
+        value = measure(torch.from_numpy(counts).double(), torch.tensor(levels)).numpy()
+        np.testing.assert_allclose(value, metric(histogram, zero_division=0.0), atol=1e-10)
+
+
+@pytest.mark.parametrize(("measure", "metric"), EXACT)
+def test_measure_of_saturated_codes_is_the_metric(measure, metric):
+    for levels in LEVELS.values():
+        rng = np.random.default_rng(1)
+        bits = torch.from_numpy(rng.choice([-1.0, 1.0], size=(40, 8)))
+        index = torch.from_numpy(rng.integers(len(levels), size=(40, 40)))
+        counts = soft_counts(bits, bits, index, len(levels), exclude_self=True)
+        histogram = RankingHistogram(counts.long().numpy(), np.array(levels))
+        np.testing.assert_allclose(
+            measure(counts, torch.tensor(levels)), metric(histogram), atol=1e-10
+        )
+
+
+@pytest.mark.parametrize(("simplified", "exact"), SIMPLIFIED)
+def test_simplified_measure_is_exact_without_ties(simplified, exact):
+    for levels in LEVELS.values():
+        rng = np.random.default_rng(2)
+        counts = np.zeros((50, len(levels), 12))
+        index = rng.integers(len(levels), size=(50, 12))
+        np.put_along_axis(counts, index[:, None], 1.0, axis=1)
+        counts, levels = torch.from_numpy(counts), torch.tensor(levels)
+        torch.testing.assert_close(simplified(counts, levels), exact(counts, levels))
+
+
+def test_simplified_average_precision_stays_near_on_small_tied_lists():
+    rng = np.random.default_rng(3)
+    counts = torch.from_numpy(integer_counts(rng, 5000, 2, 3, 3)).double()
+    levels = torch.tensor([0, 1])
+    gap = soft_average_precision(counts, levels) - simplified_average_precision(
+        counts, levels
+    )
+    assert 0.05 < gap.abs().max() < 0.13
+
+
+def test_simplified_ndcg_is_a_lower_bound():
+    rng = np.random.default_rng(4)
+    counts = torch.from_numpy(integer_counts(rng, 500, 3, 5, 4)).double()
+    levels = torch.tensor([0, 1, 3])
+    assert (simplified_ndcg(counts, levels) <= soft_ndcg(counts, levels) + 1e-12).all()
+
+
+@pytest.mark.parametrize("measure", SOFT_MEASURES)
+@pytest.mark.parametrize("levels", LEVELS.values(), ids=LEVELS)
+def test_gradcheck_through_the_counts(measure, levels):
+    for n_bits, n_bins, batch in ((1, 1, 3), (8, 3, 7)):
+        rng = np.random.default_rng(5)
+        bits = torch.from_numpy(rng.uniform(-1, 1, (batch, n_bits))).requires_grad_()
+        index = torch.from_numpy(rng.integers(len(levels), size=(batch, batch)))
+        options = {"n_levels": len(levels), "n_bins": n_bins, "exclude_self": True}
+        torch.autograd.gradcheck(
+            lambda b, index=index, options=options: measure(
+                soft_counts(b, b, index, **options), torch.tensor(levels)
+            ),
+            bits,
+        )
+
+
+@pytest.mark.parametrize("measure", SOFT_MEASURES)
+def test_gradcheck_in_the_counts(measure):
+    """Fractional counts in every bin; kinks of NDCG lie at integer cumulative counts."""
+    rng = np.random.default_rng(6)
+    counts = torch.from_numpy(rng.uniform(0.1, 2.9, (8, 3, 6))).requires_grad_()
+    levels = torch.tensor([0, 1, 2])
+    torch.autograd.gradcheck(lambda c: measure(c, levels), counts)
+
+
+def test_average_precision_is_smooth_where_the_quotients_are_zero_by_zero():
+    """Central differences across the removable singularities at counts of 0 and 1."""
+    levels, step = torch.tensor([0, 1]), 1e-5
+
+    def table(c, extra=0.0):
+        counts = torch.tensor([[[1.5, 0.0, 2.0], [0.5, 0.0, 1.0]]], dtype=torch.float64)
+        counts[0, 1, 1] = c / 2 + extra
+        counts[0, 0, 1] = c / 2
+        return counts.requires_grad_()
+
+    for c in (0.0, 1e-9, 1e-5, 0.3, 0.5, 1 - 1e-5, 1.0, 1 + 1e-5, 2.0):
+        counts = table(c)
+        soft_average_precision(counts, levels).sum().backward()
+        ahead, behind = (
+            soft_average_precision(table(c, extra), levels).item()
+            for extra in (step, -step)
+        )
+        slope = (ahead - behind) / (2 * step)
+        assert counts.grad[0, 1, 1].item() == pytest.approx(slope, abs=2e-5), c
+
+
+def special_tables():
+    """Tables at which the formulas as printed in the paper are infinite or 0 / 0."""
+    empty = torch.zeros(1, 2, 5, dtype=torch.float64)
+    tables = {name: empty.clone() for name in ("nothing", "tied", "ones", "negatives")}
+    tables["tied"][0, :, 2] = torch.tensor([7.0, 3.0])
+    tables["ones"][0] = torch.tensor([[1.0, 0, 1, 0, 1], [0.0, 1, 0, 1, 0]])
+    tables["negatives"][0, 0] = 2.0
+    tables["positives"] = empty.clone()
+    tables["positives"][0, 1] = 2.0
+    tables["late"] = empty.clone()
+    tables["late"][0, :, 4] = torch.tensor([1.0, 1.0])
+    tables["tiny"] = torch.full_like(empty, 1e-12)
+    tables["near one"] = torch.full_like(empty, 0.5 + 1e-13)
+    return tables
+
+
+def test_values_and_gradients_are_finite():
+    for measure in SOFT_MEASURES:
+        for dtype in [torch.float32, torch.float64]:
+            for name, table in special_tables().items():
+                counts = table.to(dtype).requires_grad_()
+                value = measure(counts, torch.tensor([0, 1]))
+                value.sum().backward()
+                assert value.dtype == dtype
+                assert torch.isfinite(value).all(), name
+                assert torch.isfinite(counts.grad).all(), name
+
+
+def test_nothing_relevant_gives_zero_and_no_gradient():
+    for measure in SOFT_MEASURES:
+        counts = special_tables()["negatives"].requires_grad_()
+        value = measure(counts, torch.tensor([0, 1]))
+        value.sum().backward()
+        assert value.item() == 0
+        # Only the positives' own cells may ask for more of themselves.
+        assert torch.equal(counts.grad[:, 0], torch.zeros_like(counts.grad[:, 0]))
+
+
+def test_a_single_level_has_nothing_relevant():
+    for measure in SOFT_MEASURES:
+        counts = torch.ones(3, 1, 4, requires_grad=True)
+        value = measure(counts, torch.tensor([0]))
+        value.sum().backward()
+        assert not value.any()
+        assert not counts.grad.any()
+
+
+@pytest.mark.parametrize("measure", [soft_ndcg, simplified_ndcg])
+def test_a_bound_on_the_items_changes_nothing(measure):
+    counts = torch.from_numpy(integer_counts(np.random.default_rng(8), 9, 3, 6, 5)).double()
+    levels = torch.tensor([0, 1, 2])
+    expected = measure(counts, levels)
+    assert torch.equal(measure(counts, levels, n_items=1000), expected)
+
+
+def test_no_queries():
+    for measure in SOFT_MEASURES:
+        assert measure(torch.zeros(0, 2, 5), torch.tensor([0, 1])).shape == (0,)
+
+
+def test_moving_a_relevant_item_forward_is_rewarded():
+    for measure in SOFT_MEASURES:
+        counts = torch.tensor([[[2.0, 3.0, 4.0], [0.0, 1.0, 1.0]]], dtype=torch.float64)
+        counts.requires_grad_()
+        measure(counts, torch.tensor([0, 1])).sum().backward()
+        positives = counts.grad[0, 1]
+        assert positives[0] > positives[1] > positives[2]
+
+
+def mean_trigamma(x, c):
+    """The mean of psi' from x + 1 to x + c, and its derivatives, at two numbers."""
+    x, length = torch.tensor([[x]]).double(), torch.tensor([[c]]).double() - 1
+    points = torch.cat([x, x + 1 + length], dim=1)
+    return _soft_average_precision.mean_trigamma(points, 1 / x, length)
+
+
+def test_mean_trigamma_equals_its_series():
+    """The sum over 1/((x+1+m)(x+c+m)), tail as an integral."""
+    for x in [1.0, 2.5, 5000.0]:
+        m = np.arange(1_000_000)
+        for c in (0.0, 1e-6, 0.2, 0.7, 1.0, 1 + 1e-6, 3.0, 250.0):
+            terms = 1 / ((x + 1 + m) * (x + c + m))
+            end, length = x + 0.5 + len(m), c - 1
+            tail = np.log1p(length / end) / length if length else 1 / end
+            expected = pytest.approx(terms.sum() + tail, rel=1e-7)
+            assert mean_trigamma(x, c).mean.item() == expected
+
+
+def test_mean_trigamma_away_from_one_item_is_the_quotient():
+    expected = float(digamma(6.5) - digamma(5.0)) / 1.5
+    assert mean_trigamma(4.0, 2.5).mean.item() == pytest.approx(expected, rel=1e-10)
+
+
+def test_derivatives_of_mean_trigamma():
+    """Central differences; near 0 / 0 the derivatives are right to about 1e-3."""
+    step = 1e-3
+
+    def slope(x, c, dx, dc):
+        ahead, behind = (mean_trigamma(x + s * dx, c + s * dc).mean for s in (step, -step))
+        return (ahead - behind).item() / (2 * step)
+
+    for x, c in product([1.0, 2.3, 60.0], [0.0, 0.1, 0.5, 0.9995, 1.0, 1.0005, 1.7, 30.0]):
+        found = mean_trigamma(x, c)
+        by_end = slope(x, c, 0, 1)
+        # Moving x alone moves both ends.
+        by_start = slope(x, c, 1, 0) - by_end
+        assert found.by_end.item() == pytest.approx(by_end, abs=3e-3), (x, c)
+        assert found.by_start.item() == pytest.approx(by_start, abs=3e-3), (x, c)
+
+
+def test_digamma_and_trigamma_equal_scipy():
+    x = np.concatenate([np.linspace(1, 12, 500), [100.0, 1e4, 1e7]])
+    psi, trigamma = _soft_average_precision.digamma_and_trigamma(torch.from_numpy(x))
+    np.testing.assert_allclose(psi.numpy(), digamma(x), rtol=0, atol=2e-11)
+    np.testing.assert_allclose(trigamma.numpy(), polygamma(1, x), rtol=3e-8)
+
+
+@pytest.mark.parametrize("measure", [soft_average_precision, simplified_average_precision])
+def test_levels_must_be_as_many_as_the_counts_have(measure):
+    with pytest.raises(ValueError, match="3 levels, but levels has 2 values"):
+        measure(torch.ones(2, 3, 5), torch.tensor([0, 1]))
+
+
+def test_gradient_of_average_precision_equals_autograd_through_digamma():
+    """The formula of the docstring, on soft tables as training has them."""
+    rng = np.random.default_rng(7)
+    bits = torch.from_numpy(np.tanh(2 * rng.standard_normal((60, 24))))
+    index = torch.from_numpy(rng.integers(3, size=(60, 60)))
+    counts = soft_counts(bits, bits, index, 3, exclude_self=True)
+    counts += torch.from_numpy(rng.uniform(0.01, 0.02, counts.shape))  # no empty distance
+
+    def by_autograd(counts):
+        c, c_pos = counts.sum(1), counts[:, 1:].sum(1)
+        x, a = c.cumsum(1) - c + 1, c_pos.cumsum(1) - c_pos + 1
+        slope = (torch.digamma(x + c) - torch.digamma(x)) / c
+        curve = (1 / x - slope) / (c - 1)
+        terms = c_pos * ((c_pos - 1) * x * curve + a * slope)
+        return terms.sum(1) / c_pos.sum(1)
+
+    values, gradients = [], []
+    for function in (lambda t: soft_average_precision(t, torch.arange(3)), by_autograd):
+        leaf = counts.clone().requires_grad_()
+        values.append(function(leaf))
+        values[-1].sum().backward()
+        gradients.append(leaf.grad)
+    torch.testing.assert_close(*values, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(*gradients, rtol=1e-5, atol=1e-7)
