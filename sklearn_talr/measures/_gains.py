@@ -21,7 +21,7 @@ class _Discounted(Measure):
         """Whether affinities of arrays may be other numbers than integers."""
         return self.dcg == "log2"
 
-    def settled(self, *, gains, largest, is_all=True):
+    def settled(self, *, gains, largest=None, is_all=True):
         """The measure with its gain; a name that leaves it open takes that of the data."""
         return self if self.dcg else replace(self, dcg=gains)
 
@@ -169,11 +169,11 @@ class RankBiasedPrecision(Measure):
     rel: int | None = level(None)
     max_rel: int | None = level(None)
 
-    def settled(self, *, gains, largest, is_all=True):
+    def settled(self, *, gains, largest=None, is_all=True):
         """The measure with the affinity of gain 1."""
-        if self.rel is not None:
-            if self.max_rel is not None:
-                raise ValueError("RBP takes rel or max_rel: gains of 1, or graded ones.")
+        if self.rel is not None and self.max_rel is not None:
+            raise ValueError("RBP takes rel or max_rel: gains of 1, or graded ones.")
+        if self.rel is not None or largest is None:
             return self
         if self.max_rel is None and largest > 1 and not is_all:
             raise ValueError(

@@ -233,16 +233,17 @@ class Measure(ABC):
         weights = sample_weight
         return score_arrays(self, y_true, y_score, groups, weights, average, zero_division)
 
-    def settled(self, *, gains, largest, is_all=True):
-        """The measure with a value for each parameter that was left open.
+    def settled(self, *, gains, largest=None, is_all=True):
+        """The measure with a value for each parameter that its name leaves open.
 
         Parameters
         ----------
         gains : {"log2", "exp-log2"}
             Gains that a name leaves open: "exp-log2" of tables and arrays, "log2" of runs.
 
-        largest : int
-            The largest affinity.
+        largest : int, default=None
+            The largest affinity. None means that the data are not known yet: parameters
+            that depend on it stay open.
 
         is_all : bool, default=True
             Whether no other part of the same data can have a larger affinity.
