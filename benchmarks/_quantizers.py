@@ -15,7 +15,7 @@ N_NEIGHBORS, N_CANDIDATES = 10, 1_000
 
 
 class Hasher:
-    """A hasher of ours, searched by Hamming distance and by float queries."""
+    """A hasher of ours, searched by Hamming distance and by weighted queries."""
 
     def __init__(self, hasher):
         self.hasher = hasher
@@ -39,9 +39,9 @@ class Hasher:
         scores = weighted_scores(weights, self.codes)
         of_candidates = np.take_along_axis(scores, by_bits, axis=1)
         yield "Hamming", by_bits[:, :N_NEIGHBORS]
-        yield "float queries", highest(scores)
+        yield "weighted queries", highest(scores)
         best = highest(of_candidates)
-        yield "float queries, shortlist", np.take_along_axis(by_bits, best, axis=1)
+        yield "weighted queries, shortlist", np.take_along_axis(by_bits, best, axis=1)
 
 
 class Index:

@@ -69,7 +69,7 @@ def steps(n_rows):
     """Names and calls of what is measured."""
     from sklearn_talr.codes import weighted_scores
     from sklearn_talr.hashing import AdditiveHasher, ITQHasher, TALRHasher
-    from sklearn_talr.neighbors import HammingNeighbors
+    from sklearn_talr.neighbors import WeightedHammingNeighbors
     from sklearn_talr.svm import RankingSVC
 
     rng = np.random.default_rng(0)
@@ -82,7 +82,7 @@ def steps(n_rows):
     talr = TALRHasher(32, hidden_layer_sizes=256, max_iter=1, random_state=0)
     talr.fit(some, y_some)
     codes, weights = itq.encode(X), itq.query_weights(some[:500])
-    index = HammingNeighbors(metric="weighted_hamming").fit(codes)
+    index = WeightedHammingNeighbors().fit(codes)
     ranked = X[: n_rows * 6 // 5, :200], y[: n_rows * 6 // 5] < 2
     return {
         f"AdditiveHasher.encode, {n_rows} x 384, 256 bits": partial(additive.encode, some),

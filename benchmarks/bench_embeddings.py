@@ -1,4 +1,4 @@
-"""Short codes of embeddings for float queries, beside the quantizers of faiss.
+"""Short codes of embeddings for weighted queries, beside the quantizers of faiss.
 
     python benchmarks/bench_embeddings.py            # recall of all codes: hours
     python benchmarks/bench_embeddings.py tables     # what is measured so far, as Markdown
@@ -21,7 +21,6 @@ import csv
 import os
 import time
 from collections import defaultdict
-from copy import copy
 from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
@@ -36,7 +35,7 @@ from benchmark_sets import BENCHMARKS
 from sklearn_talr.codes import PackedCodes
 from sklearn_talr.export import to_faiss
 from sklearn_talr.hashing import AdditiveHasher
-from sklearn_talr.neighbors import HammingNeighbors, rescore
+from sklearn_talr.neighbors import HammingNeighbors, WeightedHammingNeighbors, rescore
 
 MOST_FLOATS = 10**6  # rows of which the floats are kept in memory
 SETS, N_QUERIES, N_TRAIN = ("coco17", "scenes", "cifar10"), 1_000, 5_000
@@ -181,22 +180,21 @@ def enlarged(codes, n, seed=0):
 def searches(neighbors, database, weights, rows):
     """Functions of queries that find the ten nearest, by name; queries are row numbers."""
     ways = {
-        "Hamming, NumPy": {"backend": "numpy"},
-        "Hamming, faiss": {"backend": "faiss"},
-        "weighted": {"metric": "weighted_hamming"},
-        "1 000 by Hamming, then weighted": {
-            "metric": "weighted_hamming",
-            "n_candidates": N_CANDIDATES,
-            "backend": "faiss",
-        },
+        "Hamming": HammingNeighbors(N_NEIGHBORS),
+        "weighted": WeightedHammingNeighbors(N_NEIGHBORS),
+        "1 000 by Hamming, then weighted": WeightedHammingNeighbors(
+            N_NEIGHBORS, n_candidates=N_CANDIDATES
+        ),
     }
-    for name, params in ways.items():
-        ours = copy(neighbors).set_params(**params)
-        yield name, lambda some, ours=ours: ours.kneighbors(weights[some])
-    by_bits, by_weights = to_faiss(database), to_faiss(database, asymmetric=True)
+    for name, ours in ways.items():
+        ours._fitted = neighbors._fitted  # the same codes, not copied
+        queries = weights > 0 if name == "Hamming" else weights
+        yield name, lambda some, ask=ours.kneighbors, queries=queries: ask(queries[some])
+    bits = PackedCodes(database.data, database.n_bits)
+    by_bits, by_weights = to_faiss(bits), to_faiss(bits, weighted=True)
     octets = np.packbits(weights > 0, axis=1, bitorder="little")
     yield "faiss BFlat", lambda some: by_bits.search(octets[some], N_NEIGHBORS)
-    yield "faiss asymmetric", lambda some: by_weights.search(weights[some], N_NEIGHBORS)
+    yield "faiss weighted", lambda some: by_weights.search(weights[some], N_NEIGHBORS)
     if len(database) <= MOST_FLOATS:
         yield from searches_of_floats(ours, len(database), weights, rows)
 
@@ -223,7 +221,7 @@ def serve(sizes, n_bits=256):
     for n in sizes:
         database = enlarged(codes, n)
         start = time.process_time()
-        neighbors = HammingNeighbors(N_NEIGHBORS).fit(database)
+        neighbors = WeightedHammingNeighbors(N_NEIGHBORS).fit(database)
         seconds = time.process_time() - start
         print(f"\n{n} codes of {n_bits} bits: fitted in {seconds:.1f} s, ", end="")
         print_file(neighbors, weights)
@@ -241,8 +239,8 @@ def print_file(neighbors, weights):
         path = Path(folder) / "index.npz"
         neighbors.save(path)
         start = time.process_time()
-        mapped = HammingNeighbors.load(path, mmap=True)
-        mapped.set_params(metric="weighted_hamming").kneighbors(weights[:1])
+        mapped = WeightedHammingNeighbors.load(path, mmap=True)
+        mapped.kneighbors(weights[:1])
         seconds = time.process_time() - start
         n_bytes = path.stat().st_size / neighbors.n_items_
         print(f"saved in {n_bytes:.1f} bytes each, mapped and asked in {seconds:.2f} s\n")

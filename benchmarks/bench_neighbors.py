@@ -28,6 +28,7 @@ from _timing import medians
 from sklearn.neighbors import NearestNeighbors
 
 from sklearn_talr.codes import unpack_codes
+from sklearn_talr.codes._packed import as_words
 from sklearn_talr.metrics import lookup_cost
 from sklearn_talr.neighbors import HammingNeighbors
 from sklearn_talr.neighbors import _cost as cost
@@ -56,22 +57,20 @@ def one_thread():
         faiss.omp_set_num_threads(1)
 
 
-def fitted(database, algorithm="brute", backend="numpy"):
-    return HammingNeighbors(N_NEIGHBORS, algorithm=algorithm, backend=backend).fit(database)
+def fitted(database, algorithm="brute"):
+    return HammingNeighbors(N_NEIGHBORS, algorithm=algorithm).fit(database)
 
 
 def knn_contenders(database, queries):
     """Functions that answer all queries, or some where marked by their number."""
     contenders, fewer = {}, {}
-    contenders["ours, NumPy"] = partial(fitted(database).kneighbors, queries)
+    contenders["ours"] = partial(fitted(database).kneighbors, queries)
     if find_spec("faiss"):
         import faiss
 
         index = faiss.IndexBinaryFlat(database.n_bits)
         index.add(database.data)
         contenders["faiss Flat"] = partial(index.search, queries.data, N_NEIGHBORS)
-        ours = fitted(database, backend="faiss")
-        contenders["ours, faiss"] = partial(ours.kneighbors, queries)
     if find_spec("usearch"):
         from usearch.index import MetricKind, search
 
@@ -161,17 +160,17 @@ def crossover(repeats=3):
     """Unit costs of `sklearn_talr.neighbors._cost`, fitted to searches of random codes."""
     steps, seconds, n_queries = [], [], 128
     for n_items, n_bits in product((100_000, 1_000_000), (32, 48, 64)):
-        fit = fitted(draw(n_items, n_bits))._fitted
-        words = fit.query_words(draw(n_queries, n_bits, seed=1))[0]
-        scanner = fit.index.searcher("brute", "numpy")
+        index = fitted(draw(n_items, n_bits))._fitted.index
+        words = as_words(draw(n_queries, n_bits, seed=1).data)
+        scanner = index.searcher(0)
         scan = _least_seconds(partial(scanner.at_least, words, N_NEIGHBORS), repeats)
         unit = scan / n_queries / n_items
         start = time.process_time()
-        searcher = fit.index.searcher("multi_index", "numpy")
+        searcher = index.searcher(cost.n_tables_for(index.store))
         making = (time.process_time() - start) / n_items / len(searcher.tables) / unit
         print(f"{n_items:8d} x {n_bits}: a word takes {1e9 * unit:.2f} ns, ", end="")
         print(f"a code in a table {making:.0f} times that")
-        keep, cost.COMPARE_WORD = cost.COMPARE_WORD, 1e12  # have buckets looked up
+        searcher.scanner.cost = lambda: 1e18  # have buckets looked up
         for r in range(4 * len(searcher.tables)):
             found = searcher.within(words, r)
             n_steps = sum(
@@ -180,7 +179,6 @@ def crossover(repeats=3):
             steps.append((found.n_buckets.sum(), found.n_candidates.sum(), n_steps))
             look_up = partial(searcher.within, words, r)
             seconds.append(_least_seconds(look_up, repeats) / unit)
-        cost.COMPARE_WORD = keep
     steps, seconds = np.array(steps, float), np.array(seconds)
     fitted_costs = np.linalg.lstsq(steps / seconds[:, None], np.ones(len(seconds)))[0]
     for name, value in zip(("bucket", "candidate", "step"), fitted_costs):
@@ -195,10 +193,6 @@ def _least_seconds(run, repeats):
         run()
         seconds.append(time.process_time() - start)
     return min(seconds)
-
-
-def _searcher(database, algorithm):
-    return fitted(database)._fitted.index.searcher(algorithm, "numpy")
 
 
 def memory(repeats=1):
@@ -231,7 +225,7 @@ def lookup_time(repeats=5, path="lookup_time.png"):
     figure, axes = plt.subplots(1, 2, figsize=(8, 3), sharey=True, layout="constrained")
     for n_bits, ax in zip((48, 64), axes):
         database = draw(n_items, n_bits, n_distinct=20_000)
-        words = fitted(database)._fitted.query_words(near(database, n_queries, 2))[0]
+        words = as_words(near(database, n_queries, 2).data)
         for name in ("lookup", "multi_index", "brute"):
             milliseconds = _lookup_milliseconds(database, words, name, radii, repeats)
             print(f"  {n_bits} bits, {name:12s}", np.round(milliseconds, 4), "ms")
@@ -245,20 +239,22 @@ def lookup_time(repeats=5, path="lookup_time.png"):
 
 def _lookup_milliseconds(database, words, algorithm, radii, repeats):
     """Time of probing itself: nothing is compared instead."""
-    keep, cost.COMPARE_WORD = cost.COMPARE_WORD, 1e12
-    searcher, n_bits = _searcher(database, algorithm), database.n_bits
+    index, n_bits = fitted(database)._fitted.index, database.n_bits
+    tables = {"brute": 0, "lookup": 1, "multi_index": cost.n_tables_for(index.store)}
+    searcher = index.searcher(tables[algorithm])
+    if tables[algorithm]:
+        searcher.scanner.cost = lambda: 1e18
     countless = {
         r: algorithm == "lookup" and lookup_cost(n_bits, r)[r] > 1e5 for r in radii
     }
     some = {r: words[: 8 if countless[r] else None] for r in radii}
     seconds = medians({r: partial(searcher.within, some[r], r) for r in radii}, repeats)
-    cost.COMPARE_WORD = keep
     return [1e3 * seconds[r] / len(some[r]) for r in radii]
 
 
 NAMES = ("brute", "lookup", "multi_index", "auto")
-CELL = ("items", "bits", "codes", "backend")
-FIGURES = (*NAMES, "auto / best", "worst call", "by")
+CELL = ("items", "bits", "codes")
+FIGURES = (*NAMES, "auto / best", "worst call")
 
 
 def steady(repeats=3, sizes=(100_000, 1_000_000, 5_000_000), path="steady.csv"):
@@ -269,27 +265,21 @@ def steady(repeats=3, sizes=(100_000, 1_000_000, 5_000_000), path="steady.csv"):
     fixed ones in four of the ten calls. The fastest round counts, call by call, for all of
     them alike. Totals of the fixed ones are the first call and nine times the median of the
     others. "worst call" is the slowest of "auto" after the first, against the median of
-    brute force. "by" is what "auto" has ended with, in all rounds.
+    brute force.
 
     Each row is added to `path` when it is done, and rows found there are not run again.
     """
     rows = _read_rows(path)
     print(*CELL, *FIGURES, sep=",")
     for n_items, n_bits, kind in product(sizes, (32, 48, 64, 128), KINDS):
-        cells = [
-            (str(n_items), str(n_bits), kind, backend)
-            for backend in ("numpy", "faiss")
-            if backend == "numpy" or find_spec("faiss")
-        ]
-        if not rows.keys() >= set(cells):
+        cell = str(n_items), str(n_bits), kind
+        if cell not in rows:
             database = KINDS[kind](n_items, n_bits, 1)
-        for cell in cells:
-            if cell not in rows:
-                draw_queries = partial(KINDS[kind], 1_000, n_bits)
-                rows[cell] = _steady_figures(database, draw_queries, cell[-1], repeats)
-                with open(path, "a") as file:
-                    print(*cell, *rows[cell], sep=",", file=file)
-            print(*cell, *rows[cell], sep=",", flush=True)
+            draw_queries = partial(KINDS[kind], 1_000, n_bits)
+            rows[cell] = _steady_figures(database, draw_queries, repeats)
+            with open(path, "a") as file:
+                print(*cell, *rows[cell], sep=",", file=file)
+        print(*cell, *rows[cell], sep=",", flush=True)
 
 
 def _read_rows(path):
@@ -300,20 +290,17 @@ def _read_rows(path):
     return {tuple(row[: len(CELL)]): row[len(CELL) :] for row in rows}
 
 
-def _steady_figures(database, draw_queries, backend, repeats):
-    fresh, rounds, ways = fitted(database, backend=backend), [], set()
+def _steady_figures(database, draw_queries, repeats):
+    fresh, rounds = fitted(database), []
     for _ in range(repeats):
         contenders = {name: _anew(fresh, name) for name in NAMES}
         rounds.append(_ten_calls(contenders, draw_queries))
-        experience = contenders["auto"]._fitted.index.experience
-        record = experience.record("at_least", N_NEIGHBORS, is_few=False)
-        ways.add(record.cheapest())
     seconds = {name: np.fmin.reduce([r[name] for r in rounds]) for name in NAMES}
     typical = {name: np.nanmedian(s[1:]) for name, s in seconds.items()}
     totals = [seconds[name][0] + 9 * typical[name] for name in NAMES[:-1]]
     auto, worst = seconds["auto"].sum(), seconds["auto"][1:].max() / typical["brute"]
     figures = [*totals, auto, auto / np.nanmin(totals), worst]
-    return [f"{x:.2f}" for x in figures] + [" or ".join(sorted(ways))]
+    return [f"{x:.2f}" for x in figures]
 
 
 def _anew(neighbors, algorithm):
@@ -349,15 +336,14 @@ def latency(repeats=5):
     n_bits, n_calls = 64, 1_000 * repeats
     for kind, draw_codes in KINDS.items():
         database, queries = (draw_codes(n, n_bits, n) for n in (1_000_000, n_calls))
-        for backend in ("numpy", "faiss") if find_spec("faiss") else ("numpy",):
-            for algorithm in ("brute", "auto"):
-                neighbors = fitted(database, algorithm, backend)
-                ms = [1e3 * _cpu(neighbors, queries[i : i + 1]) for i in range(n_calls)]
-                p50, p99 = np.percentile(ms[n_calls // 10 :], (50, 99))
-                print(
-                    f"{kind:>9} {backend:>6} {algorithm:>6}  p50 {p50:6.2f} ms  "
-                    f"p99 {p99:6.2f} ms  slowest {max(ms):7.1f} ms"
-                )
+        for algorithm in ("brute", "auto"):
+            neighbors = fitted(database, algorithm)
+            ms = [1e3 * _cpu(neighbors, queries[i : i + 1]) for i in range(n_calls)]
+            p50, p99 = np.percentile(ms[n_calls // 10 :], (50, 99))
+            print(
+                f"{kind:>9} {algorithm:>6}  p50 {p50:6.2f} ms  "
+                f"p99 {p99:6.2f} ms  slowest {max(ms):7.1f} ms"
+            )
 
 
 def _cpu(neighbors, query):

@@ -1,4 +1,4 @@
-"""One query at a time: codes and float queries, beside NumPy's product with all floats.
+"""One query at a time: codes and weighted queries, beside NumPy's product with all floats.
 
     python benchmarks/bench_serving.py                       # minutes
     python benchmarks/bench_serving.py --sizes 12000 --rounds 20
@@ -29,7 +29,7 @@ from bench_embeddings import enlarged
 from threadpoolctl import threadpool_limits
 
 from sklearn_talr.hashing import AdditiveHasher
-from sklearn_talr.neighbors import HammingNeighbors, _by_tables
+from sklearn_talr.neighbors import HammingNeighbors, WeightedHammingNeighbors, _by_tables
 
 N_NEIGHBORS, N_CANDIDATES, N_BITS = 10, 1_000, 256
 N_QUERIES, N_TRAIN, N_ITEMS = 1_000, 4_000, 30_000
@@ -94,21 +94,14 @@ def ways(rows, n):
     found = {}
     if n <= N_ITEMS:
         found["floats, NumPy"] = partial(by_floats, rows.query, rows.database[:n])
-    fitted = HammingNeighbors(N_NEIGHBORS, metric="weighted_hamming").fit(codes)
+    fitted = WeightedHammingNeighbors(N_NEIGHBORS).fit(codes)
     for name in ("SciPy", "numba"):
         kernel = getattr(_by_tables, f"find_by_{name.lower()}")
         for end, queries in (("", weights), (" + query", from_features)):
             found[f"weighted, {name}{end}"] = partial(by_kernel, kernel, fitted, queries)
-        for backend in ("numpy", "faiss"):
-            few = HammingNeighbors(
-                N_NEIGHBORS,
-                metric="weighted_hamming",
-                n_candidates=N_CANDIDATES,
-                backend=backend,
-            )
-            few._fitted = fitted._fitted  # the same codes, not copied
-            title = f"candidates by {backend}, {name}"
-            found[title] = partial(by_kernel, kernel, few, weights)
+        few = WeightedHammingNeighbors(N_NEIGHBORS, n_candidates=N_CANDIDATES)
+        few._fitted = fitted._fitted  # the same codes, not copied
+        found[f"candidates, {name}"] = partial(by_kernel, kernel, few, weights)
     found["query_weights alone"] = from_features
     for backend in ("numpy", "faiss"):
         by_bits = HammingNeighbors(N_NEIGHBORS, backend=backend)

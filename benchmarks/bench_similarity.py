@@ -1,11 +1,11 @@
-"""Labels in few bits: learned codes for binary and for real-valued queries.
+"""Labels in few bits: learned codes for binary and for weighted queries.
 
     python benchmarks/bench_similarity.py                  # all cells: hours
     python benchmarks/bench_similarity.py --tables         # what is measured, as Markdown
 
 The benchmark sets are read from the folder that SKLEARN_TALR_DATA names, by the protocols
 of the comparison: 5 000 rows are trained on, and queries rank the whole database, by the
-Hamming distance of bits, by real-valued queries, or by decodings, where the query is stored
+Hamming distance of bits, by weighted queries, or by decodings, where the query is stored
 as bits, too. What ranks by floats on both sides is listed with 0 bits. ``scenes`` has no
 labels, and similarity there goes by distance. ``fashion`` is Fashion-MNIST, its pixels as
 they are: 1 000 of its 60 000 training images are queries.
@@ -45,7 +45,7 @@ from sklearn_talr.metrics import (
     tie_aware_average_precision_score,
     tie_aware_ndcg_score,
 )
-from sklearn_talr.neighbors import HammingNeighbors
+from sklearn_talr.neighbors import HammingNeighbors, WeightedHammingNeighbors
 
 CLASSES, LABELS = ("cifar10", "digits", "fashion"), ("coco17", "tmc2007")
 SETS = "cifar10", "coco17", "tmc2007", "digits", "scenes", "fashion"
@@ -224,7 +224,7 @@ def of_floats(data, queries, database, score):
     found, milliseconds = timed(search, queries)
     figures = of_scores(data, queries, database, score)
     precision = precision_of(data, found)
-    yield "real-valued", figures, milliseconds, 4 * database.shape[1], precision
+    yield "floats", figures, milliseconds, 4 * database.shape[1], precision
 
 
 def of_codes(data, model, queries, database):
@@ -232,28 +232,30 @@ def of_codes(data, model, queries, database):
     n_bytes = pack_codes(database).nbytes // len(database)
     indexes = {
         "binary": HammingNeighbors(N_FIRST),
-        "real-valued": HammingNeighbors(N_FIRST, metric="weighted_hamming"),
-        "shortlist": HammingNeighbors(
-            N_FIRST, metric="weighted_hamming", n_candidates=N_CANDIDATES
-        ),
+        "weighted": WeightedHammingNeighbors(N_FIRST),
+        "shortlist": WeightedHammingNeighbors(N_FIRST, n_candidates=N_CANDIDATES),
     }
-    answers = {
-        kind: timed(partial(index.fit(database).kneighbors, return_distance=False), queries)
-        for kind, index in indexes.items()
-    }
+    before = model[:-1].transform if isinstance(model, Pipeline) else np.asarray
+    hasher = model[-1] if isinstance(model, Pipeline) else model
+    packed = hasher.encode(before(data.X_database))
+    weights = hasher.query_weights(before(data.X_query))
+    answers = {}
+    for kind, index in indexes.items():
+        codes, asked = (database, queries) if kind == "binary" else (packed, weights)
+        search = partial(index.fit(codes).kneighbors, return_distance=False)
+        answers[kind] = timed(search, asked)
     figures = {
         "binary": of_distances(data, queries, database),
-        "real-valued": of_scores(data, queries, database, weighted_scores),
+        "weighted": of_scores(data, weights, packed, weighted_scores),
         "shortlist": (None, None),
     }
-    exact = answers["real-valued"][0]
+    exact = answers["weighted"][0]
     for kind, (first, milliseconds) in answers.items():
         costs = milliseconds, n_bytes, precision_of(data, first)
         yield kind, figures[kind], *costs, share_of(exact, first)
-    hasher = model[-1] if isinstance(model, Pipeline) else model
     if isinstance(hasher, AdditiveHasher):
         weights = hasher.query_weights(hasher.inverse_transform(queries))
-        figures = of_scores(data, weights, database, weighted_scores)
+        figures = of_scores(data, weights, packed, weighted_scores)
         yield "decoded", figures, None, n_bytes, None
 
 

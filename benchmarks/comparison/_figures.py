@@ -17,8 +17,8 @@ _OWN = ("TALR", "additive")  # what this library brings; the others are drawn th
 
 
 def draw_by_length(results, metric, path):
-    """A metric against bits, of binary and of real-valued queries."""
-    kinds = (("binary queries", metric), ("real-valued queries", f"{metric}_float"))
+    """A metric against bits, of binary and of weighted queries."""
+    kinds = (("binary queries", metric), ("weighted queries", f"{metric}_float"))
     with mpl.rc_context(_STYLE):
         figure, axes = plt.subplots(1, 2, figsize=(8.6, 4.2), sharey=True)
         for axis, (title, name) in zip(axes, kinds):

@@ -87,7 +87,7 @@ _NEEDS_CLASSES = (
 )
 _NEEDS_DISTANCES = ("additive bits",)
 
-# Where similarity goes by labels, their float queries weigh bits by tanh(a / m): a are
+# Where similarity goes by labels, their weighted queries weigh bits by tanh(a / m): a are
 # activations, m their mean magnitude. On held-out training rows that ranked better than a
 # and than tanh(2 a / m), which the others take.
 _SATURATE_LESS = (
@@ -114,10 +114,17 @@ def function_of(method):
     return known[method].function if method in known else "classifier"
 
 
-def query_weights(method, estimator, codes, data):
-    """Weights of the real-valued queries that have these codes."""
+def call_hasher(estimator, method, X):
+    """Result of a method of a hasher, or of the last step of a Pipeline, on features."""
+    if hasattr(estimator, "steps"):
+        return getattr(estimator[-1], method)(estimator[:-1].transform(X))
+    return getattr(estimator, method)(X)
+
+
+def query_weights(method, estimator, data):
+    """Weights of the queries of a data set."""
     if method not in _SATURATE_LESS or isinstance(data.affinity, ThresholdAffinity):
-        return codes.query_weights
+        return call_hasher(estimator, "query_weights", data.X_query)
     activations = estimator.decision_function(data.X_query)
     magnitudes = np.abs(activations).mean(axis=1, keepdims=True)
     return np.tanh(activations / magnitudes)

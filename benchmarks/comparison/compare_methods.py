@@ -1,4 +1,4 @@
-"""Every method on the same splits and tuning budget, by binary and real-valued queries.
+"""Every method on the same splits and tuning budget, by binary and weighted queries.
 
 Run it from its folder:
 
@@ -12,7 +12,7 @@ Each method is tuned on the training rows of each seed: four candidates of weigh
 cross-validation in two folds at 32 bits, scored by tie-aware AP, or NDCG where affinity is
 graded. With ``--no-tuning`` all have their defaults. Then a method is fitted at each
 length, and held-out queries rank the whole database, by the Hamming distance of their bits
-and by their real-valued weights.
+and by the weights of their queries.
 
 Rows go to ``OUT/DATA.csv`` when a method is finished; what is there already is not run
 again, so an interrupted run goes on, and a finished one only prints its tables. Those of
@@ -40,9 +40,9 @@ from joblib import Parallel, delayed
 RESULTS = Path(__file__).parent / "results"
 TABLES = {
     "AP": (reader("ap"), max),
-    "AP of real-valued queries": (reader("ap_float"), max),
+    "AP of weighted queries": (reader("ap_float"), max),
     "NDCG": (reader("ndcg"), max),
-    "NDCG of real-valued queries": (reader("ndcg_float"), max),
+    "NDCG of weighted queries": (reader("ndcg_float"), max),
     "AP, best minus worst order of ties": (tie_interval, min),
     "RAMAP within radius 2": (at_radius("ramap", 2), max),
     "Empty lookups within radius 2": (at_radius("empty", 2), min),
@@ -51,7 +51,7 @@ COSTS = {
     "fit, s": ("fit_seconds", 1),
     "encode a million, s": ("encode_seconds_per_million", 1),
     "Hamming query, ms": ("hamming_ms", 2),
-    "real-valued query, ms": ("float_ms", 2),
+    "weighted query, ms": ("float_ms", 2),
     "bytes of an item": ("bytes", 0),
 }
 _LIBRARIES = ("numpy", "scikit-learn", "torch")

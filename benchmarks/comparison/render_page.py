@@ -41,10 +41,10 @@ METRICS = {  # that suit the affinity; of other sets AP
     "tmc2007": ("ap", "ndcg"),
     "scenes": ("ndcg",),
 }
-KINDS = {"binary": "", "real-valued": "_float"}  # of queries: the ends of their columns
+KINDS = {"binary": "", "weighted": "_float"}  # of queries: the ends of their columns
 _ORDER = list(METHODS | LOOKUP_METHODS | dict.fromkeys(CLASSIFIERS))
 _FIGURE = """.. figure:: {folder}/{stem}-bits.svg
-   :alt: {metric} of each method against bits, for binary and for real-valued queries.
+   :alt: {metric} of each method against bits, for binary and for weighted queries.
 
    {title}: {metric} by number of bits.
 
@@ -88,7 +88,7 @@ def texts_of(results, folder="comparison"):
     figures = (_figure(folder, s, r) for s, r in ranked.items() if _has_lengths(r))
     return {
         "summary-binary": as_rst(_summary(results, "")),
-        "summary-real-valued": as_rst(_summary(results, "_float")),
+        "summary-weighted": as_rst(_summary(results, "_float")),
         "summary-tuned": as_rst(_summary(results, "", "tuned")),
         "costs": as_rst(_costs(results)),
         "figures": "\n".join(figures),

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from sklearn_talr import HammingNeighbors, ITQHasher
-from sklearn_talr.neighbors import rescore
+from sklearn_talr.neighbors import WeightedHammingNeighbors, rescore
 
 rows = digits.split()
 X_query, X_database = rows.X_query, rows.X_database
@@ -32,8 +32,8 @@ def by_hamming(n):
 
 
 def by_weights(n):
-    index = HammingNeighbors(metric="weighted_hamming", n_candidates=n)
-    return index.fit(of_database).kneighbors(of_query, 10, return_distance=False)
+    index = WeightedHammingNeighbors(n_candidates=n).fit(of_database)
+    return index.kneighbors(hasher.query_weights(X_query), 10, return_distance=False)
 
 
 def by_floats(n):

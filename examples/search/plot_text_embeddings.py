@@ -7,7 +7,7 @@ elsewhere. A common remedy keeps one bit of each number, searches these codes, a
 the best hundred candidates by the embeddings, which may stay on disk. This example
 measures what that costs on the sentences of a real corpus, with four kinds of codes: the
 plain signs, ITQ's rotation, codes learned by :class:`~sklearn_talr.hashing.TALRHasher`, and
-codes of :class:`~sklearn_talr.hashing.AdditiveHasher`, whose queries stay real-valued.
+codes of :class:`~sklearn_talr.hashing.AdditiveHasher`, whose queries are weighted.
 
 The embedding model comes with the package ``wordllama``: ``pip install
 ".[embeddings]"``. Nothing is downloaded. :doc:`/user_guide/search` is the chapter
@@ -87,11 +87,12 @@ def recall(found):
 # :class:`~sklearn_talr.neighbors.HammingNeighbors` takes positive entries for ones, so the
 # embeddings themselves stand for their signs. The hashers are fitted without labels: TALR,
 # to which near sentences are then similar ones, on 3 000 sentences, and the others, which
-# take little time, on 10 000. The codes that `transform` returns remember how much their
-# bits count when they are queries, and ``metric="weighted_hamming"`` goes by that.
+# take little time, on 10 000. :class:`~sklearn_talr.neighbors.HashedNeighbors` holds a
+# hasher together with its index, and asks by bits or by weights as the hasher wants it.
 
-from sklearn_talr import HammingNeighbors, ITQHasher, TALRHasher
-from sklearn_talr.codes import pack_codes
+from sklearn.frozen import FrozenEstimator
+
+from sklearn_talr import HammingNeighbors, HashedNeighbors, ITQHasher, TALRHasher
 from sklearn_talr.hashing import AdditiveHasher
 
 n_bits = X.shape[1]
@@ -100,11 +101,10 @@ talr = TALRHasher(
     n_bits, objective="ndcg", max_iter=8, batch_size=1_000, random_state=0
 ).fit(X_database[:3_000])
 additive = AdditiveHasher(n_bits, random_state=0).fit(X_database[:10_000])
-codes = {"signs": (X_query, X_database)} | {
-    name: (hasher.transform(X_query), hasher.transform(X_database))
+indexes = {"signs": HammingNeighbors().fit(X_database)} | {
+    name: HashedNeighbors(FrozenEstimator(hasher)).fit(X_database)
     for name, hasher in {"ITQ": itq, "TALR": talr, "additive": additive}.items()
 }
-metrics = dict.fromkeys(codes, "hamming") | {"additive": "weighted_hamming"}
 
 # %%
 # Search by codes, order by embeddings
@@ -124,9 +124,8 @@ n_candidates = [10, 20, 50, 100, 200]
 recalls = {}
 print(f"\n{'recall of 10':14s}{'by codes':>10s}", end="")
 print("".join(f"{f'{n} rescored':>14s}" for n in n_candidates[1:]))
-for name, (query_codes, database_codes) in codes.items():
-    neighbors = HammingNeighbors(metric=metrics[name]).fit(database_codes)
-    found = neighbors.kneighbors(query_codes, max(n_candidates), return_distance=False)
+for name, index in indexes.items():
+    found = index.kneighbors(X_query, max(n_candidates), return_distance=False)
     recalls[name] = [
         recall(rescore(X_query, on_disk, found[:, :n], metric="inner_product")[1][:, :10])
         for n in n_candidates
@@ -134,7 +133,7 @@ for name, (query_codes, database_codes) in codes.items():
     print(f"{name:14s}{recalls[name][0]:10.3f}", end="")
     print("".join(f"{value:14.3f}" for value in recalls[name][1:]))
 
-additive_codes = pack_codes(codes["additive"][1])  # which store no factors
+additive_codes = additive.encode(X_database)  # which store no factors
 sizes = {"embeddings": X_database.nbytes, "codes": additive_codes.nbytes}
 print("\n" + ", ".join(f"{name} {size / 2**20:.1f} MiB" for name, size in sizes.items()))
 
@@ -173,9 +172,10 @@ print("Figure saved as text_embeddings.png")
 # One query
 # ---------
 
-neighbors = HammingNeighbors(metric="weighted_hamming").fit(codes["additive"][1])
-candidates = neighbors.kneighbors(codes["additive"][0][:1], 100, return_distance=False)
-_, best = rescore(X_query[:1], on_disk, candidates, metric="inner_product", n_neighbors=3)
+index = HashedNeighbors(
+    FrozenEstimator(additive), n_rescored=100, rescore_metric="inner_product"
+)
+_, best = index.fit(on_disk).kneighbors(X_query[:1], 3)
 print()
 for sentence in (corpus[query[0]], *("-> " + corpus[database[best[0]]])):
     print(fill(sentence, 80, subsequent_indent="   "))

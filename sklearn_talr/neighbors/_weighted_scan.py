@@ -174,7 +174,7 @@ class _Scaled:
         return scores
 
     def scores_at(self, radius):
-        """The scaled score at a weighted Hamming distance from each query, less the margin."""
+        """The scaled score at a distance from each query, less the margin."""
         whole = np.ldexp(self._largest, self._exponents)
         inside = np.ldexp(np.minimum(radius, whole), -self._exponents)
         return self._largest - 2 * inside - self.margins

@@ -78,9 +78,9 @@ def test_choose_a_method(row, method, n_bits, column):
         (ADDITIVE, ADDITIVE),
     ],
 )
-def test_codes_for_float_queries(row, method, column):
-    queries = "binary" if column == "ap" else "real-valued"
-    cells = table_rows("float_queries.rst", row, queries)[0]  # the first table is of AP
+def test_codes_for_weighted_queries(row, method, column):
+    queries = "binary" if column == "ap" else "weighted"
+    cells = table_rows("weighted_queries.rst", row, queries)[0]  # the first table is of AP
     cifar10, coco, tmc2007, digits = map(figures, cells)
     assert cifar10 == means(CIFAR10, method, column)
     assert digits == means(DIGITS, method, column)

@@ -76,7 +76,7 @@ def finished(tmp_path_factory):
         ("papers/plot_ramap_tables.py", ["ramap_tables.png"]),
         ("beyond_hashing/plot_ranking_svm.py", ["ranking_svm.png"]),
         ("beyond_hashing/plot_end_to_end.py", ["end_to_end.png"]),
-        ("search/plot_float_queries.py", ["float_queries.png"]),
+        ("search/plot_weighted_queries.py", ["weighted_queries.png"]),
         ("search/plot_near_duplicates.py", ["near_duplicates.png", "pairs_found.png"]),
         ("beyond_hashing/plot_grouped_search.py", ["grouped_search.png"]),
     ],
@@ -106,7 +106,7 @@ def test_expected_value_lies_between_worst_and_best(script, columns, finished):
 
 def test_real_valued_queries_find_more(finished):
     """In short codes. In long ones of classes there is little left to find."""
-    _, printed = finished("search/plot_float_queries.py")
+    _, printed = finished("search/plot_weighted_queries.py")
     lines = [line for line in printed.splitlines() if "hamming " in line]
     rows = [np.array(line.split("hamming ")[1].split(), dtype=float) for line in lines]
     assert len(rows) == 6

@@ -1,4 +1,4 @@
-"""Real-valued queries, one at a time and many, against sums of whole numbers."""
+"""Weighted queries, one at a time and many, against sums of whole numbers."""
 
 import threading
 from contextlib import contextmanager

@@ -164,7 +164,7 @@ class BREHasher(BaseHasher):
             if losses[-1] == losses[-2]:
                 break
         coef = np.stack([X[a].T @ w for a, w in zip(anchors.T, weights.T)], axis=1)
-        # The error knows signs only. Real-valued queries compare activations of all bits.
+        # The error knows signs only. Weighted queries compare activations of all bits.
         magnitudes = np.abs(model.activations).mean(axis=0)
         coef /= np.where(magnitudes > 0, magnitudes, 1)
         history = {"loss_curve_": losses, "n_iter_": len(losses) - 1}

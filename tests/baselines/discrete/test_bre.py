@@ -44,7 +44,7 @@ def test_descent_ends_where_a_pass_changes_nothing():
 
 
 def test_activations_of_all_bits_are_as_large(few_digits):
-    """So that a real-valued query can weigh bits by them."""
+    """So that a weighted query can weigh bits by them."""
     X, y = few_digits
     hasher = BREHasher(6, n_anchors=9, subsample=None, random_state=0).fit(X, y)
     magnitudes = np.abs(hasher.decision_function(X)).mean(axis=0)

@@ -1,18 +1,18 @@
 """
-Real-valued queries against binary codes
-========================================
+Weighted queries against binary codes
+=====================================
 
 A database of millions of items has to be short, and its codes are binary. A query comes
 alone: it need not be rounded. This example shows what rounding it loses, and what is gained
 when the bits are made for queries that are not rounded.
-:doc:`/user_guide/float_queries` tells when to do so.
+:doc:`/user_guide/weighted_queries` tells when to do so.
 """
 
 # %%
 # A code is a corner, a query is a direction
 # ------------------------------------------
 # The codes of two bits are the corners of a square. A binary query is a corner, too, and
-# finds two corners at the same distance. A real-valued query is a direction, and every
+# finds two corners at the same distance. A weighted query is a direction, and every
 # corner has a score of its own.
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,7 @@ figure, axes = plt.subplots(
 )
 panels = {
     "binary query": [f"distance {value}" for value in distances],
-    "real-valued query": [f"score {value:+.2f}" for value in scores],
+    "weighted query": [f"score {value:+.2f}" for value in scores],
 }
 for ax, (title, labels) in zip(axes, panels.items()):
     signs = 2 * corners - 1
@@ -40,7 +40,7 @@ for ax, (title, labels) in zip(axes, panels.items()):
         side = "bottom" if y > 0 else "top"
         place = {"xytext": (0, 12 * y), "textcoords": "offset points"}
         ax.annotate(text, (x, y), **place, ha="center", va=side)
-    tip = query[0] if title.startswith("real") else np.sign(query[0])
+    tip = query[0] if title.startswith("weighted") else np.sign(query[0])
     arrow = {"arrowstyle": "->", "color": "tab:red", "lw": 2}
     ax.annotate("", tip, (0, 0), arrowprops=arrow)
     ax.text(0, -0.18, "query", color="tab:red", ha="center")
@@ -48,22 +48,23 @@ for ax, (title, labels) in zip(axes, panels.items()):
     ax.set_xticks([-1, 1], ["0", "1"])
     ax.set_yticks([-1, 1], ["0", "1"])
 axes[0].set_ylabel("second bit")
-figure.savefig("float_queries.png", dpi=120)
+figure.savefig("weighted_queries.png", dpi=120)
 
 # %%
 # What it gains on handwritten digits
 # -----------------------------------
-# Three ways to few bits, each searched by Hamming distance and by real-valued queries:
+# Three ways to few bits, each searched by Hamming distance and by weighted queries:
 # a function trained on the ranking, the same trained on the probabilities of a classifier,
 # and bits that add up to these probabilities. A third of the digits ask, a third is the
 # database, and a third is trained on.
 
 from sklearn.datasets import load_digits
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_talr import HammingNeighbors, TALRHasher
+from sklearn_talr import HashedNeighbors, TALRHasher
 from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities
 
 X, y = load_digits(return_X_y=True)
@@ -87,24 +88,24 @@ curves = {}
 for n_bits in lengths:
     for name, steps in methods(n_bits).items():
         hasher = make_pipeline(StandardScaler(), *steps).fit(X[train], y[train])
-        codes, asked = hasher.transform(X[database]), hasher.transform(X[queries])
-        for metric in ("hamming", "weighted_hamming"):
-            index = HammingNeighbors(metric=metric).fit(codes, y[database])
-            curves.setdefault((name, metric), []).append(index.score(asked, y[queries]))
+        index = HashedNeighbors(FrozenEstimator(hasher)).fit(X[database], y[database])
+        for query in ("bits", "weights"):
+            score = index.set_params(query=query).score(X[queries], y[queries])
+            curves.setdefault((name, query), []).append(score)
 
 print(f"{'average precision at':43s}" + "".join(f"{n:5d}" for n in lengths) + " bits")
-for (name, metric), values in curves.items():
-    print(f"{name:32s}{metric:17s}" + "".join(f"{value:6.3f}" for value in values))
+for (name, query), values in curves.items():
+    print(f"{name:32s}{query:17s}" + "".join(f"{value:6.3f}" for value in values))
 
 # %%
-# Solid lines are real-valued queries.
+# Solid lines are weighted queries.
 
 figure, ax = plt.subplots(figsize=(5.6, 3.8), layout="constrained")
 for row, name in enumerate(methods(4)):
-    for metric, style in (("hamming", ":"), ("weighted_hamming", "-")):
+    for query, style in (("bits", ":"), ("weights", "-")):
         drawn = {"color": f"C{row}", "marker": "os^"[row], "linestyle": style}
         label = name if style == "-" else None
-        ax.plot(lengths, curves[name, metric], label=label, **drawn)
+        ax.plot(lengths, curves[name, query], label=label, **drawn)
 ax.set(xlabel="bits", ylabel="average precision", xticks=lengths)
-ax.set_title("Real-valued queries find more in the same bits")
-ax.legend(title="dotted: Hamming distance")
+ax.set_title("Weighted queries find more in the same bits")
+ax.legend(title="dotted: bits of the query")
