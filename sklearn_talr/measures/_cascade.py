@@ -1,4 +1,4 @@
-"""Tie-aware expected reciprocal rank (ERR), of a user who stops at what satisfies."""
+"""Tie-aware expected reciprocal rank (ERR), of a user who stops at a satisfying item."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,4 @@
-"""Evaluate measures: of tables of counts, of arrays; means over queries.
-
-This module is what other rooms may import of this one beside its public names.
-"""
+"""Evaluate measures of tables of counts and of arrays, and average over queries."""
 
 import warnings
 from functools import partial

@@ -14,7 +14,7 @@ _LARGEST_EXPONENT = 1023  # of float64
 
 
 class _Discounted(Measure):
-    """What DCG and nDCG share: the gain, which a name may leave open."""
+    """The gain of DCG and of nDCG, which a name may leave open."""
 
     @property
     def takes_real_grades(self):
@@ -83,9 +83,9 @@ class DiscountedCumulativeGain(_Discounted):
 class NormalizedDCG(_Discounted):
     """DCG over that of the best ranking.
 
-    The best ranking has all relevant items by descending affinity, those of a run that
-    were not retrieved included. Tied items share gains as in :data:`DCG`. Values are in
-    [0, 1]; the base of the logarithm cancels.
+    The best ranking has all relevant items by descending affinity, also documents that a
+    run has not retrieved. Tied items share gains as in :data:`DCG`. Values are in [0, 1];
+    the base of the logarithm cancels.
 
     Parameters
     ----------
