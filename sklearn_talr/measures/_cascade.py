@@ -1,4 +1,4 @@
-"""Tie-aware expected reciprocal rank (ERR), of a user who stops at what satisfies."""
+"""Tie-aware expected reciprocal rank (ERR), of a user who stops at a satisfying item."""
 
 from dataclasses import dataclass
 
@@ -46,9 +46,9 @@ class ExpectedReciprocalRank(Measure):
 
     max_rel: int = level(4)
 
-    def settled(self, *, gains, largest, is_all=True):
+    def settled(self, *, gains, largest=None, is_all=True):
         """The measure itself, unless an affinity is beyond `max_rel`."""
-        scale_of(self, largest)
+        scale_of(self, largest or 0)
         return self
 
     def kernel(self, ties):

@@ -1,7 +1,4 @@
-"""Evaluate measures: of tables of counts, of arrays; means over queries.
-
-This module is what other rooms may import of this one beside its public names.
-"""
+"""Evaluate measures of tables of counts and of arrays, and average over queries."""
 
 import warnings
 from functools import partial
@@ -126,7 +123,7 @@ def _evaluate_block(groups, ties_of_level, values, zero_division):
         values[:, places] = fill_undefined(found, undefined, zero_division)
 
 
-def settled_for_arrays(measures, *, largest=0, is_all=True):
+def settled_for_arrays(measures, *, largest=None, is_all=True):
     """Measures of arrays or tables with nothing left open, or an error that says why not.
 
     `largest` and `is_all` are those of :meth:`Measure.settled`.
@@ -147,8 +144,8 @@ def together(measures):
     Returns
     -------
     groups : list of (Measure, list of int, ndarray of int64)
-        The measure with one of the cutoffs, the places of the group in `measures`, and its
-        cutoffs.
+        The measure without a cutoff, the places of the group in `measures`, and the
+        cutoffs of the group.
     """
     groups = {}
     for place, measure in enumerate(measures):

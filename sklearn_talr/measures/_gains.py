@@ -14,14 +14,14 @@ _LARGEST_EXPONENT = 1023  # of float64
 
 
 class _Discounted(Measure):
-    """What DCG and nDCG share: the gain, which a name may leave open."""
+    """The gain of DCG and of nDCG, which a name may leave open."""
 
     @property
     def takes_real_grades(self):
         """Whether affinities of arrays may be other numbers than integers."""
         return self.dcg == "log2"
 
-    def settled(self, *, gains, largest, is_all=True):
+    def settled(self, *, gains, largest=None, is_all=True):
         """The measure with its gain; a name that leaves it open takes that of the data."""
         return self if self.dcg else replace(self, dcg=gains)
 
@@ -83,9 +83,9 @@ class DiscountedCumulativeGain(_Discounted):
 class NormalizedDCG(_Discounted):
     """DCG over that of the best ranking.
 
-    The best ranking has all relevant items by descending affinity, those of a run that
-    were not retrieved included. Tied items share gains as in :data:`DCG`. Values are in
-    [0, 1]; the base of the logarithm cancels.
+    The best ranking has all relevant items by descending affinity, also documents that a
+    run has not retrieved. Tied items share gains as in :data:`DCG`. Values are in [0, 1];
+    the base of the logarithm cancels.
 
     Parameters
     ----------
@@ -169,11 +169,11 @@ class RankBiasedPrecision(Measure):
     rel: int | None = level(None)
     max_rel: int | None = level(None)
 
-    def settled(self, *, gains, largest, is_all=True):
+    def settled(self, *, gains, largest=None, is_all=True):
         """The measure with the affinity of gain 1."""
-        if self.rel is not None:
-            if self.max_rel is not None:
-                raise ValueError("RBP takes rel or max_rel: gains of 1, or graded ones.")
+        if self.rel is not None and self.max_rel is not None:
+            raise ValueError("RBP takes rel or max_rel: gains of 1, or graded ones.")
+        if self.rel is not None or largest is None:
             return self
         if self.max_rel is None and largest > 1 and not is_all:
             raise ValueError(

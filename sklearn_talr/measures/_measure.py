@@ -1,4 +1,4 @@
-"""What a measure is: a frozen value with parameters, a cutoff, a name and a kernel."""
+"""The class of measures: a frozen value with parameters, a cutoff, a name and a kernel."""
 
 import json
 from abc import ABC, abstractmethod
@@ -55,7 +55,7 @@ class Measure(ABC):
         not known.
 
     of_runs_only : bool
-        Whether it is about what only a run has: documents without a judgment.
+        Whether only runs have it, as only runs have documents without a judgment.
 
     takes_real_grades : bool
         Whether affinities of arrays may be other numbers than integers.
@@ -100,7 +100,7 @@ class Measure(ABC):
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        if cls.name is None:  # what some measures share
+        if cls.name is None:  # a base class of several measures
             return
         known = MEASURES.get(cls.name, cls)
         if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
@@ -233,16 +233,17 @@ class Measure(ABC):
         weights = sample_weight
         return score_arrays(self, y_true, y_score, groups, weights, average, zero_division)
 
-    def settled(self, *, gains, largest, is_all=True):
-        """The measure with a value for each parameter that was left open.
+    def settled(self, *, gains, largest=None, is_all=True):
+        """The measure with a value for each parameter that its name leaves open.
 
         Parameters
         ----------
         gains : {"log2", "exp-log2"}
             Gains that a name leaves open: "exp-log2" of tables and arrays, "log2" of runs.
 
-        largest : int
-            The largest affinity.
+        largest : int, default=None
+            The largest affinity. None means that the data are not known yet: parameters
+            that depend on it stay open.
 
         is_all : bool, default=True
             Whether no other part of the same data can have a larger affinity.
@@ -280,7 +281,7 @@ class Measure(ABC):
 
     @property
     def label(self):
-        """What the axis of a picture says."""
+        """Text of an axis: title, parameters and cutoff."""
         return f"{self.title}{self._suffix()}"
 
     def _suffix(self):

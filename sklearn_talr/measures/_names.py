@@ -84,7 +84,7 @@ def parse_measures(measures):
     Parameters
     ----------
     measures : str or Measure, or sequence of them
-        What :func:`parse_measure` takes, or several of these.
+        A name or measure, as for :func:`parse_measure`, or several of them.
 
     Returns
     -------

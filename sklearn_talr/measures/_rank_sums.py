@@ -54,7 +54,7 @@ class RankSum:
 
 
 def _tabulate(term, n_ranks):
-    """Sums of the terms of the first 0, ..., n_ranks ranks, and what rounding took."""
+    """Sums of the terms of the first 0, ..., n_ranks ranks, and the rounding errors."""
     sums, lost = np.zeros((2, n_ranks + 1))
     for start in range(0, n_ranks, _RANKS_PER_BLOCK):
         end = min(n_ranks, start + _RANKS_PER_BLOCK)

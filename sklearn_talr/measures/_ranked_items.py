@@ -179,7 +179,7 @@ def rank_items(affinity, score):
 
 
 class RaggedLadder(Ladder):
-    """Sizes of ties, the ties of one query after those of another.
+    """Sizes of ties in one flat array, query after query.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ class RaggedTies(RaggedLadder, Ties):
     Parameters
     ----------
     items : RankedItems
-        The relevant items. Those that are not ranked count in `n_relevant`.
+        The relevant items. Items that are not ranked count in `n_relevant`.
     """
 
     def __init__(self, items):

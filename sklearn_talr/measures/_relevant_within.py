@@ -51,7 +51,7 @@ class Recall(Measure):
     """Recall: the fraction of the relevant items that is among the first k ranks.
 
     The expected number of relevant items there, as of :data:`P`, is divided by the number
-    of all relevant items, those of a run that were not retrieved included. Values are in
+    of all relevant items, also of documents that a run has not retrieved. Values are in
     [0, 1]. Without a cutoff recall is 1, and of a run a cutoff is needed.
 
     Parameters
@@ -108,7 +108,7 @@ class HarmonicMean(Measure):
 class RPrecision(Precision):
     """R-precision: precision at the rank that is the number of relevant items.
 
-    All relevant items of the query count, those of a run that were not retrieved included.
+    All relevant items of the query count, also documents that a run has not retrieved.
     There is no cutoff. Values are in [0, 1].
 
     Parameters
@@ -133,8 +133,9 @@ class RPrecision(Precision):
 class JudgedFraction(Measure):
     """Share of judged documents among the first k ranks of a run.
 
-    The divisor is what was retrieved, if that is less than k. Values are in [0, 1]. Arrays
-    and tables hold an affinity for every item, so that this is a measure of runs only.
+    The divisor is k, or the number of retrieved documents if that is less. Values are in
+    [0, 1]. Arrays and tables hold an affinity for every item, so that this is a measure of
+    runs only.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the functions of arrays have alike: their constraints, and the cutoffs `k`."""
+"""Constraints and cutoffs `k` of the functions of arrays."""
 
 from numbers import Integral
 
@@ -11,7 +11,7 @@ _CUTOFFS = [Interval(Integral, 1, None, closed="left"), "array-like", None]
 def checks_scores(**params):
     """Decorate a function of arrays, so that it checks its parameters.
 
-    `params` are constraints of the parameters that not all of these functions have.
+    `params` are constraints of parameters that only some of the functions have.
     """
     constraints = OF_SCORES | {"k": _CUTOFFS} | params
     return validate_params(constraints, prefer_skip_nested_validation=True)

@@ -1,4 +1,4 @@
-"""Pairs found within each Hamming radius: those of all queries together.
+"""Pairs found within each Hamming radius, the pairs of all queries counted together.
 
 ==========  ==================================================================
 symbol      meaning

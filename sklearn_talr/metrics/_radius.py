@@ -28,7 +28,7 @@ __all__ = [
     "radius_recall",
 ]
 
-# Which histogram and which radius will do, and why others will not, the functions say.
+# Functions check histogram and radius themselves, as their errors say what to do.
 _RADIUS = {"histogram": "no_validation", "radius": [Integral, None]}
 OVER_RADII = _RADIUS | {"zero_division": [Real]}
 

@@ -162,7 +162,7 @@ def _values(measure, cutoffs, expected, tied, broken):
 
 
 def _ties_in_orders(judged, rel):
-    """Ties of what counts as relevant, and of queries with ties the other orders.
+    """Ties of relevant documents, and the other orders of queries with ties.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def _ties_in_orders(judged, rel):
         Queries whose relevant documents are tied with others.
 
     broken : list of RaggedTies
-        Those queries in the orders after the first of `ORDERS`.
+        The tied queries in the orders after the first of `ORDERS`.
     """
     kept, missing = slice(None), slice(None)
     if rel is not None:

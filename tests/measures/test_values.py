@@ -193,6 +193,11 @@ def test_the_scale_of_graded_gains():
     assert_allclose(RBP(RankingHistogram([[[1], [1]]], [0, 1])), [0.5 * (0.2 + 0.16)])
 
 
+def test_scorers_print_no_scale_that_data_will_tell():
+    assert "('RBP', " in repr(make_ranking_scorer("RBP"))
+    assert "('ERR@5', " in repr(make_ranking_scorer(ERR @ 5))
+
+
 def test_judged_is_of_runs_only():
     for evaluate in (
         lambda: Judged(RankingHistogram([[[1], [1]]], [0, 1])),

@@ -1,4 +1,4 @@
-"""What the displays do alike with Axes, and the styles that tell methods apart."""
+"""Axes of the displays, and the styles that tell methods apart."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ _MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 
 
 def line_style(place, kwargs, **defaults):
-    """Keywords for the line of the method in this place, from 0; those given win."""
+    """Keywords for the line of the method in this place, from 0; given keywords win."""
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
 
@@ -39,7 +39,7 @@ def panel_axes(display, ax, panels, shape, figsize):
     """Return the panels to draw and their Axes, given or of a new figure.
 
     `panels` is None for all of ``display.panels``, the name of one, or a list of names;
-    `shape` and `figsize` are those of a figure with all of them.
+    `shape` and `figsize` are of a figure with all panels.
     """
     check_matplotlib_support(f"{type(display).__name__}.plot")
     names = display.panels if panels is None else np.atleast_1d(panels).tolist()
@@ -79,6 +79,6 @@ def finish(ax, xlabel, ylabel):
 
 
 def add_legend(ax, **kwargs):
-    """Draw the legend of what has a name, if anything has."""
+    """Draw a legend if a method has a name."""
     if ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False, **kwargs)

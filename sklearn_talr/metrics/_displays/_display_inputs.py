@@ -1,4 +1,4 @@
-"""What a user may hand to a display: one thing, several lengths, several methods."""
+"""Arguments of displays: one method, several code lengths, several methods."""
 
 from collections.abc import Mapping
 
@@ -8,8 +8,8 @@ from ..._compat import HasMethods
 from ...histogram import RankingHistogram
 from ...histogram._door import check_hamming
 
-# Parameters of the displays. What is not validated here is checked, with advice, by what
-# is called next.
+# Constraints of the displays. Parameters without validation are checked, with advice, by
+# the functions that a display calls.
 OF_ESTIMATOR = {
     "estimator": [HasMethods("transform")],
     "X_query": "no_validation",

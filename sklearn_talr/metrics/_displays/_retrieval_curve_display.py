@@ -1,4 +1,4 @@
-"""Precision along the ranking, with what tie-breaking could make of it."""
+"""Precision along the ranking, between the worst and the best order of ties."""
 
 import numpy as np
 
@@ -304,7 +304,7 @@ class RetrievalCurveDisplay:
         return self
 
     def _draw_band(self, ax, x, color):
-        """Fill what lies between two curves whose points differ in both coordinates."""
+        """Fill the area between two curves whose points differ in both coordinates."""
         outline_x = np.concatenate((x.worst, x.best[::-1]))
         outline_y = np.concatenate((self.precision.worst, self.precision.best[::-1]))
         return ax.fill(outline_x, outline_y, color=color, alpha=0.2, linewidth=0)[0]

@@ -42,7 +42,7 @@ class TieBreakingDisplay:
         Ends and dot of each interval: means over queries.
 
     n_bits : array-like of shape (n_intervals,) of int, or None
-        Code length of each; None for what has none, such as runs.
+        Code length of each; None for runs, which have no codes.
 
     names : list of str of length n_intervals, default=None
         Method of each. None means that all are of one method, which needs no name.
