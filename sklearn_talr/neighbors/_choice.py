@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ._cost import index_cost, lookup_cost, n_tables_for, scan_cost
+from ._cost import index_cost, n_tables_for, scan_cost, tables_cost
 
 _HEAD = 32  # queries whose neighbors tell how far those of others are
 _HORIZON = 3  # calls of the same kind that a call announces
@@ -80,7 +80,7 @@ class Choice:
         """Cost of a query, and of the steps of a block, by the number of tables."""
         words, radii = map(np.array, zip(*known.head, _beyond(known.head)))
         return {
-            n_tables: lookup_cost(self._store, n_tables, words, radii)
+            n_tables: tables_cost(self._store, n_tables, words, radii)
             for n_tables in {1, n_tables_for(self._store)}
         }
 
