@@ -49,6 +49,7 @@ def measure(method, n_bits, seed, data, params, times_lookup=False):
         packed = call_hasher(estimator, "encode", data.X_database)
         values |= _measure_scores(weights, packed, data, weighted_scores)
         values |= {
+            "bytes": packed.nbytes // len(packed),
             "hamming_ms": _search_ms(HammingNeighbors(10, n_jobs=1), database, query),
             "float_ms": _search_ms(WeightedHammingNeighbors(10, n_jobs=1), packed, weights),
         }

@@ -41,12 +41,12 @@ class Frame(NamedTuple):
     def of(cls, X, metric):
         """The frame of features."""
         total, squares = np.zeros(X.shape[1]), 0.0
-        for rows in _row_blocks(X):
+        for rows in _parts_of_rows(X):
             total += scaled(X[rows], metric).sum(axis=0, dtype=np.float64)
         mean = total / X.shape[0]
         if metric == "cosine":
             return cls(metric, mean, 1.0)
-        for rows in _row_blocks(X):
+        for rows in _parts_of_rows(X):
             squares += float(np.sum((scaled(X[rows], metric) - mean) ** 2))
         return cls(metric, mean, float(np.sqrt(squares / X.shape[0])) or 1.0)
 
@@ -76,7 +76,7 @@ class Frame(NamedTuple):
         def call(part):
             return function(part, self.rows(X[part]))
 
-        return map_in_threads(one_thread()(call), _row_blocks(X), n_jobs)
+        return map_in_threads(one_thread()(call), _parts_of_rows(X), n_jobs)
 
 
 class Model(NamedTuple):
@@ -187,7 +187,7 @@ def sets_of_bits(n_bits, rng):
     return [rng.permutation(n_bits)[:size] for _ in range(_N_FLIPS)]
 
 
-def _row_blocks(X):
+def _parts_of_rows(X):
     return gen_batches(X.shape[0], max(1, _CELLS_PER_BLOCK // X.shape[1]))
 
 

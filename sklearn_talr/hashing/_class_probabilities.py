@@ -160,7 +160,7 @@ class ClassProbabilities(
         classifier, y = _classifier(self.estimator, y)
         classifier.fit(X, y, **routed.estimator.fit)
         if self.cv is None:
-            probabilities = _probabilities(classifier, X, _columns(classifier))
+            probabilities = _probabilities(classifier, X, _classes_of(classifier))
         else:
             probabilities = self._by_others(classifier, X, y, routed)
         replace_fitted(self, _fitted_by(classifier))
@@ -207,7 +207,7 @@ class ClassProbabilities(
                 "probability 0 of them. Pass stratified or shuffled folds as cv.",
                 stacklevel=4,  # scikit-learn wraps fit_transform
             )
-        params, columns = routed.estimator.fit, _columns(classifier)
+        params, columns = routed.estimator.fit, _classes_of(classifier)
         tables = Parallel()(
             delayed(_judge)(clone(classifier), X, y, *fold, params, columns)
             for fold in folds
@@ -275,7 +275,7 @@ def _classifier(estimator, y):
 
 def _fitted_by(classifier):
     """The fitted attributes that a fitted classifier brings."""
-    fitted = {"estimator_": classifier, "classes_": _columns(classifier)}
+    fitted = {"estimator_": classifier, "classes_": _classes_of(classifier)}
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(classifier, name):
             fitted[name] = getattr(classifier, name)
@@ -290,7 +290,7 @@ def _present(y):
     return np.flatnonzero(positive.sum(axis=0))
 
 
-def _columns(estimator):
+def _classes_of(estimator):
     """The class of each column, or the numbers of labels."""
     classes = estimator.classes_
     if isinstance(classes, list):
@@ -311,7 +311,7 @@ def _probabilities(estimator, X, columns):
     tables = estimator.predict_proba(X)
     if isinstance(tables, list):  # of forests and others: all outcomes of each label
         return np.stack(list(map(_of_presence, tables, estimator.classes_)), axis=1)
-    known, table = _columns(estimator), np.asarray(as_numpy(tables))
+    known, table = _classes_of(estimator), np.asarray(as_numpy(tables))
     if len(known) == len(columns):
         return table
     whole = np.zeros((len(table), len(columns)), dtype=table.dtype)

@@ -33,7 +33,7 @@ def estimator_histograms(estimator, X, y, affinity, database, query):
         X_database, y_database = database
         _, database_targets = _settle_targets(estimator, X_database, y_database, affinity)
     by_bits = query_of(estimator, query) == "bits"
-    count = _hamming_histograms if by_bits else _weighted_histograms
+    count = _counted_by_bits if by_bits else _counted_by_weights
     ranked = oracle, targets, database_targets
     return count(estimator, X, X_database, *ranked, exclude_self=exclude_self)
 
@@ -57,13 +57,13 @@ def query_of(estimator, query="auto"):
     return FittedHasher.of(estimator).asks_by(query)
 
 
-def _hamming_histograms(estimator, X, X_database, *ranked, exclude_self):
+def _counted_by_bits(estimator, X, X_database, *ranked, exclude_self):
     queries = estimator.transform(X)
     database = queries if exclude_self else estimator.transform(X_database)
     yield hamming_histogram(queries, database, *ranked, exclude_self=exclude_self)
 
 
-def _weighted_histograms(estimator, X, X_database, *ranked, exclude_self):
+def _counted_by_weights(estimator, X, X_database, *ranked, exclude_self):
     hasher = FittedHasher.of(estimator)
     weights, packed = as_numpy(hasher.query_weights(X)), hasher.encode(X_database)
     return weighted_histograms(weights, packed, *ranked, exclude_self=exclude_self)

@@ -26,7 +26,6 @@ from ._cost import (
     table_widths,
 )
 from ._found import Found, first_limits, join
-from ._scan import compare
 from ._store import ranges
 
 _PROBES_PER_PASS = 131_072
@@ -209,7 +208,7 @@ class _Pool:
         for row, code in table.look_up(self._addresses[turn][asking], radius):
             self._answer.n_candidates[asking] += np.bincount(row, minlength=len(asking))
             query = asking[row]
-            distance = compare(self._store, self._queries, query, code)
+            distance = self._store.distances(self._queries, query, code)
             near = np.flatnonzero(distance <= self._limits[query])
             query, code, distance = query[near], code[near], distance[near]
             new = self._is_met_first(query, code, turn, radius)

@@ -65,7 +65,7 @@ class Fitted:
 
     def remove(self, indices):
         """The database without the items of these indices."""
-        indices = _check_indices(indices, self.store)
+        indices = _check_removed(indices, self.store)
         if not indices.size:
             return self
         return replace(self, index=CodeIndex(self.store.remove(indices)))
@@ -95,7 +95,7 @@ def _n_terms(terms):
     return 0 if terms is None else terms.shape[1]
 
 
-def _check_indices(indices, store):
+def _check_removed(indices, store):
     """Distinct indices of items of the store; some item must have another."""
     indices = np.atleast_1d(np.asarray(indices))
     if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):

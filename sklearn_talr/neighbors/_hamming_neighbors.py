@@ -45,7 +45,7 @@ class HammingNeighbors(CodeDatabase):
 
     n_jobs : int, default=None
         Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1
-        all processors. faiss has threads of its own.
+        all processors.
 
     Attributes
     ----------

@@ -12,7 +12,6 @@ from ._checks import check_n_neighbors, check_radius, check_weighted_radius
 from ._columns import read_weights
 from ._cost import CANDIDATE, scan_cost
 from ._index import CodeIndex
-from ._scan import compare
 from ._votes import Vote
 from ._weighted_scan import WeightedScanner
 
@@ -124,7 +123,7 @@ class SearchByBits(Search):
 
     def compare(self, queries, query, code):
         """Hamming distances of pairs of a query and a code."""
-        return compare(self.store, queries, query, code).astype(np.int64)
+        return self.store.distances(queries, query, code).astype(np.int64)
 
     def scan_cost(self):
         """Cost of comparing a query with all codes."""

@@ -185,6 +185,13 @@ class CodeStore:
         data = bytes_of(self.words[codes], self.n_bits)
         return PackedCodes._of(data, self.n_bits, "little", own, self.factors)
 
+    def distances(self, queries, query, code):
+        """Hamming distances of pairs of a query and a code, in the smallest type."""
+        distances = np.zeros(len(query), dtype=self.distance_type)
+        for query_word, codes in zip(queries.T, self.columns):
+            distances += np.bitwise_count(query_word[query] ^ codes[code])
+        return distances
+
     def members_as_matrix(self):
         """Ones where an item (column, its index) has a code (row)."""
         ones = np.ones(self.n_items, dtype=np.int64)
