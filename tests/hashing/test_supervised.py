@@ -230,7 +230,7 @@ class TestClassLosses:
         given = clone(hasher).set_params(affinity=LabelAffinity()).fit(X, y)
         np.testing.assert_array_equal(given.transform(X), codes)
         with pytest.raises(ValueError, match="leave affinity='auto'"):
-            hasher.set_params(affinity=ThresholdAffinity()).fit(X, y)
+            hasher.set_params(affinity=ThresholdAffinity()).fit(X, X)
 
 
 def test_margins_leave_ap_and_lower_ramap(digits, learned):
