@@ -26,7 +26,10 @@ class _Data:
         return list(self.table.queries)
 
     def to_dict(self):
-        """Return a dict of dicts: the number of each document, by query and document."""
+        """Return a dict of dicts: the number of each document, by query and document.
+
+        Documents of a run come by descending score, tied ones by descending identifier.
+        """
         table, values = self.table, self.table.values.tolist()
         return {
             query: dict(zip(table.documents[rows], values[rows]))
