@@ -2,19 +2,21 @@
 
 import gzip
 import zlib
+from collections import defaultdict
+from itertools import count
 from os import PathLike, fspath
 
 import numpy as np
 
 from .._compat import validate_params
-from ._identifiers import BYTES_OF_ID, decoded
+from ._identifiers import BYTES_OF_ID, decoded, decoded_all
 from ._inputs import Qrels, Run, are_integers
 from ._tables import RepeatedDocumentError, make_table
 
 __all__ = ["read_qrels", "read_run"]
 
 _BYTES_PER_BLOCK = 2**17  # whose fields stay in cache
-_BYTES_OF_LINE = 2**16  # the longest line, with its end
+_BYTES_OF_LINE = 2**16  # the longest line, without its end
 _MARK = b"\xef\xbb\xbf"  # that some programs put before text in UTF-8
 _START_OF_GZIP = b"\x1f\x8b"
 _PATH = {"path": [str, PathLike]}
@@ -151,56 +153,64 @@ def _read(path, line_format, value_field, are_right, problem):
         What is wrong with a number that a table may not hold.
     """
     path = fspath(path)
-    queries, numbers, documents, values, lines = {}, [], [], [], []
+    queries = defaultdict(count().__next__)
+    numbers, documents, values, lines = [], [], [], []
     name = None
     for some_lines, columns in _columns_of_lines(path, line_format):
         query, _, document, *_, last = columns
-        for identifiers in (query, document):
-            if max(map(len, identifiers)) > BYTES_OF_ID:
-                width = _lengths(identifiers)
-                _refuse(path, some_lines, width > BYTES_OF_ID, _WIDE, width)
         value = _parsed_numbers(columns[value_field])
         _refuse(path, some_lines, ~are_right(value), problem, columns[value_field])
         name = name or decoded(last[0])
-        numbers.append([queries.setdefault(text, len(queries)) for text in query])
-        documents += document
+        numbers.append(_as_integers(map(queries.__getitem__, query), len(query)))
+        documents += decoded_all(document)
         values.append(value)
         lines.append(some_lines)
     if name is None:
         raise ValueError(f"{path} is empty: a line must have {line_format}.")
     numbers, values, lines = map(np.concatenate, (numbers, values, lines))
     try:
-        return make_table(map(decoded, queries), numbers, documents, values), name
+        names = map(decoded, queries)
+        return make_table(names, numbers, documents, values, value_field == 4), name
     except RepeatedDocumentError as error:
         raise ValueError(f"{path}, line {lines[error.row]}: {error}") from error
 
 
 def _columns_of_lines(path, line_format):
-    """Yield the numbers of many lines that are not blank, and a tuple for each field."""
+    """Yield the numbers of many lines that are not blank, and a list for each field."""
     n_fields = line_format.count(",") + 1
-    n_lines = 0
+    n_before = 0
     for block in _blocks(path):
         # Files that were put together have marks in their midst.
-        texts = block.removeprefix(_MARK).replace(b"\n" + _MARK, b"\n").split(b"\n")
-        lines = np.arange(n_lines + 1, n_lines + len(texts) + 1)
-        n_lines += len(texts) - 1
+        block = block.removeprefix(_MARK).replace(b"\n" + _MARK, b"\n")
+        ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n"))
+        lines = np.arange(n_before + 1, n_before + len(ends) + 1)
+        n_before += len(ends)
         if b"\0" in block:
-            _refuse(path, lines, [b"\0" in text for text in texts], _NUL)
-        if max(map(len, texts)) > _BYTES_OF_LINE:
-            _refuse(path, lines, _lengths(texts) > _BYTES_OF_LINE, _LONG)
-        # Most often every line has its fields, and one split of all lines is fastest.
-        words = b" \0 ".join(texts).split()
-        ends = words[n_fields :: n_fields + 1]
-        n_words = (n_fields + 1) * (len(texts) - 1)
-        if len(words) == n_words and set(ends) == {b"\0"}:
-            yield lines[:-1], [words[field :: n_fields + 1] for field in range(n_fields)]
-            continue
-        fields = list(map(bytes.split, texts))
-        count = _lengths(fields)
-        problem = f" has {{}} fields instead of {n_fields}: {line_format}."
-        _refuse(path, lines, (count > 0) & (count != n_fields), problem, count)
-        if count.any():
-            yield lines[count > 0], list(zip(*filter(None, fields)))
+            has_nul = lines == lines[0] + block.count(b"\n", 0, block.index(b"\0"))
+            _refuse(path, lines, has_nul, _NUL)
+        width = np.diff(ends, prepend=-1) - 1
+        _refuse(path, lines, width > _BYTES_OF_LINE, _LONG)
+        lines, columns = _columns(path, block, lines, n_fields, line_format)
+        if width.max() > BYTES_OF_ID:
+            for identifiers in columns[0:3:2]:
+                width = _as_integers(map(len, identifiers), len(lines))
+                _refuse(path, lines, width > BYTES_OF_ID, _WIDE, width)
+        if len(lines):
+            yield lines, columns
+
+
+def _columns(path, block, lines, n_fields, line_format):
+    """Return the numbers of the lines that are not blank, and a list for each field."""
+    # Most often every line has its fields, and one split of all lines is fastest.
+    words = block.replace(b"\n", b" \0 ").split()
+    step = n_fields + 1
+    if len(words) == step * len(lines) == step * words[n_fields::step].count(b"\0"):
+        return lines, [words[field::step] for field in range(n_fields)]
+    fields = list(map(bytes.split, block.split(b"\n")[:-1]))
+    size = _as_integers(map(len, fields), len(fields))
+    problem = f" has {{}} fields instead of {n_fields}: {line_format}."
+    _refuse(path, lines, (size > 0) & (size != n_fields), problem, size)
+    return lines[size > 0], list(zip(*filter(None, fields)))
 
 
 def _blocks(path):
@@ -210,7 +220,8 @@ def _blocks(path):
         source = gzip.GzipFile(fileobj=file) if is_gzip else file
         try:
             while block := source.read(_BYTES_PER_BLOCK):
-                yield block + source.readline(_BYTES_OF_LINE + 1)
+                block += source.readline(_BYTES_OF_LINE + len(_MARK) + 1)
+                yield block if block.endswith(b"\n") else block + b"\n"
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{path} is damaged: {error}") from error
 
@@ -218,7 +229,7 @@ def _blocks(path):
 def _parsed_numbers(texts):
     """The numbers that Python reads in bytes; NaN for none, and for its underscores."""
     try:
-        numbers = np.array(list(map(float, texts)))
+        numbers = np.fromiter(map(float, texts), np.float64, len(texts))
     except ValueError:
         numbers = np.array(list(map(_number, texts)))
     if b"_" in b"".join(texts):
@@ -233,8 +244,8 @@ def _number(text):
         return np.nan
 
 
-def _lengths(texts):
-    return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+def _as_integers(numbers, n_numbers):
+    return np.fromiter(numbers, dtype=np.int64, count=n_numbers)
 
 
 def _refuse(path, lines, are_wrong, problem, found=None):

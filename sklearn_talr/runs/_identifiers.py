@@ -1,7 +1,7 @@
-"""Identifiers of queries and documents: text for users, bytes inside.
+"""Identifiers of queries and documents: text that stands for bytes of any encoding.
 
-Bytes compare as trec_eval compares identifiers. Python hashes them by a secret of the
-process, so nobody can make many identifiers that share a place in a dict.
+Python hashes text by a secret of the process, so nobody can make many identifiers that
+share a place in a dict.
 """
 
 from numbers import Integral
@@ -13,7 +13,7 @@ _ENCODING = "utf-8", "surrogateescape"  # so that bytes of any encoding survive
 def query_identifier(query):
     """Return the text of a query's identifier, or raise an error for a wrong one."""
     text = _text_of(query)
-    _encoded(text)
+    encoded(text)
     return text
 
 
@@ -27,7 +27,7 @@ def _text_of(identifier):
     )
 
 
-def _encoded(text):
+def encoded(text):
     """Return the bytes of a text: its UTF-8, or the bytes of a file that were not UTF-8."""
     try:
         return text.encode(*_ENCODING)
@@ -41,8 +41,13 @@ def decoded(identifier):
     return identifier.decode(*_ENCODING)
 
 
+def decoded_all(identifiers):
+    """Return the texts of a list of bytes without NUL."""
+    return decoded(b"\0".join(identifiers)).split("\0")
+
+
 def document_identifiers(documents):
-    """Return the bytes of each document's identifier, or raise an error for a wrong one.
+    """Return the text of each document's identifier, or raise an error for a wrong one.
 
     Parameters
     ----------
@@ -50,7 +55,8 @@ def document_identifiers(documents):
 
     Returns
     -------
-    identifiers : list of bytes
+    identifiers : list of str
+        Equal where the bytes are equal.
     """
     texts = list(documents)
     if not texts:
@@ -58,15 +64,19 @@ def document_identifiers(documents):
     try:
         joined = "\0".join(texts)
     except TypeError:
-        joined = "\0".join(map(_text_of, texts))
-    identifiers = _encoded(joined).split(b"\0")
-    if len(identifiers) > len(texts):
+        texts = list(map(_text_of, texts))
+        joined = "\0".join(texts)
+    as_bytes = encoded(joined)
+    if as_bytes.count(b"\0") >= len(texts):
         raise ValueError("identifiers must not hold the character NUL.")
-    if b"" in identifiers:
+    if b"\0\0" in b"\0%b\0" % as_bytes:
         raise ValueError("identifiers must not be empty.")
-    longest = max(map(len, identifiers))
+    # Surrogates may stand for the bytes of a character, and numpy's strings are no str.
+    if not joined.isascii() or set(map(type, texts)) != {str}:
+        texts = decoded(as_bytes).split("\0")
+    longest = max(map(len, texts if joined.isascii() else as_bytes.split(b"\0")))
     if longest > BYTES_OF_ID:
         raise ValueError(
             f"identifiers must have {BYTES_OF_ID} bytes at most, got one of {longest}."
         )
-    return identifiers
+    return texts

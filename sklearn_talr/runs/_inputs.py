@@ -5,7 +5,7 @@ from operator import attrgetter, itemgetter
 
 import numpy as np
 
-from ._identifiers import decoded, document_identifiers, query_identifier
+from ._identifiers import document_identifiers, query_identifier
 from ._tables import DocumentTable, make_table
 
 __all__ = ["Qrels", "Run"]
@@ -26,12 +26,14 @@ class _Data:
         return list(self.table.queries)
 
     def to_dict(self):
-        """Return a dict of dicts: the number of each document, by query and document."""
-        documents = list(map(decoded, self.table.documents))
-        values = self.table.values.tolist()
+        """Return a dict of dicts: the number of each document, by query and document.
+
+        Documents of a run come by descending score, tied ones by descending identifier.
+        """
+        table, values = self.table, self.table.values.tolist()
         return {
-            query: dict(zip(documents[rows], values[rows]))
-            for query, rows in zip(self.table.queries, self.table.rows_by_query())
+            query: dict(zip(table.documents[rows], values[rows]))
+            for query, rows in zip(table.queries, table.rows_by_query())
         }
 
     def _size(self):
@@ -149,7 +151,7 @@ class Run(_Data):
             raise ValueError(f"scores must be finite numbers, got {wrong}.")
         if name is None and hasattr(data, "to_dict"):
             name = getattr(data, "name", None)
-        self.table = table.in_order_of_trec_eval()
+        self.table = table
         self.name = name if isinstance(name, str) and name else "run"
 
     def __repr__(self):
@@ -185,7 +187,8 @@ def _table_of(data, form, value_names):
     else:
         rows = _rows_of_columns(*_columns_of_records(data, form.__name__, value_names))
     queries, numbers, documents, values = rows
-    return make_table(queries, numbers, document_identifiers(documents), _as_floats(values))
+    rows = numbers, document_identifiers(documents), _as_floats(values)
+    return make_table(queries, *rows, best_first=form is Run)
 
 
 def _rows_of_dicts(data, caller):

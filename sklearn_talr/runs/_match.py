@@ -1,7 +1,7 @@
 """Which retrieved documents are judged, where they are ranked, and among which ties."""
 
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import chain, repeat
 
 import numpy as np
 
@@ -60,24 +60,22 @@ def match(qrels, run, queries, only_relevant):
     evaluated = np.full(len(qrels.queries), -1)
     evaluated[queries] = np.arange(len(queries))
     query, grade = evaluated[qrels.numbers], qrels.values
-    judgment, row = _equal_rows(qrels, run)
-    is_missing = query >= 0
-    is_missing[judgment] = False
-    is_kept = query[judgment] >= 0
+    is_wanted = query >= 0
     if only_relevant:
-        is_missing &= grade > 0
-        is_kept &= grade[judgment] > 0
-    judgment, row = judgment[is_kept], row[is_kept]
-    starts = run.tie_starts()
-    tie = np.searchsorted(starts, row, side="right") - 1
+        is_wanted &= grade > 0
+    row = _rows_of_judgments(qrels, run)
+    is_missing = is_wanted & (row < 0)
+    judgment = np.flatnonzero(is_wanted & (row >= 0))
+    tie = np.searchsorted(run.tie_starts, row[judgment], side="right") - 1
     order = np.lexsort((grade[judgment], tie, query[judgment]))
-    judgment, row, tie = judgment[order], row[order], tie[order]
+    judgment, tie = judgment[order], tie[order]
+    row = row[judgment]
     first = run.offsets[run.numbers[row]]
     n_items = dict(zip(run.queries, np.diff(run.offsets).tolist()))
     return JudgedDocuments(
         query=query[judgment],
-        t=starts[tie] - first,
-        n=np.diff(starts)[tie],
+        t=run.tie_starts[tie] - first,
+        n=np.diff(run.tie_starts)[tie],
         place=row - first,
         grade=grade[judgment],
         missing_query=query[is_missing],
@@ -87,14 +85,15 @@ def match(qrels, run, queries, only_relevant):
     )
 
 
-def _equal_rows(qrels, run):
-    """Rows of the judgments and rows of the run that have one query and one document."""
-    rows_of = dict(zip(run.queries, run.rows_by_query()))
-    judgment = np.full(len(run), -1)
-    for query, rows in zip(qrels.queries, qrels.rows_by_query()):
-        retrieved = rows_of.get(query, slice(0))
-        place = dict(zip(qrels.documents[rows], range(rows.start, rows.stop)))
-        found = list(map(place.get, run.documents[retrieved], repeat(-1)))
-        judgment[retrieved] = found
-    row = np.flatnonzero(judgment >= 0)
-    return judgment[row], row
+def _rows_of_judgments(qrels, run):
+    """Row of the run that has the query and the document of each judgment; -1 for none."""
+    number_of = dict(zip(run.queries, range(len(run.queries))))
+    numbers = [number_of.get(query, -1) for query in qrels.queries]
+    places = [*run.places, {}]  # the last, of number -1, is of queries that the run lacks
+    found = chain.from_iterable(
+        map(places[number].get, qrels.documents[rows], repeat(-1))
+        for number, rows in zip(numbers, qrels.rows_by_query())
+    )
+    place = np.fromiter(found, dtype=np.int64, count=len(qrels))
+    first = run.offsets[numbers][qrels.numbers]
+    return np.where(place < 0, -1, first + place)
