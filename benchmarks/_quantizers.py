@@ -7,7 +7,7 @@ may search in several ways, which have names.
 import faiss
 import numpy as np
 
-from sklearn_talr.codes import weighted_scores
+from sklearn_talr.codes import PackedCodes, weighted_scores
 from sklearn_talr.hashing import AdditiveHasher, ITQHasher, TALRHasher
 from sklearn_talr.neighbors import HammingNeighbors
 
@@ -34,7 +34,8 @@ class Hasher:
     def search(self, queries):
         """Yield the names of searches, and what they found."""
         weights = self.hasher.query_weights(queries)
-        index = HammingNeighbors().fit(self.codes)
+        bits = PackedCodes(self.codes.data, self.codes.n_bits, self.codes.bitorder)
+        index = HammingNeighbors().fit(bits)
         by_bits = index.kneighbors(weights > 0, N_CANDIDATES, return_distance=False)
         scores = weighted_scores(weights, self.codes)
         of_candidates = np.take_along_axis(scores, by_bits, axis=1)

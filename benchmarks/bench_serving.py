@@ -9,11 +9,12 @@ Ways take turns, a hundred calls each. The last columns are queries answered in 
 one thread and by four, and how many times as many that are. BLAS and faiss have one thread.
 
 "+ query" says that a call begins with the features of the query, and makes its weights.
-"SciPy" and "numba" are the two kernels of weighted search, "candidates" are the 1 000 that
-are nearest by Hamming distance. Codes have 256 bits. Up to 30 000 items are sentences, if
-the environment variable SKLEARN_TALR_DATA names the folder of the benchmark sets, and drawn
-at random else. More are those of 30 000 again, with an eighth of their bits flipped, and
-have no floats.
+Search has two kinds of inner loops: those of NumPy and SciPy, which "SciPy" stands for, and
+those that "numba" compiles. "candidates" are the 1 000 items that are nearest by Hamming
+distance. "Hamming, faiss" is the index that ``to_faiss`` builds of the same bits. Codes
+have 256 bits. Up to 30 000 items are sentences, if the environment variable
+SKLEARN_TALR_DATA names the folder of the benchmark sets, and drawn at random else. More are
+those of 30 000 again, with an eighth of their bits flipped, and have no floats.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import os
 import threading
 import time
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,13 +30,33 @@ import numpy as np
 from bench_embeddings import enlarged
 from threadpoolctl import threadpool_limits
 
+from sklearn_talr.codes import PackedCodes, pack_codes
+from sklearn_talr.export import to_faiss
 from sklearn_talr.hashing import AdditiveHasher
-from sklearn_talr.neighbors import HammingNeighbors, WeightedHammingNeighbors, _by_tables
+from sklearn_talr.neighbors import HammingNeighbors, WeightedHammingNeighbors
+
+INNER_LOOPS = import_module("sklearn_talr.neighbors._inner_loops")
 
 N_NEIGHBORS, N_CANDIDATES, N_BITS = 10, 1_000, 256
 N_QUERIES, N_TRAIN, N_ITEMS = 1_000, 4_000, 30_000
 CALLS_OF_A_TURN, WARM_UP = 100, 20
 SECONDS_OF_A_CROWD = 1.0
+
+
+class Loops(NamedTuple):
+    """Compiled loops, or None; takes the place of `numba` in the inner loops of search."""
+
+    loops: object
+
+    def after(self, work):
+        """The loops, whatever was searched before."""
+        return self.loops
+
+
+LOOPS = {
+    "SciPy": Loops(None),
+    "numba": Loops(import_module("sklearn_talr.neighbors._compiled")),
+}
 
 
 class Rows(NamedTuple):
@@ -63,14 +85,14 @@ def load():
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     query, train, database = np.split(X, [N_QUERIES, N_QUERIES + N_TRAIN])
     hasher = AdditiveHasher(N_BITS, random_state=0).fit(train)
-    bits = np.asarray(hasher.transform(query))
+    bits = hasher.transform(query)
     weights = hasher.query_weights(query)
     return Rows(query, database, weights, bits, hasher.encode(database), hasher)
 
 
-def by_kernel(kernel, neighbors, queries, row):
-    """Search with one of the kernels, whatever has been looked up before."""
-    _by_tables.KERNELS = ((lambda: True, kernel, 1),)
+def by_loops(loops, neighbors, queries, row):
+    """Search with one kind of inner loops, whatever has been searched before."""
+    INNER_LOOPS.numba = loops
     return neighbors.kneighbors(queries(row), return_distance=False)
 
 
@@ -88,27 +110,29 @@ def ways(rows, n):
     def weights(row):
         return rows.weights[row : row + 1]
 
+    def bits(row):
+        return rows.bits[row : row + 1]
+
     def from_features(row):
         return rows.hasher.query_weights(rows.query[row : row + 1])
 
     found = {}
     if n <= N_ITEMS:
         found["floats, NumPy"] = partial(by_floats, rows.query, rows.database[:n])
-    fitted = WeightedHammingNeighbors(N_NEIGHBORS).fit(codes)
-    for name in ("SciPy", "numba"):
-        kernel = getattr(_by_tables, f"find_by_{name.lower()}")
+    plain = PackedCodes(codes.data, codes.n_bits, codes.bitorder)
+    by_weights = WeightedHammingNeighbors(N_NEIGHBORS).fit(codes)
+    few = WeightedHammingNeighbors(N_NEIGHBORS, n_candidates=N_CANDIDATES).fit(codes)
+    by_bits = HammingNeighbors(N_NEIGHBORS).fit(plain)
+    for name, loops in LOOPS.items():
         for end, queries in (("", weights), (" + query", from_features)):
-            found[f"weighted, {name}{end}"] = partial(by_kernel, kernel, fitted, queries)
-        few = WeightedHammingNeighbors(N_NEIGHBORS, n_candidates=N_CANDIDATES)
-        few._fitted = fitted._fitted  # the same codes, not copied
-        found[f"candidates, {name}"] = partial(by_kernel, kernel, few, weights)
+            found[f"weighted, {name}{end}"] = partial(by_loops, loops, by_weights, queries)
+        found[f"candidates, {name}"] = partial(by_loops, loops, few, weights)
+        found[f"Hamming, {name}"] = partial(by_loops, loops, by_bits, bits)
     found["query_weights alone"] = from_features
-    for backend in ("numpy", "faiss"):
-        by_bits = HammingNeighbors(N_NEIGHBORS, backend=backend)
-        by_bits._fitted = fitted._fitted
-        found[f"Hamming, {backend}"] = lambda row, index=by_bits: index.kneighbors(
-            rows.bits[row : row + 1], return_distance=False
-        )
+    index = to_faiss(plain)
+    found["Hamming, faiss"] = lambda row: index.search(
+        pack_codes(bits(row)).data, N_NEIGHBORS
+    )
     return found
 
 

@@ -40,11 +40,10 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
-from sklearn_talr.hashing.losses._minibatch import PairwiseLoss
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import BaseAffinity
-from sklearn_talr.hashing import ClassProbabilities
+from sklearn_talr.hashing import ClassProbabilities, SupervisedHasher
 from sklearn_talr.losses import soft_average_precision, soft_counts
 
 # Labeled rows of each set; few of two, on which 5 000 leave hardly anything to gain.
@@ -131,15 +130,9 @@ class ExpectedAffinity(BaseAffinity):
         return 1 - none
 
 
-class ExpectedHasher(TALRHasher):
-    """Maximizes the AP of expected soft counts."""
-
-    def _loss(self, data, settings):
-        return PairwiseLoss(expected_loss, data, settings, tanh_scale=settings.tanh_scale)
-
-
-def expected_loss(bits, index):
-    """1 - AP, where levels of pairs are probabilities that they are similar."""
+def expected_loss(bits, affinity):
+    """1 - AP, where affinities are probabilities of being similar, in steps."""
+    index = affinity.to(torch.uint8)
     counts = soft_counts(bits, bits.view_as(bits), index, N_LEVELS, exclude_self=True)
     similar = torch.einsum("qld,l->qd", counts, torch.linspace(0, 1, N_LEVELS))
     value = soft_average_precision(
@@ -216,7 +209,8 @@ def fitted(name, seed, contender):
     if contender.targets == "probabilities":
         p = np.concatenate([labeled, unlabeled[used]])
         affinity = ExpectedAffinity(p, indicator, contender.softened, several)
-        hasher = ExpectedHasher(N_BITS, affinity=affinity, **make).fit(X, np.arange(len(X)))
+        hasher = SupervisedHasher(N_BITS, loss=expected_loss, affinity=affinity, **make)
+        hasher.fit(X, np.arange(len(X)))
     else:
         y = data.y_unlabeled
         if contender.targets == "predictions":

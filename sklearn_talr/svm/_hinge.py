@@ -19,7 +19,7 @@ class RankingHingeLoss(torch.nn.Module):
     al., CVPR 2018) of a linear function. Its semi-gradient (eq. 5) is the gradient of the
     score of the most violating ranking minus that of a perfect ranking. Scores may be any
     real numbers; networks that give codes are trained by
-    :class:`~sklearn_talr.objectives.TieAwareLoss`.
+    :class:`~sklearn_talr.losses.TieAwareLoss`.
 
     The most violating ranking is found on the CPU in O(n log n). A step therefore waits for
     the scores of an accelerator to arrive there.

@@ -83,7 +83,7 @@ def test_runs_and_goes_on(run, digits_file, capsys):
     assert len(more) == 3 * len(rows) // 2
 
 
-def test_real_valued_queries_are_scored_as_by_a_scorer(run, module, digits_file):
+def test_weighted_queries_are_scored_as_by_a_scorer(run, module, digits_file):
     """All queries against the whole database, by the weights of the hasher."""
     method = "additive bits of probabilities"
     command = ("--bits", 16, "--seeds", 1, "--methods", method, "--no-tuning")
