@@ -35,9 +35,9 @@ class MACHasher(DiscreteHasher):
 
     What differs from the original: of the hash functions of all rounds, that of the
     smallest loss is kept; an SVM is not taken over if it makes more mistakes than the last
-    one; all pairs of the samples drawn count; codes start with those of ITQ. Of its losses,
-    ways to improve codes and kinds of functions this is one each: the loss of KSH, cuts and
-    linear SVMs. Affinities of several levels are similar or not.
+    one; all pairs of the samples drawn count; codes start with those of ITQ. Of the
+    losses, ways to improve codes and kinds of functions in the paper, one of each is here:
+    the loss of KSH, cuts and linear SVMs. Affinities of several levels are similar or not.
 
     Parameters
     ----------

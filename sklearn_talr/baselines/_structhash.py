@@ -146,7 +146,7 @@ class StructHasher(DiscreteHasher):
         return linear_function(coef, 0.0, mean, unit) | {"loss_curve_": losses}
 
     def _queries_first(self, similar):
-        """Samples that can rank others, in front; and how many of them do."""
+        """Order of the samples, queries first, and the number of queries."""
         others = ~np.eye(len(similar), dtype=bool)
         ranks = (similar & others).any(axis=1) & (~similar & others).any(axis=1)
         if not ranks.any():

@@ -468,7 +468,9 @@ class SupervisedHasher(CallbackSupportMixin, BaseHasher):
         fitted = vars(self)
         if "module_state_" not in fitted:
             return super()._encoder()
-        from .gradient._functions import ModuleFunction  # only who has a module needs torch
+        from .gradient._functions import (
+            ModuleFunction,
+        )  # torch is needed only where the parameter `module` is checked
 
         function = ModuleFunction(self.module, fitted["module_state_"])
         n_bits = fitted["_training_state_"]["n_bits"]
