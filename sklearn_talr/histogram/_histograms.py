@@ -366,7 +366,7 @@ def _check_counts(counts, n_levels):
     if counts.dtype.kind not in "iu":
         raise ValueError(
             f"counts must be integers, got {counts.dtype}. Soft counts belong to "
-            "sklearn_talr.objectives."
+            "sklearn_talr.losses."
         )
     if counts.size and counts.min() < 0:
         raise ValueError(f"counts must not be negative, got {counts.min()}.")

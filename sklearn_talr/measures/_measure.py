@@ -78,13 +78,13 @@ class Measure(ABC):
     A measure of one's own: the chance that the first rank is relevant.
 
     >>> from sklearn_talr.measures import Measure, parse_measure
-    >>> class FirstRank(Measure):
-    ...     name, title = "First", "first rank"
+    >>> class TopRank(Measure):
+    ...     name, title = "Top", "first rank"
     ...
     ...     def kernel(self, ties):
     ...         n, p, t, take = ties.first_relevant
     ...         return (t == 0) * p / n
-    >>> parse_measure("First")(RankingHistogram([[[1], [3]]], levels=[0, 1]))
+    >>> parse_measure("Top")(RankingHistogram([[[1], [3]]], levels=[0, 1]))
     array([0.75])
     """
 

@@ -104,15 +104,15 @@ def test_expected_value_lies_between_worst_and_best(script, columns, finished):
         assert worst < expected < best
 
 
-def test_real_valued_queries_find_more(finished):
+def test_weighted_queries_find_more(finished):
     """In short codes. In long ones of classes there is little left to find."""
     _, printed = finished("search/plot_weighted_queries.py")
-    lines = [line for line in printed.splitlines() if "hamming " in line]
-    rows = [np.array(line.split("hamming ")[1].split(), dtype=float) for line in lines]
+    found = re.findall(r" (?:bits|weights) +(0\..*)", printed)
+    rows = [np.array(row.split(), dtype=float) for row in found]
     assert len(rows) == 6
-    for binary, real_valued in zip(rows[::2], rows[1::2]):
-        assert real_valued[0] > binary[0]
-        assert real_valued.mean() > binary.mean()
+    for binary, weighted in zip(rows[::2], rows[1::2]):
+        assert weighted[0] > binary[0]
+        assert weighted.mean() > binary.mean()
 
 
 def test_the_mean_over_rows_is_high_where_most_pairs_are_wrong(finished):
