@@ -58,9 +58,7 @@ class HammingRankingSVM:
     def wanted(self):
         """Weight of each pair's agreement in the next bit, by the multipliers."""
         slope = sum(m * slope for m, (_, slope) in zip(self._multipliers, self._tangents))
-        if (
-            not slope.any()
-        ):  # no ranking violates a margin: the weights of the first tangent
+        if not slope.any():  # no ranking violates a margin: take the first tangent
             slope = self._tangents[0][1]
         return -slope
 
