@@ -7,9 +7,7 @@ import torch
 
 from ._memory import keep_freed_memory
 
-_PAIRS_PER_BLOCK = (
-    2**20
-)  # pairs asked of an oracle at once: it may need many bytes for each
+_PAIRS_PER_BLOCK = 2**20  # of one call of an oracle, which may need many bytes a pair
 
 
 class Training(NamedTuple):
