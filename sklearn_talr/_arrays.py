@@ -1,4 +1,4 @@
-"""Arrays of other libraries: where they live, what they lack, and the way to NumPy.
+"""Arrays of other libraries: their devices, missing functions, and the way to NumPy.
 
 With scikit-learn's `array_api_dispatch` results live where the arrays do. Without it every
 array is taken for one of NumPy, as scikit-learn takes it.
@@ -65,7 +65,7 @@ NUMPY = Space(np, None)
 def space_of(array):
     """Where an array lives: `NUMPY` unless dispatch is on and it is one of another library.
 
-    What is no array, such as lists, data frames and sparse matrices, is for NumPy.
+    Objects that are no arrays, as lists, data frames and sparse matrices, are for NumPy.
     """
     if isinstance(array, np.ndarray) or not get_config()["array_api_dispatch"]:
         return NUMPY
@@ -76,7 +76,7 @@ def space_of(array):
 
 
 def enter(array):
-    """Return where an array lives, and the array, without what records its gradient."""
+    """Return the space of an array, and the array, detached from its gradient."""
     space = space_of(array)
     if space is NUMPY:
         return space, array
@@ -94,7 +94,7 @@ def enter(array):
 def as_numpy(array):
     """The same numbers in NumPy, without a copy where the memory is that of the host.
 
-    What `space_of` leaves to NumPy is returned as it is.
+    An object that `space_of` assigns to NumPy is returned as it is.
     """
     space = space_of(array)
     if space is NUMPY:
@@ -125,5 +125,5 @@ def check_groups(groups):
 
 
 def _is_tensor(array):
-    torch = sys.modules.get("torch")  # nobody has a tensor who has not imported it
+    torch = sys.modules.get("torch")  # where torch is not imported there are no tensors
     return torch is not None and isinstance(array, torch.Tensor)

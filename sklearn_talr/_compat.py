@@ -1,4 +1,4 @@
-"""The one door to what scikit-learn keeps private, and to what its versions differ in.
+"""The one door to private names of scikit-learn, and to differences of its versions.
 
 Other modules take these names from here, and none asks for a version itself.
 """

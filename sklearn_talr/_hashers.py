@@ -1,4 +1,4 @@
-"""Fitted hashers as others meet them: alone, or behind the other steps of a Pipeline."""
+"""A fitted hasher, alone or at the end of a fitted Pipeline, as other rooms use it."""
 
 from typing import NamedTuple
 

@@ -68,7 +68,7 @@ def validate_seen(estimator, X, *, dtype="numeric", **options):
 
 
 def _is_sound(X, fitted, dtype):
-    """Whether `validate_data` would return a small array as it is, and tell of nothing."""
+    """Whether `validate_data` would return a small array as it is, without a warning."""
     return (
         type(X) is np.ndarray
         and X.ndim == 2
@@ -91,7 +91,7 @@ def held(estimator):
 
 
 def replace_fitted(estimator, fitted):
-    """Let these be the fitted attributes, and no others; return the estimator.
+    """Replace all fitted attributes by those of a dict, and return the estimator.
 
     Readers in other threads, and an interrupt at any time, find all of the old state or
     all of the new one. Fitted attributes are those whose names end with an underscore.

@@ -35,7 +35,7 @@ def map_in_threads(function, arguments, n_jobs):
         Results in the order of the arguments.
     """
     arguments = list(arguments)
-    if len(arguments) < 2:  # nothing to share out, and joblib takes longer than small work
+    if len(arguments) < 2:  # one call needs no threads, and joblib takes longer than it
         return map(function, arguments)
     # Whoever prefers processes in a context would otherwise be refused.
     parallel = Parallel(
@@ -45,7 +45,7 @@ def map_in_threads(function, arguments, n_jobs):
 
 
 def slices(n, size):
-    """Consecutive slices of so many that cover all, as blocks to share out.
+    """Consecutive slices of at most `size` rows that cover all rows.
 
     scikit-learn's `gen_batches` checks its arguments, for longer than one query may take.
     """
@@ -73,7 +73,7 @@ def one_thread():
         finally:
             holder.leave()
     finally:
-        holder.leave()  # does what an interrupt has kept the first call from
+        holder.leave()  # finishes a first call that an interrupt has broken off
 
 
 class _Holder:
@@ -108,7 +108,7 @@ class _Holder:
 
 
 class _Process:
-    """What is lowered for the whole process while anybody holds it."""
+    """Numbers of threads that are lowered for the whole process while anybody holds it."""
 
     def __init__(self):
         # One who is inside may come again, as a call that was broken off is tidied up.

@@ -11,6 +11,7 @@ import torch
 from hashers import HASHERS, name_of
 from interruptions import interrupted_at_each_line
 from joblib import parallel_config
+from sklearn import config_context
 from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -321,7 +322,6 @@ class TestEncoding:
     ):
         X, y = few_digits
         hasher = clone(hasher).set_params(random_state=0).fit(X, y)
-        monkeypatch.setattr(_base, "_BYTES_PER_BLOCK", 2**12)
         found, packbits = [], np.packbits
 
         def recorded(*args, **kwargs):
@@ -330,7 +330,11 @@ class TestEncoding:
 
         answers = []
         for n_blas, n_jobs in ((1, 1), (2, 1), (2, 2)):
-            with threadpool_limits(n_blas), parallel_config("threading", n_jobs=n_jobs):
+            with (
+                threadpool_limits(n_blas),
+                parallel_config("threading", n_jobs=n_jobs),
+                config_context(working_memory=2**12 / 2**20),
+            ):
                 with monkeypatch.context() as patch:
                     patch.setattr(np, "packbits", recorded)
                     data = hasher.encode(X).data

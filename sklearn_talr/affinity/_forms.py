@@ -74,7 +74,7 @@ def refuse_other_type(y_query, y_database):
 
 
 def _type_name(labels):
-    """What labels are, or None if there are none, or of several types."""
+    """Name of the type of all labels, or None if there are none, or several types."""
     names = {
         "strings" if issubclass(k, str) else "bytes" if issubclass(k, bytes) else "numbers"
         for k in kinds_of(labels)

@@ -4,17 +4,14 @@ from numbers import Integral
 
 import numpy as np
 
-from .._compat import Interval, StrOptions, fit_context
-from .._state import replace_fitted
-from .._threads import one_thread
-from ..hashing._door import BaseHasher
+from .._compat import Interval
 from ._coordinate_descent import Reconstruction
-from ._sampled_pairs import in_units, linear_function, sample_pairs
+from ._sampled_pairs import DiscreteHasher, in_units, linear_function
 
 __all__ = ["BREHasher"]
 
 
-class BREHasher(BaseHasher):
+class BREHasher(DiscreteHasher):
     r"""Binary reconstructive embeddings: weights of anchors, one after another.
 
     Kulis and Darrell, "Learning to Hash with Binary Reconstructive Embeddings", NIPS 2009.
@@ -96,10 +93,7 @@ class BREHasher(BaseHasher):
     """
 
     _parameter_constraints: dict = {
-        "n_bits": [Interval(Integral, 1, None, closed="left")],
-        "affinity": [StrOptions({"auto"}), callable],
-        "subsample": [Interval(Integral, 2, None, closed="left"), None],
-        "random_state": ["random_state"],
+        **DiscreteHasher._parameter_constraints,
         "n_anchors": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
@@ -120,34 +114,6 @@ class BREHasher(BaseHasher):
         self.subsample = subsample
         self.max_iter = max_iter
         self.random_state = random_state
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
-        """Learn from samples drawn at random and all their pairs.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_samples, n_features)
-            Features of at least two samples.
-
-        y : targets of length n_samples, default=None
-            What similarity means, see `affinity`.
-
-        Returns
-        -------
-        self : object
-            The fitted hasher.
-
-        Raises
-        ------
-        ValueError
-            If X and y do not fit, X or what is drawn of it is constant, no pair of samples
-            is similar, or all pairs are equally similar.
-        """
-        pairs = sample_pairs(self, X, y)
-        with one_thread():
-            fitted = self._fit_pairs(pairs.X, pairs.affinities, pairs.rng)
-        return replace_fitted(self, pairs.fitted | fitted)
 
     def _fit_pairs(self, X, affinities, rng):
         X, mean, unit = in_units(X)

@@ -56,9 +56,9 @@ class HammingRankingSVM:
         return self._risk(scores[self._pairs])[0]
 
     def wanted(self):
-        """How much each pair should agree in the next bit, by the multipliers."""
+        """Weight of each pair's agreement in the next bit, by the multipliers."""
         slope = sum(m * slope for m, (_, slope) in zip(self._multipliers, self._tangents))
-        if not slope.any():  # no ranking violates a margin: what mattered at first
+        if not slope.any():  # no ranking violates a margin: take the first tangent
             slope = self._tangents[0][1]
         return -slope
 
@@ -140,7 +140,7 @@ def agreeing_direction(X, wanted, alpha, rng):
 
 
 def relaxed_agreement(w, X, wanted, alpha):
-    """Its negative, to be minimized, and the gradient."""
+    """Negative of the relaxed agreement, to be minimized, and its gradient."""
     relaxed = np.tanh(X @ w)
     n_queries = len(wanted)
     by_query = wanted @ relaxed

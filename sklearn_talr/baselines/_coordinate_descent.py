@@ -7,7 +7,7 @@ B                     codes of -1 and +1, (n, b)
 S                     1 - 2 distances to be reconstructed, in [-1, 1], (n, n)
 K                     kernel of the samples, (n, n)
 W                     weights of the anchors of each bit, (n_anchors, b)
-Q                     b S - B B' without the bit at hand: what that bit should be
+Q                     b S - B B' without the bit at hand: the target of that bit
 ====================  =======================================================
 
 The squared error of a bit v, given the others, is a constant minus 2 v'Qv: with one weight

@@ -7,19 +7,17 @@ import scipy.sparse as sp
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from .._compat import Interval, StrOptions, fit_context
-from .._state import replace_fitted
-from .._threads import one_thread
-from ..hashing._door import BaseHasher, Encoder
+from .._compat import Interval
+from ..hashing._door import Encoder
 from ._graph_cuts import PairwiseBits
-from ._sampled_pairs import sample_pairs
+from ._sampled_pairs import DiscreteHasher
 
 __all__ = ["FastHasher"]
 
 _PASSES = 2  # over the blocks, for each bit
 
 
-class FastHasher(BaseHasher):
+class FastHasher(DiscreteHasher):
     r"""FastHash: boosted decision trees fitted to bits that are inferred by graph cuts.
 
     Lin et al., "Fast Supervised Hashing with Decision Trees for High-Dimensional Data",
@@ -107,10 +105,7 @@ class FastHasher(BaseHasher):
     _follows_arrays = False  # trees are scikit-learn's
 
     _parameter_constraints: dict = {
-        "n_bits": [Interval(Integral, 1, None, closed="left")],
-        "affinity": [StrOptions({"auto"}), callable],
-        "subsample": [Interval(Integral, 2, None, closed="left"), None],
-        "random_state": ["random_state"],
+        **DiscreteHasher._parameter_constraints,
         "n_trees": [Interval(Integral, 1, None, closed="left")],
         "max_depth": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
@@ -134,34 +129,6 @@ class FastHasher(BaseHasher):
         self.learning_rate = learning_rate
         self.subsample = subsample
         self.random_state = random_state
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
-        """Learn from samples drawn at random and all their pairs.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_samples, n_features)
-            Features of at least two samples.
-
-        y : targets of length n_samples, default=None
-            What similarity means, see `affinity`.
-
-        Returns
-        -------
-        self : object
-            The fitted hasher.
-
-        Raises
-        ------
-        ValueError
-            If X and y do not fit, X or what is drawn of it is constant, no pair of samples
-            is similar, or all pairs are equally similar.
-        """
-        pairs = sample_pairs(self, X, y)
-        with one_thread():
-            fitted = self._fit_pairs(pairs.X, pairs.affinities, pairs.rng)
-        return replace_fitted(self, pairs.fitted | fitted)
 
     def _fit_pairs(self, X, affinities, rng):
         pairs = PairwiseBits(affinities > 0, rng)

@@ -90,7 +90,7 @@ class PairwiseBits:
             if pull is not None:
                 unary -= pull[block]
             cut = best_cut(-inner, unary)
-            # Where the cut is only as good as the bits that are there, they stay.
+            # Where the cut is no better than the present bits, the present bits stay.
             if _energy(cut, inner, unary) < _energy(bit[block], inner, unary):
                 bit[block] = cut
 

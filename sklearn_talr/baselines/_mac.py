@@ -1,16 +1,14 @@
 """MACHasher: codes and hash functions fitted to each other."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from .._compat import Interval, StrOptions, fit_context
-from .._state import replace_fitted
-from .._threads import one_thread
-from ..hashing._door import PROJECTIONS, BaseHasher
+from .._compat import Interval
+from ..hashing._door import PROJECTIONS
 from ._graph_cuts import PairwiseBits
-from ._sampled_pairs import in_units, linear_function, sample_pairs
+from ._sampled_pairs import DiscreteHasher, in_units, linear_function
 
 __all__ = ["MACHasher"]
 
@@ -18,7 +16,7 @@ _GROWTH = 2.0  # of the penalty, after each round
 _FIRST_PASSES = 2  # over the bits, without penalty: one leaves much to improve
 
 
-class MACHasher(BaseHasher):
+class MACHasher(DiscreteHasher):
     r"""Auxiliary coordinates: codes and linear SVMs in turn, until they agree.
 
     Raziperchikolaei and Carreira-Perpinan, "Optimizing affinity-based binary hashing using
@@ -37,9 +35,9 @@ class MACHasher(BaseHasher):
 
     What differs from the original: of the hash functions of all rounds, that of the
     smallest loss is kept; an SVM is not taken over if it makes more mistakes than the last
-    one; all pairs of the samples drawn count; codes start with those of ITQ. Of its losses,
-    ways to improve codes and kinds of functions this is one each: the loss of KSH, cuts and
-    linear SVMs. Affinities of several levels are similar or not.
+    one; all pairs of the samples drawn count; codes start with those of ITQ. Of the
+    losses, ways to improve codes and kinds of functions in the paper, one of each is here:
+    the loss of KSH, cuts and linear SVMs. Affinities of several levels are similar or not.
 
     Parameters
     ----------
@@ -107,10 +105,7 @@ class MACHasher(BaseHasher):
     """
 
     _parameter_constraints: dict = {
-        "n_bits": [Interval(Integral, 1, None, closed="left")],
-        "affinity": [StrOptions({"auto"}), callable],
-        "subsample": [Interval(Integral, 2, None, closed="left"), None],
-        "random_state": ["random_state"],
+        **DiscreteHasher._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
         "first_penalty": [Interval(Real, 0, None, closed="neither")],
     }
@@ -131,34 +126,6 @@ class MACHasher(BaseHasher):
         self.first_penalty = first_penalty
         self.subsample = subsample
         self.random_state = random_state
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
-        """Learn from samples drawn at random and all their pairs.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_samples, n_features)
-            Features of at least two samples.
-
-        y : targets of length n_samples, default=None
-            What similarity means, see `affinity`.
-
-        Returns
-        -------
-        self : object
-            The fitted hasher.
-
-        Raises
-        ------
-        ValueError
-            If X and y do not fit, X or what is drawn of it is constant, no pair of samples
-            is similar, or all pairs are equally similar.
-        """
-        pairs = sample_pairs(self, X, y)
-        with one_thread():
-            fitted = self._fit_pairs(pairs.X, pairs.affinities, pairs.rng)
-        return replace_fitted(self, pairs.fitted | fitted)
 
     def _fit_pairs(self, X, affinities, rng):
         pairs = PairwiseBits(affinities > 0, rng)

@@ -1,12 +1,17 @@
-"""Rows drawn at random, and the affinity of all their pairs."""
+"""Base of the hashers of this room, which learn from some rows and all their pairs."""
 
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from .._compat import Interval, StrOptions, fit_context
+from .._state import replace_fitted
+from .._threads import one_thread
 from ..affinity import fit_affinity
 from ..hashing._door import (
+    BaseHasher,
     all_rows_equal,
     check_features,
     independent_random_state,
@@ -15,7 +20,7 @@ from ..hashing._door import (
 
 
 class SampledPairs(NamedTuple):
-    """What a discrete hasher is fitted to.
+    """Rows drawn at random, and the affinities of all their pairs.
 
     Parameters
     ----------
@@ -36,6 +41,51 @@ class SampledPairs(NamedTuple):
     affinities: np.ndarray
     rng: np.random.RandomState
     fitted: dict
+
+
+class DiscreteHasher(BaseHasher):
+    """Base of hashers that learn from rows drawn at random and all their pairs.
+
+    Subclasses define ``_fit_pairs(X, affinities, rng)``, which takes the rows drawn and the
+    affinities of their pairs as :class:`SampledPairs` has them, and returns the fitted
+    attributes.
+    """
+
+    _parameter_constraints: dict = {
+        "n_bits": [Interval(Integral, 1, None, closed="left")],
+        "affinity": [StrOptions({"auto"}), callable],
+        "subsample": [Interval(Integral, 2, None, closed="left"), None],
+        "random_state": ["random_state"],
+    }
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Learn from samples drawn at random and all their pairs.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples.
+
+        y : targets of length n_samples, default=None
+            What similarity means, see `affinity`.
+
+        Returns
+        -------
+        self : object
+            The fitted hasher.
+
+        Raises
+        ------
+        ValueError
+            If X and y do not fit, X or what is drawn of it is constant, no pair of samples
+            is similar, or all pairs are equally similar. For :class:`StructHasher` one of
+            the samples drawn must also have both similar and dissimilar ones among them.
+        """
+        pairs = sample_pairs(self, X, y)
+        with one_thread():
+            fitted = self._fit_pairs(pairs.X, pairs.affinities, pairs.rng)
+        return replace_fitted(self, pairs.fitted | fitted)
 
 
 def sample_pairs(hasher, X, y):

@@ -4,17 +4,14 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from .._compat import Interval, StrOptions, fit_context
-from .._state import replace_fitted
-from .._threads import one_thread
-from ..hashing._door import BaseHasher
+from .._compat import Interval, StrOptions
 from ._column_generation import HammingRankingSVM, agreeing_direction
-from ._sampled_pairs import in_units, linear_function, sample_pairs
+from ._sampled_pairs import DiscreteHasher, in_units, linear_function
 
 __all__ = ["StructHasher"]
 
 
-class StructHasher(BaseHasher):
+class StructHasher(DiscreteHasher):
     r"""StructHash: column generation for a structured SVM on a ranking loss.
 
     Lin, Shen and Wu, "Optimizing Ranking Measures for Compact Binary Code Learning",
@@ -108,10 +105,7 @@ class StructHasher(BaseHasher):
     """
 
     _parameter_constraints: dict = {
-        "n_bits": [Interval(Integral, 1, None, closed="left")],
-        "affinity": [StrOptions({"auto"}), callable],
-        "subsample": [Interval(Integral, 2, None, closed="left"), None],
-        "random_state": ["random_state"],
+        **DiscreteHasher._parameter_constraints,
         "loss": [StrOptions({"ndcg", "average_precision"})],
         "C": [Interval(Real, 0, None, closed="neither")],
         "alpha": [Interval(Real, 0, None, closed="left")],
@@ -142,35 +136,6 @@ class StructHasher(BaseHasher):
         self.tol = tol
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
-        """Learn from samples drawn at random and all their pairs.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_samples, n_features)
-            Features of at least two samples.
-
-        y : targets of length n_samples, default=None
-            What similarity means, see `affinity`.
-
-        Returns
-        -------
-        self : object
-            The fitted hasher.
-
-        Raises
-        ------
-        ValueError
-            If X and y do not fit, X or what is drawn of it is constant, no pair of samples
-            is similar, or all pairs are equally similar. There must also be
-            samples drawn that have both similar and other ones among them.
-        """
-        pairs = sample_pairs(self, X, y)
-        with one_thread():
-            fitted = self._fit_pairs(pairs.X, pairs.affinities, pairs.rng)
-        return replace_fitted(self, pairs.fitted | fitted)
-
     def _fit_pairs(self, X, affinities, rng):
         similar = affinities > 0
         order, n_queries = self._queries_first(similar)
@@ -181,7 +146,7 @@ class StructHasher(BaseHasher):
         return linear_function(coef, 0.0, mean, unit) | {"loss_curve_": losses}
 
     def _queries_first(self, similar):
-        """Samples that can rank others, in front; and how many of them do."""
+        """Order of the samples, queries first, and the number of queries."""
         others = ~np.eye(len(similar), dtype=bool)
         ranks = (similar & others).any(axis=1) & (~similar & others).any(axis=1)
         if not ranks.any():

@@ -1,4 +1,4 @@
-"""Bits and packed bytes: what a code is, and what it is laid out as."""
+"""Codes as bits and as packed bytes."""
 
 from numbers import Integral
 

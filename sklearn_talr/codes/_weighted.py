@@ -29,7 +29,7 @@ from ._packed import PackedCodes, as_packed
 
 __all__ = ["weighted_scores"]
 
-_CODES_PER_BLOCK = 8_192  # whose signs are unpacked at once
+_CODES_PER_BLOCK = 8_192  # codes whose signs are unpacked at once
 
 # Signs of the eight bits of each byte, the least significant first.
 _SIGNS_OF_BYTE = np.where(
@@ -140,7 +140,7 @@ def signs_of(data):
 
 
 def tables_of(weights, n_bytes_at_once):
-    """What each value of each byte of a code adds to its score, shape (n_bytes, 256).
+    """Share of each value of each byte in the score of a code, shape (n_bytes, 256).
 
     The weights are those of one query. Products of a few bytes are so small that BLAS does
     not share them out to threads.

@@ -67,7 +67,7 @@ def delayed_blocks(blocks, name):
 
 
 def gathered(values):
-    """Values in memory: of a dask array, of blocks of codes, or those given."""
+    """Values in memory, gathered from a dask array or from blocks of codes."""
     if _is_list_of_delayed(values):
         return concatenate_codes(import_dask().compute(*values))
     return values.compute() if is_dask(values) else values

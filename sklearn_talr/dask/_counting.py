@@ -193,7 +193,7 @@ def _added(tables):
 
 
 def _stacked(tables):
-    """One table of all queries; tables of some may lack the highest levels."""
+    """One table of all queries; the table of a slice may lack the highest levels."""
     if not isinstance(tables[0], HammingHistogram):
         raise ValueError("database_codes must hold at least one code, got none.")
     levels = reduce(np.union1d, [table.levels for table in tables])

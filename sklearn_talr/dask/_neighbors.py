@@ -226,7 +226,7 @@ class _Found(NamedTuple):
 
 
 def _search(queries, database, ask, n_queries=None, most=None):
-    """Search all blocks for `n_queries` queries at a time, and merge what they find.
+    """Search all blocks for `n_queries` queries at a time, and merge the results.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def _search(queries, database, ask, n_queries=None, most=None):
     Returns
     -------
     found : tuple of _Found
-        What consecutive queries have found in the whole database.
+        Results of consecutive slices of queries, from the whole database.
     """
     dask, queries = import_dask(), gathered(queries)
     blocks = delayed_blocks(database, "database")
@@ -267,7 +267,7 @@ def _fit_block(neighbors, codes):
 
 
 def _search_block(ask, neighbors, queries, rows):
-    """What some queries find in a block, which is None if it holds no codes."""
+    """Items that a slice of queries finds in a block; no `neighbors`: it is empty."""
     if neighbors is None:
         nothing = np.zeros(0, dtype=np.int64)
         return _Found(0, np.zeros(rows.stop - rows.start, np.int64), nothing, nothing)

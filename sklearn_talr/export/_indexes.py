@@ -150,7 +150,7 @@ def _fast_scan(faiss, packed, ids):
 
 
 def _transforms(faiss, n_bits, n_dims):
-    """What faiss does to a query: bring it to length 1, append zeros, set the lift."""
+    """Transforms that faiss applies to a query: length 1, appended zeros, the lift."""
     places = np.full(n_dims, -1, dtype=np.int32)
     places[:n_bits] = np.arange(n_bits)
     mean = np.zeros(n_dims, dtype=np.float32)

@@ -138,7 +138,7 @@ def _check_codes_are_signs(hasher):
 
 
 def _model(onnx, hasher, output):
-    """The model: layers with rectifiers between them, then what `output` needs."""
+    """The model: layers with rectifiers between them, then the nodes of `output`."""
     coefs, intercepts = hasher.coefs_, hasher.intercepts_
     n_features, n_bits = coefs[0].shape[0], coefs[-1].shape[1]
     kind, columns = "float", n_bits

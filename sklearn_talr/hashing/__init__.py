@@ -1,7 +1,7 @@
 """Estimators that turn features into binary codes.
 
-What they can be trained by is in :mod:`sklearn_talr.losses`, and hashers of other papers
-that are not trained by gradients are in :mod:`sklearn_talr.baselines`.
+Losses to train them by are in :mod:`sklearn_talr.losses`, and hashers of other papers that
+are not trained by gradients in :mod:`sklearn_talr.baselines`.
 """
 
 from ._additive import AdditiveHasher

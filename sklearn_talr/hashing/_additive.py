@@ -48,7 +48,7 @@ class AdditiveHasher(BaseHasher):
     Hamming distance of these codes fewer are found than of :class:`ITQHasher`: .48 against
     .54 of the ten nearest among the COCO features of the user guide, at 256 bits, where
     weighted queries find .74. HammingNeighbors refuses the codes of `encode`, unless
-    ``metric="inner_product"``. It cannot tell the bits of `transform` from others.
+    ``metric="inner_product"``. It cannot tell the bits of `transform` from other codes.
 
     The vectors are found by alternating least squares and coordinate descent over the bits,
     which start from the bits of :class:`ITQHasher`. This is a binary autoencoder with a
@@ -352,12 +352,12 @@ class _Similarities:
         self._subtracted = squares / 2
 
     def of(self, rows):
-        """Similarities of some rows to all rows."""
+        """Similarities of the chosen rows to all rows, shape (n_chosen, n_samples)."""
         return self._X[rows] @ self._X.T - self._subtracted
 
 
 def _n_right(true, found, rows, n_neighbors):
-    """Expected number of true neighbors among those found, of some queries together.
+    """Sum over queries of the expected number of true neighbors among the found items.
 
     `true` and `found` are similarities of the queries, which are `rows` of the samples, to
     all samples. A query does not count as its own neighbor.

@@ -18,7 +18,7 @@ for additive quantization (Babenko and Lempitsky, CVPR 2014; Martinez et al., EC
 
 import numpy as np
 
-_PANEL = 32  # bits that are set before `decoded` of other bits is updated
+_PANEL = 32  # bits that are set in turn before `decoded` is updated for all bits
 _LEAST_SCALE, _MOST_SCALE = 0.5, 2.0
 _SWEEPS_AFTER_FLIPS = 2
 _TINY = np.finfo(np.float32).tiny
@@ -64,7 +64,7 @@ def descend(signs, correlations, gram, n_sweeps, flips=(), *, free):
 
 
 class _State:
-    """Signs of some rows, one column for each, and what a single flip would change."""
+    """Signs of rows, one column for each row, and the products that tell a flip's gain."""
 
     def __init__(self, signs, decoded, correlations, gram, free):
         self.signs = signs
@@ -79,12 +79,12 @@ class _State:
         return cls(signs, gram @ signs, correlations, gram, free)
 
     def columns(self, chosen):
-        """Some of the rows."""
+        """The state of the chosen rows, which are columns of its arrays."""
         arrays = self.signs, self.decoded, self.correlations
         return _State(*(array[:, chosen] for array in arrays), self.gram, self.free)
 
     def take(self, other, columns):
-        """Let rows be what they are in another state, which has only these or all."""
+        """Copy rows from another state, which holds just these rows, or all rows."""
         same_rows = other.signs.shape[1] == self.signs.shape[1]
         taken = other.columns(columns) if same_rows else other
         self.signs[:, columns] = taken.signs
@@ -110,7 +110,7 @@ class _State:
                 active, rows = active.columns(changed), rows[changed]
 
     def _sweep(self):
-        """Set every bit to what is best; tell which rows changed."""
+        """Set every bit to its best value in turn; return which rows changed, a mask."""
         changed = np.zeros(self.signs.shape[1], dtype=bool)
         targets = self.correlations / self._scales() if self.free else self.correlations
         for start in range(0, len(self.signs), _PANEL):
@@ -123,7 +123,7 @@ class _State:
         return changed
 
     def _set_bits(self, panel, targets):
-        """Set the bits of a panel in turn; `decoded` of other panels follows later."""
+        """Set the bits of a panel in turn; `_sweep` updates `decoded` afterwards."""
         signs, gram = self.signs[panel], self.gram[panel, panel]
         gains = targets - self.decoded[panel]
         for bit, row in enumerate(gram):
@@ -139,7 +139,7 @@ class _State:
         return np.clip(scales, _LEAST_SCALE, _MOST_SCALE)
 
     def merits(self):
-        """Higher where signs are better: the row along its decoding, or minus the error."""
+        """Quality of signs: length of the row along its decoding, or minus the error."""
         if self.free:
             return self._along() / np.sqrt(np.maximum(self._squares(), _TINY))
         return 2 * self._along() - self._squares()

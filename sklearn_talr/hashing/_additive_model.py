@@ -148,8 +148,8 @@ def signs_by(function, frame, X, n_bits, n_jobs):
 def alternate(frame, X, signs, before, alpha, max_iter, n_jobs):
     """Find the best decoder for the signs, then the best signs for the decoder, and so on.
 
-    `signs` are improved in place. Returns the moments of the last signs together with
-    those before, and the number of alternations.
+    `signs` are improved in place. Returns the sum of `before`, the moments of earlier rows,
+    and the moments of the last signs; and the number of alternations.
     """
 
     def moments_of(part, rows):
@@ -168,7 +168,7 @@ def alternate(frame, X, signs, before, alpha, max_iter, n_jobs):
 
 
 def _improve(frame, X, signs, decoder, n_jobs):
-    """Improve signs in place; yield how many changed, and the moments, of each block."""
+    """Improve signs in place; yield each block's number of changed signs and moments."""
     gram, free = decoder @ decoder.T, frame.codes_directions
 
     def improve(part, rows):

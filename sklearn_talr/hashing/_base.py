@@ -17,7 +17,7 @@ from ..codes import PackedCodes
 from ..metrics import make_retrieval_scorer
 from ._rows import all_rows_equal
 
-_BYTES_PER_BLOCK = 2**24  # of what NumPy computes at once while encoding
+_BYTES_PER_BLOCK = 2**24  # of the activations of a block, in NumPy
 
 
 class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -176,7 +176,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return False
 
     def _weigh(self):
-        """Function from activations to weights; None where activations are weights."""
+        """Function from activations to query weights; None where the two are equal."""
         return None
 
     @property

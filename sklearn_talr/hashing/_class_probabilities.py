@@ -1,4 +1,4 @@
-"""Class probabilities as features: what a classifier knows, in a few dimensions."""
+"""Class probabilities of a classifier as features, of few dimensions."""
 
 import warnings
 
@@ -135,7 +135,7 @@ class ClassProbabilities(
     def fit_transform(self, X, y, **params):
         """Fit the classifier, and return the probabilities of the same samples.
 
-        With `cv` these are not what `transform` returns for them.
+        With `cv` they differ from the probabilities that `transform` returns.
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class ClassProbabilities(
         return _probabilities(self.estimator_, X, self.classes_)
 
     def _routed(self, caller, params):
-        """What the classifier and the splitter are given."""
+        """Metadata of a call, routed to the classifier and to the splitter."""
         self._validate_params()
         if routing_enabled():
             return process_routing(self, caller, **params)
@@ -215,7 +215,7 @@ class ClassProbabilities(
         return np.concatenate(tables)[np.argsort(tests)]
 
     def get_metadata_routing(self):
-        """Tell scikit-learn what the classifier and the splitter are to be given.
+        """Tell scikit-learn which metadata the classifier and the splitter request.
 
         Returns
         -------
@@ -274,7 +274,7 @@ def _classifier(estimator, y):
 
 
 def _fitted_by(classifier):
-    """The fitted attributes that a fitted classifier brings."""
+    """Fitted attributes of the transformer that follow from the fitted classifier."""
     fitted = {"estimator_": classifier, "classes_": _classes_of(classifier)}
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(classifier, name):
@@ -283,7 +283,7 @@ def _fitted_by(classifier):
 
 
 def _present(y):
-    """The classes, or the numbers of labels, that some sample has."""
+    """Classes that occur in `y`, or the columns of labels that occur."""
     if type_of_target(y) != "multilabel-indicator":
         return np.unique(as_numpy(y))
     positive = y > 0 if sp.issparse(y) else np.asarray(as_numpy(y)) > 0
@@ -291,7 +291,7 @@ def _present(y):
 
 
 def _classes_of(estimator):
-    """The class of each column, or the numbers of labels."""
+    """Class of each column of probabilities, or the numbers of the labels."""
     classes = estimator.classes_
     if isinstance(classes, list):
         return np.arange(len(classes))
@@ -307,9 +307,9 @@ def _judge(estimator, X, y, train, test, params, columns):
 
 
 def _probabilities(estimator, X, columns):
-    """One column for each class or label, also for those that the classifier lacks."""
+    """Probabilities of all classes or labels; 0 of a class that the classifier lacks."""
     tables = estimator.predict_proba(X)
-    if isinstance(tables, list):  # of forests and others: all outcomes of each label
+    if isinstance(tables, list):  # forests return a table of outcomes for each label
         return np.stack(list(map(_of_presence, tables, estimator.classes_)), axis=1)
     known, table = _classes_of(estimator), np.asarray(as_numpy(tables))
     if len(known) == len(columns):
@@ -320,5 +320,5 @@ def _probabilities(estimator, X, columns):
 
 
 def _of_presence(table, outcomes):
-    """Probability that a label is there, whose outcomes may be one only."""
+    """Probability that a label is present; training may have seen one outcome only."""
     return as_numpy(table)[:, as_numpy(outcomes) > 0].sum(axis=1)

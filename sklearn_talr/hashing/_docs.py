@@ -11,7 +11,7 @@ def describe_inherited(cls):
 
     The docstring of the class describes its own parameters and attributes, and those that
     differ from its parent's. All others are added, parameters in the order of the
-    signature. So that ``help`` and Sphinx show every parameter, and none is written twice.
+    signature. So ``help`` and Sphinx show every parameter, and none is written twice.
     """
     if cls.__doc__ is not None:  # python -OO
         names = list(inspect.signature(cls).parameters)
@@ -29,7 +29,7 @@ def _completed(cls, title, names):
 
 
 def _described(doc, title):
-    """Entries of a section by the name of the parameter or attribute."""
+    """Entries of a section, a dict from the name of each parameter or attribute."""
     start, end = _section(doc, title)
     entries = _ENTRY.split(doc[start:end])[1:]
     return {entry.split(" : ")[0]: f"    {entry.rstrip()}" for entry in entries}

@@ -24,7 +24,7 @@ def mean_and_unit(X):
 
 
 def _mean_and_unit_of_tensor(X):
-    """The same of a torch tensor, computed on its device."""
+    """Mean and unit of a torch tensor, as `mean_and_unit`, computed on its device."""
     total = sum(X[rows].double().sum(0) for rows in row_blocks(X))
     mean = total / len(X)
     squares = sum((X[rows] - mean).square().sum() for rows in row_blocks(X))

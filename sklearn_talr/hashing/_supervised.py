@@ -468,7 +468,7 @@ class SupervisedHasher(CallbackSupportMixin, BaseHasher):
         fitted = vars(self)
         if "module_state_" not in fitted:
             return super()._encoder()
-        from .gradient._functions import ModuleFunction  # only who has a module needs torch
+        from .gradient._functions import ModuleFunction  # needs torch, so only here
 
         function = ModuleFunction(self.module, fitted["module_state_"])
         n_bits = fitted["_training_state_"]["n_bits"]

@@ -92,7 +92,7 @@ class TALRHasher(SupervisedHasher):
 
     _parameter_constraints: dict = {
         **SupervisedHasher._parameter_constraints,
-        "measure": "no_validation",  # by tie_aware_loss, which reads names and values
+        "measure": "no_validation",  # checked by tie_aware_loss
         "simplified": ["boolean"],
     }
     del _parameter_constraints["loss"]

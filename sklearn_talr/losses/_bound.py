@@ -1,4 +1,4 @@
-"""Bases of the losses of this package: what a loss of pairs and one of classes share."""
+"""Base classes of the losses of this package: losses of pairs, and losses of classes."""
 
 from sklearn.base import BaseEstimator
 
@@ -18,7 +18,7 @@ class PairLoss(BaseEstimator):
     needs_classes = False
 
     def bind(self, training):
-        """Bind the loss to training data; nothing is to be kept of it.
+        """Bind the loss to training data; the fitted hasher keeps no attribute of it.
 
         Parameters
         ----------
@@ -42,7 +42,7 @@ class PairLoss(BaseEstimator):
         return step, {}
 
     def _options(self, training):
-        """What else the loss is called with."""
+        """Keyword arguments with which a step calls the loss."""
         return {"n_bits": training.n_bits}
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.linalg import hadamard
 
-# The best of this many sets of random codes is taken. Of many classes fewer sets are drawn,
-# and the first classes decide, so that time is linear in the number of classes.
+# The best of this many sets of random codes is taken. If there are many classes, fewer sets
+# are drawn and only the first classes are compared: time is linear in their number.
 _N_DRAWS = 100
 _MOST_COMPARED = 1000
 

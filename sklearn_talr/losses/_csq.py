@@ -13,8 +13,8 @@ class CSQLoss(ClassLoss):
 
     Yuan et al., "Central Similarity Quantization for Efficient Image and Video Retrieval",
     CVPR 2020, eq. 4 to 8. Each class has a center, a code far from those of other classes.
-    The center c of a sample of several classes has in each bit what most of theirs have;
-    ties are drawn. With relaxed bits h = tanh(scale u) and centers of 0 and 1,
+    Each bit of the center c of a sample of several classes is the bit of most of their
+    centers; ties are drawn. With relaxed bits h = tanh(scale u) and centers of 0 and 1,
 
     .. math::
 

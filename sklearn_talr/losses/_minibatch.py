@@ -1,4 +1,4 @@
-"""A loss bound to the training data of one fit, and minibatches of these (torch)."""
+"""A loss bound to the training data of one fit, and minibatches of the data (torch)."""
 
 from typing import NamedTuple
 
@@ -7,11 +7,11 @@ import torch
 
 from ._memory import keep_freed_memory
 
-_PAIRS_PER_BLOCK = 2**20  # of an oracle, which may need many bytes for each
+_PAIRS_PER_BLOCK = 2**20  # of one call of an oracle, which may need many bytes a pair
 
 
 class Training(NamedTuple):
-    """What a loss is bound to: the training data of one fit.
+    """Training data of one fit, to which a loss is bound.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def bind(loss, training):
         See :mod:`sklearn_talr.losses`.
 
     training : Training
-        What it is bound to.
+        Training data of the fit.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What losses of pairs have in common.
+"""Terms that losses of pairs share.
 
 ====================  =======================================================
 symbol                meaning
@@ -15,7 +15,7 @@ With k < b bits, inner products are multiplied by b / k. No sample is paired wit
 
 
 def inner_products(bits, n_bits):
-    """Inner products of all pairs of rows, as if all bits took part; None: they do."""
+    """Inner products of all pairs of rows, scaled to `n_bits` bits; None: as they are."""
     n_bits = bits.shape[1] if n_bits is None else n_bits
     return bits @ bits.T * (n_bits / bits.shape[1])
 

@@ -1,4 +1,4 @@
-"""One minus a measure of soft counts: what both forms of the tie-aware loss compute."""
+"""One minus a measure of soft counts, for the loss values and the torch module."""
 
 import torch
 
@@ -67,7 +67,7 @@ def mean_loss(counts, levels, n_items, measure, simplified, group=None):
     """
     options = {} if measure == "AP" else {"n_items": n_items}
     value = MEASURES[measure, simplified](counts, levels, **options)
-    # Every pair has mass 1: less than a half is nothing similar, and no say.
+    # Every pair has mass 1. A query with less than a half has no similar item, and no say.
     has_value = counts.detach()[:, 1:].sum((1, 2)) > 0.5
     total, n_queries = (value * has_value).sum(), has_value.sum()
     if group is not None:

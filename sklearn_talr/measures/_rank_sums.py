@@ -1,10 +1,10 @@
 """Harmonic and discount sums over runs of consecutive ranks, to the last digits.
 
 Runs are differences of cumulative sums, tabulated for the first million ranks. Far down a
-list such a sum is so much larger than one term that it keeps only the leading digits of
-it, and the formula of average precision multiplies what is left by the rank. What each
-addition lost is known exactly (Knuth's TwoSum), and is summed beside. Beyond the table
-asymptotic series are exact, in which the difference is taken term by term.
+list a cumulative sum is so much larger than one term that it keeps only the leading digits
+of the term, and average precision multiplies the rounding error by the rank. The rounding
+error of each addition is known exactly (Knuth's TwoSum), and is summed beside. Beyond the
+table asymptotic series are exact, in which the difference is taken term by term.
 """
 
 import numpy as np

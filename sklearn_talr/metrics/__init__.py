@@ -1,4 +1,4 @@
-"""What scikit-learn expects of ranking metrics: score functions, scorers, displays.
+"""Ranking metrics in scikit-learn's forms: score functions, scorers, displays.
 
 The functions ``tie_aware_*_score(y_true, y_score)`` have scikit-learn's signature and take
 one cutoff k or several at once. They are measures of :mod:`sklearn_talr.measures`, where

@@ -11,7 +11,7 @@ QUERY = [StrOptions(QUERIES)]
 
 
 def estimator_histogram(estimator, X, y, affinity, database):
-    """Encode samples by a fitted hasher and count what each finds by Hamming distance.
+    """Encode samples by a fitted hasher, and count items by distance for each as a query.
 
     The parameters are those of :func:`make_retrieval_scorer` and of its scorer.
     """

@@ -1,4 +1,4 @@
-"""Hash lookup: what a query finds in the Hamming ball of radius 0, 1, ..., R.
+"""Metrics of hash lookup: the items in the Hamming ball of radius 0, 1, ..., R.
 
 A hash table is searched by looking up every bucket (code) within the radius, so its cost
 is the number of those buckets, whether anything lies in them or not.

@@ -280,7 +280,7 @@ def retrieval_report_from_estimator(
 
 
 def _report(count, measures, zero_division, sample_weight, radius, as_frame):
-    """Check what is cheap to check, count, and average.
+    """Check cheap parameters first, then count, and average over the queries.
 
     `count` returns histograms of consecutive queries, one alone if there is a radius.
     Public functions alone call it, so that a warning points at their callers.
@@ -321,7 +321,7 @@ def _lookup_values(histogram, radius, zero_division):
 
 
 def _lookup_constants(histogram, radius, weights):
-    """The fraction of empty lookups, which is of all queries, and the cost of a lookup."""
+    """Fraction of all queries whose lookup is empty, and number of buckets of a lookup."""
     empty = histogram.counts[:, :, : radius + 1].sum(axis=(1, 2)) == 0
     cost = lookup_cost(histogram.n_bits, radius)[-1]
     return {

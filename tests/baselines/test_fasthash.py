@@ -5,11 +5,12 @@ import pytest
 import scipy.sparse as sp
 from discrete_cases import pairwise_loss
 from hashers import held_out_histogram, mean_ap
+from sklearn import config_context
 from sklearn.dummy import DummyRegressor
 
 from sklearn_talr.baselines import FastHasher
 from sklearn_talr.baselines._graph_cuts import PairwiseBits
-from sklearn_talr.hashing import LSHHasher, _base
+from sklearn_talr.hashing import LSHHasher
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +60,11 @@ def test_bits_that_all_samples_share():
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_features_are_encoded_in_blocks(hasher, few_digits, monkeypatch, kind):
+def test_features_are_encoded_in_blocks(hasher, few_digits, kind):
     X = few_digits[0][:30]
     expected = hasher.decision_function(X)
-    monkeypatch.setattr(_base, "_BYTES_PER_BLOCK", 5000)
-    np.testing.assert_array_equal(hasher.decision_function(kind(X)), expected)
+    with config_context(working_memory=5000 / 2**20):
+        np.testing.assert_array_equal(hasher.decision_function(kind(X)), expected)
 
 
 def test_learns(digits, learned):

@@ -83,12 +83,11 @@ def test_sides_of_different_lengths_are_refused():
         weighted_scores([[0.5, 1.0]], [[0, 1, 1]])
 
 
-def test_blocks_of_codes_and_threads_change_no_score(monkeypatch):
-    monkeypatch.setattr(_weighted, "_CODES_PER_BLOCK", 7)
-    bits, weights = draw(40, 33)
-    terms = np.linspace(0.5, 2, 80).reshape(40, 2)
+def test_blocks_of_codes_and_threads_change_no_score():
+    bits, weights = draw(20_000, 33)
+    terms = np.linspace(0.5, 2, 40_000).reshape(20_000, 2)
     packed = PackedCodes(pack_codes(bits).data, 33, terms=terms)
-    expected = slow_scores(weights, bits, packed.terms)
+    expected = weights @ (2.0 * bits.T - 1) * terms[:, 0] + terms[:, 1]
     for n_jobs in (None, 2):
         found = weighted_scores(weights, packed, n_jobs=n_jobs)
         assert_allclose(found, expected, atol=1e-4)

@@ -305,18 +305,17 @@ def test_codes_of_either_bit_order_are_exported_alike():
         assert_array_equal(index.search(octets, 1)[0], np.zeros((5, 1)))
 
 
-def test_many_rows_are_written_in_blocks(monkeypatch):
-    monkeypatch.setattr(export._databases, "_ROWS_PER_BLOCK", 7)
-    codes = random_codes(np.random.default_rng(0), 20, 9)
+def test_many_rows_are_written_in_blocks():
+    codes = random_codes(np.random.default_rng(0), 20_000, 9)
     blocks = list(export.to_pgvector(codes).rows())
-    assert [block.count("\n") for block in blocks] == [7, 7, 6]
+    assert [block.count("\n") for block in blocks] == [8_192, 8_192, 3_616]
     rows = [line.split("\t") for line in "".join(blocks).splitlines()]
-    assert [int(i) for i, _ in rows] == list(range(20))
+    assert [int(i) for i, _ in rows] == list(range(20_000))
     assert [bits for _, bits in rows] == export.to_bit_strings(codes)
     duckdb = pytest.importorskip("duckdb")
     with duckdb.connect() as connection:
         export.to_duckdb(codes, connection)
-        assert connection.execute("SELECT count(*) FROM codes").fetchall() == [(20,)]
+        assert connection.execute("SELECT count(*) FROM codes").fetchall() == [(20_000,)]
 
 
 # Repeats in graph indexes

@@ -12,11 +12,12 @@ import torch
 from hashers import DISCRETE, HASHERS, LINEAR, name_of
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import check_param_validation, parametrize_with_checks
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.codes import pack_codes
-from sklearn_talr.hashing import AdditiveHasher, _base
+from sklearn_talr.hashing import AdditiveHasher
 
 TALR = TALRHasher(8, max_iter=2, random_state=0)
 every_hasher = pytest.mark.parametrize("hasher", HASHERS, ids=name_of)
@@ -91,13 +92,13 @@ def test_bits_are_signs_of_float32_activations(hasher, few_digits):
 
 
 @every_hasher
-def test_codes_come_in_blocks_packed_or_not(hasher, few_digits, monkeypatch):
+def test_codes_come_in_blocks_packed_or_not(hasher, few_digits):
     X, y = few_digits
     hasher = clone(hasher).set_params(random_state=0).fit(X, y)
     codes = hasher.transform(X)
-    monkeypatch.setattr(_base, "_BYTES_PER_BLOCK", 4000)
-    np.testing.assert_array_equal(hasher.transform(X), codes)
-    packed = hasher.encode(X)
+    with config_context(working_memory=4000 / 2**20):
+        np.testing.assert_array_equal(hasher.transform(X), codes)
+        packed = hasher.encode(X)
     assert packed.n_bits == hasher.n_bits
     np.testing.assert_array_equal(packed.data, pack_codes(codes).data)
 
@@ -123,7 +124,7 @@ def test_equal_seeds_and_values_give_equal_codes(hasher, few_digits, learned):
     def codes_of(X, seed=learned.seed):
         return clone(hasher).set_params(random_state=seed).fit(X, y).transform(X)
 
-    numpy_state = np.random.mtrand._rand.get_state
+    numpy_state = check_random_state(None).get_state  # of the global generator
     before = numpy_state()[1].copy(), torch.get_rng_state()
     codes, _ = codes_of(X), codes_of(X, None)
     np.testing.assert_array_equal(numpy_state()[1], before[0])

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
 
-from sklearn_talr.hashing import _projections
+from sklearn_talr.hashing import ITQHasher, _projections
 from sklearn_talr.hashing._projections import (
     itq_projection,
     pca_projection,
@@ -41,7 +41,9 @@ def test_itq_reaches_what_the_alternation_reaches(centered, learned):
     expected = np.mean([criterion(textbook(V, seed)) for seed in seeds])
     ours = np.mean(
         [
-            criterion(centered @ itq_projection(centered, 12, np.random.RandomState(seed)))
+            criterion(
+                ITQHasher(12, random_state=seed).fit(centered).decision_function(centered)
+            )
             for seed in seeds
         ]
     )
@@ -54,8 +56,8 @@ def test_itq_is_better_than_that_of_faiss(centered, learned):
     V = PCA(32).fit_transform(centered).astype(np.float32)
     rotation = faiss.ITQMatrix(32)
     rotation.train(V)
-    rng = np.random.RandomState(learned.seed)
-    ours = centered @ itq_projection(centered, 32, rng)
+    hasher = ITQHasher(32, random_state=learned.seed).fit(centered)
+    ours = hasher.decision_function(centered)
     learned.gain(criterion(ours) / criterion(rotation.apply(V)) - 1)
 
 

@@ -8,6 +8,7 @@ from hashers import MEASURES
 
 from sklearn_talr import PrecomputedAffinity
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
+from sklearn_talr.hashing import SupervisedHasher
 from sklearn_talr.losses import (
     AveragePrecisionLoss,
     MutualInformationLoss,
@@ -15,7 +16,7 @@ from sklearn_talr.losses import (
     TieAwareLoss,
     _minibatch,
 )
-from sklearn_talr.losses._minibatch import Batch, Training, batch_levels, bind
+from sklearn_talr.losses._minibatch import batch_levels
 
 rng = np.random.default_rng(0)
 CPU = torch.device("cpu")
@@ -52,56 +53,71 @@ def test_levels_are_those_of_the_oracle(name, monkeypatch):
         assert not found.is_floating_point()
 
 
-def training_of(name, is_relaxed=True):
-    """Training data of a case, and the affinities of some of its samples."""
+X = rng.standard_normal((30, 5))
+
+
+def fitted_in_a_step(name, loss, tanh_scale):
+    """A hasher that one step over all samples of a case has not moved."""
+    affinity, targets = CASES[name]
+    hasher = SupervisedHasher(8, loss=loss, affinity=affinity, tanh_scale=tanh_scale)
+    hasher.set_params(batch_size=30, bit_dropout=0.0, max_iter=1, random_state=0)
+    return hasher.set_params(learning_rate_init=1e-12).fit(X, targets)
+
+
+def affinities_of(name):
+    """Affinities of all pairs of a case, and the levels that the oracle declares."""
     affinity, targets = CASES[name]
     if hasattr(affinity, "fit"):
         affinity.fit(targets)
     levels = np.asarray(affinity.levels_between(targets, targets))
-    training = Training(affinity, targets, levels, 8, is_relaxed, CPU, None, {})
-    return training, affinity(targets[SAMPLES], targets[SAMPLES])
+    return np.asarray(affinity(targets, targets)), levels
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_function_gets_relaxed_bits_and_affinities(name):
     """As floats, so that a researcher may compute with them."""
-    seen = []
-    training, affinities = training_of(name)
-    step, fitted = bind(lambda *args: seen.append(args), training)
-    activations = torch.from_numpy(rng.standard_normal((6, 8)))
-    step(Batch(activations, SAMPLES, None, 4.0))
-    bits, affinity = seen[0]
-    torch.testing.assert_close(bits, torch.tanh(4.0 * activations))
-    assert affinity.dtype == bits.dtype
-    np.testing.assert_array_equal(affinity, affinities)
-    step(Batch(activations, SAMPLES, None, None))
-    assert seen[1][0] is activations
-    assert fitted == {}
+    affinities, _ = affinities_of(name)
+    for tanh_scale, relax in ((0.5, lambda u: torch.tanh(0.5 * u)), (None, lambda u: u)):
+        seen = []
+
+        def recorded(bits, affinity, seen=seen):
+            seen.append((bits.detach(), affinity))
+            return bits.square().mean()
+
+        hasher = fitted_in_a_step(name, recorded, tanh_scale)
+        ((bits, affinity),) = seen
+        expected = relax(torch.from_numpy(hasher.decision_function(X)))
+        order = torch.cdist(bits, expected).argmin(1)
+        assert sorted(order) == list(range(30))
+        torch.testing.assert_close(bits, expected[order], rtol=1e-4, atol=1e-5)
+        assert affinity.dtype == bits.dtype
+        np.testing.assert_array_equal(affinity, affinities[np.ix_(order, order)])
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_tie_aware_losses_are_the_tie_aware_module(name):
     """At the levels of the oracle, of which AP knows only 0 and above."""
-    training, affinities = training_of(name)
-    batch = Batch(torch.randn(6, 8, dtype=torch.float64), SAMPLES, None, 3.0)
-    levels = list(training.levels)
-    index = torch.tensor([[levels.index(value) for value in row] for row in affinities])
+    affinities, levels = affinities_of(name)
+    index = torch.from_numpy(np.searchsorted(levels, affinities))
     for measure in MEASURES:
         loss = {"AP": AveragePrecisionLoss, "nDCG": NDCGLoss}[measure["measure"]]
         loss = loss(simplified=measure["simplified"])
         gains = levels
         if measure["measure"] == "nDCG" and name.startswith("shared"):
-            gains = np.log2(1.0 + training.levels)
+            gains = np.log2(1.0 + levels)
         expected = TieAwareLoss(**measure, levels=gains, tanh_scale=3.0)
-        expected = expected(batch.activations, index)
-        torch.testing.assert_close(bind(loss, training)[0](batch), expected)
+        hasher = fitted_in_a_step(name, loss, 3.0)
+        activations = torch.from_numpy(hasher.decision_function(X)).double()
+        expected = expected(activations, index)
+        assert hasher.loss_curve_ == pytest.approx([expected.item()], rel=1e-5)
         if not name.startswith("shared"):
-            values = torch.from_numpy(np.asarray(affinities, dtype=float))
-            torch.testing.assert_close(loss(batch.bits, values), expected)
+            values = torch.from_numpy(affinities.astype(float))
+            torch.testing.assert_close(
+                loss(torch.tanh(3.0 * activations), values), expected
+            )
 
 
 def test_what_counts_distances_needs_relaxed_bits():
-    training, _ = training_of("numbers", is_relaxed=False)
     for loss in (AveragePrecisionLoss(), NDCGLoss(), MutualInformationLoss()):
         with pytest.raises(ValueError, match="tanh_scale=None leaves unbounded"):
-            bind(loss, training)
+            fitted_in_a_step("numbers", loss, None)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -26,7 +27,7 @@ from sklearn.utils.fixes import parse_version
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
-from sklearn_talr.svm import RankingSVC, _feature_matrix
+from sklearn_talr.svm import RankingHingeLoss, RankingSVC, _feature_matrix
 from sklearn_talr.svm._best_threshold import best_threshold
 from sklearn_talr.svm._risks import HingeRisk, RankingRisk
 from sklearn_talr.svm._simplex_qp import minimize_on_simplex
@@ -130,10 +131,11 @@ def test_solvers_agree_and_the_line_search_saves_iterations(loss, noisy):
 def test_each_loss_is_best_at_itself(loss, noisy):
     X, y = noisy
     own = RankingSVC(loss, 0.1, tol=1e-5).fit(X, y)
-    risk = RankingRisk(y == 1, np.zeros(len(y), dtype=int), loss)
+    risk, positive = RankingHingeLoss(loss), torch.from_numpy(y == 1)
     for other in set(LOSSES) - {loss}:
         w = RankingSVC(other, 0.1, tol=1e-5).fit(X, y).coef_[0]
-        assert own.objective_ < w @ w / 2 + 0.1 * len(y) * risk(X @ w)[0]
+        value = risk(torch.from_numpy(X @ w), positive).item()
+        assert own.objective_ < w @ w / 2 + 0.1 * len(y) * value
 
 
 def test_unfinished_fit_warns_and_tells_the_gap(noisy):
@@ -223,9 +225,9 @@ class TestRisks:
     @given(seed=st.integers(0, 10**6), n=st.integers(2, 30))
     @settings(max_examples=50, deadline=None)
     def test_upper_bound_of_the_loss(self, loss, seed, n):
-        rng, positive, query = self.draw(seed, n)
+        rng, positive, _ = self.draw(seed, n)
         scores = rng.integers(4, size=n) / 2
-        value, _ = RankingRisk(positive, query, loss)(scores)
+        value = RankingHingeLoss(loss)(*map(torch.from_numpy, (scores, positive))).item()
         assert value >= 1 - SCORE[loss]([positive.astype(int)], [scores]) - 1e-12
 
     @pytest.mark.parametrize("loss", RANKING)

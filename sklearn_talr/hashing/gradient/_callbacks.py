@@ -40,7 +40,7 @@ class FitCallbacks:
         return self._end(self._epoch)
 
     def break_off(self):
-        """Tell callbacks no end of this fit, since training was interrupted.
+        """Leave the fit unfinished for callbacks, since training was interrupted.
 
         At the end of a fit a progress bar would show all epochs as done.
         """

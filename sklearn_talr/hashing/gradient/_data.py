@@ -53,7 +53,7 @@ class TrainingData(NamedTuple):
 
 
 def check_data(hasher, loss, X, y, X_val=None, y_val=None):
-    """Check all that `fit` is given."""
+    """Check the features, targets and affinity that `fit` is given."""
     affinity = hasher.affinity
     if getattr(loss, "needs_classes", False):
         affinity = _class_affinity(affinity, y, type(loss).__name__)
@@ -85,7 +85,7 @@ def _class_affinity(affinity, y, needed_by):
 
 
 def check_chunk(hasher, X, y, levels):
-    """Check what `partial_fit` is given, whose pairs may all be alike."""
+    """Check the arguments of `partial_fit`; pairs of one chunk may all be alike."""
     if not hasattr(hasher, "n_iter_"):
         X, seen = check_features(hasher, X)
         affinity, targets = resolve_affinity(hasher.affinity, X, y)
@@ -101,7 +101,7 @@ def check_chunk(hasher, X, y, levels):
 
 
 def _affinity_of_next_chunk(hasher, y):
-    """The fitted oracle; of ready affinities, the matrix that this chunk brings."""
+    """The fitted affinity, or the matrix of this chunk where targets bring their own."""
     if getattr(hasher.affinity_, "comes_with_targets", False) and y is not None:
         return hasher.affinity
     return hasher.affinity_

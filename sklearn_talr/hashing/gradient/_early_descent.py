@@ -37,7 +37,7 @@ class LastEpoch:
         return ""
 
     def _note(self, **facts):
-        """Set attributes in one step: an interrupt finds all of an epoch, or nothing."""
+        """Set attributes in one step: an interrupt cannot leave half of an epoch."""
         vars(self).update(facts)
 
 
@@ -45,11 +45,11 @@ class EarlyDescent(LastEpoch):
     """Keeps the weights of the best validation score, and tells when it rises no more.
 
     An epoch counts as no improvement unless it beats the best score by `tol`, as in
-    scikit-learn's multi-layer perceptrons. These stop after too many such epochs, with the
-    weights of the last one. Here training goes back to the weights of the best score, and
-    the learning rate descends from there. The noise of a high rate hides the small
-    differences between epochs, so that the last epoch of the descent is kept whose score
-    is no worse than the best score before the descent.
+    scikit-learn's multi-layer perceptrons. The perceptrons stop after too many such epochs,
+    with the weights of the last epoch. Here training goes back to the weights of the best
+    score, and the learning rate descends from there. The noise of a high rate hides the
+    small differences between epochs, so that the last epoch of the descent is kept whose
+    score is no worse than the best score before the descent.
 
     Parameters
     ----------

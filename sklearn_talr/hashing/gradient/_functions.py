@@ -166,7 +166,7 @@ class ModuleFunction:
         return activations if is_tensor else activations.numpy()
 
     def moved_to(self, space, dtype):
-        """The function of features in another space, by way of NumPy if not torch's."""
+        """The function for features in another space; not torch's are passed in NumPy."""
         if not space.is_torch:
             return lambda X: space.take(self(as_numpy(X)))
         with _mode_kept():
@@ -245,7 +245,7 @@ def _let_learn(module):
 
 
 class SeededDropout(torch.nn.Module):
-    """Dropout from a generator of its own; torch's draws from the global one."""
+    """Dropout with its own generator; torch's dropout draws from the global generator."""
 
     def __init__(self, rate, generator):
         super().__init__()

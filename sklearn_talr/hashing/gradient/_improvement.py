@@ -7,8 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..._threads import one_thread
 
-# Two standard errors of the difference between two scores of one sample. Those of the mean
-# over n samples are smaller by the root of n.
+# Two standard errors of the difference between two scores of one sample. The standard error
+# of the mean over n samples is smaller by the square root of n.
 _TWO_STANDARD_ERRORS = 0.5
 
 _REMEDY = (

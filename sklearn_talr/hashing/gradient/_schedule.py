@@ -1,4 +1,4 @@
-"""Part of training that is done: learning rate and scale of tanh go by it."""
+"""Progress of training, by which the learning rate and the scale of tanh are set."""
 
 import math
 

@@ -16,7 +16,9 @@ _LEARNING_RATE = {
 }
 _WEIGHT_DECAY = {"linear": 0.6, "module": 0.01}
 _TANH_SCALE = {"linear": 8.0, "hidden layers": 8.0, "module": 2.0}
-_WEIGHT_DECAY_OF_LAYERS = 2.4  # in all: decays of layers multiply in the activations
+_WEIGHT_DECAY_OF_LAYERS = (
+    2.4  # of all layers together: their decays multiply in the activations
+)
 _DROPOUT = {"linear": (0.0, 0.0), "hidden layers": (0.2, 0.5), "module": (0.0, 0.0)}
 
 

@@ -104,6 +104,6 @@ class AdamMini(torch.optim.Optimizer):
 
 
 def _unit_means(values):
-    """Means per row, with the shape kept; of a vector one mean."""
+    """Mean of each row of a matrix, or of a whole vector, in the shape of the input."""
     dims = tuple(range(1, values.ndim)) if values.ndim > 1 else None
     return values.mean(dim=dims, keepdim=True)

@@ -9,8 +9,8 @@ from .._base import feed_forward
 from .._projections import PROJECTIONS, sparse_projection
 from .._rows import centered
 
-# The projection is made from at most so many rows and numbers: principal directions of
-# more hardly differ, and the rows are copied and made dense.
+# The projection is made from at most so many rows and numbers. Principal directions of more
+# rows hardly differ, and the rows are copied and made dense.
 _MOST_ROWS = 20_000
 _MOST_CELLS = 2**25
 

@@ -8,9 +8,10 @@ import pytest
 import scipy.sparse as sp
 import torch
 from hashers import small
+from sklearn import config_context
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 
-from sklearn_talr.hashing import _base
 from sklearn_talr.hashing._base import feed_forward
 from sklearn_talr.hashing._rows import mean_and_unit
 from sklearn_talr.hashing.gradient._features import Features
@@ -88,9 +89,10 @@ class TestDropout:
         assert np.abs(first - activations(0.0)).max() > 1e-3
 
     def test_leaves_global_generators_alone(self, few_digits):
-        before = np.random.mtrand._rand.get_state()[1].copy(), torch.get_rng_state()
+        numpy_state = check_random_state(None).get_state  # of the global generator
+        before = numpy_state()[1].copy(), torch.get_rng_state()
         small(hidden_layer_sizes=(16,), dropout=(0.2, 0.5)).fit(*few_digits)
-        np.testing.assert_array_equal(np.random.mtrand._rand.get_state()[1], before[0])
+        np.testing.assert_array_equal(numpy_state()[1], before[0])
         assert torch.equal(torch.get_rng_state(), before[1])
 
 
@@ -157,9 +159,7 @@ class TestModule:
         for name, value in module.state_dict().items():
             assert torch.equal(value, before[name])
 
-    def test_fitted_state_is_numpy_and_activations_are_the_modules(
-        self, few_digits, monkeypatch
-    ):
+    def test_fitted_state_is_numpy_and_activations_are_the_modules(self, few_digits):
         X, y = few_digits
         hasher = self.fitted(X, y)
         state = hasher.module_state_
@@ -172,8 +172,8 @@ class TestModule:
         activations = hasher.decision_function(X)
         assert activations.dtype == np.float32
         np.testing.assert_allclose(activations, expected, rtol=1e-5, atol=1e-6)
-        monkeypatch.setattr(_base, "_BYTES_PER_BLOCK", 1000)
-        blocks = hasher.decision_function(sp.csr_array(X))
+        with config_context(working_memory=1000 / 2**20):
+            blocks = hasher.decision_function(sp.csr_array(X))
         np.testing.assert_allclose(blocks, expected, rtol=1e-5, atol=1e-6)
         # Batch norm counts the batches of training, and of nothing else.
         assert state["layers.0.num_batches_tracked"] == 5 * 5

@@ -6,6 +6,7 @@ import torch
 from hashers import small
 
 from sklearn_talr.affinity import LabelAffinity
+from sklearn_talr.hashing import SupervisedHasher
 from sklearn_talr.hashing.gradient._data import TrainingData
 from sklearn_talr.hashing.gradient._minibatches import MinibatchLoss
 from sklearn_talr.hashing.gradient._settings import Settings
@@ -30,9 +31,13 @@ class TestBits:
         counts = np.bincount(np.concatenate(draws), minlength=32)
         assert 60 < counts.min() < 100 < counts.max() < 140
 
-    def test_none_is_left_out_without_dropout(self):
-        loss = MinibatchLoss(None, settings_of(bit_dropout=0.0), False, None)
-        assert loss.draw_bits(8) is None
+    def test_none_is_left_out_without_dropout(self, few_digits):
+        def all_of_32(bits, affinity):
+            assert bits.shape[1] == 32
+            return bits.square().mean()
+
+        hasher = SupervisedHasher(32, loss=all_of_32, bit_dropout=0.0, max_iter=2)
+        assert hasher.fit(*few_digits).n_iter_ == 2
 
     @pytest.mark.parametrize("bit_dropout", [0.0, 0.5])
     def test_nested_codes_keep_some_of_the_leading_ones(self, bit_dropout):
@@ -59,10 +64,19 @@ class TestBits:
                 np.testing.assert_array_equal(np.sort(kept), np.arange(n_bits))
 
 
-def test_scale_of_tanh_grows_geometrically():
-    loss = MinibatchLoss(None, settings_of(tanh_scale=(1.0, 16.0)), False, None)
-    scales = [loss.scale(progress) for progress in (0, 0.25, 0.5, 1)]
-    assert scales == pytest.approx([1, 2, 4, 16])
+def test_scale_of_tanh_grows_geometrically(few_digits):
+    X, y = few_digits
+    lengths = []
+
+    def recorded(bits, affinity):
+        lengths.append(torch.linalg.norm(torch.atanh(bits.detach())).item())
+        return bits.square().mean()
+
+    # One step an epoch, over all samples, and none that moves the activations.
+    hasher = SupervisedHasher(8, loss=recorded, tanh_scale=(0.05, 0.8), max_iter=5)
+    hasher.set_params(batch_size=300, learning_rate_init=1e-12, random_state=0).fit(X, y)
+    scales = np.array(lengths) / np.linalg.norm(hasher.decision_function(X))
+    np.testing.assert_allclose(scales, [0.05, 0.1, 0.2, 0.4, 0.8], rtol=1e-3)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
