@@ -48,7 +48,7 @@ def read_among(among, store, n_queries):
         if among.dtype != bool:
             if among.ndim == 2:
                 return _masks_of_lists(among, store, n_queries)
-            return np.unique(_check_indices(among, store))
+            return np.unique(_known_items(among, store))
     shapes = [(n_queries, store.n_indices)]
     shapes += [] if sp.issparse(among) else [(store.n_indices,)]
     if among.shape not in shapes:
@@ -80,13 +80,13 @@ def _masks_of_lists(lists, store, n_queries):
         )
     sizes = [len(row) for row in lists]
     indices = np.concatenate([row for row in lists if len(row)] or [np.zeros(0, int)])
-    indices = _check_indices(indices, store)
+    indices = _known_items(indices, store)
     return _masks(
         np.repeat(np.arange(n_queries), sizes), indices, (n_queries, store.n_indices)
     )
 
 
-def _check_indices(indices, store):
+def _known_items(indices, store):
     """Indices of items, as int64."""
     if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
         raise ValueError(

@@ -26,7 +26,7 @@ from ._cost import (
     table_widths,
 )
 from ._found import Found, first_limits, join
-from ._scan import compare
+from ._inner_loops import compare
 from ._store import ranges
 
 _PROBES_PER_PASS = 131_072

@@ -42,14 +42,6 @@ class Scanner:
         return join(parts, indices, len(queries))
 
 
-def compare(store, queries, query, code):
-    """Hamming distances of pairs of a query and a code, in the store's small type."""
-    distances = np.zeros(len(query), dtype=store.distance_type)
-    for query_word, codes in zip(queries.T, store.columns):
-        distances += np.bitwise_count(query_word[query] ^ codes[code])
-    return distances
-
-
 def _scan_block(tile, queries, limits, n_items):
     """Compare as many queries as a tile takes with all codes.
 

@@ -74,10 +74,10 @@ class CodeStore:
         n_indices, factors = first_index + len(words), packed._factors
         own = packed._own  # what tells equal codes apart
         order = _sorting_order(words, own)
-        words, own = words[order], _rows_of(own, order)
+        words, own = words[order], _rows_or_none(own, order)
         starts = _group_starts(words, own)
         members = (order + first_index).astype(np.int64 if n_indices >> 31 else np.int32)
-        words, own = words[starts[:-1]], _rows_of(own, starts[:-1])
+        words, own = words[starts[:-1]], _rows_or_none(own, starts[:-1])
         terms = terms_of(factors, bytes_of(words, packed.n_bits), own)
         return cls(words, starts, members, packed.n_bits, n_indices, terms, factors)
 
@@ -120,7 +120,7 @@ class CodeStore:
         sizes = np.concatenate((self.sizes(), new.sizes()))[order]
         members = np.concatenate((self.members, new.members))
         members = members[ranges(starts[order], sizes)]
-        words, terms = words[order], _rows_of(terms, order)
+        words, terms = words[order], _rows_or_none(terms, order)
         groups = _group_starts(words, _own(terms, factors))
         ends = np.concatenate(([0], np.cumsum(sizes)))
         return CodeStore(
@@ -129,7 +129,7 @@ class CodeStore:
             members,
             self.n_bits,
             new.n_indices,
-            _rows_of(terms, groups[:-1]),
+            _rows_or_none(terms, groups[:-1]),
             factors,
         )
 
@@ -176,13 +176,13 @@ class CodeStore:
 
     def _with(self, codes, starts, members):
         """A store of some of the codes with other members."""
-        words, terms = self.words[codes], _rows_of(self.terms, codes)
+        words, terms = self.words[codes], _rows_or_none(self.terms, codes)
         rest = self.n_bits, self.n_indices, terms, self.factors
         return CodeStore(words, starts, members, *rest)
 
     def packed(self, codes):
         """Packed codes by their numbers."""
-        own = _rows_of(_own(self.terms, self.factors), codes)
+        own = _rows_or_none(_own(self.terms, self.factors), codes)
         data = bytes_of(self.words[codes], self.n_bits)
         return PackedCodes._of(data, self.n_bits, "little", own, self.factors)
 
@@ -213,7 +213,7 @@ def _own(terms, factors):
     return terms[:, 1:] if terms.shape[1] > 1 else None
 
 
-def _rows_of(terms, rows):
+def _rows_or_none(terms, rows):
     return None if terms is None else terms[rows]
 
 

@@ -12,7 +12,7 @@ from ._checks import check_n_neighbors, check_radius, check_weighted_radius
 from ._columns import read_weights
 from ._cost import CANDIDATE, scan_cost
 from ._index import CodeIndex
-from ._scan import compare
+from ._inner_loops import compare
 from ._votes import Vote
 from ._weighted_scan import WeightedScanner
 
