@@ -34,9 +34,9 @@ def read_among(among, store, n_queries):
 
     Returns
     -------
-    allowed : ndarray of shape (n_allowed,), or array of shape (n_queries, n_indices)
-        Ascending indices of items for all queries, or a mask for each of them: of bool,
-        dense or CSR, without removed items.
+    allowed : ndarray of shape (n_indices,), or array of shape (n_queries, n_indices)
+        A mask for all queries, or one for each: of bool, dense or CSR, without removed
+        items.
     """
     if not sp.issparse(among):
         if not isinstance(among, np.ndarray) or among.dtype == object:
@@ -48,7 +48,9 @@ def read_among(among, store, n_queries):
         if among.dtype != bool:
             if among.ndim == 2:
                 return _masks_of_lists(among, store, n_queries)
-            return np.unique(_known_items(among, store))
+            mask = np.zeros(store.n_indices, dtype=bool)
+            mask[_known_items(among, store)] = True
+            return mask
     shapes = [(n_queries, store.n_indices)]
     shapes += [] if sp.issparse(among) else [(store.n_indices,)]
     if among.shape not in shapes:
@@ -56,9 +58,6 @@ def read_among(among, store, n_queries):
             f"among is a mask of shape {among.shape}. Masks have an entry for each item "
             f"given so far: shape {shapes[-1]}, or {shapes[0]} with a row for each query."
         )
-    if among.ndim == 1:
-        indices = np.flatnonzero(among)
-        return indices[store.contains(indices)]
     if sp.issparse(among):
         rows, indices = among.astype(bool).nonzero()
         is_item = store.contains(indices)
@@ -117,9 +116,9 @@ def check_enough(allowed, own, n_neighbors):
     `own` are the indices of the queries where they are items, or None.
     """
     if allowed.ndim == 1:
-        counts = np.array([len(allowed)])
+        counts = np.array([np.count_nonzero(allowed)])
         if own is not None:
-            counts = counts - np.isin(own, allowed)
+            counts = counts - allowed[own]
     else:
         counts = _counts(allowed)
         if own is not None:
@@ -155,16 +154,15 @@ def answers_among(search, allowed, question, queries, own, argument):
     """
     store = search.store
     if allowed.ndim == 1:
-        if 0 < CANDIDATE * len(allowed) <= len(queries) * search.scan_cost():
-            part = store.only(allowed)
+        cost = CANDIDATE * np.count_nonzero(allowed)
+        if 0 < cost <= len(queries) * search.scan_cost():
+            part = store.only(np.flatnonzero(allowed))
             if question == "at_least":
                 argument = min(argument + (own is not None), part.n_items)
             for rows, found in search.ask(part, question, queries, argument):
                 yield part, None if own is None else own[rows], found
             return
-        mask = np.zeros(store.n_indices, dtype=bool)
-        mask[allowed] = True
-        allowed = np.broadcast_to(mask, (len(queries), len(mask)))
+        allowed = np.broadcast_to(allowed, (len(queries), len(allowed)))
     counts = _counts(allowed)
 
     def answer(rows):
