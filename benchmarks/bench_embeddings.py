@@ -190,10 +190,11 @@ def searches(neighbors, database, weights, rows):
         ours._fitted = neighbors._fitted  # the same codes, not copied
         queries = weights > 0 if name == "Hamming" else weights
         yield name, lambda some, ask=ours.kneighbors, queries=queries: ask(queries[some])
-    by_bits, by_weights = to_faiss(database), to_faiss(database, asymmetric=True)
+    bits = PackedCodes(database.data, database.n_bits)
+    by_bits, by_weights = to_faiss(bits), to_faiss(bits, weighted=True)
     octets = np.packbits(weights > 0, axis=1, bitorder="little")
     yield "faiss BFlat", lambda some: by_bits.search(octets[some], N_NEIGHBORS)
-    yield "faiss asymmetric", lambda some: by_weights.search(weights[some], N_NEIGHBORS)
+    yield "faiss weighted", lambda some: by_weights.search(weights[some], N_NEIGHBORS)
     if len(database) <= MOST_FLOATS:
         yield from searches_of_floats(ours, len(database), weights, rows)
 

@@ -130,9 +130,6 @@ def compile_kernel():
 
 
 def search(folder, n_items):
-    import faiss
-
-    faiss.omp_set_num_threads(1)
     meter, neighbors, codes = Meter(), HammingNeighbors(), codes_of(folder, n_items)
     yield "index", "ours", 0, meter.figures(partial(neighbors.fit, codes))
     questions = questions_about(codes, n_items)

@@ -15,8 +15,8 @@ Needs dask (extra ``dask``), which is imported on first use.
 
 from ._counting import hamming_histogram
 from ._encoding import encode
+from ._neighbors import index, kneighbors, radius_neighbors
 from ._sampling import fit
-from ._search import index, kneighbors, radius_neighbors
 
 __all__ = [
     "encode",

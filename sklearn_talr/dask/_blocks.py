@@ -48,7 +48,7 @@ def n_rows_of(X, name):
     return len(X)
 
 
-def row_blocks(X):
+def delayed_rows(X):
     """Blocks of the rows of a dask array, as delayed arrays."""
     return X.to_delayed().ravel().tolist()
 
@@ -63,7 +63,7 @@ def delayed_blocks(blocks, name):
             f"array of zeros and ones, got {type(blocks).__name__}. Make an array by "
             "dask.array.from_array."
         )
-    return row_blocks(checked_rows(blocks, name))
+    return delayed_rows(checked_rows(blocks, name))
 
 
 def gathered(values):

@@ -8,18 +8,17 @@ from sklearn.utils import gen_batches
 
 from .._compat import validate_params
 from ..affinity import resolve_affinity
-from ..codes import PackedCodes
-from ..codes._packed import as_packed
+from ..codes import PackedCodes, pack_codes
 from ..histogram import HammingHistogram
 from ..histogram import hamming_histogram as count_in_memory
 from ._blocks import (
     checked_rows,
     delayed_blocks,
+    delayed_rows,
     gathered,
     import_dask,
     is_dask,
     merged,
-    row_blocks,
 )
 
 __all__ = ["hamming_histogram"]
@@ -92,20 +91,20 @@ def hamming_histogram(query_codes, database_codes, affinity, y_query, y_database
     array([[[1, 0, 0],
             [1, 1, 0]]])
     """
-    queries = as_packed(gathered(query_codes), input_name="query_codes")
+    queries = pack_codes(gathered(query_codes))
     codes = delayed_blocks(database_codes, "database_codes")
-    question = _question(queries, affinity, gathered(y_query), y_database)
-    targets = _target_blocks(question, y_database, codes)
+    counting = _counting(queries, affinity, gathered(y_query), y_database)
+    targets = _target_blocks(counting, y_database, codes)
     dask = import_dask()
-    everywhere, count = dask.delayed(question, traverse=False), dask.delayed(_count_block)
+    everywhere, count = dask.delayed(counting, traverse=False), dask.delayed(_count_block)
     tables = [
         merged([count(everywhere, rows, *block) for block in zip(codes, targets)], _added)
-        for rows in _query_batches(question)
+        for rows in _query_batches(counting)
     ]
     return _stacked(dask.compute(*tables))
 
 
-class _Question(NamedTuple):
+class _Counting(NamedTuple):
     """What is counted in every block; one object, so that a shared matrix travels once.
 
     Parameters
@@ -129,7 +128,7 @@ class _Question(NamedTuple):
     y_database: object
 
 
-def _question(codes, affinity, y_query, y_database):
+def _counting(codes, affinity, y_query, y_database):
     if y_query is None or y_database is None:
         raise ValueError("y_query and y_database are needed to know what is relevant.")
     affinity, y_query = resolve_affinity(affinity, None, y_query)
@@ -139,13 +138,13 @@ def _question(codes, affinity, y_query, y_database):
             f"{len(codes)} and {y_query.shape[0]}."
         )
     y_database = None if is_dask(y_database) else affinity.check_targets(y_database)
-    return _Question(codes, affinity, y_query, y_database)
+    return _Counting(codes, affinity, y_query, y_database)
 
 
-def _target_blocks(question, y_database, codes):
+def _target_blocks(counting, y_database, codes):
     """Delayed targets of each block of codes, or the slice of them that is the block's."""
-    if question.y_database is None:
-        blocks = row_blocks(checked_rows(y_database, "y_database", ndim=y_database.ndim))
+    if counting.y_database is None:
+        blocks = delayed_rows(checked_rows(y_database, "y_database", ndim=y_database.ndim))
         if len(blocks) != len(codes):
             raise ValueError(
                 "y_database must have the blocks of database_codes, got "
@@ -154,7 +153,7 @@ def _target_blocks(question, y_database, codes):
         return blocks
     dask = import_dask()
     lengths = [dask.delayed(len)(block) for block in codes]
-    slices = dask.delayed(_consecutive_slices)(lengths, question.y_database.shape[0])
+    slices = dask.delayed(_consecutive_slices)(lengths, counting.y_database.shape[0])
     return [slices[number] for number in range(len(codes))]
 
 
@@ -169,22 +168,22 @@ def _consecutive_slices(lengths, n_targets):
     return [slice(end - length, end) for end, length in zip(ends, lengths)]
 
 
-def _query_batches(question):
+def _query_batches(counting):
     """Slices of the queries whose table is not too large for a task."""
-    n_levels = len(question.affinity.levels_between(question.y, question.y))
-    bytes_per_query = 8 * n_levels * (question.codes.n_bits + 1)
+    n_levels = len(counting.affinity.levels_between(counting.y, counting.y))
+    bytes_per_query = 8 * n_levels * (counting.codes.n_bits + 1)
     size = max(1, _BYTES_PER_TABLE // bytes_per_query)
-    return list(gen_batches(len(question.codes), size))
+    return list(gen_batches(len(counting.codes), size))
 
 
-def _count_block(question, rows, codes, targets):
+def _count_block(counting, rows, codes, targets):
     """Table of some queries and the codes of a block; 0 if it holds none."""
-    if question.y_database is not None:
-        targets = question.y_database[targets]
+    if counting.y_database is not None:
+        targets = counting.y_database[targets]
     if not len(codes) and not targets.shape[0]:
         return 0
     return count_in_memory(
-        question.codes[rows], codes, question.affinity, question.y[rows], targets, n_jobs=1
+        counting.codes[rows], codes, counting.affinity, counting.y[rows], targets, n_jobs=1
     )
 
 
@@ -197,8 +196,6 @@ def _stacked(tables):
     """One table of all queries; tables of some may lack the highest levels."""
     if not isinstance(tables[0], HammingHistogram):
         raise ValueError("database_codes must hold at least one code, got none.")
-    if len(tables) == 1:
-        return tables[0]
     levels = reduce(np.union1d, [table.levels for table in tables])
     n_bits = tables[0].n_bits
     counts = np.zeros((sum(map(len, tables)), len(levels), n_bits + 1), dtype=np.int64)

@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import HasMethods, validate_params
 from ..codes import PackedCodes
-from ._blocks import checked_rows, import_dask, row_blocks
+from ._blocks import checked_rows, delayed_rows, import_dask
 
 __all__ = ["encode"]
 
@@ -78,7 +78,7 @@ def encode(hasher, X):
         )
     everywhere = dask.delayed(copy(hasher), traverse=False)
     encode_block = dask.delayed(_encode_block)
-    return [encode_block(everywhere, block) for block in row_blocks(X)]
+    return [encode_block(everywhere, block) for block in delayed_rows(X)]
 
 
 def _encode_block(hasher, X):

@@ -74,7 +74,7 @@ def fit(hasher, X, y=None, *, n_samples=20_000, random_state=None):
     """
     X = checked_rows(X, "X")
     n_total = n_rows_of(X, "X")
-    y = _checked(y)
+    y = _checked_targets(y)
     if y is not None and num_samples(y) != n_total:
         raise ValueError(
             f"X and y must have equal length, got {n_total} and {num_samples(y)}."
@@ -88,7 +88,7 @@ def fit(hasher, X, y=None, *, n_samples=20_000, random_state=None):
     return hasher.fit(*import_dask().compute(X[rows], y))
 
 
-def _checked(y):
+def _checked_targets(y):
     """Targets of which rows can be taken, in memory or in blocks."""
     if is_dask(y):
         y = checked_rows(y, "y", ndim=y.ndim)

@@ -2,7 +2,7 @@
 
 from .._compat import validate_params
 from ..codes import unpack_codes
-from ._checks import packed_bits
+from ._codes_and_ids import packed_bits
 
 __all__ = ["bit_strings", "to_bit_strings"]
 

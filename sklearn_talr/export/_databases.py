@@ -8,7 +8,7 @@ from sklearn.utils import gen_batches
 from .._compat import HasMethods
 from ..codes import PackedCodes
 from ._bit_strings import bit_strings
-from ._checks import check_codes, check_table_name, validate_export, warn_of_repeats
+from ._codes_and_ids import check_codes, check_table_name, validate_export, warn_of_repeats
 
 __all__ = ["PgvectorExport", "to_duckdb", "to_pgvector", "to_sqlite_vec"]
 

@@ -7,7 +7,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions, validate_params
-from ..codes._weighted import saturate
+from ..codes._door import saturate
 
 __all__ = ["export_onnx"]
 

@@ -5,6 +5,6 @@ whatever the number of queries times the number of database items is.
 """
 
 from ._hamming import hamming_histogram
-from ._tables import HammingHistogram, RankingHistogram
+from ._histograms import HammingHistogram, RankingHistogram
 
 __all__ = ["HammingHistogram", "RankingHistogram", "hamming_histogram"]

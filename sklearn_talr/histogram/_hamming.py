@@ -12,10 +12,9 @@ from sklearn.utils import gen_batches
 from .._compat import StrOptions, validate_params
 from .._threads import map_in_threads, one_thread
 from ..affinity import resolve_affinity
-from ..codes._distances import code_words
-from ..codes._packed import as_packed
+from ..codes._door import as_packed, code_words
+from ._histograms import HammingHistogram
 from ._kernels import KERNELS, check_device, count_block
-from ._tables import HammingHistogram
 
 __all__ = ["hamming_histogram"]
 

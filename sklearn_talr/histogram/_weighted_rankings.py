@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from .._threads import map_in_threads, one_thread
-from ..codes._weighted import pad_weights, score_codes
-from ._tables import RankingHistogram
+from ..codes._door import pad_weights, score_codes
+from ._histograms import RankingHistogram
 
 _CELLS_PER_BLOCK = 2**21
 

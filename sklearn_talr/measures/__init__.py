@@ -10,7 +10,7 @@ order: of tables and arrays it is NaN by default and left out of means, so that 
 are over the same queries; of runs it is 0, as in trec_eval.
 """
 
-from ._average_precision import AP
+from ._ap import AP
 from ._cascade import ERR
 from ._evaluation import TieBreakingRange
 from ._first_relevant import RR, Success

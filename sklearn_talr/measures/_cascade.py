@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..histogram._rankings import padded_rows
+from ..histogram._door import padded_rows
 from ._gains import scale_of
 from ._measure import Measure, level
 from ._ties import CELLS_PER_BLOCK

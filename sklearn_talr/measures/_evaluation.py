@@ -14,7 +14,7 @@ from sklearn.utils import gen_batches
 
 from .._arrays import NUMPY, as_numpy, space_of
 from .._compat import check_sample_weight
-from ..histogram._rankings import check_rankings
+from ..histogram._door import check_rankings
 from ._histogram_ties import HistogramTies
 from ._ranked_items import RaggedTies, RankedItems, rank_items
 from ._ties import ALL_RANKS, CELLS_PER_BLOCK

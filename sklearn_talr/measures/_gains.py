@@ -28,7 +28,7 @@ class _Discounted(Measure):
     def _gain(self, ties):
         """The gain as a function of an array of affinities."""
         most_items = max(1, ties.n_items.max(initial=1), ties.n_relevant.max(initial=1))
-        gain = {"exp-log2": _exponential, "log2": _linear}[self.dcg]
+        gain = {"exp-log2": _exponential_gain, "log2": _linear_gain}[self.dcg]
         return lambda affinity: gain(affinity, most_items)
 
 
@@ -216,7 +216,7 @@ def discounted(ladder, gains, rank_sum=discount_sum):
     return total + part
 
 
-def _exponential(affinity, most_items):
+def _exponential_gain(affinity, most_items):
     largest = affinity.max(initial=0)
     if largest + np.log2(most_items) > _LARGEST_EXPONENT:
         raise ValueError(
@@ -228,7 +228,7 @@ def _exponential(affinity, most_items):
     return np.ldexp(1.0, affinity.astype(np.int32)) - 1
 
 
-def _linear(affinity, most_items):
+def _linear_gain(affinity, most_items):
     largest = affinity.max(initial=0)
     if largest > np.finfo(np.float64).max / most_items:
         raise ValueError(

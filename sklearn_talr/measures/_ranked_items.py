@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..histogram._rankings import sort_rows
+from ..histogram._door import sort_rows
 from ._ties import Ladder, Ties
 
 _EXACT_GRADES = 32  # sums of gains of smaller integers are exact in any order

@@ -11,10 +11,10 @@ means are over the same queries.
 """
 
 from ..measures import TieBreakingRange
-from ._average_precision import (
+from ._average_precision_score import (
     tie_aware_average_precision_score,
 )
-from ._dcg import (
+from ._dcg_scores import (
     tie_aware_dcg_score,
     tie_aware_ndcg_score,
 )
@@ -23,12 +23,12 @@ from ._displays import (
     RetrievalCurveDisplay,
     TieBreakingDisplay,
 )
-from ._first_relevant import (
+from ._first_relevant_scores import (
     tie_aware_hit_rate_score,
     tie_aware_reciprocal_rank_score,
 )
-from ._pairs import pair_precision, pair_recall, radius_at_precision
-from ._precision_recall import (
+from ._found_pairs import pair_precision, pair_recall, radius_at_precision
+from ._precision_recall_scores import (
     tie_aware_f1_score,
     tie_aware_precision_score,
     tie_aware_recall_score,

@@ -17,8 +17,8 @@ from numbers import Integral, Real
 import numpy as np
 
 from .._compat import validate_params
-from ..histogram._tables import check_hamming
-from ..measures._evaluation import average_queries, fill_undefined
+from ..histogram._door import check_hamming
+from ..measures._door import average_queries, fill_undefined
 
 __all__ = [
     "empty_lookup_fraction",

@@ -8,7 +8,7 @@ import numpy as np
 from .._compat import HasMethods, StrOptions, validate_params
 from ..histogram import hamming_histogram
 from ..measures import TieBreakingRange, parse_measures
-from ..measures._evaluation import (
+from ..measures._door import (
     average_queries,
     check_weights,
     histogram_range,
@@ -143,15 +143,12 @@ def retrieval_report(
     AP@2         0.5      0.75   1.0
     Success@2    1.0      1.00   1.0
     """
-    count = partial(
-        _hamming_histograms,
-        query_codes,
-        database_codes,
-        affinity,
-        y_query,
-        y_database,
-        exclude_self=exclude_self,
-    )
+    codes = query_codes, database_codes
+    targets = affinity, y_query, y_database
+
+    def count():
+        yield hamming_histogram(*codes, *targets, exclude_self=exclude_self)
+
     return _report(count, measures, zero_division, sample_weight, radius, as_frame)
 
 
@@ -306,10 +303,6 @@ def _report(count, measures, zero_division, sample_weight, radius, as_frame):
     if data_frame is not None:
         return data_frame.from_dict(table, orient="index", columns=columns)
     return {name: dict(zip(columns, map(float, row))) for name, row in table.items()}
-
-
-def _hamming_histograms(*codes_and_targets, exclude_self):
-    yield hamming_histogram(*codes_and_targets, exclude_self=exclude_self)
 
 
 def _lookup_values(histogram, radius, zero_division):

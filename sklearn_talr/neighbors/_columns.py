@@ -11,7 +11,7 @@ from .._arrays import as_numpy
 from .._state import validate_seen
 from .._threads import slices
 from ..codes import PackedCodes
-from ..codes._packed import as_packed
+from ..codes._door import as_packed
 
 _ROWS_PER_BLOCK = 65_536
 

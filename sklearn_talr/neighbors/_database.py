@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval, StrOptions
 from ..measures import parse_measure
-from ..measures._evaluation import average_queries, check_weights
+from ..measures._door import average_queries, check_weights
 from ._answers import graph_of
 from ._fitted import Fitted
 from ._layout import load_database, save_database

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._threads import slices
-from ..codes._distances import word_distances
+from ..codes._door import word_distances
 from ._store import ranges
 
 _ITEMS_PER_PASS = 2**22

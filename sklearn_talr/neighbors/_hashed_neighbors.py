@@ -248,7 +248,7 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         codes, _ = read_codes(fitted.hasher.encode(X), fitted.columns)
         more = fitted.add(codes, y)
         if fitted.features is not None:
-            more = replace(more, features=fitted.features.append(_rows_of(X)))
+            more = replace(more, features=fitted.features.append(_feature_rows(X)))
         self._fitted = more
         return self
 
@@ -364,7 +364,7 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         n_rescored = min(max(self.n_rescored, n_neighbors), n_items)
         _, candidates, _ = super()._nearest(fitted, X, n_rescored, among=among)
         values, indices = rescore(
-            _rows_of(X),
+            _feature_rows(X),
             fitted.features,
             candidates,
             metric=self.rescore_metric,
@@ -414,17 +414,17 @@ def _fit_hasher(estimator, X, y, fit_params):
     """Fit a hasher, or a Pipeline that ends in one; return it and the codes of the rows."""
     if isinstance(estimator, Pipeline):
         name, hasher = estimator.steps[-1]
-        estimator.steps[-1] = name, _Recorder(_checked(hasher))
+        estimator.steps[-1] = name, _Recorder(_checked_hasher(hasher))
         estimator.fit(X, y, **fit_params)
         codes = estimator[-1].codes_
         estimator.steps[-1] = name, hasher
         return FittedHasher.of(estimator), codes
     hasher = FittedHasher.of(estimator.fit(X, y, **fit_params))
-    _checked(hasher.hasher)
+    _checked_hasher(hasher.hasher)
     return hasher, hasher.encode(X)
 
 
-def _checked(hasher):
+def _checked_hasher(hasher):
     """Return a hasher; raise TypeError where an estimator makes no codes."""
     if not hasattr(hasher, "encode"):
         raise TypeError(
@@ -434,7 +434,7 @@ def _checked(hasher):
     return hasher
 
 
-def _rows_of(X):
+def _feature_rows(X):
     """Features as an array, memory-mapped where they are."""
     if sp.issparse(X):
         raise ValueError(
@@ -444,4 +444,4 @@ def _rows_of(X):
 
 
 def _dense_rows(X):
-    return StackedRows([_rows_of(X)])
+    return StackedRows([_feature_rows(X)])

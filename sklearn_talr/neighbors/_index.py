@@ -6,7 +6,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from .._threads import map_in_threads, slices
-from ..codes._distances import word_distances
+from ..codes._door import word_distances
 from ._buckets import BucketSearcher, make_tables
 from ._choice import Choice
 from ._cost import n_tables_for

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..affinity import BaseAffinity
-from ..codes._factors import CodeFactors, OneFactors
+from ..codes._door import CodeFactors, OneFactors
 from ..measures import Measure
 from ._archive import read_arrays, write_arrays
 from ._columns import Columns

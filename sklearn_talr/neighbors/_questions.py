@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..codes import hamming_distances
-from ..codes._packed import as_words
+from ..codes._door import as_words
 from ..histogram import RankingHistogram, hamming_histogram
 from ..histogram._door import weighted_histograms
 from ._among import answers_among, check_enough, read_among

@@ -86,9 +86,9 @@ def rescore(X_query, X_database, candidates, *, metric="euclidean", n_neighbors=
     X_query, X_database = _check_features(X_query, X_database)
     rows = _check_candidates(candidates, len(X_query), len(X_database))
     values, indices = [], []
-    for first, last in _blocks(rows, X_database):
+    for first, last in _blocks_of_lists(rows, X_database):
         wanted, place = np.unique(np.concatenate(rows[first:last]), return_inverse=True)
-        features = _read(X_database, wanted, X_query.dtype)
+        features = _read_rows(X_database, wanted, X_query.dtype)
         ends = np.cumsum([len(row) for row in rows[first:last]])[:-1]
         for query, part in zip(X_query[first:last], np.split(place, ends)):
             value, order = _compare(query, features[part], wanted[part], metric)
@@ -142,7 +142,7 @@ def _compare(query, features, index, metric):
     return values[order], order
 
 
-def _read(X_database, rows, dtype):
+def _read_rows(X_database, rows, dtype):
     """Rows of the database, in ascending order as a disk likes them."""
     features = np.asarray(X_database[rows], dtype=dtype)
     if not np.isfinite(features).all():
@@ -153,7 +153,7 @@ def _read(X_database, rows, dtype):
     return features
 
 
-def _blocks(rows, X_database):
+def _blocks_of_lists(rows, X_database):
     """Runs of queries whose candidates' features fit into the working memory."""
     most = get_config()["working_memory"] * 2**20 / (8 * X_database.shape[1])
     first, held = 0, 0

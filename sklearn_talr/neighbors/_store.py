@@ -10,8 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ..codes import PackedCodes
-from ..codes._factors import terms_of
-from ..codes._packed import as_words
+from ..codes._door import as_words, terms_of
 
 
 class CodeStore:

@@ -3,7 +3,7 @@
 from numbers import Integral
 
 from .._compat import Interval
-from ..codes._weighted import refuse_codes
+from ..codes._door import refuse_codes
 from ._columns import read_codes
 from ._database import CodeDatabase
 from ._questions import SearchByWeights

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._compat import StrOptions, validate_params
 from ..measures import parse_measures
-from ..measures._evaluation import RaggedTies, RankedItems, together
+from ..measures._door import RaggedTies, RankedItems, together
 from ._files import read_qrels, read_run
 from ._inputs import Qrels, Run
 from ._match import match

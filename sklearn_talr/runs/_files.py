@@ -153,13 +153,13 @@ def _read(path, line_format, value_field, are_right, problem):
     path = fspath(path)
     queries, numbers, documents, values, lines = {}, [], [], [], []
     name = None
-    for some_lines, columns in _columns(path, line_format):
+    for some_lines, columns in _columns_of_lines(path, line_format):
         query, _, document, *_, last = columns
         for identifiers in (query, document):
             if max(map(len, identifiers)) > BYTES_OF_ID:
                 width = _lengths(identifiers)
                 _refuse(path, some_lines, width > BYTES_OF_ID, _WIDE, width)
-        value = _numbers(columns[value_field])
+        value = _parsed_numbers(columns[value_field])
         _refuse(path, some_lines, ~are_right(value), problem, columns[value_field])
         name = name or decoded(last[0])
         numbers.append([queries.setdefault(text, len(queries)) for text in query])
@@ -175,7 +175,7 @@ def _read(path, line_format, value_field, are_right, problem):
         raise ValueError(f"{path}, line {lines[error.row]}: {error}") from error
 
 
-def _columns(path, line_format):
+def _columns_of_lines(path, line_format):
     """Yield the numbers of many lines that are not blank, and a tuple for each field."""
     n_fields = line_format.count(",") + 1
     n_lines = 0
@@ -215,7 +215,7 @@ def _blocks(path):
             raise ValueError(f"{path} is damaged: {error}") from error
 
 
-def _numbers(texts):
+def _parsed_numbers(texts):
     """The numbers that Python reads in bytes; NaN for none, and for its underscores."""
     try:
         numbers = np.array(list(map(float, texts)))

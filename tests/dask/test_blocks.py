@@ -243,7 +243,7 @@ def test_queries_are_counted_in_blocks_if_their_table_is_large(monkeypatch):
 
 
 def test_queries_are_searched_in_blocks_if_they_find_much(monkeypatch):
-    monkeypatch.setattr("sklearn_talr.dask._search._FOUND_PER_TASK", 20)
+    monkeypatch.setattr("sklearn_talr.dask._neighbors._FOUND_PER_TASK", 20)
     found = search(kneighbors, BITS, in_blocks(BITS, (30, 30)), 9)
     assert_same_lists(found, HammingNeighbors().fit(BITS).kneighbors(BITS, 9))
 
@@ -515,7 +515,7 @@ def test_targets_that_do_not_fit_are_refused():
     ]:
         with pytest.raises(ValueError, match=message):
             hamming_histogram(BITS, codes, "auto", y_query, y_database)
-    with pytest.raises(ValueError, match="query_codes must hold zeros and ones"):
+    with pytest.raises(ValueError, match="codes must hold zeros and ones"):
         hamming_histogram(BITS + 1, bits, "auto", LABELS, LABELS)
 
 

@@ -147,7 +147,7 @@ def test_workers_keep_their_blocks_indexed(client):
     held = {str(key) for keys in client.has_what().values() for key in keys}
     assert sum(key.startswith("_fit_block") for key in held) == 7
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sklearn_talr.dask._search._fit_block", None)
+        patch.setattr("sklearn_talr.dask._neighbors._fit_block", None)
         assert_array_equal(found_nearest(indexed), found)
     assert_array_equal(found, expected()[nearest])
 

@@ -3,8 +3,8 @@
 matplotlib is imported when something is drawn, not before.
 """
 
-from ._radius import RadiusDisplay
-from ._retrieval_curve import RetrievalCurveDisplay
-from ._tie_breaking import TieBreakingDisplay
+from ._radius_display import RadiusDisplay
+from ._retrieval_curve_display import RetrievalCurveDisplay
+from ._tie_breaking_display import TieBreakingDisplay
 
 __all__ = ["RadiusDisplay", "RetrievalCurveDisplay", "TieBreakingDisplay"]

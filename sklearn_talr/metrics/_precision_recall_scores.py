@@ -1,19 +1,20 @@
-"""Reciprocal rank and hit rate of affinities and scores."""
+"""Precision, recall and F1 of affinities and scores."""
 
 import numpy as np
 
-from ..measures import RR, Success
-from ..measures._evaluation import score_arrays
+from ..measures import F1, P, R
+from ..measures._door import score_arrays
 from ._at_cutoffs import at_cutoffs, checks_scores
 
 __all__ = [
-    "tie_aware_hit_rate_score",
-    "tie_aware_reciprocal_rank_score",
+    "tie_aware_f1_score",
+    "tie_aware_precision_score",
+    "tie_aware_recall_score",
 ]
 
 
 @checks_scores()
-def tie_aware_reciprocal_rank_score(
+def tie_aware_precision_score(
     y_true,
     y_score,
     *,
@@ -23,7 +24,7 @@ def tie_aware_reciprocal_rank_score(
     average=True,
     zero_division=np.nan,
 ):
-    """Mean over queries of the expected reciprocal rank over all orders of ties: MRR.
+    """Mean over queries of the expected precision at rank k over orders of ties.
 
     Parameters
     ----------
@@ -41,8 +42,8 @@ def tie_aware_reciprocal_rank_score(
         in the order of ``np.unique(groups)``.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several: a first relevant item beyond counts 0. None, also in a
-        sequence, means no cutoff.
+        Cutoff, or several; divides even if there are fewer items. None, also in a
+        sequence, means the number of items.
 
     sample_weight : array-like of shape (n_queries,), default=None
         Weights of the queries in the mean.
@@ -56,7 +57,7 @@ def tie_aware_reciprocal_rank_score(
 
     Returns
     -------
-    reciprocal_rank : float or ndarray
+    precision : float or ndarray
         Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
         False, of shape (n_queries,) or (n_queries, n_cutoffs).
 
@@ -69,24 +70,24 @@ def tie_aware_reciprocal_rank_score(
 
     See Also
     --------
-    sklearn_talr.measures.RR : The measure, with its formula.
+    sklearn_talr.measures.P : The measure, with its formula.
 
     Examples
     --------
-    A relevant item tied for the first place with an irrelevant one:
+    Two of three tied items are relevant:
 
-    >>> from sklearn_talr.metrics import tie_aware_reciprocal_rank_score
-    >>> tie_aware_reciprocal_rank_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
-    0.75
+    >>> from sklearn_talr.metrics import tie_aware_precision_score
+    >>> tie_aware_precision_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
+    0.666666...
     """
-    measures = at_cutoffs(RR, k)
+    measures = at_cutoffs(P, k)
     return score_arrays(
         measures, y_true, y_score, groups, sample_weight, average, zero_division
     )
 
 
 @checks_scores()
-def tie_aware_hit_rate_score(
+def tie_aware_recall_score(
     y_true,
     y_score,
     *,
@@ -96,7 +97,7 @@ def tie_aware_hit_rate_score(
     average=True,
     zero_division=np.nan,
 ):
-    """Mean over queries of the chance of a relevant item among the first k ranks.
+    """Mean over queries of the expected recall at rank k over all orders of ties.
 
     Parameters
     ----------
@@ -114,7 +115,7 @@ def tie_aware_hit_rate_score(
         in the order of ``np.unique(groups)``.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several. None, also in a sequence, means all ranks, where it is 1.
+        Cutoff, or several. None, also in a sequence, means all ranks, where recall is 1.
 
     sample_weight : array-like of shape (n_queries,), default=None
         Weights of the queries in the mean.
@@ -128,7 +129,7 @@ def tie_aware_hit_rate_score(
 
     Returns
     -------
-    hit_rate : float or ndarray
+    recall : float or ndarray
         Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
         False, of shape (n_queries,) or (n_queries, n_cutoffs).
 
@@ -141,17 +142,89 @@ def tie_aware_hit_rate_score(
 
     See Also
     --------
-    sklearn_talr.measures.Success : The measure, with its formula.
+    sklearn_talr.measures.R : The measure, with its formula.
 
     Examples
     --------
-    One of three tied items is relevant:
+    Two of three tied items are relevant:
 
-    >>> from sklearn_talr.metrics import tie_aware_hit_rate_score
-    >>> tie_aware_hit_rate_score([[1, 0, 0]], [[2.0, 2.0, 2.0]], k=2)
+    >>> from sklearn_talr.metrics import tie_aware_recall_score
+    >>> tie_aware_recall_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
     0.666666...
     """
-    measures = at_cutoffs(Success, k)
+    measures = at_cutoffs(R, k)
+    return score_arrays(
+        measures, y_true, y_score, groups, sample_weight, average, zero_division
+    )
+
+
+@checks_scores()
+def tie_aware_f1_score(
+    y_true,
+    y_score,
+    *,
+    groups=None,
+    k=None,
+    sample_weight=None,
+    average=True,
+    zero_division=np.nan,
+):
+    """Mean over queries of the expected F1 at rank k over all orders of ties.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_queries, n_database) or (n_items,)
+        Affinities to the queries: non-negative integers, relevant if above 0. Flat, one
+        for each item, with `groups`.
+
+    y_score : array-like of shape (n_queries, n_database) or (n_items,)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
+        -inf marks cells that hold no item. With scikit-learn's `array_api_dispatch`
+        arrays are returned in the library of this one, on its device.
+
+    groups : array-like of shape (n_items,), default=None
+        Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
+        in the order of ``np.unique(groups)``.
+
+    k : int, sequence of int or None, default=None
+        Cutoff, or several. None, also in a sequence, means the number of items.
+
+    sample_weight : array-like of shape (n_queries,), default=None
+        Weights of the queries in the mean.
+
+    average : bool, default=True
+        If False, return the values of the queries instead of their mean.
+
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        number counts as its value.
+
+    Returns
+    -------
+    f1 : float or ndarray
+        Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
+        False, of shape (n_queries,) or (n_queries, n_cutoffs).
+
+    Raises
+    ------
+    ValueError
+        If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
+        arrays of its length), `y_true` holds anything but non-negative integers, or
+        `y_score` is NaN or infinite.
+
+    See Also
+    --------
+    sklearn_talr.measures.F1 : The measure, with its formula.
+
+    Examples
+    --------
+    Two of three tied items are relevant:
+
+    >>> from sklearn_talr.metrics import tie_aware_f1_score
+    >>> tie_aware_f1_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
+    0.666666...
+    """
+    measures = at_cutoffs(F1, k)
     return score_arrays(
         measures, y_true, y_score, groups, sample_weight, average, zero_division
     )

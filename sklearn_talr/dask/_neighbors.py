@@ -45,6 +45,10 @@ def index(neighbors, codes):
     TypeError
         If `codes` are neither delayed blocks nor a dask array.
 
+    ValueError
+        If the neighbors refuse the codes, as HammingNeighbors does codes with factors. dask
+        raises it once results of the block are asked for.
+
     Warns
     -----
     UserWarning

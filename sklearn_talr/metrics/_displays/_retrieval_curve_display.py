@@ -5,10 +5,10 @@ import numpy as np
 from ..._compat import validate_params
 from ...histogram import RankingHistogram, hamming_histogram
 from ...measures import P, R, TieBreakingRange
-from ...measures._evaluation import average_queries, histogram_range
+from ...measures._door import average_queries, histogram_range
 from .._estimators import QUERY, estimator_histograms, name_of
 from ._axes import add_legend, finish, line_style, panel_axes
-from ._inputs import DRAWN, OF_CODES, OF_ESTIMATOR, check_any
+from ._display_inputs import DRAWN, OF_CODES, OF_ESTIMATOR, check_any
 
 _N_CUTOFFS = 200
 

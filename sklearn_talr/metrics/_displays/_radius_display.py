@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._compat import validate_params
 from ...histogram import hamming_histogram
-from ...measures._evaluation import average_queries
+from ...measures._door import average_queries
 from .._estimators import estimator_histogram, name_of
 from .._radius import (
     empty_lookup_fraction,
@@ -15,7 +15,7 @@ from .._radius import (
     radius_recall,
 )
 from ._axes import add_legend, finish, line_style, panel_axes
-from ._inputs import DRAWN, OF_CODES, OF_ESTIMATOR, check_distances
+from ._display_inputs import DRAWN, OF_CODES, OF_ESTIMATOR, check_distances
 
 _RADIUS = {"radius": [Integral, None]}
 

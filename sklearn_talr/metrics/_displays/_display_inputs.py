@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._compat import HasMethods
 from ...histogram import RankingHistogram
-from ...histogram._tables import check_hamming
+from ...histogram._door import check_hamming
 
 # Parameters of the displays. What is not validated here is checked, with advice, by what
 # is called next.
