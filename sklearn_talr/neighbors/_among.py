@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from .._threads import map_in_threads, slices
 from ._cost import CANDIDATE
 from ._found import Found, nearest_shells
-from ._store import ranges
 
 _QUERIES_PER_BLOCK = 256
 _ITEMS_PER_BLOCK = 2**22
@@ -229,7 +228,7 @@ class _Block:
         triples = []
         for part, found in parts:
             sizes = self._store.sizes(found.code)
-            item = self._store.members[ranges(self._store.starts[found.code], sizes)]
+            item = self._store.items_of(found.code, sizes)
             query = np.repeat(rows[part][found.query], sizes)
             kept = np.flatnonzero(_entries(masks, query, item))
             distance = np.repeat(found.distance, sizes)[kept]

@@ -7,7 +7,13 @@ from ..codes._door import as_words
 from ..histogram import RankingHistogram, hamming_histogram
 from ..histogram._door import weighted_histograms
 from ._among import answers_among, check_enough, read_among
-from ._answers import items_by_query, looked_up, nearest_items, ranking_of
+from ._answers import (
+    items_by_query,
+    looked_up,
+    nearest_items,
+    rank_items,
+    ranking_of,
+)
 from ._checks import check_n_neighbors, check_radius, check_weighted_radius
 from ._columns import read_weights
 from ._cost import CANDIDATE, scan_cost
@@ -59,9 +65,7 @@ class Search:
 
     def rank(self, X):
         """All items by distance, as a Ranking."""
-        queries, _ = self._read(X)
-        n_items = self.store.n_items
-        return ranking_of(self._answers("at_least", queries, None, n_items), n_items)
+        return ranking_of(*self.nearest(X, self.store.n_items)[:2])
 
     def ask(self, store, question, queries, argument):
         """Answers (rows, found) of a store to blocks of queries, see `CodeIndex.ask`."""
@@ -129,6 +133,10 @@ class SearchByBits(Search):
     def scan_cost(self):
         """Cost of comparing a query with all codes."""
         return scan_cost(self.store)
+
+    def rank(self, X):
+        """All items by distance, as a Ranking; distances are sorted as small integers."""
+        return rank_items(self.store, self._read(X)[0])
 
     def lookup(self, X, n_neighbors, radius):
         """Items that a lookup of buckets finds; one of number and radius is None."""

@@ -106,6 +106,12 @@ class CodeStore:
         """Number of items of codes, by their numbers."""
         return self.starts[1:][codes] - self.starts[:-1][codes]
 
+    def items_of(self, codes, sizes=None):
+        """Indices of items code by code: the first `sizes` of each, one of each for None."""
+        if sizes is None:
+            return self.members[self.starts[codes]]
+        return self.members[ranges(self.starts[codes], sizes)]
+
     def add(self, packed):
         """A store with more items, which get the next indices."""
         new = CodeStore.from_codes(packed, first_index=self.n_indices)

@@ -9,7 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from .._threads import map_in_threads, one_thread, slices
-from ..codes._weighted import signs_of, tables_of
+from ..codes._door import signs_of, tables_of
 from ._found import Found, nearest_shells
 from ._inner_loops import add_sums, most_queries_by_tables
 
@@ -105,7 +105,8 @@ class WeightedScanner:
             limits = _Limits(lowest, scaled.margins, n_wanted)
             for codes in slices(part.stop - part.start, size):
                 codes = slice(part.start + codes.start, part.start + codes.stop)
-                scores = scaled.with_terms(sums(scaled.weights, codes), codes)
+                scores = sums(scaled.weights, codes)
+                scaled.apply_terms(scores, codes)
                 limits.see(scores, codes.start)
             return limits.pairs()
 
@@ -125,7 +126,8 @@ class WeightedScanner:
         """A function like `_by_products` that looks up what each byte of a code adds."""
         columns = self._store.columns
         n_bytes = columns.dtype.itemsize
-        tables = np.stack([tables_of(row, n_bytes) for row in scaled.weights])
+        tables = tables_of(scaled.weights.ravel(), n_bytes)
+        tables = tables.reshape(len(scaled.weights), -1, 256)
 
         def look_up(weights, codes):
             sums = np.empty((len(weights), codes.stop - codes.start), dtype=np.float32)
@@ -136,10 +138,10 @@ class WeightedScanner:
 
 
 class _Scaled:
-    """Queries divided by powers of two, so that no sum in float32 is too large.
+    """Queries and factors times powers of two, so that no score is too large for float32.
 
-    The largest weight of a query is then between 1/2 and 1. Factors and addends of codes
-    are applied in float64, where nothing is too large.
+    The largest weight of a query is then between 1/2 and 1, or less where addends are
+    larger. The largest factor is between 1 and 2. Powers of two round nothing.
 
     Attributes
     ----------
@@ -151,27 +153,30 @@ class _Scaled:
     """
 
     def __init__(self, weights, store):
-        self._terms = store.terms
+        factor, addend = store.largest_terms
+        of_factors = int(np.frexp(factor)[1]) - 1
         magnitudes = np.abs(weights)
         self._exponents = np.frexp(magnitudes.max(axis=1))[1]
+        if addend:
+            least = int(np.frexp(addend)[1]) - of_factors
+            self._exponents = np.maximum(self._exponents, least)
         self._largest = np.ldexp(magnitudes.sum(axis=1, dtype=float), -self._exponents)
+        self._terms, self._of_factors = store.terms, of_factors
+        self._of_addends = np.ldexp(1.0, -self._exponents - of_factors)
         self.weights = np.ldexp(weights, -self._exponents[:, None])
-        factor, addend = store.largest_terms
         # A sum of n numbers is rounded n times at most, and so is what it is compared with.
         error = (weights.shape[1] + 8) * np.finfo(np.float32).eps
-        of_sums = self._largest * factor
-        of_addends = np.ldexp(addend, -self._exponents) * 8 * np.finfo(float).eps
-        self.margins = 4 * (error * of_sums + of_addends)
+        most = self._largest * np.ldexp(factor, -of_factors) + addend * self._of_addends
+        self.margins = 2 * error * most
 
-    def with_terms(self, sums, codes):
-        """Scores that follow from the weighted sums of some codes, in the same scale."""
+    def apply_terms(self, sums, codes):
+        """Turn weighted sums of some codes into their scores, in place."""
         if self._terms is None:
-            return sums
-        factors, *addends = self._terms[codes].astype(float).T
-        scores = sums * factors
+            return
+        factors, *addends = self._terms[codes].T
+        sums *= np.ldexp(factors, -self._of_factors)
         for addend in addends:
-            scores += np.ldexp(addend, -self._exponents[:, None])
-        return scores
+            sums += addend * self._of_addends[:, None]
 
     def scores_at(self, radius):
         """The scaled score at a distance from each query, less the margin."""
