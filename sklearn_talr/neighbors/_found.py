@@ -57,9 +57,7 @@ class Found(NamedTuple):
         return self._keep(self.distance == radius[self.query])
 
     def _keep(self, kept):
-        return self._replace(
-            query=self.query[kept], code=self.code[kept], distance=self.distance[kept]
-        )
+        return Found(*(values[kept] for values in self[:3]), *self[3:])
 
     def radius(self):
         """Distance of the farthest code of each query, less than 0 if it found none."""
@@ -113,9 +111,10 @@ def nearest_shells(found, store, n_items):
     """
     if not len(found.query):
         return found
-    order = np.lexsort((found.distance, found.query))
     counts = np.bincount(found.query, minlength=len(found.n_buckets))
-    ends = np.cumsum(counts)
+    if store.all_differ and counts.max() <= n_items:
+        return found
+    order, ends = np.lexsort((found.distance, found.query)), np.cumsum(counts)
     starts = ends - counts
     if store.all_differ:
         last = starts + n_items - 1

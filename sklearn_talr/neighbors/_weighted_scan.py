@@ -5,6 +5,8 @@ matrices for many. Codes that may be among the nearest are scored again in float
 answer depends neither on how queries are grouped nor on the way of the first scores.
 """
 
+from math import frexp, ldexp
+
 import numpy as np
 from joblib import effective_n_jobs
 
@@ -154,11 +156,11 @@ class _Scaled:
 
     def __init__(self, weights, store):
         factor, addend = store.largest_terms
-        of_factors = int(np.frexp(factor)[1]) - 1
+        of_factors = frexp(factor)[1] - 1
         magnitudes = np.abs(weights)
         self._exponents = np.frexp(magnitudes.max(axis=1))[1]
         if addend:
-            least = int(np.frexp(addend)[1]) - of_factors
+            least = frexp(addend)[1] - of_factors
             self._exponents = np.maximum(self._exponents, least)
         self._largest = np.ldexp(magnitudes.sum(axis=1, dtype=float), -self._exponents)
         self._terms, self._of_factors = store.terms, of_factors
@@ -166,7 +168,7 @@ class _Scaled:
         self.weights = np.ldexp(weights, -self._exponents[:, None])
         # A sum of n numbers is rounded n times at most, and so is what it is compared with.
         error = (weights.shape[1] + 8) * np.finfo(np.float32).eps
-        most = self._largest * np.ldexp(factor, -of_factors) + addend * self._of_addends
+        most = self._largest * ldexp(factor, -of_factors) + addend * self._of_addends
         self.margins = 2 * error * most
 
     def apply_terms(self, sums, codes):
