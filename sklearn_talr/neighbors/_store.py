@@ -107,7 +107,7 @@ class CodeStore:
         return self.starts[1:][codes] - self.starts[:-1][codes]
 
     def items_of(self, codes, sizes=None):
-        """Indices of items code by code: the first `sizes` of each, one of each for None."""
+        """Indices of items, code by code: the first `sizes` of each; None means 1."""
         if sizes is None:
             return self.members[self.starts[codes]]
         return self.members[ranges(self.starts[codes], sizes)]
