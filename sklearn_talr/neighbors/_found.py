@@ -89,17 +89,23 @@ def join(parts, rows, n_queries):
     return Found(np.concatenate(query), code, distance, n_buckets, n_candidates)
 
 
-def first_limits(store, queries, n_items, n_codes=1_024):
+def first_limits(store, queries, n_items, n_codes=1_024, allowed=None):
     """A radius for each query that is sure to hold so many items, if there are.
 
-    About `n_codes` codes are looked at. Each stands for one item at least.
+    About `n_codes` codes are looked at, or as many allowed codes. Each stands for one item
+    at least. `allowed` is an `AllowedCodes`; None allows all codes.
     """
     n_codes = max(n_codes, 4 * n_items)
+    if allowed is not None:
+        n_codes = int(n_codes / allowed.share)
     limits = np.full(len(queries), store.n_bits)
     if n_items <= min(n_codes, len(store)):
         sample = store.columns[:, :n_codes].T
         for rows in slices(len(queries), _QUERIES_PER_SAMPLE):
             distances = word_distances(queries[rows], sample, np.uint16)
+            if allowed is not None:
+                query = np.arange(rows.start, rows.stop)[:, None]
+                distances[~allowed.pairs(query, np.arange(len(sample)))] = store.n_bits
             limits[rows] = np.partition(distances, n_items - 1, axis=1)[:, n_items - 1]
     return limits
 

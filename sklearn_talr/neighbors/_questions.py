@@ -19,6 +19,7 @@ from ._columns import read_weights
 from ._cost import CANDIDATE, scan_cost
 from ._index import CodeIndex
 from ._inner_loops import compare
+from ._scan import Scanner
 from ._votes import Vote
 from ._weighted_scan import WeightedScanner
 
@@ -126,6 +127,10 @@ class SearchByBits(Search):
             question, queries, argument, algorithm=algorithm, n_jobs=self.n_jobs
         )
 
+    def at_least(self, queries, n_items, allowed):
+        """Allowed codes near to queries, all within a radius that holds so many items."""
+        return Scanner(self.store).at_least(queries, n_items, allowed)
+
     def compare(self, queries, query, code):
         """Hamming distances of pairs of a query and a code."""
         return compare(self.store, queries, query, code).astype(np.int64)
@@ -197,6 +202,10 @@ class SearchByWeights(Search):
     def ask(self, store, question, queries, argument):
         """Answers by comparing with all codes of a store."""
         return WeightedScanner(store, self.n_jobs).ask(question, queries, argument)
+
+    def at_least(self, queries, n_items, allowed):
+        """Allowed codes near to queries, all within a distance that holds so many items."""
+        return WeightedScanner(self.store, allowed=allowed).at_least(queries, n_items)
 
     def compare(self, queries, query, code):
         """Weighted distances of pairs of a query and a code."""

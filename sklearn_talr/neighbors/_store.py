@@ -158,6 +158,8 @@ class CodeStore:
     def contains(self, indices):
         """Whether indices are those of items in the store."""
         within = (indices >= 0) & (indices < self.n_indices)
+        if self.n_items == self.n_indices:
+            return within
         return within & (self.code_of_index[np.where(within, indices, 0)] >= 0)
 
     def items(self):

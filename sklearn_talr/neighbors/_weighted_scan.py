@@ -37,11 +37,15 @@ class WeightedScanner:
 
     n_jobs : int, default=None
         Number of threads that share out queries, or the codes where there is one query.
+
+    allowed : AllowedCodes, default=None
+        Codes that `at_least` may find, within a distance that may then be larger.
     """
 
-    def __init__(self, store, n_jobs=None):
+    def __init__(self, store, n_jobs=None, allowed=None):
         self._store = store
         self._n_jobs = n_jobs
+        self._allowed = allowed
 
     def ask(self, question, weights, argument):
         """Generate (rows, found) of blocks of queries; see `CodeIndex.ask`."""
@@ -56,7 +60,8 @@ class WeightedScanner:
         n_wanted = min(n_items, len(self._store))  # every code has an item at least
         scaled = _Scaled(weights, self._store)
         pairs = self._candidates(scaled, np.full(len(weights), -np.inf), n_wanted)
-        return nearest_shells(self._compared(weights, *pairs), self._store, n_items)
+        found = self._compared(weights, *pairs)
+        return nearest_shells(found, self._store, n_items) if not self._allowed else found
 
     def within(self, weights, radius):
         """Find the codes within a weighted Hamming distance."""
@@ -104,7 +109,7 @@ class WeightedScanner:
         n_queries, n_codes = len(lowest), len(self._store)
 
         def look(part):
-            limits = _Limits(lowest, scaled.margins, n_wanted)
+            limits = _Limits(lowest, scaled.margins, n_wanted, self._allowed)
             for codes in slices(part.stop - part.start, size):
                 codes = slice(part.start + codes.start, part.start + codes.stop)
                 scores = sums(scaled.weights, codes)
@@ -200,9 +205,13 @@ class _Limits:
 
     n_wanted : int
         Codes that a limit must leave to each query, 0 if limits are fixed.
+
+    allowed : AllowedCodes or None
+        Codes that count.
     """
 
-    def __init__(self, lowest, margins, n_wanted):
+    def __init__(self, lowest, margins, n_wanted, allowed):
+        self._allowed = allowed
         self._lowest = lowest.copy()
         self._margins = margins
         self._n_wanted = n_wanted
@@ -211,13 +220,23 @@ class _Limits:
 
     def see(self, scores, first):
         """Take in the scores of the codes from the first on, and raise the limits."""
-        step = max(1, scores.shape[1] // max(_SAMPLE, 4 * self._n_wanted))
+        n_sampled = max(_SAMPLE, 4 * self._n_wanted)
+        if self._allowed is not None:
+            n_sampled /= self._allowed.share
+        step = max(1, int(scores.shape[1] / n_sampled))
         sample = scores[:, ::step]
+        if self._allowed is not None and not self._seen:
+            places = np.arange(first, first + scores.shape[1], step)
+            is_allowed = self._allowed.pairs(np.arange(len(scores))[:, None], places)
+            sample = np.where(is_allowed, sample, -np.inf)
         if self._n_wanted and not self._seen and sample.shape[1] >= self._n_wanted:
             place = sample.shape[1] - self._n_wanted
             self._lowest = np.partition(sample, place, axis=1)[:, place] - self._margins
         lowest = self._lowest[:, None].astype(scores.dtype)
         query, code = np.divmod(np.flatnonzero(scores >= lowest), scores.shape[1])
+        if self._allowed is not None:
+            kept = self._allowed.pairs(query, code + first)
+            query, code = query[kept], code[kept]
         self._seen.append((query, code + first, scores[query, code]))
         self._n_seen += len(query)
         if self._n_wanted and self._n_seen > 4 * self._n_wanted * len(lowest):
