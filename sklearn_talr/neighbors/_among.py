@@ -155,10 +155,9 @@ def answers_among(search, allowed, question, queries, own, argument):
     """
     store = search.store
     if allowed.ndim == 1:
-        n_allowed = np.count_nonzero(allowed)
-        saved = search.scan_cost() * (1 - n_allowed / store.n_items)
-        if 0 < CANDIDATE * n_allowed <= len(queries) * saved:
-            part = store.only(np.flatnonzero(allowed))
+        pays = CANDIDATE * store.n_items <= len(queries) * search.scan_cost()
+        if pays and allowed.any():
+            part = store.only(allowed)
             if question == "at_least":
                 argument = min(argument + (own is not None), part.n_items)
             for rows, found in search.ask(part, question, queries, argument):

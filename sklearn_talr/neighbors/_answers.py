@@ -60,7 +60,7 @@ def items_by_query(answers):
             yield from zip(np.split(distance, ends[:-1]), np.split(index, ends[:-1]))
 
 
-def rank_items(store, queries):
+def ranking_by_bits(store, queries):
     """All items by Hamming distance, tied ones by index, as a Ranking."""
     items, codes = store.items()
     shape = len(queries), len(items)

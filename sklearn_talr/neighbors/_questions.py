@@ -11,7 +11,7 @@ from ._answers import (
     items_by_query,
     looked_up,
     nearest_items,
-    rank_items,
+    ranking_by_bits,
     ranking_of,
 )
 from ._checks import check_n_neighbors, check_radius, check_weighted_radius
@@ -141,7 +141,7 @@ class SearchByBits(Search):
 
     def rank(self, X):
         """All items by distance, as a Ranking; distances are sorted as small integers."""
-        return rank_items(self.store, self._read(X)[0])
+        return ranking_by_bits(self.store, self._read(X)[0])
 
     def lookup(self, X, n_neighbors, radius):
         """Items that a lookup of buckets finds; one of number and radius is None."""

@@ -140,9 +140,13 @@ class CodeStore:
 
     def remove(self, indices):
         """A store without these items; indices of the others stay what they are."""
-        gone = np.zeros(self.n_indices, dtype=bool)
-        gone[indices] = True
-        kept = ~gone[self.members]
+        stays = np.ones(self.n_indices, dtype=bool)
+        stays[indices] = False
+        return self.only(stays)
+
+    def only(self, mask):
+        """A store of the items in a mask of all indices, which they keep."""
+        kept = mask[self.members]
         ends = np.concatenate(([0], np.cumsum(kept)))[self.starts]
         left = np.flatnonzero(np.diff(ends))
         starts = np.concatenate((ends[left], ends[-1:]))
@@ -166,15 +170,6 @@ class CodeStore:
         """Indices of all items, ascending, and the number of the code of each."""
         indices = np.flatnonzero(self.code_of_index >= 0)
         return indices, self.code_of_index[indices]
-
-    def only(self, indices):
-        """A store of some items, which keep their indices; `indices` ascend."""
-        codes = self.code_of_index[indices]
-        order = np.argsort(codes, kind="stable")
-        codes = codes[order]
-        starts = np.flatnonzero(np.diff(codes, prepend=-1, append=len(self)))
-        left = codes[starts[:-1]]
-        return self._with(left, starts, indices[order])
 
     def spread(self, indices):
         """A store that has a code for each of the indices, which may come repeatedly."""
