@@ -6,13 +6,14 @@ than are wanted, and those that are not allowed are dropped. A query that is the
 too few is compared with its list item by item, too.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import scipy.sparse as sp
 
 from .._threads import map_in_threads, slices
 from ._cost import CANDIDATE
-from ._found import Found, nearest_shells
-from ._store import ranges
+from ._found import Found, join, nearest_shells
 
 _QUERIES_PER_BLOCK = 256
 _ITEMS_PER_BLOCK = 2**22
@@ -34,9 +35,9 @@ def read_among(among, store, n_queries):
 
     Returns
     -------
-    allowed : ndarray of shape (n_allowed,), or array of shape (n_queries, n_indices)
-        Ascending indices of items for all queries, or a mask for each of them: of bool,
-        dense or CSR, without removed items.
+    allowed : ndarray of shape (n_indices,), or array of shape (n_queries, n_indices)
+        A mask for all queries, or one for each: of bool, dense or CSR, without removed
+        items.
     """
     if not sp.issparse(among):
         if not isinstance(among, np.ndarray) or among.dtype == object:
@@ -48,7 +49,9 @@ def read_among(among, store, n_queries):
         if among.dtype != bool:
             if among.ndim == 2:
                 return _masks_of_lists(among, store, n_queries)
-            return np.unique(_check_allowed(among, store))
+            mask = np.zeros(store.n_indices, dtype=bool)
+            mask[_known_items(among, store)] = True
+            return mask
     shapes = [(n_queries, store.n_indices)]
     shapes += [] if sp.issparse(among) else [(store.n_indices,)]
     if among.shape not in shapes:
@@ -56,9 +59,6 @@ def read_among(among, store, n_queries):
             f"among is a mask of shape {among.shape}. Masks have an entry for each item "
             f"given so far: shape {shapes[-1]}, or {shapes[0]} with a row for each query."
         )
-    if among.ndim == 1:
-        indices = np.flatnonzero(among)
-        return indices[store.contains(indices)]
     if sp.issparse(among):
         rows, indices = among.astype(bool).nonzero()
         is_item = store.contains(indices)
@@ -80,13 +80,13 @@ def _masks_of_lists(lists, store, n_queries):
         )
     sizes = [len(row) for row in lists]
     indices = np.concatenate([row for row in lists if len(row)] or [np.zeros(0, int)])
-    indices = _check_allowed(indices, store)
+    indices = _known_items(indices, store)
     return _masks(
         np.repeat(np.arange(n_queries), sizes), indices, (n_queries, store.n_indices)
     )
 
 
-def _check_allowed(indices, store):
+def _known_items(indices, store):
     """Indices of items, as int64."""
     if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
         raise ValueError(
@@ -94,7 +94,7 @@ def _check_allowed(indices, store):
             f"{indices.shape}. Pass indices as in `indices_`, or turn numbers into a mask, "
             "as in `among > 0`."
         )
-    indices = indices.astype(np.int64)
+    indices = indices.astype(np.int64, copy=False)
     missing = indices[~store.contains(indices)]
     if missing.size:
         raise ValueError(
@@ -117,9 +117,9 @@ def check_enough(allowed, own, n_neighbors):
     `own` are the indices of the queries where they are items, or None.
     """
     if allowed.ndim == 1:
-        counts = np.array([len(allowed)])
+        counts = np.array([np.count_nonzero(allowed)])
         if own is not None:
-            counts = counts - np.isin(own, allowed)
+            counts = counts - allowed[own]
     else:
         counts = _counts(allowed)
         if own is not None:
@@ -155,16 +155,15 @@ def answers_among(search, allowed, question, queries, own, argument):
     """
     store = search.store
     if allowed.ndim == 1:
-        if 0 < CANDIDATE * len(allowed) <= len(queries) * search.scan_cost():
+        pays = CANDIDATE * store.n_items <= len(queries) * search.scan_cost()
+        if pays and allowed.any():
             part = store.only(allowed)
             if question == "at_least":
                 argument = min(argument + (own is not None), part.n_items)
             for rows, found in search.ask(part, question, queries, argument):
                 yield part, None if own is None else own[rows], found
             return
-        mask = np.zeros(store.n_indices, dtype=bool)
-        mask[allowed] = True
-        allowed = np.broadcast_to(mask, (len(queries), len(mask)))
+        allowed = np.broadcast_to(allowed, (len(queries), len(allowed)))
     counts = _counts(allowed)
 
     def answer(rows):
@@ -179,13 +178,51 @@ def answers_among(search, allowed, question, queries, own, argument):
 
 def _counts(masks):
     """Number of items that each row of masks allows."""
-    return np.diff(masks.indptr) if sp.issparse(masks) else np.count_nonzero(masks, axis=1)
+    if sp.issparse(masks):
+        return np.diff(masks.indptr)
+    return np.array([np.count_nonzero(row) for row in masks])  # faster than by an axis
 
 
 def _entries(masks, rows, indices):
     """Whether each pair of a row and an index is allowed."""
     entries = masks[rows, indices]
     return entries.toarray().ravel() if sp.issparse(entries) else entries
+
+
+class AllowedCodes(NamedTuple):
+    """The codes that have an item allowed to a query.
+
+    Parameters
+    ----------
+    masks : ndarray of shape (n_queries, n), dtype bool
+        Masks of items where `members` are given, else of codes.
+
+    members : ndarray of shape (n_codes,) or None
+        The only item of each code.
+
+    share : float
+        Least share of items that a query is allowed.
+    """
+
+    masks: np.ndarray
+    members: np.ndarray | None
+    share: float
+
+    @classmethod
+    def of(cls, store, masks, share):
+        """The allowed codes of a store by masks of items."""
+        if store.all_differ:
+            return cls(masks, store.members, share)
+        by_code = np.logical_or.reduceat(masks[:, store.members], store.starts[:-1], axis=1)
+        return cls(by_code, None, share)
+
+    def rows(self, rows):
+        """The allowed codes of some of the queries."""
+        return self._replace(masks=self.masks[rows])
+
+    def pairs(self, query, code):
+        """Whether pairs of a query and a code are allowed; shapes are broadcast."""
+        return self.masks[query, code if self.members is None else self.members[code]]
 
 
 class _Block:
@@ -203,12 +240,7 @@ class _Block:
         triples = []
         if not few.all():
             rows = np.flatnonzero(~few)
-            query, item, distance = self._filtered(rows, masks, counts, question, argument)
-            if question == "at_least":
-                n_found = np.bincount(query, minlength=len(counts))
-                few |= n_found < argument
-            kept = ~few[query]
-            triples.append((query[kept], item[kept], distance[kept]))
+            triples.append(self._filtered(rows, masks, counts, question, argument))
         if few.any():
             triples.append(self._compared(np.flatnonzero(few), masks))
         query, item, distance = map(np.concatenate, zip(*triples))
@@ -223,20 +255,28 @@ class _Block:
 
     def _filtered(self, rows, masks, counts, question, argument):
         """Allowed items among those that a search of the whole database finds."""
+        if sp.issparse(masks):
+            masks = masks[rows].toarray()
+        elif len(rows) < len(masks):
+            masks = masks[rows]
+        queries = self._queries[rows]
         if question == "at_least":
+            n_items = argument + (self._own is not None)
             share = counts[rows].min() / self._store.n_items
-            wanted = int((2 * argument + 8) / share)
-            argument = min(wanted, self._store.n_items)
-        parts = self._search.ask(self._store, question, self._queries[rows], argument)
-        triples = []
-        for part, found in parts:
-            sizes = self._store.sizes(found.code)
-            item = self._store.members[ranges(self._store.starts[found.code], sizes)]
-            query = np.repeat(rows[part][found.query], sizes)
-            kept = np.flatnonzero(_entries(masks, query, item))
-            distance = np.repeat(found.distance, sizes)[kept]
-            triples.append((query[kept], item[kept].astype(np.int64), distance))
-        return map(np.concatenate, zip(*triples))
+            allowed = AllowedCodes.of(self._store, masks, share)
+            found = self._search.at_least(queries, n_items, allowed)
+        else:
+            blocks = self._search.ask(self._store, question, queries, argument)
+            blocks = [(np.arange(b.start, b.stop), found) for b, found in blocks]
+            places, parts = zip(*blocks)
+            found = join(parts, places, len(rows))
+        sizes = None if self._store.all_differ else self._store.sizes(found.code)
+        item = self._store.items_of(found.code, sizes)
+        query, distance = found.query, found.distance
+        if sizes is not None:
+            query, distance = np.repeat(query, sizes), np.repeat(distance, sizes)
+        kept = np.flatnonzero(masks[query, item])
+        return rows[query[kept]], item[kept].astype(np.int64), distance[kept]
 
     def _compared(self, rows, masks):
         """All allowed items of some queries."""

@@ -8,8 +8,12 @@ None), and a `Found`.
 import numpy as np
 from scipy.sparse import csr_array
 
+from .._threads import slices
+from ..codes._door import word_distances
 from ._found import ranked_items
 from ._results import Lookup, Ranking, ragged
+
+_ITEMS_PER_BLOCK = 2**22
 
 
 def nearest_items(answers, n_neighbors, return_tied=False):
@@ -56,9 +60,22 @@ def items_by_query(answers):
             yield from zip(np.split(distance, ends[:-1]), np.split(index, ends[:-1]))
 
 
-def ranking_of(answers, n_items):
-    """All items of each query with their ties, as a Ranking."""
-    distances, indices, _ = nearest_items(answers, n_items)
+def ranking_by_bits(store, queries):
+    """All items by Hamming distance, tied ones by index, as a Ranking."""
+    items, codes = store.items()
+    shape = len(queries), len(items)
+    distances, indices = np.empty(shape, np.int64), np.empty(shape, np.int64)
+    for rows in slices(shape[0], max(1, _ITEMS_PER_BLOCK // shape[1])):
+        by_code = word_distances(queries[rows], store.words, store.distance_type)
+        by_item = by_code[:, codes]
+        order = np.argsort(by_item, axis=1, kind="stable")  # tied items stay by index
+        distances[rows] = np.take_along_axis(by_item, order, axis=1)
+        indices[rows] = items[order]
+    return ranking_of(distances, indices)
+
+
+def ranking_of(distances, indices):
+    """Sorted items with the ties among them, as a Ranking."""
     ties = np.zeros(distances.shape, dtype=np.int64)
     np.cumsum(np.diff(distances, axis=1) > 0, axis=1, out=ties[:, 1:])
     return Ranking(distances, indices, ties)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ._cost import index_cost, n_tables_for, scan_cost, tables_cost
+from ._cost import cost_of_lookups, index_cost, n_tables_for, scan_cost
 
 _HEAD = 32  # queries whose neighbors tell how far those of others are
 _HORIZON = 3  # calls of the same kind that a call announces
@@ -18,7 +18,7 @@ _QUERIES_PER_BLOCK = 1_024
 
 
 @dataclass
-class _Question:
+class _Asked:
     """A question asked before; its head are a few queries and the radii that they need."""
 
     head: list = field(default_factory=list)
@@ -74,13 +74,13 @@ class Choice:
         return min(totals, key=totals.get)
 
     def _known(self, question, argument):
-        return self._questions.setdefault((question, argument), _Question())
+        return self._questions.setdefault((question, argument), _Asked())
 
     def _expected_costs(self, known):
         """Cost of a query, and of the steps of a block, by the number of tables."""
         words, radii = map(np.array, zip(*known.head, _beyond(known.head)))
         return {
-            n_tables: tables_cost(self._store, n_tables, words, radii)
+            n_tables: cost_of_lookups(self._store, n_tables, words, radii)
             for n_tables in {1, n_tables_for(self._store)}
         }
 

@@ -18,7 +18,7 @@ def _count_ones(typing_context, word):
 
 
 @njit([void(_WORDS, _WORDS, int64, d[:, :]) for d in (uint8, uint16)], nogil=True)
-def add_distances(queries, columns, first, distances):
+def compiled_distances(queries, columns, first, distances):
     """Hamming distances of queries to the codes from the first on."""
     for query, row in zip(queries, distances):
         row[:] = 0
@@ -39,7 +39,7 @@ def _look_up(tables, word):
 
 
 @njit([void(_TABLES, _WORDS, int64, float32[:, :])], nogil=True)
-def add_sums(tables, columns, first, sums):
+def compiled_sums(tables, columns, first, sums):
     """Weighted sums of the codes from the first on, by the tables of each query."""
     for of_query, row in zip(tables, sums):
         row[:] = 0

@@ -83,7 +83,7 @@ def index_cost(store, n_tables):
     return INDEX_CODE * len(store) * n_tables
 
 
-def tables_cost(store, n_tables, queries, radii):
+def cost_of_lookups(store, n_tables, queries, radii):
     """Cost of looking up all buckets within a radius, as a sample of codes tells.
 
     Parameters

@@ -12,7 +12,6 @@ import numpy as np
 
 from .._threads import slices
 from ..codes._door import word_distances
-from ._store import ranges
 
 _ITEMS_PER_PASS = 2**22
 _QUERIES_PER_SAMPLE = 64
@@ -50,17 +49,15 @@ class Found(NamedTuple):
 
     def within(self, radius):
         """Only the codes within a radius, one for all queries or one for each."""
-        radius = np.broadcast_to(radius, self.n_buckets.shape)
-        return self._keep(self.distance <= radius[self.query])
+        limits = radius[self.query] if np.ndim(radius) else radius
+        return self._keep(self.distance <= limits)
 
     def at(self, radius):
         """Only the codes at the radius of each query."""
         return self._keep(self.distance == radius[self.query])
 
     def _keep(self, kept):
-        return self._replace(
-            query=self.query[kept], code=self.code[kept], distance=self.distance[kept]
-        )
+        return Found(*(values[kept] for values in self[:3]), *self[3:])
 
     def radius(self):
         """Distance of the farthest code of each query, less than 0 if it found none."""
@@ -92,17 +89,23 @@ def join(parts, rows, n_queries):
     return Found(np.concatenate(query), code, distance, n_buckets, n_candidates)
 
 
-def first_limits(store, queries, n_items, n_codes=1_024):
+def first_limits(store, queries, n_items, n_codes=1_024, allowed=None):
     """A radius for each query that is sure to hold so many items, if there are.
 
-    About `n_codes` codes are looked at. Each stands for one item at least.
+    About `n_codes` codes are looked at, or as many allowed codes. Each stands for one item
+    at least. `allowed` is an `AllowedCodes`; None allows all codes.
     """
     n_codes = max(n_codes, 4 * n_items)
+    if allowed is not None:
+        n_codes = int(n_codes / allowed.share)
     limits = np.full(len(queries), store.n_bits)
     if n_items <= min(n_codes, len(store)):
         sample = store.columns[:, :n_codes].T
         for rows in slices(len(queries), _QUERIES_PER_SAMPLE):
             distances = word_distances(queries[rows], sample, np.uint16)
+            if allowed is not None:
+                query = np.arange(rows.start, rows.stop)[:, None]
+                distances[~allowed.pairs(query, np.arange(len(sample)))] = store.n_bits
             limits[rows] = np.partition(distances, n_items - 1, axis=1)[:, n_items - 1]
     return limits
 
@@ -114,12 +117,18 @@ def nearest_shells(found, store, n_items):
     """
     if not len(found.query):
         return found
-    order = np.lexsort((found.distance, found.query))
-    held = np.cumsum(store.sizes(found.code[order]))
-    ends = np.cumsum(np.bincount(found.query, minlength=len(found.n_buckets)))
-    before = np.concatenate(([0], held))[np.concatenate(([0], ends[:-1]))]
-    last = np.minimum(np.searchsorted(held, before + n_items), ends - 1)
-    return found.within(found.distance[order[last]])
+    counts = np.bincount(found.query, minlength=len(found.n_buckets))
+    if store.all_differ and counts.max() <= n_items:
+        return found
+    order, ends = np.lexsort((found.distance, found.query)), np.cumsum(counts)
+    starts = ends - counts
+    if store.all_differ:
+        last = starts + n_items - 1
+    else:
+        held = np.cumsum(store.sizes(found.code[order]))
+        before = np.concatenate(([0], held))[starts]
+        last = np.searchsorted(held, before + n_items)
+    return found.within(found.distance[order[np.minimum(last, ends - 1)]])
 
 
 def ranked_items(found, store, own=None, most=None):
@@ -145,50 +154,55 @@ def ranked_items(found, store, own=None, most=None):
     distance, index : ndarray of shape (n_items,)
         Distances and indices, query after query.
     """
-    n_queries, sizes = len(found.n_buckets), store.sizes(found.code)
-    if most is not None:
+    sizes = None if store.all_differ else store.sizes(found.code)
+    if sizes is not None and most is not None:
         sizes = np.minimum(sizes, most)
-    totals = np.bincount(found.query, sizes, minlength=n_queries).astype(np.int64)
-    order = np.argsort(found.query, kind="stable")
-    found_ends = np.cumsum(np.bincount(found.query, minlength=n_queries))
-    for start, stop in _passes(totals):
-        part = order[found_ends[start - 1] if start else 0 : found_ends[stop - 1]]
-        items = store.members[ranges(store.starts[found.code[part]], sizes[part])]
-        query = found.query[part] - start
-        distance, index = _sort_items(
-            query, found.distance[part], items, sizes[part], store
-        )
-        ends = np.cumsum(totals[start:stop])
+    for queries, pairs in _passes(found, sizes):
+        query, code, distance = (values[pairs] for values in found[:3])
+        items = store.items_of(code, None if sizes is None else sizes[pairs])
+        if sizes is not None:
+            query, distance = (np.repeat(v, sizes[pairs]) for v in (query, distance))
+        query = query - queries.start
+        counts = np.bincount(query, minlength=queries.stop - queries.start)
+        ends = np.cumsum(counts)
+        distance, index = _sort_items(query, distance, items, store)
         if own is not None:
-            others = index != np.repeat(own[start:stop], totals[start:stop])
+            others = index != np.repeat(own[queries], counts)
             ends = np.concatenate(([0], np.cumsum(others)))[ends]
             distance, index = distance[others], index[others]
         yield ends, distance, index
 
 
-def _sort_items(query, distance, items, sizes, store):
+def _sort_items(query, distance, items, store):
     """Sort items by query, distance and index."""
     if distance.dtype.kind == "f":
-        if len(items) > len(sizes):
-            query, distance = np.repeat(query, sizes), np.repeat(distance, sizes)
         order = np.lexsort((items, distance, query))
         return distance[order], items[order].astype(np.int64)
     # One 64-bit key holds all three.
     shift = np.uint64(max(store.n_indices - 1, 1).bit_length())
-    group = query * (store.n_bits + 1) + distance
-    keys = np.repeat(group.astype(np.uint64) << shift, sizes)
+    keys = (query * (store.n_bits + 1) + distance).astype(np.uint64) << shift
     keys |= items.astype(np.uint64)
     keys.sort()
     index = (keys & ((np.uint64(1) << shift) - np.uint64(1))).astype(np.int64)
     return ((keys >> shift) % np.uint64(store.n_bits + 1)).astype(np.int64), index
 
 
-def _passes(totals):
-    """Runs of queries whose items fit into memory together, (start, stop) of each."""
+def _passes(found, sizes):
+    """Slices of queries whose items fit into memory together, and their pairs.
+
+    `sizes` are the numbers of items of the codes found, None if each has one.
+    """
+    n_queries = len(found.n_buckets)
+    if (len(found.query) if sizes is None else sizes.sum()) <= _ITEMS_PER_PASS:
+        yield slice(0, n_queries), slice(None)
+        return
+    order = np.argsort(found.query, kind="stable")
+    ends = np.cumsum(np.bincount(found.query, minlength=n_queries)).tolist()
+    totals = np.bincount(found.query, sizes, minlength=n_queries).tolist()
     start, held = 0, 0
-    for query, total in enumerate(totals.tolist()):
+    for query, total in enumerate([*totals, np.inf]):
         if query > start and held + total > _ITEMS_PER_PASS:
-            yield start, query
+            pairs = order[ends[start - 1] if start else 0 : ends[query - 1]]
+            yield slice(start, query), pairs
             start, held = query, 0
         held += total
-    yield start, len(totals)

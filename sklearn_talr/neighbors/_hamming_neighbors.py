@@ -3,7 +3,7 @@
 from ..codes import PackedCodes
 from ._columns import read_codes
 from ._database import INDEX_PARAMETERS, CodeDatabase
-from ._search import SearchByBits
+from ._questions import SearchByBits
 
 
 class HammingNeighbors(CodeDatabase):

@@ -18,8 +18,8 @@ from ._columns import read_codes
 from ._database import INDEX_PARAMETERS, CodeDatabase
 from ._fitted import Fitted
 from ._layout import load_database, save_database
+from ._questions import SearchByBits, SearchByWeights
 from ._rescoring import StackedRows, rescore
-from ._search import SearchByBits, SearchByWeights
 from ._stored_hasher import restore_hasher, store_hasher
 
 

@@ -72,7 +72,7 @@ def add_distances(queries, columns, first, distances, xor, ones):
     loops = numba.after(distances.size * len(columns))
     if loops is not None and columns.dtype == np.uint64:
         queries = np.ascontiguousarray(queries)
-        loops.add_distances(queries, columns, first, distances)
+        loops.compiled_distances(queries, columns, first, distances)
         return
     columns = columns[:, first : first + distances.shape[1]]
     for place, (query_word, code_word) in enumerate(zip(queries.T, columns)):
@@ -81,6 +81,14 @@ def add_distances(queries, columns, first, distances, xor, ones):
             np.bitwise_count(xor, out=distances)
         else:
             distances += np.bitwise_count(xor, out=ones)
+
+
+def compare(store, queries, query, code):
+    """Hamming distances of pairs of a query and a code, in the store's small type."""
+    distances = np.zeros(len(query), dtype=store.distance_type)
+    for query_word, codes in zip(queries.T, store.columns):
+        distances += np.bitwise_count(query_word[query] ^ codes[code])
+    return distances
 
 
 def most_queries_by_tables():
@@ -111,7 +119,7 @@ def add_sums(tables, columns, first, sums):
     n_bytes = tables.shape[1]
     loops = numba.after(sums.size * n_bytes)
     if loops is not None and columns.dtype == np.uint64:
-        loops.add_sums(tables, columns, first, sums)
+        loops.compiled_sums(tables, columns, first, sums)
         return
     products = _Products.of(n_bytes, sums.shape[1])
     columns = columns[:, first : first + sums.shape[1]]

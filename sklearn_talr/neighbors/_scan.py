@@ -30,19 +30,26 @@ class Scanner:
         """Find the codes within a radius."""
         return self._scan(queries, np.full(len(queries), radius), 0)
 
-    def at_least(self, queries, n_items):
-        """Find the codes within the smallest radius that holds so many items, if any."""
-        return self._scan(queries, first_limits(self.store, queries, n_items), n_items)
+    def at_least(self, queries, n_items, allowed=None):
+        """Find the codes within the smallest radius that holds so many items, if any.
 
-    def _scan(self, queries, limits, n_items):
+        With `AllowedCodes`, only these are found, within a radius that may be larger.
+        """
+        limits = first_limits(self.store, queries, n_items, allowed=allowed)
+        return self._scan(queries, limits, n_items, allowed)
+
+    def _scan(self, queries, limits, n_items, allowed=None):
         tile = _Tile(self.store, len(queries))
         blocks = list(slices(len(queries), tile.n_queries))
-        parts = [_scan_block(tile, queries[b], limits[b], n_items) for b in blocks]
+        parts = [
+            _scan_block(tile, queries[b], limits[b], n_items, allowed and allowed.rows(b))
+            for b in blocks
+        ]
         indices = [np.arange(rows.start, rows.stop) for rows in blocks]
         return join(parts, indices, len(queries))
 
 
-def _scan_block(tile, queries, limits, n_items):
+def _scan_block(tile, queries, limits, n_items, allowed):
     """Compare as many queries as a tile takes with all codes.
 
     Limits sink as far as they still hold `n_items` items; those of 0 items stay.
@@ -54,10 +61,14 @@ def _scan_block(tile, queries, limits, n_items):
         query = hits // distances.shape[1]
         distance = distances.ravel()[hits].astype(np.int64)
         code = hits - query * distances.shape[1] + codes.start
+        if allowed is not None:
+            kept = allowed.pairs(query, code)
+            query, code, distance = query[kept], code[kept], distance[kept]
         found.append((query, code, distance))
         if n_items and len(query):
             cells = query * counts.shape[1] + distance
-            sizes = None if tile.store.all_differ else tile.store.sizes(code)
+            one_each = tile.store.all_differ or allowed is not None
+            sizes = None if one_each else tile.store.sizes(code)
             seen = np.bincount(cells, sizes, minlength=counts.size)
             counts += seen.reshape(counts.shape).astype(np.int64)
             enough = np.cumsum(counts, axis=1) >= n_items

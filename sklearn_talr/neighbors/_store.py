@@ -73,10 +73,10 @@ class CodeStore:
         n_indices, factors = first_index + len(words), packed._factors
         own = packed._own  # what tells equal codes apart
         order = _sorting_order(words, own)
-        words, own = words[order], _rows_of(own, order)
+        words, own = words[order], _rows_or_none(own, order)
         starts = _group_starts(words, own)
         members = (order + first_index).astype(np.int64 if n_indices >> 31 else np.int32)
-        words, own = words[starts[:-1]], _rows_of(own, starts[:-1])
+        words, own = words[starts[:-1]], _rows_or_none(own, starts[:-1])
         terms = terms_of(factors, bytes_of(words, packed.n_bits), own)
         return cls(words, starts, members, packed.n_bits, n_indices, terms, factors)
 
@@ -106,6 +106,12 @@ class CodeStore:
         """Number of items of codes, by their numbers."""
         return self.starts[1:][codes] - self.starts[:-1][codes]
 
+    def items_of(self, codes, sizes=None):
+        """Indices of items, code by code: the first `sizes` of each; None means 1."""
+        if sizes is None:
+            return self.members[self.starts[codes]]
+        return self.members[ranges(self.starts[codes], sizes)]
+
     def add(self, packed):
         """A store with more items, which get the next indices."""
         new = CodeStore.from_codes(packed, first_index=self.n_indices)
@@ -119,7 +125,7 @@ class CodeStore:
         sizes = np.concatenate((self.sizes(), new.sizes()))[order]
         members = np.concatenate((self.members, new.members))
         members = members[ranges(starts[order], sizes)]
-        words, terms = words[order], _rows_of(terms, order)
+        words, terms = words[order], _rows_or_none(terms, order)
         groups = _group_starts(words, _own(terms, factors))
         ends = np.concatenate(([0], np.cumsum(sizes)))
         return CodeStore(
@@ -128,15 +134,19 @@ class CodeStore:
             members,
             self.n_bits,
             new.n_indices,
-            _rows_of(terms, groups[:-1]),
+            _rows_or_none(terms, groups[:-1]),
             factors,
         )
 
     def remove(self, indices):
         """A store without these items; indices of the others stay what they are."""
-        gone = np.zeros(self.n_indices, dtype=bool)
-        gone[indices] = True
-        kept = ~gone[self.members]
+        stays = np.ones(self.n_indices, dtype=bool)
+        stays[indices] = False
+        return self.only(stays)
+
+    def only(self, mask):
+        """A store of the items in a mask of all indices, which they keep."""
+        kept = mask[self.members]
         ends = np.concatenate(([0], np.cumsum(kept)))[self.starts]
         left = np.flatnonzero(np.diff(ends))
         starts = np.concatenate((ends[left], ends[-1:]))
@@ -152,21 +162,14 @@ class CodeStore:
     def contains(self, indices):
         """Whether indices are those of items in the store."""
         within = (indices >= 0) & (indices < self.n_indices)
+        if self.n_items == self.n_indices:
+            return within
         return within & (self.code_of_index[np.where(within, indices, 0)] >= 0)
 
     def items(self):
         """Indices of all items, ascending, and the number of the code of each."""
         indices = np.flatnonzero(self.code_of_index >= 0)
         return indices, self.code_of_index[indices]
-
-    def only(self, indices):
-        """A store of some items, which keep their indices; `indices` ascend."""
-        codes = self.code_of_index[indices]
-        order = np.argsort(codes, kind="stable")
-        codes = codes[order]
-        starts = np.flatnonzero(np.diff(codes, prepend=-1, append=len(self)))
-        left = codes[starts[:-1]]
-        return self._with(left, starts, indices[order])
 
     def spread(self, indices):
         """A store that has a code for each of the indices, which may come repeatedly."""
@@ -175,13 +178,13 @@ class CodeStore:
 
     def _with(self, codes, starts, members):
         """A store of some of the codes with other members."""
-        words, terms = self.words[codes], _rows_of(self.terms, codes)
+        words, terms = self.words[codes], _rows_or_none(self.terms, codes)
         rest = self.n_bits, self.n_indices, terms, self.factors
         return CodeStore(words, starts, members, *rest)
 
     def packed(self, codes):
         """Packed codes by their numbers."""
-        own = _rows_of(_own(self.terms, self.factors), codes)
+        own = _rows_or_none(_own(self.terms, self.factors), codes)
         data = bytes_of(self.words[codes], self.n_bits)
         return PackedCodes._of(data, self.n_bits, "little", own, self.factors)
 
@@ -219,7 +222,7 @@ def _own(terms, factors):
     return terms[:, 1:] if terms.shape[1] > 1 else None
 
 
-def _rows_of(terms, rows):
+def _rows_or_none(terms, rows):
     return None if terms is None else terms[rows]
 
 

@@ -6,7 +6,7 @@ from .._compat import Interval
 from ..codes._door import refuse_codes
 from ._columns import read_codes
 from ._database import CodeDatabase
-from ._search import SearchByWeights
+from ._questions import SearchByWeights
 
 
 class WeightedHammingNeighbors(CodeDatabase):

@@ -5,6 +5,8 @@ matrices for many. Codes that may be among the nearest are scored again in float
 answer depends neither on how queries are grouped nor on the way of the first scores.
 """
 
+from math import frexp, ldexp
+
 import numpy as np
 from joblib import effective_n_jobs
 
@@ -35,11 +37,15 @@ class WeightedScanner:
 
     n_jobs : int, default=None
         Number of threads that share out queries, or the codes where there is one query.
+
+    allowed : AllowedCodes, default=None
+        Codes that `at_least` may find, within a distance that may then be larger.
     """
 
-    def __init__(self, store, n_jobs=None):
+    def __init__(self, store, n_jobs=None, allowed=None):
         self._store = store
         self._n_jobs = n_jobs
+        self._allowed = allowed
 
     def ask(self, question, weights, argument):
         """Generate (rows, found) of blocks of queries; see `CodeIndex.ask`."""
@@ -54,7 +60,8 @@ class WeightedScanner:
         n_wanted = min(n_items, len(self._store))  # every code has an item at least
         scaled = _Scaled(weights, self._store)
         pairs = self._candidates(scaled, np.full(len(weights), -np.inf), n_wanted)
-        return nearest_shells(self._compared(weights, *pairs), self._store, n_items)
+        found = self._compared(weights, *pairs)
+        return nearest_shells(found, self._store, n_items) if not self._allowed else found
 
     def within(self, weights, radius):
         """Find the codes within a weighted Hamming distance."""
@@ -102,10 +109,11 @@ class WeightedScanner:
         n_queries, n_codes = len(lowest), len(self._store)
 
         def look(part):
-            limits = _Limits(lowest, scaled.margins, n_wanted)
+            limits = _Limits(lowest, scaled.margins, n_wanted, self._allowed)
             for codes in slices(part.stop - part.start, size):
                 codes = slice(part.start + codes.start, part.start + codes.stop)
-                scores = scaled.with_terms(sums(scaled.weights, codes), codes)
+                scores = sums(scaled.weights, codes)
+                scaled.apply_terms(scores, codes)
                 limits.see(scores, codes.start)
             return limits.pairs()
 
@@ -125,7 +133,8 @@ class WeightedScanner:
         """A function like `_by_products` that looks up what each byte of a code adds."""
         columns = self._store.columns
         n_bytes = columns.dtype.itemsize
-        tables = np.stack([tables_of(row, n_bytes) for row in scaled.weights])
+        tables = tables_of(scaled.weights.ravel(), n_bytes)
+        tables = tables.reshape(len(scaled.weights), -1, 256)
 
         def look_up(weights, codes):
             sums = np.empty((len(weights), codes.stop - codes.start), dtype=np.float32)
@@ -136,10 +145,10 @@ class WeightedScanner:
 
 
 class _Scaled:
-    """Queries divided by powers of two, so that no sum in float32 is too large.
+    """Queries and factors times powers of two, so that no score is too large for float32.
 
-    The largest weight of a query is then between 1/2 and 1. Factors and addends of codes
-    are applied in float64, where nothing is too large.
+    The largest weight of a query is then between 1/2 and 1, or less where addends are
+    larger. The largest factor is between 1 and 2. Powers of two round nothing.
 
     Attributes
     ----------
@@ -151,27 +160,30 @@ class _Scaled:
     """
 
     def __init__(self, weights, store):
-        self._terms = store.terms
+        factor, addend = store.largest_terms
+        of_factors = frexp(factor)[1] - 1
         magnitudes = np.abs(weights)
         self._exponents = np.frexp(magnitudes.max(axis=1))[1]
+        if addend:
+            least = frexp(addend)[1] - of_factors
+            self._exponents = np.maximum(self._exponents, least)
         self._largest = np.ldexp(magnitudes.sum(axis=1, dtype=float), -self._exponents)
+        self._terms, self._of_factors = store.terms, of_factors
+        self._of_addends = np.ldexp(1.0, -self._exponents - of_factors)
         self.weights = np.ldexp(weights, -self._exponents[:, None])
-        factor, addend = store.largest_terms
         # A sum of n numbers is rounded n times at most, and so is what it is compared with.
         error = (weights.shape[1] + 8) * np.finfo(np.float32).eps
-        of_sums = self._largest * factor
-        of_addends = np.ldexp(addend, -self._exponents) * 8 * np.finfo(float).eps
-        self.margins = 4 * (error * of_sums + of_addends)
+        most = self._largest * ldexp(factor, -of_factors) + addend * self._of_addends
+        self.margins = 2 * error * most
 
-    def with_terms(self, sums, codes):
-        """Scores that follow from the weighted sums of some codes, in the same scale."""
+    def apply_terms(self, sums, codes):
+        """Turn weighted sums of some codes into their scores, in place."""
         if self._terms is None:
-            return sums
-        factors, *addends = self._terms[codes].astype(float).T
-        scores = sums * factors
+            return
+        factors, *addends = self._terms[codes].T
+        sums *= np.ldexp(factors, -self._of_factors)
         for addend in addends:
-            scores += np.ldexp(addend, -self._exponents[:, None])
-        return scores
+            sums += addend * self._of_addends[:, None]
 
     def scores_at(self, radius):
         """The scaled score at a distance from each query, less the margin."""
@@ -193,9 +205,13 @@ class _Limits:
 
     n_wanted : int
         Codes that a limit must leave to each query, 0 if limits are fixed.
+
+    allowed : AllowedCodes or None
+        Codes that count.
     """
 
-    def __init__(self, lowest, margins, n_wanted):
+    def __init__(self, lowest, margins, n_wanted, allowed):
+        self._allowed = allowed
         self._lowest = lowest.copy()
         self._margins = margins
         self._n_wanted = n_wanted
@@ -204,13 +220,23 @@ class _Limits:
 
     def see(self, scores, first):
         """Take in the scores of the codes from the first on, and raise the limits."""
-        step = max(1, scores.shape[1] // max(_SAMPLE, 4 * self._n_wanted))
+        n_sampled = max(_SAMPLE, 4 * self._n_wanted)
+        if self._allowed is not None:
+            n_sampled /= self._allowed.share
+        step = max(1, int(scores.shape[1] / n_sampled))
         sample = scores[:, ::step]
+        if self._allowed is not None and not self._seen:
+            places = np.arange(first, first + scores.shape[1], step)
+            is_allowed = self._allowed.pairs(np.arange(len(scores))[:, None], places)
+            sample = np.where(is_allowed, sample, -np.inf)
         if self._n_wanted and not self._seen and sample.shape[1] >= self._n_wanted:
             place = sample.shape[1] - self._n_wanted
             self._lowest = np.partition(sample, place, axis=1)[:, place] - self._margins
         lowest = self._lowest[:, None].astype(scores.dtype)
         query, code = np.divmod(np.flatnonzero(scores >= lowest), scores.shape[1])
+        if self._allowed is not None:
+            kept = self._allowed.pairs(query, code + first)
+            query, code = query[kept], code[kept]
         self._seen.append((query, code + first, scores[query, code]))
         self._n_seen += len(query)
         if self._n_wanted and self._n_seen > 4 * self._n_wanted * len(lowest):

@@ -54,6 +54,7 @@ def tasks(draw):
         neighbors = HammingNeighbors(algorithm=draw(st.sampled_from(ALGORITHMS)))
     else:
         queries = rng.integers(-3, 4, (n_queries, n_bits)).astype(np.float32)
+        queries[:, 0] = -0.5  # arrays of 0 and 1 are refused, as codes
         neighbors = WeightedHammingNeighbors()
     neighbors.set_params(n_jobs=draw(st.sampled_from([None, 2]))).fit(database)
     is_there = np.ones(n_items, dtype=bool)

@@ -24,7 +24,7 @@ def choose(monkeypatch):
         costs = {1: (lookup, 0.0), _cost.n_tables_for(store): (multi_index, 0.0)}
         monkeypatch.setattr(_choice, "scan_cost", lambda store: 1.0)
         monkeypatch.setattr(_choice, "index_cost", lambda store, n: tables)
-        monkeypatch.setattr(_choice, "tables_cost", lambda store, n, *head: costs[n])
+        monkeypatch.setattr(_choice, "cost_of_lookups", lambda store, n, *head: costs[n])
         made = {}
         choice = Choice(store, made)
         words = store.words[:32]
@@ -72,7 +72,7 @@ def test_many_calls_cost_little_more_than_the_best(tables, each, n_queries, choo
 
 def test_what_could_not_pay_is_not_thought_about(choose, monkeypatch):
     call = choose(0.0, 0.0, tables=301)
-    monkeypatch.setattr(_choice, "tables_cost", None)
+    monkeypatch.setattr(_choice, "cost_of_lookups", None)
     assert call(100) == 0
 
 
@@ -101,9 +101,9 @@ def test_one_table_is_charged_for_a_far_query_and_several_are_not():
     store = CodeStore.from_codes(codes)
     words, radii = store.words[:13], np.arange(13) % 2
     several = _cost.n_tables_for(store)
-    near = {n: _cost.tables_cost(store, n, words, radii)[0] for n in (1, several)}
+    near = {n: _cost.cost_of_lookups(store, n, words, radii)[0] for n in (1, several)}
     radii[-1] = 3
-    far = {n: _cost.tables_cost(store, n, words, radii)[0] for n in (1, several)}
+    far = {n: _cost.cost_of_lookups(store, n, words, radii)[0] for n in (1, several)}
     assert far[1] > 2 * near[1]
     assert far[several] < 1.2 * near[several]
 
@@ -163,7 +163,7 @@ def test_the_estimate_agrees_with_what_is_looked_up(monkeypatch):
             found = fit(database, algorithm).lookup(queries, radius=4)
             expected = _cost.PROBE * found.n_buckets.mean()
             expected += _cost.CANDIDATE * found.n_candidates.mean()
-            cost, shared = _cost.tables_cost(store, n_tables, words, radii)
+            cost, shared = _cost.cost_of_lookups(store, n_tables, words, radii)
             assert cost == pytest.approx(expected, rel=0.2)
             assert shared == 5 * _cost.STEP  # 5 radii, in one table or shared out
 
@@ -172,5 +172,5 @@ def test_what_would_be_given_up_is_expected_to_cost_twice_a_scan():
     queries, database = draw("random", 4, 500, 36)
     store = CodeStore.from_codes(pack_codes(database))
     words = as_words(pack_codes(queries).data)
-    cost, _ = _cost.tables_cost(store, 1, words, np.full(4, 9))
+    cost, _ = _cost.cost_of_lookups(store, 1, words, np.full(4, 9))
     assert cost == 2 * _cost.scan_cost(store)

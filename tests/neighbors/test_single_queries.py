@@ -276,8 +276,8 @@ class TestNumba:
                 for neighbors in (weighted().fit(packed), mapped):
                     neighbors.kneighbors(rng.standard_normal((1, n_bits)))
                 HammingNeighbors(3).fit(bits).kneighbors(bits)
-        assert len(_compiled.add_sums.signatures) == 1
-        assert len(_compiled.add_distances.signatures) == 2
+        assert len(_compiled.compiled_sums.signatures) == 1
+        assert len(_compiled.compiled_distances.signatures) == 2
 
     def test_work_is_counted(self, numba, monkeypatch):
         monkeypatch.setattr(_inner_loops, "numba", numba)

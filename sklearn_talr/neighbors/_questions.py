@@ -7,11 +7,18 @@ from ..codes._door import as_words
 from ..histogram import RankingHistogram, hamming_histogram
 from ..histogram._door import weighted_histograms
 from ._among import answers_among, check_enough, read_among
-from ._answers import items_by_query, looked_up, nearest_items, ranking_of
+from ._answers import (
+    items_by_query,
+    looked_up,
+    nearest_items,
+    ranking_by_bits,
+    ranking_of,
+)
 from ._checks import check_n_neighbors, check_radius, check_weighted_radius
 from ._columns import read_weights
 from ._cost import CANDIDATE, scan_cost
 from ._index import CodeIndex
+from ._scan import Scanner
 from ._votes import Vote
 from ._weighted_scan import WeightedScanner
 
@@ -58,9 +65,7 @@ class Search:
 
     def rank(self, X):
         """All items by distance, as a Ranking."""
-        queries, _ = self._read(X)
-        n_items = self.store.n_items
-        return ranking_of(self._answers("at_least", queries, None, n_items), n_items)
+        return ranking_of(*self.nearest(X, self.store.n_items)[:2])
 
     def ask(self, store, question, queries, argument):
         """Answers (rows, found) of a store to blocks of queries, see `CodeIndex.ask`."""
@@ -121,6 +126,10 @@ class SearchByBits(Search):
             question, queries, argument, algorithm=algorithm, n_jobs=self.n_jobs
         )
 
+    def at_least(self, queries, n_items, allowed):
+        """Allowed codes near to queries, all within a radius that holds so many items."""
+        return Scanner(self.store).at_least(queries, n_items, allowed)
+
     def compare(self, queries, query, code):
         """Hamming distances of pairs of a query and a code."""
         return self.store.distances(queries, query, code).astype(np.int64)
@@ -128,6 +137,10 @@ class SearchByBits(Search):
     def scan_cost(self):
         """Cost of comparing a query with all codes."""
         return scan_cost(self.store)
+
+    def rank(self, X):
+        """All items by distance, as a Ranking; distances are sorted as small integers."""
+        return ranking_by_bits(self.store, self._read(X)[0])
 
     def lookup(self, X, n_neighbors, radius):
         """Items that a lookup of buckets finds; one of number and radius is None."""
@@ -188,6 +201,10 @@ class SearchByWeights(Search):
     def ask(self, store, question, queries, argument):
         """Answers by comparing with all codes of a store."""
         return WeightedScanner(store, self.n_jobs).ask(question, queries, argument)
+
+    def at_least(self, queries, n_items, allowed):
+        """Allowed codes near to queries, all within a distance that holds so many items."""
+        return WeightedScanner(self.store, allowed=allowed).at_least(queries, n_items)
 
     def compare(self, queries, query, code):
         """Weighted distances of pairs of a query and a code."""
