@@ -16,6 +16,7 @@ from ._cost import CANDIDATE
 from ._found import Found, join, nearest_shells
 
 _QUERIES_PER_BLOCK = 256
+_PASS = 6.0  # look an item up in a mask, in units of `_cost`
 _ITEMS_PER_BLOCK = 2**22
 
 
@@ -155,8 +156,9 @@ def answers_among(search, allowed, question, queries, own, argument):
     """
     store = search.store
     if allowed.ndim == 1:
-        pays = CANDIDATE * store.n_items <= len(queries) * search.scan_cost()
-        if pays and allowed.any():
+        n_allowed = np.count_nonzero(allowed)
+        cost = _PASS * store.n_items + CANDIDATE * n_allowed
+        if n_allowed and cost <= len(queries) * search.scan_cost():
             part = store.only(allowed)
             if question == "at_least":
                 argument = min(argument + (own is not None), part.n_items)
