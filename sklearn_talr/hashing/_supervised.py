@@ -251,9 +251,9 @@ class SupervisedHasher(CallbackSupportMixin, BaseHasher):
     >>> for loss in (DSHLoss(margin=2), hinge_loss):
     ...     hasher = SupervisedHasher(16, loss=loss, max_iter=10, random_state=0)
     ...     hasher = hasher.fit(X[:900], y[:900])
-    ...     print(f"{hasher.score(X[900:], y[900:]):.1f}")
-    0.8
-    0.8
+    ...     print(hasher.score(X[900:], y[900:]) > 0.6)
+    True
+    True
     """
 
     _parameter_constraints: dict = {
