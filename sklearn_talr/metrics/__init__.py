@@ -10,7 +10,6 @@ order: by default (``zero_division=np.nan``) it is NaN and left out of means, so
 means are over the same queries.
 """
 
-from ..measures import TieBreakingRange
 from ._average_precision_score import (
     tie_aware_average_precision_score,
 )
@@ -49,7 +48,6 @@ __all__ = [
     "RadiusDisplay",
     "RetrievalCurveDisplay",
     "TieBreakingDisplay",
-    "TieBreakingRange",
     "empty_lookup_fraction",
     "lookup_cost",
     "make_ranking_scorer",
