@@ -166,7 +166,7 @@ def _ties_in_orders(judged, rel):
 
     Parameters
     ----------
-    judged : Judged
+    judged : JudgedDocuments
 
     rel : int or None
         The least relevance; None means all that is judged.

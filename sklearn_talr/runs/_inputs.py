@@ -205,7 +205,7 @@ def _rows_of_dicts(data, caller):
 
 
 def _rows_of_columns(query, document, value):
-    """The same of columns: every row names its query itself."""
+    """Rows, as a table takes them, of columns that name the query of every row."""
     return map(query_identifier, query), np.arange(len(query)), document, value
 
 
