@@ -53,7 +53,7 @@ class CountingLoss(PairLoss):
     """
 
     def bind(self, training):
-        """Bind the loss to training data, see :meth:`PairLoss.bind`.
+        """Bind the loss to training data, as a `PairLoss` is bound.
 
         Raises
         ------

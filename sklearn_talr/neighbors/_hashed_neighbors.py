@@ -36,7 +36,7 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
     ----------
     hasher : hasher, or Pipeline that ends in one
         The hasher; `fit` fits a clone of it. A hasher that is fitted already stays as it is
-        inside :class:`sklearn.frozen.FrozenEstimator`.
+        inside ``sklearn.frozen.FrozenEstimator``.
 
     query : {"auto", "bits", "weights"}, default="auto"
         How the codes are asked.
@@ -290,7 +290,7 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
             Whether to leave the codes on disk and read what a query needs, as for `load` of
             :class:`HammingNeighbors`.
 
-        features : ndarray or memmap of shape (n_samples_fit_, n_features), default=None
+        features : ndarray or memmap of shape (`n_samples_fit_`, n_features), default=None
             Features of all items given so far, which `n_rescored` needs.
 
         trusted : sequence of str, default=()
