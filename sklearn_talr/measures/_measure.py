@@ -331,11 +331,6 @@ def level(default):
     return parameter(default, lambda v: is_integer(v) and 1 <= v < 1024, wanted)
 
 
-def number_above(default, low, high, wanted):
-    """A parameter that is a real number between two others."""
-    return parameter(default, lambda v: is_real(v) and low < v < high, wanted)
-
-
 def is_integer(value):
     return isinstance(value, Integral) and not isinstance(value, bool)
 
