@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 
-GROUND = {"_arrays", "_compat", "_hashers", "_lazy", "_state", "_threads"}
+GROUND = {"_arrays", "_compat", "_hashers", "_lazy", "_random", "_state", "_threads"}
 DOOR = "_door"
 
 # (importing room, module of another room): why no door.

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._compat import Interval, StrOptions, fit_context
+from .._random import independent_random_state
 from .._state import replace_fitted
 from .._threads import one_thread
 from ..affinity import fit_affinity
@@ -14,7 +15,6 @@ from ..hashing._door import (
     BaseHasher,
     all_rows_equal,
     check_features,
-    independent_random_state,
     mean_and_unit,
 )
 

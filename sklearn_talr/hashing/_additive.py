@@ -7,6 +7,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval, StrOptions, fit_context
+from .._random import independent_random_state
 from .._state import replace_fitted
 from .._threads import map_in_threads, one_thread
 from ..codes import unpack_codes
@@ -27,7 +28,6 @@ from ._base import (
     Layers,
     check_features,
     check_more_features,
-    independent_random_state,
 )
 
 __all__ = ["AdditiveHasher"]

@@ -7,7 +7,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import NUMPY, Space, as_numpy, enter
@@ -385,10 +384,3 @@ def feed_forward(X, coefs, intercepts, xp=np):
 def _working_memory():
     """Bytes that scikit-learn's `working_memory` allows."""
     return get_config()["working_memory"] * 2**20
-
-
-def independent_random_state(random_state):
-    """Make a generator as check_random_state does, but None leaves the global one alone."""
-    return check_random_state(
-        np.random.RandomState() if random_state is None else random_state
-    )

@@ -11,7 +11,6 @@ from sklearn.base import (
     TransformerMixin,
     clone,
 )
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import check_cv
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils import Bunch, get_tags
@@ -30,6 +29,7 @@ from .._compat import (
     safe_split,
 )
 from .._state import replace_fitted
+from ..kernel_ridge import KernelRidgeClassifierCV
 
 __all__ = ["ClassProbabilities"]
 
@@ -41,24 +41,26 @@ class ClassProbabilities(
 
     The inner product of the probabilities of two samples is the probability that they have
     one class, if the classifier is right and they are drawn independently. So it ranks well
-    as it is, and in few bits, since there are as few features as classes. Put it before
-    :class:`AdditiveHasher` with ``metric="inner_product"`` for weighted queries, or
-    before a hasher trained on labels, with `cv`.
+    as it is, and in few bits, since there are as few features as classes. Put it before a
+    hasher trained on labels, or before :class:`AdditiveHasher` with
+    ``metric="inner_product"`` for weighted queries.
+
+    A hasher has to learn from probabilities of samples that the classifier has not seen:
+    of others it is too sure. `fit_transform` returns such, and so Pipelines train on them.
 
     Parameters
     ----------
     estimator : classifier with predict_proba, default=None
-        The classifier. None means ``LogisticRegression(C=3, max_iter=1000)``. For label
+        The classifier. None means ``KernelRidgeClassifierCV(random_state=0)``. For label
         indicators it is fitted once per label, unless it takes several labels itself.
 
     cv : int, cross-validation splitter or iterable, default=None
         How `fit_transform` gets the probabilities of the training samples. None means from
-        the classifier that was fitted to them, which is too sure of them. Otherwise every
-        sample gets those of a classifier that has not seen it, as in stacking, and
-        `transform` those of one that has seen all. Each sample must be in one test fold.
-        Pass it where training samples are the database, too, as when a search for
-        parameters scores a HashedNeighbors: its items are then no surer than others would
-        be.
+        `fit_predict_proba` of the classifier, as the default one has it, which leaves each
+        sample out. A classifier without it judges the samples that it was fitted to. With
+        `cv` every sample gets the probabilities of a classifier that was fitted to other
+        folds, as in stacking, and `transform` those of one that has seen all. Each sample
+        must be in one test fold.
 
     Attributes
     ----------
@@ -78,24 +80,22 @@ class ClassProbabilities(
     --------
     AdditiveHasher : Bits whose weighted sums are nearest to these features.
     TALRHasher : Learns bits from features and labels at once.
+    sklearn_talr.kernel_ridge.KernelRidgeClassifierCV : The default classifier.
     sklearn.ensemble.StackingClassifier : Probabilities as features of another classifier.
 
     Examples
     --------
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities
+    >>> from sklearn_talr.hashing import ClassProbabilities, TALRHasher
     >>> from sklearn_talr.neighbors import HashedNeighbors
     >>> X, y = load_digits(return_X_y=True)
     >>> hasher = make_pipeline(
-    ...     StandardScaler(),
-    ...     ClassProbabilities(),
-    ...     AdditiveHasher(n_bits=16, metric="inner_product", random_state=0),
+    ...     ClassProbabilities(), TALRHasher(n_bits=16, random_state=0)
     ... )
     >>> index = HashedNeighbors(hasher)
     >>> round(index.fit(X[300:], y[300:]).score(X[:300], y[:300]), 1)
-    0.9
+    1.0
     """
 
     _parameter_constraints: dict = {
@@ -135,7 +135,8 @@ class ClassProbabilities(
     def fit_transform(self, X, y, **params):
         """Fit the classifier, and return the probabilities of the same samples.
 
-        With `cv` they differ from the probabilities that `transform` returns.
+        They differ from the probabilities that `transform` returns, unless `cv` is None and
+        the classifier has no `fit_predict_proba`.
 
         Parameters
         ----------
@@ -158,10 +159,14 @@ class ClassProbabilities(
         """
         routed = self._routed("fit_transform", params)
         classifier, y = _classifier(self.estimator, y)
-        classifier.fit(X, y, **routed.estimator.fit)
-        if self.cv is None:
+        params = routed.estimator.fit
+        if self.cv is None and hasattr(classifier, "fit_predict_proba"):
+            probabilities = classifier.fit_predict_proba(X, y, **params)
+        elif self.cv is None:
+            classifier.fit(X, y, **params)
             probabilities = _probabilities(classifier, X, _classes_of(classifier))
         else:
+            classifier.fit(X, y, **params)
             probabilities = self._by_others(classifier, X, y, routed)
         replace_fitted(self, _fitted_by(classifier))
         return probabilities
@@ -249,7 +254,7 @@ class ClassProbabilities(
 
 
 def _default(estimator):
-    return LogisticRegression(C=3, max_iter=1000) if estimator is None else estimator
+    return KernelRidgeClassifierCV(random_state=0) if estimator is None else estimator
 
 
 def _classifier(estimator, y):

@@ -1,6 +1,6 @@
 """Names that other rooms take from this one, beyond the public ones."""
 
-from ._base import BaseHasher, Encoder, check_features, independent_random_state
+from ._base import BaseHasher, Encoder, check_features
 from ._projections import PROJECTIONS
 from ._rows import all_rows_equal, mean_and_unit
 
@@ -10,6 +10,5 @@ __all__ = [
     "Encoder",
     "all_rows_equal",
     "check_features",
-    "independent_random_state",
     "mean_and_unit",
 ]

@@ -5,9 +5,10 @@ from numbers import Integral
 import scipy.sparse as sp
 
 from .._compat import Interval, fit_context
+from .._random import independent_random_state
 from .._state import replace_fitted
 from .._threads import one_thread
-from ._base import BaseHasher, check_features, independent_random_state
+from ._base import BaseHasher, check_features
 from ._projections import PROJECTIONS, sparse_projection
 from ._rows import centered, mean_and_unit
 

@@ -136,8 +136,9 @@ class SupervisedHasher(CallbackSupportMixin, BaseHasher):
 
     weight_decay : float or "auto", default="auto"
         Decoupled weight decay, at least 0; intercepts are left alone. ``"auto"`` is what
-        the loss wants, or else 0.6; with hidden layers 2.4 divided by the number of all
-        layers; 0.01 for a `module`.
+        the loss wants, or else 0.6, but 0 for fewer than 64 features where similarity does
+        not go by distance; with hidden layers 2.4 divided by the number of all layers; 0.01
+        for a `module`.
 
     batch_size : int or "auto", default="auto"
         Samples that are paired with each other in one step, at least 2. ``"auto"``: a

@@ -54,8 +54,9 @@ class TALRHasher(SupervisedHasher):
         neighbors takes all bits and there is little to overfit.
 
     weight_decay : float or "auto", default="auto"
-        Decoupled weight decay, at least 0; intercepts are left alone. ``"auto"``: 0.6;
-        with hidden layers 2.4 divided by the number of all layers; 0.01 for a `module`.
+        Decoupled weight decay, at least 0; intercepts are left alone. ``"auto"``: 0.6, but
+        0 for fewer than 64 features where similarity does not go by distance; with hidden
+        layers 2.4 divided by the number of all layers; 0.01 for a `module`.
 
     Attributes
     ----------

@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from sklearn import config_context
 
+from ..._random import independent_random_state
 from ..._threads import one_thread
 from ...losses._door import Training, bind
 from ...metrics import make_retrieval_scorer
-from .._base import independent_random_state
 from .._rows import mean_and_unit
 from ._callbacks import FitCallbacks
 from ._early_descent import EarlyDescent, LastEpoch

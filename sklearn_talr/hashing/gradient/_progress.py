@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._base import independent_random_state
+from ..._random import independent_random_state
 
 
 class Progress(NamedTuple):

@@ -15,6 +15,7 @@ _LEARNING_RATE = {
     "adam": {"linear": 0.005, "hidden layers": 0.005, "module": 0.003},
 }
 _WEIGHT_DECAY = {"linear": 0.6, "module": 0.01}
+_FEW_FEATURES = 64  # so many, and probabilities of classes, leave little to overfit
 _TANH_SCALE = {"linear": 8.0, "hidden layers": 8.0, "module": 2.0}
 _WEIGHT_DECAY_OF_LAYERS = (
     2.4  # of all layers together: their decays multiply in the activations
@@ -103,7 +104,7 @@ class Settings:
             learning_rate_init=_or_auto(
                 given.learning_rate_init, _LEARNING_RATE[solver][kind]
             ),
-            weight_decay=_weight_decay(given.weight_decay, kind, layer_sizes),
+            weight_decay=_weight_decay(given, kind, layer_sizes, data),
             batch_size=_or_auto(
                 given.batch_size, min(max((n_samples - n_held_out) // 20, 32), 256)
             ),
@@ -191,9 +192,12 @@ def _n_kept_bits(params, kind, by_distance):
     return tuple(min(n, round(more * math.sqrt(8 * n))) for n in numbers)
 
 
-def _weight_decay(given, kind, layer_sizes):
+def _weight_decay(given, kind, layer_sizes, data):
+    few = data.X.shape[1] < _FEW_FEATURES and not data.affinity.by_distance
+    if kind == "linear" and few:
+        return _or_auto(given.weight_decay, 0.0)
     layered = {"hidden layers": _WEIGHT_DECAY_OF_LAYERS / (len(layer_sizes) + 1)}
-    return _or_auto(given, (_WEIGHT_DECAY | layered)[kind])
+    return _or_auto(given.weight_decay, (_WEIGHT_DECAY | layered)[kind])
 
 
 def _choose_device(device, X):

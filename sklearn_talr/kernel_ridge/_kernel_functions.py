@@ -1,0 +1,52 @@
+"""Kernels by name, and coefficients that suit the distances of the samples at hand."""
+
+import numpy as np
+from sklearn.metrics.pairwise import (
+    additive_chi2_kernel,
+    manhattan_distances,
+    pairwise_distances,
+    pairwise_kernels,
+)
+
+__all__ = ["KERNELS", "NONNEGATIVE", "WITHOUT_GAMMA", "kernel_between", "typical_gammas"]
+
+KERNELS = ("rbf", "laplacian", "chi2", "cosine", "linear")
+WITHOUT_GAMMA = ("cosine", "linear")
+NONNEGATIVE = ("chi2",)
+
+_WIDTHS = np.array([1.4, 1.0, 0.7, 0.5, 0.35])  # of the typical distance of two samples
+_N_MEASURED = 1000
+
+
+def kernel_between(X, components, kernel, gamma):
+    """Kernel of all samples and all components, of shape (n_samples, n_components)."""
+    options = {} if kernel in WITHOUT_GAMMA else {"gamma": gamma}
+    if kernel in NONNEGATIVE:  # compiled by scikit-learn for arrays that can be written
+        X, components = np.require(X, None, "W"), np.require(components, None, "W")
+    return np.asarray(pairwise_kernels(X, components, metric=kernel, **options))
+
+
+def typical_gammas(X, kernel, rng):
+    """Coefficients in ascending order, such that distances are neither near 0 nor far.
+
+    The Gaussian kernel is exp(-d^2 / (2 w^2)) of the Euclidean distance d, the others are
+    exp(-d / w) of the Manhattan or chi-squared distance. The widths w are the median of
+    distances among at most 1 000 samples, times 1.4 to 0.35.
+    """
+    if kernel in WITHOUT_GAMMA:
+        return np.array([0.0])
+    n_samples = X.shape[0]
+    some = X[np.sort(rng.choice(n_samples, min(n_samples, _N_MEASURED), replace=False))]
+    distances = _distances(some, kernel)
+    median = np.median(distances[np.triu_indices_from(distances, 1)])
+    widths = _WIDTHS * median
+    return 1 / (2 * widths**2) if kernel == "rbf" else 1 / widths
+
+
+def _distances(X, kernel):
+    """Distances that the exponent of a kernel has, in double precision."""
+    if kernel == "rbf":
+        return pairwise_distances(X.astype(np.float64))
+    if kernel == "laplacian":
+        return manhattan_distances(X.astype(np.float64))
+    return -additive_chi2_kernel(X.astype(np.float64))

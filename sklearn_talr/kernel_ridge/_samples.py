@@ -1,0 +1,107 @@
+"""Distinct samples with weights, so that copies of a sample are left out together."""
+
+from hashlib import blake2b
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["DistinctSamples", "distinct_samples"]
+
+_DIGEST_SIZE = 16  # bytes, with which different rows never agree by chance
+
+
+class DistinctSamples(NamedTuple):
+    """Samples without copies, those of one group beside each other.
+
+    Attributes
+    ----------
+    X : {ndarray, CSR matrix} of shape (n_distinct, n_features)
+        Features.
+
+    Y : ndarray of shape (n_distinct, n_outputs), float64
+        Weighted means of the targets of all copies, from 0 to 1.
+
+    weights : ndarray of shape (n_distinct,), float64
+        Sums of the weights of all copies, above 0. Their mean is 1 per counted sample.
+
+    groups : ndarray of shape (n_distinct,), int
+        Number of the group of each, in ascending order.
+
+    index : ndarray of shape (n_samples,), int
+        Which of them each original sample is; -1 for a sample of weight 0.
+    """
+
+    X: np.ndarray
+    Y: np.ndarray
+    weights: np.ndarray
+    groups: np.ndarray
+    index: np.ndarray
+
+    def take(self, rows):
+        """Some of the samples, in ascending order, without their index."""
+        return self._replace(
+            X=self.X[rows],
+            Y=self.Y[rows],
+            weights=self.weights[rows],
+            groups=self.groups[rows],
+            index=np.arange(len(rows)),
+        )
+
+
+def distinct_samples(X, Y, weights, groups):
+    """Merge copies of a sample that are in the same group.
+
+    The sum of squared errors of copies is that of one sample with their mean target and
+    the sum of their weights, up to a constant. So the ridge regression stays the same, and
+    to leave the merged sample out is to leave out all its copies. Samples come in an order
+    that follows from their features alone.
+    """
+    index = np.full(len(weights), -1)
+    counted = np.flatnonzero(weights)
+    X, Y, weights = X[counted], Y[counted], weights[counted]
+    keys = _row_keys(X)
+    if groups is not None:
+        numbers = np.unique(groups[counted], return_inverse=True)[1]
+        order = np.lexsort((keys, numbers))
+        starts = _starts(keys[order]) | _starts(numbers[order])
+    else:
+        order = np.argsort(keys, kind="stable")
+        starts = _starts(keys[order])
+    positions = np.empty(len(order), dtype=np.intp)
+    positions[order] = np.cumsum(starts) - 1
+    index[counted] = positions
+    first = order[starts]
+    total = np.bincount(positions, weights)
+    members = sp.csr_matrix((weights, (positions, np.arange(len(order)))))
+    Y = (members @ Y) / total[:, None]
+    groups = np.arange(len(first)) if groups is None else numbers[first]
+    return DistinctSamples(X[first], Y, total, groups, index)
+
+
+def _row_keys(X):
+    """A number for each row, equal for equal rows only."""
+    rows = _sparse_rows(X) if sp.issparse(X) else _rows_as_stored(X)
+    digests = b"".join(blake2b(row, digest_size=_DIGEST_SIZE).digest() for row in rows)
+    digests = np.frombuffer(digests, dtype=np.dtype((np.void, _DIGEST_SIZE)))
+    return np.unique(digests, return_inverse=True)[1]
+
+
+def _rows_as_stored(X):
+    return (np.ascontiguousarray(row + 0.0) for row in X)  # -0.0 and 0.0 are one number
+
+
+def _sparse_rows(X):
+    X = X.copy()
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    return (
+        X.indices[start:end].tobytes() + X.data[start:end].tobytes()
+        for start, end in pairwise(X.indptr)
+    )
+
+
+def _starts(ordered):
+    """Where another value begins in an ordered array."""
+    return np.r_[True, ordered[1:] != ordered[:-1]]
