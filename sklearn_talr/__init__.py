@@ -7,6 +7,7 @@ __version__ = "0.1.0.dev0"
 # Names are imported on first use, so that ``import sklearn_talr.metrics`` does not pay for
 # torch.
 _HOMES = {
+    "ClassProbabilities": "hashing",
     "HammingNeighbors": "neighbors",
     "HashedNeighbors": "neighbors",
     "ITQHasher": "hashing",
@@ -21,6 +22,7 @@ _HOMES = {
     "export": "export",
     "hashing": "hashing",
     "histogram": "histogram",
+    "kernel_ridge": "kernel_ridge",
     "losses": "losses",
     "make_retrieval_scorer": "metrics",
     "measures": "measures",
