@@ -57,7 +57,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
     n_components : int, default=None
         Number of training samples, drawn at random, that others are compared with. None
         means all up to 5 000, and fewer if there are more samples, such that the fit takes
-        about a minute of one core: 5 000 for 20 000 samples, 2 236 for 100 000, and 1 000
+        about a minute of one core: 5 000 for 12 000 samples, 1 732 for 100 000, and 1 000
         at least. The cosine and linear kernels need none where samples have at most 5 000
         features.
 
