@@ -140,7 +140,7 @@ def kernel_blocks(n_samples, n_components):
 
 def _choose(problem, rng):
     """Most likely coefficient, its penalties, the place of the best, and that fit."""
-    some = problem.samples.take(_some_groups(problem.samples.groups, _N_SEARCHED, rng))
+    some = problem.samples.take(_some_rows(problem.samples.groups, _N_SEARCHED, rng))
     kernels = {}
 
     def kernel_and_penalties(gamma):
@@ -231,6 +231,19 @@ def _typical_variance(K, weights):
     share = weights / weights.sum()
     means = share @ K
     return float(np.mean(weights * (np.diag(K) - 2 * means + share @ means)))
+
+
+def _some_rows(groups, n_wanted, rng):
+    """Rows of two groups at least: of whole ones, unless one is as large as all wanted."""
+    rows = _some_groups(groups, n_wanted, rng)
+    is_in_first = groups == groups[rows[0]]
+    if not is_in_first[rows].all():
+        return rows
+    halves = [
+        rng.permutation(np.flatnonzero(part))[: n_wanted // 2]
+        for part in (is_in_first, ~is_in_first)
+    ]
+    return np.sort(np.concatenate(halves))
 
 
 def _some_groups(groups, n_wanted, rng):
