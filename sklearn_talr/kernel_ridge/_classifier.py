@@ -396,7 +396,9 @@ def _sample_weights(sample_weight, class_weight, X, y):
     if class_weight is not None:
         weights = weights * compute_sample_weight(class_weight, y)
     if np.any(weights < 0):
-        raise ValueError(f"class_weight must have weights of 0 or more, got {class_weight}.")
+        raise ValueError(
+            f"class_weight must have weights of 0 or more, got {class_weight}."
+        )
     if np.count_nonzero(weights) < 2:
         raise ValueError("sample_weight leaves fewer than 2 samples: weigh more above 0.")
     return weights

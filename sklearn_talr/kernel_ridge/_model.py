@@ -21,6 +21,7 @@ _FEWEST_COMPONENTS = 1000
 _OPERATIONS = 5e11  # n_samples * n_components**2 that take some ten seconds of one core
 _ALPHAS = 10.0 ** np.arange(-5, 3.5, 0.5)  # times the typical variance of the kernel
 _FIRST_ALPHA = 9
+_ROUNDING = 1e-13  # of a kernel, in relation to its values
 _BLOCK = 2**23  # numbers of a block of a kernel
 
 
@@ -147,7 +148,13 @@ def _choose(problem, rng):
         if gamma not in kernels:
             kernels.clear()  # one at a time takes memory
             K = problem.kernel_with(some.X, some.X, gamma)
-            kernels[gamma] = K, problem.penalties(_typical_variance(K, some.weights))
+            variance = _typical_variance(K, some.weights)
+            if variance <= _ROUNDING * np.mean(some.weights * np.diag(K)):
+                raise ValueError(
+                    f"X has one value of the kernel {problem.kernel!r} for all samples, so "
+                    "nothing can be learned. Take kernel='rbf', or other gammas."
+                )
+            kernels[gamma] = K, problem.penalties(variance)
         return kernels[gamma]
 
     def evaluate(point):
