@@ -82,13 +82,13 @@ def distinct_samples(X, Y, weights, groups):
 
 def _row_keys(X):
     """A number for each row, equal for equal rows only."""
-    rows = _sparse_rows(X) if sp.issparse(X) else _dense_rows(X)
+    rows = _sparse_rows(X) if sp.issparse(X) else _rows_of_array(X)
     digests = b"".join(blake2b(row, digest_size=_DIGEST_SIZE).digest() for row in rows)
     digests = np.frombuffer(digests, dtype=np.dtype((np.void, _DIGEST_SIZE)))
     return np.unique(digests, return_inverse=True)[1]
 
 
-def _dense_rows(X):
+def _rows_of_array(X):
     for row in X:
         places = np.flatnonzero(row)
         yield _as_bytes(places, row[places])
