@@ -108,5 +108,5 @@ print(f"\n{'':28s}{'worst':>8s}{'expected':>10s}{'best':>8s}")
 for name, n_bits, worst, expected, best in zip(
     display.names, display.n_bits, display.worst, display.expected, display.best
 ):
-    print(f"{name:20s}{n_bits:2d} bits  {worst:7.3f}{expected:10.3f}{best:8.3f}")
+    print(f"{name:20s}{n_bits:2d} bits  {worst:8.4f}{expected:10.4f}{best:8.4f}")
 print("\nFigure saved as quickstart.png")
