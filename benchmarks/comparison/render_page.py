@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 
 from _figures import draw_by_length, draw_lookup, draw_tie_intervals
-from _methods import CLASSIFIERS, LOOKUP_METHODS, METHODS
+from _methods import CLASSIFIERS, LOOKUP_METHODS, METHODS, TAUGHT_RIVALS, is_taught
 from _results import Results
 from _tables import (
     Column,
@@ -42,7 +42,11 @@ METRICS = {  # that suit the affinity; of other sets AP
     "scenes": ("ndcg",),
 }
 KINDS = {"binary": "", "weighted": "_float"}  # of queries: the ends of their columns
-_ORDER = list(METHODS | LOOKUP_METHODS | dict.fromkeys(CLASSIFIERS))
+_ALL = list(METHODS | LOOKUP_METHODS | dict.fromkeys(CLASSIFIERS))
+_ORDER = sorted(_ALL, key=is_taught, reverse=True)  # what the teacher has a part in first
+_TAUGHT = [method for method in _ORDER if is_taught(method)]
+_COMPARED = [method for method in _ORDER if method not in TAUGHT_RIVALS]
+_TAUGHT_BITS = 12, SUMMARY_BITS
 _FIGURE = """.. figure:: {folder}/{stem}-bits.svg
    :alt: {metric} of each method against bits, for binary and for weighted queries.
 
@@ -90,6 +94,7 @@ def texts_of(results, folder="comparison"):
         "summary-binary": as_rst(_summary(results, "")),
         "summary-weighted": as_rst(_summary(results, "_float")),
         "summary-tuned": as_rst(_summary(results, "", "tuned")),
+        "behind-teacher": as_rst(_behind_teacher(results)),
         "costs": as_rst(_costs(results)),
         "figures": "\n".join(figures),
         "tables": "\n\n".join(sections),
@@ -104,7 +109,18 @@ def _summary(results, end, setting="defaults"):
         for r in _side_by_side(results, setting)
         for metric in _metrics(r)
     ]
-    return table(_ORDER, columns)
+    return table(_COMPARED, columns)
+
+
+def _behind_teacher(results):
+    """AP of what learns from the same probabilities, short and long."""
+    columns = [
+        Column(f"{TITLES[_set(r)]} {n_bits} bits", at_bits(r, n_bits), reader("ap"))
+        for r in _side_by_side(results)
+        for n_bits in _TAUGHT_BITS
+        if any(is_taught(row["method"]) for row in r.rows)
+    ]
+    return table(_TAUGHT, columns)
 
 
 def _costs(results):
@@ -118,7 +134,7 @@ def _costs(results):
             for title, (column, digits) in COSTS.items()
         ]
     )
-    return table(_ORDER, columns)
+    return table(_COMPARED, columns)
 
 
 def _section(results):
@@ -225,8 +241,9 @@ def main():
         if _is_lookup(stem):
             draw_lookup(of_file, to / f"{stem}.svg")
         elif _is_ranked(stem) and _has_lengths(of_file):
-            draw_by_length(of_file, _metrics(of_file)[0], to / f"{stem}-bits.svg")
-            draw_tie_intervals(of_file, to / f"{stem}-ties.svg")
+            shown = of_file.only(_COMPARED)
+            draw_by_length(shown, _metrics(shown)[0], to / f"{stem}-bits.svg")
+            draw_tie_intervals(shown, to / f"{stem}-ties.svg")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ GUIDE = ROOT / "docs" / "user_guide"
 RESULTS = ROOT / "benchmarks" / "comparison" / "results"
 LENGTHS = 12, 32, 64
 CIFAR10, COCO, TMC2007, DIGITS = "cifar10", "coco17", "tmc2007", "digits"
-ADDITIVE, SCORES = "additive bits of probabilities", "classifier scores"
+ADDITIVE, SCORES = "logistic + additive", "logistic scores"
 
 
 def mean(data, method, n_bits, column="ap"):
@@ -58,7 +58,7 @@ def test_readme():
 @pytest.mark.parametrize(
     ("row", "method", "n_bits", "column"),
     [
-        ("predicted class, one bit for each class", "one-hot predictions", 0, "ap"),
+        ("predicted class, one bit for each class", "logistic one-hot", 0, "ap"),
         ("TALR, linear, 32 bits, Hamming distance", "TALR-AP", 32, "ap"),
         ("probabilities as floats on both sides, inner products", SCORES, 0, "ap_float"),
     ],
@@ -74,8 +74,8 @@ def test_choose_a_method(row, method, n_bits, column):
     [
         ("TALR", "TALR-AP"),
         ("TALR, hidden layer", "TALR-AP, hidden layer"),
-        ("TALR of probabilities", "TALR of probabilities"),
-        (ADDITIVE, ADDITIVE),
+        ("TALR of probabilities", "logistic + TALR-AP"),
+        ("additive bits of probabilities", ADDITIVE),
     ],
 )
 def test_codes_for_weighted_queries(row, method, column):
