@@ -55,12 +55,12 @@ def measure(method, n_bits, seed, data, params, times_lookup=False):
         "bytes": _n_bytes(database),
     }
     if method in SCORES:
-        return values | _measure_scores(query, database, data, _inner_products)
+        return values | _measure_scores(query, database, data)
     values |= _measure_codes(query, database, data)
     if method not in CLASSIFIERS:
         weights = query_weights(method, estimator, data)
         packed = call_hasher(estimator, "encode", data.X_database)
-        values |= _measure_scores(weights, packed, data, weighted_scores)
+        values |= _measure_weighted(weights, packed, data)
         values |= {
             "bytes": packed.nbytes // len(packed),
             "hamming_ms": _search_ms(HammingNeighbors(10, n_jobs=1), database, query),
@@ -115,20 +115,49 @@ def _measure_codes(query, database, data):
     } | {name: _as_json(curve) for name, curve in curves.items()}
 
 
-def _measure_scores(query, database, data, score):
-    """Rank by real scores, a few queries at a time."""
+def _measure_scores(query, database, data):
+    """Rank by inner products."""
+    return _measure_blocks(
+        data,
+        lambda rows, true: RankingHistogram.from_scores(true, query[rows] @ database.T),
+    )
+
+
+def _measure_weighted(weights, packed, data):
+    """Rank by weights: codes that are equal need one score."""
+    keys = packed.data
+    if packed.terms is not None:
+        keys = np.hstack([keys, packed.terms.view(np.uint8)])
+    _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    distinct, place = packed[first], place.ravel()
+
+    def histogram(rows, true):
+        return _histogram_of_places(true, weighted_scores(weights[rows], distinct), place)
+
+    return _measure_blocks(data, histogram)
+
+
+def _histogram_of_places(true, scores, place):
+    """The histogram of ``scores[:, place]``, without sorting as many as there are items."""
+    levels = np.union1d([0], true)
+    level = np.searchsorted(levels, true)
+    n_ties = scores.shape[1]
+    counts = np.empty((len(true), len(levels), n_ties), dtype=np.int64)
+    for query, values in enumerate(scores):
+        _, tie = np.unique(-values, return_inverse=True)  # the best first
+        cells = np.bincount(level[query] * n_ties + tie[place], minlength=counts[0].size)
+        counts[query] = cells.reshape(counts[0].shape)
+    return RankingHistogram(counts, levels)
+
+
+def _measure_blocks(data, histogram):
+    """AP and NDCG of histograms, a few queries at a time."""
     values = []
-    for rows in gen_batches(len(query), _ROWS_PER_BLOCK):
-        true = data.affinity(data.y_query[rows], data.y_database)
-        histogram = RankingHistogram.from_scores(true, score(query[rows], database))
-        metrics = AP, nDCG
-        values.append([metric(histogram) for metric in metrics])
+    for rows in gen_batches(len(data.y_query), _ROWS_PER_BLOCK):
+        table = histogram(rows, data.affinity(data.y_query[rows], data.y_database))
+        values.append([metric(table) for metric in (AP, nDCG)])
     ap, ndcg = np.nanmean(np.concatenate(values, axis=1), axis=1)
     return {"ap_float": ap, "ndcg_float": ndcg}
-
-
-def _inner_products(query, database):
-    return query @ database.T
 
 
 def _as_json(curve):
