@@ -1,6 +1,7 @@
 """Kernels by name, and coefficients that suit the distances of the samples at hand."""
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.metrics.pairwise import (
     additive_chi2_kernel,
     manhattan_distances,
@@ -23,7 +24,17 @@ def kernel_between(X, components, kernel, gamma):
     options = {} if kernel in WITHOUT_GAMMA else {"gamma": gamma}
     if kernel in NONNEGATIVE:  # compiled by scikit-learn for arrays that can be written
         X, components = np.require(X, None, "W"), np.require(components, None, "W")
+    if kernel == "laplacian":
+        X, components = _with_short_indices(X), _with_short_indices(components)
     return np.asarray(pairwise_kernels(X, components, metric=kernel, **options))
+
+
+def _with_short_indices(X):
+    """The same matrix, as scikit-learn's Manhattan distance is compiled for."""
+    if not sp.issparse(X) or X.indices.dtype == np.int32:
+        return X
+    indices, starts = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return type(X)((X.data, indices, starts), shape=X.shape)
 
 
 def typical_gammas(X, kernel, rng):
@@ -38,8 +49,14 @@ def typical_gammas(X, kernel, rng):
     n_samples = X.shape[0]
     some = X[np.sort(rng.choice(n_samples, min(n_samples, _N_MEASURED), replace=False))]
     distances = _distances(some, kernel)
-    median = np.median(distances[np.triu_indices_from(distances, 1)])
-    widths = _WIDTHS * median
+    distances = distances[np.triu_indices_from(distances, 1)]
+    distances = distances[distances != 0]  # of copies in other groups
+    widths = _WIDTHS * (np.median(distances) if len(distances) else 0)
+    if not np.all((widths**2 > 0) & (widths**2 < np.inf)):
+        raise ValueError(
+            "X has distances between samples that are all 0, or too small or too large for "
+            "numbers. Pass features that differ, and scale them to about 1."
+        )
     return 1 / (2 * widths**2) if kernel == "rbf" else 1 / widths
 
 
@@ -48,5 +65,5 @@ def _distances(X, kernel):
     if kernel == "rbf":
         return pairwise_distances(X.astype(np.float64))
     if kernel == "laplacian":
-        return manhattan_distances(X.astype(np.float64))
+        return manhattan_distances(_with_short_indices(X.astype(np.float64)))
     return -additive_chi2_kernel(X.astype(np.float64))

@@ -6,7 +6,7 @@ from scipy.special import expit, log_softmax, softmax
 
 __all__ = ["ClassCalibration", "LabelCalibration"]
 
-_LOG_SLOPES = (np.log(1e-2), np.log(1e4))
+_SLOPES = (1e-2, 1e4)  # above 0, since leaving out turns the ranking of pure noise round
 
 
 class ClassCalibration:
@@ -30,7 +30,7 @@ class ClassCalibration:
             logs = log_softmax(np.exp(log_slope) * scores, axis=1)
             return -shares @ (Y * logs).sum(axis=1)
 
-        best = minimize_scalar(loss, bounds=_LOG_SLOPES, method="bounded")
+        best = minimize_scalar(loss, bounds=np.log(_SLOPES), method="bounded")
         return cls(float(np.exp(best.x))), float(best.fun)
 
     def logits(self, scores):
@@ -67,7 +67,8 @@ class LabelCalibration:
             value = (shares * (np.logaddexp(0, logits) - Y * logits)).sum()
             return value, np.array([(errors * scores).sum(), errors.sum()])
 
-        best = minimize(loss, [8.0, -4.0], jac=True, method="L-BFGS-B")
+        bounds = (_SLOPES, (None, None))
+        best = minimize(loss, [8.0, -4.0], jac=True, method="L-BFGS-B", bounds=bounds)
         return cls(*map(float, best.x)), float(best.fun)
 
     def logits(self, scores):

@@ -18,9 +18,10 @@ _N_EXACT = 5000  # samples up to which all are components
 _N_SEARCHED = 2000  # samples among which coefficients are compared
 _N_JUDGED = 5000  # samples by which penalties are compared where components are fewer
 _FEWEST_COMPONENTS = 1000
-_OPERATIONS = 5e11  # n_samples * n_components**2 that take some ten seconds of one core
+_OPERATIONS = 3e11  # n_samples * n_components**2 that take half a minute of one core
 _ALPHAS = 10.0 ** np.arange(-5, 3.5, 0.5)  # times the typical variance of the kernel
 _FIRST_ALPHA = 9
+_ROUNDING = 1e-13  # of a kernel, in relation to its values
 _BLOCK = 2**23  # numbers of a block of a kernel
 
 
@@ -140,14 +141,20 @@ def kernel_blocks(n_samples, n_components):
 
 def _choose(problem, rng):
     """Most likely coefficient, its penalties, the place of the best, and that fit."""
-    some = problem.samples.take(_some_groups(problem.samples.groups, _N_SEARCHED, rng))
+    some = problem.samples.take(_some_rows(problem.samples.groups, _N_SEARCHED, rng))
     kernels = {}
 
     def kernel_and_penalties(gamma):
         if gamma not in kernels:
             kernels.clear()  # one at a time takes memory
             K = problem.kernel_with(some.X, some.X, gamma)
-            kernels[gamma] = K, problem.penalties(_typical_variance(K, some.weights))
+            variance = _typical_variance(K, some.weights)
+            if variance <= _ROUNDING * np.mean(some.weights * np.diag(K)):
+                raise ValueError(
+                    f"X has one value of the kernel {problem.kernel!r} for all samples, so "
+                    "nothing can be learned. Take kernel='rbf', or other gammas."
+                )
+            kernels[gamma] = K, problem.penalties(variance)
         return kernels[gamma]
 
     def evaluate(point):
@@ -231,6 +238,19 @@ def _typical_variance(K, weights):
     share = weights / weights.sum()
     means = share @ K
     return float(np.mean(weights * (np.diag(K) - 2 * means + share @ means)))
+
+
+def _some_rows(groups, n_wanted, rng):
+    """Rows of two groups at least: of whole ones, unless one is as large as all wanted."""
+    rows = _some_groups(groups, n_wanted, rng)
+    is_in_first = groups == groups[rows[0]]
+    if not is_in_first[rows].all():
+        return rows
+    halves = [
+        rng.permutation(np.flatnonzero(part))[: n_wanted // 2]
+        for part in (is_in_first, ~is_in_first)
+    ]
+    return np.sort(np.concatenate(halves))
 
 
 def _some_groups(groups, n_wanted, rng):

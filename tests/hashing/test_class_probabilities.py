@@ -54,7 +54,7 @@ def test_scikit_learn_checks(estimator, check):
 def test_columns_are_those_of_the_classifier(digits):
     X, y = digits
     names = np.array(list("abcdefghij"))[y]
-    transformer = ClassProbabilities(GaussianNB()).fit(X[:500], names[:500])
+    transformer = ClassProbabilities(GaussianNB(), temperature=1).fit(X[:500], names[:500])
     expected = GaussianNB().fit(X[:500], names[:500]).predict_proba(X[500:])
     assert_array_equal(transformer.transform(X[500:]), expected)
     assert_array_equal(transformer.classes_, list("abcdefghij"))
@@ -65,7 +65,7 @@ def test_columns_are_those_of_the_classifier(digits):
 def test_training_samples_are_judged_by_others(digits):
     X, y = digits
     folds = StratifiedKFold(4)
-    transformer = ClassProbabilities(GaussianNB(), cv=folds)
+    transformer = ClassProbabilities(GaussianNB(), cv=folds, temperature=1)
     probabilities = transformer.fit_transform(X, y)
     for train, test in folds.split(X, y):
         expected = GaussianNB().fit(X[train], y[train]).predict_proba(X[test])
@@ -80,7 +80,9 @@ def test_a_class_that_the_other_folds_lack_has_no_probability(digits):
     X, y = digits
     y = np.where(np.arange(700) == 3, 99, y % 2)
     with pytest.warns(UserWarning, match="in no fold but one of cv") as caught:
-        probabilities = ClassProbabilities(GaussianNB(), cv=3).fit_transform(X, y)
+        probabilities = ClassProbabilities(GaussianNB(), cv=3, temperature=1).fit_transform(
+            X, y
+        )
     assert caught[-1].filename == __file__
     assert probabilities.shape == (700, 3)
     assert probabilities[3, 2] == 0
@@ -103,7 +105,7 @@ def test_labels_that_no_sample_has_get_probability_0_and_others_1(several, estim
     X, Y = several
     Y = Y.copy()
     Y[:, 1], Y[:, 2] = 0, 1
-    transformer = ClassProbabilities(estimator, cv=cv)
+    transformer = ClassProbabilities(estimator, cv=cv, temperature=1)
     for probabilities in (transformer.fit_transform(X, Y), transformer.transform(X)):
         assert_array_equal(probabilities[:, 1], 0)
         assert_array_equal(probabilities[:, 2], 1)
@@ -137,7 +139,7 @@ def test_labels_that_the_other_folds_lack_get_probability_0(several, estimator, 
     X, Y = several
     Y = Y.copy()
     Y[20:, 1], Y[:20, 1] = 0, 1  # all in the first fold
-    transformer = ClassProbabilities(estimator, cv=KFold(3))
+    transformer = ClassProbabilities(estimator, cv=KFold(3), temperature=1)
     with pytest.warns(UserWarning, match="in no fold but one of cv"):
         found = transformer.fit_transform(X, form(Y))
     assert_allclose(found, judged_by_hand(X, Y, KFold(3)))
@@ -166,7 +168,7 @@ def test_chains_of_classifiers_are_judged_by_others(several):
 @pytest.mark.parametrize("cv", [None, 3])
 def test_labels_have_a_column_each(estimator, cv):
     X, Y = make_multilabel_classification(200, n_labels=2, n_classes=4, random_state=0)
-    transformer = ClassProbabilities(estimator, cv=cv)
+    transformer = ClassProbabilities(estimator, cv=cv, temperature=1)
     probabilities = transformer.fit_transform(X[:150], Y[:150])
     assert probabilities.shape == (150, 4)
     found = transformer.transform(X[150:])
@@ -184,7 +186,7 @@ def test_weights_reach_the_classifier(digits):
     weights = np.where(y < 5, 1.0, 0.0)
     with sklearn.config_context(enable_metadata_routing=True):
         estimator = LogisticRegression().set_fit_request(sample_weight=True)
-        transformer = ClassProbabilities(estimator, cv=3)
+        transformer = ClassProbabilities(estimator, cv=3, temperature=1)
         routed = transformer.fit_transform(X, y, sample_weight=weights)
         by_fit = clone(transformer).fit(X, y, sample_weight=weights).transform(X)
     assert routed[:, 5:].max() < 0.2
@@ -196,7 +198,7 @@ def test_groups_reach_the_splitter(digits):
     X, y = digits
     groups = np.arange(len(X)) // 50
     with sklearn.config_context(enable_metadata_routing=True):
-        transformer = ClassProbabilities(GaussianNB(), cv=GroupKFold(3))
+        transformer = ClassProbabilities(GaussianNB(), cv=GroupKFold(3), temperature=1)
         probabilities = transformer.fit_transform(X, y, groups=groups)
     for train, test in GroupKFold(3).split(X, y, groups):
         expected = GaussianNB().fit(X[train], y[train]).predict_proba(X[test])

@@ -1,0 +1,141 @@
+"""Temperatures and lines of scores are those that are most likely."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import expit, log_softmax, softmax
+
+from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV
+from sklearn_talr.kernel_ridge._likelihood import ClassCalibration, LabelCalibration
+
+STEPS = (-0.01, 0.01)
+
+
+def loss_of_classes(logits, Y, weights):
+    losses = -np.sum(Y * log_softmax(logits, axis=1), axis=1)
+    return np.average(losses, weights=weights)
+
+
+def loss_of_labels(logits, Y, weights):
+    P = expit(logits)
+    losses = -(Y * np.log(P) + (1 - Y) * np.log(1 - P)).sum(axis=1)
+    return np.average(losses, weights=weights)
+
+
+@pytest.fixture(params=range(3))
+def drawn(request):
+    """Noisy scores, targets between 0 and 1 (as copies that disagree have), and weights."""
+    rng = np.random.default_rng(request.param)
+    Y = np.eye(4)[rng.integers(4, size=80)]
+    Y[:5] = 0.5 * Y[:5] + 0.5 * Y[5:10]
+    return Y + rng.normal(size=Y.shape), Y, rng.uniform(0.1, 3, size=80)
+
+
+def test_temperature_of_classes(drawn):
+    scores, Y, weights = drawn
+    calibration, loss = ClassCalibration.fit(scores, Y, weights)
+    logits = calibration.logits(scores)
+    assert loss == pytest.approx(loss_of_classes(logits, Y, weights))
+    for step in STEPS:
+        assert loss < loss_of_classes((1 + step) * logits, Y, weights)
+    assert_allclose(calibration.probabilities(logits), softmax(logits, axis=1))
+
+
+def test_line_of_labels(drawn):
+    scores, Y, weights = drawn
+    calibration, loss = LabelCalibration.fit(scores, Y, weights)
+    logits = calibration.logits(scores)
+    assert loss == pytest.approx(loss_of_labels(logits, Y, weights))
+    for step in STEPS:
+        assert loss < loss_of_labels((1 + step) * logits, Y, weights)
+        assert loss < loss_of_labels(logits + step, Y, weights)
+        both = (1 + step) * logits - 0.5 * step
+        assert loss < loss_of_labels(both, Y, weights)
+    assert_allclose(calibration.probabilities(logits), expit(logits))
+
+
+def test_weights_count(drawn):
+    scores, Y, _ = drawn
+    weights = np.arange(80) % 3
+    rows = np.repeat(np.arange(80), weights)
+    for calibration in (ClassCalibration, LabelCalibration):
+        found, loss = calibration.fit(scores, Y, weights)
+        expected, expected_loss = calibration.fit(scores[rows], Y[rows], np.ones(len(rows)))
+        assert found.slope == pytest.approx(expected.slope, rel=1e-4)
+        assert loss == pytest.approx(expected_loss)
+
+
+@pytest.mark.parametrize("calibration", [ClassCalibration, LabelCalibration])
+def test_scores_are_never_turned_round(calibration, drawn):
+    _, Y, weights = drawn
+    fitted, loss = calibration.fit(-Y, Y, weights)
+    assert 0 < fitted.slope < 0.1
+    assert np.isfinite(loss)
+
+
+@pytest.mark.parametrize("calibration", [ClassCalibration, LabelCalibration])
+def test_scores_without_errors_have_finite_slopes(calibration, drawn):
+    Y = np.round(drawn[1])
+    Y[Y.sum(axis=1) == 0, 0] = 1
+    fitted, loss = calibration.fit(Y, Y, np.ones(80))
+    assert 5 < fitted.slope <= 1e4
+    assert 0 <= loss < 0.05
+
+
+class TestOfTheClassifier:
+    """What is most likely for the samples that were left out."""
+
+    @pytest.fixture
+    def samples(self):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(120, 4))
+        Y = (X[:, :3] + rng.normal(size=(120, 3)) > 0.3).astype(int)
+        return X, Y, rng.uniform(0.2, 2, size=120)
+
+    def test_classes(self, samples):
+        X, Y, weights = samples
+        y = Y[:, 0] + Y[:, 1]
+        P = KernelRidgeClassifierCV().fit_predict_proba(X, y, weights)
+        loss = loss_of_classes(np.log(P), np.eye(3)[y], weights)
+        for step in STEPS:
+            other = loss_of_classes((1 + step) * np.log(P), np.eye(3)[y], weights)
+            assert loss < other
+
+    def test_labels(self, samples):
+        X, Y, weights = samples
+        P = KernelRidgeClassifierCV().fit_predict_proba(X, Y, weights)
+        logits = np.log(P / (1 - P))
+        loss = loss_of_labels(logits, Y, weights)
+        for step in STEPS:
+            assert loss < loss_of_labels((1 + step) * logits, Y, weights)
+            assert loss < loss_of_labels(logits + step, Y, weights)
+
+    def test_labels_that_are_noise_are_not_learned(self):
+        """Without a sample the mean is lower if it is high, and that must not be used."""
+        rng = np.random.default_rng(0)
+        for _ in range(5):
+            X = rng.normal(size=(60, 3))
+            Y = np.column_stack([rng.permutation(np.arange(60) % 2) for _ in range(4)])
+            classifier = KernelRidgeClassifierCV()
+            P = classifier.fit_predict_proba(X, Y)
+            assert classifier.temperature_ > 0
+            assert np.mean((P > 0.5) == Y) < 0.65
+            y = Y[:, 0]
+            assert np.mean(classifier.fit_predict_proba(X, y).argmax(axis=1) == y) < 0.7
+
+    def test_the_grid_is_searched_by_likelihood(self, samples):
+        X, Y, _ = samples
+        y = Y[:, 0] + Y[:, 1]
+        grid = [
+            (gamma, alpha) for gamma in (0.01, 0.1, 0.5) for alpha in (0.03, 0.3, 3, 30)
+        ]
+        losses = []
+        for gamma, alpha in grid:
+            classifier = KernelRidgeClassifierCV(gammas=[gamma], alphas=[alpha])
+            P = classifier.fit_predict_proba(X, y)
+            losses.append(loss_of_classes(np.log(P), np.eye(3)[y], None))
+        classifier = KernelRidgeClassifierCV(
+            gammas=[0.5, 0.01, 0.1], alphas=[30, 0.3, 0.03, 3]
+        ).fit(X, y)
+        best = grid[int(np.argmin(losses))]
+        assert (classifier.gamma_, classifier.alpha_) == best
