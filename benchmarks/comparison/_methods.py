@@ -77,12 +77,15 @@ _OF_FEATURES = {
         TALRHasher(measure="nDCG", **_HIDDEN), "hidden layer"
     ),
     "logistic + TALR-AP": Method(
-        make_pipeline(ClassProbabilities(_LOGISTIC, cv=5), TALRHasher(weight_decay=0.0)),
+        make_pipeline(
+            ClassProbabilities(_LOGISTIC, cv=5, temperature=1), TALRHasher(weight_decay=0.0)
+        ),
         "two stages",
     ),
     "logistic + additive": Method(
         make_pipeline(
-            ClassProbabilities(_LOGISTIC), AdditiveHasher(metric="inner_product")
+            ClassProbabilities(_LOGISTIC, temperature=1),
+            AdditiveHasher(metric="inner_product"),
         ),
         "two stages",
     ),
