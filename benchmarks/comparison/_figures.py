@@ -19,8 +19,9 @@ _OWN = ("TALR", "additive")  # what this library brings; the others are drawn th
 def draw_by_length(results, metric, path):
     """A metric against bits, of binary and of weighted queries."""
     kinds = (("binary queries", metric), ("weighted queries", f"{metric}_float"))
+    size = 8.6, max(4.2, 0.175 * len(results.methods()) + 0.2)  # the legend has them all
     with mpl.rc_context(_STYLE):
-        figure, axes = plt.subplots(1, 2, figsize=(8.6, 4.2), sharey=True)
+        figure, axes = plt.subplots(1, 2, figsize=size, sharey=True)
         for axis, (title, name) in zip(axes, kinds):
             for method in results.methods():
                 _draw_method(results, method, name, axis)

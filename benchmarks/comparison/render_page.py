@@ -211,8 +211,10 @@ def _is_ranked(stem):
 
 
 def _has_lengths(results):
-    """Whether there is more than one, so that figures of them tell something."""
-    return len(results.lengths()) > 1
+    """Whether most methods have more than one, so that figures of them tell something."""
+    lengths = (results.only([method]).lengths() for method in results.methods())
+    several = [len(of_method) > 1 for of_method in lengths if of_method]
+    return 2 * sum(several) > len(several)
 
 
 def _is_lookup(stem):
