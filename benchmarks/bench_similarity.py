@@ -30,6 +30,7 @@ from typing import NamedTuple
 import numpy as np
 from comparison._data import _load_fashion_mnist, load_comparison
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import cosine_similarity, euclidean_distances
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -76,6 +77,9 @@ class Figure(NamedTuple):
     found: float | None = None
 
 
+CLASSIFIER = LogisticRegression(C=3, max_iter=1000)  # where probabilities are hashed
+
+
 def talr(n_bits):
     """One linear function, trained on the ranking."""
     return TALRHasher(n_bits, random_state=0)
@@ -94,7 +98,7 @@ def talr_hidden(n_bits):
 def additive(n_bits):
     """Probabilities of a classifier, and the bits that add up to them."""
     hasher = AdditiveHasher(n_bits, metric="inner_product", random_state=0)
-    return make_pipeline(ClassProbabilities(), hasher)
+    return make_pipeline(ClassProbabilities(CLASSIFIER, temperature=1), hasher)
 
 
 def additive_features(n_bits, metric):
@@ -105,7 +109,7 @@ def additive_features(n_bits, metric):
 def talr_probabilities(n_bits):
     """Out-of-fold probabilities, hashed by one linear function trained on the ranking."""
     hasher = TALRHasher(n_bits, weight_decay=0.0, random_state=0)
-    return make_pipeline(ClassProbabilities(cv=5), hasher)
+    return make_pipeline(ClassProbabilities(CLASSIFIER, cv=5, temperature=1), hasher)
 
 
 def talr_probabilities_ndcg(n_bits):

@@ -38,6 +38,7 @@ from bench_unseen import append, of_distances, read, with_difference
 from comparison._data import load_once
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
@@ -64,9 +65,12 @@ KEY = ["data", "seed", "contender"]
 FIELDS = [*KEY, "n_labeled", "n_trained", "ap", "seconds"]
 _KERNEL = CalibratedClassifierCV(SVC(C=3), ensemble=False)
 TEACHERS = {
-    "logistic regression": ClassProbabilities(cv=5),
-    "neighbors": ClassProbabilities(KNeighborsClassifier(20, weights="distance"), cv=5),
-    "kernel": ClassProbabilities(_KERNEL, cv=5),
+    name: ClassProbabilities(classifier, cv=5, temperature=1)
+    for name, classifier in {
+        "logistic regression": LogisticRegression(C=3, max_iter=1000),
+        "neighbors": KNeighborsClassifier(20, weights="distance"),
+        "kernel": _KERNEL,
+    }.items()
 }
 
 

@@ -84,6 +84,7 @@ ERRORS = {
     },
     "test_class_probabilities": {
         "test_a_search_tunes_classifier_and_bits_together": 0.087,
+        "test_one_line_learns_a_hasher": 0.18,
         "test_out_of_fold_rows_train_a_hasher": 0.18,
     },
     "test_features": {

@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_array, compute_sample_weight
+from sklearn.utils import assert_all_finite, check_array, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
@@ -366,6 +366,7 @@ def _indicators(y, X):
         raise ValueError(
             "KernelRidgeClassifierCV requires y to be passed, but the target y is None."
         )
+    assert_all_finite(y, input_name="y")
     check_classification_targets(y)
     kind = type_of_target(y)
     if kind == "multiclass-multioutput":
@@ -384,7 +385,7 @@ def _indicators(y, X):
     if len(classes) < 2:
         raise ValueError(
             "y must have at least 2 classes, but the data contains only one class: "
-            f"{classes[0]!r}."
+            f"{classes.tolist()[0]!r}."
         )
     return classes, np.eye(len(classes))[index], False
 

@@ -21,12 +21,38 @@ _N_MEASURED = 1000
 
 def kernel_between(X, components, kernel, gamma):
     """Kernel of all samples and all components, of shape (n_samples, n_components)."""
+    if kernel == "rbf" and not sp.issparse(X):
+        return _gaussian(X, components, gamma)
     options = {} if kernel in WITHOUT_GAMMA else {"gamma": gamma}
     if kernel in NONNEGATIVE:  # compiled by scikit-learn for arrays that can be written
         X, components = np.require(X, None, "W"), np.require(components, None, "W")
     if kernel == "laplacian":
         X, components = _with_short_indices(X), _with_short_indices(components)
     return np.asarray(pairwise_kernels(X, components, metric=kernel, **options))
+
+
+def _gaussian(X, components, gamma):
+    """Gaussian kernel of dense samples, in half the time that scikit-learn takes.
+
+    Its squared distances are differences of products, which lose digits where samples are
+    far from the origin. scikit-learn computes them in double precision. Here samples are
+    moved to the origin first, and products stay in the precision of the samples.
+    """
+    center = components.mean(axis=0)
+    lengths = _squared_lengths(components)
+    if center @ center > lengths.mean() / 4:
+        X, components = X - center, components - center
+        lengths = _squared_lengths(components)
+    K = X @ components.T
+    K *= 2 * gamma
+    K -= (gamma * _squared_lengths(X))[:, None]
+    K -= gamma * lengths
+    np.minimum(K, 0, out=K)
+    return np.exp(K, out=K)
+
+
+def _squared_lengths(X):
+    return np.einsum("ij,ij->i", X, X)
 
 
 def _with_short_indices(X):

@@ -151,8 +151,9 @@ def _choose(problem, rng):
             variance = _typical_variance(K, some.weights)
             if variance <= _ROUNDING * np.mean(some.weights * np.diag(K)):
                 raise ValueError(
-                    f"X has one value of the kernel {problem.kernel!r} for all samples, so "
-                    "nothing can be learned. Take kernel='rbf', or other gammas."
+                    f"X has {some.X.shape[1]} feature(s), of which kernel="
+                    f"{problem.kernel!r} makes no difference between samples. Take "
+                    "kernel='rbf', or other gammas."
                 )
             kernels[gamma] = K, problem.penalties(variance)
         return kernels[gamma]

@@ -82,14 +82,16 @@ def distinct_samples(X, Y, weights, groups):
 
 def _row_keys(X):
     """A number for each row, equal for equal rows only."""
-    rows = _sparse_rows(X) if sp.issparse(X) else _rows_as_stored(X)
+    rows = _sparse_rows(X) if sp.issparse(X) else _rows_of_array(X)
     digests = b"".join(blake2b(row, digest_size=_DIGEST_SIZE).digest() for row in rows)
     digests = np.frombuffer(digests, dtype=np.dtype((np.void, _DIGEST_SIZE)))
     return np.unique(digests, return_inverse=True)[1]
 
 
-def _rows_as_stored(X):
-    return (np.ascontiguousarray(row + 0.0) for row in X)  # -0.0 and 0.0 are one number
+def _rows_of_array(X):
+    for row in X:
+        places = np.flatnonzero(row)
+        yield _as_bytes(places, row[places])
 
 
 def _sparse_rows(X):
@@ -97,9 +99,14 @@ def _sparse_rows(X):
     X.sum_duplicates()
     X.eliminate_zeros()
     return (
-        X.indices[start:end].tobytes() + X.data[start:end].tobytes()
+        _as_bytes(X.indices[start:end], X.data[start:end])
         for start, end in pairwise(X.indptr)
     )
+
+
+def _as_bytes(places, values):
+    """Equal for equal values, however they are stored."""
+    return places.astype(np.int64).tobytes() + values.astype(np.float64).tobytes()
 
 
 def _starts(ordered):

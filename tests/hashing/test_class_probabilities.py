@@ -30,6 +30,7 @@ from sklearn.utils.fixes import parse_version
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities
+from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV
 from sklearn_talr.neighbors import HammingNeighbors, HashedNeighbors
 
 
@@ -205,7 +206,100 @@ def test_groups_reach_the_splitter(digits):
         assert_allclose(probabilities[test], expected)
 
 
+class PriorsByLength(GaussianNB):
+    """Says of training samples only how many there are."""
+
+    def fit_predict_proba(self, X, y, sample_weight=None):
+        self.fit(X, y, sample_weight)
+        total = len(X) if sample_weight is None else sum(sample_weight)
+        return np.full((len(X), len(self.classes_)), total)
+
+
+class TestLeftOut:
+    """Training samples are judged as if they had been left out."""
+
+    @pytest.fixture
+    def few(self, digits):
+        X, y = digits
+        return X[:150], y[:150] % 4
+
+    @pytest.mark.parametrize("several", [False, True])
+    def test_by_default(self, several, few):
+        X, y = few
+        y = np.column_stack([y > 0, y == 2]).astype(int) if several else y
+        transformer, classifier = (
+            ClassProbabilities(),
+            KernelRidgeClassifierCV(random_state=0),
+        )
+        found = transformer.fit_transform(X, y)
+        assert_array_equal(found, classifier.fit_predict_proba(X, y))
+        assert_array_equal(transformer.transform(X), classifier.predict_proba(X))
+        assert np.abs(found - transformer.transform(X)).max() > 0.1
+        assert_array_equal(
+            clone(transformer).fit(X, y).transform(X), transformer.transform(X)
+        )
+        names = [f"classprobabilities{i}" for i in range(found.shape[1])]
+        assert transformer.get_feature_names_out().tolist() == names
+        assert isinstance(transformer.estimator_, KernelRidgeClassifierCV)
+        if several:
+            sparse = clone(transformer).fit_transform(X, sp.csr_array(y))
+            assert_array_equal(sparse, found)
+
+    def test_folds_that_are_given_are_taken(self, few):
+        X, y = few
+        found = ClassProbabilities(cv=KFold(3)).fit_transform(X, y)
+        for train, test in KFold(3).split(X):
+            one = KernelRidgeClassifierCV(random_state=0).fit(X[train], y[train])
+            assert_array_equal(found[test], one.predict_proba(X[test]))
+
+    def test_by_any_classifier_that_can(self, few):
+        X, y = few
+        weights = np.linspace(0, 1, 150)
+        transformer = ClassProbabilities(PriorsByLength())
+        assert_array_equal(transformer.fit_transform(X, y), np.full((150, 4), 150))
+        found = transformer.fit_transform(X, y, sample_weight=weights)
+        assert_allclose(found, weights.sum())
+        expected = GaussianNB().fit(X, y, weights).predict_proba(X)
+        assert_array_equal(transformer.transform(X), expected)
+
+    @pytest.mark.parametrize("routing", [False, True])
+    def test_weights_and_groups_reach_the_classifier(self, routing, few):
+        X, y = few
+        fit_params = {
+            "sample_weight": np.linspace(0.1, 1, 150),
+            "groups": np.arange(150) // 3,
+        }
+        classifier = KernelRidgeClassifierCV(random_state=0)
+        expected = classifier.fit_predict_proba(X, y, **fit_params)
+        if not routing:
+            found = ClassProbabilities().fit_transform(X, y, **fit_params)
+        else:
+            with sklearn.config_context(enable_metadata_routing=True):
+                asking = clone(classifier).set_fit_request(sample_weight=True, groups=True)
+                pipeline = make_pipeline(ClassProbabilities(asking))
+                found = pipeline.fit_transform(X, y, **fit_params)
+                assert_array_equal(pipeline.transform(X), classifier.predict_proba(X))
+        assert_array_equal(found, expected)
+        assert not np.array_equal(found, classifier.fit_predict_proba(X, y))
+
+    def test_pipelines_train_hashers_on_them(self, few):
+        X, y = few
+        bits = AdditiveHasher(8, metric="inner_product", max_iter=2, random_state=0)
+        pipeline = make_pipeline(ClassProbabilities(), bits).fit(X, y)
+        left_out = ClassProbabilities().fit_transform(X, y)
+        expected = clone(bits).fit(left_out, y).transform(left_out)
+        assert_array_equal(pipeline[-1].transform(left_out), expected)
+
+
 class TestRecipe:
+    def test_one_line_learns_a_hasher(self, digits, learned):
+        X, y = digits
+        hasher = make_pipeline(
+            ClassProbabilities(), TALRHasher(12, max_iter=20, random_state=learned.seed)
+        )
+        index = HashedNeighbors(hasher).fit(X[:400], y[:400])
+        learned.error(1 - index.score(X[400:], y[400:]))
+
     def test_ranks_better_than_features(self, digits, learned):
         X, y = digits
         bits = AdditiveHasher(16, metric="inner_product", random_state=learned.seed)

@@ -123,19 +123,22 @@ class TestOfTheClassifier:
             y = Y[:, 0]
             assert np.mean(classifier.fit_predict_proba(X, y).argmax(axis=1) == y) < 0.7
 
-    def test_the_grid_is_searched_by_likelihood(self, samples):
+    def test_no_neighbor_on_the_grid_is_more_likely(self, samples):
         X, Y, _ = samples
         y = Y[:, 0] + Y[:, 1]
-        grid = [
-            (gamma, alpha) for gamma in (0.01, 0.1, 0.5) for alpha in (0.03, 0.3, 3, 30)
-        ]
-        losses = []
-        for gamma, alpha in grid:
+        gammas, alphas = [0.01, 0.1, 0.5], [0.03, 0.3, 3, 30]
+
+        def loss(gamma, alpha):
             classifier = KernelRidgeClassifierCV(gammas=[gamma], alphas=[alpha])
             P = classifier.fit_predict_proba(X, y)
-            losses.append(loss_of_classes(np.log(P), np.eye(3)[y], None))
-        classifier = KernelRidgeClassifierCV(
-            gammas=[0.5, 0.01, 0.1], alphas=[30, 0.3, 0.03, 3]
-        ).fit(X, y)
-        best = grid[int(np.argmin(losses))]
-        assert (classifier.gamma_, classifier.alpha_) == best
+            return loss_of_classes(np.log(P), np.eye(3)[y], None)
+
+        losses = np.array([[loss(gamma, alpha) for alpha in alphas] for gamma in gammas])
+        shuffled = {"gammas": [0.5, 0.01, 0.1], "alphas": [30, 0.3, 0.03, 3]}
+        classifier = KernelRidgeClassifierCV(**shuffled).fit(X, y)
+        i, j = gammas.index(classifier.gamma_), alphas.index(classifier.alpha_)
+        around = (
+            losses[max(0, i - 1) : i + 2, j].min(),
+            losses[i, max(0, j - 1) : j + 2].min(),
+        )
+        assert losses[i, j] == min(around) < losses.max() - 0.02
