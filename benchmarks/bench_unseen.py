@@ -15,7 +15,10 @@ contenders choose one of three learning rates for these by cross-validation over
 each fold ranks classes that were not trained on. *Tuned* ones choose epochs and decay so,
 and TALR has the scale of the recipe. The others have the defaults. Queries are bits
 (Hamming distance) or floats (weighted Hamming distance); floats on both sides are listed
-with 0 bits.
+with 0 bits. Additive bits are for floats only.
+
+*Scores* are log-probabilities of classes, or log-odds of labels, of the default classifier
+of ClassProbabilities, or of a logistic regression, and stand beside the features.
 
 Every cell is a row of a CSV file, ``--csv``. Cells that are there are not measured again.
 Seconds are CPU time of one thread, of the choice and of the fit.
@@ -36,7 +39,7 @@ from benchmark_sets import BENCHMARKS, split_rows
 from comparison._data import _arrays
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline, make_union
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer
 from sklearn.utils import gen_batches
 
@@ -71,22 +74,14 @@ GRIDS = {
 }
 
 
-def centered_log(probabilities):
-    """Logits of a classifier, from its probabilities."""
-    logs = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
-    return logs - logs.mean(axis=1, keepdims=True)
+def beside(classifier=None, cv=None):
+    """Features, and the scores of a classifier beside them; the kernel's by default."""
+    return ClassProbabilities(classifier, cv=cv, passthrough=True)
 
 
-def side_by_side():
-    """Features, and the logits of a classifier at half weight, as rows of unit length."""
-    logits = make_pipeline(
-        ClassProbabilities(LogisticRegression(max_iter=100)),
-        FunctionTransformer(centered_log),
-        Normalizer(),
-    )
-    union = make_union("passthrough", logits)
-    union.set_params(transformer_weights={"pipeline": 0.5})
-    return make_pipeline(union, Normalizer())
+def beside_logistic():
+    """The same of a linear classifier, whose scores of the training rows are of folds."""
+    return beside(LogisticRegression(C=3, max_iter=1000), cv=5)
 
 
 def short(cls, rate=0.01, **params):
@@ -119,15 +114,24 @@ GRADIENT = {
 }
 FLOATS = {
     "features": lambda: FunctionTransformer(),
-    "features and logits": side_by_side,
+    "features and scores": lambda: make_pipeline(beside(), Normalizer()),
+    "features and logistic scores": lambda: make_pipeline(beside_logistic(), Normalizer()),
 }
+ITQ, ADDITIVE, TALR = (
+    partial(cls, random_state=0) for cls in (ITQHasher, AdditiveHasher, TALRHasher)
+)
 TWO_STAGES = {
-    "ITQ": lambda n_bits: ITQHasher(n_bits, random_state=0),
-    "ITQ of features and logits": lambda n_bits: make_pipeline(
-        side_by_side(), ITQHasher(n_bits, random_state=0)
+    "ITQ": ITQ,
+    "additive bits": ADDITIVE,
+    "ITQ of features and scores": lambda n_bits: make_pipeline(beside(), ITQ(n_bits)),
+    "additive bits of features and scores": lambda n_bits: make_pipeline(
+        beside(), ADDITIVE(n_bits)
     ),
-    "additive bits of features and logits": lambda n_bits: make_pipeline(
-        side_by_side(), AdditiveHasher(n_bits, random_state=0)
+    "ITQ of features and logistic scores": lambda n_bits: make_pipeline(
+        beside_logistic(), ITQ(n_bits)
+    ),
+    "TALR of probabilities": lambda n_bits: make_pipeline(
+        ClassProbabilities(), TALR(n_bits)
     ),
 }
 # In the order in which they are measured.
@@ -140,13 +144,18 @@ CELLS = [
     ("TALR, recipe, rate 0.025", 128),
     ("TALR, chosen", 32),
     ("DPSH, chosen", 32),
-    ("features and logits", 0),
-    ("additive bits of features and logits", 32),
-    ("additive bits of features and logits", 128),
+    ("features and scores", 0),
+    *product(
+        ("ITQ of features and scores", "additive bits of features and scores"),
+        (32, 64, 128),
+    ),
+    *product(("TALR of probabilities", "ITQ of features and logistic scores"), (32,)),
+    *product(("TALR, recipe", "ITQ"), (64,)),
+    *product(("additive bits",), (32, 64)),
+    ("features and logistic scores", 0),
     *product(("TALR, tuned", "DPSH, tuned"), (32, 128)),
     *product(("DTSH, tuned", "MIHash, tuned"), (32,)),
     *product(("TALR", "DPSH", "TALR, short", "DTSH, chosen", "HashNet", "MIHash"), (32,)),
-    ("ITQ of features and logits", 32),
 ]
 
 
@@ -241,28 +250,36 @@ def measure(data, name, seed, contender, n_bits):
     model, params = fitted(data, contender, n_bits, seed)
     seconds = round(time.process_time() - start, 2)
     parts = [key[2:] for key in data if key.startswith("X_") and key != "X_train"]
-    codes = {part: model.transform(data["X_" + part]) for part in parts}
+    steps = {part: last_step(model, data["X_" + part]) for part in parts}
+    floats = {part: as_floats(*step) for part, step in steps.items()}
+    codes = {part: step[0].encode(step[1]) for part, step in steps.items() if n_bits}
     key = name, seed, contender, n_bits
+    by_distance = n_bits and not contender.startswith("additive")
     rows = []
     for protocol, query, items in protocols(data):
-        database = np.concatenate([codes[part] for part in items])
         targets = data["y_" + query], np.concatenate([data["y_" + part] for part in items])
-        if n_bits:
+        if by_distance:
+            database = np.concatenate([codes[part] for part in items])
             ap = of_distances(data.affinity, codes[query], database, *targets)
             rows.append((*key, "bits", protocol, ap, seconds, json.dumps(params)))
-        if not n_bits or protocol == "unseen in unseen":
-            floats = weights(model, data["X_" + query]) if n_bits else codes[query]
+        if not by_distance or protocol == "unseen in unseen":
+            database = [(codes if n_bits else floats)[part] for part in items]
             score = weighted_scores if n_bits else np.inner
-            ap = of_scores(data.affinity, score, floats, database, *targets)
+            ap = of_scores(data.affinity, score, floats[query], database, *targets)
             rows.append((*key, "floats", protocol, ap, seconds, json.dumps(params)))
     return rows
 
 
-def weights(model, X):
-    """Query weights of a hasher, or of the last step of a pipeline."""
-    if hasattr(model, "steps"):
-        return model[-1].query_weights(model[:-1].transform(X))
-    return model.query_weights(X)
+def as_floats(last, X):
+    """Query weights of a hasher, or else the features that a transformer returns."""
+    return last.query_weights(X) if hasattr(last, "query_weights") else last.transform(X)
+
+
+def last_step(model, X):
+    """The last step of a pipeline, and what it is given."""
+    if not hasattr(model, "steps"):
+        return model, X
+    return model[-1], model[:-1].transform(X)
 
 
 def of_distances(affinity, queries, items, *targets):
@@ -271,12 +288,12 @@ def of_distances(affinity, queries, items, *targets):
     return round(float(np.nanmean(AP(histogram))), 4)
 
 
-def of_scores(affinity, score, queries, items, y_query, y_items):
-    """The same of real scores."""
+def of_scores(affinity, score, queries, parts, y_query, y_items):
+    """The same of real scores of the items, which are in several parts."""
     values = []
     for rows in gen_batches(len(queries), QUERIES_PER_BLOCK):
         true = affinity(y_query[rows], y_items)
-        scores = score(queries[rows], items)
+        scores = np.concatenate([score(queries[rows], items) for items in parts], axis=1)
         values.append(tie_aware_average_precision_score(true, scores, average=False))
     return round(float(np.nanmean(np.concatenate(values))), 4)
 
@@ -342,7 +359,7 @@ def main():
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--seeds", nargs="+", type=int, default=range(10))
     parser.add_argument("--contenders", nargs="+", help="some only")
-    parser.add_argument("--bits", nargs="+", type=int, default=[0, 32, 128])
+    parser.add_argument("--bits", nargs="+", type=int, default=[0, 32, 64, 128])
     parser.add_argument("--tables", action="store_true")
     args = parser.parse_args()
     asked = args.contenders or [contender for contender, _ in CELLS]

@@ -82,6 +82,14 @@ class Results:
         some.rows = [row for row in self.rows if row["method"] in methods]
         return some
 
+    def on_splits_of(self, methods):
+        """The results on splits where all of these methods have some."""
+        splits = {m: {r["seed"] for r in self.rows if r["method"] == m} for m in methods}
+        shared = set.intersection(*splits.values())
+        some = copy.copy(self)
+        some.rows = [row for row in self.rows if row["seed"] in shared]
+        return some
+
     def methods(self):
         """Names, in the order of their first rows."""
         return list(dict.fromkeys(row["method"] for row in self.rows))

@@ -46,7 +46,6 @@ _ALL = list(METHODS | LOOKUP_METHODS | dict.fromkeys(CLASSIFIERS))
 _ORDER = sorted(_ALL, key=is_taught, reverse=True)  # what the teacher has a part in first
 _TAUGHT = [method for method in _ORDER if is_taught(method)]
 _COMPARED = [method for method in _ORDER if method not in TAUGHT_RIVALS]
-_TAUGHT_BITS = 12, SUMMARY_BITS
 _FIGURE = """.. figure:: {folder}/{stem}-bits.svg
    :alt: {metric} of each method against bits, for binary and for weighted queries.
 
@@ -113,12 +112,13 @@ def _summary(results, end, setting="defaults"):
 
 
 def _behind_teacher(results):
-    """AP of what learns from the same probabilities, short and long."""
+    """What learns from the same probabilities, on the splits where all losses did."""
     columns = [
-        Column(f"{TITLES[_set(r)]} {n_bits} bits", at_bits(r, n_bits), reader("ap"))
+        Column(f"{TITLES[_set(r)]}, {kind}", _at_summary(shared), reader("ap" + end))
         for r in _side_by_side(results)
-        for n_bits in _TAUGHT_BITS
-        if any(is_taught(row["method"]) for row in r.rows)
+        for shared in [r.on_splits_of(TAUGHT_RIVALS)]
+        if shared.rows
+        for kind, end in KINDS.items()
     ]
     return table(_TAUGHT, columns)
 

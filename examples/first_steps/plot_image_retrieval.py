@@ -3,7 +3,7 @@ Photographs that find similar photographs
 =========================================
 
 A photograph of a shirt asks for others like it. This example turns photographs of clothes
-into codes of 16 bits, two bytes each, by three hashers, and looks at what they find.
+into codes of 16 bits, two bytes each, by four hashers, and looks at what they find.
 :doc:`/user_guide/what_hashing_is` introduces the words.
 
 The photographs are those of Fashion-MNIST, 28 x 28 pixels of gray. Debian's package
@@ -70,29 +70,31 @@ X_database, X_train, y_database, y_train = train_test_split(
 print(f"{len(X_query)} queries, {len(X_train)} training rows, {len(X_database)} to search")
 
 # %%
-# Three hashers
-# -------------
+# Four hashers
+# ------------
 # LSH takes random directions, ITQ learns without labels, and TALR learns to rank images of
-# the same kind first. Average precision is that of the queries, averaged over all orders of
-# tied images, with the worst and the best order beside it.
+# the same kind first: by linear functions of the pixels, or by codes of the probabilities
+# that a teacher gives (:doc:`/user_guide/teacher`). Average precision is that of the
+# queries, averaged over all orders of tied images, with the worst and the best beside it.
 
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_talr.hashing import ITQHasher, LSHHasher, TALRHasher
+from sklearn_talr.hashing import ClassProbabilities, ITQHasher, LSHHasher, TALRHasher
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.metrics import tie_breaking_range
 
 N_BITS = 16
 hashers = {
-    "LSH": LSHHasher(N_BITS, random_state=0),
-    "ITQ": ITQHasher(N_BITS, random_state=0),
-    "TALR": TALRHasher(N_BITS, max_iter=20, random_state=0),
+    "LSH": [LSHHasher(N_BITS, random_state=0)],
+    "ITQ": [ITQHasher(N_BITS, random_state=0)],
+    "TALR": [TALRHasher(N_BITS, max_iter=20, random_state=0)],
 }
+hashers["teacher, TALR"] = [ClassProbabilities(), *hashers["TALR"]]
 codes = {}
 print(f"\n{'average precision':20s}{'worst':>8s}{'expected':>10s}{'best':>8s}")
-for name, hasher in hashers.items():
-    model = make_pipeline(StandardScaler(), hasher).fit(X_train, y_train)
+for name, steps in hashers.items():
+    model = make_pipeline(StandardScaler(), *steps).fit(X_train, y_train)
     codes[name] = model.transform(X_query), model.transform(X_database)
     table = hamming_histogram(*codes[name], "auto", y_query, y_database)
     worst, expected, best = (values.mean() for values in tie_breaking_range(table))
@@ -123,10 +125,12 @@ def draw(ax, image, color="black", dashes="-"):
         spine.set_capstyle("projecting" if dashes == "-" else "butt")  # keeps gaps open
 
 
-figure = plt.figure(figsize=(6.4, 7.2), layout="constrained")
+figure = plt.figure(figsize=(6.4, 9.4), layout="constrained")
 kinds = [6, 4, 7]  # shirts, coats and sneakers; or these digits
 queries = [np.flatnonzero(y_query == kind)[0] for kind in kinds]
-for panel, (name, (of_query, of_database)) in zip(figure.subfigures(3, 1), codes.items()):
+for panel, (name, (of_query, of_database)) in zip(
+    figure.subfigures(len(codes), 1), codes.items()
+):
     index = HammingNeighbors(n_neighbors=N_FOUND).fit(of_database)
     distances, found = index.kneighbors(of_query[queries])
     right = y_database[found] == y_query[queries][:, None]
@@ -147,7 +151,7 @@ figure.savefig("image_retrieval.png", dpi=150)
 print("\nFigure saved as image_retrieval.png")
 
 # %%
-# Shirts are hard for all three, because they look like coats, pullovers and T-shirts. Where
+# Shirts are hard for all four, because they look like coats, pullovers and T-shirts. Where
 # many items are tied at distance 0, as here, longer codes tell more apart.
 # :ref:`sphx_glr_auto_examples_first_steps_plot_quickstart.py` shows how to choose the
 # length, and :doc:`/user_guide/search` how to search.

@@ -38,7 +38,9 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
     With targets :math:`Y`, kernel :math:`K`, penalty :math:`\alpha` and
     :math:`C = (K + \alpha I)^{-1} Y`, the prediction for sample i without sample i is
     :math:`y_i - c_i / [(K + \alpha I)^{-1}]_{ii}`. Here an intercept without penalty and
-    sample weights come in, exactly. Copies of a sample are left out together.
+    sample weights come in, exactly. Copies of a sample are left out together, where they
+    are not in different groups. The search walks on the grid of coefficients and penalties
+    to where no neighbor is more likely.
 
     Parameters
     ----------
@@ -47,7 +49,8 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
         for histograms, "cosine" and "linear" for text.
 
     gammas : array-like of shape (n_gammas,), default=None
-        Coefficients of the kernel to choose from, above 0. None means five that suit the
+        Coefficients of the kernel to choose from, above 0; no matter for "cosine" and
+        "linear". None means five that suit the
         median distance of samples, so that features need no scale.
 
     alphas : array-like of shape (n_alphas,), default=None
@@ -78,13 +81,13 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
         Whether `y` had several labels for a sample.
 
     gamma_ : float
-        Chosen coefficient of the kernel; 0 if it has none.
+        Chosen coefficient of the kernel; of no matter for "cosine" and "linear".
 
     alpha_ : float
         Chosen penalty.
 
     temperature_ : float
-        Scores are divided by it.
+        Scores are divided by it, before those of labels are moved by one number.
 
     components_ : {ndarray, sparse matrix} of shape (n_components, n_features)
         Training samples that others are compared with. Unit vectors if a linear function

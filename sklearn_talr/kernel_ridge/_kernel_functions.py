@@ -21,7 +21,7 @@ _N_MEASURED = 1000
 
 def kernel_between(X, components, kernel, gamma):
     """Kernel of all samples and all components, of shape (n_samples, n_components)."""
-    if kernel == "rbf" and not sp.issparse(X):
+    if kernel == "rbf" and not (sp.issparse(X) or sp.issparse(components)):
         return _gaussian(X, components, gamma)
     options = {} if kernel in WITHOUT_GAMMA else {"gamma": gamma}
     if kernel in NONNEGATIVE:  # compiled by scikit-learn for arrays that can be written

@@ -5,7 +5,7 @@ symbol      meaning
 =========== ============================================================================
 Y           targets, a row for each sample; y their weighted mean
 s           square roots of the weights of samples; u = s / \|s\|
-K           kernel between samples and components, weighted columns means subtracted
+K           kernel between samples and components, weighted column means subtracted
 P           kernel between components, the penalty of coefficients
 a           `alpha`, the weight of the penalty
 H           hat matrix: fitted values times s = H (Y times s)

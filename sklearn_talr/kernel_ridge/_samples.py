@@ -24,7 +24,7 @@ class DistinctSamples(NamedTuple):
         Weighted means of the targets of all copies, from 0 to 1.
 
     weights : ndarray of shape (n_distinct,), float64
-        Sums of the weights of all copies, above 0. Their mean is 1 per counted sample.
+        Sums of the weights of all copies, above 0.
 
     groups : ndarray of shape (n_distinct,), int
         Number of the group of each, in ascending order.

@@ -299,6 +299,13 @@ def test_tables(module, rows_of):
     )
 
 
+def test_rivals_are_compared_on_splits_that_they_share(rows_of):
+    shared = rows_of.on_splits_of(["LSH", "DSH"])
+    assert {row["seed"] for row in shared.rows} == {0, 1}
+    assert len(shared.rows) == len(rows_of.rows) - 1
+    assert rows_of.on_splits_of(["LSH", "CSQ"]).rows == []
+
+
 def test_page_is_what_the_results_give(module):
     """Nothing on the page was typed: its tables are those of the files beside the code."""
     render = module("render_page")

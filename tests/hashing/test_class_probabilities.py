@@ -228,7 +228,7 @@ class TestLeftOut:
         X, y = few
         y = np.column_stack([y > 0, y == 2]).astype(int) if several else y
         transformer, classifier = (
-            ClassProbabilities(),
+            ClassProbabilities(temperature=1),
             KernelRidgeClassifierCV(random_state=0),
         )
         found = transformer.fit_transform(X, y)
@@ -247,7 +247,7 @@ class TestLeftOut:
 
     def test_folds_that_are_given_are_taken(self, few):
         X, y = few
-        found = ClassProbabilities(cv=KFold(3)).fit_transform(X, y)
+        found = ClassProbabilities(cv=KFold(3), temperature=1).fit_transform(X, y)
         for train, test in KFold(3).split(X):
             one = KernelRidgeClassifierCV(random_state=0).fit(X[train], y[train])
             assert_array_equal(found[test], one.predict_proba(X[test]))
@@ -255,7 +255,7 @@ class TestLeftOut:
     def test_by_any_classifier_that_can(self, few):
         X, y = few
         weights = np.linspace(0, 1, 150)
-        transformer = ClassProbabilities(PriorsByLength())
+        transformer = ClassProbabilities(PriorsByLength(), temperature=1)
         assert_array_equal(transformer.fit_transform(X, y), np.full((150, 4), 150))
         found = transformer.fit_transform(X, y, sample_weight=weights)
         assert_allclose(found, weights.sum())
@@ -272,11 +272,11 @@ class TestLeftOut:
         classifier = KernelRidgeClassifierCV(random_state=0)
         expected = classifier.fit_predict_proba(X, y, **fit_params)
         if not routing:
-            found = ClassProbabilities().fit_transform(X, y, **fit_params)
+            found = ClassProbabilities(temperature=1).fit_transform(X, y, **fit_params)
         else:
             with sklearn.config_context(enable_metadata_routing=True):
                 asking = clone(classifier).set_fit_request(sample_weight=True, groups=True)
-                pipeline = make_pipeline(ClassProbabilities(asking))
+                pipeline = make_pipeline(ClassProbabilities(asking, temperature=1))
                 found = pipeline.fit_transform(X, y, **fit_params)
                 assert_array_equal(pipeline.transform(X), classifier.predict_proba(X))
         assert_array_equal(found, expected)
@@ -285,8 +285,8 @@ class TestLeftOut:
     def test_pipelines_train_hashers_on_them(self, few):
         X, y = few
         bits = AdditiveHasher(8, metric="inner_product", max_iter=2, random_state=0)
-        pipeline = make_pipeline(ClassProbabilities(), bits).fit(X, y)
-        left_out = ClassProbabilities().fit_transform(X, y)
+        pipeline = make_pipeline(ClassProbabilities(temperature=1), bits).fit(X, y)
+        left_out = ClassProbabilities(temperature=1).fit_transform(X, y)
         expected = clone(bits).fit(left_out, y).transform(left_out)
         assert_array_equal(pipeline[-1].transform(left_out), expected)
 
