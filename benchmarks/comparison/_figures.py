@@ -3,7 +3,7 @@
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
-from _methods import METHODS
+from _methods import METHODS, is_taught
 
 # Text as text, and the same bytes at every run.
 _STYLE = {"svg.fonttype": "none", "svg.hashsalt": "sklearn-talr", "font.size": 9}
@@ -19,8 +19,9 @@ _OWN = ("TALR", "additive")  # what this library brings; the others are drawn th
 def draw_by_length(results, metric, path):
     """A metric against bits, of binary and of weighted queries."""
     kinds = (("binary queries", metric), ("weighted queries", f"{metric}_float"))
+    size = 8.6, max(4.2, 0.175 * len(results.methods()) + 0.2)  # the legend has them all
     with mpl.rc_context(_STYLE):
-        figure, axes = plt.subplots(1, 2, figsize=(8.6, 4.2), sharey=True)
+        figure, axes = plt.subplots(1, 2, figsize=size, sharey=True)
         for axis, (title, name) in zip(axes, kinds):
             for method in results.methods():
                 _draw_method(results, method, name, axis)
@@ -38,11 +39,14 @@ def _draw_method(results, method, name, axis):
     i = list(METHODS).index(method) if method in METHODS else 0  # the same in all figures
     lengths = [n for n in results.lengths() if _mean(results, method, n, name) is not None]
     means = [_mean(results, method, n, name) for n in lengths]
-    own = method.startswith(_OWN)
+    own = any(name in method for name in _OWN)
     style = {"lw": 2.0 if own else 0.8, "ms": 5 if own else 3, "color": f"C{i % 10}"}
     if 0 in {row["n_bits"] for row in results.rows if row["method"] == method}:
-        style |= {"ls": ":", "color": "black" if "scores" in method else "gray"}
+        style["color"] = "black" if "scores" in method else "gray"
+        style["ls"] = "--" if is_taught(method) else ":"
     marker = "o" if own else "sv^Dx"[i // 4 % 5]
+    if is_taught(method):
+        marker = "*"
     axis.plot(lengths, means, marker=marker, label=method, **style)
 
 

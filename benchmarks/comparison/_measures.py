@@ -4,9 +4,18 @@ import json
 import time
 
 import numpy as np
-from _methods import CLASSIFIERS, call_hasher, make_estimator, query_weights
+from _methods import (
+    CLASSIFIERS,
+    SCORES,
+    call_hasher,
+    is_taught,
+    make_estimator,
+    query_weights,
+)
+from _teacher import Taught, taught
 from sklearn.utils import gen_batches
 
+from sklearn_talr.affinity import LabelAffinity
 from sklearn_talr.codes import pack_codes, weighted_scores
 from sklearn_talr.histogram import RankingHistogram, hamming_histogram
 from sklearn_talr.measures import AP, nDCG
@@ -26,28 +35,32 @@ _ROWS_PER_BLOCK = 20
 def measure(method, n_bits, seed, data, params, times_lookup=False):
     """Fit with these parameters, and return the columns that are measured.
 
-    Seconds are those of the processor, so that what else runs on it counts little.
+    Seconds are those of the processor, so that what else runs on it counts little, and
+    those of a teacher are among them.
     """
+    teacher = taught(data) if is_taught(method) else Taught(data, 0.0, 0.0)
+    data = teacher.data
     estimator = make_estimator(method, n_bits, seed, data).set_params(**params)
     start = time.process_time()
     estimator.fit(data.X_train, data.y_train)
     fitted = time.process_time()
-    encode = _encoder(method, estimator)
+    encode = _encoder(method, estimator, data)
     database = encode(data.X_database)
     encoded = time.process_time()
     query = encode(data.X_query)
+    encode_seconds = teacher.encode_seconds + encoded - fitted
     values = {
-        "fit_seconds": fitted - start,
-        "encode_seconds_per_million": 1e6 * (encoded - fitted) / len(database),
+        "fit_seconds": teacher.fit_seconds + fitted - start,
+        "encode_seconds_per_million": 1e6 * encode_seconds / len(database),
         "bytes": _n_bytes(database),
     }
-    if method == "classifier scores":
-        return values | _measure_scores(query, database, data, _inner_products)
+    if method in SCORES:
+        return values | _measure_scores(query, database, data)
     values |= _measure_codes(query, database, data)
     if method not in CLASSIFIERS:
         weights = query_weights(method, estimator, data)
         packed = call_hasher(estimator, "encode", data.X_database)
-        values |= _measure_scores(weights, packed, data, weighted_scores)
+        values |= _measure_weighted(weights, packed, data)
         values |= {
             "bytes": packed.nbytes // len(packed),
             "hamming_ms": _search_ms(HammingNeighbors(10, n_jobs=1), database, query),
@@ -58,19 +71,22 @@ def measure(method, n_bits, seed, data, params, times_lookup=False):
     return values
 
 
-def _encoder(method, estimator):
-    """A function of features: codes, or the scores of a classifier."""
-    if method == "classifier scores":
-        return estimator.predict_proba
-    if method in CLASSIFIERS:
-        return lambda X: _one_hot(estimator.predict(X), estimator)
-    return estimator.transform
+def _encoder(method, estimator, data):
+    """A function of features: codes, or the probabilities of a classifier."""
+    if method not in CLASSIFIERS:
+        return estimator.transform
+    probabilities = estimator.transform if is_taught(method) else estimator.predict_proba
+    if method in SCORES:
+        return probabilities
+    return lambda X: _one_hot(probabilities(X), data.affinity)
 
 
-def _one_hot(predictions, classifier):
-    if predictions.ndim == 2:
-        return predictions.astype(np.uint8)
-    return (predictions[:, None] == classifier.classes_).astype(np.uint8)
+def _one_hot(probabilities, affinity):
+    """Bits of the most probable class, or of each label that is more likely than not."""
+    if isinstance(affinity, LabelAffinity):
+        classes = probabilities.argmax(axis=1)
+        return np.eye(probabilities.shape[1], dtype=np.uint8)[classes]
+    return (probabilities > 0.5).astype(np.uint8)
 
 
 def _n_bytes(database):
@@ -99,20 +115,49 @@ def _measure_codes(query, database, data):
     } | {name: _as_json(curve) for name, curve in curves.items()}
 
 
-def _measure_scores(query, database, data, score):
-    """Rank by real scores, a few queries at a time."""
+def _measure_scores(query, database, data):
+    """Rank by inner products."""
+    return _measure_blocks(
+        data,
+        lambda rows, true: RankingHistogram.from_scores(true, query[rows] @ database.T),
+    )
+
+
+def _measure_weighted(weights, packed, data):
+    """Rank by weights: codes that are equal need one score."""
+    keys = packed.data
+    if packed.terms is not None:
+        keys = np.hstack([keys, packed.terms.view(np.uint8)])
+    _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    distinct, place = packed[first], place.ravel()
+
+    def histogram(rows, true):
+        return _histogram_of_places(true, weighted_scores(weights[rows], distinct), place)
+
+    return _measure_blocks(data, histogram)
+
+
+def _histogram_of_places(true, scores, place):
+    """The histogram of ``scores[:, place]``, without sorting as many as there are items."""
+    levels = np.union1d([0], true)
+    level = np.searchsorted(levels, true)
+    n_ties = scores.shape[1]
+    counts = np.empty((len(true), len(levels), n_ties), dtype=np.int64)
+    for query, values in enumerate(scores):
+        _, tie = np.unique(-values, return_inverse=True)  # the best first
+        cells = np.bincount(level[query] * n_ties + tie[place], minlength=counts[0].size)
+        counts[query] = cells.reshape(counts[0].shape)
+    return RankingHistogram(counts, levels)
+
+
+def _measure_blocks(data, histogram):
+    """AP and NDCG of histograms, a few queries at a time."""
     values = []
-    for rows in gen_batches(len(query), _ROWS_PER_BLOCK):
-        true = data.affinity(data.y_query[rows], data.y_database)
-        histogram = RankingHistogram.from_scores(true, score(query[rows], database))
-        metrics = AP, nDCG
-        values.append([metric(histogram) for metric in metrics])
+    for rows in gen_batches(len(data.y_query), _ROWS_PER_BLOCK):
+        table = histogram(rows, data.affinity(data.y_query[rows], data.y_database))
+        values.append([metric(table) for metric in (AP, nDCG)])
     ap, ndcg = np.nanmean(np.concatenate(values, axis=1), axis=1)
     return {"ap_float": ap, "ndcg_float": ndcg}
-
-
-def _inner_products(query, database):
-    return query @ database.T
 
 
 def _as_json(curve):

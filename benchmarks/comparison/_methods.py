@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from sklearn_talr.affinity import LabelAffinity, ThresholdAffinity
 from sklearn_talr.baselines import BREHasher, FastHasher, MACHasher, StructHasher
@@ -34,18 +35,32 @@ from sklearn_talr.metrics import make_retrieval_scorer
 
 
 class Method(NamedTuple):
-    """An estimator, and the kind of its hash function."""
+    """An estimator, the kind of its hash function, and whether it learns from a teacher.
+
+    With a teacher its features are the probabilities of that.
+    """
 
     estimator: BaseEstimator
     function: str = "linear"
+    taught: bool = False
 
 
 def _by_loss(loss):
     return Method(SupervisedHasher(loss=loss))
 
 
+def _behind_teacher(estimator):
+    return Method(estimator, "two stages", taught=True)
+
+
 _HIDDEN = {"hidden_layer_sizes": (256,)}
-METHODS = {
+_LOGISTIC = LogisticRegression(C=3, max_iter=1000)
+_OF_TEACHER = {
+    "kernel + TALR-AP": _behind_teacher(TALRHasher(measure="AP")),
+    "kernel + TALR-NDCG": _behind_teacher(TALRHasher(measure="nDCG")),
+    "kernel + additive": _behind_teacher(AdditiveHasher(metric="inner_product")),
+}
+_OF_FEATURES = {
     "LSH": Method(LSHHasher()),
     "ITQ": Method(ITQHasher()),
     "DSH": _by_loss(DSHLoss()),
@@ -61,11 +76,17 @@ METHODS = {
     "TALR-NDCG, hidden layer": Method(
         TALRHasher(measure="nDCG", **_HIDDEN), "hidden layer"
     ),
-    "TALR of probabilities": Method(
-        make_pipeline(ClassProbabilities(cv=5), TALRHasher(weight_decay=0.0)), "two stages"
+    "logistic + TALR-AP": Method(
+        make_pipeline(
+            ClassProbabilities(_LOGISTIC, cv=5, temperature=1), TALRHasher(weight_decay=0.0)
+        ),
+        "two stages",
     ),
-    "additive bits of probabilities": Method(
-        make_pipeline(ClassProbabilities(), AdditiveHasher(metric="inner_product")),
+    "logistic + additive": Method(
+        make_pipeline(
+            ClassProbabilities(_LOGISTIC, temperature=1),
+            AdditiveHasher(metric="inner_product"),
+        ),
         "two stages",
     ),
     "additive bits": Method(AdditiveHasher(metric="euclidean"), "search"),
@@ -74,20 +95,21 @@ METHODS = {
     "StructHash": Method(StructHasher()),
     "FastHash": Method(FastHasher(), "trees"),
 }
+# The losses that stand behind the same teacher, too.
+TAUGHT_RIVALS = {
+    f"kernel + {name}": _behind_teacher(_OF_FEATURES[name].estimator)
+    for name in ("MIHash", "DPSH", "DTSH", "HashNet", "OrthoHash", "CSQ", "DSH")
+}
+METHODS = _OF_TEACHER | _OF_FEATURES | TAUGHT_RIVALS
 LOOKUP_METHODS = {
     "DSH": _by_loss(DSHLoss()),
     "4-DSH": _by_loss(DSHLoss(margin=4)),
     "8-DSH": _by_loss(DSHLoss(margin=8)),
     "12-DSH": _by_loss(DSHLoss(margin=12)),
 }
-CLASSIFIERS = ("one-hot predictions", "classifier scores")  # have no length to choose
-_NEEDS_CLASSES = (
-    "OrthoHash",
-    "CSQ",
-    "TALR of probabilities",
-    "additive bits of probabilities",
-    *CLASSIFIERS,
-)
+SCORES = ("kernel scores", "logistic scores")
+CLASSIFIERS = ("kernel one-hot", "logistic one-hot", *SCORES)  # have no length to choose
+_NEEDS_CLASSES = ("OrthoHash", "CSQ", "logistic + TALR-AP", "logistic + additive")
 _NEEDS_DISTANCES = ("additive bits",)
 
 # Where similarity goes by labels, their weighted queries weigh bits by tanh(a / m): a are
@@ -107,8 +129,16 @@ TUNING_BITS = 32
 
 def applies(method, data):
     """Whether a method suits a data set: some need classes, one needs distances."""
-    by_distance = isinstance(data.affinity, ThresholdAffinity)
-    return method not in (_NEEDS_CLASSES if by_distance else _NEEDS_DISTANCES)
+    if not isinstance(data.affinity, ThresholdAffinity):
+        return method not in _NEEDS_DISTANCES
+    return method not in (*_NEEDS_CLASSES, *CLASSIFIERS) and not is_taught(method)
+
+
+def is_taught(method):
+    """Whether a method learns from the probabilities of the teacher."""
+    if method in CLASSIFIERS:
+        return method.startswith("kernel")
+    return find_method(method).taught
 
 
 def function_of(method):
@@ -134,7 +164,8 @@ def call_hasher(estimator, method, X):
 
 def query_weights(method, estimator, data):
     """Weights of the queries of a data set."""
-    if method not in _SATURATE_LESS or isinstance(data.affinity, ThresholdAffinity):
+    saturates_less = method.removeprefix("kernel + ") in _SATURATE_LESS
+    if not saturates_less or isinstance(data.affinity, ThresholdAffinity):
         return call_hasher(estimator, "query_weights", data.X_query)
     activations = estimator.decision_function(data.X_query)
     magnitudes = np.abs(activations).mean(axis=1, keepdims=True)
@@ -149,6 +180,8 @@ def main_metric(data):
 
 def tune(method, data, seed):
     """Parameters that are best in cross-validation on training rows, and the seconds."""
+    if is_taught(method):
+        return {}, 0.0
     start = time.process_time()
     if method in CLASSIFIERS:
         grid, scoring = CLASSIFIER_GRID, None
@@ -166,11 +199,12 @@ def tune(method, data, seed):
 
 
 def make_estimator(method, n_bits, seed, data):
-    """The unfitted estimator of a method."""
+    """The unfitted estimator of a method, of probabilities if there is a teacher."""
     if method in CLASSIFIERS:
-        classifier = LogisticRegression(C=3, max_iter=1000)  # as ClassProbabilities has
+        if is_taught(method):
+            return FunctionTransformer()
         single = isinstance(data.affinity, LabelAffinity)
-        return classifier if single else OneVsRestClassifier(classifier)
+        return clone(_LOGISTIC) if single else OneVsRestClassifier(_LOGISTIC)
     estimator = clone(find_method(method).estimator)
     hasher = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     hasher.set_params(n_bits=n_bits, random_state=seed)

@@ -1,5 +1,6 @@
 """Results of the comparison: a CSV that grows row by row."""
 
+import copy
 import csv
 import json
 import os
@@ -74,6 +75,20 @@ class Results:
         """Rows of all seeds; those of any length if the method has none."""
         lengths = (n_bits, 0)
         return [r for r in self.rows if r["method"] == method and r["n_bits"] in lengths]
+
+    def only(self, methods):
+        """The results of some methods."""
+        some = copy.copy(self)
+        some.rows = [row for row in self.rows if row["method"] in methods]
+        return some
+
+    def on_splits_of(self, methods):
+        """The results on splits where all of these methods have some."""
+        splits = {m: {r["seed"] for r in self.rows if r["method"] == m} for m in methods}
+        shared = set.intersection(*splits.values())
+        some = copy.copy(self)
+        some.rows = [row for row in self.rows if row["seed"] in shared]
+        return some
 
     def methods(self):
         """Names, in the order of their first rows."""

@@ -3,9 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from _methods import function_of
-
-_NO_RIVAL = "classifier scores"  # keeps floats in the database too
+from _methods import SCORES, function_of
 
 
 class Column(NamedTuple):
@@ -107,7 +105,9 @@ class _Cells(NamedTuple):
         ]
         means = [f"{np.mean(v):.{column.digits}f}" if v else "" for v in values]
         spreads = [float(np.std(v)) if v else 0.0 for v in values]
-        rivals = [float(mean) for m, mean in zip(methods, means) if mean and m != _NO_RIVAL]
+        rivals = [
+            float(mean) for m, mean in zip(methods, means) if mean and m not in SCORES
+        ]
         best = ""
         if column.best and len(rivals) > 1:
             best = f"{column.best(rivals):.{column.digits}f}"
@@ -117,7 +117,7 @@ class _Cells(NamedTuple):
         mean, n_splits = self.means[i], self.n_splits[i]
         if not mean:
             return ""
-        is_best = mean == self.best and self.methods[i] != _NO_RIVAL
+        is_best = mean == self.best and self.methods[i] not in SCORES
         text = f"**{mean}**" if is_best else mean
         if n_splits > 1:
             text += f" ±{self.spreads[i]:.{self.digits}f}"

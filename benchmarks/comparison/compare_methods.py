@@ -20,6 +20,12 @@ again, so an interrupted run goes on, and a finished one only prints its tables.
 the page, and its figures, are rendered from these files by ``render_page.py``. Seconds are
 those of the processor.
 
+Methods named "kernel" learn from the probabilities of one teacher, the default of
+``ClassProbabilities``, or are those. It is fitted once for each split, and for several
+commands once if the environment variable ``SKLEARN_TALR_CACHE`` names a folder to keep
+its probabilities in; its seconds are among those of every such method. These methods are
+not tuned.
+
 ``--unseen`` trains on 70 % of the classes and ranks samples of the others. ``--lookup``
 compares DSH with m-DSH, for m = 4, 8 and 12, by the metrics of hash lookup.
 """

@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 
 from _figures import draw_by_length, draw_lookup, draw_tie_intervals
-from _methods import CLASSIFIERS, LOOKUP_METHODS, METHODS
+from _methods import CLASSIFIERS, LOOKUP_METHODS, METHODS, TAUGHT_RIVALS, is_taught
 from _results import Results
 from _tables import (
     Column,
@@ -42,7 +42,10 @@ METRICS = {  # that suit the affinity; of other sets AP
     "scenes": ("ndcg",),
 }
 KINDS = {"binary": "", "weighted": "_float"}  # of queries: the ends of their columns
-_ORDER = list(METHODS | LOOKUP_METHODS | dict.fromkeys(CLASSIFIERS))
+_ALL = list(METHODS | LOOKUP_METHODS | dict.fromkeys(CLASSIFIERS))
+_ORDER = sorted(_ALL, key=is_taught, reverse=True)  # what the teacher has a part in first
+_TAUGHT = [method for method in _ORDER if is_taught(method)]
+_COMPARED = [method for method in _ORDER if method not in TAUGHT_RIVALS]
 _FIGURE = """.. figure:: {folder}/{stem}-bits.svg
    :alt: {metric} of each method against bits, for binary and for weighted queries.
 
@@ -90,6 +93,7 @@ def texts_of(results, folder="comparison"):
         "summary-binary": as_rst(_summary(results, "")),
         "summary-weighted": as_rst(_summary(results, "_float")),
         "summary-tuned": as_rst(_summary(results, "", "tuned")),
+        "behind-teacher": as_rst(_behind_teacher(results)),
         "costs": as_rst(_costs(results)),
         "figures": "\n".join(figures),
         "tables": "\n\n".join(sections),
@@ -104,7 +108,19 @@ def _summary(results, end, setting="defaults"):
         for r in _side_by_side(results, setting)
         for metric in _metrics(r)
     ]
-    return table(_ORDER, columns)
+    return table(_COMPARED, columns)
+
+
+def _behind_teacher(results):
+    """What learns from the same probabilities, on the splits where all losses did."""
+    columns = [
+        Column(f"{TITLES[_set(r)]}, {kind}", _at_summary(shared), reader("ap" + end))
+        for r in _side_by_side(results)
+        for shared in [r.on_splits_of(TAUGHT_RIVALS)]
+        if shared.rows
+        for kind, end in KINDS.items()
+    ]
+    return table(_TAUGHT, columns)
 
 
 def _costs(results):
@@ -118,7 +134,7 @@ def _costs(results):
             for title, (column, digits) in COSTS.items()
         ]
     )
-    return table(_ORDER, columns)
+    return table(_COMPARED, columns)
 
 
 def _section(results):
@@ -195,8 +211,10 @@ def _is_ranked(stem):
 
 
 def _has_lengths(results):
-    """Whether there is more than one, so that figures of them tell something."""
-    return len(results.lengths()) > 1
+    """Whether most methods have more than one, so that figures of them tell something."""
+    lengths = (results.only([method]).lengths() for method in results.methods())
+    several = [len(of_method) > 1 for of_method in lengths if of_method]
+    return 2 * sum(several) > len(several)
 
 
 def _is_lookup(stem):
@@ -225,8 +243,9 @@ def main():
         if _is_lookup(stem):
             draw_lookup(of_file, to / f"{stem}.svg")
         elif _is_ranked(stem) and _has_lengths(of_file):
-            draw_by_length(of_file, _metrics(of_file)[0], to / f"{stem}-bits.svg")
-            draw_tie_intervals(of_file, to / f"{stem}-ties.svg")
+            shown = of_file.only(_COMPARED)
+            draw_by_length(shown, _metrics(shown)[0], to / f"{stem}-bits.svg")
+            draw_tie_intervals(shown, to / f"{stem}-ties.svg")
 
 
 if __name__ == "__main__":

@@ -12,9 +12,13 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_multilabel_classification
 from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import make_pipeline
 
 from sklearn_talr.affinity import ThresholdAffinity
-from sklearn_talr.hashing import ITQHasher
+from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities, ITQHasher
+from sklearn_talr.histogram import RankingHistogram
+from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV
+from sklearn_talr.measures import AP
 from sklearn_talr.metrics import make_retrieval_scorer
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks" / "comparison"
@@ -57,11 +61,11 @@ def digits_file(tmp_path, few_digits):
 SMALL = ("--bits", 8, 16, "--seeds", 0, 1)
 
 
-BITS_AND_FLOATS = {"one-hot predictions": ("",), "classifier scores": ("_float",)}
+BITS_AND_FLOATS = {"logistic one-hot": ("",), "logistic scores": ("_float",)}
 
 
 def test_runs_and_goes_on(run, digits_file, capsys):
-    methods = ("LSH", "additive bits of probabilities", *BITS_AND_FLOATS)
+    methods = ("LSH", "logistic + additive", *BITS_AND_FLOATS)
     command = ("--data", digits_file, *SMALL, "--methods", *methods, "--no-tuning")
     rows = run(*command)
     assert len(rows) == 2 * (2 + 2 + 1 + 1)
@@ -85,7 +89,7 @@ def test_runs_and_goes_on(run, digits_file, capsys):
 
 def test_weighted_queries_are_scored_as_by_a_scorer(run, module, digits_file):
     """All queries against the whole database, by the weights of the hasher."""
-    method = "additive bits of probabilities"
+    method = "logistic + additive"
     command = ("--bits", 16, "--seeds", 1, "--methods", method, "--no-tuning")
     (row,) = run("--data", digits_file, *command)
     data = module("_data").load_comparison(str(digits_file), 1)
@@ -110,9 +114,39 @@ def test_weights_are_saturated_where_similarity_goes_by_labels(module, digits_fi
     np.testing.assert_array_equal(weights_of("ITQ", hasher, data), plain)
 
 
+def test_methods_behind_the_teacher_are_pipelines(module, digits_file):
+    """The teacher is fitted once, and its seconds are among those of every method."""
+    data = module("_data").load_comparison(str(digits_file), 1)
+    measure, taught = module("_measures").measure, module("_teacher").taught
+    rows = {
+        name: measure(f"kernel {name}", 16, 1, data, {})
+        for name in ("+ additive", "one-hot", "scores")
+    }
+    assert taught(data) is taught(data)
+    for row in rows.values():
+        assert row["fit_seconds"] >= taught(data).fit_seconds > 0
+        seconds = 1e-6 * row["encode_seconds_per_million"] * len(data.X_database)
+        assert seconds >= 0.99 * taught(data).encode_seconds > 0
+
+    additive = AdditiveHasher(16, metric="inner_product", random_state=1)
+    hasher = make_pipeline(ClassProbabilities(), additive)
+    hasher.fit(data.X_train, data.y_train)
+    database = data.X_database, data.y_database
+    scorer = make_retrieval_scorer("nDCG", database=database, query="weights")
+    expected = scorer(hasher, data.X_query, data.y_query)
+    assert rows["+ additive"]["ndcg_float"] == pytest.approx(expected, rel=1e-5)
+
+    classes = KernelRidgeClassifierCV(random_state=0).fit(data.X_train, data.y_train)
+    same = classes.predict(data.X_query)[:, None] == classes.predict(data.X_database)
+    true = data.affinity(data.y_query, data.y_database)
+    expected = AP(RankingHistogram.from_scores(true, same.astype(float))).mean()
+    assert rows["one-hot"]["ap"] == pytest.approx(expected, rel=1e-5)
+    assert rows["scores"]["bytes"] == 40
+
+
 @pytest.mark.parametrize(
     ("method", "n_bytes"),
-    [("LSH", 2), ("additive bits", 2 + 4), ("classifier scores", 40)],
+    [("LSH", 2), ("additive bits", 2 + 4), ("logistic scores", 40)],
 )
 def test_bytes_of_an_item(module, digits_file, method, n_bytes):
     data = module("_data").load_comparison(str(digits_file), 0)
@@ -131,9 +165,11 @@ def test_tuning_is_done_once_for_all_lengths(run, module, digits_file, monkeypat
 def test_every_method_has_the_same_budget(module):
     methods = module("_methods")
     untuned = ("LSH", "ITQ", "BRE", "MACHash", "FastHash", "StructHash")
-    untuned += ("TALR of probabilities", "additive bits of probabilities", "additive bits")
-    for name, (estimator, _) in methods.METHODS.items():
-        tuned = set(methods.GRID) & set(estimator.get_params())
+    untuned += ("logistic + TALR-AP", "logistic + additive", "additive bits")
+    for name, method in methods.METHODS.items():
+        if method.taught:
+            continue
+        tuned = set(methods.GRID) & set(method.estimator.get_params())
         assert tuned == (set() if name in untuned else set(methods.GRID))
     grids = (methods.GRID, methods.CLASSIFIER_GRID)
     assert len({len(ParameterGrid(grid)) for grid in grids}) == 1
@@ -166,7 +202,7 @@ def test_jobs_side_by_side_find_the_same(run, digits_file, tmp_path):
 def test_several_labels(run, tmp_path):
     X, y = make_multilabel_classification(120, random_state=0)
     np.savez(tmp_path / "tags.npz", X=X, y=y)
-    methods = ("ITQ", "one-hot predictions", "classifier scores")
+    methods = ("ITQ", "logistic one-hot", "logistic scores")
     rows = run("--data", tmp_path / "tags.npz", *SMALL, "--methods", *methods)
     assert len(rows) == 2 * (2 + 1 + 1)
 
@@ -232,7 +268,7 @@ def rows_of(module):
     class Fixed(module("_results").Results):
         def _read(self):
             cells = [("LSH", 8, 0, 0.1), ("LSH", 8, 1, 0.2), ("LSH", 16, 0, 0.5)]
-            cells += [("ITQ", 8, 0, 0.3), ("classifier scores", 0, 0, 0.5)]
+            cells += [("ITQ", 8, 0, 0.3), ("logistic scores", 0, 0, 0.5)]
             cells += [("DSH", 8, seed, 0.2) for seed in range(3)]
             names = ("method", "n_bits", "seed", "ap")
             return [dict(zip(names, cell)) for cell in cells]
@@ -247,7 +283,7 @@ def test_tables(module, rows_of):
         ["method", "hash function", "8 bits", "16 bits"],
         ["LSH", "linear", "0.15 ±0.05 (2)", "0.50"],  # alone
         ["ITQ", "linear", "**0.30**", ""],
-        ["classifier scores", "classifier", "0.50", "0.50"],  # no rival
+        ["logistic scores", "classifier", "0.50", "0.50"],  # no rival
         ["DSH", "linear", "0.20 ±0.00", ""],
     ]
     lowest = tables.by_length(rows_of, tables.reader("ap"), min, digits=2)
@@ -261,6 +297,13 @@ def test_tables(module, rows_of):
         "======  ========\nmethod  8 bits\n======  ========\n"
         "LSH     0.1 ±0.0\nITQ\n======  ========"
     )
+
+
+def test_rivals_are_compared_on_splits_that_they_share(rows_of):
+    shared = rows_of.on_splits_of(["LSH", "DSH"])
+    assert {row["seed"] for row in shared.rows} == {0, 1}
+    assert len(shared.rows) == len(rows_of.rows) - 1
+    assert rows_of.on_splits_of(["LSH", "CSQ"]).rows == []
 
 
 def test_page_is_what_the_results_give(module):
@@ -281,7 +324,7 @@ def test_page_of_own_results(run, module, digits_file, tmp_path, monkeypatch):
     render.main()
     tables = (to / "tables.txt").read_text()
     assert tables.startswith("mine\n----\n\nAP by binary queries:")
-    assert "one-hot predictions" in tables
+    assert "logistic one-hot" in tables
     figures = {path.name: path.read_bytes() for path in to.glob("*.svg")}
     assert set(figures) == {"mine-defaults-bits.svg", "mine-defaults-ties.svg"}
     assert all(f"page/{name}" in (to / "figures.txt").read_text() for name in figures)
