@@ -37,7 +37,7 @@ from ._probability_features import BesideScores, softened
 
 __all__ = ["ClassProbabilities"]
 
-_TEMPERATURE_OF_CLASSES = 1.6  # on three sets codes ranked best from 1.4 to 2
+_TEMPERATURE_OF_CLASSES = 1.6  # better than 1 on CIFAR-10 and Fashion-MNIST
 
 
 class ClassProbabilities(
@@ -156,7 +156,7 @@ class ClassProbabilities(
         self : object
             The fitted transformer.
         """
-        if self.passthrough is True:  # whose scale is that of samples that were left out
+        if self.passthrough:  # whose scale is that of samples that were left out
             self.fit_transform(X, y, **params)
             return self
         routed = self._routed("fit", params)

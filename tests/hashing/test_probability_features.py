@@ -80,7 +80,10 @@ def test_features_stand_beside_scores(few, several):
 
 def test_fit_learns_what_fit_transform_learns(few):
     X, y = few
-    one, other = ClassProbabilities(passthrough=True), ClassProbabilities(passthrough=True)
+    one, other = (
+        ClassProbabilities(passthrough=np.True_),
+        ClassProbabilities(passthrough=True),
+    )
     other.fit_transform(X, y)
     assert_array_equal(one.fit(X, y).transform(X), other.transform(X))
 
