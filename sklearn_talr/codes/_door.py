@@ -1,13 +1,17 @@
 """Names that other rooms take from this one, beyond the public ones."""
 
+from ._byte_tables import add_entries, tables_of, tables_of_words
 from ._distances import code_words, word_distances
 from ._factors import CodeFactors, OneFactors, terms_of
 from ._packed import as_packed, as_words
-from ._weighted import pad_weights, refuse_codes, saturate, score_codes, signs_of, tables_of
+from ._weighted import pad_weights, refuse_codes, saturate, score_codes
+from ._words import Words, signs_of, signs_of_bits, size_of_words
 
 __all__ = [
     "CodeFactors",
     "OneFactors",
+    "Words",
+    "add_entries",
     "as_packed",
     "as_words",
     "code_words",
@@ -16,7 +20,10 @@ __all__ = [
     "saturate",
     "score_codes",
     "signs_of",
+    "signs_of_bits",
+    "size_of_words",
     "tables_of",
+    "tables_of_words",
     "terms_of",
     "word_distances",
 ]

@@ -25,18 +25,14 @@ from sklearn.utils import check_array
 from .._arrays import as_numpy
 from .._compat import validate_params
 from .._threads import map_in_threads, one_thread, slices
+from ._byte_tables import add_entries, tables_of
 from ._packed import PackedCodes, as_packed
+from ._words import Words, signs_of, size_of_words
 
 __all__ = ["weighted_scores"]
 
 _CODES_PER_BLOCK = 8_192  # codes whose signs are unpacked at once
-
-# Signs of the eight bits of each byte, the least significant first.
-_SIGNS_OF_BYTE = np.where(
-    np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little"),
-    np.float32(1),
-    np.float32(-1),
-)
+_QUERIES_PER_BLOCK = 64  # queries whose tables are held at once
 
 
 @validate_params(
@@ -52,8 +48,9 @@ def weighted_scores(query_weights, database_codes, *, n_jobs=None):
 
     Parameters
     ----------
-    query_weights : array-like of shape (n_queries, n_bits)
-        How much each bit counts, as `query_weights` of a hasher returns it.
+    query_weights : array-like of shape (n_queries, n_weights)
+        How much each bit counts, or each product of the bits of a word, as `query_weights`
+        of a hasher returns it. The number of weights tells the length of the words.
 
     database_codes : array-like of shape (n_database, n_bits) of 0/1, or PackedCodes
         Codes of the database. Factors and addends of packed codes are applied.
@@ -70,7 +67,8 @@ def weighted_scores(query_weights, database_codes, *, n_jobs=None):
     Raises
     ------
     ValueError
-        If the two sides differ in length, or the queries are codes in place of weights.
+        If codes of this length are not asked by so many weights, or the queries are codes
+        in place of weights.
 
     Examples
     --------
@@ -83,18 +81,14 @@ def weighted_scores(query_weights, database_codes, *, n_jobs=None):
     """
     weights = as_weights(query_weights)
     packed = as_packed(database_codes, input_name="database_codes")
-    if weights.shape[1] != packed.n_bits:
-        raise ValueError(
-            f"query_weights are for {weights.shape[1]} bits and database_codes have "
-            f"{packed.n_bits}; both must come from the same hash function."
-        )
-    weights = pad_weights(weights)
+    words = Words.of_weights(packed.n_bits, weights.shape[1])
+    spread = words.spread(weights, packed.data.shape[1])
     scores = np.empty((len(weights), len(packed)), dtype=np.float32)
 
     @one_thread()
     def score(codes):
         terms = None if packed.terms is None else packed.terms[codes]
-        scores[:, codes] = score_codes(weights, packed.data[codes], terms)
+        scores[:, codes] = score_codes(spread, packed.data[codes], terms)
 
     for _ in map_in_threads(score, slices(len(packed), _CODES_PER_BLOCK), n_jobs):
         pass
@@ -102,7 +96,7 @@ def weighted_scores(query_weights, database_codes, *, n_jobs=None):
 
 
 def as_weights(queries, input_name="query_weights"):
-    """Weights of queries, checked, as an array of shape (n_queries, n_bits), float32."""
+    """Weights of queries, checked, as an array of shape (n_queries, n_weights), float32."""
     weights = refuse_codes(queries, input_name)
     return check_array(weights, dtype=np.float32, input_name=input_name)
 
@@ -134,24 +128,20 @@ def pad_weights(weights):
     return np.pad(weights, ((0, 0), (0, -weights.shape[1] % 8)))
 
 
-def signs_of(data):
-    """Signs of the bits of packed codes, shape (n_codes, 8 * n_bytes), float32."""
-    return _SIGNS_OF_BYTE[data].reshape(len(data), -1)
+def score_codes(spread, data, terms=None):
+    """Scores of codes, shape (n_queries, n_codes), float32.
 
-
-def tables_of(weights, n_bytes_at_once):
-    """Share of each value of each byte in the score of a code, shape (n_bytes, 256).
-
-    The weights are those of one query. Products of a few bytes are so small that BLAS does
-    not share them out to threads.
+    The weights of the queries are spread, see `Words.spread`.
     """
-    parts = weights.reshape(-1, n_bytes_at_once, 8) @ _SIGNS_OF_BYTE.T
-    return parts.reshape(-1, 256)
-
-
-def score_codes(weights, data, terms=None):
-    """Scores of codes, shape (n_queries, n_codes), float32; weights are padded."""
-    return apply_terms(weights @ signs_of(data).T, terms)
+    n_bytes = data.shape[1]
+    if size_of_words(spread, n_bytes) == 1:
+        return apply_terms(spread @ signs_of(data).T, terms)
+    # Words of several bits have so many products that tables cost less.
+    sums = np.empty((len(spread), len(data)), dtype=np.float32)
+    for queries in slices(len(spread), _QUERIES_PER_BLOCK):
+        tables = tables_of(spread[queries], n_bytes)
+        add_entries(tables, len(data), data.__getitem__, sums[queries])
+    return apply_terms(sums, terms)
 
 
 def apply_terms(sums, terms):

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from .._threads import map_in_threads, one_thread
-from ..codes._door import pad_weights, score_codes
+from ..codes._door import Words, score_codes
 from ._histograms import RankingHistogram
 
 _CELLS_PER_BLOCK = 2**21
@@ -20,8 +20,8 @@ def weighted_histograms(
 
     Parameters
     ----------
-    weights : ndarray of shape (n_queries, n_bits), dtype float32
-        Weights of the bits.
+    weights : ndarray of shape (n_queries, n_weights), dtype float32
+        Weights of the bits, or of the products of words.
 
     packed : PackedCodes
         Little-endian codes of the database; items of one code and terms are tied.
@@ -47,7 +47,8 @@ def weighted_histograms(
     distinct, place = _distinct_codes(packed)
     if affinity is not None:
         levels = affinity.levels_between(y_query, y_database)
-    weights, n_items = pad_weights(weights), len(packed)
+    words, n_items = Words.of_weights(packed.n_bits, weights.shape[1]), len(packed)
+    weights = words.spread(weights, packed.data.shape[1])
 
     @one_thread()
     def rank(rows):

@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from .._arrays import as_numpy
 from .._state import validate_seen
 from .._threads import slices
 from ..codes import PackedCodes
-from ..codes._door import as_packed
+from ..codes._door import Words, as_packed
 
 _ROWS_PER_BLOCK = 65_536
 
@@ -79,18 +80,27 @@ def read_weights(X, columns):
 
     Parameters
     ----------
-    X : array-like of shape (n_queries, n_bits)
-        Weights of the bits.
+    X : array-like of shape (n_queries, n_weights)
+        Weights of the bits, or of the products of words.
 
     columns : Columns
-        What they must agree with.
+        What they must agree with. Weights of words have no names, as products have none.
 
     Returns
     -------
-    weights : ndarray of shape (n_queries, n_bits), dtype float32
+    weights : ndarray of shape (n_queries, n_weights), dtype float32
         The weights.
+
+    words : Words
+        What they weigh.
     """
-    return validate_seen(_Reader(columns), X, dtype=(np.float32,))
+    n_bits, (*_, n_weights) = columns.n_bits, np.shape(X) or (0,)
+    if n_weights != n_bits:
+        columns = Columns(n_weights)
+        if not isinstance(X, np.ndarray):
+            X = check_array(X, dtype=np.float32, input_name="X")  # drops any names
+    weights = validate_seen(_Reader(columns), X, dtype=(np.float32,))
+    return weights, Words.of_weights(n_bits, n_weights, "X")
 
 
 def _read_signs(X, columns):

@@ -10,9 +10,8 @@ from importlib import import_module
 from importlib.util import find_spec
 
 import numpy as np
-from scipy.sparse import csr_array
 
-_LEAST_ROWS, _MOST_ROWS = 2**8, 2**12  # codes whose places in the tables stay in the cache
+from ..codes._door import add_entries
 
 # Bytes of codes that SciPy looks up, and words that NumPy compares, in about a second.
 # After so much work it pays to assume that more will follow, and to load numba.
@@ -121,46 +120,9 @@ def add_sums(tables, columns, first, sums):
     if loops is not None and columns.dtype == np.uint64:
         loops.compiled_sums(tables, columns, first, sums)
         return
-    products = _Products.of(n_bytes, sums.shape[1])
     columns = columns[:, first : first + sums.shape[1]]
-    tables = tables.reshape(len(tables), -1)
-    for start in range(0, sums.shape[1], products.n_rows):
-        part = slice(start, start + products.n_rows)
-        octets = np.ascontiguousarray(columns[:, part].T).view(np.uint8)
-        products.multiply(octets, tables, out=sums[:, part])
 
+    def bytes_of(codes):
+        return np.ascontiguousarray(columns[:, codes].T).view(np.uint8)
 
-class _Products:
-    """A sparse matrix with a row for each code of a pass, of its places in the tables.
-
-    The product with a table adds up the entries at these places. A matrix is made once for
-    each thread and length of a code, and its places are replaced from pass to pass.
-    """
-
-    _of_thread = threading.local()
-
-    def __init__(self, n_rows, n_bytes):
-        self.n_rows = n_rows
-        ones = np.ones(n_rows * n_bytes, dtype=np.float32)
-        places = np.zeros(n_rows * n_bytes, dtype=np.int32)
-        ends = n_bytes * np.arange(n_rows + 1, dtype=np.int32)
-        shape = n_rows, 256 * n_bytes
-        self._matrix = csr_array((ones, places, ends), shape=shape, copy=False)
-        self._places = self._matrix.indices.reshape(n_rows, n_bytes)
-        self._firsts = 256 * np.arange(n_bytes, dtype=np.int32)
-
-    @classmethod
-    def of(cls, n_bytes, n_codes):
-        """The matrix of the calling thread, with no more rows than so many codes need."""
-        n_rows = 1 << (n_codes - 1).bit_length()
-        shape = max(_LEAST_ROWS, min(n_rows, _MOST_ROWS)), n_bytes
-        made = vars(cls._of_thread).setdefault("made", {})
-        if shape not in made:
-            made[shape] = cls(*shape)
-        return made[shape]
-
-    def multiply(self, octets, tables, out):
-        """Add up entries of the tables of each query at the bytes of each code."""
-        np.add(octets, self._firsts, out=self._places[: len(octets)])
-        for table, sums in zip(tables, out):
-            sums[:] = (self._matrix @ table)[: len(octets)]
+    add_entries(tables, sums.shape[1], bytes_of, sums)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..codes import hamming_distances
-from ..codes._door import as_words
+from ..codes._door import as_words, signs_of_bits, size_of_words
 from ..histogram import RankingHistogram, hamming_histogram
 from ..histogram._door import weighted_histograms
 from ._among import answers_among, check_enough, read_among
@@ -52,7 +52,7 @@ class Search:
     def within(self, X, radius, among=None):
         """Distances and indices of all items within a radius, query by query."""
         queries, own = self._read(X)
-        radius = self._check_radius(radius)
+        radius = self._check_radius(radius, queries)
         return items_by_query(self._answers("within", queries, own, radius, among))
 
     def predict(self, X, n_neighbors):
@@ -148,7 +148,7 @@ class SearchByBits(Search):
         if radius is None:
             question, argument = "at_least", self._check_n_neighbors(n_neighbors)
         else:
-            radius = self._check_radius(radius)
+            radius = self._check_radius(radius, queries)
             question, argument = "within", radius
         if self._algorithm == "auto":
             self._algorithm = "lookup"
@@ -171,7 +171,7 @@ class SearchByBits(Search):
         own, codes = self.store.items()
         return self.store.words[codes], own
 
-    def _check_radius(self, radius):
+    def _check_radius(self, radius, queries):
         return check_radius(radius, self.store.n_bits)
 
 
@@ -218,7 +218,7 @@ class SearchByWeights(Search):
         """The items by affinity and score, a table for each block of queries."""
         affinity = self._fitted.targets.affinity
         targets = (np.asarray(y), None) if affinity is None else self._checked_targets(y)
-        weights = read_weights(X, self._fitted.columns)
+        weights, _ = read_weights(X, self._fitted.columns)
         yield from weighted_histograms(
             weights, self._fitted.codes, affinity, *targets, n_jobs=self.n_jobs
         )
@@ -226,7 +226,8 @@ class SearchByWeights(Search):
     def _answers(self, question, queries, own, argument, among=None):
         if self._n_candidates is None or question == "within":
             return super()._answers(question, queries, own, argument, among)
-        bits = as_words(np.packbits(queries > 0, axis=1, bitorder="little"))
+        signs = signs_of_bits(queries, self._n_bytes)
+        bits = as_words(np.packbits(signs, axis=1, bitorder="little"))
         by_bits = SearchByBits(self._fitted, self._algorithm, self.n_jobs)
         how = "at_least", bits, own, max(self._n_candidates, argument)
         if among is None:
@@ -238,20 +239,30 @@ class SearchByWeights(Search):
         return super()._answers(question, queries, own, argument, lists)
 
     def _read(self, X):
-        """Weights with zeros for the spare bits of the last word; no query is an item."""
+        """Weights spread over the bytes of the store; no query is an item."""
         if X is None:
             raise ValueError(
                 "X is needed: the items are known by their bits alone, and queries have "
                 "weights."
             )
-        weights, columns = read_weights(X, self._fitted.columns), self.store.columns
-        n_spare = 8 * len(columns) * columns.dtype.itemsize - weights.shape[1]
-        return np.pad(weights, ((0, 0), (0, n_spare))) if n_spare else weights, None
+        weights, words = read_weights(X, self._fitted.columns)
+        return words.spread(weights, self._n_bytes), None
 
-    def _check_radius(self, radius):
+    @property
+    def _n_bytes(self):
+        """Bytes of a code in the store, those that fill the last word included."""
+        columns = self.store.columns
+        return len(columns) * columns.dtype.itemsize
+
+    def _check_radius(self, radius, queries):
         if self.store.terms is not None:
             raise ValueError(
                 "radius has no meaning for codes whose scores have factors, such as those "
                 "of AdditiveHasher. Ask for n_neighbors."
+            )
+        if size_of_words(queries, self._n_bytes) > 1:
+            raise ValueError(
+                "radius has no meaning for queries that weigh words of several bits: their "
+                "scores are no distances. Ask for n_neighbors."
             )
         return check_weighted_radius(radius)

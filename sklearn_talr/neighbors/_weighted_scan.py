@@ -1,8 +1,9 @@
-"""Search by weighted Hamming distance, exact.
+"""Search by weights of bits or of words, exact.
 
 Scores are found in float32: by tables of bytes for a few queries, and by products of
-matrices for many. Codes that may be among the nearest are scored again in float64. So an
-answer depends neither on how queries are grouped nor on the way of the first scores.
+matrices for many, where single bits are weighed. Codes that may be among the nearest are
+scored again in float64. So an answer depends neither on how queries are grouped nor on the
+way of the first scores.
 """
 
 from math import frexp, ldexp
@@ -11,13 +12,14 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from .._threads import map_in_threads, one_thread, slices
-from ..codes._door import signs_of, tables_of
+from ..codes._door import signs_of, size_of_words, tables_of, tables_of_words
 from ._found import Found, nearest_shells
 from ._inner_loops import add_sums, most_queries_by_tables
 
 _CELLS_PER_PASS = 2**21
 _CODES_PER_PASS = 4_096
 _CODES_PER_PASS_OF_TABLES = 2**16
+_CELLS_PER_PASS_OF_TABLES = 2**23
 _PAIRS_PER_PASS = 2**12  # that are scored in float64
 _FEW_PAIRS = 64  # that are scored in float64 in less time than they are sorted
 _QUERIES_PER_BLOCK = 512
@@ -26,9 +28,9 @@ _SAMPLE = 2**10  # codes that tell what score the nearest reach
 
 
 class WeightedScanner:
-    """Search of a :class:`~._store.CodeStore` by weights of bits.
+    """Search of a :class:`~._store.CodeStore` by weights of bits or of words.
 
-    Weights have zeros for the spare bits of the last word.
+    The weights are spread over the bytes of the store, see `Words.spread`.
 
     Parameters
     ----------
@@ -72,8 +74,11 @@ class WeightedScanner:
     def compare(self, weights, query, code):
         """Distances of pairs of a query and a code in float64, pair by pair.
 
-        They are weighted Hamming distances, or minus the scores where codes have terms.
+        They are weighted Hamming distances, or minus the scores where codes have terms or
+        queries weigh words.
         """
+        if self._size_of_words(weights) > 1:
+            return self._compare_words(weights, query, code)
         distances = np.empty(len(query))
         for pairs in slices(len(query), _PAIRS_PER_PASS):
             codes = code[pairs]
@@ -82,10 +87,35 @@ class WeightedScanner:
             if self._store.terms is None:
                 distances[pairs] = np.maximum(-products, 0).sum(axis=1)
                 continue
-            factors, *addends = self._store.terms[codes].astype(np.float64).T
-            scores = products.sum(axis=1) * factors
-            distances[pairs] = -(scores + addends[0] if addends else scores)
+            distances[pairs] = -self._with_terms(products.sum(axis=1), codes)
         return distances
+
+    def _compare_words(self, weights, query, code):
+        """Minus the scores of pairs by words, in float64."""
+        size, distances = self._size_of_words(weights), np.empty(len(query))
+        asked, place = np.unique(query, return_inverse=True)
+        tables = tables_of_words(weights[asked].astype(np.float64), size)
+        for pairs in slices(len(query), _PAIRS_PER_PASS):
+            values = _octets(self._store.columns[:, code[pairs]])
+            if size == 4:
+                values = np.stack((values & 15, values >> 4), axis=2)
+                values = values.reshape(len(values), -1)
+            words = np.arange(values.shape[1])
+            sums = tables[place[pairs, None], words, values].sum(axis=1)
+            distances[pairs] = -self._with_terms(sums, code[pairs])
+        return distances
+
+    def _with_terms(self, sums, codes):
+        """Scores of codes by their weighted sums, in float64."""
+        if self._store.terms is None:
+            return sums
+        factors, *addends = self._store.terms[codes].astype(np.float64).T
+        scores = sums * factors
+        return scores + addends[0] if addends else scores
+
+    def _size_of_words(self, weights):
+        columns = self._store.columns
+        return size_of_words(weights, len(columns) * columns.dtype.itemsize)
 
     def _compared(self, weights, query, code):
         distance = self.compare(weights, query, code)
@@ -97,12 +127,13 @@ class WeightedScanner:
         if 2 * n_wanted > n_codes:
             code = np.tile(np.arange(n_codes), n_queries)
             return np.repeat(np.arange(n_queries), n_codes), code
-        if n_queries > most_queries_by_tables():
+        by_bits = self._size_of_words(scaled.weights) == 1
+        if by_bits and n_queries > most_queries_by_tables():
             size = max(1, min(_CODES_PER_PASS, _CELLS_PER_PASS // n_queries))
             with one_thread():
                 return self._reached(scaled, lowest, n_wanted, self._by_products, size)
-        sums = self._by_tables(scaled)
-        return self._reached(scaled, lowest, n_wanted, sums, _CODES_PER_PASS_OF_TABLES)
+        size = min(_CODES_PER_PASS_OF_TABLES, _CELLS_PER_PASS_OF_TABLES // n_queries)
+        return self._reached(scaled, lowest, n_wanted, self._by_tables(scaled), size)
 
     def _reached(self, scaled, lowest, n_wanted, sums, size):
         """Pairs that reach the limits that rise from pass to pass, `size` codes in each."""
@@ -132,9 +163,7 @@ class WeightedScanner:
     def _by_tables(self, scaled):
         """A function like `_by_products` that looks up what each byte of a code adds."""
         columns = self._store.columns
-        n_bytes = columns.dtype.itemsize
-        tables = tables_of(scaled.weights.ravel(), n_bytes)
-        tables = tables.reshape(len(scaled.weights), -1, 256)
+        tables = tables_of(scaled.weights, len(columns) * columns.dtype.itemsize)
 
         def look_up(weights, codes):
             sums = np.empty((len(weights), codes.stop - codes.start), dtype=np.float32)
@@ -152,8 +181,8 @@ class _Scaled:
 
     Attributes
     ----------
-    weights : ndarray of shape (n_queries, n_bits), dtype float32
-        Scaled weights of the bits.
+    weights : ndarray of shape (n_queries, n_columns), dtype float32
+        Scaled weights, spread as they were.
 
     margins : ndarray of shape (n_queries,)
         Twice the largest error of a score.

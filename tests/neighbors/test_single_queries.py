@@ -343,7 +343,7 @@ class TestQueries:
             ([[np.nan, 1.0, 2.0]], "NaN"),
             ([[np.inf, 1.0, 2.0]], "infinity"),
             ([[1e39, 1.0, 2.0]], "infinity"),
-            ([[1.0, 2.0]], "2 features"),
+            ([[1.0, 2.0]], "2 columns.* by 3 weights, or by 7"),
             ([1.0, 2.0, 3.0], "2D array"),
             (np.zeros((0, 3)), "0 sample"),
             ([["a", "b", "c"]], "could not convert"),
