@@ -14,6 +14,7 @@ from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
+    Options,
     StrOptions,
     validate_parameter_constraints,
     validate_params,
@@ -45,6 +46,7 @@ __all__ = [
     "CallbackSupportMixin",
     "HasMethods",
     "Interval",
+    "Options",
     "StrOptions",
     "check_matplotlib_support",
     "check_method_params",

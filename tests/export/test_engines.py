@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits
 
 from sklearn_talr import export
 from sklearn_talr.codes import PackedCodes, pack_codes, weighted_scores
+from sklearn_talr.codes._door import Words
 from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.neighbors import HammingNeighbors
 
@@ -70,46 +71,67 @@ def test_faiss_makes_the_index_it_is_told_to(description):
     assert index.ntotal == neighbors.n_items_
 
 
-def weighted_case(n_bits, n_queries=8, n_items=500):
+def weighted_case(n_bits, word_size=1, n_queries=8, n_items=500):
     rng = np.random.default_rng(n_bits)
-    weights = rng.normal(size=(n_queries, n_bits)).astype(np.float32)
+    shape = n_queries, Words(n_bits, word_size).n_weights
+    weights = rng.normal(size=shape).astype(np.float32)
     return random_codes(rng, n_items, n_bits), weights
+
+
+each_word_size = pytest.mark.parametrize("word_size", [1, 4])
+
+
+def widest_tables(weights, words):
+    """The widest range, over runs of four bits, of what their values add to a score."""
+    places, ranges = words.places(), []
+    n_places = 4 // words.size
+    for first in range(0, len(places), n_places):
+        run = Words(min(4, words.n_bits - first * words.size), words.size)
+        products = run.products(np.arange(2**run.n_bits, dtype=np.uint8)[:, None])
+        of_run = np.concatenate(places[first : first + n_places])
+        table = weights[:, of_run] @ products[:, np.concatenate(run.places())].T
+        ranges.append(np.ptp(table, axis=1))
+    return np.max(ranges, axis=0)
 
 
 @pytest.mark.parametrize("n_bits", [1, 7, 12, 64, 101])
 @pytest.mark.parametrize("ids", [np.arange(500), np.arange(500)[::-1] * 3 - 70])
-def test_faiss_scores_codes_by_weighted_queries(n_bits, ids):
+@each_word_size
+def test_faiss_scores_codes_by_weighted_queries(n_bits, ids, word_size):
     """Every score is off by at most half a step for each table that faiss rounds.
 
     There is one table more than words, and scores are over the length of the weights.
     """
     pytest.importorskip("faiss")
-    codes, weights = weighted_case(n_bits)
-    scores, found = export.to_faiss(codes, ids=ids, weighted=True).search(weights, 100)
+    codes, weights = weighted_case(n_bits, word_size)
+    index = export.to_faiss(codes, ids=ids, weighted=True, word_size=word_size)
+    scores, found = index.search(weights, 100)
     scores = scores * np.linalg.norm(weights, axis=1, keepdims=True)
     order = np.argsort(ids)
     places = order[np.searchsorted(ids, found, sorter=order)]
     assert_array_equal(ids[places], found)
     assert all(len(set(row)) == 100 for row in places)
     exact = weighted_scores(weights, codes)
-    of_words = np.abs(np.pad(weights, ((0, 0), (0, -n_bits % 4)))).reshape(8, -1, 4)
-    steps = 2 * of_words.sum(axis=2).max(axis=1) / 255
-    most = steps[:, None] / 2 * (of_words.shape[1] + 1) + 1e-4
+    steps = widest_tables(weights, Words(n_bits, word_size)) / 255
+    most = steps[:, None] / 2 * (-(-n_bits // 4) + 1) + 1e-4
     assert (np.abs(scores - np.take_along_axis(exact, places, axis=1)) <= most).all()
     assert (np.abs(scores + np.sort(-exact, axis=1)[:, :100]) <= most).all()
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_faiss_finds_as_many_as_are_asked_for(seed):
+@each_word_size
+def test_faiss_finds_as_many_as_are_asked_for(seed, word_size):
     """Also the opposite of a query, whose score is the lowest, and without any weight."""
     faiss = pytest.importorskip("faiss")
     rng = np.random.default_rng(seed)
     n_items, n_bits = rng.integers(1, [40, 20])
     codes = random_codes(rng, n_items, n_bits)
-    weights = rng.normal(size=(6, n_bits)) * 10.0 ** rng.integers(-9, 10, (6, 1))
-    weights[0], weights[1:4] = 0, rng.integers(-1, 2, (3, n_bits))
+    shape = 6, Words(n_bits, word_size).n_weights
+    weights = rng.normal(size=shape) * 10.0 ** rng.integers(-9, 10, (6, 1))
+    weights[0], weights[1:4] = 0, rng.integers(-1, 2, (3, shape[1]))
     weights = weights.astype(np.float32)
-    made = export.to_faiss(codes, ids=np.arange(n_items) + 7, weighted=True)
+    ids = np.arange(n_items) + 7
+    made = export.to_faiss(codes, ids=ids, weighted=True, word_size=word_size)
     for index in (made, faiss.deserialize_index(faiss.serialize_index(made))):
         for k in (1, rng.integers(1, n_items + 1), n_items):
             scores, found = index.search(weights, int(k))
@@ -123,30 +145,34 @@ def test_faiss_finds_as_many_as_are_asked_for(seed):
 
 
 @pytest.mark.parametrize("n_bits", [64, 101])
-def test_the_best_scores_are_among_the_first_of_faiss(n_bits):
+@each_word_size
+def test_the_best_scores_are_among_the_first_of_faiss(n_bits, word_size):
     pytest.importorskip("faiss")
-    codes, weights = weighted_case(n_bits, n_items=20_000)
-    _, found = export.to_faiss(pack_codes(codes), weighted=True).search(weights, 15)
+    codes, weights = weighted_case(n_bits, word_size, n_items=20_000)
+    index = export.to_faiss(pack_codes(codes), weighted=True, word_size=word_size)
+    _, found = index.search(weights, 15)
     best = np.argsort(-weighted_scores(weights, codes), axis=1, kind="stable")[:, :10]
     assert all(row[0] in first for row, first in zip(best, found[:, :3]))
     assert np.mean([np.isin(row, first) for row, first in zip(best, found)]) > 0.95
 
 
 @pytest.mark.parametrize("n_bits", [8, 101])
-def test_faiss_holds_codes_without_error_and_writes_them(n_bits):
+@each_word_size
+def test_faiss_holds_codes_without_error_and_writes_them(n_bits, word_size):
     faiss = pytest.importorskip("faiss")
-    codes, weights = weighted_case(n_bits)
-    index = export.to_faiss(codes, weighted=True)
-    assert_array_equal(index.reconstruct_n(0, len(codes)), 2.0 * codes - 1)
-    named = export.to_faiss(codes, ids=np.arange(500) + 7, weighted=True)
+    codes, weights = weighted_case(n_bits, word_size)
+    products = Words(n_bits, word_size).products(pack_codes(codes).data)
+    asked = {"weighted": True, "word_size": word_size}
+    index = export.to_faiss(codes, **asked)
+    assert_array_equal(index.reconstruct_n(0, len(codes)), products)
+    named = export.to_faiss(codes, ids=np.arange(500) + 7, **asked)
     again = faiss.deserialize_index(faiss.serialize_index(named))
     assert_array_equal(again.search(weights, 5)[1], index.search(weights, 5)[1] + 7)
     # and what is added later, which faiss encodes, is held as well
-    signs = 2 * codes[:40].astype(np.float32) - 1
-    index.add(signs)
-    named.add_with_ids(signs, np.arange(40) + 2**40)
-    assert_array_equal(index.reconstruct_n(500, 40), signs)
-    assert_array_equal(named.reconstruct(2**40 + 3), signs[3])
+    index.add(products[:40])
+    named.add_with_ids(products[:40], np.arange(40) + 2**40)
+    assert_array_equal(index.reconstruct_n(500, 40), products[:40])
+    assert_array_equal(named.reconstruct(2**40 + 3), products[3])
 
 
 def test_factors_are_applied_to_what_faiss_found():
@@ -162,6 +188,12 @@ def test_factors_are_applied_to_what_faiss_found():
         best = places[np.argsort(-scores, kind="stable")[:5]]
         expected = np.argsort(-weighted_scores([row], codes)[0], kind="stable")[:5]
         assert_array_equal(np.sort(best), np.sort(expected))
+
+
+def test_words_are_for_weighted_queries():
+    pytest.importorskip("faiss")
+    with pytest.raises(ValueError, match="word_size=4 is for queries"):
+        export.to_faiss(np.eye(3), word_size=4)
 
 
 def test_a_weighted_index_has_no_description():
@@ -449,6 +481,7 @@ def test_bad_arguments_are_refused():
         ("connection", lambda: export.to_sqlite_vec(np.eye(3), "codes.db")),
         ("ids", lambda: export.to_faiss(np.eye(3), ids=7)),
         ("weighted", lambda: export.to_faiss(np.eye(3), weighted="yes")),
+        ("word_size", lambda: export.to_faiss(np.eye(3), weighted=True, word_size=8)),
     ]:
         with pytest.raises(ValueError, match=f"The '{name}' parameter of to_"):
             call()
