@@ -268,3 +268,31 @@ def ranking_of(ranks, n_positive):
     """The ranking, 1 for a positive and 0 for a negative, of interleaving ranks."""
     items = [(k + 0.5, 1) for k in range(1, n_positive + 1)] + [(r, 0) for r in ranks]
     return [kind for _, kind in sorted(items)]
+
+
+def sets_of_bits(n_bits, word_size):
+    """The bits of each product that a query of words weighs, in the order of the weights.
+
+    Single bits come first. Sets of two or more bits of a word follow, word by word, in the
+    order of the binary numbers whose ones they are.
+    """
+    single, longer = [(bit,) for bit in range(n_bits)], []
+    for start in range(0, n_bits, word_size):
+        bits = range(start, min(start + word_size, n_bits))
+        for digits in product((0, 1), repeat=len(bits)):  # the greatest digit comes first
+            chosen = tuple(bit for bit, digit in zip(bits, reversed(digits)) if digit)
+            longer += [chosen] if len(chosen) > 1 else []
+    return single + longer
+
+
+def products_of_signs(bits, n_weights):
+    """Products of the signs of codes that so many weights are for."""
+    n_bits = bits.shape[1]
+    every = [sets_of_bits(n_bits, size) for size in (1, 4, 8)]
+    sets = next(sets for sets in every if len(sets) == n_weights)
+    signs = 2 * bits.astype(np.int8) - 1
+    products = np.ones((len(bits), n_weights), dtype=np.int8)
+    for place, chosen in enumerate(sets):
+        for bit in chosen:
+            products[:, place] *= signs[:, bit]
+    return products

@@ -19,8 +19,8 @@ Codes with factors or addends, as `encode` of AdditiveHasher returns them, are r
 engine can apply these. The error says how to export the bits alone.
 
 Weighted queries: an index that ``to_faiss(codes, weighted=True)`` has made is searched by
-``hasher.query_weights(X)``. Pass ``word_size=4`` with codes of a hasher with words of four
-bits; other engines compare bits only. For runtimes without this library, ``export_onnx(hasher, path,
+``hasher.query_weights(X)``; pass ``word_size=4`` with codes of a hasher with words of four
+bits. For runtimes without this library, ``export_onnx(hasher, path,
 output="query_weights")`` writes a graph that computes them.
 
 Systems that pack as `numpy.packbits` does, such as the "ubinary" of sentence-transformers,

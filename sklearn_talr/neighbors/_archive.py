@@ -19,7 +19,9 @@ import numpy as np
 from numpy.lib import format as npy
 
 _FORMAT = "sklearn-talr codes"
-_VERSION = 2
+# Files of version 2 lack nothing: their factors follow from single bits. Those of version 3
+# may follow from words.
+_VERSION, _OLDEST = 3, 2
 _ALIGNMENT = 64
 # Errors that zipfile, numpy and json raise when they read damaged bytes.
 _DAMAGE = (
@@ -145,10 +147,12 @@ def _read_header(archive, members, path):
         is_ours = False
     if not is_ours:
         raise _FileError(f"{path} is no file that `save` of an estimator has written.")
-    if version != _VERSION:
+    if type(version) is not int or not _OLDEST <= version <= _VERSION:
+        is_newer = type(version) is int and version > _VERSION
+        remedy = "Update sklearn-talr to load it" if is_newer else "Fit and save it anew"
         raise _FileError(
-            f"{path} has version {version} of the format, this package reads version "
-            f"{_VERSION}. Update sklearn-talr, or save the neighbors anew."
+            f"{path} has version {version!r} of the format, and this package reads "
+            f"versions {_OLDEST} to {_VERSION}. {remedy}."
         )
     return header
 

@@ -407,9 +407,12 @@ class CodeDatabase(BaseEstimator):
         An item takes as many bytes in the file as in memory, see `n_bytes_per_item_`, but
         for what follows from its code: of the codes of an
         :class:`~sklearn_talr.hashing.AdditiveHasher` the factors, four bytes each, are
-        computed by `load`. With its metric ``"cosine"`` they follow from ``n_bits ** 2``
-        numbers, which are saved where there are more codes than that. `load` then takes
-        some microseconds more for each code.
+        computed by `load`. With its metric ``"cosine"`` they follow from as many numbers
+        as the square of the number of weights of a query, which are saved where there are
+        more codes than that. `load` then takes some microseconds more for each code.
+
+        The file states the version of its format, an integer. Files of older versions can
+        be loaded if nothing in them has changed its meaning.
 
         Examples
         --------
@@ -448,8 +451,9 @@ class CodeDatabase(BaseEstimator):
         Raises
         ------
         ValueError
-            If the file is truncated, damaged, not from `save` of this class, or from
-            another version of it, or if it has been compressed or added to.
+            If the file is truncated, damaged, not from `save` of this class, of a version
+            of the format that this package does not read, or if it has been compressed or
+            added to.
         """
         params, parts, _ = load_database(path, cls.__name__, mmap)
         return cls._restored(path, params, Fitted.from_parts(*parts))

@@ -1,13 +1,11 @@
 """Words of several bits: their products, weights and scores, against the definition."""
 
-from itertools import product
-from math import prod
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from reference import products_of_signs, sets_of_bits
 
 from sklearn_talr.codes import PackedCodes, pack_codes, weighted_scores
 from sklearn_talr.codes._door import Words, score_codes, signs_of_bits, tables_of
@@ -17,27 +15,9 @@ lengths = st.sampled_from([1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 31, 64, 70
 sizes = st.sampled_from([1, 4, 8])
 
 
-def slow_products(n_bits, size):
-    """Bits of each product in the order of the weights."""
-    single, longer = [(bit,) for bit in range(n_bits)], []
-    for start in range(0, n_bits, size):
-        bits = range(start, min(start + size, n_bits))
-        sets = [
-            tuple(bit for bit, is_in in zip(bits, reversed(chosen)) if is_in)
-            for chosen in product((0, 1), repeat=len(bits))  # numbers that ascend
-        ]
-        longer += [bits for bits in sets if len(bits) > 1]
-    return single + longer
-
-
-def slow_scores(weights, bits, size):
-    """Sums over products, one by one."""
-    signs = (2 * bits.astype(int) - 1).tolist()
-    scores = np.zeros((len(weights), len(bits)))
-    for place, of in enumerate(slow_products(bits.shape[1], size)):
-        for item, row in enumerate(signs):
-            scores[:, item] += weights[:, place] * prod(row[bit] for bit in of)
-    return scores
+def slow_scores(weights, bits):
+    """Sums over products."""
+    return weights.astype(float) @ products_of_signs(bits, weights.shape[1]).T
 
 
 def draw(n_bits, size, seed=0, n_codes=9, n_queries=3):
@@ -48,7 +28,7 @@ def draw(n_bits, size, seed=0, n_codes=9, n_queries=3):
 
 
 def test_the_layout_is_the_documented_one():
-    assert slow_products(8, 4)[8:19] == [
+    assert sets_of_bits(8, 4)[8:19] == [
         (0, 1), (0, 2), (1, 2), (0, 1, 2), (0, 3), (1, 3), (0, 1, 3), (2, 3), (0, 2, 3),
         (1, 2, 3), (0, 1, 2, 3),
     ]  # fmt: skip
@@ -61,18 +41,16 @@ def test_the_layout_is_the_documented_one():
 @given(lengths, sizes, st.integers(0, 2**32))
 def test_products_are_those_of_the_signs(n_bits, size, seed):
     bits, _ = draw(n_bits, size, seed)
-    products, words = slow_products(n_bits, size), Words(n_bits, size)
-    signs = 2 * bits.astype(int) - 1
-    expected = np.stack([signs[:, of].prod(axis=1) for of in products], axis=1)
+    words = Words(n_bits, size)
     found = words.products(pack_codes(bits).data)
-    assert_array_equal(found, expected)
+    assert_array_equal(found, products_of_signs(bits, words.n_weights))
     assert found.dtype == np.float32
-    assert words.n_weights == len(products)
+    assert words.n_weights == len(sets_of_bits(n_bits, size))
 
 
 @given(lengths, sizes)
 def test_places_tell_the_products_of_each_word(n_bits, size):
-    products = slow_products(n_bits, size)
+    products = sets_of_bits(n_bits, size)
     places = Words(n_bits, size).places()
     for word, of_word in enumerate(places):
         for number, place in enumerate(of_word, 1):
@@ -85,7 +63,7 @@ def test_places_tell_the_products_of_each_word(n_bits, size):
 def test_scores_are_weighted_sums_of_products(n_bits, size, n_terms, seed):
     bits, weights = draw(n_bits, size, seed)
     terms = np.random.default_rng(seed).random((9, n_terms)) if n_terms else None
-    expected = slow_scores(weights, bits, size)
+    expected = slow_scores(weights, bits)
     if n_terms:
         expected = expected * terms[:, 0] + terms[:, 1:].sum(axis=1)
     for order in ("little", "big"):
@@ -100,7 +78,7 @@ def test_spread_weights_have_zeros_for_bits_that_codes_lack(n_bits, size, n_more
     bits, weights = draw(n_bits, size, seed)
     data = np.pad(pack_codes(bits).data, ((0, 0), (0, n_more)))
     spread = Words(n_bits, size).spread(weights, data.shape[1])
-    expected = slow_scores(weights, bits, size)
+    expected = slow_scores(weights, bits)
     assert_array_equal(score_codes(spread, data), expected)
     tables = tables_of(spread, data.shape[1])
     assert tables.shape == (3, data.shape[1], 256)
@@ -114,7 +92,7 @@ def test_spread_weights_have_zeros_for_bits_that_codes_lack(n_bits, size, n_more
 def test_the_number_of_weights_tells_the_words(n_bits, size):
     n_weights = Words(n_bits, size).n_weights
     found = Words.of_weights(n_bits, n_weights)
-    assert slow_products(n_bits, found.size) == slow_products(n_bits, size)
+    assert sets_of_bits(n_bits, found.size) == sets_of_bits(n_bits, size)
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_numpy_reads_the_file_without_pickle(path):
         codes_by_item[arrays["members"]] = words
         assert b'"bitorder": "little"' in arrays["header"].tobytes()
         assert b'"n_bits": 64' in arrays["header"].tobytes()
-        assert b'"version": 2' in arrays["header"].tobytes()
+        assert b'"version": 3' in arrays["header"].tobytes()
     assert_array_equal(codes_by_item, pack_codes(codes).data.view("<u8")[:, 0])
 
 
@@ -206,7 +206,15 @@ ORDERED = np.arange(400, dtype=np.int32)
 @pytest.mark.parametrize(
     ("header", "arrays", "message"),
     [
-        ({"version": 3}, {}, "has version 3 of the format, this package reads version 2"),
+        ({"version": 4}, {}, "has version 4 .* reads versions 2 to 3. Update sklearn-talr"),
+        (
+            {"version": 1},
+            {},
+            "has version 1 .* reads versions 2 to 3. Fit and save it anew",
+        ),
+        ({"version": "3"}, {}, "has version '3' .* Fit and save it anew"),
+        ({"version": 3.0}, {}, "has version 3.0 .* Fit and save it anew"),
+        ({"version": None}, {}, "has version None .* Fit and save it anew"),
         ({"n_bits": 65}, {}, "contradict each other"),
         ({"n_bits": 63}, {}, "contradict each other"),  # codes have a bit more
         ({"bitorder": "big"}, {}, "contradict each other"),
@@ -241,6 +249,14 @@ def test_files_that_contradict_themselves_are_refused(header, arrays, message, p
         with pytest.raises(ValueError, match=message) as error:
             HammingNeighbors.load(path, mmap=mmap)
         assert str(path) in str(error.value)
+
+
+def test_files_of_the_version_before_are_read(path):
+    before = saved(path)
+    good = HammingNeighbors.load(path)
+    rewrite(path, {"version": 2})
+    assert path.read_bytes() != before
+    check_same(HammingNeighbors.load(path), good, np.eye(4, 64))
 
 
 def test_items_of_a_code_out_of_order_are_refused(path):

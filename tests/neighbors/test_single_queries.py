@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from neighbor_cases import may_have_one_code
 from numpy.testing import assert_array_equal
+from reference import products_of_signs, sets_of_bits
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr.codes import PackedCodes, pack_codes
@@ -41,21 +42,23 @@ def only(kernel):
 
 
 @st.composite
-def tasks(draw, n_items=N_ITEMS):
+def tasks(draw, n_items=N_ITEMS, word_sizes=(1, 1, 4, 8)):
     """Codes that repeat, and whole weights and terms times powers of two.
 
     So sums have no rounding in float64, and many are tied, but may have some in float32.
     What is largest may exceed what float32 can add up, and what is least vanish beside it.
     """
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    n_bits = draw(st.sampled_from([1, 3, 8, 12, 30, 64, 70, 256]))
+    word_size = draw(st.sampled_from(word_sizes))
+    n_bits = draw(st.sampled_from([1, 3, 7, 8, 12, 30, 64, 70, 256 // word_size]))
+    n_weights = len(sets_of_bits(n_bits, word_size))
     n_queries = draw(st.sampled_from([1, 1, 2, 9, 20]))
     bits = rng.integers(0, 2, (n_items, n_bits), dtype=np.uint8)
     bits = bits[rng.integers(0, draw(st.sampled_from([5, n_items])), n_items)]
     power = np.array([draw(st.integers(-148, 124)) for _ in range(n_queries)])
     width = draw(st.sampled_from([0, 12, 28]))
-    weights = rng.integers(-6, 7, (n_queries, n_bits)) * 2.0 ** rng.integers(
-        0, 1 + width, n_bits
+    weights = rng.integers(-6, 7, (n_queries, n_weights)) * 2.0 ** rng.integers(
+        0, 1 + width, n_weights
     )
     weights[:, 0] = -3.0
     weights *= 2.0 ** np.minimum(power, 124 - width)[:, None]
@@ -74,7 +77,13 @@ def tasks(draw, n_items=N_ITEMS):
 
 
 def slow_distances(bits, packed, weights):
-    """Weights of bits that differ, or minus the score where codes have terms."""
+    """Weights of bits that differ, or minus the score of words and of codes with terms."""
+    if weights.shape[1] > bits.shape[1]:
+        scores = weights.astype(float) @ products_of_signs(bits, weights.shape[1]).T
+        if packed.terms is not None:
+            terms = packed.terms.astype(float)
+            scores = scores * terms[:, 0] + terms[:, 1:].sum(axis=1)
+        return -scores
     signed = weights.astype(float)[:, None] * (2.0 * bits - 1)
     if packed.terms is None:
         return np.where(signed < 0, -signed, 0).sum(axis=2)
@@ -111,7 +120,7 @@ def test_neighbors_are_those_of_all_pairs(kernel, task, n_neighbors):
 
 @every_kernel
 @settings(max_examples=40)
-@given(task=tasks(), share=st.sampled_from([0, 0.1, 0.5, 1, None]))
+@given(task=tasks(word_sizes=[1]), share=st.sampled_from([0, 0.1, 0.5, 1, None]))
 def test_radius_finds_all_within(kernel, task, share):
     bits, packed, weights = task
     packed = pack_codes(bits)
@@ -140,8 +149,8 @@ def test_items_come_and_go(kernel, task, seed):
 
 
 @every_kernel
-@pytest.mark.parametrize("n_bits", [24, 64])
-def test_many_codes_are_found_in_passes(kernel, n_bits):
+@pytest.mark.parametrize(("n_bits", "word_size"), [(24, 1), (64, 1), (24, 4), (15, 8)])
+def test_many_codes_are_found_in_passes(kernel, n_bits, word_size):
     rng = np.random.default_rng(0)
     bits = rng.integers(
         0, 2, (_weighted_scan._CODES_PER_PASS_OF_TABLES + 9_000, n_bits), dtype=np.uint8
@@ -149,7 +158,8 @@ def test_many_codes_are_found_in_passes(kernel, n_bits):
     bits[40_000:, -9:] = 1  # which are sorted behind the others
     terms = rng.integers(1, 5, (len(bits), 1))
     packed = PackedCodes(pack_codes(bits).data, n_bits, terms=terms)
-    weights = rng.integers(-20, 21, (3, n_bits)).astype(np.float32)
+    n_weights = len(sets_of_bits(n_bits, word_size))
+    weights = rng.integers(-20, 21, (3, n_weights)).astype(np.float32)
     expected = np.concatenate([slow_distances(bits, packed, row[None]) for row in weights])
     neighbors = weighted().fit(packed)
     with only(kernel):
@@ -167,7 +177,7 @@ def test_candidates_are_the_nearest_by_hamming_distance(kernel, task, n_candidat
     """With all that are tied with the last of them."""
     bits, packed, weights = task
     expected, n_neighbors = slow_distances(*task), 4
-    near = (bits[None] != (weights > 0)[:, None]).sum(axis=2)
+    near = (bits[None] != (weights[:, : bits.shape[1]] > 0)[:, None]).sum(axis=2)
     last = np.sort(near, axis=1)[:, max(n_candidates, n_neighbors) - 1]
     expected[near > last[:, None]] = np.inf
     neighbors = weighted(n_candidates=n_candidates).fit(packed)
@@ -176,12 +186,14 @@ def test_candidates_are_the_nearest_by_hamming_distance(kernel, task, n_candidat
         check(neighbors, weights, expected, n_neighbors)
 
 
-def test_answers_are_the_same_in_any_company():
+@pytest.mark.parametrize("word_size", [1, 4, 8])
+def test_answers_are_the_same_in_any_company(word_size):
     """One by one, in blocks, in threads and by either kernel, down to the last digit."""
     rng = np.random.default_rng(1)
     bits = rng.integers(0, 2, (5_000, 100), dtype=np.uint8)
     packed = PackedCodes(pack_codes(bits).data, 100, terms=rng.random((5_000, 2)))
-    weights = rng.standard_normal((40, 100)).astype(np.float32)
+    weights = rng.standard_normal((40, len(sets_of_bits(100, word_size))))
+    weights = weights.astype(np.float32)
     neighbors = weighted().fit(packed)
     distances, indices = neighbors.kneighbors(weights)
     found = {}

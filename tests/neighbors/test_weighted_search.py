@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from reference import products_of_signs, sets_of_bits
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
@@ -28,19 +29,28 @@ def weighted(**params):
     return WeightedHammingNeighbors(**params)
 
 
-def draw(seed, n_bits, n_terms, n_items=60, n_queries=4):
+each_size = pytest.mark.parametrize("word_size", [1, 4, 8])
+
+
+def draw(seed, n_bits, n_terms, n_items=60, n_queries=4, word_size=1):
     """Codes that repeat, whole weights, so that many scores are tied."""
     rng = np.random.default_rng(seed)
     bits = rng.integers(0, 2, (n_items, n_bits), dtype=np.uint8)
     bits = bits[rng.integers(0, max(1, n_items // 2), n_items)]
     terms = rng.integers(1, 4, (n_items, n_terms)) / 2 if n_terms else None
-    weights = rng.integers(-2, 3, (n_queries, n_bits)).astype(float)
+    n_weights = len(sets_of_bits(n_bits, word_size))
+    weights = rng.integers(-2, 3, (n_queries, n_weights)).astype(float)
     weights[:, 0] = -0.5
     return bits, PackedCodes(pack_codes(bits).data, n_bits, terms=terms), weights
 
 
 def slow_distances(weights, bits, terms):
-    """Weights of differing bits, or minus the score where codes have terms."""
+    """Weights of differing bits, or minus the score of words and of codes with terms."""
+    if weights.shape[1] > bits.shape[1]:
+        scores = weights @ products_of_signs(bits, weights.shape[1]).T
+        if terms is not None:
+            scores = scores * terms[:, 0] + terms[:, 1:].sum(axis=1)
+        return -scores
     differ = (weights > 0)[:, None] != (bits > 0)
     differ = np.where(weights[:, None] == 0, 0, differ)
     if terms is None:
@@ -57,13 +67,17 @@ def order_of(distances):
 @settings(max_examples=30)
 @given(
     st.integers(0, 2**32),
-    st.sampled_from([1, 3, 8, 12, 64, 70, 130]),
+    st.sampled_from([1, 3, 5, 6, 7, 8, 9, 12, 64, 70, 130]),
     st.integers(0, 2),
     st.sampled_from([1, 4, 20]),
     st.integers(1, 60),
+    st.sampled_from([1, 4, 8]),
 )
-def test_neighbors_are_those_of_all_pairs(seed, n_bits, n_terms, n_queries, n_neighbors):
-    bits, packed, weights = draw(seed, n_bits, n_terms, n_queries=n_queries)
+def test_neighbors_are_those_of_all_pairs(
+    seed, n_bits, n_terms, n_queries, n_neighbors, word_size
+):
+    drawn = {"n_queries": n_queries, "word_size": word_size}
+    bits, packed, weights = draw(seed, n_bits, n_terms, **drawn)
     expected = slow_distances(weights, bits, packed.terms)
     order = order_of(expected)[:, :n_neighbors]
     found = weighted(n_neighbors=n_neighbors).fit(packed)
@@ -85,20 +99,25 @@ def test_radius_finds_all_within(seed, n_bits, radius):
         assert_allclose(distances, row[inside])
 
 
-def test_many_codes_are_found_in_passes(monkeypatch):
+@each_size
+def test_many_codes_are_found_in_passes(monkeypatch, word_size):
     monkeypatch.setattr(_weighted_scan, "_CODES_PER_PASS", 64)
+    monkeypatch.setattr(_weighted_scan, "_CODES_PER_PASS_OF_TABLES", 64)
     monkeypatch.setattr(_weighted_scan, "_PAIRS_PER_PASS", 32)
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 2, (3_000, 40), dtype=np.uint8)
-    weights = rng.standard_normal((30, 40)).astype(np.float32)
+    weights = rng.standard_normal((30, len(sets_of_bits(40, word_size))))
+    weights = weights.astype(np.float32)
     expected = order_of(slow_distances(weights.astype(float), bits, None))[:, :25]
     assert_array_equal(weighted().fit(bits).kneighbors(weights, 25, False), expected)
 
 
-def test_the_way_queries_are_grouped_does_not_matter():
+@each_size
+def test_the_way_queries_are_grouped_does_not_matter(word_size):
     rng = np.random.default_rng(1)
     bits = rng.integers(0, 2, (2_000, 64), dtype=np.uint8)
-    weights = rng.standard_normal((20, 64)).astype(np.float32)
+    weights = rng.standard_normal((20, len(sets_of_bits(64, word_size))))
+    weights = weights.astype(np.float32)
     neighbors = weighted().fit(bits)
     distances, indices = neighbors.kneighbors(weights)
     for start, stop in ((0, 1), (3, 8), (5, 20)):
@@ -110,8 +129,9 @@ def test_the_way_queries_are_grouped_does_not_matter():
 
 
 @pytest.mark.parametrize("n_terms", [0, 1, 2])
-def test_items_come_and_go(n_terms, tmp_path):
-    bits, packed, weights = draw(3, 24, n_terms)
+@each_size
+def test_items_come_and_go(n_terms, word_size, tmp_path):
+    bits, packed, weights = draw(3, 24, n_terms, word_size=word_size)
     expected = slow_distances(weights, bits, packed.terms)
     neighbors = weighted().fit(packed[:35]).partial_fit(packed[35:]).remove([0, 7, 40])
     expected[:, [0, 7, 40]] = np.inf
@@ -124,12 +144,13 @@ def test_items_come_and_go(n_terms, tmp_path):
     assert_array_equal(neighbors.rank(weights).indices, order_of(expected)[:, :57])
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(40))
 def test_whatever_came_and_went_is_searched_as_all_pairs_are(seed, tmp_path):
     """Random histories, by random weights or whole ones, one query at a time or many."""
     rng = np.random.default_rng(seed)
     n_bits, n_terms = int(rng.choice([1, 2, 9, 31, 64, 65, 257])), seed % 3
-    bits, packed, weights = draw(seed, n_bits, n_terms, 150, int(rng.integers(1, 40)))
+    n_queries, word_size = int(rng.integers(1, 40)), (1, 1, 4, 4, 8)[seed % 5]
+    bits, packed, weights = draw(seed, n_bits, n_terms, 150, n_queries, word_size)
     if seed % 2:
         weights = rng.standard_normal(weights.shape) * 10.0 ** rng.integers(-9, 9)
         weights[:, 0] = -np.abs(weights[:, 0])
@@ -163,18 +184,21 @@ def test_whatever_came_and_went_is_searched_as_all_pairs_are(seed, tmp_path):
             assert_array_equal(part[0], whole[i])
 
 
-def test_all_candidates_are_as_good_as_none():
-    bits, packed, weights = draw(5, 24, 1)
+@each_size
+def test_all_candidates_are_as_good_as_none(word_size):
+    bits, packed, weights = draw(5, 24, 1, word_size=word_size)
     every = weighted(n_candidates=60).fit(packed).kneighbors(weights)
     assert_array_equal(every, weighted().fit(packed).kneighbors(weights))
     few = weighted(n_neighbors=3, n_candidates=1).fit(packed).kneighbors(weights)[1]
     near = HammingNeighbors(n_neighbors=3).fit(bits)
-    for found, tied in zip(few, near.kneighbors(weights, return_tied=True)[2]):
+    signs = weights[:, :24]
+    for found, tied in zip(few, near.kneighbors(signs, return_tied=True)[2]):
         assert len(np.intersect1d(found, tied))
 
 
-def test_score_is_the_metric_of_the_scores():
-    bits, packed, weights = draw(7, 16, 1)
+@each_size
+def test_score_is_the_metric_of_the_scores(word_size):
+    bits, packed, weights = draw(7, 16, 1, word_size=word_size)
     y, y_query = np.arange(60) % 3, np.arange(4) % 3
     similar = (y_query[:, None] == y).astype(int)
     scores = -slow_distances(weights, bits, packed.terms)
@@ -240,6 +264,21 @@ class TestRefusals:
             neighbors.partial_fit(self.packed)
         bits = PackedCodes(self.packed.data, self.packed.n_bits, self.packed.bitorder)
         assert_array_equal(neighbors.kneighbors(bits), neighbors.kneighbors(self.bits))
+
+    @pytest.mark.parametrize("word_size", [4, 8])
+    def test_words_have_no_radius(self, word_size):
+        _, _, weights = draw(0, 8, 0, word_size=word_size)
+        neighbors = weighted().fit(self.bits)
+        before = neighbors.kneighbors(weights)
+        with pytest.raises(ValueError, match="radius .* queries that weigh"):
+            neighbors.radius_neighbors(weights)
+        assert_array_equal(neighbors.kneighbors(weights), before)
+
+    def test_other_numbers_of_weights(self):
+        with pytest.raises(
+            ValueError, match="X has 31 columns. .* by 8 weights, or by 30 o"
+        ):
+            weighted().fit(self.bits).kneighbors(np.ones((1, 31)) / 2)
 
     @pytest.mark.parametrize("radius", [-1, np.nan, "2", True])
     def test_radius_is_a_distance(self, radius):
