@@ -13,6 +13,9 @@ differing bit costs \\|w_j\\|:
 
     sum of \\|w_j\\| over differing bits = (sum_j \\|w_j\\| - sum_j w_j s_j) / 2.
 
+A query may also weigh words of four or eight bits, see :mod:`~._words`. Its weights are
+then those of the products of the signs of each word.
+
 Gordo et al., "Asymmetric Distances for Binary Embeddings" (CVPR 2011), compare codes with
 queries that are not binarized.
 """
@@ -49,8 +52,8 @@ def weighted_scores(query_weights, database_codes, *, n_jobs=None):
     Parameters
     ----------
     query_weights : array-like of shape (n_queries, n_weights)
-        How much each bit counts, or each product of the bits of a word, as `query_weights`
-        of a hasher returns it. The number of weights tells the length of the words.
+        How much each bit counts, as `query_weights` of a hasher returns it. A query that
+        weighs words of several bits has more weights than codes have bits, see Notes.
 
     database_codes : array-like of shape (n_database, n_bits) of 0/1, or PackedCodes
         Codes of the database. Factors and addends of packed codes are applied.
@@ -70,6 +73,16 @@ def weighted_scores(query_weights, database_codes, *, n_jobs=None):
         If codes of this length are not asked by so many weights, or the queries are codes
         in place of weights.
 
+    Notes
+    -----
+    Words are runs of four or eight bits. A query that weighs words has a weight for each
+    product of the signs of some bits of a word, 1 for a one and -1 for a zero, so that each
+    value of the word may have any score. The weights of single bits come first, then those
+    of two or more bits, word by word. The products of a word have the order of the binary
+    numbers whose ones they are: bits 0 and 1; 0 and 2; 1 and 2; 0, 1 and 2; 0 and 3; and so
+    on to all bits. Codes of 8 bits have 8 weights for bits, or 30 for words of four bits,
+    or 255 for a word of eight. If bits are left over, they are a shorter word.
+
     Examples
     --------
     Both codes differ from the signs of the query in one bit, so that they are tied by
@@ -78,6 +91,11 @@ def weighted_scores(query_weights, database_codes, *, n_jobs=None):
     >>> from sklearn_talr.codes import weighted_scores
     >>> weighted_scores([[2.0, 0.5, 1.0]], [[0, 1, 1], [1, 0, 1]])
     array([[-0.5,  2.5]], dtype=float32)
+
+    A query of one word of two bits, which would rather see equal bits than others:
+
+    >>> weighted_scores([[0.5, 0.0, 2.0]], [[0, 0], [0, 1], [1, 0], [1, 1]])
+    array([[ 1.5, -2.5, -1.5,  2.5]], dtype=float32)
     """
     weights = as_weights(query_weights)
     packed = as_packed(database_codes, input_name="database_codes")

@@ -89,7 +89,7 @@ def kneighbors(queries, database, n_neighbors=10):
 
     Parameters
     ----------
-    queries : array-like of shape (n_queries, n_bits), PackedCodes, or blocks of either
+    queries : array-like of shape (n_queries, n_columns), PackedCodes, or blocks of either
         What `kneighbors` of the indexed neighbors takes: codes, or the `query_weights` of
         the hasher where the blocks are indexed by weights. They are gathered in memory,
         and travel to each worker once.
@@ -162,7 +162,7 @@ def radius_neighbors(queries, database, radius=2):
 
     Parameters
     ----------
-    queries : array-like of shape (n_queries, n_bits), PackedCodes, or blocks of either
+    queries : array-like of shape (n_queries, n_columns), PackedCodes, or blocks of either
         Codes or weights of the queries, as for :func:`kneighbors`.
 
     database : list of Delayed

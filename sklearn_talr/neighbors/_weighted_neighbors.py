@@ -16,7 +16,9 @@ class WeightedHammingNeighbors(CodeDatabase):
     is the bit that the query wants, and its magnitude is what a code pays that has the
     other bit. Where the codes carry factors and addends, as those that `encode` of an
     :class:`~sklearn_talr.hashing.AdditiveHasher` returns, the distance is minus the score,
-    see :func:`~sklearn_talr.codes.weighted_scores`. The search is exact.
+    see :func:`~sklearn_talr.codes.weighted_scores`. So it is where a query weighs words of
+    several bits, as that function explains: it then has more weights than codes have bits,
+    the first of which are those of the bits. The search is exact.
 
     :class:`HashedNeighbors` holds a hasher together with such an index, and is asked by
     features. Take this class where codes and weights come from elsewhere.
@@ -32,7 +34,7 @@ class WeightedHammingNeighbors(CodeDatabase):
     n_candidates : int, default=None
         How many items that are nearest by Hamming distance are compared by weights. None
         compares all, which is exact, and costs less as long as there are fewer than about
-        100 000 items.
+        100 000 items. The distance is that to the signs of the weights of the bits.
 
     affinity : "auto" or affinity oracle, default="auto"
         Decides who is similar to whom, for `score`. ``"auto"`` chooses by the form of `y`,
@@ -85,7 +87,9 @@ class WeightedHammingNeighbors(CodeDatabase):
     Notes
     -----
     What :class:`HammingNeighbors` says about codes, indices and threads holds here, too.
-    `radius_neighbors` refuses codes with factors or addends: their scores are no distances.
+    `radius_neighbors` refuses codes with factors or addends, and queries that weigh words:
+    their scores are no distances. Names of columns are compared where a query has a weight
+    for each bit and no more; products of bits have no names.
 
     Examples
     --------

@@ -54,6 +54,7 @@ SEVERAL = (RNG.random((N, 4)) < np.linspace(0, 0.9, N)[:, None]).astype(int)
 QUERIES = slice(0, N_QUERIES)
 WEIGHTED = WeightedHammingNeighbors()
 WEIGHTS = RNG.normal(size=(N_QUERIES, N_BITS)).round(1)  # rounded, so that some are tied
+WORDS_OF_4 = RNG.normal(size=(N_QUERIES, 15 + 1)).round(1)  # of the products of words
 TERMS = RNG.integers(1, 4, size=(N, 2)) / 2  # a factor and an addend for each code
 
 
@@ -157,11 +158,11 @@ def test_weighted_queries_find_what_they_find_joined(rows, n_neighbors):
     """Exactly: the same distances, and ties by index."""
     for terms in (None, TERMS[:, :1], TERMS):
         codes = PackedCodes(pack_codes(BITS).data, N_BITS, terms=terms)
-        expected = WEIGHTED.fit(codes).kneighbors(WEIGHTS, n_neighbors)
         blocks = packed_blocks(codes, rows)
-        assert_same_lists(
-            search(kneighbors, WEIGHTS, blocks, n_neighbors, WEIGHTED), expected
-        )
+        for weights in (WEIGHTS, WORDS_OF_4):
+            expected = WEIGHTED.fit(codes).kneighbors(weights, n_neighbors)
+            found = search(kneighbors, weights, blocks, n_neighbors, WEIGHTED)
+            assert_same_lists(found, expected)
 
 
 @pytest.mark.parametrize("metric", ["cosine", "euclidean", "inner_product"])
@@ -485,7 +486,7 @@ def test_sides_that_do_not_fit_are_refused():
         (lambda: encode(hasher, features[0]), "X must be 2-D"),
         (lambda: fit(hasher, features, LABELS[1:]), "equal length, got 60 and 59"),
         (lambda: kneighbors(BITS[:, 1:], database), "4 features, but"),
-        (lambda: kneighbors(WEIGHTS[:, 1:], weighted), "4 features, but"),
+        (lambda: kneighbors(WEIGHTS[:, 1:], weighted), "X has 4 columns"),
         (lambda: kneighbors(BITS, weighted), "X are codes, and weights are needed"),
         (lambda: kneighbors(BITS, database, N + 1), "more than the 60 items"),
         (lambda: kneighbors(BITS, database, 0), "'n_neighbors' parameter of kneighbors"),

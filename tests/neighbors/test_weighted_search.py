@@ -1,8 +1,11 @@
 """Search by weighted Hamming distance, against comparing every pair."""
 
 import os
+import threading
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -207,6 +210,45 @@ def test_score_is_the_metric_of_the_scores(word_size):
     assert weighted().fit(packed).score(weights, similar) == pytest.approx(expected)
 
 
+def test_names_are_compared_where_bits_are_weighed():
+    names = list("abcde")
+    bits, _, weights = draw(2, 5, 0)
+    _, _, of_words = draw(2, 5, 0, word_size=4)
+    neighbors = weighted().fit(pd.DataFrame(bits, columns=names))
+    plain = weighted().fit(bits)
+    frame = pd.DataFrame(weights, columns=names)
+    assert_array_equal(neighbors.kneighbors(frame), plain.kneighbors(weights))
+    with pytest.raises(ValueError, match="feature names should match"):
+        neighbors.kneighbors(frame[names[::-1]])
+    with warnings.catch_warnings(action="error"):  # of names, or the lack of them
+        for queries in (of_words, of_words.tolist(), pd.DataFrame(of_words)):
+            found = neighbors.kneighbors(queries)
+            assert_array_equal(found, plain.kneighbors(of_words))
+
+
+def test_calls_by_bits_and_by_words_do_not_disturb_each_other():
+    """Hundreds, from several threads, with refused ones among them."""
+    queries = [draw(4, 33, 1, word_size=size)[2] for size in (1, 4, 8)]
+    _, packed, _ = draw(4, 33, 1)
+    neighbors = weighted().fit(packed)
+    expected = [neighbors.kneighbors(weights) for weights in queries]
+    n_right = []
+
+    def serve(first):
+        for call in range(first, first + 120):
+            with pytest.raises(ValueError, match="columns"):
+                neighbors.kneighbors(queries[call % 3][:, 1:])
+            assert_array_equal(neighbors.kneighbors(queries[call % 3]), expected[call % 3])
+        n_right.append(120)
+
+    threads = [threading.Thread(target=serve, args=(first,)) for first in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(n_right) == 480
+
+
 def test_votes_of_tied_items_are_shared():
     neighbors = weighted(n_neighbors=2).fit([[0, 0], [0, 1], [0, 1]], ["a", "b", "b"])
     assert_array_equal(neighbors.predict([[-1.0, -0.25], [-1.0, 0.25]]), ["a", "b"])
@@ -270,14 +312,13 @@ class TestRefusals:
         _, _, weights = draw(0, 8, 0, word_size=word_size)
         neighbors = weighted().fit(self.bits)
         before = neighbors.kneighbors(weights)
-        with pytest.raises(ValueError, match="radius .* queries that weigh"):
+        with pytest.raises(ValueError, match=r"radius .* queries that weigh words"):
             neighbors.radius_neighbors(weights)
         assert_array_equal(neighbors.kneighbors(weights), before)
 
     def test_other_numbers_of_weights(self):
-        with pytest.raises(
-            ValueError, match="X has 31 columns. .* by 8 weights, or by 30 o"
-        ):
+        message = r"X has 31 columns\. .* by 8 weights, or by 30 or 255 where"
+        with pytest.raises(ValueError, match=message):
             weighted().fit(self.bits).kneighbors(np.ones((1, 31)) / 2)
 
     @pytest.mark.parametrize("radius", [-1, np.nan, "2", True])
