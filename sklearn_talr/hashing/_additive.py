@@ -24,7 +24,7 @@ from ._additive_model import (
     signs_by,
 )
 from ._base import BaseHasher, Encoder, Layers, check_features, check_more_features
-from ._word_choice import choose_words, possible_sizes
+from ._word_choice import choose_factor, size_of_words
 from ._word_fit import alternate_words, first_words, rows_of_sample
 from ._word_model import WordModel
 
@@ -177,7 +177,7 @@ class AdditiveHasher(BaseHasher):
             The fitted hasher.
         """
         X, seen = check_features(self, X)
-        return self._fit(X, seen, self._sizes_of_words(X.shape[0]))
+        return self._fit(X, seen, self._size_of_words(X.shape[0]))
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None):
@@ -206,7 +206,7 @@ class AdditiveHasher(BaseHasher):
         """
         if not self.__sklearn_is_fitted__():
             X, seen = check_features(self, X)
-            return self._fit(X, seen, self._sizes_of_words(0))
+            return self._fit(X, seen, self._size_of_words(0))
         X, seen = check_more_features(self, X)
         model = self._model_
         frame = model.frame
@@ -303,26 +303,28 @@ class AdditiveHasher(BaseHasher):
                 "word_size=1 before the first rows."
             )
 
-    def _sizes_of_words(self, n_rows):
-        """Sizes of words to choose from; none means single bits."""
+    def _size_of_words(self, n_rows):
+        """Bits of a word, for so many rows."""
         if self.word_size == "auto":
-            return possible_sizes(self.n_bits, n_rows)
+            return size_of_words(self.n_bits, n_rows)
         if self.n_bits % self.word_size:
             raise ValueError(
                 f"n_bits={self.n_bits} is no multiple of word_size={self.word_size}. "
                 'Change one of them, or set word_size="auto".'
             )
-        return [] if self.word_size == 1 else [self.word_size]
+        return self.word_size
 
-    def _fit(self, X, seen, sizes):
+    def _fit(self, X, seen, size):
         rng = independent_random_state(self.random_state)
         with one_thread():
             frame = Frame.of(X, self.metric)
-            fit = self._fit_words if sizes else self._fit_bits
-            model, n_iter = fit(frame, X, rng, sizes)
+            if size == 1:
+                model, n_iter = self._fit_bits(frame, X, rng)
+            else:
+                model, n_iter = self._fit_words(frame, X, size, rng)
         return self._replace_model(model, n_iter, seen)
 
-    def _fit_bits(self, frame, X, rng, sizes):
+    def _fit_bits(self, frame, X, rng):
         signs = first_signs(frame, X, self.n_bits, rng, self.n_jobs)
         nothing = Moments.none(self.n_bits, X.shape[1])
         moments, n_iter = alternate(
@@ -331,16 +333,16 @@ class AdditiveHasher(BaseHasher):
         flips = sets_of_bits(self.n_bits, rng)
         return self._bits_by(frame, moments, flips), n_iter
 
-    def _fit_words(self, frame, X, rng, sizes):
+    def _fit_words(self, frame, X, size, rng):
         sample = rows_of_sample(frame, X, rng)
-        choice = choose_words(sample, self.n_bits, sizes, self.alpha, self.metric, rng)
+        factor = choose_factor(sample, self.n_bits, size, self.alpha, self.metric, rng)
+        n_bits = self.n_bits - size * bool(factor.power)
         each_row = partial(frame.map_blocks, X, n_jobs=self.n_jobs)
-        size, n_coded = choice.size, choice.n_coded(self.n_bits)
-        words = first_words(each_row, X.shape[0], n_coded * size, size, sample, rng)
+        words = first_words(each_row, X.shape[0], n_bits, size, sample, rng)
         codebooks, n_iter = alternate_words(
             each_row, words, 2**size, self.alpha, self.max_iter, frame.codes_directions
         )
-        return WordModel.of(frame, codebooks, choice.levels, choice.power), n_iter
+        return WordModel.of(frame, codebooks, *factor), n_iter
 
     def _encoder(self):
         fitted = vars(self)

@@ -1,8 +1,4 @@
-"""Which words a code gets: their size, and whether the last one holds a factor.
-
-Candidates are fitted to some rows in few steps, and code others. The one is taken by whose
-codes most neighbors are found among these.
-"""
+"""Which words a code gets: their size, and whether the last one holds a factor."""
 
 from typing import NamedTuple
 
@@ -12,140 +8,111 @@ from ._word_codes import decode_words
 from ._word_fit import alternate_words, best_codebooks, first_words
 from ._word_model import cosines_of, encode_rows
 
+_ROWS_PER_BIT = {8: 64, 4: 32}
+_MOST_BITS = {8: 128, 4: np.inf}
 _LEAST_ROWS = 1_000  # from which on some can be held out
-_MOST_HELD_OUT, _SHARE_HELD_OUT = 2_000, 0.1
+_MOST_HELD_OUT, _SHARE_HELD_OUT = 4_000, 0.2
+_MOST_QUERIES = 500
 _ITERATIONS = 4
 _N_NEIGHBORS = 10
 _POWERS = 0.5, 1.0
+_LEAST_GAIN = 0.005  # in recall; less may be chance
 _EXTREMES = 0.005, 0.995  # quantiles of the cosines between which the levels are
 
 
-class WordChoice(NamedTuple):
-    """The words of a code.
+class Factor(NamedTuple):
+    """What the last word of a code tells of its score.
 
     Parameters
     ----------
-    size : int
-        Bits of a word.
-
-    levels : ndarray of shape (2 ** size,) or (0,)
-        Cosines that the last word tells, if it tells one.
+    levels : ndarray of shape (n_values,) or (0,)
+        Cosines of row and decoding that the word tells; empty if it tells none.
 
     power : float
-        Power of the cosine in the factor of a score, 0 if no word tells one.
+        Power of the cosine that multiplies a score, 0 for none.
     """
 
-    size: int
     levels: np.ndarray
     power: float
 
-    def n_coded(self, n_bits):
-        """Number of words that stand for vectors."""
-        return n_bits // self.size - bool(self.power)
+
+NO_FACTOR = Factor(np.empty(0), 0.0)
 
 
-def possible_sizes(n_bits, n_rows):
-    """Sizes of words of which codebooks can be found from so many rows.
+def size_of_words(n_bits, n_rows):
+    """The largest size of words of which codebooks can be found from so many rows.
 
-    A codebook of 256 entries has sixteen times as many as one of four bits, for twice the
-    bits. There is a row for each entry of the larger, and there are two of the smaller.
+    A word of eight bits has 256 entries. So many bits have two rows for each entry, or
+    eight for each of the 16 entries of a word of four bits. Codes of more than 128 bits
+    would take minutes to fit with words of eight bits.
     """
-    sizes = []
-    if n_bits % 8 == 0 and n_bits <= 128 and n_rows >= 32 * n_bits:
-        sizes.append(8)
-    if n_bits % 4 == 0 and n_rows >= 8 * n_bits:
-        sizes.append(4)
-    return sizes
+    for size, per_bit in _ROWS_PER_BIT.items():
+        fits = n_bits % size == 0 and n_bits <= _MOST_BITS[size]
+        if fits and n_rows >= max(_LEAST_ROWS, per_bit * n_bits):
+            return size
+    return 1
 
 
-def choose_words(rows, n_bits, sizes, alpha, metric, rng):
-    """The best of the possible words for rows, see the module.
+def choose_factor(rows, n_bits, size, alpha, metric, rng):
+    """Whether the last word tells a factor, and which.
+
+    Words with and without one are fitted to some rows in few steps, and code others. A
+    factor is taken if clearly more neighbors are found by it among these.
 
     Parameters
     ----------
     rows : ndarray of shape (n_rows, n_features)
         Rows in random order.
 
-    n_bits : int
-        Bits of a code.
-
-    sizes : list of int
-        Sizes of words to choose from.
+    n_bits, size : int
+        Bits of a code and of a word.
 
     alpha : float
         Strength of the penalty.
 
     metric : {"cosine", "inner_product", "euclidean"}
-        How rows are compared.
+        How rows are compared. Only cosines need factors.
 
     rng : RandomState
 
     Returns
     -------
-    choice : WordChoice
+    factor : Factor
     """
+    if metric != "cosine" or n_bits == size or len(rows) < _LEAST_ROWS:
+        return NO_FACTOR
     n_held = min(_MOST_HELD_OUT, int(_SHARE_HELD_OUT * len(rows)))
-    if len(rows) < _LEAST_ROWS:
-        return WordChoice(sizes[0], np.empty(0), 0.0)
-    trial = _Trial(rows[n_held:], rows[:n_held], metric)
-    found = [option for size in sizes for option in trial.options(n_bits, size, alpha, rng)]
-    return max(found, key=lambda option: option[0])[1]
+    held_out, rows = rows[:n_held], rows[n_held:]
+
+    def each_row(function):
+        yield function(slice(None), rows)
+
+    words = first_words(each_row, len(rows), n_bits, size, rows, rng)
+    codebooks, _ = alternate_words(each_row, words, 2**size, alpha, _ITERATIONS, True)
+    plain, _ = _recalls(held_out, codebooks, (0.0,))
+    codebooks = best_codebooks(each_row, words[:, :-1], 2**size, alpha)
+    recalls, cosines = _recalls(held_out, codebooks, _POWERS)
+    power = max(recalls, key=recalls.get)
+    if recalls[power] <= plain[0.0] + _LEAST_GAIN:
+        return NO_FACTOR
+    return Factor(np.linspace(*np.quantile(cosines, _EXTREMES), 2**size), power)
 
 
-class _Trial:
-    """Rows that candidates are fitted to, and others that they are compared by."""
+def _recalls(rows, codebooks, powers):
+    """Recall of the nearest rows by power of the factor, and the cosines of all rows."""
+    words = encode_rows(rows, codebooks, free=True)
+    cosines = np.maximum(cosines_of(rows, words, codebooks), 0)
+    decoded = decode_words(words, codebooks)
+    norms = np.linalg.norm(decoded, axis=1, keepdims=True)
+    decoded /= np.maximum(norms, np.finfo(np.float32).tiny)
+    queries = rows[:_MOST_QUERIES]
+    true, scores = _nearest(queries @ rows.T), queries @ decoded.T
+    found = {power: _nearest(scores * cosines**power) for power in powers}
+    return {power: (true & f).sum() / true.sum() for power, f in found.items()}, cosines
 
-    def __init__(self, rows, held_out, metric):
-        self._rows, self._held_out, self._metric = rows, held_out, metric
-        self._halves = np.einsum("ij,ij->i", held_out, held_out) / 2
-        self._n_neighbors = min(_N_NEIGHBORS, len(held_out) - 1)
-        self._true = self._nearest(self._scores(held_out))
 
-    def options(self, n_bits, size, alpha, rng):
-        """Pairs of recall and WordChoice: no word for a factor, or one, by each power."""
-        free, n_values = self._metric == "cosine", 2**size
-        words = first_words(self._each_row, len(self._rows), n_bits, size, self._rows, rng)
-        codebooks, _ = alternate_words(
-            self._each_row, words, n_values, alpha, _ITERATIONS, free
-        )
-        recall, _ = self._compare(codebooks, free)
-        yield recall[0], WordChoice(size, np.empty(0), 0.0)
-        if not free or len(codebooks) == 1:
-            return
-        codebooks = best_codebooks(self._each_row, words[:, :-1], n_values, alpha)
-        recall, cosines = self._compare(codebooks, free)
-        levels = np.linspace(*np.quantile(cosines, _EXTREMES), n_values)
-        for power in _POWERS:
-            yield recall[power], WordChoice(size, levels, power)
-
-    def _compare(self, codebooks, free):
-        """Recall by power, and cosines of the held out rows and their decodings."""
-        words = encode_rows(self._held_out, codebooks, free=free)
-        cosines = np.maximum(cosines_of(self._held_out, words, codebooks), 0)
-        decoded = decode_words(words, codebooks)
-        if free:
-            norms = np.linalg.norm(decoded, axis=1, keepdims=True)
-            decoded = decoded / np.maximum(norms, np.finfo(np.float32).tiny)
-        scores = self._scores(decoded)
-        powers = (0.0, *_POWERS) if free else (0.0,)
-        recalls = {power: self._recall(scores * cosines**power) for power in powers}
-        return recalls, cosines
-
-    def _each_row(self, function):
-        yield function(slice(None), self._rows)
-
-    def _scores(self, decoded):
-        """Scores of decodings by the held out rows, none of itself."""
-        scores = self._held_out @ decoded.T
-        if self._metric == "euclidean":
-            scores -= self._halves
-        np.fill_diagonal(scores, -np.inf)
-        return scores
-
-    def _nearest(self, scores):
-        place = scores.shape[1] - self._n_neighbors
-        return scores >= np.partition(scores, place, axis=1)[:, [place]]
-
-    def _recall(self, scores):
-        """Share of the true neighbors among as many found."""
-        return (self._true & self._nearest(scores)).sum() / self._true.sum()
+def _nearest(scores):
+    """Mask of the highest scores of each query, which is not its own neighbor."""
+    np.fill_diagonal(scores, -np.inf)
+    place = scores.shape[1] - _N_NEIGHBORS
+    return scores >= np.partition(scores, place, axis=1)[:, [place]]

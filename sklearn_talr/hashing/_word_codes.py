@@ -23,7 +23,7 @@ _TINY = 1e-30
 _CORRELATIONS_FOR_NUMBA = 1_000_000
 
 
-def improve_words(rows, codebooks, words, n_sweeps, *, free):
+def improve_words(rows, codebooks, words, n_sweeps, *, free, compiled=None):
     """Improve the words of rows in place until no single word does, or for so many sweeps.
 
     The merit of words is u |u| / s where the scale is free, and 2 u - s elsewhere. Here u
@@ -46,6 +46,9 @@ def improve_words(rows, codebooks, words, n_sweeps, *, free):
     free : bool
         Whether the scale is free.
 
+    compiled : bool, default=None
+        Whether numba's loop is used, if numba is installed. None means where it pays.
+
     Returns
     -------
     n_changes : int
@@ -54,7 +57,9 @@ def improve_words(rows, codebooks, words, n_sweeps, *, free):
     n_words, n_values, n_features = codebooks.shape
     if not n_words:
         return 0
-    if not _numba_pays(len(rows) * n_words * n_values):
+    if compiled is None:
+        compiled = _pays_to_compile(len(rows) * n_words * n_values)
+    if not (compiled and find_spec("numba")):
         return _State(rows, codebooks, words, free).improve(n_sweeps)
     vectors = codebooks.reshape(-1, n_features)
     loops = import_module(_COMPILED, __package__)
@@ -149,8 +154,7 @@ def _merits(along, squares, free):
     return 2 * along - squares
 
 
-def _numba_pays(n_correlations):
-    """Whether numba is loaded, or is installed and would save more time than it takes."""
-    if __package__ + _COMPILED in modules:
-        return True
-    return n_correlations >= _CORRELATIONS_FOR_NUMBA and find_spec("numba") is not None
+def _pays_to_compile(n_correlations):
+    """Whether numba's loop is there already, or would save more time than it takes."""
+    is_there = __package__ + _COMPILED in modules
+    return is_there or n_correlations >= _CORRELATIONS_FOR_NUMBA

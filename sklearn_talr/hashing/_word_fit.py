@@ -22,7 +22,9 @@ _ROWS_TO_START_FROM = 20_000
 _LLOYD_STEPS = 4
 _SWEEPS_PER_ITERATION = 1
 _ROWS_PER_BLOCK = 2**14
+_ROWS_TO_COMPILE = 8_192  # of a fit, whose result must not depend on what ran before
 _PENALTY_OF_PRODUCTS = 10  # of two or more bits, in multiples of that of single bits
+_ENOUGH_ROWS = 20_000  # for words of four bits; fewer have larger penalties on products
 
 
 def first_codebooks(rows, n_words, n_values, rng):
@@ -102,8 +104,8 @@ def best_codebooks(each_row, words, n_values, alpha):
     """Codebooks of least squared error plus a penalty on the vectors of products.
 
     The penalty is `alpha` per row times the square of the vectors of single bits, and ten
-    times as much for those of products of several bits. What all values of a word have in
-    common has no vector.
+    times as much for those of products of several bits, or more where words of four bits
+    have few rows. What all values of a word have in common has no vector.
     """
     n_rows, n_words = words.shape
     counts = np.zeros((n_words * n_values,) * 2, dtype=np.float32)
@@ -111,7 +113,7 @@ def best_codebooks(each_row, words, n_values, alpha):
         members = _indicators(words[part], n_values)
         counts += (members.T @ members).toarray()
     sums = sum(each_row(lambda part, rows: _indicators(words[part], n_values).T @ rows))
-    penalty = n_rows * _penalty(n_values, alpha)
+    penalty = n_rows * _penalty(n_values, n_rows, alpha)
     for first in range(0, len(counts), n_values):
         own = slice(first, first + n_values)
         counts[own, own] += penalty
@@ -129,11 +131,12 @@ def _indicators(words, n_values):
     return sp.csr_array((ones, places.ravel(), ends), shape=(n_rows, n_words * n_values))
 
 
-def _penalty(n_values, alpha):
-    """Matrix of the penalty as one on the entries of a codebook."""
+def _penalty(n_values, n_rows, alpha):
+    """Matrix of the penalty per row, on the entries of a codebook."""
     size = n_values.bit_length() - 1
     products = products_of_values(size)
-    strengths = np.full(n_values - 1, _PENALTY_OF_PRODUCTS * alpha)
+    more = max(1, _ENOUGH_ROWS / n_rows) if size == 4 else 1
+    strengths = np.full(n_values - 1, _PENALTY_OF_PRODUCTS * more * alpha)
     strengths[:size] = alpha
     constant = 100.0  # keeps the sums of entries at zero, and the matrix regular
     return ((products * strengths) @ products.T + constant) / n_values**2
