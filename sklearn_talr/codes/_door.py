@@ -2,20 +2,20 @@
 
 from ._byte_tables import add_entries, tables_of, tables_of_words
 from ._distances import code_words, word_distances
-from ._factors import CodeFactors, OneFactors, terms_of
+from ._factors import CodeFactors, OneFactors, WordFactors, terms_of
 from ._packed import as_packed, as_words
-from ._weighted import pad_weights, refuse_codes, saturate, score_codes
+from ._weighted import refuse_codes, saturate, score_codes
 from ._words import Words, signs_of, signs_of_bits, size_of_words
 
 __all__ = [
     "CodeFactors",
     "OneFactors",
+    "WordFactors",
     "Words",
     "add_entries",
     "as_packed",
     "as_words",
     "code_words",
-    "pad_weights",
     "refuse_codes",
     "saturate",
     "score_codes",

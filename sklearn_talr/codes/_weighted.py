@@ -141,11 +141,6 @@ def saturate(activations, xp=np):
     return xp.tanh(activations * (2 / xp.clip(scale, tiny, None)))
 
 
-def pad_weights(weights):
-    """Weights with zeros for the spare bits of the last byte."""
-    return np.pad(weights, ((0, 0), (0, -weights.shape[1] % 8)))
-
-
 def score_codes(spread, data, terms=None):
     """Scores of codes, shape (n_queries, n_codes), float32.
 

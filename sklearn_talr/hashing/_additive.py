@@ -1,17 +1,18 @@
 """A hasher for weighted queries: bits that add up to the features."""
 
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import Interval, StrOptions, fit_context
+from .._compat import Interval, Options, StrOptions, fit_context
 from .._random import independent_random_state
 from .._state import replace_fitted
 from .._threads import map_in_threads, one_thread
-from ..codes import unpack_codes
-from ..codes._door import as_packed, pad_weights, score_codes
+from ..codes import weighted_scores
+from ..codes._door import as_packed
 from ._additive_codes import Moments
 from ._additive_model import (
     Frame,
@@ -22,13 +23,10 @@ from ._additive_model import (
     sets_of_bits,
     signs_by,
 )
-from ._base import (
-    BaseHasher,
-    Encoder,
-    Layers,
-    check_features,
-    check_more_features,
-)
+from ._base import BaseHasher, Encoder, Layers, check_features, check_more_features
+from ._word_choice import choose_words, possible_sizes
+from ._word_fit import alternate_words, first_words, rows_of_sample
+from ._word_model import WordModel
 
 __all__ = ["AdditiveHasher"]
 
@@ -134,6 +132,7 @@ class AdditiveHasher(BaseHasher):
 
     _parameter_constraints: dict = {
         "n_bits": [Interval(Integral, 1, None, closed="left")],
+        "word_size": [StrOptions({"auto"}), Options(Integral, {1, 4, 8})],
         "metric": [StrOptions({"cosine", "inner_product", "euclidean"})],
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -145,6 +144,7 @@ class AdditiveHasher(BaseHasher):
         self,
         n_bits=32,
         *,
+        word_size="auto",
         metric="cosine",
         alpha=0.05,
         max_iter=12,
@@ -152,6 +152,7 @@ class AdditiveHasher(BaseHasher):
         random_state=None,
     ):
         self.n_bits = n_bits
+        self.word_size = word_size
         self.metric = metric
         self.alpha = alpha
         self.max_iter = max_iter
@@ -176,16 +177,7 @@ class AdditiveHasher(BaseHasher):
             The fitted hasher.
         """
         X, seen = check_features(self, X)
-        rng = independent_random_state(self.random_state)
-        with one_thread():
-            frame = Frame.of(X, self.metric)
-            signs = first_signs(frame, X, self.n_bits, rng, self.n_jobs)
-            nothing = Moments.none(self.n_bits, X.shape[1])
-            moments, n_iter = alternate(
-                frame, X, signs, nothing, self.alpha, self.max_iter, self.n_jobs
-            )
-        flips = sets_of_bits(self.n_bits, rng)
-        return self._replace_model(frame, moments, flips, n_iter, seen)
+        return self._fit(X, seen, self._sizes_of_words(X.shape[0]))
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None):
@@ -213,11 +205,13 @@ class AdditiveHasher(BaseHasher):
             If `n_bits` or `metric` is no longer what the first rows were fitted with.
         """
         if not self.__sklearn_is_fitted__():
-            return self.fit(X)
+            X, seen = check_features(self, X)
+            return self._fit(X, seen, self._sizes_of_words(0))
         X, seen = check_more_features(self, X)
         model = self._model_
         frame = model.frame
-        self._check_unchanged(n_bits=len(model.decoder), metric=frame.metric)
+        self._check_unchanged(n_bits=model.n_bits, metric=frame.metric)
+        self._check_single_bits(model)
         with one_thread():
             signs = signs_by(model.encode, frame, X, self.n_bits, self.n_jobs)
             moments, n_iter = alternate(
@@ -229,7 +223,8 @@ class AdditiveHasher(BaseHasher):
                 _ITERATIONS_PER_CHUNK,
                 self.n_jobs,
             )
-        return self._replace_model(frame, moments, model.flips, self.n_iter_ + n_iter, seen)
+        model = self._bits_by(frame, moments, model.flips)
+        return self._replace_model(model, self.n_iter_ + n_iter, seen)
 
     def inverse_transform(self, X):
         """Decode codes: the features that they stand for.
@@ -247,16 +242,12 @@ class AdditiveHasher(BaseHasher):
         check_is_fitted(self)
         model = self._model_
         packed = as_packed(X)
-        signs = 2 * unpack_codes(packed).astype(np.float32) - 1
-        if signs.shape[1] != len(model.decoder):
+        if packed.n_bits != model.n_bits:
             raise ValueError(
-                f"X has {signs.shape[1]} bits, but the codes of this hasher have "
-                f"{len(model.decoder)}."
+                f"X has {packed.n_bits} bits, but the codes of this hasher have "
+                f"{model.n_bits}."
             )
-        factors = model.frame.unit
-        if model.frame.codes_directions:
-            factors = model.factors().of(packed.data)[:, None]
-        decoded = (signs @ model.decoder) * factors
+        decoded = model.decode(packed) * model.frame.unit
         return (decoded + model.frame.mean).astype(np.float32)
 
     def score(self, X, y=None):
@@ -278,7 +269,7 @@ class AdditiveHasher(BaseHasher):
             Whatever is as near as the last true neighbor is one, and where scores of codes
             tie, it is the mean over their orders.
         """
-        packed, weights = self.encode(X), pad_weights(self.query_weights(X))
+        packed, weights = self.encode(X), self.query_weights(X)
         n_samples = len(packed)
         if n_samples < 2:
             raise ValueError("X has one sample, which has no others to find; pass more.")
@@ -286,7 +277,7 @@ class AdditiveHasher(BaseHasher):
         true = _Similarities(self._prepare(X)[0], self._model_.frame.metric)
 
         def count(rows):
-            found = score_codes(weights[rows], packed.data, packed.terms)
+            found = weighted_scores(weights[rows], packed)
             return _n_right(true.of(rows), found, rows, n_neighbors)
 
         blocks = gen_batches(n_samples, max(1, _CELLS_PER_BLOCK // n_samples))
@@ -304,34 +295,91 @@ class AdditiveHasher(BaseHasher):
                     f"{getattr(self, name)!r}. Call fit to start anew."
                 )
 
+    def _check_single_bits(self, model):
+        if model.word_size > 1 or self.word_size not in ("auto", 1):
+            raise ValueError(
+                "partial_fit cannot improve words of several bits, as word_size="
+                f"{self.word_size!r} has given this hasher. Call fit with all rows, or set "
+                "word_size=1 before the first rows."
+            )
+
+    def _sizes_of_words(self, n_rows):
+        """Sizes of words to choose from; none means single bits."""
+        if self.word_size == "auto":
+            return possible_sizes(self.n_bits, n_rows)
+        if self.n_bits % self.word_size:
+            raise ValueError(
+                f"n_bits={self.n_bits} is no multiple of word_size={self.word_size}. "
+                'Change one of them, or set word_size="auto".'
+            )
+        return [] if self.word_size == 1 else [self.word_size]
+
+    def _fit(self, X, seen, sizes):
+        rng = independent_random_state(self.random_state)
+        with one_thread():
+            frame = Frame.of(X, self.metric)
+            fit = self._fit_words if sizes else self._fit_bits
+            model, n_iter = fit(frame, X, rng, sizes)
+        return self._replace_model(model, n_iter, seen)
+
+    def _fit_bits(self, frame, X, rng, sizes):
+        signs = first_signs(frame, X, self.n_bits, rng, self.n_jobs)
+        nothing = Moments.none(self.n_bits, X.shape[1])
+        moments, n_iter = alternate(
+            frame, X, signs, nothing, self.alpha, self.max_iter, self.n_jobs
+        )
+        flips = sets_of_bits(self.n_bits, rng)
+        return self._bits_by(frame, moments, flips), n_iter
+
+    def _fit_words(self, frame, X, rng, sizes):
+        sample = rows_of_sample(frame, X, rng)
+        choice = choose_words(sample, self.n_bits, sizes, self.alpha, self.metric, rng)
+        each_row = partial(frame.map_blocks, X, n_jobs=self.n_jobs)
+        size, n_coded = choice.size, choice.n_coded(self.n_bits)
+        words = first_words(each_row, X.shape[0], n_coded * size, size, sample, rng)
+        codebooks, n_iter = alternate_words(
+            each_row, words, 2**size, self.alpha, self.max_iter, frame.codes_directions
+        )
+        return WordModel.of(frame, codebooks, choice.levels, choice.power), n_iter
+
     def _encoder(self):
         fitted = vars(self)
-        model = fitted["_model_"]
+        model, coef = fitted["_model_"], fitted["query_coef_"]
         function = Layers(fitted["coefs_"], fitted["intercepts_"])
-        if model.frame.metric == "euclidean":
-            function = model.correlations  # which is more precise far from the origin
-        n_bits, n_units = len(model.decoder), max(model.decoder.shape)
+        query_function = Layers([coef], [fitted["query_intercept_"]])
+        if model.frame.metric == "euclidean":  # more precise far from the origin
+            function = partial(model.correlations, n_vectors=model.n_bits)
+            query_function = model.correlations
         return Encoder(
             function,
-            n_bits,
-            n_units,
+            model.n_bits,
+            max(coef.shape),
             model.n_terms,
             model.quantize,
             n_jobs=self.n_jobs,
             factors=model.factors,
+            query_function=query_function,
+            n_weights=coef.shape[1],
         )
 
-    def _replace_model(self, frame, moments, flips, n_iter, seen):
+    def _bits_by(self, frame, moments, flips):
+        """The model of single bits that follows from moments of signs and rows."""
         decoder = moments.decoder(self.alpha)
-        model = Model(frame, decoder, decoder @ decoder.T, flips, moments)
-        coef, intercept = decoder.T, np.zeros(len(decoder), dtype=np.float32)
+        return Model(frame, decoder, decoder @ decoder.T, flips, moments)
+
+    def _replace_model(self, model, n_iter, seen):
+        frame, coef = model.frame, model.vectors().T
+        intercept = np.zeros(coef.shape[1], dtype=np.float32)
         if frame.metric == "euclidean":
             coef = (coef / frame.unit).astype(np.float32)
             intercept = -(frame.mean @ coef).astype(np.float32)
         fitted = {
-            "coefs_": [coef],
-            "intercepts_": [intercept],
+            "coefs_": [coef[:, : model.n_bits]],
+            "intercepts_": [intercept[: model.n_bits]],
+            "query_coef_": coef,
+            "query_intercept_": intercept,
             "mean_": frame.mean,
+            "word_size_": model.word_size,
             "n_iter_": n_iter,
             "_model_": model,
         }

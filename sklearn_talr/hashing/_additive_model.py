@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
 from .._threads import map_in_threads, one_thread
+from ..codes import unpack_codes
 from ..codes._door import CodeFactors, OneFactors
 from ._additive_codes import Moments, descend
 from ._projections import itq_projection
@@ -89,9 +90,31 @@ class Model(NamedTuple):
     moments: Moments
 
     @property
+    def word_size(self):
+        """Bits of a word: every bit has a vector of its own."""
+        return 1
+
+    @property
+    def n_bits(self):
+        """Bits of a code."""
+        return len(self.decoder)
+
+    @property
     def n_terms(self):
         """Number of terms that a code is stored with: an addend under "euclidean"."""
         return 1 if self.frame.metric == "euclidean" else 0
+
+    def vectors(self):
+        """Vectors that a query has weights for, shape (n_bits, n_features)."""
+        return self.decoder
+
+    def decode(self, packed):
+        """Rows that packed codes stand for, shape (n_samples, n_features)."""
+        signs = 2 * unpack_codes(packed).astype(np.float32) - 1
+        decoded = signs @ self.decoder
+        if self.frame.codes_directions:
+            decoded *= self.factors().of(packed.data)[:, None]
+        return decoded
 
     def factors(self):
         """Rule of the factors of codes, or None where scores have none.
@@ -112,9 +135,9 @@ class Model(NamedTuple):
             addends = np.einsum("ij,ij->i", rows, rows)[:, None] / -2
         return signs > 0, addends
 
-    def correlations(self, X):
-        """Inner products of the rows of features with the vectors of the bits."""
-        return self.frame.rows(X) @ self.decoder.T
+    def correlations(self, X, n_vectors=None):
+        """Inner products of the rows of features with the first vectors, or all."""
+        return self.frame.rows(X) @ self.decoder[:n_vectors].T
 
     def encode(self, rows):
         """Signs of rows."""

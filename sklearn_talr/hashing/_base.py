@@ -72,11 +72,12 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         weights : ndarray of shape (n_samples, n_bits), dtype float32
             Positive where a 1 is wanted; farther from 0 counts more. These are the
             activations, saturated where the hasher was fitted to labels: the values of
-            ``tanh(2 a / m)``, with m the mean magnitude of the query's activations. With
+            ``tanh(2 a / m)``, with m the mean magnitude of the query's activations. Words
+            of several bits have more weights, see :class:`AdditiveHasher`. With
             `array_api_dispatch` an array of the library of `X`, on its device.
         """
         X, encoder = self._prepare(X)
-        activations = encoder.activations(X)
+        activations = encoder.of_queries().activations(X)
         if encoder.weigh is None:
             return activations
         return encoder.weigh(activations, encoder.space.xp)
@@ -238,6 +239,13 @@ class Encoder(NamedTuple):
 
     weigh : callable, default=None
         ``weigh(activations, xp) -> query_weights``; None means the activations themselves.
+
+    query_function : callable, default=None
+        ``query_function(X)``: what queries have in place of activations, shape
+        (n_samples, n_weights). None means the activations.
+
+    n_weights : int, default=0
+        Weights of a query, where it has others than activations.
     """
 
     function: object
@@ -250,6 +258,17 @@ class Encoder(NamedTuple):
     n_jobs: int | None = None
     factors: object = no_factors
     weigh: object = None
+    query_function: object = None
+    n_weights: int = 0
+
+    def of_queries(self):
+        """The encoder whose activations are those of queries."""
+        if self.query_function is None:
+            return self
+        n_units = max(self.n_units, self.n_weights)
+        return self._replace(
+            function=self.query_function, n_bits=self.n_weights, n_units=n_units
+        )
 
     def moved_to(self, space, dtype):
         """The encoder of features in another space, of one of its types."""

@@ -1,0 +1,139 @@
+"""How codebooks are found: from residuals, then by least squares and better words in turn.
+
+The start is residual quantization (Chen et al., "Approximate Nearest Neighbor Search by
+Residual Vector Quantization", Sensors 2010): the entries of each codebook are the means of
+clusters of what the codebooks before have left. Then codebooks of least squared error are
+found for all words at once, and words anew, as in additive quantization (Babenko and
+Lempitsky, CVPR 2014; Martinez et al., "LSQ++", ECCV 2018).
+"""
+
+from functools import partial
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from sklearn.utils import gen_batches
+
+from ._projections import itq_projection
+from ._word_codes import greedy_words, improve_words, nearest_entries, words_of
+from ._word_model import products_of_values
+
+_ROWS_TO_START_FROM = 20_000
+_LLOYD_STEPS = 4
+_SWEEPS_PER_ITERATION = 1
+_ROWS_PER_BLOCK = 2**14
+_PENALTY_OF_PRODUCTS = 10  # of two or more bits, in multiples of that of single bits
+
+
+def first_codebooks(rows, n_words, n_values, rng):
+    """Codebooks of a residual quantizer, shape (n_words, n_values, n_features), float32."""
+    residuals = rows.copy()
+    codebooks = np.empty((n_words, n_values, rows.shape[1]), dtype=np.float32)
+    for codebook in codebooks:
+        codebook[:] = _cluster_means(residuals, n_values, rng)
+        residuals -= codebook[nearest_entries(residuals, codebook)]
+    return codebooks
+
+
+def _cluster_means(rows, n_clusters, rng):
+    """Means of clusters of rows by a few steps of Lloyd's algorithm."""
+    chosen = rng.choice(len(rows), n_clusters, replace=len(rows) < n_clusters)
+    means = rows[chosen]
+    for _ in range(_LLOYD_STEPS):
+        members = _indicators(nearest_entries(rows, means)[:, None], n_clusters)
+        sizes = members.sum(axis=0)
+        sums = members.T @ rows
+        means = np.where(sizes[:, None], sums / np.maximum(sizes, 1)[:, None], means)
+    return means
+
+
+def rows_of_sample(frame, X, rng):
+    """Rows to start from, in random order: all, or some that are drawn."""
+    n_rows = X.shape[0]
+    return frame.rows(X[rng.permutation(n_rows)[:_ROWS_TO_START_FROM]])
+
+
+def first_words(each_row, n_rows, n_bits, size, sample, rng):
+    """Words to start from, shape (n_rows, n_words), uint8.
+
+    Words of eight bits are those of a residual quantizer. Words of four bits are signs of
+    the projection of iterative quantization, four by four, which ends nearer to the rows
+    where there are many words.
+    """
+    if size == 8:
+        codebooks = first_codebooks(sample, n_bits // size, 2**size, rng)
+        start = partial(greedy_words, codebooks=codebooks)
+    else:
+        projection = itq_projection(sample, n_bits, rng).astype(np.float32)
+
+        def start(rows):
+            return words_of(rows @ projection, size)
+
+    words = np.empty((n_rows, n_bits // size), dtype=np.uint8)
+
+    def fill(part, rows):
+        words[part] = start(rows)
+
+    for _ in each_row(fill):
+        pass
+    return words
+
+
+def alternate_words(each_row, words, n_values, alpha, max_iter, free):
+    """Find codebooks for the words, words for the codebooks, and so on.
+
+    ``each_row(function)`` yields ``function(part, rows)`` for slices of all rows. `words`
+    are improved in place. Returns the codebooks of the last words, and the number of
+    alternations.
+    """
+
+    def improve(part, rows):
+        return improve_words(rows, codebooks, words[part], _SWEEPS_PER_ITERATION, free=free)
+
+    n_iter, n_changes = 0, 1
+    while n_changes and n_iter < max_iter:
+        codebooks = best_codebooks(each_row, words, n_values, alpha)
+        n_changes = sum(each_row(improve))
+        n_iter += 1
+    return best_codebooks(each_row, words, n_values, alpha), n_iter
+
+
+def best_codebooks(each_row, words, n_values, alpha):
+    """Codebooks of least squared error plus a penalty on the vectors of products.
+
+    The penalty is `alpha` per row times the square of the vectors of single bits, and ten
+    times as much for those of products of several bits. What all values of a word have in
+    common has no vector.
+    """
+    n_rows, n_words = words.shape
+    counts = np.zeros((n_words * n_values,) * 2, dtype=np.float32)
+    for part in gen_batches(n_rows, _ROWS_PER_BLOCK):
+        members = _indicators(words[part], n_values)
+        counts += (members.T @ members).toarray()
+    sums = sum(each_row(lambda part, rows: _indicators(words[part], n_values).T @ rows))
+    penalty = n_rows * _penalty(n_values, alpha)
+    for first in range(0, len(counts), n_values):
+        own = slice(first, first + n_values)
+        counts[own, own] += penalty
+    solved = scipy.linalg.solve(counts, sums, assume_a="pos", overwrite_a=True)
+    codebooks = solved.reshape(n_words, n_values, -1)
+    return (codebooks - codebooks.mean(axis=1, keepdims=True)).astype(np.float32)
+
+
+def _indicators(words, n_values):
+    """A CSR matrix with a one for the entry that each word names."""
+    n_rows, n_words = words.shape
+    places = words + n_values * np.arange(n_words)
+    ends = np.arange(0, places.size + 1, n_words)
+    ones = np.ones(places.size, dtype=np.float32)
+    return sp.csr_array((ones, places.ravel(), ends), shape=(n_rows, n_words * n_values))
+
+
+def _penalty(n_values, alpha):
+    """Matrix of the penalty as one on the entries of a codebook."""
+    size = n_values.bit_length() - 1
+    products = products_of_values(size)
+    strengths = np.full(n_values - 1, _PENALTY_OF_PRODUCTS * alpha)
+    strengths[:size] = alpha
+    constant = 100.0  # keeps the sums of entries at zero, and the matrix regular
+    return ((products * strengths) @ products.T + constant) / n_values**2

@@ -1,0 +1,148 @@
+"""The model that codes rows by words of several bits."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from ..codes._door import OneFactors, WordFactors, Words
+from ._additive_model import Frame
+from ._word_codes import decode_words, greedy_words, improve_words, pack_words
+
+_SWEEPS = 10
+_TINY = np.finfo(np.float32).tiny
+
+
+class WordModel(NamedTuple):
+    """Frame and codebooks that encode rows.
+
+    Parameters
+    ----------
+    frame : Frame
+        How features become rows.
+
+    codebooks : ndarray of shape (n_words, n_values, n_features), dtype float32
+        Vectors of the values of each word. The mean of a codebook is zero.
+
+    levels : ndarray of shape (n_values,) or (0,), dtype float64
+        Ascending cosines of rows and their decodings that the last word of a code tells;
+        its vectors are zeros. Empty where the last word is one like the others.
+
+    power : float
+        Power of the level that multiplies a score.
+    """
+
+    frame: Frame
+    codebooks: np.ndarray
+    levels: np.ndarray
+    power: float
+
+    @classmethod
+    def of(cls, frame, codebooks, levels, power):
+        """The model of codebooks, to which a word is added that tells a level."""
+        codebooks = [in_order(codebook) for codebook in codebooks]
+        if len(levels):
+            codebooks.append(np.zeros_like(codebooks[0]))
+        return cls(frame, np.stack(codebooks), levels, power)
+
+    @property
+    def word_size(self):
+        """Bits of a word."""
+        return self.codebooks.shape[1].bit_length() - 1
+
+    @property
+    def n_bits(self):
+        """Bits of a code."""
+        return len(self.codebooks) * self.word_size
+
+    @property
+    def n_terms(self):
+        """Number of terms that a code is stored with: an addend under "euclidean"."""
+        return 1 if self.frame.metric == "euclidean" else 0
+
+    def factors(self):
+        """Rule of the factors of codes, or None where scores have none."""
+        if not self.frame.codes_directions:
+            return OneFactors() if self.n_terms else None
+        levels = self.levels**self.power
+        return WordFactors.of_codebooks(self.codebooks, self.frame.mean, levels)
+
+    def vectors(self):
+        """Vectors that a query has weights for, shape (n_weights, n_features)."""
+        return vectors_of_products(self.codebooks)
+
+    def decode(self, packed):
+        """Rows that packed codes stand for, shape (n_samples, n_features)."""
+        rule = WordFactors.of_codebooks(self.codebooks, self.frame.mean)
+        decoded = rule.decode(rule.words(packed.data))
+        if self.frame.codes_directions:
+            decoded *= rule.to_unit_length(packed.data)[:, None]
+        return decoded
+
+    def quantize(self, X, activations):
+        """Bits of rows, and their addends, or None."""
+        rows = self.frame.rows(X)
+        words, addends = self.encode(rows), None
+        if self.frame.metric == "euclidean":
+            addends = np.einsum("ij,ij->i", rows, rows)[:, None] / -2
+        return pack_words(words, self.word_size), addends
+
+    def correlations(self, X, n_vectors=None):
+        """Inner products of the rows of features with the first vectors, or all."""
+        return self.frame.rows(X) @ self.vectors()[:n_vectors].T
+
+    def encode(self, rows):
+        """Words of rows."""
+        codebooks = self.codebooks[:-1] if len(self.levels) else self.codebooks
+        words = encode_rows(rows, codebooks, free=self.frame.codes_directions)
+        if not len(self.levels):
+            return words
+        halfway = (self.levels[1:] + self.levels[:-1]) / 2
+        nearest = np.searchsorted(halfway, cosines_of(rows, words, codebooks))
+        return np.hstack([words, nearest[:, None].astype(np.uint8)])
+
+
+def encode_rows(rows, codebooks, *, free):
+    """Words of rows that are new; see `improve_words` for `free`."""
+    words = greedy_words(rows, codebooks)
+    improve_words(rows, codebooks, words, _SWEEPS, free=free)
+    return words
+
+
+def cosines_of(rows, words, codebooks):
+    """Cosine of each row of unit length with the decoding of its words."""
+    decoded = decode_words(words, codebooks)
+    lengths = np.sqrt(np.einsum("ij,ij->i", decoded, decoded))
+    return np.einsum("ij,ij->i", rows, decoded) / np.maximum(lengths, _TINY)
+
+
+def vectors_of_products(codebooks):
+    """Vectors that products of signs stand for, in the order of the weights of queries."""
+    _, n_values, n_features = codebooks.shape
+    size = n_values.bit_length() - 1
+    products = products_of_values(size)
+    vectors = np.einsum("wvf,vp->wpf", codebooks, products / n_values, optimize=True)
+    of_bits, of_more = vectors[:, :size], vectors[:, size:]
+    parts = of_bits.reshape(-1, n_features), of_more.reshape(-1, n_features)
+    return np.concatenate(parts).astype(np.float32)
+
+
+def products_of_values(size):
+    """Products of the signs of the values of a word, those of single bits first."""
+    return Words(size, size).products(np.arange(2**size, dtype=np.uint8)[:, None])
+
+
+def in_order(codebook):
+    """Entries in an order in which values with equal bits have entries that are near.
+
+    Each bit halves what the bits above it have left, along a principal direction of the
+    codebook. So the Hamming distance of codes says something, too.
+    """
+    n_values = len(codebook)
+    directions = scipy.linalg.svd(codebook, full_matrices=False)[2]
+    cells = np.arange(n_values)[None]
+    for bit in range(n_values.bit_length() - 1):
+        heights = codebook[cells] @ directions[bit % len(directions)]
+        cells = np.take_along_axis(cells, np.argsort(heights, axis=1), axis=1)
+        cells = cells.reshape(2 * len(cells), -1)
+    return codebook[cells.ravel()]
