@@ -50,9 +50,9 @@ def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False, word_size=
         of the weights, to within the rounding of its tables.
 
     word_size : {1, 4}, default=1
-        Bits of the words that a query weighs: 4 where a hasher has words of four bits, so
-        that its `query_weights` have a column for each product of the bits of a word. Codes
-        do not tell. faiss's fast scan has no words of eight bits.
+        Bits of the words that a query weighs, `word_size_` of an AdditiveHasher: with 4 its
+        `query_weights` have a column for each product of the bits of a word. Codes do not
+        tell. The fast scan of faiss has no words of eight bits.
 
     Returns
     -------
