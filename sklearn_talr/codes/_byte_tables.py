@@ -59,16 +59,15 @@ def tables_of_words(spread, size):
     tables : ndarray of shape (n_queries, n_words, 2 ** size), of the type of the weights
     """
     n_values = 2**size
-    tables = spread.reshape(-1, n_values).T
-    # A product of two bits, say, is 1 where both are zeros, and changes sign with each one.
-    is_odd = np.bitwise_count(np.arange(n_values)) % 2 == 1
-    tables = np.where(is_odd[:, None], -tables, tables)
-    for bit in range(size):  # a fast Walsh-Hadamard transform
-        without, with_bit = np.moveaxis(
-            tables.reshape(-1, 2, 2**bit, tables.shape[1]), 1, 0
-        )
-        tables = np.stack((without + with_bit, without - with_bit), axis=1)
-        tables = tables.reshape(n_values, -1)
+    tables = spread.reshape(-1, n_values).T.copy()
+    # A fast Walsh-Hadamard transform: bit by bit, weights of products with the bit are
+    # subtracted where it is a zero, and added where it is a one.
+    for bit in range(size):
+        halves = tables.reshape(-1, 2, 2**bit, tables.shape[1])
+        of_zero, of_one = halves[:, 0], halves[:, 1]
+        added = of_zero + of_one
+        of_zero -= of_one
+        of_one[...] = added
     return np.ascontiguousarray(tables.T).reshape(len(spread), -1, n_values)
 
 

@@ -19,9 +19,9 @@ Codes with factors or addends, as `encode` of AdditiveHasher returns them, are r
 engine can apply these. The error says how to export the bits alone.
 
 Weighted queries: an index that ``to_faiss(codes, weighted=True)`` has made is searched by
-``hasher.query_weights(X)``; pass ``word_size=4`` with codes of a hasher with words of four
-bits. For runtimes without this library, ``export_onnx(hasher, path,
-output="query_weights")`` writes a graph that computes them.
+``hasher.query_weights(X)``. With codes of an AdditiveHasher, which may have words of four
+bits, pass ``word_size=hasher.word_size_``. For runtimes without this library,
+``export_onnx(hasher, path, output="query_weights")`` writes a graph that computes them.
 
 Systems that pack as `numpy.packbits` does, such as the "ubinary" of sentence-transformers,
 have the bytes ``pack_codes(codes, bitorder="big").data``, on both sides.

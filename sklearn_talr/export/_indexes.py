@@ -50,9 +50,9 @@ def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False, word_size=
         of the weights, to within the rounding of its tables.
 
     word_size : {1, 4}, default=1
-        Bits of the words that a query weighs: 4 for `query_weights` of a hasher with words
-        of four bits, which has a weight for each product of the bits of a word. The codes
-        are the same, so that they do not tell.
+        Bits of the words that a query weighs, `word_size_` of an AdditiveHasher: with 4 its
+        `query_weights` have a column for each product of the bits of a word. Codes do not
+        tell. The fast scan of faiss has no words of eight bits.
 
     Returns
     -------

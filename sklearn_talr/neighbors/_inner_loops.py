@@ -95,7 +95,7 @@ def most_queries_by_tables():
 
     Products unpack the codes for all queries at once.
     """
-    return 15 if numba.loops is None else 96
+    return 32 if numba.loops is None else 96
 
 
 def add_sums(tables, columns, first, sums):

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..affinity import BaseAffinity
-from ..codes._door import CodeFactors, OneFactors
+from ..codes._door import CodeFactors, OneFactors, WordFactors
 from ..measures import Measure
 from ._archive import read_arrays, write_arrays
 from ._columns import Columns
@@ -12,8 +12,10 @@ from ._store import CodeStore, bytes_of
 from ._targets import Targets
 
 _CSR_PARTS = ("data", "indices", "indptr")
-_ARRAYS = ("columns", "starts", "members", "terms", "gram", "along", "targets", "hasher")
+_ARRAYS = ("columns", "starts", "members", "terms", "targets", "hasher")
+_ARRAYS += ("gram", "along", "codebooks", "levels")
 _ARRAYS += tuple(f"targets_{part}" for part in _CSR_PARTS)
+_RULES = {"of codes": CodeFactors, "of words": WordFactors}  # that factors follow from
 _MISSTATED = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError)
 
 
@@ -92,17 +94,21 @@ def _describe_terms(store):
         return {"factors": "kept"}, {}
     if isinstance(rule, OneFactors):
         return {"factors": "ones"}, {"terms": terms[:, 1:]}
-    if rule is not None and rule.nbytes < terms.nbytes:
-        header = {"factors": "of codes", "beyond": rule.beyond}
-        return header, {"gram": rule.gram, "along": rule.along}
-    return {"factors": "kept"}, {"terms": terms}
+    if rule is None or rule.nbytes >= terms.nbytes:
+        return {"factors": "kept"}, {"terms": terms}
+    parts = rule._asdict()
+    name = next(name for name, kind in _RULES.items() if isinstance(rule, kind))
+    header = {"factors": name, "beyond": parts.pop("beyond")}
+    return header, {part: values for part, values in parts.items() if values.size}
 
 
 def _rebuild_terms(header, arrays, columns):
     """The terms of the codes, and the rule that they follow from, or None."""
     terms, n_bits = arrays.get("terms"), header["n_bits"]
-    if header["factors"] == "of codes":
-        rule = CodeFactors(arrays["gram"], arrays["along"], header["beyond"])
+    if header["factors"] in _RULES:
+        kind = _RULES[header["factors"]]
+        found = {"levels": np.empty(0), "beyond": header["beyond"]} | arrays
+        rule = kind(*(found[part] for part in kind._fields))
         if not (rule.fits(n_bits) and _sound_codes(columns, n_bits, None)):
             raise ValueError("the codes, or the rule of their factors, are not sound.")
         return rule.of(bytes_of(columns.T, n_bits))[:, None], rule

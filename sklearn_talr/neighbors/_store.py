@@ -37,7 +37,7 @@ class CodeStore:
         Factors, and addends, of the scores of codes. Codes that differ in them only are
         different codes.
 
-    factors : CodeFactors or OneFactors, default=None
+    factors : CodeFactors, WordFactors or OneFactors, default=None
         What the factors follow from, if they do.
     """
 

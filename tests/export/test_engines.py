@@ -175,14 +175,17 @@ def test_faiss_holds_codes_without_error_and_writes_them(n_bits, word_size):
     assert_array_equal(named.reconstruct(2**40 + 3), products[3])
 
 
-def test_factors_are_applied_to_what_faiss_found():
+@each_word_size
+def test_factors_are_applied_to_what_faiss_found(word_size):
     """As the documentation says: faiss finds candidates, exact scores order them."""
     pytest.importorskip("faiss")
     X = load_digits().data.astype(np.float32)
-    hasher = AdditiveHasher(64, metric="euclidean", max_iter=4, random_state=0).fit(X)
+    params = {"metric": "euclidean", "max_iter": 4, "random_state": 0}
+    hasher = AdditiveHasher(64, word_size=word_size, **params).fit(X)
     codes, weights = hasher.encode(X), hasher.query_weights(X[:20])
     bits = PackedCodes(codes.data, codes.n_bits, codes.bitorder)
-    _, found = export.to_faiss(bits, weighted=True).search(weights, 1_000)
+    index = export.to_faiss(bits, weighted=True, word_size=word_size)
+    _, found = index.search(weights, 1_000)
     for row, places in zip(weights, found):
         scores = weighted_scores([row], codes[places])[0]
         best = places[np.argsort(-scores, kind="stable")[:5]]

@@ -37,6 +37,8 @@ X, Y = load_digits(return_X_y=True)
 DATABASE, QUERIES = slice(100, 500), slice(0, 40)
 ITQ = ITQHasher(16, random_state=0)
 ADDITIVE = AdditiveHasher(16, max_iter=3, random_state=0)
+OF_WORDS = clone(ADDITIVE).set_params(word_size=4)
+OF_BYTES = clone(ADDITIVE).set_params(word_size=8, metric="inner_product")
 
 
 @parametrize_with_checks(
@@ -69,7 +71,9 @@ def check_equal(found, expected):
 
 
 @pytest.mark.parametrize("query", ["bits", "weights", "auto"])
-@pytest.mark.parametrize("hasher", [ITQ, ADDITIVE, TALRHasher(12, max_iter=1)], ids=str)
+@pytest.mark.parametrize(
+    "hasher", [ITQ, ADDITIVE, OF_WORDS, OF_BYTES, TALRHasher(12, max_iter=1)], ids=str
+)
 def test_answers_are_those_of_the_single_steps(hasher, query):
     if isinstance(hasher, TALRHasher):
         hasher = clone(hasher).set_params(random_state=0)
@@ -84,7 +88,7 @@ def test_answers_are_those_of_the_single_steps(hasher, query):
     check_equal(hashed.rank(queries), index.rank(ask(queries)))
     assert_array_equal(hashed.predict(queries), index.predict(ask(queries)))
     assert hashed.score(queries, Y[QUERIES]) == index.score(ask(queries), Y[QUERIES])
-    if index.codes_.terms is None:
+    if index.codes_.terms is None and ask(queries).shape[1] == index.n_features_in_:
         radii = hashed.radius_neighbors(queries, 3), index.radius_neighbors(ask(queries), 3)
         check_equal(*radii)
     graph = hashed.kneighbors_graph(queries)
@@ -334,6 +338,8 @@ class TestFiles:
         [
             ITQ,
             ADDITIVE,
+            OF_WORDS,
+            OF_BYTES,
             make_pipeline(StandardScaler(), ADDITIVE),
             make_pipeline(ClassProbabilities(LogisticRegression()), ADDITIVE),
             TALRHasher(8, max_iter=1, random_state=0),

@@ -311,9 +311,9 @@ def test_products_are_held_to_one_thread(monkeypatch):
     with threadpool_limits(2):
         scan = _weighted_scan.WeightedScanner(neighbors._fitted.store)
         monkeypatch.setattr(_weighted_scan, "signs_of", spy)
-        weights = rng.standard_normal((20, 32)).astype(np.float32)
+        weights = rng.standard_normal((120, 32)).astype(np.float32)
         scaled = _weighted_scan._Scaled(weights, neighbors._fitted.store)
-        scan._candidates(scaled, np.full(20, -np.inf), 3)
+        scan._candidates(scaled, np.full(120, -np.inf), 3)
     assert seen
     assert all(numbers == {1} for numbers in seen)
 

@@ -221,7 +221,11 @@ def test_names_are_compared_where_bits_are_weighed():
     with pytest.raises(ValueError, match="feature names should match"):
         neighbors.kneighbors(frame[names[::-1]])
     with warnings.catch_warnings(action="error"):  # of names, or the lack of them
-        for queries in (of_words, of_words.tolist(), pd.DataFrame(of_words)):
+        for queries in (
+            of_words,
+            of_words.tolist(),
+            pd.DataFrame(of_words).add_prefix("w"),
+        ):
             found = neighbors.kneighbors(queries)
             assert_array_equal(found, plain.kneighbors(of_words))
 
