@@ -54,8 +54,8 @@ def improve_words(rows, codebooks, words, n_sweeps, *, free):
     n_words, n_values, n_features = codebooks.shape
     if not n_words:
         return 0
-    if not _numba_pays(len(rows) * n_words * n_values):
-        return _State(rows, codebooks, words, free).improve(n_sweeps)
+    if not _pays_to_compile(len(rows) * n_words * n_values):
+        return _Chosen(rows, codebooks, words, free).improve(n_sweeps)
     vectors = codebooks.reshape(-1, n_features)
     loops = import_module(_COMPILED, __package__)
     return loops.compiled_improve(
@@ -102,7 +102,7 @@ def words_of(bits, size):
     return np.packbits(of_words, axis=2, bitorder="little")[:, :, 0]
 
 
-class _State:
+class _Chosen:
     """Words of rows and what tells the merit of a change, in NumPy."""
 
     def __init__(self, rows, codebooks, words, free):
@@ -149,7 +149,7 @@ def _merits(along, squares, free):
     return 2 * along - squares
 
 
-def _numba_pays(n_correlations):
+def _pays_to_compile(n_correlations):
     """Whether numba is loaded, or is installed and would save more time than it takes."""
     if __package__ + _COMPILED in modules:
         return True
