@@ -57,6 +57,11 @@ class FittedHasher(NamedTuple):
         """Packed codes of features."""
         return self.hasher.encode(self.prepare(X))
 
+    def factors(self):
+        """Rule of the factors of its codes, where they follow from these, or None."""
+        rule = getattr(self.hasher, "_rule_of_factors", None)
+        return None if rule is None else rule()
+
     def query_weights(self, X):
         """Weights of features that are queries."""
         return self.hasher.query_weights(self.prepare(X))

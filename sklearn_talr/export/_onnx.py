@@ -55,14 +55,16 @@ def export_onnx(hasher, path, *, output="codes"):
         A hasher of linear layers with rectifiers between them. They are read from its
         attributes ``coefs_``, arrays of shape (n_inputs, n_outputs), and ``intercepts_``,
         arrays of shape (n_outputs,). All hashers of this library have them, except those
-        that were fitted with a torch module of the user and those of trees.
+        that were fitted with a torch module of the user and those of trees. Query weights
+        that are others than the activations are read from ``query_coef_`` and
+        ``query_intercept_``, those of one layer.
 
     path : str or path-like
         File to write, by convention ``*.onnx``.
 
     output : {"codes", "query_weights"}, default="codes"
         What the graph computes, and the name of its output: packed codes, or what
-        `query_weights` of the hasher returns, of shape (n_samples, n_bits) and float32.
+        `query_weights` of the hasher returns, of shape (n_samples, n_weights) and float32.
 
     Raises
     ------
@@ -140,12 +142,14 @@ def _check_codes_are_signs(hasher):
 def _model(onnx, hasher, output):
     """The model: layers with rectifiers between them, then the nodes of `output`."""
     coefs, intercepts = hasher.coefs_, hasher.intercepts_
-    n_features, n_bits = coefs[0].shape[0], coefs[-1].shape[1]
-    kind, columns = "float", n_bits
+    if output == "query_weights" and hasattr(hasher, "query_coef_"):
+        coefs, intercepts = [hasher.query_coef_], [hasher.query_intercept_]
+    n_features, n_outputs = coefs[0].shape[0], coefs[-1].shape[1]
+    kind, columns = "float", n_outputs
     steps, constants = _KEEP, {}
     if output == "codes":
-        kind, columns = "uint8", -(-n_bits // 8)
-        steps, constants = _PACK, {"zero": 0, "bit_values": _bit_values(n_bits)}
+        kind, columns = "uint8", -(-n_outputs // 8)
+        steps, constants = _PACK, {"zero": 0, "bit_values": _bit_values(n_outputs)}
     elif getattr(hasher, "_weigh", lambda: None)() is saturate:
         steps, constants = _SATURATE, {"two": 2, "tiny": _TINY}
     model = onnx.parser.parse_model(

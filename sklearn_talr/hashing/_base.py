@@ -171,6 +171,10 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         sizes = [coef.shape[1] for coef in layers.coefs]
         return Encoder(layers, sizes[-1], max(sizes))
 
+    def _rule_of_factors(self):
+        """Rule of the factors of codes, where they follow from these, or None."""
+        return self._encoder().factors()
+
     def _trains_in(self, space):
         """Whether `fit` leaves features of another library where they are."""
         return False

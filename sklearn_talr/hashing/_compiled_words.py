@@ -7,6 +7,34 @@ _LEAST_GAIN = float32(1e-5)
 _TINY, _LOWEST = float32(1e-30), float32(-3e38)
 
 
+@njit(fastmath=True, inline="always")  # a call would hide which arrays overlap
+def _add_up(chosen, products, n_values, sums):
+    """Fill in the inner products of a decoding and every vector."""
+    sums[:] = products[int64(chosen[0])]
+    for word in range(1, len(chosen)):
+        part = products[word * n_values + chosen[word]]
+        for place in range(len(sums)):
+            sums[place] += part[place]
+
+
+@njit(fastmath=True, inline="always")
+def _fill_merits(merits, along, squares, first, own, ahead, sums, alone, free):
+    """Fill in the merits of the values of a word; return the highest."""
+    highest = _LOWEST
+    for value in range(len(merits)):
+        place = first + value
+        ahead_now = along + ahead[place]
+        of_others = sums[place] - own[place]
+        square = squares + of_others + of_others + alone[place]
+        if free:
+            merit = ahead_now * abs(ahead_now) / max(square, _TINY)
+        else:
+            merit = ahead_now + ahead_now - square
+        merits[value] = merit
+        highest = max(highest, merit)
+    return highest
+
+
 @njit(
     [int64(float32[:, ::1], _PRODUCTS, uint8[:, ::1], int64, int64, boolean)],
     fastmath=True,
@@ -14,47 +42,29 @@ _TINY, _LOWEST = float32(1e-30), float32(-3e38)
 )
 def compiled_improve(correlations, products, words, n_values, n_sweeps, free):
     """Do what `improve_words` does, in place; return the number of changes."""
-    n_rows, n_words = words.shape
-    n_vectors = n_words * n_values
-    of_itself = products[0].copy()
-    for place in range(n_vectors):
-        of_itself[place] = products[place, place]
-    sums, merits = of_itself.copy(), of_itself[:n_values].copy()
+    alone = products[0].copy()
+    for place in range(len(alone)):
+        alone[place] = products[place, place]
+    sums, merits = alone.copy(), alone[:n_values].copy()
     n_changes = 0
-    for row in range(n_rows):
+    for row in range(len(words)):
         chosen, ahead = words[row], correlations[row]
-        sums[:] = products[int64(chosen[0])]
-        for word in range(1, n_words):
-            part = products[word * n_values + chosen[word]]
-            for place in range(n_vectors):
-                sums[place] += part[place]
-        along = float32(0)
-        squares = float32(0)
-        for word in range(n_words):
-            place = word * n_values + chosen[word]
-            along += ahead[place]
-            squares += sums[place]
+        _add_up(chosen, products, n_values, sums)
+        along = squares = float32(0)
+        for word in range(len(chosen)):
+            along += ahead[word * n_values + chosen[word]]
+            squares += sums[word * n_values + chosen[word]]
         for _ in range(n_sweeps):
             n_before = n_changes
-            for word in range(n_words):
+            for word in range(len(chosen)):
                 first = word * n_values
                 now = first + chosen[word]
-                of_others = sums[now] - of_itself[now]
-                along_others = along - ahead[now]
-                squares_others = squares - of_others - of_others - of_itself[now]
-                highest = _LOWEST
-                own = products[now]
-                for value in range(n_values):
-                    place = first + value
-                    ahead_now = along_others + ahead[place]
-                    of_others = sums[place] - own[place]
-                    square = squares_others + of_others + of_others + of_itself[place]
-                    if free:
-                        merit = ahead_now * abs(ahead_now) / max(square, _TINY)
-                    else:
-                        merit = ahead_now + ahead_now - square
-                    merits[value] = merit
-                    highest = max(highest, merit)
+                own, of_others = products[now], sums[now] - alone[now]
+                along_left = along - ahead[now]
+                squares_left = squares - of_others - of_others - alone[now]
+                highest = _fill_merits(
+                    merits, along_left, squares_left, first, own, ahead, sums, alone, free
+                )
                 merit = merits[chosen[word]]
                 if highest <= merit + _LEAST_GAIN * abs(merit):
                     continue
@@ -62,12 +72,11 @@ def compiled_improve(correlations, products, words, n_values, n_sweeps, free):
                 while merits[best] != highest:
                     best += 1
                 new = first + best
-                of_others = sums[new] - products[now, new]
-                along = along_others + ahead[new]
-                squares = squares_others + of_others + of_others + of_itself[new]
-                added = products[new]
-                for place in range(n_vectors):
-                    sums[place] += added[place] - own[place]
+                of_others = sums[new] - own[new]
+                along = along_left + ahead[new]
+                squares = squares_left + of_others + of_others + alone[new]
+                for place in range(len(sums)):
+                    sums[place] += products[new, place] - own[place]
                 chosen[word] = best
                 n_changes += 1
             if n_changes == n_before:

@@ -60,7 +60,7 @@ def improve_words(rows, codebooks, words, n_sweeps, *, free, compiled=None):
     if compiled is None:
         compiled = _pays_to_compile(len(rows) * n_words * n_values)
     if not (compiled and find_spec("numba")):
-        return _State(rows, codebooks, words, free).improve(n_sweeps)
+        return _Chosen(rows, codebooks, words, free).improve(n_sweeps)
     vectors = codebooks.reshape(-1, n_features)
     loops = import_module(_COMPILED, __package__)
     return loops.compiled_improve(
@@ -107,7 +107,7 @@ def words_of(bits, size):
     return np.packbits(of_words, axis=2, bitorder="little")[:, :, 0]
 
 
-class _State:
+class _Chosen:
     """Words of rows and what tells the merit of a change, in NumPy."""
 
     def __init__(self, rows, codebooks, words, free):

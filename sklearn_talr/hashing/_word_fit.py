@@ -42,7 +42,7 @@ def _cluster_means(rows, n_clusters, rng):
     chosen = rng.choice(len(rows), n_clusters, replace=len(rows) < n_clusters)
     means = rows[chosen]
     for _ in range(_LLOYD_STEPS):
-        members = _indicators(nearest_entries(rows, means)[:, None], n_clusters)
+        members = _memberships(nearest_entries(rows, means)[:, None], n_clusters)
         sizes = members.sum(axis=0)
         sums = members.T @ rows
         means = np.where(sizes[:, None], sums / np.maximum(sizes, 1)[:, None], means)
@@ -110,9 +110,9 @@ def best_codebooks(each_row, words, n_values, alpha):
     n_rows, n_words = words.shape
     counts = np.zeros((n_words * n_values,) * 2, dtype=np.float32)
     for part in gen_batches(n_rows, _ROWS_PER_BLOCK):
-        members = _indicators(words[part], n_values)
+        members = _memberships(words[part], n_values)
         counts += (members.T @ members).toarray()
-    sums = sum(each_row(lambda part, rows: _indicators(words[part], n_values).T @ rows))
+    sums = sum(each_row(lambda part, rows: _memberships(words[part], n_values).T @ rows))
     penalty = n_rows * _penalty(n_values, n_rows, alpha)
     for first in range(0, len(counts), n_values):
         own = slice(first, first + n_values)
@@ -122,7 +122,7 @@ def best_codebooks(each_row, words, n_values, alpha):
     return (codebooks - codebooks.mean(axis=1, keepdims=True)).astype(np.float32)
 
 
-def _indicators(words, n_values):
+def _memberships(words, n_values):
     """A CSR matrix with a one for the entry that each word names."""
     n_rows, n_words = words.shape
     places = words + n_values * np.arange(n_words)

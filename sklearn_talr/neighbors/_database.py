@@ -408,8 +408,9 @@ class CodeDatabase(BaseEstimator):
         for what follows from its code: of the codes of an
         :class:`~sklearn_talr.hashing.AdditiveHasher` the factors, four bytes each, are
         computed by `load`. With its metric ``"cosine"`` they follow from as many numbers
-        as the square of the number of weights of a query, which are saved where there are
-        more codes than that. `load` then takes some microseconds more for each code.
+        as the square of the number of bits, or from its vectors for words of several bits;
+        these are saved where they take fewer bytes. `load` then takes some microseconds
+        more for each code.
 
         The file states the version of its format, an integer. Files of older versions can
         be loaded if nothing in them has changed its meaning.

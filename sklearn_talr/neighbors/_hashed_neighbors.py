@@ -270,7 +270,8 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
 
         Notes
         -----
-        Nothing is pickled. Features for `n_rescored` are not written.
+        Nothing is pickled. Features for `n_rescored` are not written. Factors of codes
+        take no byte, since `load` computes them by the hasher.
         """
         fitted, params = self._get_fitted(), self.get_params(deep=False)
         del params["hasher"]
@@ -308,10 +309,11 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
             If the file is damaged, not from `save` of this class, or holds types that are
             not trusted.
         """
-        params, parts, stored = load_database(path, cls.__name__, mmap)
-        if stored is None:
-            raise ValueError(f"{path} holds no hasher; save it anew.")
-        hasher = restore_hasher(stored, trusted, path)
+
+        def restore(stored):
+            return FittedHasher.of(restore_hasher(stored, trusted, path))
+
+        params, parts, hasher = load_database(path, cls.__name__, mmap, restore)
         if features is not None:
             features = _dense_rows(features)
             if len(features) != parts[0].n_indices:
@@ -319,9 +321,9 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
                     f"features has {len(features)} rows for the {parts[0].n_indices} "
                     "items that were given so far, those removed included."
                 )
-        of_hasher = {"hasher": FittedHasher.of(hasher), "features": features}
-        fitted = Fitted.from_parts(*parts, **of_hasher)
-        return cls._restored(path, params | {"hasher": clone(hasher)}, fitted)
+        fitted = Fitted.from_parts(*parts, hasher=hasher, features=features)
+        params["hasher"] = clone(hasher.estimator)
+        return cls._restored(path, params, fitted)
 
     def get_metadata_routing(self):
         """Tell scikit-learn what the hasher, and `score`, are to be given.

@@ -12,18 +12,23 @@ from ._store import CodeStore, bytes_of
 from ._targets import Targets
 
 _CSR_PARTS = ("data", "indices", "indptr")
-_ARRAYS = ("columns", "starts", "members", "terms", "targets", "hasher")
-_ARRAYS += ("gram", "along", "codebooks", "levels")
-_ARRAYS += tuple(f"targets_{part}" for part in _CSR_PARTS)
-_RULES = {"of codes": CodeFactors, "of words": WordFactors}  # that factors follow from
+# Rules that factors follow from, by what a header says, and their arrays in a file
+_RULES = {
+    "of codes": (CodeFactors, ("gram", "along")),
+    "of words": (WordFactors, ("codebooks", "along", "levels")),
+}
+_ARRAYS = {"columns", "starts", "members", "terms", "targets", "hasher"}
+_ARRAYS |= {f"targets_{part}" for part in _CSR_PARTS}
+_ARRAYS |= {name for _, names in _RULES.values() for name in names}
 _MISSTATED = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError)
 
 
 def save_database(path, kind, params, fitted, hasher=None):
     """Write a file that :func:`load_database` reads.
 
-    `kind` is the name of the estimator's class, and `hasher` an array of bytes. Raises
-    ValueError where parameters or targets have no plain form.
+    `kind` is the name of the estimator's class, and `hasher` an array of bytes, those of
+    the hasher of `fitted`. Raises ValueError where parameters or targets have no plain
+    form.
     """
     store, targets, columns = fitted.store, fitted.targets, fitted.columns
     if isinstance(params["scoring"], Measure):
@@ -43,14 +48,16 @@ def save_database(path, kind, params, fitted, hasher=None):
         "feature_names": None if columns.names is None else columns.names.tolist(),
     }
     codes = {"columns": store.columns, "starts": store.starts, "members": store.members}
-    of_factors, terms = _describe_terms(store)
+    of_factors, terms = _describe_terms(store, fitted.hasher)
     header |= of_factors
     codes |= terms | ({} if hasher is None else {"hasher": hasher})
     write_arrays(path, header, codes | _arrays_of_targets(targets.values))
 
 
-def load_database(path, kind, mmap):
+def load_database(path, kind, mmap, restore=None):
     """Read a file that :func:`save_database` has written for the same `kind`.
+
+    ``restore(stored)`` is the FittedHasher of its bytes, an array of uint8.
 
     Returns
     -------
@@ -60,8 +67,8 @@ def load_database(path, kind, mmap):
     parts : tuple of CodeStore, Targets and Columns
         Codes, items and targets, which do not contradict each other.
 
-    hasher : ndarray of uint8 or None
-        Bytes of the hasher.
+    hasher : FittedHasher or None
+        The hasher; None without `restore`.
 
     Raises
     ------
@@ -73,8 +80,13 @@ def load_database(path, kind, mmap):
         raise ValueError(
             f"{path} was saved by {header.get('kind')}; load it by that class, not {kind}."
         )
+    hasher = None
+    if restore is not None:
+        if "hasher" not in arrays:
+            raise ValueError(f"{path} holds no hasher; save it anew.")
+        hasher = restore(arrays["hasher"])
     try:
-        return _rebuild(header, arrays)
+        return *_rebuild(header, arrays, hasher), hasher
     except _MISSTATED as error:
         raise ValueError(f"{path} lacks or misstates {error}; save it anew.") from error
     except ValueError as error:
@@ -83,38 +95,42 @@ def load_database(path, kind, mmap):
         ) from error
 
 
-def _describe_terms(store):
+def _describe_terms(store, hasher):
     """How to find the factors of codes again, and arrays of what must be kept to do so.
 
-    They are "ones", or follow from the codes by a rule that takes fewer bytes than they,
-    or are "kept".
+    They are "ones"; or follow from the codes by the rule of the hasher in the same file, or
+    by one that takes fewer bytes than they; or are "kept".
     """
     terms, rule = store.terms, store.factors
     if terms is None:
         return {"factors": "kept"}, {}
     if isinstance(rule, OneFactors):
         return {"factors": "ones"}, {"terms": terms[:, 1:]}
-    if rule is None or rule.nbytes >= terms.nbytes:
-        return {"factors": "kept"}, {"terms": terms}
-    parts = rule._asdict()
-    name = next(name for name, kind in _RULES.items() if isinstance(rule, kind))
-    header = {"factors": name, "beyond": parts.pop("beyond")}
-    return header, {part: values for part, values in parts.items() if values.size}
+    if rule is not None and hasher is not None and rule.same_as(hasher.factors()):
+        return {"factors": "of hasher"}, {}
+    if rule is not None and rule.nbytes < terms.nbytes:
+        kinds = _RULES.items()
+        name, arrays = next((k, names) for k, (of, names) in kinds if isinstance(rule, of))
+        header = {"factors": name, "beyond": rule.beyond}
+        return header, {array: getattr(rule, array) for array in arrays}
+    return {"factors": "kept"}, {"terms": terms}
 
 
-def _rebuild_terms(header, arrays, columns):
+def _rebuild_terms(header, arrays, columns, hasher):
     """The terms of the codes, and the rule that they follow from, or None."""
-    terms, n_bits = arrays.get("terms"), header["n_bits"]
-    if header["factors"] in _RULES:
-        kind = _RULES[header["factors"]]
-        found = {"levels": np.empty(0), "beyond": header["beyond"]} | arrays
-        rule = kind(*(found[part] for part in kind._fields))
-        if not (rule.fits(n_bits) and _sound_codes(columns, n_bits, None)):
-            raise ValueError("the codes, or the rule of their factors, are not sound.")
-        return rule.of(bytes_of(columns.T, n_bits))[:, None], rule
-    if header["factors"] == "ones":
+    terms, n_bits, factors = arrays.get("terms"), header["n_bits"], header["factors"]
+    if factors == "ones":
         return np.concatenate((np.ones_like(terms), terms), axis=1), OneFactors()
-    return terms, None
+    if factors == "of hasher":
+        rule = hasher.factors()
+    elif factors in _RULES:
+        of, names = _RULES[factors]
+        rule = of(**{name: arrays[name] for name in names}, beyond=header["beyond"])
+    else:
+        return terms, None
+    if not (rule.fits(n_bits) and _sound_codes(columns, n_bits, None)):
+        raise ValueError("the codes, or the rule of their factors, are not sound.")
+    return rule.of(bytes_of(columns.T, n_bits))[:, None], rule
 
 
 def _arrays_of_targets(values):
@@ -128,14 +144,14 @@ def _arrays_of_targets(values):
     return {"targets": values}
 
 
-def _rebuild(header, arrays):
+def _rebuild(header, arrays, hasher):
     affinity = None
     if header["affinity"] is not None:
         affinity = BaseAffinity.from_plain(header["affinity"])
     params = header["params"] | {
         "affinity": "auto" if header["affinity_is_auto"] else affinity
     }
-    store = _rebuild_store(header, arrays)
+    store = _rebuild_store(header, arrays, hasher)
     values = arrays.get("targets")
     if header["targets_shape"] is not None:
         parts = tuple(arrays[f"targets_{part}"] for part in _CSR_PARTS)
@@ -151,15 +167,15 @@ def _rebuild(header, arrays):
         if names.shape != (store.n_bits,):
             raise ValueError(f"names of shape {names.shape} for {store.n_bits} bits.")
     targets, columns = Targets(affinity, values), Columns(store.n_bits, names)
-    return params, (store, targets, columns), arrays.get("hasher")
+    return params, (store, targets, columns)
 
 
-def _rebuild_store(header, arrays):
+def _rebuild_store(header, arrays, hasher):
     columns, starts, members = (arrays[name] for name in ("columns", "starts", "members"))
     n_bits, n_samples = header["n_bits"], header["n_samples"]
     if not type(n_bits) is type(n_samples) is int:
         raise TypeError(f"n_bits {n_bits!r} or n_samples {n_samples!r}")
-    terms, rule = _rebuild_terms(header, arrays, columns)
+    terms, rule = _rebuild_terms(header, arrays, columns, hasher)
     if header["bitorder"] != "little" or not _sound_codes(columns, n_bits, terms):
         raise ValueError("the codes are not distinct, sorted codes of that length.")
     if not _sound_members(columns.shape[1], starts, members, n_samples):

@@ -101,8 +101,8 @@ def test_the_activations_are_the_weights_of_a_class_that_says_nothing(sizes, tmp
     [
         (ITQHasher(16, random_state=0), None, False),
         (BREHasher(8, random_state=0), LABELS, False),
-        (AdditiveHasher(70, max_iter=2, random_state=0), None, False),
-        (AdditiveHasher(9, metric="euclidean", random_state=0), None, False),
+        (AdditiveHasher(70, max_iter=2, word_size=1, random_state=0), None, False),
+        (AdditiveHasher(9, metric="euclidean", word_size=1, random_state=0), None, False),
         (TALRHasher(12, max_iter=1, random_state=0), None, False),
         (TALRHasher(12, hidden_layer_sizes=9, max_iter=1, random_state=0), LABELS, True),
         (
@@ -125,6 +125,21 @@ def test_query_weights_of_hashers(hasher, labels, saturated, tmp_path):
     np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
     weights = hasher.query_weights(X.astype(np.float32))
     np.testing.assert_allclose(found, weights, atol=1e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("metric", ["cosine", "inner_product", "euclidean"])
+@pytest.mark.parametrize("word_size", [4, 8])
+def test_query_weights_of_words(word_size, metric, tmp_path):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    hasher = AdditiveHasher(16, word_size=word_size, metric=metric, max_iter=2)
+    hasher.set_params(random_state=0).fit(X)
+    export_onnx(hasher, tmp_path / "hasher.onnx", output="query_weights")
+    expected = hasher.query_weights(X.astype(np.float32))
+    assert expected.shape == (len(X), 16 // word_size * (2**word_size - 1))
+    for batch in (slice(None), slice(1)):
+        found = run_onnx(tmp_path / "hasher.onnx", X[batch])
+        atol = 1e-5 * np.abs(expected).max()
+        np.testing.assert_allclose(found, expected[batch], atol=atol)
 
 
 def test_saturated_weights_of_a_query_without_activations_are_zeros(tmp_path):
