@@ -24,7 +24,7 @@ from ._additive_model import (
     signs_by,
 )
 from ._base import BaseHasher, Encoder, Layers, check_features, check_more_features
-from ._word_choice import choose_factor, size_of_words
+from ._word_choice import choose_factor, size_for_rows
 from ._word_fit import alternate_words, first_words, rows_of_sample
 from ._word_model import WordModel
 
@@ -306,7 +306,7 @@ class AdditiveHasher(BaseHasher):
     def _size_of_words(self, n_rows):
         """Bits of a word, for so many rows."""
         if self.word_size == "auto":
-            return size_of_words(self.n_bits, n_rows)
+            return size_for_rows(self.n_bits, n_rows)
         if self.n_bits % self.word_size:
             raise ValueError(
                 f"n_bits={self.n_bits} is no multiple of word_size={self.word_size}. "
