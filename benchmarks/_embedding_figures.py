@@ -1,4 +1,4 @@
-"""The CSV file of the benchmark of embeddings: a row for each search by each code."""
+"""CSV files of the benchmark of embeddings: a row for each search by each code."""
 
 import csv
 from typing import NamedTuple
@@ -40,17 +40,17 @@ def append(path, figures):
     with path.open("a", newline="") as file:
         writer = csv.writer(file)
         if is_new:
-            writer.writerow(Figure._fields)
+            writer.writerow(figures[0]._fields)
         writer.writerows(figures)
     for figure in figures:
         print(*figure, flush=True)
 
 
-def read(path):
-    """Figures of the file; none if there is no file."""
+def read(path, kind=Figure):
+    """Figures of the file, of a kind; none if there is no file."""
     if not path.exists():
         return []
-    kinds = Figure.__annotations__.values()
+    kinds = kind.__annotations__.values()
     with path.open(newline="") as file:
         _, *rows = csv.reader(file)
-    return [Figure(*(kind(cell) for kind, cell in zip(kinds, row))) for row in rows]
+    return [kind(*(of(cell) for of, cell in zip(kinds, row))) for row in rows]

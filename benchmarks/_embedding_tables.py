@@ -1,54 +1,133 @@
-"""Tables of the benchmark of embeddings, as Markdown: means over seeds."""
+"""Tables of the benchmark of embeddings, as Markdown and for the page: means over seeds.
 
+A column is a set, with few rows to fit or with many. A *family* is a method with one, two
+and four bits a dimension: of these, and of its ways of searching, the best one counts.
+"""
+
+import re
 from collections import defaultdict
 
 import numpy as np
 
+FEW = 5_000
+TITLES = {"coco17": "COCO", "scenes": "scenes", "cifar10": "CIFAR-10", "text": "text"}
+_WIDTH = re.compile(r", (1 bit|2 bits|4 bits)$")
 
-def print_tables(figures):
-    """A table for each budget: columns are the sets by the number of rows fitted to."""
+
+def print_markdown(figures):
+    """For each budget every search, and then the families."""
+    for budget, some in _by_budget(figures):
+        columns = _columns(some)
+        header = [f"{budget} bytes", *_names(columns), "bytes", "seeds", *_TIMES]
+        for groups in (_searches(some), _families(some)):
+            print(f"\n| {' | '.join(header)} |\n{'|---' * len(header)}|")
+            for name, group in groups.items():
+                sizes = sorted({figure.n_bytes for figure in group})
+                cells = _recalls(group, columns), "-".join(map(str, sizes))
+                seeds = str(len({figure.seed for figure in group}))
+                row = [name, *cells[0], cells[1], seeds, *_times(group)]
+                print(f"| {' | '.join(row)} |")
+
+
+def print_rst(figures):
+    """For each budget a table of recall and one of seconds, as reStructuredText."""
+    for budget, some in _by_budget(figures):
+        columns = _columns(some)
+        families = _families(some)
+        recalls = {
+            name: [cell.removeprefix("0") for cell in _recalls(group, columns)]
+            for name, group in families.items()
+        }
+        _print_csv_table(f"{8 * budget} bits, {budget} bytes", _names(columns), recalls)
+        seconds = {name: _times(group) for name, group in families.items()}
+        _print_csv_table(f"Seconds, {budget} bytes", _TIMES, seconds)
+
+
+def _print_csv_table(title, header, rows):
+    share = 64 // len(header)
+    print(f'\n.. csv-table:: {title}\n   :header: "", {", ".join(header)}')
+    print(f"   :widths: {', '.join(['36', *[str(share)] * len(header)])}\n")
+    for name, cells in rows.items():
+        print(f'   "{name}", {", ".join(cells)}')
+
+
+def _by_budget(figures):
     for budget in sorted({figure.budget for figure in figures}):
-        of_budget = [figure for figure in figures if figure.budget == budget]
-        columns, rows = table(of_budget)
-        print(f"\n| {budget} bytes | {' | '.join(columns)} |")
-        print("|---" * (len(columns) + 1) + "|")
-        for name, *cells in rows:
-            print(f"| {name} | {' | '.join(cells)} |")
+        yield budget, [figure for figure in figures if figure.budget == budget]
 
 
-def table(figures):
-    """Names of columns, and rows of one budget, as text."""
-    sets = sorted({(figure.n_train > 5_000, figure.data) for figure in figures})
-    names = [f"{data}{' many' * many}" for many, data in sets]
+def _columns(figures):
+    order = [*TITLES].index
+    present = {_column(figure) for figure in figures}
+    return sorted(present, key=lambda column: (column[0], order(column[1])))
+
+
+def _column(figure):
+    return figure.n_train > FEW, figure.data
+
+
+def _names(columns):
+    return [TITLES[data] + "+" * many for many, data in columns]
+
+
+def _searches(figures):
     groups = defaultdict(list)
     for figure in figures:
-        groups[figure.contender, figure.search].append(figure)
-    rows = [
-        [f"{contender}, {search}", *_cells(group, sets)]
-        for (contender, search), group in groups.items()
-    ]
-    return [*names, "bytes", "fit s", "fit s many", "encode s", "seeds"], rows
+        groups[f"{figure.contender}, {figure.search}"].append(figure)
+    return groups
 
 
-def _cells(group, sets):
-    recalls = [
-        _mean("{:.3f}", [f.recall for f in group if (f.n_train > 5_000, f.data) == key])
-        for key in sets
-    ]
-    seconds = [
-        _mean("{:.1f}", [f.fit_seconds for f in group if (f.n_train > 5_000) == many])
-        for many in (False, True)
-    ]
-    encode = [f.encode_seconds / f.n_database * 20_000 for f in group]
-    n_bytes = {f.n_bytes for f in group}
-    return [
-        *recalls,
-        "-".join(str(n) for n in sorted(n_bytes)),
-        *seconds,
-        _mean("{:.1f}", encode),
-        str(len({f.seed for f in group})),
-    ]
+def _families(figures):
+    """The figures of the best member and search of a family, for each column."""
+    members = defaultdict(lambda: defaultdict(list))
+    for figure in figures:
+        if figure.search.endswith("shortlist"):
+            continue  # no other way of scoring: it may miss some
+        family = _WIDTH.sub("", figure.contender), _column(figure)
+        members[family][figure.contender, figure.search].append(figure)
+    groups = defaultdict(list)
+    for (family, _), by_member in members.items():
+        groups[family] += max(by_member.values(), key=_mean_recall)
+    return groups
 
 
-def _mean(form, values):
-    return form.format(np.mean(values)) if values else ""
+def _mean_recall(figures):
+    return np.mean([figure.recall for figure in figures])
+
+
+def _recalls(figures, columns):
+    groups = ([f for f in figures if _column(f) == column] for column in columns)
+    return [f"{_mean_recall(group):.3f}" if group else "" for group in groups]
+
+
+_TIMES = ["fit", "fit+", "encode"]  # the last for 20 000 rows
+
+
+def _times(figures):
+    few, many = (
+        [f.fit_seconds for f in figures if (f.n_train > FEW) == is_many]
+        for is_many in (False, True)
+    )
+    encode = [f.encode_seconds / f.n_database * 20_000 for f in figures]
+    return [f"{np.mean(x):.1f}" if x else "" for x in (few, many, encode)]
+
+
+def print_judged(figures):
+    """Percent of the nDCG@10 of floats that is kept, by codes and with a second stage."""
+    groups = defaultdict(list)
+    for figure in figures:
+        kept = 100 * np.array([figure.ndcg, figure.ndcg_rescored]) / figure.ndcg_floats
+        name = f"{figure.contender}, {figure.search}"
+        groups[figure.budget, name].append((figure.data, *kept))
+    sets = sorted({figure.data for figure in figures})
+    for budget in sorted({budget for budget, _ in groups}):
+        header = [f"{budget} bytes", *sets, *(f"{data} rescored" for data in sets)]
+        print(f"\n| {' | '.join(header)} |\n{'|---' * len(header)}|")
+        for (of, name), group in groups.items():
+            if of == budget:
+                cells = [
+                    np.mean([kept[i] for data, *kept in group if data == column])
+                    for i in (0, 1)
+                    for column in sets
+                ]
+                print(f"| {name} | {' | '.join(f'{cell:.1f}' for cell in cells)} |")

@@ -20,7 +20,7 @@ from _rivals import (
     TurboQuant,
     UnbiasedASH,
 )
-from _searches import N_NEIGHBORS, by_cosine, by_product, highest
+from _searches import by_cosine, by_product, highest
 
 from sklearn_talr.codes import PackedCodes, weighted_scores
 from sklearn_talr.hashing import AdditiveHasher, ITQHasher, TALRHasher
@@ -46,18 +46,19 @@ class Hasher:
         """What is stored of an item: its bits, and what does not follow from them."""
         return self.codes.nbytes // len(self.codes)
 
-    def search(self, queries):
+    def search(self, queries, n_neighbors):
         """Yield the names of searches, and what they found."""
         weights = self.hasher.query_weights(queries)
         bits = PackedCodes(self.codes.data, self.codes.n_bits, self.codes.bitorder)
         index = HammingNeighbors().fit(bits)
+        n_candidates = min(N_CANDIDATES, len(self.codes))
         signs = weights[:, : self.codes.n_bits] > 0
-        by_bits = index.kneighbors(signs, N_CANDIDATES, return_distance=False)
+        by_bits = index.kneighbors(signs, n_candidates, return_distance=False)
         scores = weighted_scores(weights, self.codes)
         of_candidates = np.take_along_axis(scores, by_bits, axis=1)
-        yield "Hamming", by_bits[:, :N_NEIGHBORS]
-        yield "weighted queries", highest(scores)
-        best = highest(of_candidates)
+        yield "Hamming", by_bits[:, :n_neighbors]
+        yield "weighted queries", highest(scores, n_neighbors)
+        best = highest(of_candidates, n_neighbors)
         yield "weighted queries, shortlist", np.take_along_axis(by_bits, best, axis=1)
 
 
@@ -78,11 +79,11 @@ class Index:
         """What is stored of an item, factors included."""
         return self.index.sa_code_size()
 
-    def search(self, queries):
+    def search(self, queries, n_neighbors):
         """Yield the names of searches, and what they found."""
-        yield "own distance", self.index.search(queries, N_NEIGHBORS)[1]
+        yield "own distance", self.index.search(queries, n_neighbors)[1]
         decoded = self.index.reconstruct_n(0, self.index.ntotal)
-        yield "cosine", by_cosine(queries, decoded)
+        yield "cosine", by_cosine(queries, decoded, n_neighbors)
 
 
 class Quantizer:
@@ -105,11 +106,11 @@ class Quantizer:
     def n_bytes(self):
         return self.codes.shape[1]
 
-    def search(self, queries):
+    def search(self, queries, n_neighbors):
         """Yield the names of searches, and what they found."""
         decoded = self.quantizer.decode(self.codes) + self.mean
-        yield "product", by_product(queries, decoded)
-        yield "cosine", by_cosine(queries, decoded)
+        yield "product", by_product(queries, decoded, n_neighbors)
+        yield "cosine", by_cosine(queries, decoded, n_neighbors)
 
 
 def _pq(n_features, n_bytes, seed):

@@ -42,6 +42,6 @@ def allocated_bits(variances, n_bits):
     errors = np.array([lloyd_max_error(b) for b in range(MOST_BITS + 1)])
     gains = np.append(errors[:-1] - errors[1:], 0)
     widths = np.zeros(len(variances), int)
-    for _ in range(n_bits):
+    for _ in range(min(n_bits, MOST_BITS * len(widths))):
         widths[np.argmax(variances * gains[widths])] += 1
     return widths

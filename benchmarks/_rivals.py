@@ -60,13 +60,13 @@ class ScalarCodes:
         """What is stored of an item, factors included."""
         return self.codes.shape[1] + self.factors.nbytes // len(self.codes)
 
-    def search(self, queries):
+    def search(self, queries, n_neighbors):
         """Yield the names of searches, and what they found."""
         queries = queries @ self.axes
         decoded = self.decode(unpack(self.codes, self.widths))
         if "product" in self.searches:
-            yield "product", by_product(queries, decoded)
-        yield "cosine", by_cosine(queries, decoded)
+            yield "product", by_product(queries, decoded, n_neighbors)
+        yield "cosine", by_cosine(queries, decoded, n_neighbors)
 
 
 class ASH(ScalarCodes):
@@ -176,9 +176,9 @@ class GaussianReference:
         Z = X @ self.axes
         self.decoded = test_channel(Z, self.variances, 8 * self.n_bytes, self.rng)
 
-    def search(self, queries):
+    def search(self, queries, n_neighbors):
         """Yield the name of the search, and what it found."""
-        yield "cosine", by_cosine(queries @ self.axes, self.decoded)
+        yield "cosine", by_cosine(queries @ self.axes, self.decoded, n_neighbors)
 
 
 def random_rotation(n, rng):

@@ -2,6 +2,8 @@
 
     python benchmarks/bench_embeddings.py            # recall of all codes: hours
     python benchmarks/bench_embeddings.py tables     # what is measured so far, as Markdown
+    python benchmarks/bench_embeddings.py rst        # the same for the page
+    python benchmarks/bench_embeddings.py judged     # nDCG of judged texts
     python benchmarks/bench_embeddings.py serve      # milliseconds per query: minutes
 
 The benchmark sets are read from the folder that SKLEARN_TALR_DATA names. Their labels are
@@ -17,7 +19,7 @@ found.
 factors, norms. Where a method needs fewer bytes, as when a row has fewer coordinates than
 there are bits, `n_bytes` says how many.
 
-Every cell of the tables is a row of a CSV file, ``--csv``. Cells that are there are not
+Every search of a cell is a row of a CSV file, ``--csv``. Cells that are there are not
 measured again, so that a run that was ended goes on. Seconds are CPU time of one thread.
 faiss's slow quantizers are measured as far as a cell takes ten minutes at most:
 LocalSearchQuantizer with 8 bytes, ResidualQuantizer and OPQ+PQ with up to 32.
@@ -34,10 +36,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+import _judged_texts
 import faiss
 import numpy as np
 from _embedding_figures import Cell, Figure, append, read
-from _embedding_tables import print_tables
+from _embedding_tables import print_judged, print_markdown, print_rst
 from _quantizers import CONTENDERS, N_CANDIDATES
 from _searches import N_NEIGHBORS, highest
 from benchmark_sets import BENCHMARKS, folder_of_sets
@@ -86,7 +89,7 @@ def load(name, seed):
     X = X[: N_QUERIES + n_many + MOST_DATABASE]
     X = unit_rows(X - X[N_QUERIES : N_QUERIES + N_FEW].mean(axis=0))
     query, train, database = np.split(X, [N_QUERIES, N_QUERIES + n_many])
-    return Rows(query, train, database, highest(query @ database.T))
+    return Rows(query, train, database, highest(query @ database.T, N_NEIGHBORS))
 
 
 def unit_rows(X):
@@ -109,7 +112,7 @@ def measure(cell):
         step(X)
         times.append(time.process_time())
     seconds = np.round(np.diff(times), 2).tolist()
-    for search, found in model.search(rows.query):
+    for search, found in model.search(rows.query, N_NEIGHBORS):
         score = round(recall(rows.nearest, found), 4)
         sizes = len(rows.database), model.n_bytes
         yield Figure(*cell, search, score, *seconds, *sizes)
@@ -239,9 +242,10 @@ def cpu_median(run, repeats=3):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    modes = ["recall", "tables", "serve"]
+    modes = ["recall", "tables", "rst", "judged", "serve"]
     parser.add_argument("mode", nargs="?", choices=modes, default="recall")
     parser.add_argument("--csv", type=Path, default=RESULTS)
+    parser.add_argument("--judged-csv", type=Path, default=RESULTS.with_name("judged.csv"))
     parser.add_argument("--seeds", type=int, default=3, help="seeds 0, 1, and so on")
     parser.add_argument("--contenders", nargs="+", default=CONTENDERS, choices=CONTENDERS)
     parser.add_argument("--bytes", type=int, nargs="+", default=[8, 16, 32, 64])
@@ -252,7 +256,10 @@ def main():
         return serve(args.sizes)
     if args.mode == "recall":
         measure_all(args.csv, args.seeds, args.contenders, args.bytes)
-    return print_tables(read(args.csv))
+    if args.mode == "judged":
+        _judged_texts.measure_all(args.judged_csv, args.seeds, args.contenders)
+        return print_judged(read(args.judged_csv, _judged_texts.JudgedFigure))
+    return (print_rst if args.mode == "rst" else print_markdown)(read(args.csv))
 
 
 if __name__ == "__main__":
