@@ -7,7 +7,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "embeddings.csv"
+RESULTS = Path("../../benchmarks/results/embeddings.csv")  # from this folder
 SETS = {"coco17": "COCO", "scenes": "scenes", "cifar10": "CIFAR-10", "text": "text"}
 # Beginning of the names of contenders, the best of which counts, and marker
 METHODS = {
