@@ -160,8 +160,8 @@ class Contender(NamedTuple):
     make: Callable
     budgets: tuple = (8, 16, 32, 64)
     n_seeds: int = 3
-    many: bool = True  # also with the larger number of rows to fit
-    delay: int = 0  # 1 after the first seed of the others, 4 after all of them
+    many: tuple = (8, 16, 32, 64)  # budgets with the larger number of rows to fit, too
+    is_slow: bool = False
 
 
 def _widths(name, rival):
@@ -186,8 +186,8 @@ CONTENDERS = {
     "faiss PCA+RaBitQ4": Contender(_rabitq4, (32, 64)),
     "faiss PQFastScan": Contender(_fast_scan),
     "ITQHasher": Contender(_itq, (8, 16, 32)),
-    "faiss ResidualQuantizer": Contender(_residual, (8, 16, 32), delay=1),
-    "faiss OPQ+PQ": Contender(_pq, (8, 16, 32), 1, delay=4),
-    "faiss LocalSearchQuantizer": Contender(_local_search, (8,), 1, many=False, delay=4),
-    "TALRHasher without labels": Contender(_talr, (8, 16, 32), 1, many=False, delay=4),
+    "faiss ResidualQuantizer": Contender(_residual, (8, 16, 32), is_slow=True),
+    "faiss OPQ+PQ": Contender(_pq, (8, 16, 32), 1, (8, 16), is_slow=True),
+    "faiss LocalSearchQuantizer": Contender(_local_search, (8,), 1, (), is_slow=True),
+    "TALRHasher without labels": Contender(_talr, (8, 16, 32), 1, (), is_slow=True),
 }

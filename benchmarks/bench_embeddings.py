@@ -22,7 +22,8 @@ there are bits, `n_bytes` says how many.
 Every search of a cell is a row of a CSV file, ``--csv``. Cells that are there are not
 measured again, so that a run that was ended goes on. Seconds are CPU time of one thread.
 faiss's slow quantizers are measured as far as a cell takes ten minutes at most:
-LocalSearchQuantizer with 8 bytes, ResidualQuantizer and OPQ+PQ with up to 32.
+LocalSearchQuantizer with 8 bytes, ResidualQuantizer with up to 32, OPQ+PQ with up to 32,
+and with up to 16 for the larger number of rows.
 
 `serve` searches 10^5, 10^6 and 10^7 codes of 256 bits: those of cifar10's database, drawn
 again and again with an eighth of their bits flipped.
@@ -68,6 +69,18 @@ SETS = {
     "cifar10": Set(BENCHMARKS["cifar10"][0], 20_000),
     "text": Set("text_minilm384.npz", 20_000),
 }
+
+QUICK = [name for name, contender in CONTENDERS.items() if not contender.is_slow]
+# Contenders, seeds and budgets that come first, one part after the other
+PLAN = [
+    (QUICK, [0], (8, 16, 32)),
+    (["faiss ResidualQuantizer"], [0], (8, 16)),
+    (QUICK[:1], [1, 2], (8, 16, 32)),
+    (["faiss ResidualQuantizer"], [0], (32,)),
+    (["faiss OPQ+PQ"], [0], (8, 16)),
+    (QUICK, [1, 2], (8, 16, 32)),
+    (QUICK, [0, 1, 2], (64,)),
+]
 
 
 class Rows(NamedTuple):
@@ -119,24 +132,17 @@ def measure(cell):
 
 
 def cells(n_seeds, contenders, budgets):
-    """What is to be measured, by its turn."""
-    every = []
-    for seed, name, budget in product(range(n_seeds), contenders, budgets):
-        contender = CONTENDERS[name]
-        if seed < contender.n_seeds and budget in contender.budgets:
-            for data, (_, n_many) in SETS.items():
-                for n_train in (N_FEW, n_many)[: 1 + contender.many]:
-                    every.append(Cell(data, seed, n_train, budget, name))
-    return sorted(every, key=turn)
-
-
-def turn(cell):
-    """Quick ones first, of these the first seed; 64 bytes late, and the slowest last."""
-    if CONTENDERS[cell.contender].delay:
-        return CONTENDERS[cell.contender].delay if cell.seed == 0 else 4
-    if cell.budget >= 64:
-        return 3
-    return 2 if cell.seed else 0
+    """What is to be measured, the first parts of `PLAN` first."""
+    found = []
+    for names, seeds, some in [*PLAN, (contenders, range(n_seeds), budgets)]:
+        for seed, name, budget in product(seeds, names, some):
+            contender = CONTENDERS[name]
+            asked = seed < n_seeds and name in contenders and budget in budgets
+            if asked and seed < contender.n_seeds and budget in contender.budgets:
+                for data, (_, n_many) in SETS.items():
+                    for n_train in (N_FEW, n_many)[: 1 + (budget in contender.many)]:
+                        found.append(Cell(data, seed, n_train, budget, name))
+    return list(dict.fromkeys(found))
 
 
 def measure_all(path, n_seeds, contenders, budgets):

@@ -78,7 +78,9 @@ def run(bench, monkeypatch, *arguments):
 def test_runs_and_goes_on(bench, module, monkeypatch, tmp_path, capsys):
     path = tmp_path / "figures.csv"
     command = ["--csv", path, "--seeds", 1, "--bytes", 2, 4, "--contenders", *QUICK]
-    budgets = {name: bench.CONTENDERS[name]._replace(budgets=(2, 4)) for name in QUICK}
+    budgets = {
+        name: bench.CONTENDERS[name]._replace(budgets=(2, 4), many=(2, 4)) for name in QUICK
+    }
     monkeypatch.setattr(bench, "CONTENDERS", {**bench.CONTENDERS, **budgets})
     run(bench, monkeypatch, "recall", *command[:-1])
     before = path.read_text()
