@@ -20,13 +20,13 @@ def print_markdown(figures):
         columns = _columns(some)
         header = [f"{budget} bytes", *_names(columns), "bytes", "seeds", *_TIMES]
         for groups in (_searches(some), _families(some)):
-            print(f"\n| {' | '.join(header)} |\n{'|---' * len(header)}|")
+            rows = []
             for name, group in groups.items():
                 sizes = sorted({figure.n_bytes for figure in group})
                 cells = _recalls(group, columns), "-".join(map(str, sizes))
                 seeds = str(len({figure.seed for figure in group}))
-                row = [name, *cells[0], cells[1], seeds, *_times(group)]
-                print(f"| {' | '.join(row)} |")
+                rows.append([name, *cells[0], cells[1], seeds, *_times(group)])
+            print_markdown_table(header, rows)
 
 
 def print_rst(figures):
@@ -38,12 +38,18 @@ def print_rst(figures):
             name: [cell.removeprefix("0") for cell in _recalls(group, columns)]
             for name, group in families.items()
         }
-        _print_csv_table(f"{8 * budget} bits, {budget} bytes", _names(columns), recalls)
+        print_csv_table(f"{8 * budget} bits, {budget} bytes", _names(columns), recalls)
         seconds = {name: _times(group) for name, group in families.items()}
-        _print_csv_table(f"Seconds, {budget} bytes", _TIMES, seconds)
+        print_csv_table(f"Seconds, {budget} bytes", _TIMES, seconds)
 
 
-def _print_csv_table(title, header, rows):
+def print_markdown_table(header, rows):
+    print(f"\n| {' | '.join(header)} |\n{'|---' * len(header)}|")
+    for row in rows:
+        print(f"| {' | '.join(row)} |")
+
+
+def print_csv_table(title, header, rows):
     share = 64 // len(header)
     print(f'\n.. csv-table:: {title}\n   :header: "", {", ".join(header)}')
     print(f"   :widths: {', '.join(['36', *[str(share)] * len(header)])}\n")
@@ -83,12 +89,17 @@ def _families(figures):
     for figure in figures:
         if figure.search.endswith("shortlist"):
             continue  # no other way of scoring: it may miss some
-        family = _WIDTH.sub("", figure.contender), _column(figure)
+        family = family_of(figure.contender), _column(figure)
         members[family][figure.contender, figure.search].append(figure)
     groups = defaultdict(list)
     for (family, _), by_member in members.items():
         groups[family] += max(by_member.values(), key=_mean_recall)
     return groups
+
+
+def family_of(contender):
+    """Name without the number of bits a dimension."""
+    return _WIDTH.sub("", contender)
 
 
 def _mean_recall(figures):
@@ -110,24 +121,3 @@ def _times(figures):
     )
     encode = [f.encode_seconds / f.n_database * 20_000 for f in figures]
     return [f"{np.mean(x):.1f}" if x else "" for x in (few, many, encode)]
-
-
-def print_judged(figures):
-    """Percent of the nDCG@10 of floats that is kept, by codes and with a second stage."""
-    groups = defaultdict(list)
-    for figure in figures:
-        kept = 100 * np.array([figure.ndcg, figure.ndcg_rescored]) / figure.ndcg_floats
-        name = f"{figure.contender}, {figure.search}"
-        groups[figure.budget, name].append((figure.data, *kept))
-    sets = sorted({figure.data for figure in figures})
-    for budget in sorted({budget for budget, _ in groups}):
-        header = [f"{budget} bytes", *sets, *(f"{data} rescored" for data in sets)]
-        print(f"\n| {' | '.join(header)} |\n{'|---' * len(header)}|")
-        for (of, name), group in groups.items():
-            if of == budget:
-                cells = [
-                    np.mean([kept[i] for data, *kept in group if data == column])
-                    for i in (0, 1)
-                    for column in sets
-                ]
-                print(f"| {name} | {' | '.join(f'{cell:.1f}' for cell in cells)} |")

@@ -37,11 +37,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+import _embedding_tables
+import _judged_tables
 import _judged_texts
 import faiss
 import numpy as np
 from _embedding_figures import Cell, Figure, append, read
-from _embedding_tables import print_judged, print_markdown, print_rst
 from _quantizers import CONTENDERS, N_CANDIDATES
 from _searches import N_NEIGHBORS, highest
 from benchmark_sets import BENCHMARKS, folder_of_sets
@@ -264,8 +265,11 @@ def main():
         measure_all(args.csv, args.seeds, args.contenders, args.bytes)
     if args.mode == "judged":
         _judged_texts.measure_all(args.judged_csv, args.seeds, args.contenders)
-        return print_judged(read(args.judged_csv, _judged_texts.JudgedFigure))
-    return (print_rst if args.mode == "rst" else print_markdown)(read(args.csv))
+    for tables, figures in (
+        (_embedding_tables, read(args.csv)),
+        (_judged_tables, read(args.judged_csv, _judged_texts.JudgedFigure)),
+    ):
+        (tables.print_rst if args.mode == "rst" else tables.print_markdown)(figures)
 
 
 if __name__ == "__main__":

@@ -77,7 +77,8 @@ def run(bench, monkeypatch, *arguments):
 
 def test_runs_and_goes_on(bench, module, monkeypatch, tmp_path, capsys):
     path = tmp_path / "figures.csv"
-    command = ["--csv", path, "--seeds", 1, "--bytes", 2, 4, "--contenders", *QUICK]
+    files = ["--csv", path, "--judged-csv", tmp_path / "none.csv"]
+    command = [*files, "--seeds", 1, "--bytes", 2, 4, "--contenders", *QUICK]
     budgets = {
         name: bench.CONTENDERS[name]._replace(budgets=(2, 4), many=(2, 4)) for name in QUICK
     }
@@ -152,7 +153,8 @@ def test_judged_texts_go_on(bench, module, monkeypatch, tmp_path, capsys):
         np.savez(tmp_path / f"{name}.npz", X=X, Q=Q, judged=pairs)
     assert len(judged.load("cran").queries) == 19  # one has no relevant document
     path = tmp_path / "judged.csv"
-    command = ["judged", "--judged-csv", path, "--seeds", 1, "--contenders"]
+    files = ["--csv", tmp_path / "none.csv", "--judged-csv", path]
+    command = ["judged", *files, "--seeds", 1, "--contenders"]
     names = ["AdditiveHasher, single bits", "components, allocated bits"]
     run(bench, monkeypatch, *command, *names)
     figures = module("_embedding_figures").read(path, judged.JudgedFigure)
@@ -165,5 +167,26 @@ def test_judged_texts_go_on(bench, module, monkeypatch, tmp_path, capsys):
     capsys.readouterr()
     run(bench, monkeypatch, *command, *names)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1].startswith("| 8 bytes | cisi | cran | scifact | cisi rescored |")
+    assert lines[1].startswith("| 8 bytes | SciFact | Cranfield | CISI | SciFact rescored")
     assert len([line for line in lines if line.startswith("| Add")]) == 3
+
+
+def test_judged_tables(module, capsys):
+    """Percents of the floats, the mean over seeds, and the best member of a family."""
+    texts, tables = module("_judged_texts"), module("_judged_tables")
+    rows = [
+        ("scifact", 0, 8, "ASH, 1 bit", "cosine", 0.3, 0.5, 0.5, 8),
+        ("scifact", 1, 8, "ASH, 1 bit", "cosine", 0.4, 0.5, 0.5, 8),
+        ("cran", 0, 8, "ASH, 1 bit", "cosine", 0.2, 0.4, 0.4, 8),
+        ("cisi", 0, 8, "ASH, 1 bit", "cosine", 0.1, 0.4, 0.4, 8),
+        ("scifact", 0, 8, "ASH, 2 bits", "cosine", 0.2, 0.5, 0.5, 8),
+        ("cran", 0, 8, "ASH, 2 bits", "cosine", 0.1, 0.3, 0.4, 8),
+        ("cisi", 0, 8, "ASH, 2 bits", "cosine", 0.3, 0.4, 0.4, 8),
+    ]
+    figures = [texts.JudgedFigure(*row) for row in rows]
+    tables.print_markdown(figures)
+    printed = capsys.readouterr().out
+    assert "| ASH, 1 bit, cosine | 70.0 | 50.0 | 25.0 | 100.0 | 100.0 | 100.0 |" in printed
+    assert "| ASH, 2 bits, cosine | 40.0 | 25.0 | 75.0 | 100.0 | 75.0 | 100.0 |" in printed
+    tables.print_rst(figures)
+    assert '   "ASH", 70.0, 50.0, 25.0, 100.0, 100.0, 100.0' in capsys.readouterr().out
