@@ -1,8 +1,9 @@
 """Rivals that no library at hand has, from their definitions.
 
 All round coordinates of a row to a few bits each. Where a budget has fewer bits than the
-method would take for all coordinates, the first principal components are kept. Rows are
-centered already. What is stored of an item besides its codes:
+method would take for all coordinates, the first principal components are kept. OSQ is given
+axes that are turned at random, by which it finds more. Rows are centered already, so that
+there is one center, also for ASH. What is stored of an item besides its codes:
 
 =========================  ======================================================
 ASH                        nothing: its scale is the length of the centered row by

@@ -140,8 +140,9 @@ def cells(n_seeds, contenders, budgets):
             contender = CONTENDERS[name]
             asked = seed < n_seeds and name in contenders and budget in budgets
             if asked and seed < contender.n_seeds and budget in contender.budgets:
-                for data, (_, n_many) in SETS.items():
-                    for n_train in (N_FEW, n_many)[: 1 + (budget in contender.many)]:
+                for is_many in (False, True)[: 1 + (budget in contender.many)]:
+                    for data, (_, n_many) in SETS.items():
+                        n_train = n_many if is_many else N_FEW
                         found.append(Cell(data, seed, n_train, budget, name))
     return list(dict.fromkeys(found))
 
