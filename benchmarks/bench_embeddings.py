@@ -1,36 +1,51 @@
-"""Short codes of embeddings for weighted queries, beside the quantizers of faiss.
+"""Short codes of embeddings for weighted queries, beside those of rivals.
 
     python benchmarks/bench_embeddings.py            # recall of all codes: hours
     python benchmarks/bench_embeddings.py tables     # what is measured so far, as Markdown
+    python benchmarks/bench_embeddings.py rst        # the same for the page
+    python benchmarks/bench_embeddings.py judged     # nDCG of judged texts
     python benchmarks/bench_embeddings.py serve      # milliseconds per query: minutes
 
 The benchmark sets are read from the folder that SKLEARN_TALR_DATA names. Their labels are
-not used: 1 000 rows are queries, 5 000 others are fitted to, and the rest is the database.
-The mean of the 5 000 is subtracted from all rows, and these are scaled to unit length.
-Recall is that of the ten nearest rows by cosine among the first ten found.
+not used. For each seed 1 000 rows are queries, some thousand others can be fitted to, and
+at most 20 000 of the rest are the database. Codes are fitted to the first 5 000 of the rows
+to fit, or to all: 10 000 of coco17, 14 000 of scenes, which have fewer rows, and 20 000 of
+cifar10 and text. So queries and database of a seed are the same for both, and no row of
+the database is fitted to. The mean of the 5 000 is subtracted from all rows, and these are
+scaled to unit length. Recall is that of the ten nearest rows by cosine among the first ten
+found.
 
-Every cell of the tables is a row of a CSV file, ``--csv``. Cells that are there are not
+*Budget* is how many bytes an item may take, and all that is stored of it counts: codes,
+factors, norms. Where a method needs fewer bytes, as when a row has fewer coordinates than
+there are bits, `n_bytes` says how many.
+
+Every search of a cell is a row of a CSV file, ``--csv``. Cells that are there are not
 measured again, so that a run that was ended goes on. Seconds are CPU time of one thread.
+faiss's slow quantizers are measured as far as a cell takes ten minutes at most:
+LocalSearchQuantizer with 8 bytes, ResidualQuantizer with up to 32, OPQ+PQ with up to 32,
+and with up to 16 for the larger number of rows.
 
 `serve` searches 10^5, 10^6 and 10^7 codes of 256 bits: those of cifar10's database, drawn
 again and again with an eighth of their bits flipped.
 """
 
 import argparse
-import csv
-import os
 import time
-from collections import defaultdict
 from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+import _embedding_tables
+import _judged_tables
+import _judged_texts
 import faiss
 import numpy as np
-from _quantizers import CONTENDERS, N_CANDIDATES, N_NEIGHBORS, highest
-from benchmark_sets import BENCHMARKS
+from _embedding_figures import Cell, Figure, append, read
+from _quantizers import CONTENDERS, N_CANDIDATES
+from _searches import N_NEIGHBORS, highest
+from benchmark_sets import BENCHMARKS, folder_of_sets
 
 from sklearn_talr.codes import PackedCodes
 from sklearn_talr.export import to_faiss
@@ -38,7 +53,35 @@ from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.neighbors import HammingNeighbors, WeightedHammingNeighbors, rescore
 
 MOST_FLOATS = 10**6  # rows of which the floats are kept in memory
-SETS, N_QUERIES, N_TRAIN = ("coco17", "scenes", "cifar10"), 1_000, 5_000
+RESULTS = Path(__file__).parent / "results" / "embeddings.csv"
+N_QUERIES, N_FEW, MOST_DATABASE = 1_000, 5_000, 20_000
+
+
+class Set(NamedTuple):
+    """File of a set, and the larger number of its rows that are fitted to."""
+
+    file: str
+    n_many: int
+
+
+SETS = {
+    "coco17": Set(BENCHMARKS["coco17"][0], 10_000),
+    "scenes": Set(BENCHMARKS["scenes"][0], 14_000),
+    "cifar10": Set(BENCHMARKS["cifar10"][0], 20_000),
+    "text": Set("text_minilm384.npz", 20_000),
+}
+
+QUICK = [name for name, contender in CONTENDERS.items() if not contender.is_slow]
+# Contenders, seeds and budgets that come first, one part after the other
+PLAN = [
+    (QUICK, [0], (8, 16, 32)),
+    (["faiss ResidualQuantizer"], [0], (8, 16)),
+    (QUICK[:1], [1, 2], (8, 16, 32)),
+    (["faiss ResidualQuantizer"], [0], (32,)),
+    (["faiss OPQ+PQ"], [0], (8, 16)),
+    (QUICK, [1, 2], (8, 16, 32)),
+    (QUICK, [0, 1, 2], (64,)),
+]
 
 
 class Rows(NamedTuple):
@@ -50,31 +93,21 @@ class Rows(NamedTuple):
     nearest: np.ndarray
 
 
-class Figure(NamedTuple):
-    """A row of the CSV file: what was measured of one search by one code."""
-
-    data: str
-    seed: int
-    n_bits: int
-    contender: str
-    search: str
-    recall: float
-    fit_seconds: float
-    encode_seconds: float
-    n_database: int
-    n_bytes: int
-
-
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=len(SETS))
 def load(name, seed):
     """Draw queries, rows to fit and the database, and find the true neighbors."""
-    with np.load(Path(os.environ["SKLEARN_TALR_DATA"]) / BENCHMARKS[name][0]) as arrays:
+    n_many = SETS[name].n_many
+    with np.load(folder_of_sets() / SETS[name].file) as arrays:
         X = arrays["X"].astype(np.float32)
-    order = np.random.default_rng(seed).permutation(len(X))
-    X -= X[order[N_QUERIES : N_QUERIES + N_TRAIN]].mean(axis=0)
-    X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-    query, train, database = np.split(X[order], [N_QUERIES, N_QUERIES + N_TRAIN])
-    return Rows(query, train, database, highest(query @ database.T))
+    X = X[np.random.default_rng(seed).permutation(len(X))]
+    X = X[: N_QUERIES + n_many + MOST_DATABASE]
+    X = unit_rows(X - X[N_QUERIES : N_QUERIES + N_FEW].mean(axis=0))
+    query, train, database = np.split(X, [N_QUERIES, N_QUERIES + n_many])
+    return Rows(query, train, database, highest(query @ database.T, N_NEIGHBORS))
+
+
+def unit_rows(X):
+    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
 
 
 def recall(nearest, found):
@@ -82,86 +115,44 @@ def recall(nearest, found):
     return float(np.mean([np.isin(row, of_row) for row, of_row in zip(nearest, found)]))
 
 
-def measure(data, seed, n_bits, contender):
+def measure(cell):
     """Fit, encode and search; yield a figure for each way of searching."""
-    rows, make = load(data, seed), CONTENDERS[contender][0]
-    model = make(rows.train.shape[1], n_bits, seed)
+    rows = load(cell.data, cell.seed)
+    train = rows.train[: cell.n_train]
+    make = CONTENDERS[cell.contender].make
+    model = make(train.shape[1], cell.budget, cell.seed)
     times = [time.process_time()]
-    for step, X in ((model.fit, rows.train), (model.add, rows.database)):
+    for step, X in ((model.fit, train), (model.add, rows.database)):
         step(X)
         times.append(time.process_time())
     seconds = np.round(np.diff(times), 2).tolist()
-    for search, found in model.search(rows.query):
+    for search, found in model.search(rows.query, N_NEIGHBORS):
         score = round(recall(rows.nearest, found), 4)
         sizes = len(rows.database), model.n_bytes
-        yield Figure(data, seed, n_bits, contender, search, score, *seconds, *sizes)
+        yield Figure(*cell, search, score, *seconds, *sizes)
 
 
-def measure_all(path, n_seeds, contenders, lengths):
-    """Append what the file lacks, the first seed of all contenders first."""
-    known = {(f.data, f.seed, f.n_bits, f.contender) for f in read(path)}
-    for seed in range(n_seeds):
-        for contender in contenders:
-            _, possible, most_seeds = CONTENDERS[contender]
-            if seed >= most_seeds:
-                continue
-            for data, n_bits in product(SETS, sorted(set(possible) & set(lengths))):
-                cell = data, seed, n_bits, contender
-                if cell not in known:
-                    append(path, list(measure(*cell)))
+def cells(n_seeds, contenders, budgets):
+    """What is to be measured, the first parts of `PLAN` first."""
+    found = []
+    for names, seeds, some in [*PLAN, (contenders, range(n_seeds), budgets)]:
+        for seed, name, budget in product(seeds, names, some):
+            contender = CONTENDERS[name]
+            asked = seed < n_seeds and name in contenders and budget in budgets
+            if asked and seed < contender.n_seeds and budget in contender.budgets:
+                for is_many in (False, True)[: 1 + (budget in contender.many)]:
+                    for data, (_, n_many) in SETS.items():
+                        n_train = n_many if is_many else N_FEW
+                        found.append(Cell(data, seed, n_train, budget, name))
+    return list(dict.fromkeys(found))
 
 
-def append(path, figures):
-    is_new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.writer(file)
-        if is_new:
-            writer.writerow(Figure._fields)
-        writer.writerows(figures)
-    for figure in figures:
-        print(*figure, flush=True)
-
-
-def read(path):
-    """Figures of the file; none if there is no file."""
-    if not path.exists():
-        return []
-    kinds = Figure.__annotations__.values()
-    with path.open(newline="") as file:
-        _, *rows = csv.reader(file)
-    return [Figure(*(kind(cell) for kind, cell in zip(kinds, row))) for row in rows]
-
-
-def print_tables(path):
-    """Means over seeds, as Markdown: a table of recall for each length, and one of time."""
-    figures = read(path)
-    for n_bits in sorted({f.n_bits for f in figures}):
-        print(
-            f"\n| {n_bits} bits | {' | '.join(SETS)} | bytes | fit s | encode s | seeds |"
-        )
-        print("|---" * (len(SETS) + 5) + "|")
-        groups = defaultdict(list)
-        for figure in sorted(figures, key=lambda f: [*CONTENDERS].index(f.contender)):
-            if figure.n_bits == n_bits:
-                groups[figure.contender, figure.search].append(figure)
-        for (contender, search), group in groups.items():
-            print_row(f"{contender}, {search}", group)
-
-
-def print_row(name, group):
-    recalls = []
-    for data in SETS:
-        values = [f.recall for f in group if f.data == data]
-        recalls.append(f"{np.mean(values):.3f}" if values else "")
-    per_database = [f.encode_seconds / f.n_database * 60_000 for f in group]
-    cells = [
-        *recalls,
-        str(group[0].n_bytes),
-        f"{np.mean([f.fit_seconds for f in group]):.1f}",
-        f"{np.mean(per_database):.1f}",
-        str(len({f.seed for f in group})),
-    ]
-    print(f"| {name} | {' | '.join(cells)} |")
+def measure_all(path, n_seeds, contenders, budgets):
+    """Append what the file lacks."""
+    known = {figure.cell for figure in read(path)}
+    for cell in cells(n_seeds, contenders, budgets):
+        if cell not in known:
+            append(path, list(measure(cell)))
 
 
 def enlarged(codes, n, seed=0):
@@ -259,20 +250,27 @@ def cpu_median(run, repeats=3):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    modes = ["recall", "tables", "serve"]
+    modes = ["recall", "tables", "rst", "judged", "serve"]
     parser.add_argument("mode", nargs="?", choices=modes, default="recall")
-    parser.add_argument("--csv", type=Path, default=Path("embeddings.csv"))
+    parser.add_argument("--csv", type=Path, default=RESULTS)
+    parser.add_argument("--judged-csv", type=Path, default=RESULTS.with_name("judged.csv"))
     parser.add_argument("--seeds", type=int, default=3, help="seeds 0, 1, and so on")
     parser.add_argument("--contenders", nargs="+", default=CONTENDERS, choices=CONTENDERS)
-    parser.add_argument("--bits", type=int, nargs="+", default=[64, 128, 256, 512])
+    parser.add_argument("--bytes", type=int, nargs="+", default=[8, 16, 32, 64])
     parser.add_argument("--sizes", type=int, nargs="+", default=[10**5, 10**6, 10**7])
     args = parser.parse_args()
     faiss.omp_set_num_threads(1)
     if args.mode == "serve":
         return serve(args.sizes)
     if args.mode == "recall":
-        measure_all(args.csv, args.seeds, args.contenders, args.bits)
-    return print_tables(args.csv)
+        measure_all(args.csv, args.seeds, args.contenders, args.bytes)
+    if args.mode == "judged":
+        _judged_texts.measure_all(args.judged_csv, args.seeds, args.contenders)
+    for tables, figures in (
+        (_embedding_tables, read(args.csv)),
+        (_judged_tables, read(args.judged_csv, _judged_texts.JudgedFigure)),
+    ):
+        (tables.print_rst if args.mode == "rst" else tables.print_markdown)(figures)
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ _LOGISTIC = LogisticRegression(C=3, max_iter=1000)
 _OF_TEACHER = {
     "kernel + TALR-AP": _behind_teacher(TALRHasher(measure="AP")),
     "kernel + TALR-NDCG": _behind_teacher(TALRHasher(measure="nDCG")),
-    "kernel + additive": _behind_teacher(AdditiveHasher(metric="inner_product")),
+    "kernel + additive": _behind_teacher(AdditiveHasher(word_size=1, metric="inner_product")),
 }
 _OF_FEATURES = {
     "LSH": Method(LSHHasher()),
@@ -85,11 +85,11 @@ _OF_FEATURES = {
     "logistic + additive": Method(
         make_pipeline(
             ClassProbabilities(_LOGISTIC, temperature=1),
-            AdditiveHasher(metric="inner_product"),
+            AdditiveHasher(word_size=1, metric="inner_product"),
         ),
         "two stages",
     ),
-    "additive bits": Method(AdditiveHasher(metric="euclidean"), "search"),
+    "additive bits": Method(AdditiveHasher(word_size=1, metric="euclidean"), "search"),
     "BRE": Method(BREHasher()),
     "MACHash": Method(MACHasher()),
     "StructHash": Method(StructHasher()),

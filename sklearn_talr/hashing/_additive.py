@@ -24,7 +24,7 @@ from ._additive_model import (
     signs_by,
 )
 from ._base import BaseHasher, Encoder, Layers, check_features, check_more_features
-from ._word_choice import choose_factor, size_for_rows
+from ._word_choice import choose_factor, largest_words
 from ._word_fit import alternate_words, first_words, rows_of_sample
 from ._word_model import WordModel
 
@@ -177,7 +177,7 @@ class AdditiveHasher(BaseHasher):
             The fitted hasher.
         """
         X, seen = check_features(self, X)
-        return self._fit(X, seen, self._size_of_words(X.shape[0]))
+        return self._fit(X, seen, self._largest_words(X.shape[0]))
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None):
@@ -206,7 +206,7 @@ class AdditiveHasher(BaseHasher):
         """
         if not self.__sklearn_is_fitted__():
             X, seen = check_features(self, X)
-            return self._fit(X, seen, self._size_of_words(0))
+            return self._fit(X, seen, self._largest_words(0))
         X, seen = check_more_features(self, X)
         model = self._model_
         frame = model.frame
@@ -303,10 +303,10 @@ class AdditiveHasher(BaseHasher):
                 "word_size=1 before the first rows."
             )
 
-    def _size_of_words(self, n_rows):
+    def _largest_words(self, n_rows):
         """Bits of a word, for so many rows."""
         if self.word_size == "auto":
-            return size_for_rows(self.n_bits, n_rows)
+            return largest_words(self.n_bits, n_rows)
         if self.n_bits % self.word_size:
             raise ValueError(
                 f"n_bits={self.n_bits} is no multiple of word_size={self.word_size}. "

@@ -41,7 +41,7 @@ class Factor(NamedTuple):
 NO_FACTOR = Factor(np.empty(0), 0.0)
 
 
-def size_for_rows(n_bits, n_rows):
+def largest_words(n_bits, n_rows):
     """The largest size of words that improve codes when fitted to so many rows.
 
     A word of eight bits has 256 vectors, one of four bits 16. The more words, the more
@@ -109,12 +109,12 @@ def _recalls(rows, codebooks, powers, compiled):
     norms = np.linalg.norm(decoded, axis=1, keepdims=True)
     decoded /= np.maximum(norms, np.finfo(np.float32).tiny)
     queries = rows[:_MOST_QUERIES]
-    true, scores = _are_near(queries @ rows.T), queries @ decoded.T
-    found = {power: _are_near(scores * cosines**power) for power in powers}
+    true, scores = _are_nearest(queries @ rows.T), queries @ decoded.T
+    found = {power: _are_nearest(scores * cosines**power) for power in powers}
     return {power: (true & f).sum() / true.sum() for power, f in found.items()}, cosines
 
 
-def _are_near(scores):
+def _are_nearest(scores):
     """Mask of the highest scores of each query, which is not its own neighbor."""
     np.fill_diagonal(scores, -np.inf)
     place = scores.shape[1] - _N_NEIGHBORS
