@@ -58,7 +58,9 @@ _LOGISTIC = LogisticRegression(C=3, max_iter=1000)
 _OF_TEACHER = {
     "kernel + TALR-AP": _behind_teacher(TALRHasher(measure="AP")),
     "kernel + TALR-NDCG": _behind_teacher(TALRHasher(measure="nDCG")),
-    "kernel + additive": _behind_teacher(AdditiveHasher(word_size=1, metric="inner_product")),
+    "kernel + additive": _behind_teacher(
+        AdditiveHasher(word_size=1, metric="inner_product")
+    ),
 }
 _OF_FEATURES = {
     "LSH": Method(LSHHasher()),

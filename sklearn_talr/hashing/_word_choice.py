@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._word_codes import decode_words
-from ._word_fit import alternate_words, best_codebooks, first_words
+from ._word_fit import alternate_words, best_codebooks, compiles, first_words
 from ._word_model import cosines_of, encode_rows
 
 # The largest words whose codebooks are found from n rows, if n is at least the square of
@@ -91,18 +91,19 @@ def choose_factor(rows, n_bits, size, alpha, metric, rng):
 
     words = first_words(each_row, len(rows), n_bits, size, rows, rng)
     codebooks, _ = alternate_words(each_row, words, 2**size, alpha, _ITERATIONS, True)
-    plain, _ = _recalls(held_out, codebooks, (0.0,))
+    compiled = compiles(len(rows))
+    plain, _ = _recalls(held_out, codebooks, (0.0,), compiled)
     codebooks = best_codebooks(each_row, words[:, :-1], 2**size, alpha)
-    recalls, cosines = _recalls(held_out, codebooks, _POWERS)
+    recalls, cosines = _recalls(held_out, codebooks, _POWERS, compiled)
     power = max(recalls, key=recalls.get)
     if recalls[power] <= plain[0.0] + _LEAST_GAIN:
         return NO_FACTOR
     return Factor(np.linspace(*np.quantile(cosines, _EXTREMES), 2**size), power)
 
 
-def _recalls(rows, codebooks, powers):
+def _recalls(rows, codebooks, powers, compiled):
     """Recall of the nearest rows by power of the factor, and the cosines of all rows."""
-    words = encode_rows(rows, codebooks, free=True)
+    words = encode_rows(rows, codebooks, free=True, compiled=compiled)
     cosines = np.maximum(cosines_of(rows, words, codebooks), 0)
     decoded = decode_words(words, codebooks)
     norms = np.linalg.norm(decoded, axis=1, keepdims=True)

@@ -22,7 +22,7 @@ _ROWS_TO_START_FROM = 20_000
 _LLOYD_STEPS = 4
 _SWEEPS_PER_ITERATION = 1
 _ROWS_PER_BLOCK = 2**14
-_ROWS_TO_COMPILE = 8_192  # of a fit, whose result must not depend on what ran before
+_ROWS_TO_COMPILE = 8_192
 _PENALTY_OF_PRODUCTS = 10  # of two or more bits, in multiples of that of single bits
 _ENOUGH_ROWS = 20_000  # for words of four bits; fewer have larger penalties on products
 
@@ -81,6 +81,14 @@ def first_words(each_row, n_rows, n_bits, size, sample, rng):
     return words
 
 
+def compiles(n_rows):
+    """Whether a fit to so many rows is to use numba.
+
+    What has been loaded before decides nothing: equal seeds give equal words.
+    """
+    return n_rows >= _ROWS_TO_COMPILE
+
+
 def alternate_words(each_row, words, n_values, alpha, max_iter, free):
     """Find codebooks for the words, words for the codebooks, and so on.
 
@@ -89,8 +97,10 @@ def alternate_words(each_row, words, n_values, alpha, max_iter, free):
     alternations.
     """
 
+    how = {"free": free, "compiled": compiles(len(words))}
+
     def improve(part, rows):
-        return improve_words(rows, codebooks, words[part], _SWEEPS_PER_ITERATION, free=free)
+        return improve_words(rows, codebooks, words[part], _SWEEPS_PER_ITERATION, **how)
 
     n_iter, n_changes = 0, 1
     while n_changes and n_iter < max_iter:

@@ -102,10 +102,10 @@ class WordModel(NamedTuple):
         return np.hstack([words, nearest[:, None].astype(np.uint8)])
 
 
-def encode_rows(rows, codebooks, *, free):
-    """Words of rows that are new; see `improve_words` for `free`."""
+def encode_rows(rows, codebooks, *, free, compiled=None):
+    """Words of rows that are new; see `improve_words` for `free` and `compiled`."""
     words = greedy_words(rows, codebooks)
-    improve_words(rows, codebooks, words, _SWEEPS, free=free)
+    improve_words(rows, codebooks, words, _SWEEPS, free=free, compiled=compiled)
     return words
 
 
