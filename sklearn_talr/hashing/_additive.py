@@ -25,7 +25,7 @@ from ._additive_model import (
 )
 from ._base import BaseHasher, Encoder, Layers, check_features, check_more_features
 from ._word_choice import choose_factor, largest_words
-from ._word_fit import alternate_words, first_words, rows_of_sample
+from ._word_fit import alternate_words, first_words, rows_of_sample, start_of_words
 from ._word_model import WordModel
 
 __all__ = ["AdditiveHasher"]
@@ -220,8 +220,9 @@ class AdditiveHasher(BaseHasher):
     def partial_fit(self, X, y=None):
         """Improve the vectors of single bits by more rows.
 
-        The first call does what `fit` does with ``word_size=1``. The mean stays that of the first rows. Codes made before belong to the vectors of
-        that time: encode the database when all rows have been seen.
+        The first call does what `fit` does with ``word_size=1``. The mean stays that of the
+        first rows. Codes made before belong to the vectors of that time: encode the
+        database when all rows have been seen.
 
         Parameters
         ----------
@@ -373,10 +374,11 @@ class AdditiveHasher(BaseHasher):
 
     def _fit_words(self, frame, X, size, rng):
         sample = rows_of_sample(frame, X, rng)
-        factor = choose_factor(sample, self.n_bits, size, self.alpha, self.metric, rng)
-        n_bits = self.n_bits - size * bool(factor.power)
+        start = start_of_words(sample, self.n_bits, size, rng)
+        factor = choose_factor(sample, start, self.n_bits, size, self.alpha, self.metric)
+        n_words = self.n_bits // size - bool(factor.power)
         each_row = partial(frame.map_blocks, X, n_jobs=self.n_jobs)
-        words = first_words(each_row, X.shape[0], n_bits, size, sample, rng)
+        words = first_words(each_row, X.shape[0], n_words, start)
         codebooks, n_iter = alternate_words(
             each_row, words, 2**size, self.alpha, self.max_iter, frame.codes_directions
         )
