@@ -142,8 +142,8 @@ def _local_search(n_features, n_bytes, seed):
     return Quantizer(faiss.LocalSearchQuantizer(n_features, n_bytes, 8))
 
 
-def _additive(n_features, n_bytes, seed):
-    return Hasher(AdditiveHasher(8 * n_bytes, random_state=seed))
+def _additive(n_features, n_bytes, seed, word_size="auto"):
+    return Hasher(AdditiveHasher(8 * n_bytes, word_size=word_size, random_state=seed))
 
 
 def _itq(n_features, n_bytes, seed):
@@ -173,7 +173,10 @@ def _widths(name, rival):
 
 
 CONTENDERS = {
-    "AdditiveHasher, single bits": Contender(_additive),
+    "AdditiveHasher": Contender(_additive),
+    "AdditiveHasher, words of 8": Contender(partial(_additive, word_size=8), (8, 16), 1),
+    "AdditiveHasher, words of 4": Contender(partial(_additive, word_size=4), n_seeds=1),
+    "AdditiveHasher, single bits": Contender(partial(_additive, word_size=1)),
     "Gaussian reference": Contender(GaussianReference),
     **_widths("ASH", ASH),
     **_widths("ASH with a factor", UnbiasedASH),

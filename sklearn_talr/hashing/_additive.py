@@ -1,4 +1,4 @@
-"""A hasher for weighted queries: bits that add up to the features."""
+"""A hasher for weighted queries: words whose vectors add up to the features."""
 
 from functools import partial
 from numbers import Integral, Real
@@ -25,7 +25,7 @@ from ._additive_model import (
 )
 from ._base import BaseHasher, Encoder, Layers, check_features, check_more_features
 from ._word_choice import choose_factor, largest_words
-from ._word_fit import alternate_words, first_words, rows_of_sample
+from ._word_fit import alternate_words, first_words, rows_of_sample, start_of_words
 from ._word_model import WordModel
 
 __all__ = ["AdditiveHasher"]
@@ -36,28 +36,41 @@ _CELLS_PER_BLOCK = 2**20
 
 
 class AdditiveHasher(BaseHasher):
-    """Bits of unlabeled features whose sum is nearest to them, for weighted queries.
+    """Words of unlabeled features whose sum is nearest to them, for weighted queries.
 
-    Every bit adds or subtracts a vector of its own, and the bits of a row are chosen so
-    that the sum points where the row points. A query is not rounded to bits: its weights
-    are its inner products with these vectors. Search the codes by
+    A word is a run of one, four or eight bits of a code. Each of its values stands for a
+    vector of its own, and the words of a row are chosen so that the sum of their vectors
+    points where the row points. A query is not rounded to bits: its weights are its inner
+    products with these vectors. Search the codes by
     :class:`~sklearn_talr.neighbors.HashedNeighbors`, which asks by weights. So far more of
     the true neighbors are found than by the Hamming distance of any code as long. By the
-    Hamming distance of these codes fewer are found than of :class:`ITQHasher`: .48 against
-    .54 of the ten nearest among the COCO features of the user guide, at 256 bits, where
-    weighted queries find .74. HammingNeighbors refuses the codes of `encode`, unless
-    ``metric="inner_product"``. It cannot tell the bits of `transform` from other codes.
+    Hamming distance of these codes few are found: take :class:`ITQHasher` where queries are
+    bits. HammingNeighbors refuses the codes of `encode`, unless ``metric="inner_product"``.
+    It cannot tell the bits of `transform` from other codes.
 
-    The vectors are found by alternating least squares and coordinate descent over the bits,
-    which start from the bits of :class:`ITQHasher`. This is a binary autoencoder with a
-    linear decoder (Carreira-Perpinan and Raziperchikolaei, CVPR 2015), and additive
-    quantization with two words to a codebook (Babenko and Lempitsky, CVPR 2014).
+    The vectors are found by alternating least squares and coordinate descent over the
+    words. This is additive quantization (Babenko and Lempitsky, CVPR 2014). Words of one
+    bit add or subtract a vector, as in a binary autoencoder with a linear decoder
+    (Carreira-Perpinan and Raziperchikolaei, CVPR 2015).
 
     Parameters
     ----------
     n_bits : int, default=32
-        Number of bits, at least 1. There may be more of them than features. Without labels
-        64 to 512 are usual.
+        Number of bits of a code, at least 1. There may be more of them than features.
+        Without labels 64 to 512 are usual.
+
+    word_size : {"auto", 1, 4, 8}, default="auto"
+        Bits of a word, which must divide `n_bits`. The larger the words, the more a code
+        says, if there are rows enough to find their vectors. ``"auto"`` takes the largest
+        that this asks no more rows for than there are, and that divides `n_bits`:
+
+        * 8, up to 128 bits, for ``n_bits ** 2 / 2`` rows, and at least 1 000,
+        * 4, for ``n_bits ** 2 / 16`` rows, and at least 1 000,
+        * 1.
+
+        Words of 8 take the longest to fit. A shortlist by Hamming distance, as
+        `n_candidates` of HashedNeighbors makes it, loses neighbors with words of 8, and few
+        or none with others. `partial_fit` improves words of 1 only.
 
     metric : {"cosine", "inner_product", "euclidean"}, default="cosine"
         How features are compared whose neighbors are to be found. Under ``"cosine"`` the
@@ -66,7 +79,8 @@ class AdditiveHasher(BaseHasher):
         Moving all features, of items and queries alike, changes no score.
 
     alpha : float, default=0.05
-        Strength of the ridge penalty on the vectors, per row.
+        Strength of the ridge penalty on the vectors, per row. That on the vectors of
+        products of several bits is ten times as strong or more, see Notes.
 
     max_iter : int, default=12
         Most alternations.
@@ -77,19 +91,30 @@ class AdditiveHasher(BaseHasher):
         no result, and pays from some ten thousand rows on.
 
     random_state : int, RandomState instance or None, default=None
-        Draws the first rotation of ITQ, and the bits that are flipped in search of better
-        codes.
+        Draws what the vectors start from, and the bits that are flipped in search of better
+        codes of single bits.
 
     Attributes
     ----------
     coefs_ : list of one ndarray of shape (n_features, n_bits)
-        The vectors, as columns; under ``"euclidean"`` divided by the root mean square
-        distance of the training rows from their mean, and under ``"inner_product"`` in
-        multiples of it. Weights of queries are inner products with these, plus the
-        intercepts, so that no weight depends on the unit of the features more than they do.
+        Vectors of the single bits, as columns; under ``"euclidean"`` divided by the root
+        mean square distance of the training rows from their mean, and under
+        ``"inner_product"`` in multiples of it. Weights of queries are inner products with
+        these, plus the intercepts, so that no weight depends on the unit of the features
+        more than they do.
 
     intercepts_ : list of one ndarray of shape (n_bits,)
         Zeros; under ``"euclidean"`` they center the queries.
+
+    query_coef_ : ndarray of shape (n_features, n_weights)
+        All vectors that queries have weights for: first those of the single bits, then
+        those of products of several bits, see :func:`~sklearn_talr.codes.weighted_scores`.
+
+    query_intercept_ : ndarray of shape (n_weights,)
+        What is added to these weights.
+
+    word_size_ : {1, 4, 8}
+        Bits of a word.
 
     mean_ : ndarray of shape (n_features,)
         Mean of the rows, after these were scaled to unit length under ``"cosine"``.
@@ -111,8 +136,20 @@ class AdditiveHasher(BaseHasher):
 
     Notes
     -----
+    The vector of a value of a word is written as a sum over the non-empty sets of its bits,
+    of a vector of the set times the product of the signs in it. Single bits are the sets
+    of one. A query has a weight for each set, ``2 ** word_size - 1`` for a word.
+
+    Under ``"cosine"`` rows that no sum points to have scores that are too high. Where rows
+    held out show that more neighbors are found so, the last word of a code adds no vector
+    but says how near the sum points to the row: its value multiplies the score by the
+    cosine of the two, or by its root. Nothing is stored besides the bits.
+
     The signs of `decision_function` are not the bits of `transform`: a row is not encoded
     in the way a query is. The Hamming distance to these signs is fit for a shortlist only.
+
+    With numba, ``pip install "sklearn-talr[fast]"``, words of thousands of rows are chosen
+    by a compiled loop, which takes some seconds to compile.
 
     Examples
     --------
@@ -161,7 +198,7 @@ class AdditiveHasher(BaseHasher):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
-        """Find the vectors that the bits stand for.
+        """Find the vectors that the words stand for.
 
         Parameters
         ----------
@@ -181,10 +218,11 @@ class AdditiveHasher(BaseHasher):
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None):
-        """Improve the vectors by more rows; the first call does what `fit` does.
+        """Improve the vectors of single bits by more rows.
 
-        The mean stays that of the first rows. Codes made before belong to the vectors of
-        that time: encode the database when all rows have been seen.
+        The first call does what `fit` does with ``word_size=1``. The mean stays that of the
+        first rows. Codes made before belong to the vectors of that time: encode the
+        database when all rows have been seen.
 
         Parameters
         ----------
@@ -202,7 +240,8 @@ class AdditiveHasher(BaseHasher):
         Raises
         ------
         ValueError
-            If `n_bits` or `metric` is no longer what the first rows were fitted with.
+            If `n_bits` or `metric` is no longer what the first rows were fitted with, or
+            words have several bits.
         """
         if not self.__sklearn_is_fitted__():
             X, seen = check_features(self, X)
@@ -335,10 +374,11 @@ class AdditiveHasher(BaseHasher):
 
     def _fit_words(self, frame, X, size, rng):
         sample = rows_of_sample(frame, X, rng)
-        factor = choose_factor(sample, self.n_bits, size, self.alpha, self.metric, rng)
-        n_bits = self.n_bits - size * bool(factor.power)
+        start = start_of_words(sample, self.n_bits, size, rng)
+        factor = choose_factor(sample, start, self.n_bits, size, self.alpha, self.metric)
+        n_words = self.n_bits // size - bool(factor.power)
         each_row = partial(frame.map_blocks, X, n_jobs=self.n_jobs)
-        words = first_words(each_row, X.shape[0], n_bits, size, sample, rng)
+        words = first_words(each_row, X.shape[0], n_words, start)
         codebooks, n_iter = alternate_words(
             each_row, words, 2**size, self.alpha, self.max_iter, frame.codes_directions
         )

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._word_codes import decode_words
-from ._word_fit import alternate_words, best_codebooks, compiles, first_words
+from ._word_fit import alternate_words, best_codebooks, compiles
 from ._word_model import cosines_of, encode_rows
 
 # The largest words whose codebooks are found from n rows, if n is at least the square of
@@ -13,7 +13,7 @@ from ._word_model import cosines_of, encode_rows
 _ROWS_PER_SQUARE = {8: 1 / 2, 4: 1 / 16}
 _MOST_BITS = {8: 128, 4: np.inf}
 _LEAST_ROWS = 1_000  # from which on some can be held out
-_MOST_HELD_OUT, _SHARE_HELD_OUT = 4_000, 0.2
+_MOST_ROWS, _MOST_HELD_OUT, _SHARE_HELD_OUT = 10_000, 4_000, 0.2
 _MOST_QUERIES = 500
 _ITERATIONS = 4
 _N_NEIGHBORS = 10
@@ -55,7 +55,7 @@ def largest_words(n_bits, n_rows):
     return 1
 
 
-def choose_factor(rows, n_bits, size, alpha, metric, rng):
+def choose_factor(rows, start, n_bits, size, alpha, metric):
     """Whether the last word tells a factor, and which.
 
     Words with and without one are fitted to some rows in few steps, and code others. A
@@ -66,6 +66,9 @@ def choose_factor(rows, n_bits, size, alpha, metric, rng):
     rows : ndarray of shape (n_rows, n_features)
         Rows in random order.
 
+    start : callable
+        ``start(rows)``: words to start from.
+
     n_bits, size : int
         Bits of a code and of a word.
 
@@ -75,8 +78,6 @@ def choose_factor(rows, n_bits, size, alpha, metric, rng):
     metric : {"cosine", "inner_product", "euclidean"}
         How rows are compared. Only cosines need factors.
 
-    rng : RandomState
-
     Returns
     -------
     factor : Factor
@@ -84,14 +85,14 @@ def choose_factor(rows, n_bits, size, alpha, metric, rng):
     if metric != "cosine" or n_bits == size or len(rows) < _LEAST_ROWS:
         return NO_FACTOR
     n_held = min(_MOST_HELD_OUT, int(_SHARE_HELD_OUT * len(rows)))
-    held_out, rows = rows[:n_held], rows[n_held:]
+    held_out, rows = rows[:n_held], rows[n_held:_MOST_ROWS]
 
     def each_row(function):
         yield function(slice(None), rows)
 
-    words = first_words(each_row, len(rows), n_bits, size, rows, rng)
+    words = start(rows)
     codebooks, _ = alternate_words(each_row, words, 2**size, alpha, _ITERATIONS, True)
-    compiled = compiles(len(rows))
+    compiled = compiles(len(rows), words.shape[1] * 2**size)
     plain, _ = _recalls(held_out, codebooks, (0.0,), compiled)
     codebooks = best_codebooks(each_row, words[:, :-1], 2**size, alpha)
     recalls, cosines = _recalls(held_out, codebooks, _POWERS, compiled)

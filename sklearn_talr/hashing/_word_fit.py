@@ -12,17 +12,16 @@ from functools import partial
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from sklearn.utils import gen_batches
 
 from ._projections import itq_projection
 from ._word_codes import greedy_words, improve_words, nearest_entries, words_of
 from ._word_model import products_of_values
 
-_ROWS_TO_START_FROM = 20_000
+_ROWS_TO_START_FROM, _ROWS_TO_PROJECT = 20_000, 5_000
 _LLOYD_STEPS = 4
 _SWEEPS_PER_ITERATION = 1
-_ROWS_PER_BLOCK = 2**14
-_ROWS_TO_COMPILE = 8_192
+_PRODUCTS_TO_COMPILE = 4_000_000  # of rows and entries in a fit
+_SHARE_OF_LAST_CHANGES = 0.01  # of all words; changes halve from one step to the next
 _PENALTY_OF_PRODUCTS = 10  # of two or more bits, in multiples of that of single bits
 _ENOUGH_ROWS = 20_000  # for words of four bits; fewer have larger penalties on products
 
@@ -55,38 +54,38 @@ def rows_of_sample(frame, X, rng):
     return frame.rows(X[rng.permutation(n_rows)[:_ROWS_TO_START_FROM]])
 
 
-def first_words(each_row, n_rows, n_bits, size, sample, rng):
-    """Words to start from, shape (n_rows, n_words), uint8.
+def start_of_words(rows, n_bits, size, rng):
+    """A function from rows to words to start from.
 
     Words of eight bits are those of a residual quantizer. Words of four bits are signs of
     the projection of iterative quantization, four by four, which ends nearer to the rows
     where there are many words.
     """
     if size == 8:
-        codebooks = first_codebooks(sample, n_bits // size, 2**size, rng)
-        start = partial(greedy_words, codebooks=codebooks)
-    else:
-        projection = itq_projection(sample, n_bits, rng).astype(np.float32)
+        codebooks = first_codebooks(rows, n_bits // size, 2**size, rng)
+        return partial(greedy_words, codebooks=codebooks)
+    projection = itq_projection(rows[:_ROWS_TO_PROJECT], n_bits, rng).astype(np.float32)
+    return lambda rows: words_of(rows @ projection, size)
 
-        def start(rows):
-            return words_of(rows @ projection, size)
 
-    words = np.empty((n_rows, n_bits // size), dtype=np.uint8)
+def first_words(each_row, n_rows, n_words, start):
+    """The first of the words that ``start(rows)`` gives, shape (n_rows, n_words), uint8."""
+    words = np.empty((n_rows, n_words), dtype=np.uint8)
 
     def fill(part, rows):
-        words[part] = start(rows)
+        words[part] = start(rows)[:, :n_words]
 
     for _ in each_row(fill):
         pass
     return words
 
 
-def compiles(n_rows):
-    """Whether a fit to so many rows is to use numba.
+def compiles(n_rows, n_entries):
+    """Whether a fit of so many entries to so many rows is to use numba.
 
     What has been loaded before decides nothing: equal seeds give equal words.
     """
-    return n_rows >= _ROWS_TO_COMPILE
+    return n_rows * n_entries >= _PRODUCTS_TO_COMPILE
 
 
 def alternate_words(each_row, words, n_values, alpha, max_iter, free):
@@ -97,13 +96,13 @@ def alternate_words(each_row, words, n_values, alpha, max_iter, free):
     alternations.
     """
 
-    how = {"free": free, "compiled": compiles(len(words))}
+    how = {"free": free, "compiled": compiles(len(words), words.shape[1] * n_values)}
 
     def improve(part, rows):
         return improve_words(rows, codebooks, words[part], _SWEEPS_PER_ITERATION, **how)
 
-    n_iter, n_changes = 0, 1
-    while n_changes and n_iter < max_iter:
+    n_iter, n_changes = 0, words.size
+    while n_changes > _SHARE_OF_LAST_CHANGES * words.size and n_iter < max_iter:
         codebooks = best_codebooks(each_row, words, n_values, alpha)
         n_changes = sum(each_row(improve))
         n_iter += 1
@@ -118,10 +117,7 @@ def best_codebooks(each_row, words, n_values, alpha):
     have few rows. What all values of a word have in common has no vector.
     """
     n_rows, n_words = words.shape
-    counts = np.zeros((n_words * n_values,) * 2, dtype=np.float32)
-    for part in gen_batches(n_rows, _ROWS_PER_BLOCK):
-        members = _memberships(words[part], n_values)
-        counts += (members.T @ members).toarray()
+    counts = _pair_counts(words, n_values)
     sums = sum(each_row(lambda part, rows: _memberships(words[part], n_values).T @ rows))
     penalty = n_rows * _penalty(n_values, n_rows, alpha)
     for first in range(0, len(counts), n_values):
@@ -130,6 +126,21 @@ def best_codebooks(each_row, words, n_values, alpha):
     solved = scipy.linalg.solve(counts, sums, assume_a="pos", overwrite_a=True)
     codebooks = solved.reshape(n_words, n_values, -1)
     return (codebooks - codebooks.mean(axis=1, keepdims=True)).astype(np.float32)
+
+
+def _pair_counts(words, n_values):
+    """How many rows have each pair of entries, shape (n_entries, n_entries), float32."""
+    n_words = words.shape[1]
+    counts = np.empty((n_words, n_values, n_words, n_values), dtype=np.float32)
+    columns = words.T.astype(np.intp)
+    for first, column in enumerate(columns):
+        places = n_values * column
+        for second in range(first, n_words):
+            of_pair = np.bincount(places + columns[second], minlength=n_values**2)
+            of_pair = of_pair.reshape(n_values, n_values)
+            counts[first, :, second] = of_pair
+            counts[second, :, first] = of_pair.T
+    return counts.reshape(n_words * n_values, -1)
 
 
 def _memberships(words, n_values):

@@ -40,9 +40,10 @@ class WordModel(NamedTuple):
     @classmethod
     def of(cls, frame, codebooks, levels, power):
         """The model of codebooks, to which a word is added that tells a level."""
-        codebooks = [in_order(codebook) for codebook in codebooks]
+        if codebooks.shape[1] == 256:  # those of four bits have had an order from the start
+            codebooks = [in_order(codebook) for codebook in codebooks]
         if len(levels):
-            codebooks.append(np.zeros_like(codebooks[0]))
+            codebooks = [*codebooks, np.zeros_like(codebooks[0])]
         return cls(frame, np.stack(codebooks), levels, power)
 
     @property
