@@ -92,7 +92,7 @@ class AdditiveHasher(BaseHasher):
 
     random_state : int, RandomState instance or None, default=None
         Draws what the vectors start from, and the bits that are flipped in search of better
-        codes of single bits.
+        codes.
 
     Attributes
     ----------
@@ -382,7 +382,7 @@ class AdditiveHasher(BaseHasher):
         codebooks, n_iter = alternate_words(
             each_row, words, 2**size, self.alpha, self.max_iter, frame.codes_directions
         )
-        return WordModel.of(frame, codebooks, *factor), n_iter
+        return WordModel.of(frame, codebooks, *factor, rng), n_iter
 
     def _encoder(self):
         fitted = vars(self)

@@ -136,9 +136,9 @@ class _Chosen:
         with_others = 2 * of_others + among.diagonal()
         along = (self.along - correlations[every, now])[:, None] + correlations
         squares = (self.squares - with_others[every, now])[:, None] + with_others
-        merits = _merits(along, squares, self.free)
-        best = np.argmax(merits, axis=1)
-        old, new = merits[every, now], merits[every, best]
+        found = merits(along, squares, self.free)
+        best = np.argmax(found, axis=1)
+        old, new = found[every, now], found[every, best]
         changed = np.flatnonzero(new > old + _LEAST_GAIN * np.abs(old))
         best = best[changed]
         self.decoded[changed] += codebook[best] - codebook[now[changed]]
@@ -148,7 +148,8 @@ class _Chosen:
         return len(changed)
 
 
-def _merits(along, squares, free):
+def merits(along, squares, free):
+    """Merits of words by their decodings, see `improve_words`."""
     if free:
         return along * np.abs(along) / np.maximum(squares, _TINY)
     return 2 * along - squares

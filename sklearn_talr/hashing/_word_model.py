@@ -7,9 +7,10 @@ import scipy.linalg
 
 from ..codes._door import OneFactors, WordFactors, Words
 from ._additive_model import Frame
-from ._word_codes import decode_words, greedy_words, improve_words, pack_words
+from ._word_codes import decode_words, greedy_words, improve_words, merits, pack_words
 
-_SWEEPS = 10
+_SWEEPS, _SWEEPS_AFTER_CHANGE = 10, 4
+_N_CHANGES, _WORDS_PER_CHANGE = {16: 2, 256: 4}, 8
 _TINY = np.finfo(np.float32).tiny
 
 
@@ -30,21 +31,26 @@ class WordModel(NamedTuple):
 
     power : float
         Power of the level that multiplies a score.
+
+    changes : ndarray of shape (n_changes, n_coded_words), dtype uint8
+        Changes of words, bits of which are flipped, in search of better codes.
     """
 
     frame: Frame
     codebooks: np.ndarray
     levels: np.ndarray
     power: float
+    changes: np.ndarray
 
     @classmethod
-    def of(cls, frame, codebooks, levels, power):
+    def of(cls, frame, codebooks, levels, power, rng):
         """The model of codebooks, to which a word is added that tells a level."""
+        changes = changes_of_words(*codebooks.shape[:2], rng)
         if codebooks.shape[1] == 256:  # those of four bits have had an order from the start
             codebooks = [in_order(codebook) for codebook in codebooks]
         if len(levels):
             codebooks = [*codebooks, np.zeros_like(codebooks[0])]
-        return cls(frame, np.stack(codebooks), levels, power)
+        return cls(frame, np.stack(codebooks), levels, power, changes)
 
     @property
     def word_size(self):
@@ -95,7 +101,13 @@ class WordModel(NamedTuple):
     def encode(self, rows):
         """Words of rows."""
         codebooks = self.codebooks[:-1] if len(self.levels) else self.codebooks
-        words = encode_rows(rows, codebooks, free=self.frame.codes_directions)
+        free = self.frame.codes_directions
+        words = encode_rows(rows, codebooks, free=free)
+        for change in self.changes:
+            other = words ^ change
+            improve_words(rows, codebooks, other, _SWEEPS_AFTER_CHANGE, free=free)
+            before, after = (merits_of(rows, w, codebooks, free) for w in (words, other))
+            words[after > before] = other[after > before]
         if not len(self.levels):
             return words
         halfway = (self.levels[1:] + self.levels[:-1]) / 2
@@ -108,6 +120,23 @@ def encode_rows(rows, codebooks, *, free, compiled=None):
     words = greedy_words(rows, codebooks)
     improve_words(rows, codebooks, words, _SWEEPS, free=free, compiled=compiled)
     return words
+
+
+def changes_of_words(n_words, n_values, rng):
+    """Changes of some words in random bits, shape (n_changes, n_words), uint8."""
+    n_changes, n_changed = _N_CHANGES[n_values], max(1, n_words // _WORDS_PER_CHANGE)
+    changes = np.zeros((n_changes, n_words), dtype=np.uint8)
+    for change in changes:
+        chosen = rng.choice(n_words, n_changed, replace=False)
+        change[chosen] = rng.randint(1, n_values, n_changed)
+    return changes
+
+
+def merits_of(rows, words, codebooks, free):
+    """Merits of the words of rows, see `improve_words`."""
+    decoded = decode_words(words, codebooks)
+    along = np.einsum("ij,ij->i", rows, decoded)
+    return merits(along, np.einsum("ij,ij->i", decoded, decoded), free)
 
 
 def cosines_of(rows, words, codebooks):
