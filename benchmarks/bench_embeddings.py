@@ -75,9 +75,8 @@ QUICK = [name for name, contender in CONTENDERS.items() if not contender.is_slow
 # Contenders, seeds and budgets that come first, one part after the other
 PLAN = [
     (QUICK, [0], (8, 16, 32)),
-    (["faiss ResidualQuantizer"], [0], (8, 16)),
+    (["faiss ResidualQuantizer"], [0], (8, 16, 32)),
     (QUICK[:1], [1, 2], (8, 16, 32)),
-    (["faiss ResidualQuantizer"], [0], (32,)),
     (["faiss OPQ+PQ"], [0], (8, 16)),
     (QUICK, [1, 2], (8, 16, 32)),
     (QUICK, [0, 1, 2], (64,)),
