@@ -90,6 +90,7 @@ ESTIMATORS = [
     TALRHasher(8, max_iter=3, early_descent=True, validation_fraction=0.3),
     TALRHasher(8, max_iter=2, module=MODULE),
     AdditiveHasher(8, metric="euclidean", max_iter=2),
+    AdditiveHasher(8, word_size=4, max_iter=2),
     ClassProbabilities(GaussianNB(), cv=2),
     ThresholdAffinity((0.3, 0.1), (1, 2)),
     HammingNeighbors(3),

@@ -44,7 +44,7 @@ class CodeFactors(NamedTuple):
         factors, n_bits = np.empty(len(data), dtype=np.float32), len(self.along)
         gram = self.gram.astype(np.float64)
         with one_thread():
-            for rows in gen_batches(len(data), _CODES_PER_BLOCK):
+            for rows in _parts_of_codes(len(data)):
                 bits = np.unpackbits(data[rows], axis=1, count=n_bits, bitorder="little")
                 factors[rows] = self._of_signs(2.0 * bits - 1, gram)
         return factors
@@ -120,7 +120,7 @@ class WordFactors(NamedTuple):
     def to_unit_length(self, data):
         """Multiples of the decodings that end on the unit sphere, float64."""
         factors = np.empty(len(data))
-        for rows in gen_batches(len(data), _CODES_PER_BLOCK):
+        for rows in _parts_of_codes(len(data)):
             words = self.words(data[rows])
             decoded = self.decode(words)
             squares = np.einsum("ij,ij->i", decoded, decoded, dtype=np.float64)
@@ -140,7 +140,8 @@ class WordFactors(NamedTuple):
         """Words of packed codes, shape (n_codes, n_words), uint8."""
         if self.codebooks.shape[1] == 256:
             return data
-        halves = np.stack((data & 15, data >> 4), axis=2).reshape(len(data), -1)
+        halves = np.stack((data & 15, data >> 4), axis=2)
+        halves = halves.reshape(len(data), 2 * data.shape[1])
         return halves[:, : len(self.codebooks)]
 
     def fits(self, n_bits):
@@ -174,6 +175,11 @@ class OneFactors:
     def same_as(self, other):
         """Whether another rule, which may be None, gives every code the same factor."""
         return isinstance(other, OneFactors)
+
+
+def _parts_of_codes(n_codes):
+    """Slices of codes; an empty one where there are none."""
+    return gen_batches(max(1, n_codes), _CODES_PER_BLOCK)
 
 
 def _lengths(along, beyond):

@@ -5,6 +5,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils import gen_batches
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval, Options, StrOptions, fit_context
@@ -33,6 +34,16 @@ __all__ = ["AdditiveHasher"]
 _ITERATIONS_PER_CHUNK = 2
 _N_NEIGHBORS = 10  # of `score`
 _CELLS_PER_BLOCK = 2**20
+
+
+def _learns_in_parts(hasher):
+    """Whether there is a partial_fit, or AttributeError with the reason."""
+    if hasher.word_size in (4, 8):
+        raise AttributeError(
+            "partial_fit cannot improve words of several bits, which word_size="
+            f"{hasher.word_size} asks for. Call fit with all rows, or set word_size=1."
+        )
+    return True
 
 
 class AdditiveHasher(BaseHasher):
@@ -216,6 +227,7 @@ class AdditiveHasher(BaseHasher):
         X, seen = check_features(self, X)
         return self._fit(X, seen, self._largest_words(X.shape[0]))
 
+    @available_if(_learns_in_parts)
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None):
         """Improve the vectors of single bits by more rows.
@@ -241,7 +253,10 @@ class AdditiveHasher(BaseHasher):
         ------
         ValueError
             If `n_bits` or `metric` is no longer what the first rows were fitted with, or
-            words have several bits.
+            `fit` has given words of several bits.
+
+        AttributeError
+            If `word_size` asks for words of several bits.
         """
         if not self.__sklearn_is_fitted__():
             X, seen = check_features(self, X)
@@ -335,11 +350,10 @@ class AdditiveHasher(BaseHasher):
                 )
 
     def _check_single_bits(self, model):
-        if model.word_size > 1 or self.word_size not in ("auto", 1):
+        if model.word_size > 1:
             raise ValueError(
-                "partial_fit cannot improve words of several bits, as word_size="
-                f"{self.word_size!r} has given this hasher. Call fit with all rows, or set "
-                "word_size=1 before the first rows."
+                f"partial_fit cannot improve words of {model.word_size} bits, as `fit` "
+                "chose for this hasher. Call fit with all rows, or set word_size=1 and fit."
             )
 
     def _largest_words(self, n_rows):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_talr.codes import pack_codes
+from sklearn_talr.codes import PackedCodes, pack_codes
 from sklearn_talr.codes._door import CodeFactors, OneFactors, WordFactors
 
 sizes = st.sampled_from([4, 8])
@@ -56,7 +56,13 @@ def test_factors_do_not_depend_on_the_codes_beside_them(seed, size):
     data, _ = draw(seed, size, 4)
     alone = np.concatenate([rule.of(data[row : row + 1]) for row in range(len(data))])
     assert_array_equal(rule.of(data), alone)
-    assert len(rule.of(data[:0])) == 0
+
+
+def test_no_codes_have_no_factors():
+    empty = np.empty((0, 2), dtype=np.uint8)
+    for rule in (rule_of(0, 4, 4, True)[0], CodeFactors(np.eye(16), np.zeros(16), 1.0)):
+        assert rule.of(empty).shape == (0,)
+        assert PackedCodes._of(empty, 16, "little", None, rule).terms.shape == (0, 1)
 
 
 def test_blocks_of_codes_are_all_codes(monkeypatch):

@@ -135,9 +135,8 @@ class TestScores:
         correlations = [np.corrcoef(a, b)[0, 1] for a, b in zip(scores, true)]
         learned.error(1 - min(correlations))
 
-    @each_size
-    def test_scores_are_inner_products_with_decodings(self, word_size, X):
-        hasher = AdditiveHasher(24, word_size=word_size, random_state=0).fit(X)
+    def test_scores_are_inner_products_with_decodings(self, X):
+        hasher = AdditiveHasher(24, word_size=1, random_state=0).fit(X)
         codes = hasher.encode(X[:40])
         decodings = hasher.inverse_transform(codes)
         assert_allclose(np.linalg.norm(decodings, axis=1), 1, rtol=1e-4)

@@ -15,6 +15,7 @@ from sklearn_talr.hashing._word_fit import (
     best_codebooks,
     first_codebooks,
     first_words,
+    start_of_words,
 )
 from sklearn_talr.hashing._word_model import vectors_of_products
 
@@ -116,9 +117,9 @@ class TestAlternating:
         rows = np.random.default_rng(0).standard_normal((1_500, 8)).astype(np.float32)
         words = np.zeros((1_500, 3), dtype=np.uint8)
         alternate_words(all_at_once(rows), words, 16, ALPHA, 2, True)
-        choose_factor(rows, 12, 4, ALPHA, "cosine", np.random.RandomState(0))
+        factor_of(rows, 12)
         assert not decided
-        improve_words(rows, np.zeros((1, 16, 8), np.float32), words[:, :1], 1, free=True)
+        improve_words(rows, np.zeros((3, 16, 8), np.float32), words, 1, free=True)
         assert decided
 
 
@@ -138,11 +139,17 @@ class TestStart:
     def test_few_rows_and_equal_rows_give_words(self, size):
         rng = np.random.RandomState(0)
         rows = np.repeat(rng.standard_normal((2, 5)), 3, axis=0).astype(np.float32)
-        words = first_words(all_at_once(rows), 6, 16, size, rows, rng)
+        start = start_of_words(rows, 16, size, rng)
+        words = first_words(all_at_once(rows), 6, 16 // size, start)
         assert words.shape == (6, 16 // size)
         assert words.dtype == np.uint8
         assert_array_equal(words[:3], words[[0, 0, 0]])
         assert (words[0] != words[3]).any()
+
+
+def factor_of(rows, n_bits, metric="cosine"):
+    start = start_of_words(rows, n_bits, 4, np.random.RandomState(0))
+    return choose_factor(rows, start, n_bits, 4, ALPHA, metric)
 
 
 class TestChoice:
@@ -164,8 +171,7 @@ class TestChoice:
 
     @pytest.mark.parametrize("seed", range(3))
     def test_a_factor_tells_rows_that_are_coded_well_from_others(self, seed):
-        rng = np.random.RandomState(seed)
-        factor = choose_factor(self.rows_of(seed, 1_000), 32, 4, ALPHA, "cosine", rng)
+        factor = factor_of(self.rows_of(seed, 1_000), 32)
         assert factor.power > 0
         assert factor.levels.shape == (16,)
         assert (np.diff(factor.levels) > 0).all()
@@ -173,17 +179,14 @@ class TestChoice:
 
     @pytest.mark.parametrize("metric", ["inner_product", "euclidean"])
     def test_other_metrics_have_none(self, metric):
-        rng = np.random.RandomState(0)
-        factor = choose_factor(self.rows_of(0, 1_000), 32, 4, ALPHA, metric, rng)
+        factor = factor_of(self.rows_of(0, 1_000), 32, metric)
         assert factor.power == len(factor.levels) == 0
 
     @pytest.mark.parametrize(("n_rows", "n_bits"), [(300, 32), (2_000, 4)])
     def test_few_rows_and_single_words_have_none(self, n_rows, n_bits):
-        rows, rng = self.rows_of(0, 1_000)[:n_rows], np.random.RandomState(0)
-        factor = choose_factor(rows, n_bits, 4, ALPHA, "cosine", rng)
+        factor = factor_of(self.rows_of(0, 1_000)[:n_rows], n_bits)
         assert factor.power == len(factor.levels) == 0
 
     def test_rows_that_are_coded_alike_have_none(self):
-        rng = np.random.RandomState(0)
-        factor = choose_factor(self.rows_of(0, 2_000), 32, 4, ALPHA, "cosine", rng)
+        factor = factor_of(self.rows_of(0, 2_000), 32)
         assert factor.power == 0

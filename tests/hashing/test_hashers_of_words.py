@@ -1,0 +1,314 @@
+"""Hashers whose words have several bits, from their fit to the scores of their codes."""
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import joblib
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from reference import sets_of_bits
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils import check_random_state
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sklearn_talr.codes import weighted_scores
+from sklearn_talr.hashing import AdditiveHasher
+from sklearn_talr.hashing._word_codes import pack_words
+from sklearn_talr.hashing._word_model import vectors_of_products
+from sklearn_talr.neighbors import HashedNeighbors
+
+METRICS = ["cosine", "inner_product", "euclidean"]
+each_metric = pytest.mark.parametrize("metric", METRICS)
+each_size = pytest.mark.parametrize("word_size", [4, 8])
+
+
+@pytest.fixture(scope="module", name="X")
+def digits_as_float32():
+    return load_digits().data[:600].astype(np.float32)
+
+
+def small(word_size=4, n_bits=16, **params):
+    params = {"max_iter": 2, "random_state": 0} | params
+    return AdditiveHasher(n_bits, word_size=word_size, **params)
+
+
+def everything(hasher, X):
+    """All that a fitted hasher tells."""
+    packed = hasher.encode(X)
+    return [
+        *(hasher.query_coef_, hasher.query_intercept_, hasher.coefs_[0], hasher.mean_),
+        *(hasher.transform(X), packed.data, hasher.query_weights(X)),
+        *(hasher.decision_function(X), hasher.inverse_transform(packed)),
+    ] + ([] if packed.terms is None else [packed.terms])
+
+
+def assert_alike(hasher, other, X):
+    for found, expected in zip(everything(hasher, X), everything(other, X)):
+        assert_array_equal(found, expected)
+
+
+@parametrize_with_checks([small(), small(8, 8, metric="euclidean", max_iter=1)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+class TestScores:
+    @each_size
+    def test_entries_are_sums_of_vectors_of_products(self, word_size):
+        n_values = 2**word_size
+        codebooks = np.random.default_rng(0).standard_normal((2, n_values, 3))
+        codebooks -= codebooks.mean(axis=1, keepdims=True)
+        vectors = vectors_of_products(codebooks.astype(np.float32))
+        values = np.arange(n_values, dtype=np.uint8)[:, None]
+        signs = 2 * pack_words(values, word_size) - 1.0
+        for word in range(2):
+            sums = np.zeros((n_values, 3))
+            for bits, vector in zip(sets_of_bits(2 * word_size, word_size), vectors):
+                of_word = [bit - word * word_size for bit in bits]
+                if 0 <= of_word[0] < word_size:
+                    sums += signs[:, of_word].prod(axis=1)[:, None] * vector
+            assert_allclose(sums, codebooks[word], atol=1e-5)
+
+    @each_size
+    @each_metric
+    def test_scores_are_those_of_decodings(self, metric, word_size, X):
+        hasher = small(word_size, metric=metric).fit(X)
+        queries, items = X[:30].astype(float), X[30:90].astype(float)
+        codes = hasher.encode(items)
+        weights = hasher.query_weights(queries)
+        assert weights.shape == (30, 16 // word_size * (2**word_size - 1))
+        decodings = hasher.inverse_transform(codes) - hasher.mean_
+        if metric == "cosine":
+            expected = queries @ decodings.T
+        else:
+            middle = X.mean(axis=0, dtype=float)
+            unit = np.sqrt(np.mean(np.sum((X - middle) ** 2, axis=1)))
+            expected = queries @ decodings.T / unit
+        if metric == "euclidean":
+            squares = np.sum((items - middle) ** 2, axis=1)
+            expected = ((queries - middle) @ decodings.T - squares / 2) / unit**2
+        rounding = 1e-5 * np.abs(expected).max()
+        assert_allclose(weighted_scores(weights, codes), expected, atol=rounding)
+        if metric == "cosine":
+            lengths = np.linalg.norm(decodings + hasher.mean_, axis=1)
+            assert_allclose(lengths, 1, rtol=1e-4)
+
+    def test_the_last_word_multiplies_scores(self):
+        """Of rows that are coded well and others that are not."""
+        X = np.random.default_rng(0).standard_normal((2_000, 128))
+        X[:1_000, 12:] *= 0.05
+        hasher = small(n_bits=32).fit(X)
+        levels = hasher._model_.levels**hasher._model_.power
+        assert len(levels) == 16
+        codes = hasher.encode(X)
+        exact, other = codes.data[:1_000, -1] >> 4, codes.data[1_000:, -1] >> 4
+        assert levels[exact].mean() > levels[other].mean()
+        assert not hasher.query_coef_[:, 28:32].any()
+        queries, decodings = X[:20], hasher.inverse_transform(codes) - hasher.mean_
+        expected = queries @ decodings.T * levels[codes.data[:, -1] >> 4]
+        scores = weighted_scores(hasher.query_weights(queries), codes)
+        assert_allclose(scores, expected, atol=1e-4 * np.abs(expected).max())
+        lengths = np.linalg.norm(decodings + hasher.mean_, axis=1)
+        assert_allclose(lengths, 1, rtol=1e-4)
+
+
+class TestWhatIsFound:
+    def test_words_find_more_among_clusters(self, learned):
+        rng = np.random.default_rng(learned.seed)
+        centers = rng.standard_normal((100, 32))
+        X = centers[rng.integers(0, 100, 3_000)] + 0.5 * rng.standard_normal((3_000, 32))
+        recalls = []
+        for size in (1, "auto"):
+            hasher = AdditiveHasher(32, word_size=size, random_state=learned.seed)
+            recalls.append(hasher.fit(X[:2_000]).score(X[2_000:]))
+        assert hasher.word_size_ > 1
+        learned.gain(recalls[1] - recalls[0])
+
+
+@each_size
+class TestAnyFeatures:
+    @each_metric
+    def test_fewer_rows_than_entries(self, metric, word_size, X):
+        hasher = small(word_size, metric=metric).fit(X[:7])
+        assert hasher.word_size_ == word_size
+        assert hasher.transform(X[:50]).shape == (50, 16)
+        assert all(np.isfinite(part).all() for part in everything(hasher, X[:50]))
+
+    @each_metric
+    def test_few_rows_that_differ(self, metric, word_size, X):
+        hasher = small(word_size, metric=metric).fit(np.repeat(X[:3], 100, axis=0))
+        assert all(np.isfinite(part).all() for part in everything(hasher, X[:50]))
+        assert len(np.unique(hasher.transform(X[:3]), axis=0)) == 3
+
+    @each_metric
+    @pytest.mark.parametrize("n_features", [1, 2])
+    def test_few_features(self, n_features, metric, word_size):
+        X = np.random.default_rng(0).standard_normal((300, n_features))
+        hasher = small(word_size, metric=metric).fit(X)
+        assert all(np.isfinite(part).all() for part in everything(hasher, X))
+
+    @each_metric
+    def test_constant_features_are_no_others(self, metric, word_size, X):
+        hasher = small(word_size, metric=metric).fit(np.hstack([X[:200], X[:200] * 0]))
+        assert not hasher.query_coef_[64:].any()
+        assert hasher.score(np.hstack([X, X * 0])) > 0.2
+
+    def test_sparse_rows_are_dense_rows(self, word_size, X):
+        dense, sparse = (small(word_size).fit(rows) for rows in (X, sp.csr_array(X)))
+        assert_allclose(sparse.query_coef_, dense.query_coef_, atol=1e-4)
+        assert_array_equal(dense.transform(sp.csr_array(X)), dense.transform(X))
+        weights = dense.query_weights(sp.csr_array(X))
+        assert_allclose(weights, dense.query_weights(X), rtol=1e-4, atol=1e-5)
+
+    @pytest.mark.parametrize("dtype", [np.float16, np.float64, np.uint8])
+    def test_numbers_of_other_types(self, dtype, word_size, X):
+        """Pixels from 0 to 16 are the same in all."""
+        expected, found = small(word_size).fit(X), small(word_size).fit(X.astype(dtype))
+        assert (found.transform(X.astype(dtype)) == expected.transform(X)).mean() > 0.9
+        assert found.query_weights(X[:3].astype(dtype)).dtype == np.float32
+
+    def test_blocks_of_a_memory_map_are_all_rows(self, word_size, X, tmp_path):
+        np.save(tmp_path / "X.npy", X)
+        mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+        assert_alike(small(word_size).fit(mapped), small(word_size).fit(X), X)
+        assert_array_equal(np.load(tmp_path / "X.npy"), X)
+
+
+@each_size
+class TestSameResults:
+    def test_any_number_of_threads(self, word_size, X, monkeypatch):
+        monkeypatch.setattr("sklearn_talr.hashing._additive_model._CELLS_PER_BLOCK", 4_096)
+        monkeypatch.setattr("sklearn_talr.hashing._base._BYTES_PER_BLOCK", 65_536)
+        alone, shared = (small(word_size, n_jobs=n_jobs).fit(X) for n_jobs in (None, 2))
+        assert_alike(alone, shared, X)
+        assert alone.score(X) == shared.score(X)
+
+    @each_metric
+    def test_equal_seeds(self, metric, word_size, X):
+        numpy_state = check_random_state(None).get_state  # of the global generator
+        before = numpy_state()[1].copy()
+        fits = [small(word_size, metric=metric).fit(X) for _ in range(2)]
+        assert_array_equal(numpy_state()[1], before)
+        assert_alike(*fits, X)
+        other = small(word_size, metric=metric, random_state=1).fit(X)
+        assert (other.transform(X) != fits[0].transform(X)).any()
+
+    def test_copies_and_other_processes(self, word_size, X):
+        hasher = small(word_size).fit(X)
+        assert_alike(pickle.loads(pickle.dumps(hasher)), hasher, X)
+        parallel = joblib.Parallel(n_jobs=2)
+        parts = parallel(joblib.delayed(hasher.transform)(X[part::2]) for part in (0, 1))
+        for part, found in enumerate(parts):
+            assert_array_equal(found, hasher.transform(X)[part::2])
+
+    def test_many_calls_at_the_same_time(self, word_size, X):
+        hasher = small(word_size).fit(X)
+        expected = hasher.encode(X)
+        with ThreadPoolExecutor(4) as pool:
+            for found in pool.map(hasher.encode, [X] * 100):
+                assert_array_equal(found.data, expected.data)
+                assert_array_equal(found.terms, expected.terms)
+
+    def test_rows_are_coded_alone_as_among_others(self, word_size, X):
+        hasher = small(word_size).fit(X)
+        alone = np.vstack([hasher.transform(X[[row]]) for row in range(100)])
+        assert (alone == hasher.transform(X[:100])).mean() > 0.999  # but for ties
+
+    def test_features_stay_as_they_are(self, word_size, X):
+        before = X.copy()
+        small(word_size).fit(X).score(X)
+        assert_array_equal(X, before)
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(("n_bits", "word_size"), [(6, 4), (12, 8), (1, 4), (20, 8)])
+    def test_bits_that_make_no_whole_words(self, n_bits, word_size, X):
+        hasher = small(word_size, n_bits)
+        message = f"n_bits={n_bits} is no multiple of word_size={word_size}.* Change one"
+        with pytest.raises(ValueError, match=message):
+            hasher.fit(X)
+        hasher.set_params(word_size="auto").fit(X)
+        assert hasher.transform(X).shape == (len(X), n_bits)
+
+    @pytest.mark.parametrize("word_size", [2, 16, 0, 4.0, "words", None])
+    def test_other_sizes(self, word_size, X):
+        with pytest.raises(ValueError, match="'word_size' parameter"):
+            small(word_size).fit(X)
+
+    @each_size
+    def test_more_rows_after_a_fit(self, word_size, X):
+        hasher = small(word_size).fit(X)
+        before = everything(hasher, X)
+        for size in ("auto", 1):
+            hasher.set_params(word_size=size)
+            message = f"partial_fit cannot improve words of {word_size} bits.* Call fit"
+            with pytest.raises(ValueError, match=message):
+                hasher.partial_fit(X)
+            for found, expected in zip(everything(hasher, X), before):
+                assert_array_equal(found, expected)
+        hasher.set_params(word_size=1).fit(X).partial_fit(X)
+        assert hasher.word_size_ == 1
+
+    def test_rows_that_come_in_parts_have_single_bits(self):
+        X = np.random.default_rng(0).standard_normal((2_000, 6))
+        at_once, in_parts = (small("auto", 8) for _ in range(2))
+        assert at_once.fit(X).word_size_ > 1
+        assert in_parts.partial_fit(X).partial_fit(X).word_size_ == 1
+        assert_array_equal(in_parts.query_coef_, in_parts.coefs_[0])
+
+    @each_size
+    def test_words_that_come_in_parts(self, word_size, X):
+        hasher = small(word_size)
+        assert not hasattr(hasher, "partial_fit")
+        with pytest.raises(AttributeError, match="partial_fit") as error:
+            hasher.partial_fit(X)
+        assert f"word_size={word_size} asks for" in str(error.value.__cause__)
+        assert hasattr(hasher.set_params(word_size=1), "partial_fit")
+
+    def test_a_fit_that_fails_leaves_the_one_before(self, X, monkeypatch):
+        hasher = small().fit(X)
+        before = everything(hasher, X)
+        with pytest.raises(ValueError, match="NaN"):
+            hasher.fit(np.full_like(X, np.nan))
+        monkeypatch.setattr(
+            "sklearn_talr.hashing._additive.WordModel.of", lambda *args: 1 / 0
+        )
+        with pytest.raises(ZeroDivisionError):
+            hasher.fit(X[::-1] + 1)
+        for found, expected in zip(everything(hasher, X), before):
+            assert_array_equal(found, expected)
+
+
+class TestSearches:
+    def test_candidates_of_many_bits_lose_nothing(self, X):
+        hasher = AdditiveHasher(256, word_size=4, max_iter=2, random_state=0)
+        index = HashedNeighbors(hasher, n_neighbors=5).fit(X)
+        scores, found = index.kneighbors(X[:20])
+        index.set_params(n_candidates=300)
+        some_scores, some = index.kneighbors(X[:20])
+        assert (some == found).mean() > 0.9
+        assert_allclose(some_scores[some == found], scores[some == found], rtol=1e-5)
+        expected = weighted_scores(index.hasher_.query_weights(X[:20]), index.codes_)
+        best = -np.sort(-expected, axis=1)[:, :5]
+        assert_allclose(np.abs(scores), np.abs(best), rtol=1e-5)
+
+    def test_a_search_takes_the_size_of_words(self, X):
+        y = load_digits().target[:600]
+        index = HashedNeighbors(small(n_bits=16), n_neighbors=5, query="weights")
+        search = GridSearchCV(index, {"hasher__word_size": [1, 4, 8, "auto"]}, cv=2)
+        search.fit(X, y)
+        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+        best = search.best_estimator_
+        size = search.best_params_["hasher__word_size"]
+        assert best.hasher_.word_size_ == (1 if size == "auto" else size)
+        assert search.score(X, y) > 0.3
+
+    def test_scores_are_recalls(self, X):
+        search = GridSearchCV(small(), {"word_size": [1, 4, 8]}, cv=2).fit(X)
+        scores = search.cv_results_["mean_test_score"]
+        assert ((scores > 0.1) & (scores < 1)).all()
+        assert clone(search.best_estimator_).word_size in (1, 4, 8)
