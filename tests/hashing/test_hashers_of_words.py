@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn_talr.codes import weighted_scores
 from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.hashing._word_codes import pack_words
-from sklearn_talr.hashing._word_model import vectors_of_products
+from sklearn_talr.hashing._word_model import merits_of, vectors_of_products
 from sklearn_talr.neighbors import HashedNeighbors
 
 METRICS = ["cosine", "inner_product", "euclidean"]
@@ -114,6 +114,16 @@ class TestScores:
         assert_allclose(scores, expected, atol=1e-4 * np.abs(expected).max())
         lengths = np.linalg.norm(decodings + hasher.mean_, axis=1)
         assert_allclose(lengths, 1, rtol=1e-4)
+
+    @each_size
+    @each_metric
+    def test_changed_words_are_kept_where_they_are_better(self, metric, word_size, X):
+        model = small(word_size, 32, metric=metric).fit(X)._model_
+        rows, free = model.frame.rows(X), metric == "cosine"
+        words = model.encode(rows), model._replace(changes=model.changes[:0]).encode(rows)
+        better, plain = (merits_of(rows, w, model.codebooks, free) for w in words)
+        assert (better >= plain).all()
+        assert (better > plain).any()
 
 
 class TestWhatIsFound:
