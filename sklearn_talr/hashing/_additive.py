@@ -25,7 +25,7 @@ from ._additive_model import (
     signs_by,
 )
 from ._base import BaseHasher, Encoder, Layers, check_features, check_more_features
-from ._word_choice import choose_factor, largest_words
+from ._word_choice import choose_words, largest_words
 from ._word_fit import alternate_words, first_words, rows_of_sample, start_of_words
 from ._word_model import WordModel
 
@@ -72,12 +72,13 @@ class AdditiveHasher(BaseHasher):
 
     word_size : {"auto", 1, 4, 8}, default="auto"
         Bits of a word, which must divide `n_bits`. The larger the words, the more a code
-        says, if there are rows enough to find their vectors. ``"auto"`` takes the largest
-        that this asks no more rows for than there are, and that divides `n_bits`:
+        says, if there are rows enough to find their vectors, above all of rows that form
+        clusters. ``"auto"`` tries the largest that divides `n_bits` and has rows enough,
 
         * 8, up to 128 bits, for ``n_bits ** 2 / 2`` rows, and at least 1 000,
         * 4, for ``n_bits ** 2 / 16`` rows, and at least 1 000,
-        * 1.
+
+        on rows held out, and takes 1 if so more of the nearest are found.
 
         Words of 8 take the longest to fit. A shortlist by Hamming distance, as
         `n_candidates` of HashedNeighbors makes it, loses neighbors with words of 8, and few
@@ -371,10 +372,13 @@ class AdditiveHasher(BaseHasher):
         rng = independent_random_state(self.random_state)
         with one_thread():
             frame = Frame.of(X, self.metric)
-            if size == 1:
+            if size > 1:
+                sample = rows_of_sample(frame, X, rng)
+                start, choice = self._choose_words(sample, size, rng)
+            if size == 1 or choice.size == 1:
                 model, n_iter = self._fit_bits(frame, X, rng)
             else:
-                model, n_iter = self._fit_words(frame, X, size, rng)
+                model, n_iter = self._fit_words(frame, X, start[size], choice, rng)
         return self._replace_model(model, n_iter, seen)
 
     def _fit_bits(self, frame, X, rng):
@@ -386,17 +390,22 @@ class AdditiveHasher(BaseHasher):
         flips = sets_of_bits(self.n_bits, rng)
         return self._bits_by(frame, moments, flips), n_iter
 
-    def _fit_words(self, frame, X, size, rng):
-        sample = rows_of_sample(frame, X, rng)
-        start = start_of_words(sample, self.n_bits, size, rng)
-        factor = choose_factor(sample, start, self.n_bits, size, self.alpha, self.metric)
-        n_words = self.n_bits // size - bool(factor.power)
+    def _choose_words(self, sample, size, rng):
+        """What words start from, by size, and a WordChoice."""
+        sizes = [size, 1] if self.word_size == "auto" else [size]
+        start = {each: start_of_words(sample, self.n_bits, each, rng) for each in sizes}
+        how = self.n_bits, size, self.alpha, self.metric
+        return start, choose_words(sample, start, *how)
+
+    def _fit_words(self, frame, X, start, choice, rng):
+        size, n_words = choice.size, self.n_bits // choice.size - bool(choice.power)
         each_row = partial(frame.map_blocks, X, n_jobs=self.n_jobs)
         words = first_words(each_row, X.shape[0], n_words, start)
         codebooks, n_iter = alternate_words(
             each_row, words, 2**size, self.alpha, self.max_iter, frame.codes_directions
         )
-        return WordModel.of(frame, codebooks, *factor, rng), n_iter
+        model = WordModel.of(frame, codebooks, choice.levels, choice.power, rng)
+        return model, n_iter
 
     def _encoder(self):
         fitted = vars(self)

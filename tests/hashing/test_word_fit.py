@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference import products_of_signs
 
 from sklearn_talr.hashing import _word_codes, _word_fit
-from sklearn_talr.hashing._word_choice import choose_factor, largest_words
+from sklearn_talr.hashing._word_choice import choose_words, largest_words
 from sklearn_talr.hashing._word_codes import improve_words, pack_words
 from sklearn_talr.hashing._word_fit import (
     alternate_words,
@@ -149,7 +149,7 @@ class TestStart:
 
 def factor_of(rows, n_bits, metric="cosine"):
     start = start_of_words(rows, n_bits, 4, np.random.RandomState(0))
-    return choose_factor(rows, start, n_bits, 4, ALPHA, metric)
+    return choose_words(rows, {4: start}, n_bits, 4, ALPHA, metric)
 
 
 class TestChoice:
