@@ -77,7 +77,9 @@ def steps(n_rows):
     y = rng.integers(20, size=11 * n_rows // 5)
     X = (centers[y] + 2 * rng.standard_normal((len(y), 384))).astype(np.float32)
     some, y_some = X[:n_rows], y[:n_rows]
-    additive = AdditiveHasher(256, max_iter=2, random_state=0).fit(some[:2_000])
+    additive = AdditiveHasher(256, word_size=1, max_iter=2, random_state=0).fit(
+        some[:2_000]
+    )
     itq = ITQHasher(256, random_state=0).fit(some)
     talr = TALRHasher(32, hidden_layer_sizes=256, max_iter=1, random_state=0)
     talr.fit(some, y_some)
@@ -89,7 +91,7 @@ def steps(n_rows):
         f"AdditiveHasher.encode, {len(X)} x 384, 256 bits": partial(additive.encode, X),
         "the same, n_jobs=2": partial(with_jobs, additive, X),
         f"AdditiveHasher.fit, {n_rows} x 384, 128 bits, 3 rounds": partial(
-            AdditiveHasher(128, max_iter=3, random_state=0).fit, some
+            AdditiveHasher(128, word_size=1, max_iter=3, random_state=0).fit, some
         ),
         f"ITQHasher.fit, {n_rows} x 384, 256 bits": partial(
             ITQHasher(256, random_state=0).fit, some

@@ -206,7 +206,7 @@ def searches_of_floats(shortlist, n, weights, rows):
 def serve(sizes, n_bits=256):
     """Milliseconds per query, CPU time of one thread: medians, after a warm-up."""
     rows = load("cifar10", 0)
-    hasher = AdditiveHasher(n_bits, random_state=0).fit(rows.train)
+    hasher = AdditiveHasher(n_bits, word_size=1, random_state=0).fit(rows.train)
     codes, weights = hasher.encode(rows.database), hasher.query_weights(rows.query)
     for n in sizes:
         database = enlarged(codes, n)

@@ -84,7 +84,7 @@ def load():
         X = X.astype(np.float32)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     query, train, database = np.split(X, [N_QUERIES, N_QUERIES + N_TRAIN])
-    hasher = AdditiveHasher(N_BITS, random_state=0).fit(train)
+    hasher = AdditiveHasher(N_BITS, word_size=1, random_state=0).fit(train)
     bits = hasher.transform(query)
     weights = hasher.query_weights(query)
     return Rows(query, database, weights, bits, hasher.encode(database), hasher)

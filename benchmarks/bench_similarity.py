@@ -97,13 +97,13 @@ def talr_hidden(n_bits):
 
 def additive(n_bits):
     """Probabilities of a classifier, and the bits that add up to them."""
-    hasher = AdditiveHasher(n_bits, metric="inner_product", random_state=0)
+    hasher = AdditiveHasher(n_bits, word_size=1, metric="inner_product", random_state=0)
     return make_pipeline(ClassProbabilities(CLASSIFIER, temperature=1), hasher)
 
 
 def additive_features(n_bits, metric):
     """Bits that add up to the features."""
-    return AdditiveHasher(n_bits, metric=metric, random_state=0)
+    return AdditiveHasher(n_bits, word_size=1, metric=metric, random_state=0)
 
 
 def talr_probabilities(n_bits):

@@ -117,9 +117,8 @@ FLOATS = {
     "features and scores": lambda: make_pipeline(beside(), Normalizer()),
     "features and logistic scores": lambda: make_pipeline(beside_logistic(), Normalizer()),
 }
-ITQ, ADDITIVE, TALR = (
-    partial(cls, random_state=0) for cls in (ITQHasher, AdditiveHasher, TALRHasher)
-)
+ITQ, TALR = (partial(cls, random_state=0) for cls in (ITQHasher, TALRHasher))
+ADDITIVE = partial(AdditiveHasher, word_size=1, random_state=0)
 TWO_STAGES = {
     "ITQ": ITQ,
     "additive bits": ADDITIVE,

@@ -36,6 +36,17 @@ def small(word_size=4, n_bits=16, **params):
     return AdditiveHasher(n_bits, word_size=word_size, **params)
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_words_of_several_bits_are_taken_where_they_find_more(seed):
+    rng = np.random.default_rng(seed)
+    without_clusters = rng.random((3_000, 32))
+    clusters = rng.standard_normal((100, 32))[rng.integers(100, size=3_000)]
+    with_clusters = clusters + 0.3 * rng.standard_normal((3_000, 32))
+    hasher = AdditiveHasher(64, max_iter=1, random_state=0)
+    assert hasher.fit(without_clusters).word_size_ == 1
+    assert hasher.fit(with_clusters).word_size_ == 8
+
+
 def everything(hasher, X):
     """All that a fitted hasher tells."""
     packed = hasher.encode(X)
