@@ -96,7 +96,11 @@ def client(cluster):
     from distributed import Client
 
     with Client(cluster) as client:
-        client.wait_for_workers(2)
+        try:
+            client.wait_for_workers(2, timeout=60)
+        except TimeoutError:  # a busy machine has not started a killed worker again
+            cluster.scale(len(cluster.workers) + 1)
+            client.wait_for_workers(2, timeout=60)
         yield client
 
 
