@@ -2,7 +2,7 @@
 
 from ._byte_tables import add_entries, tables_of, tables_of_words
 from ._distances import code_words, word_distances
-from ._factors import CodeFactors, OneFactors, WordFactors, terms_of
+from ._factors import CodeFactors, OneFactors, WordFactors, decode_words, terms_of
 from ._packed import as_packed, as_words
 from ._weighted import refuse_codes, saturate, score_codes
 from ._words import Words, signs_of, signs_of_bits, size_of_words
@@ -16,6 +16,7 @@ __all__ = [
     "as_packed",
     "as_words",
     "code_words",
+    "decode_words",
     "refuse_codes",
     "saturate",
     "score_codes",

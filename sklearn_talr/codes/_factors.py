@@ -122,19 +122,12 @@ class WordFactors(NamedTuple):
         factors = np.empty(len(data))
         for rows in _parts_of_codes(len(data)):
             words = self.words(data[rows])
-            decoded = self.decode(words)
+            decoded = decode_words(words, self.codebooks)
             squares = np.einsum("ij,ij->i", decoded, decoded, dtype=np.float64)
             norms = np.sqrt(np.maximum(squares, _TINY))
             along = self.along[np.arange(len(self.along)), words].sum(axis=1) / norms
             factors[rows] = _lengths(along, self.beyond) / norms
         return factors
-
-    def decode(self, words):
-        """Sums of the vectors of words, shape (n_codes, n_features), float32."""
-        decoded = np.zeros((len(words), self.codebooks.shape[2]), dtype=np.float32)
-        for values, codebook in zip(words.T, self.codebooks):
-            decoded += codebook[values]
-        return decoded
 
     def words(self, data):
         """Words of packed codes, shape (n_codes, n_words), uint8."""
@@ -161,6 +154,14 @@ class WordFactors(NamedTuple):
         return self is other or (
             isinstance(other, WordFactors) and all(map(np.array_equal, self, other))
         )
+
+
+def decode_words(words, codebooks):
+    """Sums of the vectors of words, shape (n_codes, n_features), float32."""
+    decoded = np.zeros((len(words), codebooks.shape[2]), dtype=np.float32)
+    for values, codebook in zip(words.T, codebooks):
+        decoded += codebook[values]
+    return decoded
 
 
 class OneFactors:

@@ -14,6 +14,8 @@ from sys import modules
 
 import numpy as np
 
+from ..codes._door import decode_words
+
 _COMPILED = "._compiled_words"
 _LEAST_GAIN = 1e-5  # relative, so that rounding turns no word back and forth
 _TINY = 1e-30
@@ -66,14 +68,6 @@ def improve_words(rows, codebooks, words, n_sweeps, *, free, compiled=None):
     return loops.compiled_improve(
         rows @ vectors.T, vectors @ vectors.T, words, n_values, n_sweeps, free
     )
-
-
-def decode_words(words, codebooks):
-    """Sums of the vectors of words, shape (n_rows, n_features), float32."""
-    decoded = np.zeros((len(words), codebooks.shape[2]), dtype=np.float32)
-    for values, codebook in zip(words.T, codebooks):
-        decoded += codebook[values]
-    return decoded
 
 
 def greedy_words(rows, codebooks):

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from ..codes._door import OneFactors, WordFactors, Words
+from ..codes._door import OneFactors, WordFactors, Words, decode_words
 from ._additive_model import Frame
-from ._word_codes import decode_words, greedy_words, improve_words, merits, pack_words
+from ._word_codes import greedy_words, improve_words, merits, pack_words
 
 _SWEEPS, _SWEEPS_AFTER_CHANGE = 10, 4
 _N_CHANGES, _WORDS_PER_CHANGE = {16: 2, 256: 4}, 8
@@ -81,7 +81,7 @@ class WordModel(NamedTuple):
     def decode(self, packed):
         """Rows that packed codes stand for, shape (n_samples, n_features)."""
         rule = WordFactors.of_codebooks(self.codebooks, self.frame.mean)
-        decoded = rule.decode(rule.words(packed.data))
+        decoded = decode_words(rule.words(packed.data), self.codebooks)
         if self.frame.codes_directions:
             decoded *= rule.to_unit_length(packed.data)[:, None]
         return decoded
@@ -103,11 +103,13 @@ class WordModel(NamedTuple):
         codebooks = self.codebooks[:-1] if len(self.levels) else self.codebooks
         free = self.frame.codes_directions
         words = encode_rows(rows, codebooks, free=free)
+        best = merits_of(rows, words, codebooks, free)
         for change in self.changes:
             other = words ^ change
             improve_words(rows, codebooks, other, _SWEEPS_AFTER_CHANGE, free=free)
-            before, after = (merits_of(rows, w, codebooks, free) for w in (words, other))
-            words[after > before] = other[after > before]
+            found = merits_of(rows, other, codebooks, free)
+            words[found > best] = other[found > best]
+            best = np.maximum(best, found)
         if not len(self.levels):
             return words
         halfway = (self.levels[1:] + self.levels[:-1]) / 2
