@@ -311,6 +311,8 @@ class CrossViewHasher(BaseHasher):
         self._check_shared(views)
         rng = independent_random_state(self.random_state)
         space = self._common_space(views, rng)
+        if space is not None and views.classes is None and self.query == "bits":
+            space = cross_view.beside_features(views, space)
         if space is not None and self.query == "weights":
             functions, losses = self._fit_additive(space, rng), []
             n_iter = functions[0].n_iter_
