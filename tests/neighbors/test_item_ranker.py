@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 from two_views import TwoViews, halves_of_digits, judged
 
 from sklearn_talr import LSHHasher
@@ -23,6 +24,14 @@ from sklearn_talr.neighbors import HashedNeighbors, ItemRanker
 X, Y, Q, C = halves_of_digits()
 J = judged(C, Y)
 TRAIN, TEST = slice(40), slice(40, None)
+
+
+FEW_ITEMS = np.random.default_rng(0).normal(size=(30, 5)), np.arange(30) % 3
+
+
+@parametrize_with_checks([ItemRanker(TwoViews(4), *FEW_ITEMS)])
+def test_scikit_learn_finds_no_fault_in_rankers(estimator, check):
+    check(estimator)
 
 
 def by_hand(**params):
@@ -189,7 +198,7 @@ def test_queries_and_weights_are_routed():
         ({"query": "codes"}, (Q, J), ValueError, "'query' parameter of ItemRanker"),
         ({"X_items": None}, (Q, J), ValueError, "'X_items' parameter of ItemRanker"),
         ({}, (Q, C), ValueError, "pass y_items, the labels of the items"),
-        ({}, (Q, None), ValueError, "y must be judgments of shape"),
+        ({}, (Q, None), ValueError, "requires y to be passed.*judgments of the items"),
         ({}, (Q, J.T), ValueError, r"shape \(n_queries, 300\), a column for each item"),
         ({}, (Q, -J), ValueError, "y must hold non-negative integers"),
         ({"scoring": "map"}, (Q, J), ValueError, "map"),
