@@ -61,7 +61,7 @@ class LeftOutRegression:
         self.intercept_ = model.ridge.intercept
         return leave_out(problem, model)[samples.index]
 
-    def predict(self, X):
+    def transform(self, X):
         """Predict the numbers of samples, shape (n_samples, n_outputs), float64."""
         predictions = np.empty((X.shape[0], self.dual_coef_.shape[1]))
         for rows in kernel_blocks(X.shape[0], len(self.dual_coef_)):

@@ -18,7 +18,8 @@ class ContrastiveLoss(PairLoss):
 
     .. math::
 
-        -\frac{1}{|P|} \sum_{p \in P} \ln \frac{e^{s_{ip} / \tau}}{\sum_j e^{s_{ij} / \tau}},
+        -\frac{1}{|P|} \sum_{p \in P}
+        \ln \frac{e^{s_{ip} / \tau}}{\sum_j e^{s_{ij} / \tau}},
 
     averaged over the queries that have something relevant; and the same with queries in
     the place of items, as half of the loss. It is at least 0. Its bits are relaxed by tanh.

@@ -94,7 +94,10 @@ class AveragePrecisionLoss(CountingLoss):
 
         from ._ranking import ranking_loss_between
 
-        index, two = affinity.sign().to(torch.int16), torch.arange(2, device=affinity.device)
+        index, two = (
+            affinity.sign().to(torch.int16),
+            torch.arange(2, device=affinity.device),
+        )
         bits = query_bits, item_bits
         return ranking_loss_between(*bits, index, two, "AP", self.simplified)
 

@@ -6,7 +6,7 @@ Fitted hashers need no torch. The modules that need it are loaded when a fit ask
 from typing import TYPE_CHECKING
 
 from ..._lazy import lazy_names
-from ._checked_views import Views, check_query_features, check_views
+from ._checked_views import check_views, judgments_by_query
 from ._common_space import teach_classes, teach_judgments
 from ._view_functions import BehindTeacher, ViewLayers
 
@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 __all__ = [
     "BehindTeacher",
     "ViewLayers",
-    "Views",
-    "check_query_features",
     "check_views",
     "fit_towers",
+    "judgments_by_query",
     "teach_classes",
     "teach_judgments",
 ]

@@ -24,7 +24,7 @@ class JudgedPairs:
 
     def __init__(self, judgments, levels, ignores_unjudged):
         self.n_items, self.n_queries = judgments.shape
-        self.levels = levels
+        self.levels = self.gain_levels = levels
         self.by_query = judgments.T.tocsr()
         self._missing = UNKNOWN if ignores_unjudged else 0
 
@@ -56,6 +56,10 @@ class JudgedPairs:
         relevant.eliminate_zeros()
         return relevant
 
+    def has_relevant(self):
+        """Whether each query has something relevant."""
+        return np.diff(self.relevant(np.arange(self.n_queries)).indptr) > 0
+
     def draw_relevant(self, queries, rng):
         """Draw a relevant item of each query that has one."""
         return _one_of_each_row(self.relevant(queries), rng)
@@ -81,7 +85,7 @@ class AffinePairs:
 
     def __init__(self, affinity, y_query, y_item, levels, same_rows):
         self.n_items, self.n_queries = y_item.shape[0], y_query.shape[0]
-        self.levels = levels
+        self.levels, self.gain_levels = levels, affinity.gain_levels(levels)
         self._affinity = affinity
         self._y_query, self._y_item = y_query, y_item
         self._same_rows = same_rows
@@ -103,6 +107,14 @@ class AffinePairs:
             for start in range(0, len(queries), n_rows)
         ]
         return sp.vstack(blocks, format="csr").astype(np.float64)
+
+    def has_relevant(self):
+        """Whether each query has something relevant; True where that takes long to see."""
+        if self._groups is None:
+            return np.ones(self.n_queries, dtype=bool)
+        of_queries, of_classes = self._groups
+        n_items = np.diff(of_classes.indptr)
+        return of_queries @ (n_items > self._same_rows).astype(np.int64) > 0
 
     def draw_relevant(self, queries, rng):
         """Draw a relevant item of each query, where targets name classes or labels."""

@@ -22,6 +22,21 @@ class ViewLayers(BaseHasher):
         vars(view).update(fitted)
         return view
 
+    def fit(self, X, y=None):
+        """Do nothing, as a frozen estimator does: `CrossViewHasher` has fitted this one.
+
+        Parameters
+        ----------
+        X, y : Ignored
+            Present for API consistency.
+
+        Returns
+        -------
+        self : object
+            The fitted hasher.
+        """
+        return self
+
     def _weigh(self):
         return saturate
 
