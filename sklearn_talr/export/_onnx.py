@@ -103,7 +103,6 @@ def export_onnx(hasher, path, *, output="codes"):
     _check_hasher(hasher)
     if output != "codes":  # of two views it has a hasher of queries
         hasher = getattr(hasher, "query_hasher_", hasher)
-        _check_hasher(hasher)
     if output != "query_weights":
         _check_codes_are_signs(hasher)
     try:
@@ -128,9 +127,9 @@ def _check_hasher(hasher):
         )
     if getattr(hasher, "teacher_", None) is not None:
         raise ValueError(
-            f"hasher, a {type(hasher).__name__}, was fitted with teachers, classifiers "
-            "that export_onnx does not know. Fit with teacher=None, which learns linear "
-            "layers, or encode by its `encode` and `encode_query`."
+            f"hasher, a {type(hasher).__name__}, was fitted with teachers, which "
+            "export_onnx does not know. Fit with teacher=None, which learns layers of the "
+            "features themselves, or encode by its `encode` and `encode_query`."
         )
     if hasattr(hasher, "module_state_"):
         raise ValueError(

@@ -88,7 +88,7 @@ class ItemRanker(MetaEstimatorMixin, BaseEstimator):
     >>> X, y = load_digits(return_X_y=True)
     >>> left = np.arange(64) % 8 < 4
     >>> X_items, X_query = X[:1000, ~left], X[1000:, left]
-    >>> hasher = CrossViewHasher(n_bits=16, random_state=0)
+    >>> hasher = CrossViewHasher(n_bits=16, max_iter=10, random_state=0)
     >>> ranker = ItemRanker(hasher, X_items, y[:1000])
     >>> scores = cross_val_score(ranker, X_query, y[1000:], cv=3)
     >>> bool(scores.min() > 0.5)

@@ -13,7 +13,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from two_views import TwoViews, halves_of_digits, judged
 
 from sklearn_talr import LSHHasher
@@ -24,14 +23,6 @@ from sklearn_talr.neighbors import HashedNeighbors, ItemRanker
 X, Y, Q, C = halves_of_digits()
 J = judged(C, Y)
 TRAIN, TEST = slice(40), slice(40, None)
-
-
-FEW_ITEMS = np.random.default_rng(0).normal(size=(30, 5)), np.arange(30) % 3
-
-
-@parametrize_with_checks([ItemRanker(TwoViews(4), *FEW_ITEMS)])
-def test_scikit_learn_finds_no_fault_in_rankers(estimator, check):
-    check(estimator)
 
 
 def by_hand(**params):
