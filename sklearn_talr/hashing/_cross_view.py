@@ -146,7 +146,7 @@ class CrossViewHasher(BaseHasher):
         Mean loss of each epoch; empty if no loss was minimized.
 
     n_iter_ : int
-        Number of epochs.
+        Number of epochs, or of alternations of the :class:`AdditiveHasher`.
 
     n_features_in_ : int
         Number of features of items.
@@ -313,14 +313,16 @@ class CrossViewHasher(BaseHasher):
         space = self._common_space(views, rng)
         if space is not None and self.query == "weights":
             functions, losses = self._fit_additive(space, rng), []
+            n_iter = functions[0].n_iter_
         else:
             functions, losses = self._fit_towers(views, space, rng)
+            n_iter = len(losses)
         fitted = _fitted_views(views, space, functions)
         known = {
             "affinity_": views.affinity.given,
             "has_query_view_": X_query is not None,
             "loss_curve_": losses,
-            "n_iter_": len(losses),
+            "n_iter_": n_iter,
         }
         return replace_fitted(self, views.seen | known | fitted)
 

@@ -59,10 +59,10 @@ def teach_classes(views, teacher):
     teacher = ClassProbabilities() if teacher is None else teacher
     y, y_query = views.classes
     teachers = [clone(teacher)]
-    X = X_query = teachers[0].fit_transform(views.X, y)
+    X = X_query = teachers[0].fit_transform(_double(views.X), y)
     if not views.are_same_rows:
         teachers.append(clone(teacher))
-        X_query = teachers[1].fit_transform(views.X_query, y_query)
+        X_query = teachers[1].fit_transform(_double(views.X_query), y_query)
     known = [getattr(of_side, "classes_", None) for of_side in teachers]
     if X.shape[1] == X_query.shape[1] and np.array_equal(known[0], known[-1]):
         return CommonSpace(X, X_query, teachers[0], teachers[-1])
@@ -122,11 +122,15 @@ def teach_judgments(views, n_bits, rng):
     left, values, right = randomized_svd(grades, n_factors, random_state=rng)
     share = np.sqrt(values) / np.sqrt(values[0])
     teachers = LeftOutRegression(), LeftOutRegression()
-    X_query = teachers[1].fit_left_out(
-        views.X_query, left * share * np.sqrt(len(left)), rng
-    )
-    X = teachers[0].fit_left_out(views.X, right.T * share * np.sqrt(right.shape[1]), rng)
+    left, right = left * share * np.sqrt(len(left)), right.T * share * np.sqrt(len(right.T))
+    X_query = teachers[1].fit_left_out(_double(views.X_query), left, rng)
+    X = teachers[0].fit_left_out(_double(views.X), right, rng)
     return CommonSpace(X, X_query, *teachers)
+
+
+def _double(X):
+    """Features in double precision: starts of hash functions make much of rounding."""
+    return X.astype(np.float64, copy=False)
 
 
 def _grades(pairs):

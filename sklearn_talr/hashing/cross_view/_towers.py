@@ -67,7 +67,7 @@ class _TwoModules(torch.nn.Module):
         return rows._replace(query=self.query(rows.query), item=self.item(rows.item))
 
 
-class RankedItems:
+class DrawnItems:
     """Features of queries by batches, with items that are drawn for each batch.
 
     Each query brings an item that is relevant to it, and the rest are drawn at random.

@@ -16,7 +16,7 @@ from ..gradient._functions import FeedForward
 from ..gradient._settings import Settings
 from ..gradient._trainer import Trainer
 from ._pairs import JudgedPairs
-from ._towers import RankedItems, RankingBatchLoss, Towers
+from ._towers import DrawnItems, RankingBatchLoss, Towers
 from ._view_start import Start
 
 # What hashers by gradients have, and those of two views do without.
@@ -80,7 +80,7 @@ def fit_towers(hasher, loss, X, X_query, pairs, is_shared, rng):
             FitCallbacks(None, X, None, settings[1].max_iter, dict),
             verbose=hasher.verbose,
         )
-        losses = trainer.run(RankedItems(*features, pairs, rng), _queries_to_train(pairs))
+        losses = trainer.run(DrawnItems(*features, pairs, rng), _queries_to_train(pairs))
     return towers.item.fitted(), towers.query.fitted(), losses
 
 

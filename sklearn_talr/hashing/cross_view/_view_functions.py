@@ -15,6 +15,8 @@ class ViewLayers(BaseHasher):
         Weights of each layer, as of :class:`~sklearn_talr.hashing.SupervisedHasher`.
     """
 
+    _follows_arrays = False
+
     @classmethod
     def of(cls, fitted):
         """A fitted function, of a dict of its attributes."""
@@ -52,8 +54,6 @@ class BehindTeacher(ViewLayers):
     hasher_ : hasher
         Fitted on features that teachers of both views gave.
     """
-
-    _follows_arrays = False
 
     def _encoder(self):
         behind = self.hasher_._encoder()

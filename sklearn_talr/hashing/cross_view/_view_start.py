@@ -53,8 +53,8 @@ class Start:
         rng,
     ):
         self._pairs, self._rng = pairs, rng
-        self._items = _draw(features, rng)
-        self._queries = _draw(query_features, rng)
+        self._items = _rows_to_start_from(features, rng)
+        self._queries = _rows_to_start_from(query_features, rng)
         self._layers = _random_layers(features.X.shape[1], layer_sizes, rng)
         self._query_layers = self._layers
         if not is_shared:
@@ -81,8 +81,8 @@ class Start:
         weights : tuple of two (coefs, intercepts)
             Lists of one array per layer.
         """
-        X, mean = _centered(self._hidden)
-        X_query, mean_query = _centered(self._hidden_query)
+        X, mean = _minus_mean(self._hidden)
+        X_query, mean_query = _minus_mean(self._hidden_query)
         relevant = self._pairs.relevant(self._queries)[:, self._items]
         projections = _STARTS[init](X, X_query, relevant, n_bits, self._rng)
         sides = (X, mean, *self._layers), (X_query, mean_query, *self._query_layers)
@@ -107,7 +107,7 @@ class Start:
         weights : (coefs, intercepts)
             Lists of one array per layer.
         """
-        X, mean = _centered(np.vstack([self._hidden, self._hidden_query]))
+        X, mean = _minus_mean(np.vstack([self._hidden, self._hidden_query]))
         project = random_projection if init == "random" else itq_projection
         projection = project(X, n_bits, self._rng)
         return _with_last_layer(X, mean, *self._layers, projection)
@@ -153,7 +153,7 @@ def _random(basis, n_bits, rng):
     return basis @ rng.standard_normal((basis.shape[1], n_bits))
 
 
-def _draw(features, rng):
+def _rows_to_start_from(features, rng):
     """Rows to start from, in ascending order."""
     n_samples, n_features = features.X.shape
     n_most = min(_MOST_ROWS, max(2, _MOST_CELLS // n_features))
@@ -176,7 +176,7 @@ def _hidden(features, rows, coefs, intercepts):
     return np.maximum(feed_forward(X, coefs, intercepts), 0) if coefs else X
 
 
-def _centered(X):
+def _minus_mean(X):
     mean = X.mean(axis=0)
     return X - mean, mean
 
