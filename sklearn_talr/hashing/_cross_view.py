@@ -190,8 +190,8 @@ class CrossViewHasher(BaseHasher):
     >>> Q, X = left.reshape(-1, 32), right.reshape(-1, 32)
     >>> hasher = CrossViewHasher(n_bits=16, max_iter=10, random_state=0)
     >>> hasher = hasher.fit(X[300:900], y[300:900], X_query=Q[300:900], y_query=y[300:900])
-    >>> round(hasher.score(X[900:], y[900:], X_query=Q[:300], y_query=y[:300]), 1)
-    0.8
+    >>> hasher.score(X[900:], y[900:], X_query=Q[:300], y_query=y[:300]) > 0.6
+    True
     """
 
     _follows_arrays = False
