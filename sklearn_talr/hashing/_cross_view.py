@@ -442,7 +442,7 @@ class CrossViewHasher(BaseHasher):
             )
         if views.are_partners:
             return None
-        return cross_view.teach_judgments(views, self.n_bits, rng)
+        return cross_view.teach_judgments(views, rng)
 
     def _fit_additive(self, space, rng):
         """One hasher of the common space, for float queries."""

@@ -20,7 +20,7 @@ from ...kernel_ridge._door import LeftOutRegression
 from .._class_probabilities import ClassProbabilities
 from .._rows import mean_and_unit
 
-_FEWEST_FACTORS = 64
+_N_FACTORS = 256  # the more, the better float queries follow fine grades
 
 
 class CommonSpace(NamedTuple):
@@ -98,7 +98,7 @@ class OfSomeClasses:
         return whole
 
 
-def teach_judgments(views, n_bits, rng):
+def teach_judgments(views, rng):
     """Factors of the judgments, by a kernel regression for each view.
 
     Parameters
@@ -106,20 +106,16 @@ def teach_judgments(views, n_bits, rng):
     views : Views
         With any pairs.
 
-    n_bits : int
-        Bits of a code.
-
     rng : RandomState
         Draws what is random.
 
     Returns
     -------
     space : CommonSpace
-        A column for each factor: twice as many as bits, but 64 at least, if there are
-        rows enough.
+        A column for each factor: 256, or as many as there are items or queries.
     """
     grades = _grades(views.pairs)
-    n_factors = min(max(2 * n_bits, _FEWEST_FACTORS), *grades.shape)
+    n_factors = min(_N_FACTORS, *grades.shape)
     left, values, right = randomized_svd(grades, n_factors, random_state=rng)
     share = np.sqrt(values / values[0])
     teachers = LeftOutRegression(), LeftOutRegression()
