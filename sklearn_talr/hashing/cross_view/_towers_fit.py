@@ -118,6 +118,8 @@ def _start(hasher, features, settings, pairs, is_shared, rng):
 
 
 def _queries_to_train(pairs):
-    """Queries that have something relevant, two at least."""
+    """Queries that have something relevant; with another one if that is but one."""
     queries = np.flatnonzero(pairs.has_relevant())
-    return queries if len(queries) > 1 else np.arange(min(2, pairs.n_queries))
+    if len(queries) > 1:
+        return queries
+    return np.append(queries, np.setdiff1d([0, 1], queries)[:1])
