@@ -193,7 +193,8 @@ class BesideFeatures(NamedTuple):
     def join(self, X, coordinates):
         """Features and given coordinates, side by side."""
         coordinates = coordinates - self.mean_of_coordinates
-        beside = (X - self.mean) / self.unit, coordinates / self.unit_of_coordinates
+        centered = np.asarray(X - self.mean)  # a sparse matrix gives np.matrix
+        beside = centered / self.unit, coordinates / self.unit_of_coordinates
         return np.concatenate(beside, axis=1)
 
 
