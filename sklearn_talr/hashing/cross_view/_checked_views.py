@@ -17,7 +17,7 @@ class Views(NamedTuple):
     Parameters
     ----------
     X, X_query : {ndarray, CSR}
-        Features of items and of queries; one and the same array if each row is both.
+        Features of items and of queries.
 
     seen, seen_query : dict
         Fitted attributes that say which features were seen.
@@ -33,6 +33,9 @@ class Views(NamedTuple):
 
     are_partners : bool
         Whether nothing is known but that row i of one view belongs to row i of the other.
+
+    are_same_rows : bool
+        Whether each row is an item and a query, and no queries were given.
     """
 
     X: object
@@ -43,11 +46,7 @@ class Views(NamedTuple):
     pairs: object
     classes: tuple | None = None
     are_partners: bool = False
-
-    @property
-    def are_same_rows(self):
-        """Whether each row is an item and a query."""
-        return self.X_query is self.X
+    are_same_rows: bool = False
 
 
 def check_views(hasher, X, y, X_query, y_query):
@@ -119,7 +118,7 @@ def _views_of_same_rows(hasher, X, y, y_query, seen):
     affinity, targets, levels = fit_affinity(hasher.affinity, X, y)
     pairs = AffinePairs(affinity, targets, targets, levels, same_rows=True)
     classes = _classes(affinity, targets, targets)
-    return Views(X, X, seen, seen, affinity, pairs, classes)
+    return Views(X, X, seen, seen, affinity, pairs, classes, are_same_rows=True)
 
 
 def _judged_views(hasher, y, X, X_query, seen, seen_query):
