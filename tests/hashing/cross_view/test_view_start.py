@@ -131,6 +131,17 @@ def test_order_of_partners_changes_no_bit(partners):
         assert np.mean(found != of_view) < 0.01
 
 
+def test_rounding_turns_no_direction(partners):
+    """Of four classes, whose pairs have few directions, some of them by rounding alone."""
+    X, X_query = partners
+    grades = np.equal.outer(np.arange(N) % 4, np.arange(N) % 4).astype(int)
+    expected = cca_weights(X, X_query, grades)
+    others = [of_view * (1 + 1e-15 * np.sign(of_view)) for of_view in partners]
+    for both in (map(np.asfortranarray, partners), others):
+        for (coefs, _), (wanted, _) in zip(cca_weights(*both, grades), expected):
+            np.testing.assert_allclose(coefs[0], wanted[0], atol=1e-6)
+
+
 def test_partners_have_like_bits(partners):
     """Also more bits than features; chance is a half."""
     for n_bits in (1, 3, 12):
