@@ -16,7 +16,9 @@ from sklearn_talr.hashing.gradient._data import TrainingData
 from sklearn_talr.hashing.gradient._validation import split_samples
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.losses import (
+    ContrastiveLoss,
     CSQLoss,
+    DCMHLoss,
     DPSHLoss,
     DSHLoss,
     DTSHLoss,
@@ -34,7 +36,15 @@ DISCRETE = [
     StructHasher(4, n_queries=10, subsample=60),
 ]
 CLASS_LOSSES = [CSQLoss(), OrthoHashLoss()]
-PAIR_LOSSES = [DPSHLoss(), DSHLoss(), DTSHLoss(), HashNetLoss(), MutualInformationLoss()]
+PAIR_LOSSES = [
+    DPSHLoss(),
+    DSHLoss(),
+    DTSHLoss(),
+    HashNetLoss(),
+    MutualInformationLoss(),
+    DCMHLoss(),
+    ContrastiveLoss(),
+]
 LOSSES = [*CLASS_LOSSES, *PAIR_LOSSES]
 GRADIENT = [
     TALRHasher(8, max_iter=2),

@@ -23,6 +23,12 @@ GAINS = {
     "test_class_probabilities": {
         "test_ranks_better_than_features": 0.36,
     },
+    "test_cross_view": {
+        "test_training_beats_its_start: taught, judgments": 0.001,
+        "test_training_beats_its_start: taught, labels": 0.001,
+        "test_training_beats_its_start: towers, judgments": 0.01,
+        "test_training_beats_its_start: towers, labels": 0.01,
+    },
     "test_fasthash": {
         "test_learns": 0.39,
     },
@@ -89,6 +95,9 @@ ERRORS = {
         "test_a_search_tunes_classifier_and_bits_together": 0.087,
         "test_one_line_learns_a_hasher": 0.18,
         "test_out_of_fold_rows_train_a_hasher": 0.18,
+    },
+    "test_cross_view_data": {
+        "test_towers_of_features_of_any_form": 0.0005,
     },
     "test_features": {
         "test_codes_are_those_of_dense_features": 0.0005,

@@ -312,7 +312,7 @@ class CrossViewHasher(BaseHasher):
         rng = independent_random_state(self.random_state)
         space = self._common_space(views, rng)
         if space is not None and views.classes is None and self.query == "bits":
-            space = cross_view.beside_features(views, space)
+            space = cross_view.beside_features(views, space, self.shared)
         if space is not None and self.query == "weights":
             functions, losses = self._fit_additive(space, rng), []
             n_iter = functions[0].n_iter_
@@ -417,7 +417,8 @@ class CrossViewHasher(BaseHasher):
         if X_query is None:
             return make_retrieval_scorer(measure)(self, X, y)
         if y_query is None:  # judgments, a row a query
-            y_query, y = cross_view.judgments_by_query(self.affinity_, X, y), None
+            judgments = cross_view.judgments_by_query(self.affinity_, X, y, X_query)
+            y_query, y = judgments, None
         return make_retrieval_scorer(measure, database=(X, y))(self, X_query, y_query)
 
     def _check_shared(self, views):

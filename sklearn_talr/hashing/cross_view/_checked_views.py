@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..._compat import num_samples
 from ...affinity import BaseAffinity, JudgmentAffinity, fit_affinity, resolve_affinity
 from .._base import check_features
 from ._pairs import AffinePairs, JudgedPairs, has_contrast
@@ -16,7 +17,7 @@ class Views(NamedTuple):
     Parameters
     ----------
     X, X_query : {ndarray, CSR}
-        Features of items and of queries; one and the same array if each row is both.
+        Features of items and of queries.
 
     seen, seen_query : dict
         Fitted attributes that say which features were seen.
@@ -32,6 +33,9 @@ class Views(NamedTuple):
 
     are_partners : bool
         Whether nothing is known but that row i of one view belongs to row i of the other.
+
+    are_same_rows : bool
+        Whether each row is an item and a query, and no queries were given.
     """
 
     X: object
@@ -42,11 +46,7 @@ class Views(NamedTuple):
     pairs: object
     classes: tuple | None = None
     are_partners: bool = False
-
-    @property
-    def are_same_rows(self):
-        """Whether each row is an item and a query."""
-        return self.X_query is self.X
+    are_same_rows: bool = False
 
 
 def check_views(hasher, X, y, X_query, y_query):
@@ -86,19 +86,20 @@ def check_query_features(hasher, X_query):
         raise type(error)(f"X_query cannot be used: {error}") from error
 
 
-def judgments_by_query(affinity, X, y):
+def judgments_by_query(affinity, X, y, X_query):
     """Judgments of items as `y` of `fit` has them, with a row for each query.
 
     Without judgments row i of the queries belongs to row i of the items.
     """
+    n_items, n_queries = num_samples(X), num_samples(X_query)
     if y is None:
-        return sp.eye_array(np.shape(X)[0], dtype=np.int64, format="csr")
+        return _judgments_of_partners(n_items, n_queries)
     if getattr(y, "ndim", 2) != 2 or not isinstance(affinity, JudgmentAffinity):
         raise ValueError(
             "y_query is None, so y must be judgments, with a row for each item and a "
             "column for each query, as fit was given."
         )
-    return affinity.check_targets(y).T.tocsr()
+    return _checked_judgments(affinity, y, n_items, n_queries).T.tocsr()
 
 
 def _views_of_same_rows(hasher, X, y, y_query, seen):
@@ -117,22 +118,17 @@ def _views_of_same_rows(hasher, X, y, y_query, seen):
     affinity, targets, levels = fit_affinity(hasher.affinity, X, y)
     pairs = AffinePairs(affinity, targets, targets, levels, same_rows=True)
     classes = _classes(affinity, targets, targets)
-    return Views(X, X, seen, seen, affinity, pairs, classes)
+    return Views(X, X, seen, seen, affinity, pairs, classes, are_same_rows=True)
 
 
 def _judged_views(hasher, y, X, X_query, seen, seen_query):
     """Columns of `y` are queries; without `y` row i of the views belong together."""
     affinity = _affinity_of_judgments(hasher.affinity)
+    sizes = X.shape[0], X_query.shape[0]
     if y is None:
-        if X.shape[0] != X_query.shape[0]:
-            raise ValueError(
-                "Without y row i of X_query belongs to row i of X, but X has "
-                f"{X.shape[0]} rows and X_query {X_query.shape[0]}. Pass judgments as y, "
-                "or labels as y and y_query."
-            )
-        judgments = sp.eye_array(X.shape[0], dtype=np.int64, format="csr")
+        judgments = _judgments_of_partners(*sizes)
     else:
-        judgments = _checked_judgments(affinity, y, X.shape[0], X_query.shape[0])
+        judgments = _checked_judgments(affinity, y, *sizes)
     affinity = affinity.fit_clone(judgments)
     ignores_unjudged = hasher.unjudged == "ignore"
     pairs = JudgedPairs(judgments, affinity.levels_, ignores_unjudged)
@@ -151,6 +147,15 @@ def _affinity_of_judgments(affinity):
     )
 
 
+def _judgments_of_partners(n_items, n_queries):
+    if n_items != n_queries:
+        raise ValueError(
+            f"Without y row i of X_query belongs to row i of X, but X has {n_items} rows "
+            f"and X_query {n_queries}. Pass judgments as y, or labels as y and y_query."
+        )
+    return sp.eye_array(n_items, dtype=np.int64, format="csr")
+
+
 def _checked_judgments(affinity, y, n_items, n_queries):
     shape = np.shape(y)
     if len(shape) != 2 or shape != (n_items, n_queries):
@@ -167,7 +172,7 @@ def _views_with_targets(hasher, y, y_query, X, X_query, seen, seen_query):
     if y is None:
         raise ValueError("y_query is passed to fit, but y is not. Pass targets of both.")
     affinity, targets = resolve_affinity(hasher.affinity, X, y)
-    targets_query = affinity.check_targets(y_query)
+    targets_query = _checked_query_targets(affinity, y_query)
     if targets_query.shape[0] != X_query.shape[0]:
         raise ValueError(
             "X_query and y_query must have the same number of samples, got "
@@ -178,6 +183,17 @@ def _views_with_targets(hasher, y, y_query, X, X_query, seen, seen_query):
     pairs = AffinePairs(affinity, targets_query, targets, levels, same_rows=False)
     classes = _classes(affinity, targets, targets_query)
     return Views(X, X_query, seen, seen_query, affinity, pairs, classes)
+
+
+def _checked_query_targets(affinity, y_query):
+    """Check targets of queries as those of items, with a name of their own in errors."""
+    try:
+        return affinity.check_targets(y_query)
+    except (ValueError, TypeError) as error:
+        raise type(error)(
+            f"y_query must be targets in the form of y: {error} For judgments as y leave "
+            "y_query=None."
+        ) from error
 
 
 def _classes(affinity, *targets):

@@ -56,20 +56,42 @@ def teach_classes(views, teacher):
     -------
     space : CommonSpace
         A column for each class of either side, or for each label.
+
+    Raises
+    ------
+    ValueError
+        If a view cannot be learned, or columns of the views do not belong together.
     """
     teacher = ClassProbabilities() if teacher is None else teacher
     y, y_query = views.classes
     teachers = [clone(teacher)]
-    X = X_query = teachers[0].fit_transform(_double(views.X), y)
+    X = X_query = _learn(teachers[0], views.X, y, "y")
     if not views.are_same_rows:
         teachers.append(clone(teacher))
-        X_query = teachers[1].fit_transform(_double(views.X_query), y_query)
+        X_query = _learn(teachers[1], views.X_query, y_query, "y_query")
     known = [getattr(of_side, "classes_", None) for of_side in teachers]
     if X.shape[1] == X_query.shape[1] and np.array_equal(known[0], known[-1]):
         return CommonSpace(X, X_query, teachers[0], teachers[-1])
+    if [X.shape[1], X_query.shape[1]] != [np.size(classes) for classes in known]:
+        raise ValueError(
+            f"teacher={teacher!r} gives {X.shape[1]} columns for X and {X_query.shape[1]} "
+            "for X_query, which are not one for each class, so nothing tells which belong "
+            "together. Pass ClassProbabilities without passthrough, or another transformer "
+            "with a column for each of its classes_."
+        )
     columns = np.union1d(*known)
     taught = [OfSomeClasses(each, np.isin(columns, each.classes_)) for each in teachers]
     return CommonSpace(taught[0].widen(X), taught[1].widen(X_query), *taught)
+
+
+def _learn(teacher, X, y, name):
+    """Fit a teacher to a view, and return the coordinates of its rows."""
+    try:
+        return teacher.fit_transform(_double(X), y)
+    except ValueError as error:
+        raise ValueError(
+            f"teacher cannot learn from {name}: {error} Pass another one, or teacher=None."
+        ) from error
 
 
 class OfSomeClasses:
@@ -118,15 +140,17 @@ def teach_judgments(views, rng):
     n_factors = min(_N_FACTORS, *grades.shape)
     left, values, right = randomized_svd(grades, n_factors, random_state=rng)
     share = np.sqrt(values / values[0])
-    teachers = LeftOutRegression(), LeftOutRegression()
-    both = (views.X_query, left), (views.X, right.T)
-    X_query, X = (
+    both = [(views.X_query, left), (views.X, right.T)]
+    if views.are_same_rows:
+        del both[0]
+    teachers = [LeftOutRegression() for _ in both]
+    known = [
         teacher.fit_left_out(
             _double(features), factors * share * np.sqrt(len(factors)), rng
         )
         for teacher, (features, factors) in zip(teachers, both)
-    )
-    return CommonSpace(X, X_query, teachers[1], teachers[0])
+    ]
+    return CommonSpace(known[-1], known[0], teachers[-1], teachers[0])
 
 
 class BesideFeatures(NamedTuple):
@@ -165,14 +189,15 @@ class BesideFeatures(NamedTuple):
     def join(self, X, coordinates):
         """Features and given coordinates, side by side."""
         coordinates = coordinates - self.mean_of_coordinates
-        beside = (X - self.mean) / self.unit, coordinates / self.unit_of_coordinates
+        centered = np.asarray(X - self.mean)  # a sparse matrix gives np.matrix
+        beside = centered / self.unit, coordinates / self.unit_of_coordinates
         return np.concatenate(beside, axis=1)
 
 
-def beside_features(views, space):
+def beside_features(views, space, is_shared):
     """The space of towers: coordinates beside the features of each view.
 
-    Sparse features would become dense, and are left out.
+    Sparse features would become dense, and are left out; by a shared function of both.
 
     Parameters
     ----------
@@ -182,19 +207,29 @@ def beside_features(views, space):
     space : CommonSpace
         Coordinates of both.
 
+    is_shared : bool
+        Whether one function serves both views, which must then have one width.
+
     Returns
     -------
     space : CommonSpace
         Of other widths in each view.
     """
-    X, teacher = _beside(views.X, space.X, space.teacher)
-    X_query, query_teacher = _beside(views.X_query, space.X_query, space.query_teacher)
+    both = [
+        (views.X, space.X, space.teacher),
+        (views.X_query, space.X_query, space.query_teacher),
+    ]
+    is_sparse = [sp.issparse(X) for X, *_ in both]
+    if is_shared:
+        is_sparse = [any(is_sparse)] * 2
+    (X, teacher), (X_query, query_teacher) = (
+        of_view[1:] if alone else _beside(*of_view)
+        for alone, of_view in zip(is_sparse, both)
+    )
     return CommonSpace(X, X_query, teacher, query_teacher)
 
 
 def _beside(X, coordinates, teacher):
-    if sp.issparse(X):
-        return coordinates, teacher
     beside = BesideFeatures.of(teacher, X, coordinates)
     return beside.join(X, coordinates), beside
 

@@ -1,5 +1,7 @@
 """Which item is relevant to which query: by judgments, or by targets of both sides."""
 
+from functools import cached_property
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -89,7 +91,12 @@ class AffinePairs:
         self._affinity = affinity
         self._y_query, self._y_item = y_query, y_item
         self._same_rows = same_rows
-        self._groups = _groups_of_both(affinity, y_query, y_item)
+
+    @cached_property
+    def _groups(self):
+        """Queries and items by class, once comparing them has shown that they fit."""
+        both = self._y_query, self._y_item
+        return _groups_of_both(self._affinity, *both, 1 + self._same_rows)
 
     def level_index(self, queries, items):
         """Places of the affinities among the levels, as of `JudgedPairs`."""
@@ -112,9 +119,7 @@ class AffinePairs:
         """Whether each query has something relevant; True where that takes long to see."""
         if self._groups is None:
             return np.ones(self.n_queries, dtype=bool)
-        of_queries, of_classes = self._groups
-        n_items = np.diff(of_classes.indptr)
-        return of_queries @ (n_items > self._same_rows).astype(np.int64) > 0
+        return np.diff(self._groups[0].indptr) > 0
 
     def draw_relevant(self, queries, rng):
         """Draw a relevant item of each query, where targets name classes or labels."""
@@ -140,8 +145,11 @@ def has_contrast(pairs):
     return False
 
 
-def _groups_of_both(affinity, y_query, y_item):
-    """Classes or labels of queries, and items of each class or label, as CSR arrays."""
+def _groups_of_both(affinity, y_query, y_item, n_least):
+    """Classes or labels of queries, and items of each class or label, as CSR arrays.
+
+    Left out are classes and labels of fewer items than `n_least`.
+    """
     of_queries, of_items = affinity.memberships(y_query), affinity.memberships(y_item)
     if of_queries is None or of_items is None:
         return None
@@ -150,7 +158,9 @@ def _groups_of_both(affinity, y_query, y_item):
         common = np.intersect1d(labels, item_labels)
         queries = queries[:, np.isin(labels, common)]
         items = items[:, np.isin(item_labels, common)]
-    return sp.csr_array(queries), sp.csr_array(items.T)
+    queries, items = sp.csr_array(queries), sp.csr_array(items.T)
+    large = np.diff(items.indptr) >= n_least
+    return queries[:, large], items[large]
 
 
 def _one_of_each_row(matrix, rng):

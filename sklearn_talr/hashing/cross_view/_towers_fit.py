@@ -62,25 +62,25 @@ def fit_towers(hasher, loss, X, X_query, pairs, is_shared, rng):
     with torch.enable_grad(), config_context():
         with one_thread():
             towers = _start(hasher, features, settings, pairs, is_shared, rng)
-        training = ViewsTraining(
-            hasher.n_bits,
-            pairs.levels,
-            pairs.gain_levels,
-            settings[1].tanh_scale is not None,
-            settings[1].device,
-        )
-        step = bind_between(loss, training)
-        trainer = Trainer(
-            towers,
-            RankingBatchLoss(step, settings[1], rng, pairs),
-            rng,
-            replace(settings[1], weight_decay=1.0),  # towers have their own
-            LastEpoch(),
-            FitCallbacks(None, X, None, settings[1].max_iter, dict),
-            verbose=hasher.verbose,
-        )
-        losses = trainer.run(DrawnItems(*features, pairs, rng), _queries_to_train(pairs))
+        losses = _train(hasher, loss, towers, features, settings[1], pairs, rng)
     return towers.item.fitted(), towers.query.fitted(), losses
+
+
+def _train(hasher, loss, towers, features, settings, pairs, rng):
+    """Train both functions by the settings of queries; return the loss of each epoch."""
+    is_relaxed = settings.tanh_scale is not None
+    levels = pairs.levels, pairs.gain_levels
+    training = ViewsTraining(hasher.n_bits, *levels, is_relaxed, settings.device)
+    trainer = Trainer(
+        towers,
+        RankingBatchLoss(bind_between(loss, training), settings, rng, pairs),
+        rng,
+        replace(settings, weight_decay=1.0),  # towers have their own
+        LastEpoch(),
+        FitCallbacks(None, None, None, settings.max_iter, dict),
+        verbose=hasher.verbose,
+    )
+    return trainer.run(DrawnItems(*features, pairs, rng), _queries_to_train(pairs))
 
 
 def _settings(hasher, loss, X, X_query):
@@ -118,6 +118,8 @@ def _start(hasher, features, settings, pairs, is_shared, rng):
 
 
 def _queries_to_train(pairs):
-    """Queries that have something relevant, two at least."""
+    """Queries that have something relevant; with another one if that is but one."""
     queries = np.flatnonzero(pairs.has_relevant())
-    return queries if len(queries) > 1 else np.arange(min(2, pairs.n_queries))
+    if len(queries) > 1:
+        return queries
+    return np.append(queries, np.setdiff1d([0, 1], queries)[:1])

@@ -8,6 +8,7 @@ place of rows that are partners. Of partners it is the ordinary analysis.
 import numpy as np
 from scipy.linalg import eigh, svd
 from sklearn.decomposition import PCA
+from sklearn.utils.extmath import svd_flip
 
 from .._base import feed_forward
 from .._projections import itq_projection, random_projection
@@ -120,6 +121,7 @@ def _cca_start(X, X_query, relevant, n_bits, rng):
     covariance = X.T @ (relevant.T @ (X_query / n_relevant[:, None]))
     white, white_query = _whitening(X), _whitening(X_query)
     left, values, right = svd(white @ covariance @ white_query, full_matrices=False)
+    left, right = svd_flip(left, right)  # or rounding chooses their signs
     if not values[0] > 0:
         return tuple(_random(each, n_bits, rng) for each in (basis, basis_query))
     n_kept = min(n_bits, int(np.sum(values > _LEAST_CORRELATION * values[0])))

@@ -1,0 +1,234 @@
+"""Spaces of both views: classes, factors of judgments, and features beside these."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from two_views import halves_of_digits, judged
+
+from sklearn_talr.affinity import PrecomputedAffinity
+from sklearn_talr.hashing import ClassProbabilities, CrossViewHasher
+from sklearn_talr.hashing.cross_view import (
+    _common_space,
+    beside_features,
+    check_views,
+    teach_classes,
+    teach_judgments,
+)
+
+X, y, Q, y_query = halves_of_digits(200, 60)
+TEACHER = ClassProbabilities(LogisticRegression(max_iter=50, tol=1e-2))
+
+
+def classes(X, y, X_query, y_query):
+    """Views of classes of both sides."""
+    return check_views(CrossViewHasher(8), X, y, X_query, y_query)
+
+
+def judgments(wrap=np.asarray):
+    return check_views(
+        CrossViewHasher(8), wrap(X), judged(y_query, y).T.tocsr(), wrap(Q), None
+    )
+
+
+def rng():
+    return np.random.RandomState(0)
+
+
+@pytest.mark.filterwarnings("ignore:lbfgs failed")
+class TestClasses:
+    def test_each_view_has_a_classifier_of_its_own(self):
+        space = teach_classes(classes(X, y, Q, y_query), TEACHER)
+        for found, teacher, features, of_view in (
+            (space.X, space.teacher, X, y),
+            (space.X_query, space.query_teacher, Q, y_query),
+        ):
+            own = clone(TEACHER)
+            assert_array_equal(found, own.fit_transform(features, of_view))
+            assert_array_equal(teacher.transform(features), own.transform(features))
+
+    def test_classes_that_one_side_lacks_have_probability_0(self):
+        """Each class has one place, of either side."""
+        items, queries = y > 2, y_query < 7
+        space = teach_classes(
+            classes(X[items], y[items], Q[queries], y_query[queries]), TEACHER
+        )
+        assert space.X.shape == (items.sum(), 10)
+        assert space.X_query.shape == (queries.sum(), 10)
+        for found in (space.X, space.teacher.transform(X)):
+            assert np.all(found[:, :3] == 0)
+            assert np.all(found[:, 3:] > 0)
+        for found in (space.X_query, space.query_teacher.transform(Q)):
+            assert np.all(found[:, 7:] == 0)
+            assert np.all(found[:, :7] > 0)
+        own = clone(TEACHER).fit(Q[queries], y_query[queries])
+        assert_array_equal(space.query_teacher.transform(Q)[:, :7], own.transform(Q))
+
+    def test_as_many_classes_that_are_others(self):
+        """Columns go by class, not by number: words sort as they do."""
+        items, queries = y < 5, (y_query > 0) & (y_query < 6)
+        words = np.array(list("ihgfedcbaj"))
+        space = teach_classes(
+            classes(X[items], words[y[items]], Q[queries], words[y_query[queries]]),
+            TEACHER,
+        )
+        assert space.X.shape[1] == space.X_query.shape[1] == 6  # d, e, f, g, h, i
+        assert_array_equal(space.X[:, 0], 0)
+        assert_array_equal(space.X_query[:, 5], 0)
+        assert np.all(np.delete(space.X, 0, axis=1) > 0)
+
+    def test_labels(self):
+        indicators = np.eye(10, dtype=int)[:, [0, 1, 2, 3, 1, 0]]  # 4 to 9 have none
+        views = classes(X, indicators[y], Q, sp.csr_array(indicators[y_query]))
+        space = teach_classes(views, None)
+        assert space.X.shape == (200, 6)
+        assert space.X_query.shape == (60, 6)
+
+    def test_rows_that_are_queries_too_have_one_teacher(self):
+        space = teach_classes(classes(X, y, None, None), TEACHER)
+        assert space.X is space.X_query
+        assert space.teacher is space.query_teacher
+
+    def test_a_pipeline_teaches(self):
+        teacher = make_pipeline(StandardScaler(), TEACHER)
+        items = y > 2
+        space = teach_classes(classes(X[items], y[items], Q, y_query), teacher)
+        assert_array_equal(space.X[:, :3], 0)
+
+    @pytest.mark.parametrize(
+        "teacher",
+        [StandardScaler(), ClassProbabilities(LogisticRegression(), passthrough=True)],
+    )
+    def test_columns_that_belong_to_no_class_are_refused(self, teacher):
+        """In views of different widths nothing says which belong together."""
+        with pytest.raises(ValueError, match=r"teacher=.*not one for each class.*Pass"):
+            teach_classes(classes(X, y, Q[:, :30], y_query), teacher)
+
+    def test_a_side_of_one_class_is_named(self):
+        one = y_query == 3
+        views = classes(X, y, Q[one], y_query[one])
+        with pytest.raises(ValueError, match=r"learn from y_query: .*or teacher=None"):
+            teach_classes(views, None)
+        one = y == 3
+        with pytest.raises(ValueError, match=r"learn from y: .*or teacher=None"):
+            teach_classes(classes(X[one], y[one], Q, y_query), None)
+
+    def test_single_precision_is_taught_in_double(self):
+        expected = teach_classes(classes(X, y, Q, y_query), None).X
+        single = X.astype(np.float32), y, Q.astype(np.float32), y_query
+        assert_array_equal(teach_classes(classes(*single), None).X, expected)
+
+
+class TestJudgments:
+    @pytest.fixture
+    def factors(self, monkeypatch):
+        """What is predicted of each view: a regression that repeats what it is told."""
+        told = []
+
+        class Told:
+            def fit_left_out(self, X, Y, rng):
+                told.append((X, Y))
+                return Y
+
+        monkeypatch.setattr(_common_space, "LeftOutRegression", Told)
+        return told
+
+    def test_inner_products_are_nearly_the_grades(self, factors):
+        """As near as the largest singular values allow, up to a common factor."""
+        views = judgments()
+        space = teach_judgments(views, 8, rng())
+        assert [len(X) for X, _ in factors] == [60, 200]
+        assert space.X.shape[1] == space.X_query.shape[1] == 60  # all queries
+        grades = judged(y_query, y).toarray()
+        values = np.linalg.svd(grades, compute_uv=False)
+        products = space.X_query @ space.X.T * values[0] / np.sqrt(grades.size)
+        assert_allclose(products, grades, atol=1e-6)
+
+    def test_twice_as_many_factors_as_bits(self, factors, monkeypatch):
+        monkeypatch.setattr(_common_space, "_FEWEST_FACTORS", 4)
+        for n_bits, n_factors in ((1, 4), (5, 10), (500, 60)):
+            assert teach_judgments(judgments(), n_bits, rng()).X.shape[1] == n_factors
+        space = teach_judgments(judgments(), 5, rng())
+        left, values, right = np.linalg.svd(judged(y_query, y).toarray())
+        best = (left[:, :10] * values[:10]) @ right[:10]
+        products = space.X_query @ space.X.T * values[0] / np.sqrt(60 * 200)
+        assert np.linalg.norm(products - best) < 0.05 * np.linalg.norm(best)
+
+    def test_each_side_is_predicted_from_its_features(self):
+        space = teach_judgments(judgments(), 8, rng())
+        assert space.teacher.transform(X).shape == space.X.shape
+        assert space.query_teacher.transform(Q).shape == space.X_query.shape
+        # Rows that were left out are further from their factors than fitted ones.
+        assert not np.allclose(space.X, space.teacher.transform(X), atol=1e-3)
+
+    def test_sparse_features(self):
+        dense, sparse = (
+            teach_judgments(judgments(wrap), 8, rng())
+            for wrap in (np.asarray, sp.csr_array)
+        )
+        assert_allclose(np.abs(sparse.X), np.abs(dense.X), atol=1e-4)
+
+    def test_rows_that_are_queries_too_have_one_teacher(self):
+        matrix = PrecomputedAffinity((y[:, None] == y).astype(int))
+        views = check_views(CrossViewHasher(8), X, matrix, None, None)
+        assert views.classes is None
+        space = teach_judgments(views, 8, rng())
+        assert space.X is space.X_query
+        assert space.teacher is space.query_teacher
+
+
+class Halving:
+    """A teacher whose coordinates are half the first two features."""
+
+    def transform(self, X):
+        return np.asarray(X[:, :2]) / 2 if not sp.issparse(X) else X[:, :2].toarray() / 2
+
+
+class TestBesideFeatures:
+    @pytest.fixture
+    def space(self):
+        return SimpleNamespace(
+            X=X[:, 20:22] + 1,
+            X_query=Q[:, 20:22] + 1,
+            teacher=Halving(),
+            query_teacher=Halving(),
+        )
+
+    def test_both_are_centered_and_of_unit_length(self, space):
+        beside = beside_features(judgments(), space, False)
+        assert beside.X.shape == (200, 34)
+        assert_allclose(beside.X.mean(axis=0), 0, atol=1e-9)
+        for columns in (slice(32), slice(32, None)):
+            assert np.mean(np.sum(beside.X[:, columns] ** 2, axis=1)) == pytest.approx(1)
+        # In units of the rows that were left out, whatever the teacher says of others.
+        unit = np.sqrt(np.mean(np.sum((X - X.mean(axis=0)) ** 2, axis=1)))
+        found = beside.teacher.transform(X)
+        assert_allclose(found[:, :32], (X - X.mean(axis=0)) / unit)
+        coordinates = X[:, 20:22] + 1
+        centered = coordinates - coordinates.mean(axis=0)
+        unit = np.sqrt(np.mean(np.sum(centered**2, axis=1)))
+        expected = (X[:, :2] / 2 - coordinates.mean(axis=0)) / unit
+        assert_allclose(found[:, 32:], expected)
+        for wrap in (sp.csr_array, sp.csr_matrix):
+            other = beside.teacher.transform(wrap(X))
+            assert type(other) is np.ndarray
+            assert_allclose(other, found)
+
+    def test_sparse_features_are_left_out(self, space):
+        beside = beside_features(judgments(sp.csr_array), space, False)
+        assert beside.X is space.X
+        assert beside.teacher is space.teacher
+
+    @pytest.mark.parametrize("is_shared", [False, True])
+    def test_one_sparse_view(self, space, is_shared):
+        """A function of both wants one width; two functions need not."""
+        both = SimpleNamespace(X=sp.csr_array(X), X_query=Q)
+        beside = beside_features(both, space, is_shared)
+        widths = beside.X.shape[1], beside.X_query.shape[1]
+        assert widths == ((2, 2) if is_shared else (2, 34))

@@ -1,0 +1,237 @@
+"""First weights of two views: correlations of partners and of relevant pairs."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from scipy.linalg import eigh, subspace_angles
+from sklearn.cross_decomposition import CCA
+
+from sklearn_talr.hashing.cross_view import _view_start
+from sklearn_talr.hashing.cross_view._pairs import JudgedPairs
+from sklearn_talr.hashing.cross_view._view_start import Start
+from sklearn_talr.hashing.gradient._features import make_features
+
+N, N_BITS = 80, 3
+
+
+@pytest.fixture
+def partners():
+    """Rows of two views with three things in common, centered."""
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=(N, 3)) * [1, 2, 3]
+    X = common @ rng.normal(size=(3, 5)) + rng.normal(size=(N, 5))
+    X_query = common @ rng.normal(size=(3, 4)) + rng.normal(size=(N, 4))
+    return X - X.mean(axis=0), X_query - X_query.mean(axis=0)
+
+
+def pairs_of(grades):
+    """Of grades of shape (n_items, n_queries)."""
+    levels = np.union1d([0], np.unique(grades))
+    return JudgedPairs(sp.csr_array(grades), levels, False)
+
+
+def features_of(X):
+    return make_features(X, np.zeros(X.shape[1]), 1.0, torch.device("cpu"))
+
+
+def start(X, X_query, grades=None, sizes=((), ()), is_shared=False, seed=0):
+    grades = np.eye(len(X), dtype=int) if grades is None else grades
+    both = features_of(X), features_of(X_query)
+    rng = np.random.RandomState(seed)
+    return Start(*both, *sizes, pairs_of(grades), is_shared, rng)
+
+
+def cca_weights(X, X_query, grades=None, n_bits=N_BITS):
+    """Last layers and intercepts of both views."""
+    return start(X, X_query, grades).weights("cca", n_bits)
+
+
+def shrunk(X, share):
+    C = X.T @ X / len(X)
+    return (1 - share) * C + share * np.trace(C) / len(C) * np.eye(len(C))
+
+
+def generalized_eigenproblem(X, X_query, relevant, share, n_directions):
+    """Directions a, b of largest a'Mb of unit variances, from one symmetric problem."""
+    n_relevant = np.maximum(relevant.sum(axis=1, keepdims=True), 1)
+    M = X.T @ (relevant / n_relevant).T @ X_query
+    p, q = M.shape
+    A = np.block([[np.zeros((p, p)), M], [M.T, np.zeros((q, q))]])
+    zero = np.zeros((p, q))
+    B = np.block([[shrunk(X, share), zero], [zero.T, shrunk(X_query, share)]])
+    vectors = eigh(A, B)[1][:, ::-1][:, :n_directions]
+    return vectors[:p], vectors[p:]
+
+
+def assert_one_span(found, expected, atol=1e-5):
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(subspace_angles(found, expected), 0, atol=atol)
+
+
+def test_partners_have_the_directions_of_canonical_correlation(partners, monkeypatch):
+    """Those of scikit-learn, once nothing is shrunk."""
+    monkeypatch.setattr(_view_start, "_SHRINKAGE", 0.0)
+    (coefs, _), (coefs_query, _) = cca_weights(*partners)
+    cca = CCA(n_components=N_BITS, scale=False, tol=1e-12, max_iter=10000)
+    cca.fit(*partners)
+    assert_one_span(coefs[0], cca.x_rotations_, 1e-4)
+    assert_one_span(coefs_query[0], cca.y_rotations_, 1e-4)
+
+
+def graded():
+    rng = np.random.default_rng(5)
+    grades = rng.integers(0, 3, (N, N - 20)) * (rng.random((N, N - 20)) < 0.1)
+    grades[:, 3] = 0
+    return grades
+
+
+@pytest.mark.parametrize("grades", [np.eye(N, dtype=int), graded()], ids=["one", "some"])
+def test_relevant_pairs_have_the_directions_of_an_eigenproblem(partners, grades):
+    X, X_query = partners
+    X_query = X_query[: grades.shape[1]] - X_query[: grades.shape[1]].mean(axis=0)
+    (coefs, _), (coefs_query, _) = cca_weights(X, X_query, grades)
+    share = _view_start._SHRINKAGE
+    relevant = (grades > 0).T
+    expected = generalized_eigenproblem(X, X_query, relevant, share, N_BITS)
+    assert_one_span(coefs[0], expected[0])
+    assert_one_span(coefs_query[0], expected[1])
+
+
+def bits(weights, *both):
+    return [
+        X @ coefs[-1] + intercepts[-1] > 0 for X, (coefs, intercepts) in zip(both, weights)
+    ]
+
+
+def test_rotations_and_offsets_of_features_do_not_matter(partners):
+    """Up to signs of directions, from which iterative quantization starts."""
+    rng = np.random.default_rng(1)
+    turns = [np.linalg.qr(rng.normal(size=(n, n)))[0] for n in (5, 4)]
+    others = partners[0] @ turns[0] + 3, partners[1] @ turns[1] - 5
+    found, expected = (
+        [of_view @ coefs[0] + offset[0] for of_view, (coefs, offset) in zip(both, weights)]
+        for both, weights in ((both, cca_weights(*both)) for both in (others, partners))
+    )
+    for of_view, activations in zip(found, expected):
+        assert_one_span(of_view, activations)
+    # Rotated together, both views keep what they have in common.
+    np.testing.assert_allclose(
+        np.linalg.svd(found[0].T @ found[1])[1],
+        np.linalg.svd(expected[0].T @ expected[1])[1],
+    )
+
+
+def test_order_of_partners_changes_no_bit(partners):
+    X, X_query = partners
+    order = np.random.default_rng(1).permutation(N)
+    expected = bits(cca_weights(X, X_query), X, X_query)
+    weights = cca_weights(X[order], X_query, np.eye(N, dtype=int)[order])
+    for found, of_view in zip(bits(weights, X, X_query), expected):
+        assert np.mean(found != of_view) < 0.01
+
+
+def test_rounding_turns_no_direction(partners):
+    """Of four classes, whose pairs have few directions, some of them by rounding alone."""
+    X, X_query = partners
+    grades = np.equal.outer(np.arange(N) % 4, np.arange(N) % 4).astype(int)
+    expected = cca_weights(X, X_query, grades)
+    others = [of_view * (1 + 1e-15 * np.sign(of_view)) for of_view in partners]
+    for both in (map(np.asfortranarray, partners), others):
+        for (coefs, _), (wanted, _) in zip(cca_weights(*both, grades), expected):
+            np.testing.assert_allclose(coefs[0], wanted[0], atol=1e-6)
+
+
+def test_partners_have_like_bits(partners):
+    """Also more bits than features; chance is a half."""
+    for n_bits in (1, 3, 12):
+        weights = cca_weights(*partners, n_bits=n_bits)
+        of_items, of_queries = bits(weights, *partners)
+        assert of_items.shape == of_queries.shape == (N, n_bits)
+        assert np.mean(of_items == of_queries) > 0.7
+
+
+@pytest.mark.parametrize("init", ["cca", "itq", "random"])
+def test_activations_have_mean_0_and_mean_square_1(init, partners):
+    X, X_query = partners[0] + 2, partners[1] - 1
+    weights = start(X, X_query).weights(init, 7)
+    for of_view, (coefs, intercepts) in zip((X, X_query), weights):
+        activations = of_view @ coefs[0] + intercepts[0]
+        np.testing.assert_allclose(activations.mean(axis=0), 0, atol=1e-6)
+        assert np.mean(activations**2) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("init", ["cca", "itq", "random"])
+def test_hidden_layers_of_each_view(init, partners):
+    weights = start(*partners, sizes=((9,), (6, 5))).weights(init, N_BITS)
+    shapes = [[coef.shape for coef in coefs] for coefs, _ in weights]
+    assert shapes == [[(5, 9), (9, 3)], [(4, 6), (6, 5), (5, 3)]]
+    for coefs, intercepts in weights:
+        sizes = [coef.shape[1] for coef in coefs]
+        assert [len(intercept) for intercept in intercepts] == sizes
+        assert all(np.isfinite(coef).all() for coef in coefs)
+
+
+def test_itq_regresses_queries_on_mean_bits(partners):
+    """Ridge regression by definition, on the bits of relevant items."""
+    X, X_query = partners
+    grades = graded()
+    X_query = X_query[: grades.shape[1]] - X_query[: grades.shape[1]].mean(axis=0)
+    (coefs, _), (coefs_query, _) = start(X, X_query, grades).weights("itq", N_BITS)
+    signs = np.where(X @ coefs[0] > 0, 1, -1)
+    wanted = [
+        signs[column > 0].mean(axis=0) if np.any(column > 0) else np.zeros(N_BITS)
+        for column in grades.T
+    ]
+    gram = X_query.T @ X_query
+    gram += 0.1 * np.trace(gram) / 4 * np.eye(4)
+    expected = np.linalg.inv(gram) @ X_query.T @ wanted
+    scale = np.sqrt(np.mean((X_query @ expected) ** 2))
+    np.testing.assert_allclose(coefs_query[0], expected / scale, atol=1e-6)
+
+
+@pytest.mark.parametrize("init", ["cca", "itq", "random"])
+def test_one_function_of_both_views(init, partners):
+    X, X_query = partners[0], partners[0][:30] + 1
+    one = start(X, X_query, np.eye(N, 30, dtype=int), ((6,), (6,)), is_shared=True)
+    coefs, intercepts = one.shared_weights(init, N_BITS)
+    assert [coef.shape for coef in coefs] == [(5, 6), (6, 3)]
+    both = np.maximum(np.vstack([X, X_query]) @ coefs[0] + intercepts[0], 0)
+    activations = both @ coefs[1] + intercepts[1]
+    np.testing.assert_allclose(activations.mean(axis=0), 0, atol=1e-6)
+    assert np.mean(activations**2) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("init", ["cca", "itq", "random"])
+def test_constant_and_empty_features_are_no_harm(init, partners):
+    X, X_query = (of_view.copy() for of_view in partners)
+    X[:, 1] = 0
+    X_query[:, [0, 2]] = 0
+    for coefs, _ in start(X, X_query).weights(init, N_BITS):
+        assert np.isfinite(coefs[0]).all()
+        assert np.any(coefs[0] != 0)
+
+
+def test_views_without_a_correlation_start_at_random():
+    """No relevant pair among the rows to start from, or views at right angles."""
+    X = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]])
+    for grades in (np.zeros((4, 4), dtype=int), np.ones((4, 4), dtype=int)):
+        for coefs, _ in cca_weights(X, X, grades):
+            assert np.isfinite(coefs[0]).all()
+            assert np.linalg.matrix_rank(coefs[0]) == 2
+
+
+def test_many_rows_and_many_features(partners, monkeypatch):
+    """Some rows, in ascending order, and the main directions; seeds decide."""
+    monkeypatch.setattr(_view_start, "_MOST_ROWS", 40)
+    monkeypatch.setattr(_view_start, "_MOST_FEATURES", 3)
+    rows = start(*partners)._items
+    assert len(rows) == 40
+    assert np.all(np.diff(rows) > 0)
+    first, again, other = (
+        start(*partners, seed=seed).weights("cca", N_BITS) for seed in (0, 0, 1)
+    )
+    for view in (0, 1):
+        np.testing.assert_array_equal(first[view][0][0], again[view][0][0])
+        assert np.any(first[view][0][0] != other[view][0][0])
+        assert np.linalg.matrix_rank(first[view][0][0]) <= 3

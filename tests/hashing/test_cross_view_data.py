@@ -1,0 +1,274 @@
+"""CrossViewHasher: features and targets of many forms, and odd ones."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from cross_view_cases import (
+    LABELS,
+    LONE_CLASSES,
+    VARIANTS,
+    WAYS,
+    C,
+    J,
+    Q,
+    X,
+    Y,
+    codes_of,
+    every_variant,
+    every_way,
+    fit,
+    queries_of,
+    small,
+)
+from numpy.testing import assert_array_equal
+
+from sklearn_talr.affinity import (
+    JudgmentAffinity,
+    SharedLabelAffinity,
+)
+
+pytestmark = LONE_CLASSES
+
+
+# Each gives the features of a view in another form.
+FORMS = {
+    "sparse array": sp.csr_array,
+    "sparse matrix": sp.csr_matrix,
+    "by coordinates": sp.coo_array,
+    "by columns": np.asfortranarray,
+    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "single precision": lambda X: X.astype(np.float32),
+    "half precision": lambda X: X.astype(np.float16),  # digits are integers
+    "integers": lambda X: X.astype(np.int8),
+    "lists": lambda X: X.tolist(),
+}
+
+
+@every_way
+@pytest.mark.parametrize("form", FORMS)
+def test_towers_of_features_of_any_form(way, form, learned):
+    args, kwargs = WAYS[way]
+    params = {"teacher": None, "random_state": learned.seed}
+    hasher, change = fit(way, **params), FORMS[form]
+    expected = hasher.transform(args[0]), hasher.transform_query(queries_of(way))
+    more = kwargs | ({"X_query": change(Q)} if kwargs else {})
+    other = small(**params).fit(change(args[0]), *args[1:], **more)
+    queries = change(queries_of(way))
+    found = other.transform(change(args[0])), other.transform_query(queries)
+    learned.error(max(np.mean(a != b) for a, b in zip(found, expected)))
+
+
+@pytest.mark.parametrize("query", ["bits", "weights"])
+@pytest.mark.parametrize("way", ["labels", "indicators", "judgments", "partners"])
+def test_one_sparse_view(way, query):
+    """Teachers and towers take it as it is; rows get one code in either form."""
+    args, kwargs = WAYS[way]
+    dense = args[0], Q
+    for is_sparse in ((True, False), (False, True)):
+        items, queries = (
+            sp.csr_array(of_view) if wrap else of_view
+            for of_view, wrap in zip(dense, is_sparse)
+        )
+        hasher = small(query=query)
+        hasher.fit(items, *args[1:], **(kwargs | {"X_query": queries}))
+        for method, of_view in zip(("transform", "transform_query"), dense):
+            found = getattr(hasher, method)(sp.csr_matrix(of_view))
+            assert np.mean(found != getattr(hasher, method)(of_view)) < 0.02
+
+
+def test_features_are_left_as_they_were():
+    """Also those of which nothing may be written."""
+    read_only = X.copy(), Q.copy()
+    for of_view in read_only:
+        of_view.flags.writeable = False
+    for y, c in ((Y, C), (J, None)):
+        for teacher in ("auto", None):
+            hasher = small(teacher=teacher)
+            hasher.fit(read_only[0], y, X_query=read_only[1], y_query=c)
+            hasher.transform_query(read_only[1])
+    assert_array_equal(read_only[0], X)
+
+
+@pytest.mark.parametrize("query", ["bits", "weights"])
+def test_halves_survive_teachers(query):
+    half = [of_view.astype(np.float16) for of_view in (X, Q)]
+    for targets in ((Y, C), (J, None)):
+        hasher = small(query=query).fit(
+            half[0], targets[0], X_query=half[1], y_query=targets[1]
+        )
+        single = hasher.transform(X.astype(np.float32)), hasher.transform_query(Q)
+        for found, wanted in zip(
+            (hasher.transform(half[0]), hasher.transform_query(half[1])), single
+        ):
+            assert np.mean(found != wanted) < 0.05
+
+
+def odd_judgments():
+    """Grades with an empty row and column, and a query to which all is relevant."""
+    grades = J.toarray()
+    grades[:, 3] = 0
+    grades[7] = 0
+    grades[:, 5] = 1 + np.arange(160) % 2
+    grades[7, 5] = 1
+    return grades
+
+
+@every_variant
+@pytest.mark.parametrize(
+    ("items", "queries", "grades"),
+    [
+        (X, Q, odd_judgments()),
+        (X, Q, sp.coo_array(odd_judgments())),
+        (X, Q, odd_judgments().astype(float)),
+        (X, Q, odd_judgments() > 0),
+        (np.repeat(X[:20], 3, axis=0), np.repeat(Q[:10], 2, axis=0), None),
+        (X, Q[:2], odd_judgments()[:, 4:6]),
+        (X[:2], Q[:2], np.eye(2, dtype=int)),
+        (X[:2], Q, odd_judgments()[[9, 12]]),
+        (X[:3], Q[:3], np.array([[0, 0, 0], [0, 0, 1], [0, 0, 0]])),
+        (X * [0, *np.ones(31)], Q * [*np.ones(31), 0], odd_judgments()),
+        (X[:, :1] + X[:, 1:2], Q[:, 2:3], odd_judgments()),
+        (1e6 + 1e4 * X, 1e-6 * Q, odd_judgments()),
+        (X, Q, 1000 * odd_judgments()),
+    ],
+)
+def test_odd_judgments(variant, items, queries, grades):
+    """Empty rows and columns, copies, one of everything, units of any size."""
+    if grades is None:
+        grades = np.equal.outer(np.repeat(Y[:20], 3), np.repeat(C[:10], 2)).astype(int)
+    hasher = small(**VARIANTS[variant]).fit(items, grades, X_query=queries)
+    assert np.all(np.isfinite(hasher.decision_function(items)))
+    assert np.all(np.isfinite(hasher.query_weights(queries)))
+    assert 0 < hasher.score(items, grades, X_query=queries) <= 1
+
+
+@every_variant
+def test_copies_have_one_code(variant):
+    items, queries = np.repeat(X[:30], 2, axis=0), np.repeat(Q[:20], 2, axis=0)
+    hasher = small(**VARIANTS[variant])
+    hasher.fit(items, np.repeat(Y[:30], 2), X_query=queries, y_query=np.repeat(C[:20], 2))
+    for codes in (hasher.transform(items), hasher.transform_query(queries)):
+        assert_array_equal(codes[::2], codes[1::2])
+
+
+@pytest.mark.parametrize("variant", ["towers", "weights of towers"])
+def test_one_class_of_a_view(variant):
+    """Which no classifier learns."""
+    for y, c in ((Y, 0 * C + 1), (0 * Y + 1, C)):
+        hasher = small(**VARIANTS[variant]).fit(X, y, X_query=Q, y_query=c)
+        assert 0 < hasher.score(X, y, X_query=Q, y_query=c) <= 1
+
+
+@every_variant
+def test_classes_that_one_side_lacks(variant):
+    items, queries = Y > 2, C < 7
+    data = X[items], Y[items], Q[queries], C[queries]
+    hasher = small(**VARIANTS[variant])
+    hasher.fit(data[0], data[1], X_query=data[2], y_query=data[3])
+    assert hasher.transform_query(Q).shape == (50, 8)
+    words = np.array(list("abcdefghij"))
+    codes = codes_of(hasher, "labels")
+    hasher.fit(data[0], words[data[1]], X_query=data[2], y_query=words[data[3]].tolist())
+    for found, wanted in zip(codes_of(hasher, "labels"), codes):
+        assert_array_equal(found, wanted)
+
+
+@every_variant
+def test_labels_that_one_side_lacks(variant):
+    y, c = np.eye(10, dtype=int)[Y], np.eye(10, dtype=int)[C]
+    y[:, 3] = c[:, 5] = c[:, 6] = y[:, 6] = 0
+    hasher = small(**VARIANTS[variant])
+    for wrap in (np.asarray, sp.csr_array):
+        hasher.fit(X, wrap(y), X_query=Q, y_query=wrap(c))
+        score = hasher.score(X, wrap(y), X_query=Q, y_query=wrap(c))
+        assert 0 < score <= 1
+
+
+@pytest.mark.parametrize("teacher", ["auto", None])
+def test_the_one_query_with_something_relevant_is_trained_on(teacher):
+    """It has batches with another one, whichever row it is."""
+    grades = np.zeros((160, 50), dtype=int)
+    grades[:9, 37] = 1
+    seen = []
+
+    def loss(query_bits, item_bits, affinity):
+        seen.append(affinity)
+        return (query_bits @ item_bits.T * (1 - 2 * affinity)).mean()
+
+    small(loss=loss, teacher=teacher).fit(X, grades, X_query=Q)
+    assert all(affinity.shape[0] == 2 and affinity.sum() > 0 for affinity in seen)
+
+
+def test_unjudged_pairs_ignored():
+    """Alike where all is judged; what nobody has judged does not matter."""
+    dense = np.equal.outer(Y, C).astype(int)
+    row, column = np.indices(dense.shape).reshape(2, -1)
+    stored = sp.csr_array((dense.ravel(), (row, column)), shape=dense.shape)
+    assert stored.nnz == dense.size
+    for teacher in ("auto", None):
+        hasher = small(teacher=teacher)
+        expected = codes_of(hasher.fit(X, dense, X_query=Q), "judgments")
+        hasher.set_params(unjudged="ignore").fit(X, stored, X_query=Q)
+        for found, wanted in zip(codes_of(hasher, "judgments"), expected):
+            assert_array_equal(found, wanted)
+    judged_alone = fit("judgments", unjudged="ignore")
+    assert np.any(judged_alone.transform(X) != fit("judgments").transform(X))
+    assert J.nnz > np.count_nonzero(J.toarray())  # and stays as it was
+
+
+def test_an_affinity_of_both_sides():
+    binary = small(affinity=SharedLabelAffinity(binary=True))
+    binary.fit(X, LABELS[Y], X_query=Q, y_query=LABELS[C])
+    assert binary.affinity_.binary
+    given = small(affinity=JudgmentAffinity()).fit(X, J, X_query=Q)
+    assert_array_equal(given.transform(X), fit("judgments").transform(X))
+
+
+class TestFrames:
+    items = pd.DataFrame(X, columns=[f"pixel {i}" for i in range(32)])
+    queries = pd.DataFrame(Q, columns=[f"word {i}" for i in range(32)])
+
+    @every_variant
+    def test_names_of_both_views(self, variant):
+        hasher = small(**VARIANTS[variant])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for targets in ((pd.Series(Y), pd.Series(C)), (J, None)):
+                hasher.fit(self.items, targets[0], X_query=self.queries, y_query=targets[1])
+                hasher.transform(self.items)
+                hasher.transform_query(self.queries)
+                hasher.query_weights(self.queries)
+                hasher.score(
+                    self.items, targets[0], X_query=self.queries, y_query=targets[1]
+                )
+        assert_array_equal(hasher.feature_names_in_, self.items.columns)
+        names = hasher.query_hasher_.feature_names_in_
+        assert_array_equal(names, self.queries.columns)
+        for method, frame in (
+            (hasher.transform, self.queries),
+            (hasher.transform_query, self.items),
+            (hasher.transform_query, self.queries.iloc[:, ::-1]),
+        ):
+            with pytest.raises(ValueError, match=r"feature names should match"):
+                method(frame)
+        with pytest.warns(UserWarning, match=r"does not have valid feature names"):
+            codes = hasher.transform_query(Q)
+        assert_array_equal(codes, hasher.transform_query(self.queries))
+
+    def test_judgments_in_a_frame_and_output_as_a_frame(self):
+        frame = pd.DataFrame(J.toarray())
+        hasher = small().fit(self.items, frame, X_query=self.queries)
+        expected = hasher.transform(self.items)
+        hasher.set_output(transform="pandas")
+        found = hasher.transform(self.items)
+        assert list(found.columns) == list(hasher.get_feature_names_out())
+        assert_array_equal(found, expected)
+        assert_array_equal(expected, fit("judgments").transform(X))
+
+    def test_no_names_of_one_view(self):
+        hasher = small().fit(X, J, X_query=self.queries)
+        assert not hasattr(hasher, "feature_names_in_")
+        assert hasattr(hasher.query_hasher_, "feature_names_in_")

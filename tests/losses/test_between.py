@@ -1,0 +1,248 @@
+"""Losses of two views: slow definitions, gradients, and pairs of which nothing is known."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hashers import name_of
+from reference import evaluate, rankings
+from sklearn.base import clone
+
+from sklearn_talr.losses import (
+    AveragePrecisionLoss,
+    ContrastiveLoss,
+    CSQLoss,
+    DCMHLoss,
+    DPSHLoss,
+    DSHLoss,
+    DTSHLoss,
+    HashNetLoss,
+    MutualInformationLoss,
+    NDCGLoss,
+    OrthoHashLoss,
+)
+from sklearn_talr.losses._door import ViewsTraining, bind_between
+
+N_QUERIES, N_ITEMS, N_BITS = 6, 7, 5
+LOSSES = [
+    AveragePrecisionLoss(),
+    NDCGLoss(),
+    AveragePrecisionLoss(simplified=True),
+    NDCGLoss(simplified=True),
+    DCMHLoss(quantization_weight=0.3, balance_weight=0.2),
+    ContrastiveLoss(temperature=0.4),
+]
+OF_ONE_VIEW = [
+    CSQLoss(),
+    OrthoHashLoss(),
+    DPSHLoss(),
+    DSHLoss(),
+    DTSHLoss(),
+    HashNetLoss(),
+    MutualInformationLoss(),
+]
+every_loss = pytest.mark.parametrize("loss", LOSSES, ids=str)
+
+
+@pytest.fixture
+def batch():
+    """Bits of queries and of items, and grades of pairs: -1 where nothing is known."""
+    rng = np.random.default_rng(3)
+    query, items = (rng.uniform(-0.9, 0.9, (n, N_BITS)) for n in (N_QUERIES, N_ITEMS))
+    grades = rng.integers(-1, 3, (N_QUERIES, N_ITEMS))
+    grades[0] = np.minimum(grades[0], 0)  # nothing is relevant
+    grades[1] = -1  # nothing is known
+    return query, items, grades
+
+
+def tensors(*arrays):
+    return [torch.from_numpy(array) for array in arrays]
+
+
+@pytest.mark.parametrize(
+    ("loss", "metric"),
+    [(AveragePrecisionLoss(), "average_precision"), (NDCGLoss(), "ndcg")],
+    ids=name_of,
+)
+@pytest.mark.parametrize("seed", range(5))
+def test_rankings_of_signs(loss, metric, seed):
+    """Of known items alone, averaged over all orders of ties."""
+    rng = np.random.default_rng(seed)
+    query, items = (np.sign(rng.normal(size=(n, 3))) for n in (N_QUERIES, N_ITEMS))
+    grades = rng.integers(-1, 3, (N_QUERIES, N_ITEMS))
+    grades[1] = -1
+    values = []
+    for bits, of_query in zip(query, grades):
+        known = of_query >= 0
+        if not np.any(of_query > 0):
+            continue
+        products = items[known] @ bits
+        orders = list(rankings(of_query[known].tolist(), products.tolist()))
+        values.append(np.mean([evaluate(metric, order) for order in orders]))
+    found = loss.between(*tensors(query, items, grades)).item()
+    assert found == pytest.approx(1 - np.mean(values), abs=1e-9)
+
+
+def test_likelihood_of_pairs(batch):
+    query, items, grades = batch
+    terms = []
+    for i, j in zip(*np.nonzero(grades >= 0)):
+        theta = query[i] @ items[j] * 8 / N_BITS / 2
+        probability = 1 / (1 + math.exp(-theta))
+        terms.append(-math.log(probability if grades[i, j] else 1 - probability))
+    expected = np.mean(terms)
+    for bits in (query, items):
+        expected += 0.3 * np.mean((np.sign(bits) - bits) ** 2)
+        expected += 0.2 * np.mean([np.mean(bits[:, b]) ** 2 for b in range(N_BITS)])
+    loss = DCMHLoss(quantization_weight=0.3, balance_weight=0.2)
+    found = loss.between(*tensors(query, items, grades), n_bits=8).item()
+    assert found == pytest.approx(expected)
+
+
+def choice_by_definition(query, items, grades, temperature):
+    """Mean over rows of the mean of -ln of the share of each relevant known column."""
+    losses = []
+    for bits, of_row in zip(query, grades):
+        scores = [bits @ item / N_BITS / temperature for item in items]
+        total = sum(math.exp(s) for s, grade in zip(scores, of_row) if grade >= 0)
+        shares = [math.exp(s) / total for s, grade in zip(scores, of_row) if grade > 0]
+        if shares:
+            losses.append(-np.mean(np.log(shares)))
+    return np.mean(losses)
+
+
+def test_choice_in_both_directions(batch):
+    query, items, grades = batch
+    expected = choice_by_definition(query, items, grades, 0.4) / 2
+    expected += choice_by_definition(items, query, grades.T, 0.4) / 2
+    loss = ContrastiveLoss(temperature=0.4)
+    for n_bits in (None, 8):  # products are means, of however many bits
+        found = loss.between(*tensors(query, items, grades), n_bits=n_bits).item()
+        assert found == pytest.approx(expected)
+
+
+@every_loss
+class TestEveryLoss:
+    def test_gradient(self, loss, batch):
+        query, items, grades = tensors(*batch)
+        query.requires_grad_()
+        items.requires_grad_()
+        both = (query, items)
+        assert torch.autograd.gradcheck(lambda q, x: loss.between(q, x, grades), both)
+
+    def test_unknown_pairs_do_not_count(self, loss, batch):
+        """An item that nobody knows may be anywhere, where bits are not penalized."""
+        query, items, grades = batch
+        grades[:, 2] = -1
+        loss = clone(loss)
+        if isinstance(loss, DCMHLoss):
+            loss.set_params(quantization_weight=0, balance_weight=0)
+        expected = loss.between(
+            *tensors(query, np.delete(items, 2, 0)), *tensors(np.delete(grades, 2, 1))
+        )
+        items = torch.from_numpy(items).requires_grad_()
+        found = loss.between(*tensors(query), items, *tensors(grades))
+        torch.testing.assert_close(found, expected)
+        found.backward()
+        assert torch.all(items.grad[2] == 0)
+        assert torch.any(items.grad != 0)
+
+    def test_one_view_is_its_own_other_view(self, loss, batch):
+        """Samples do not look for themselves, whatever the affinity says of them."""
+        bits = torch.from_numpy(batch[0])
+        affinity = np.abs(np.random.default_rng(0).integers(-2, 3, (6, 6)))
+        affinity, others = affinity + affinity.T, affinity + affinity.T
+        np.fill_diagonal(affinity, 4)
+        np.fill_diagonal(others, -1)
+        for dtype in (np.int64, np.float64):
+            once, between = tensors(affinity.astype(dtype), others.astype(dtype))
+            # Levels up to 4 on both sides: gains differ, unused ones do not matter.
+            expected = loss.between(bits, bits, between)
+            torch.testing.assert_close(loss(bits, once), expected)
+
+    @pytest.mark.parametrize("grade", [-1, 0, 1])
+    def test_pairs_that_are_all_alike(self, loss, batch, grade):
+        """Also of saturated bits; values and gradients are finite."""
+        for change in (np.asarray, np.sign):
+            leaves = [torch.from_numpy(change(bits)).float() for bits in batch[:2]]
+            for leaf in leaves:
+                leaf.requires_grad_()
+            value = loss.between(*leaves, torch.full((N_QUERIES, N_ITEMS), grade))
+            assert torch.isfinite(value)
+            if value.requires_grad:
+                value.backward()
+                assert all(torch.isfinite(leaf.grad).all() for leaf in leaves)
+            if grade < 1 and isinstance(loss, AveragePrecisionLoss | NDCGLoss):
+                assert value == 1
+            if grade < 1 and isinstance(loss, ContrastiveLoss):
+                assert value == 0
+
+    def test_places_of_levels_serve_as_values(self, loss, batch):
+        """NDCG is told the values; the others see who is relevant."""
+        levels = torch.tensor([0, 2, 3])
+        query, items, index = tensors(*batch)
+        values = torch.where(index < 0, -1, levels[index.clamp(min=0)])
+        expected = loss.between(query, items, values)
+        for dtype in (torch.int16, torch.int64):
+            found = loss.between(query, items, index.to(dtype), levels=levels)
+            torch.testing.assert_close(found, expected)
+
+    def test_it_is_bound_to_training(self, loss, batch):
+        query, items, index = tensors(*batch)
+        step = bind_between(loss, training(is_relaxed=True))
+        options = {"n_bits": 8} if isinstance(loss, DCMHLoss) else {}
+        values = torch.where(index < 0, -1, torch.tensor([0, 2, 3])[index.clamp(min=0)])
+        expected = loss.between(query, items, values, **options)
+        torch.testing.assert_close(step(query, items, index.to(torch.int16)), expected)
+
+
+def training(is_relaxed):
+    levels = np.array([0, 2, 3])
+    return ViewsTraining(8, levels, levels, is_relaxed, torch.device("cpu"))
+
+
+@pytest.mark.parametrize("loss", [AveragePrecisionLoss(), NDCGLoss()], ids=name_of)
+def test_counts_need_relaxed_bits(loss):
+    with pytest.raises(ValueError, match="Set tanh_scale to 'auto' or a number"):
+        bind_between(loss, training(is_relaxed=False))
+
+
+@pytest.mark.parametrize(
+    ("loss", "name"),
+    [
+        (DCMHLoss(quantization_weight=-1), "quantization_weight"),
+        (DCMHLoss(balance_weight=-1), "balance_weight"),
+        (ContrastiveLoss(temperature=0), "temperature"),
+        (AveragePrecisionLoss(simplified="yes"), "simplified"),
+    ],
+)
+def test_parameters_are_checked_before_training(loss, name):
+    with pytest.raises(ValueError, match=f"The '{name}' parameter of"):
+        bind_between(loss, training(is_relaxed=True))
+
+
+@pytest.mark.parametrize("loss", OF_ONE_VIEW, ids=name_of)
+def test_a_loss_of_one_view_is_refused(loss):
+    """By name, with those that know two."""
+    message = r"Loss\(\) knows samples of one kind only.*Take AveragePrecisionLoss, NDCG"
+    with pytest.raises(ValueError, match=message):
+        bind_between(loss, training(is_relaxed=True))
+
+
+def test_a_function_of_the_user_gets_affinities_of_pairs(batch):
+    query, items, index = tensors(*batch)
+    seen = []
+
+    def loss(query_bits, item_bits, affinity):
+        seen.append(affinity)
+        return (query_bits @ item_bits.T * affinity).mean()
+
+    class Loss:
+        between = staticmethod(loss)
+
+    for each in (loss, Loss()):
+        value = bind_between(each, training(True))(query, items, index.to(torch.int16))
+        expected = np.array([0, 2, 3, -1])[batch[2]]
+        np.testing.assert_array_equal(seen.pop(), expected)
+        assert value.item() == pytest.approx(np.mean(batch[0] @ batch[1].T * expected))
