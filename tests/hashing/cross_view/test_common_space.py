@@ -142,7 +142,7 @@ class TestJudgments:
     def test_inner_products_are_nearly_the_grades(self, factors):
         """As near as the largest singular values allow, up to a common factor."""
         views = judgments()
-        space = teach_judgments(views, 8, rng())
+        space = teach_judgments(views, rng())
         assert [len(X) for X, _ in factors] == [60, 200]
         assert space.X.shape[1] == space.X_query.shape[1] == 60  # all queries
         grades = judged(y_query, y).toarray()
@@ -150,18 +150,17 @@ class TestJudgments:
         products = space.X_query @ space.X.T * values[0] / np.sqrt(grades.size)
         assert_allclose(products, grades, atol=1e-6)
 
-    def test_twice_as_many_factors_as_bits(self, factors, monkeypatch):
-        monkeypatch.setattr(_common_space, "_FEWEST_FACTORS", 4)
-        for n_bits, n_factors in ((1, 4), (5, 10), (500, 60)):
-            assert teach_judgments(judgments(), n_bits, rng()).X.shape[1] == n_factors
-        space = teach_judgments(judgments(), 5, rng())
+    def test_fewer_factors_are_the_best_ones(self, factors, monkeypatch):
+        monkeypatch.setattr(_common_space, "_N_FACTORS", 10)
+        space = teach_judgments(judgments(), rng())
+        assert space.X.shape[1] == 10
         left, values, right = np.linalg.svd(judged(y_query, y).toarray())
         best = (left[:, :10] * values[:10]) @ right[:10]
         products = space.X_query @ space.X.T * values[0] / np.sqrt(60 * 200)
         assert np.linalg.norm(products - best) < 0.05 * np.linalg.norm(best)
 
     def test_each_side_is_predicted_from_its_features(self):
-        space = teach_judgments(judgments(), 8, rng())
+        space = teach_judgments(judgments(), rng())
         assert space.teacher.transform(X).shape == space.X.shape
         assert space.query_teacher.transform(Q).shape == space.X_query.shape
         # Rows that were left out are further from their factors than fitted ones.
@@ -169,7 +168,7 @@ class TestJudgments:
 
     def test_sparse_features(self):
         dense, sparse = (
-            teach_judgments(judgments(wrap), 8, rng())
+            teach_judgments(judgments(wrap), rng())
             for wrap in (np.asarray, sp.csr_array)
         )
         assert_allclose(np.abs(sparse.X), np.abs(dense.X), atol=1e-4)
@@ -178,7 +177,7 @@ class TestJudgments:
         matrix = PrecomputedAffinity((y[:, None] == y).astype(int))
         views = check_views(CrossViewHasher(8), X, matrix, None, None)
         assert views.classes is None
-        space = teach_judgments(views, 8, rng())
+        space = teach_judgments(views, rng())
         assert space.X is space.X_query
         assert space.teacher is space.query_teacher
 
