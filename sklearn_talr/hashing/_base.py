@@ -73,8 +73,9 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             Positive where a 1 is wanted; farther from 0 counts more. These are the
             activations, saturated where the hasher was fitted to labels: the values of
             ``tanh(2 a / m)``, with m the mean magnitude of the query's activations. Words
-            of several bits have more weights, see :class:`AdditiveHasher`. With
-            `array_api_dispatch` an array of the library of `X`, on its device.
+            of several bits have more weights, see
+            :class:`~sklearn_talr.hashing.AdditiveHasher`. With `array_api_dispatch` an
+            array of the library of `X`, on its device.
         """
         X, encoder = self._prepare(X)
         activations = encoder.of_queries().activations(X)
