@@ -40,7 +40,7 @@ class JudgedPairs:
 
         Returns
         -------
-        index : ndarray of shape (n_queries, n_items), dtype int16
+        index : ndarray of shape (n_queries, n_items), dtype int32
         """
         place = np.full(self.n_items, -1)
         place[items] = np.arange(len(items))
@@ -48,7 +48,7 @@ class JudgedPairs:
         columns = place[rows.indices]
         found = columns >= 0
         row = np.repeat(np.arange(len(queries)), np.diff(rows.indptr))[found]
-        index = np.full((len(queries), len(items)), self._missing, dtype=np.int16)
+        index = np.full((len(queries), len(items)), self._missing, dtype=np.int32)
         index[row, columns[found]] = np.searchsorted(self.levels, rows.data[found])
         return index
 
@@ -101,7 +101,7 @@ class AffinePairs:
     def level_index(self, queries, items):
         """Places of the affinities among the levels, as of `JudgedPairs`."""
         targets = self._y_query[queries], self._y_item[items]
-        index = self._affinity.level_index(*targets, self.levels).astype(np.int16)
+        index = self._affinity.level_index(*targets, self.levels).astype(np.int32)
         if self._same_rows:
             index[queries[:, None] == items] = UNKNOWN
         return index
