@@ -117,7 +117,7 @@ def test_level_index(pairs, expected):
         queries = draw.integers(0, pairs.n_queries, 7)
         items = draw.permutation(pairs.n_items)[:n_items]
         index = pairs.level_index(queries, items)
-        assert index.dtype == np.int16
+        assert index.dtype == np.int32
         block = expected[np.ix_(queries, items)]
         np.testing.assert_array_equal(index == -1, block == -1)
         np.testing.assert_array_equal(pairs.levels[index][block >= 0], block[block >= 0])
