@@ -13,6 +13,7 @@ from . import cross_view
 from ._additive import AdditiveHasher
 from ._base import BaseHasher
 from ._supervised import SupervisedHasher
+from .words._word_choice import largest_words
 
 __all__ = ["CrossViewHasher"]
 
@@ -446,8 +447,17 @@ class CrossViewHasher(BaseHasher):
         return cross_view.teach_judgments(views, rng)
 
     def _fit_additive(self, space, rng):
-        """One hasher of the common space, for float queries."""
-        hasher = AdditiveHasher(self.n_bits, metric="inner_product", random_state=rng)
+        """One hasher of the common space, for float queries.
+
+        Its words are the largest that there are rows for. A trial by neighbors, as the
+        hasher makes it, does not see that these rank relevant items better.
+        """
+        hasher = AdditiveHasher(
+            self.n_bits,
+            word_size=largest_words(self.n_bits, len(space.X)),
+            metric="inner_product",
+            random_state=rng,
+        )
         return [hasher.fit(space.X)] * 2
 
     def _fit_towers(self, views, space, rng):
