@@ -61,8 +61,8 @@ class CrossViewHasher(BaseHasher):
         What brings both views into one space. A transformer like
         :class:`ClassProbabilities` is cloned for each view and fitted to labels of both
         sides. ``"auto"``: `ClassProbabilities()` with labels on both sides, factors of the
-        judgments else, and none where rows are but partners. None: hash functions of the
-        features themselves.
+        judgments else, and none where rows are but partners, or most items are relevant to
+        no query. None: hash functions of the features themselves.
 
     unjudged : {"irrelevant", "ignore"}, default="irrelevant"
         What a judgment means that is missing in a sparse matrix. Under ``"ignore"`` the
@@ -307,6 +307,11 @@ class CrossViewHasher(BaseHasher):
         ValueError
             If features and targets do not fit, features are constant, nothing is relevant
             to any query, all is equally relevant, or the loss knows one view only.
+
+        Warns
+        -----
+        UserWarning
+            If most items are relevant to no query.
         """
         views = cross_view.check_views(self, X, y, X_query, y_query)
         self._check_shared(views)
@@ -442,7 +447,7 @@ class CrossViewHasher(BaseHasher):
                 "teacher needs labels or label indicators of both sides, as y and y_query. "
                 "Set teacher='auto' or None for judgments and other affinities."
             )
-        if views.are_partners:
+        if views.are_partners or views.are_sparse:
             return None
         return cross_view.teach_judgments(views, rng)
 

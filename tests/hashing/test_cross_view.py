@@ -259,7 +259,7 @@ class TestFunctions:
 
     def test_queries_with_the_features_of_items_have_their_own(self):
         """It matters that they are given, not where they are stored."""
-        one_way = np.greater.outer(X[:, 3], X[:, 3]).astype(int)
+        one_way = np.greater_equal.outer(X[:, 3], X[:, 3]).astype(int)
         for fit_params in ({"y": one_way}, {"y": Y, "y_query": Y[::-1]}, {}):
             for teacher in ("auto", None):
                 codes = [

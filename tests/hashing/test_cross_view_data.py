@@ -116,6 +116,7 @@ def odd_judgments():
     return grades
 
 
+@pytest.mark.filterwarnings("ignore:y has only 1 of 3 items")
 @every_variant
 @pytest.mark.parametrize(
     ("items", "queries", "grades"),
@@ -187,6 +188,7 @@ def test_labels_that_one_side_lacks(variant):
         assert 0 < score <= 1
 
 
+@pytest.mark.filterwarnings("ignore:y has only 9 of 160 items")
 @pytest.mark.parametrize("teacher", ["auto", None])
 def test_the_one_query_with_something_relevant_is_trained_on(teacher):
     """It has batches with another one, whichever row it is."""
@@ -200,6 +202,18 @@ def test_the_one_query_with_something_relevant_is_trained_on(teacher):
 
     small(loss=loss, teacher=teacher).fit(X, grades, X_query=Q)
     assert all(affinity.shape[0] == 2 and affinity.sum() > 0 for affinity in seen)
+
+
+def test_judgments_of_few_items_warn_and_teach_nothing():
+    """As many as half of the items may be without anything relevant."""
+    grades = np.zeros((160, 50), dtype=int)
+    grades[np.arange(80), np.arange(80) % 50] = 1
+    assert small().fit(X, grades, X_query=Q).teacher_ is not None
+    grades[0] = 0
+    with pytest.warns(UserWarning, match="y has only 79 of 160 items") as caught:
+        hasher = small().fit(X, grades, X_query=Q)
+    assert hasher.teacher_ is None
+    assert caught[0].filename == __file__
 
 
 def test_unjudged_pairs_ignored():

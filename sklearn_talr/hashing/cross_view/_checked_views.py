@@ -1,5 +1,6 @@
 """What `fit` of two views is given, checked: features of both sides and their pairs."""
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,9 @@ class Views(NamedTuple):
 
     are_same_rows : bool
         Whether each row is an item and a query, and no queries were given.
+
+    are_sparse : bool
+        Whether most items are relevant to no query, so that judgments tell nothing of them.
     """
 
     X: object
@@ -47,6 +51,7 @@ class Views(NamedTuple):
     classes: tuple | None = None
     are_partners: bool = False
     are_same_rows: bool = False
+    are_sparse: bool = False
 
 
 def check_views(hasher, X, y, X_query, y_query):
@@ -75,6 +80,8 @@ def check_views(hasher, X, y, X_query, y_query):
             views = _views_with_targets(hasher, y, y_query, *features)
     if not has_contrast(views.pairs):
         raise ValueError(_no_contrast(views.pairs, hasher.unjudged))
+    if views.are_sparse:
+        warnings.warn(_sparse(views.pairs), stacklevel=4)  # of who called fit
     return views
 
 
@@ -133,7 +140,8 @@ def _judged_views(hasher, y, X, X_query, seen, seen_query):
     ignores_unjudged = hasher.unjudged == "ignore"
     pairs = JudgedPairs(judgments, affinity.levels_, ignores_unjudged)
     views = Views(X, X_query, seen, seen_query, affinity, pairs)
-    return views._replace(are_partners=y is None)
+    are_sparse = 2 * pairs.n_items_known() < pairs.n_items
+    return views._replace(are_partners=y is None, are_sparse=are_sparse)
 
 
 def _affinity_of_judgments(affinity):
@@ -200,6 +208,15 @@ def _classes(affinity, *targets):
     """Targets of both sides, if they are classes or labels."""
     known = all(affinity.memberships(of_side) is not None for of_side in targets)
     return targets if known else None
+
+
+def _sparse(pairs):
+    return (
+        f"y has only {pairs.n_items_known()} of {pairs.n_items} items that are relevant to "
+        "any query, and judgments tell nothing of the others. If both views have good "
+        "features of one kind, such as embeddings by one model, codes that know no "
+        "judgments may rank better: compare with ITQHasher or AdditiveHasher."
+    )
 
 
 def _no_contrast(pairs, unjudged):

@@ -62,6 +62,10 @@ class JudgedPairs:
         """Whether each query has something relevant."""
         return np.diff(self.relevant(np.arange(self.n_queries)).indptr) > 0
 
+    def n_items_known(self):
+        """Number of items that are relevant to any query."""
+        return len(np.unique(self.by_query.indices[self.by_query.data > 0]))
+
     def draw_relevant(self, queries, rng):
         """Draw a relevant item of each query that has one."""
         return _one_of_each_row(self.relevant(queries), rng)
