@@ -1,0 +1,165 @@
+"""Queries of one kind, items of another: which codes rank across.
+
+    python benchmarks/bench_views.py                     # all sets: hours
+    python benchmarks/bench_views.py --sets "cifar10, paired" --seeds 0
+    python benchmarks/bench_views.py --tables            # what is measured, as tables
+
+The sets are described in `_view_sets.py`, and what is held against CrossViewHasher in
+`_view_rivals.py`. Up to 5 000 items and as many queries are trained on; a thousand other
+queries rank up to ten thousand other items. SKLEARN_TALR_DATA names the folder of the
+benchmark sets.
+
+Queries are bits (Hamming distance) or weights (weighted Hamming distance); floats on both
+sides are listed with 0 bits. Scores are tie-aware AP, for which any grade is relevant, and
+nDCG where there are grades.
+
+Every cell is a row of a CSV file, ``--csv``. Cells that are there are not measured again.
+Seconds are CPU time of one thread; the teachers of a set are counted once, with the first
+that uses them.
+"""
+
+import argparse
+import time
+from collections import defaultdict
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from _view_rivals import (
+    additive_codes,
+    canonical_codes,
+    probabilities,
+    ridge_codes,
+    taught_codes,
+)
+from _view_sets import SETS, load
+from bench_unseen import append, read
+from sklearn.utils import gen_batches
+
+from sklearn_talr.codes import weighted_scores
+from sklearn_talr.histogram import hamming_histogram
+from sklearn_talr.measures import AP, nDCG
+
+BITS = (12, 32)
+QUERIES_PER_BLOCK = 50
+KEY = ["data", "seed", "contender", "n_bits"]
+FIELDS = [*KEY, "queries", "ap", "ndcg", "seconds"]
+
+relevance_codes = partial(canonical_codes, by_relevance=True)
+CONTENDERS = {
+    "CCA, floats": canonical_codes,
+    "relevance-CCA, floats": relevance_codes,
+    "class probabilities, floats": probabilities,
+    "CCA + ITQ": canonical_codes,
+    "relevance-CCA + ITQ": relevance_codes,
+    "ridge to mean bits": ridge_codes,
+    "ridge to bits of the pair": partial(ridge_codes, own=True),
+    "ridge to mean bits, teacher": partial(ridge_codes, teacher=True),
+    "TALR of both probabilities": taught_codes,
+    "additive bits of item probabilities": additive_codes,
+    "additive bits of both probabilities": partial(additive_codes, both=True),
+}
+OF_PAIRS = ("CCA", "ridge to bits of the pair")
+OF_CLASSES = ("class", "TALR of", "additive", "ridge to mean bits, teacher")
+
+
+def applies(contender, views):
+    """Whether the set has what a contender needs."""
+    if contender.startswith(OF_PAIRS):
+        return views.pairs is not None
+    return views.has_classes or not contender.startswith(OF_CLASSES)
+
+
+def cells(asked, bits):
+    """Contenders and numbers of bits, in the order in which they are measured."""
+    for n_bits, contender in product((0, *bits), asked):
+        if contender.endswith("floats") == (n_bits == 0):
+            yield contender, n_bits
+
+
+def measure(name, seed, contender, n_bits):
+    """Rows of the CSV file."""
+    views = load(name, seed)
+    if not applies(contender, views):
+        return []
+    start = time.process_time()
+    ranked = CONTENDERS[contender](views, n_bits, seed)
+    seconds = round(time.process_time() - start, 1)
+    rows = []
+    for queries in ("bits", "weights", "floats"):
+        asked = getattr(ranked, queries)
+        if asked is not None:
+            way = by_distance if queries == "bits" else by_score
+            scores = way(views.grades, asked, ranked.items, queries)
+            rows.append((name, seed, contender, n_bits, queries, *scores, seconds))
+    return rows
+
+
+def by_distance(grades, asked, items, _):
+    """Mean tie-aware AP and nDCG of Hamming distances."""
+    targets = map(np.arange, grades.table.shape)
+    histogram = hamming_histogram(asked, items, grades, *targets)
+    return [mean(measure(histogram)) for measure in (AP, nDCG)]
+
+
+def by_score(grades, asked, items, queries):
+    """The same of scores."""
+    score = weighted_scores if queries == "weights" else np.inner
+    values = []
+    for rows in gen_batches(len(asked), QUERIES_PER_BLOCK):
+        scores, true = score(asked[rows], items), grades.table[rows]
+        values.append([m.score(true, scores, average=False) for m in (AP, nDCG)])
+    return list(map(mean, np.concatenate(values, axis=1)))
+
+
+def mean(values):
+    return round(float(np.nanmean(values)), 4)
+
+
+def print_tables(rows):
+    """A table per set: means over seeds, by Hamming distance and by float queries."""
+    for name in dict.fromkeys(row["data"] for row in rows):
+        mine = [row for row in rows if row["data"] == name]
+        values = defaultdict(list)
+        for row in mine:
+            key = row["contender"], row["n_bits"], row["queries"]
+            values[key].append((float(row["ap"]), float(row["ndcg"])))
+        columns = [("0", "floats"), *product(("12", "32"), ("bits", "weights"))]
+        titles = ["floats", *(f"{n} bits, {how}" for n, how in columns[1:])]
+        print(f"\n{name}: AP / nDCG, means over seeds")
+        print("| contender | " + " | ".join(titles) + " | seeds |")
+        print("|---" * (len(titles) + 2) + "|")
+        for contender in dict.fromkeys(row["contender"] for row in mine):
+            found = [values.get((contender, *column)) for column in columns]
+            shown = " | ".join(map(as_text, found))
+            print(f"| {contender} | {shown} | {max(map(len, filter(None, found)))} |")
+
+
+def as_text(pairs):
+    """Means of AP and nDCG."""
+    if not pairs:
+        return ""
+    return " / ".join(f"{value:.3f}".lstrip("0") for value in np.mean(pairs, axis=0))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    path = Path(__file__).parent / "results" / "views.csv"
+    parser.add_argument("--csv", type=Path, default=path)
+    parser.add_argument("--sets", nargs="+", default=SETS)
+    parser.add_argument("--seeds", nargs="+", type=int, default=range(3))
+    parser.add_argument("--contenders", nargs="+", default=list(CONTENDERS))
+    parser.add_argument("--bits", nargs="+", type=int, default=BITS)
+    parser.add_argument("--tables", action="store_true")
+    args = parser.parse_args()
+    asked = () if args.tables else product(args.seeds, args.sets)
+    for (seed, name), cell in product(asked, list(cells(args.contenders, args.bits))):
+        key = [name, str(seed), cell[0], str(cell[1])]
+        if key not in [[row[field] for field in KEY] for row in read(args.csv)]:
+            append(args.csv, measure(name, seed, *cell), FIELDS)
+    print_tables(read(args.csv))
+
+
+if __name__ == "__main__":
+    main()
