@@ -1,20 +1,23 @@
-"""Ways to rank items of one view for queries of another: what CrossViewHasher is held against.
+"""Ways to rank items of one view for queries of another: rivals of CrossViewHasher.
 
 A contender is a function of a set, a number of bits and a seed. It returns what items are
 ranked by: codes of items, and of queries their codes, or weights, or both; or floats of
 both, whose inner products are the scores.
 
-* *CCA* finds directions of paired rows that correlate. *Relevance-CCA* takes the mean of the
-  items that are relevant to a query, by their grades, for its pair. Directions are scaled by
-  their correlations; covariances are shrunk to a multiple of the identity, by the fraction
-  that ranks a fifth of the training rows best. The codes are a rotation of both (ITQ).
+* *CCA* finds directions of paired rows that correlate. *Relevance-CCA* takes the mean of
+  the items that are relevant to a query, by their grades, for its pair. Directions are
+  scaled by their correlations; covariances are shrunk to a multiple of the identity, by the
+  fraction that ranks a fifth of the training rows best, by inner products or cosines. Codes
+  are a rotation of the first directions of both (ITQ), or additive bits of items in all.
 * *Ridge* fits TALRHasher to the items, and a ridge regression from queries to the bits of
-  their own item, or to the mean bits of what is relevant to them. Where no classes are known
-  two items are as similar as they are relevant to the same queries: the cosine of their
-  judgments, of which as large a share is similar as of the judgments.
+  their own item, or to the mean bits of what is relevant to them. Where no classes are
+  known, two items are as similar as they are relevant to the same queries: the cosine of
+  their judgments, of which as large a share is similar as of the judgments. TALRHasher then
+  has the parameters that were best on these sets.
 * *Teachers* learn from the probabilities of classes of both views, those of left-out rows.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -28,8 +31,10 @@ from sklearn_talr.affinity import PrecomputedAffinity
 from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities, ITQHasher
 from sklearn_talr.measures import AP
 
+N_DIRECTIONS = 1000  # all
 SHRINKAGES = (0.001, 0.01, 0.1, 0.5)
 RIDGES = np.logspace(-3, 3, 13)
+OF_JUDGMENTS = {"weight_decay": 0.1, "bit_dropout": 0.0}
 
 
 class Ranked(NamedTuple):
@@ -92,7 +97,7 @@ def pair_weights(views, by_relevance):
 
 
 def canonical(views, by_relevance, n_directions, seed):
-    """The directions by the shrinkage that ranks left-out rows best."""
+    """Directions, and how lengths are treated, as ranks left-out rows best."""
     X, Q, judgments = views.items.X, views.queries.X, views.judgments
     weights = pair_weights(views, by_relevance).tocsr()
     left_out = np.random.default_rng(seed).random(len(X)) < 0.2
@@ -100,39 +105,50 @@ def canonical(views, by_relevance, n_directions, seed):
     if views.pairs is not None:
         asks = left_out[views.pairs]
     grades = judgments[left_out][:, asks].toarray().T
-    scores = []
+    scores = {}
     for shrinkage in SHRINKAGES:
         parts = X[~left_out], Q[~asks], weights[~left_out][:, ~asks]
         model = Canonical.fit(*parts, shrinkage, n_directions)
-        items, queries = map(unit_rows, model.project(X[left_out], Q[asks]))
-        scores.append(AP.score(grades, queries @ items.T))
-    return Canonical.fit(X, Q, weights, SHRINKAGES[np.argmax(scores)], n_directions)
+        items, queries = model.project(X[left_out], Q[asks])
+        for scale in (unit_rows, np.asarray):
+            scores[shrinkage, scale] = AP.score(grades, queries @ scale(items).T)
+    shrinkage, scale = max(scores, key=scores.get)
+    return Canonical.fit(X, Q, weights, shrinkage, n_directions), scale
+
+
+def canonical_floats(views, n_bits, seed, by_relevance=False):
+    """Inner products, or cosines, of all directions."""
+    model, scale = canonical(views, by_relevance, N_DIRECTIONS, seed)
+    items, queries = model.project(views.test_items.X, views.test_queries.X)
+    return Ranked(scale(items), floats=queries)
 
 
 def canonical_codes(views, n_bits, seed, by_relevance=False):
-    """Signs of the directions after a rotation; floats of all directions with 0 bits."""
-    model = canonical(views, by_relevance, n_bits or 1000, seed)
+    """Signs of as many directions as bits, after a rotation."""
+    model, _ = canonical(views, by_relevance, n_bits, seed)
     items, queries = model.project(views.test_items.X, views.test_queries.X)
-    if not n_bits:
-        return Ranked(unit_rows(items), floats=unit_rows(queries))
     itq = ITQHasher(n_bits, random_state=seed)
     itq.fit(np.concatenate(model.project(views.items.X, views.queries.X)))
     return Ranked(itq.encode(items), itq.encode(queries), itq.query_weights(queries))
 
 
+def canonical_additive(views, n_bits, seed, by_relevance=False):
+    """Additive bits of the items in all directions."""
+    model, scale = canonical(views, by_relevance, N_DIRECTIONS, seed)
+    items, queries = model.project(views.test_items.X, views.test_queries.X)
+    metric = "cosine" if scale is unit_rows else "inner_product"
+    hasher = AdditiveHasher(n_bits, metric=metric, random_state=seed)
+    hasher.fit(model.project(views.items.X, views.queries.X)[0])
+    return Ranked(hasher.encode(items), weights=hasher.query_weights(queries))
+
+
 # Ridge regression to the bits of items
 
 
-def ridge_codes(views, n_bits, seed, own=False, teacher=False):
-    """Bits of TALRHasher, and the bits that a regression expects of the query's items."""
-    hasher, y = TALRHasher(n_bits, random_state=seed), views.items.y
-    if y is None:
-        y = co_relevance(views.judgments)
-    if teacher:
-        hasher = make_pipeline(ClassProbabilities(), hasher)
-    X = views.items.X
-    hasher.fit(X, y)
-    signs = 2.0 * hasher.transform(X) - 1
+def ridge_codes(views, n_bits, seed, own=False, bits_by="TALR"):
+    """Bits of items, and the bits that a regression expects of the query's items."""
+    hasher = item_hasher(views, n_bits, seed, bits_by)
+    signs = 2.0 * hasher.transform(views.items.X) - 1
     means = pair_weights(views, by_relevance=not own)
     judged = np.asarray(means.sum(axis=0)).ravel() > 0
     targets = means.T.tocsr()[judged] @ signs
@@ -140,6 +156,20 @@ def ridge_codes(views, n_bits, seed, own=False, teacher=False):
     expected = ridge.predict(views.test_queries.X)
     codes = hasher.transform(views.test_items.X)
     return Ranked(codes, (expected > 0).astype(np.uint8), expected)
+
+
+@lru_cache(maxsize=1)
+def item_hasher(views, n_bits, seed, bits_by):
+    """A hasher of the items, by their classes or by the queries that they share."""
+    if bits_by == "ITQ":
+        return ITQHasher(n_bits, random_state=seed).fit(views.items.X)
+    if not views.has_classes:
+        hasher = TALRHasher(n_bits, random_state=seed, **OF_JUDGMENTS)
+        return hasher.fit(views.items.X, co_relevance(views.judgments))
+    hasher = TALRHasher(n_bits, random_state=seed)
+    if bits_by == "teacher and TALR":
+        hasher = make_pipeline(ClassProbabilities(), hasher)
+    return hasher.fit(views.items.X, views.items.y)
 
 
 def co_relevance(judgments):

@@ -17,8 +17,11 @@ coco17 rare      the same, but only tags of less than 8 % of the images count; k
 scenes           items are the two finer scales of GIST, queries the two coarser ones;
                  judgments are grades of ThresholdAffinity of all scales
 text             items and queries are random projections of embeddings to 96 dimensions,
-                 with noise; judged relevant is the hundredth of items nearest to a text before
+                 with noise; relevant is the hundredth of items nearest to a text before
 ===============  ======================================================================
+
+*cifar10, 100 judged* has the items of *cifar10, paired* and judgments by 100 queries: which
+items have their class.
 
 Training rows of *unpaired* sets are halves of images: one gives items, the other queries.
 In all others query i and item ``pairs[i]`` are of one image, but for those of *text*: there
@@ -46,6 +49,8 @@ SETS = (
     *LABELS,
     *JUDGED,
 )
+NUMBERS_OF_JUDGED = (100, 300, 1000, 3000, 10_000)
+CURVE = tuple(f"cifar10, {n} judged" for n in NUMBERS_OF_JUDGED)
 N_TRAIN, N_QUERIES, N_ITEMS = 5000, 1000, 10_000
 DROPPED, RARE = 1 / 3, 0.08
 N_DIMENSIONS, NOISE, NEAR = 96, 0.25, 0.01
@@ -108,23 +113,42 @@ def load(name, seed):
     """Views of a set; the seed draws the rows, the tags that are dropped and the noise."""
     rng = np.random.default_rng(seed)
     name, _, form = name.partition(", ")
+    if form.endswith("judged"):
+        return few_judged(name, int(form.split()[0]), rng)
     if name in CLASSES:
         return of_classes(name, form == "paired", rng)
     return {"scenes": scenes, "text": text}.get(name, coco)(rng, name)
 
 
-def of_classes(name, paired, rng, n_train=N_TRAIN, n_queries=N_TRAIN):
+def of_classes(name, paired, rng):
     """Two parts of each image, and its class."""
     X, y = _arrays(name)
+    train, query, item = parts(rng.permutation(len(X)))
+    half = len(train) // 2
+    of_items, of_queries = (train, train) if paired else (train[:half], train[half:])
+    pairs = np.arange(len(train)) if paired else None
+    return same_class(name, X, y, (of_items, of_queries, item, query), pairs)
+
+
+def few_judged(name, n_judged, rng):
+    """The same rows; queries are the first images, and then images that give no item."""
+    X, y = _arrays(name)
+    order = rng.permutation(len(X))
+    train, query, item = parts(order)
+    of_queries = np.concatenate([train, order[-N_TRAIN:]])[:n_judged]
+    views = same_class(name, X, y, (train, of_queries, item, query), None)
+    for side in ("items", "queries"):
+        setattr(views, side, getattr(views, side)._replace(y=None))
+    return views
+
+
+def same_class(name, X, y, rows, pairs):
+    """Views whose judgments are that two rows are of one class."""
     views = {"digits": halves, "fashion_mnist": halves, "cifar10": alternate}[name](X)
-    train, query, item = parts(rng.permutation(len(X)), n_train)
-    of_items = train if paired else train[: len(train) // 2]
-    of_queries = train[:n_queries] if paired else train[len(train) // 2 :]
-    items, test_items = scaled(views[0], of_items, item, y)
-    queries, test_queries = scaled(views[1], of_queries, query, y)
+    items, test_items = scaled(views[0], rows[0], rows[2], y)
+    queries, test_queries = scaled(views[1], rows[1], rows[3], y)
     judgments = sp.csr_matrix(items.y[:, None] == queries.y, dtype=np.int8)
     grades = (test_queries.y[:, None] == test_items.y).astype(np.int8)
-    pairs = np.arange(len(of_queries)) if paired else None
     return Views(items, queries, judgments, pairs, test_items, test_queries, grades)
 
 
@@ -156,8 +180,11 @@ def scenes(rng, name):
     queries, test_queries = scaled(X[:, 256:], train, query)
     whole = unit_rows(X - X[train].mean(axis=0))
     affinity = ThresholdAffinity().fit(whole[train])
-    blocks = (affinity(whole[train[rows]], whole[train]) for rows in gen_batches(N_TRAIN, 500))
-    judgments = sp.vstack([sp.csr_matrix(block.astype(np.int8)) for block in blocks]).tocsr()
+    blocks = [
+        sp.csr_matrix(affinity(whole[train[rows]], whole[train]).astype(np.int8))
+        for rows in gen_batches(N_TRAIN, 500)
+    ]
+    judgments = sp.vstack(blocks).tocsr()
     grades = affinity(whole[query], whole[item]).astype(np.int8)
     pairs = np.arange(len(train))
     return Views(items, queries, judgments, pairs, test_items, test_queries, grades)

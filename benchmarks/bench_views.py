@@ -13,6 +13,9 @@ Queries are bits (Hamming distance) or weights (weighted Hamming distance); floa
 sides are listed with 0 bits. Scores are tie-aware AP, for which any grade is relevant, and
 nDCG where there are grades.
 
+Those with few judged queries are a curve: how many it takes to be better than codes of pairs
+that nobody judged, which are those of *cifar10, paired*.
+
 Every cell is a row of a CSV file, ``--csv``. Cells that are there are not measured again.
 Seconds are CPU time of one thread; the teachers of a set are counted once, with the first
 that uses them.
@@ -28,12 +31,14 @@ from pathlib import Path
 import numpy as np
 from _view_rivals import (
     additive_codes,
+    canonical_additive,
     canonical_codes,
+    canonical_floats,
     probabilities,
     ridge_codes,
     taught_codes,
 )
-from _view_sets import SETS, load
+from _view_sets import CURVE, SETS, load
 from bench_unseen import append, read
 from sklearn.utils import gen_batches
 
@@ -46,21 +51,22 @@ QUERIES_PER_BLOCK = 50
 KEY = ["data", "seed", "contender", "n_bits"]
 FIELDS = [*KEY, "queries", "ap", "ndcg", "seconds"]
 
-relevance_codes = partial(canonical_codes, by_relevance=True)
 CONTENDERS = {
-    "CCA, floats": canonical_codes,
-    "relevance-CCA, floats": relevance_codes,
+    "CCA, floats": canonical_floats,
+    "relevance-CCA, floats": partial(canonical_floats, by_relevance=True),
     "class probabilities, floats": probabilities,
     "CCA + ITQ": canonical_codes,
-    "relevance-CCA + ITQ": relevance_codes,
+    "relevance-CCA + ITQ": partial(canonical_codes, by_relevance=True),
+    "relevance-CCA + additive bits": partial(canonical_additive, by_relevance=True),
     "ridge to mean bits": ridge_codes,
     "ridge to bits of the pair": partial(ridge_codes, own=True),
-    "ridge to mean bits, teacher": partial(ridge_codes, teacher=True),
+    "ridge to mean bits, teacher": partial(ridge_codes, bits_by="teacher and TALR"),
+    "ridge to ITQ bits of the pair": partial(ridge_codes, own=True, bits_by="ITQ"),
     "TALR of both probabilities": taught_codes,
     "additive bits of item probabilities": additive_codes,
     "additive bits of both probabilities": partial(additive_codes, both=True),
 }
-OF_PAIRS = ("CCA", "ridge to bits of the pair")
+OF_PAIRS = ("CCA", "ridge to bits of the pair", "ridge to ITQ")
 OF_CLASSES = ("class", "TALR of", "additive", "ridge to mean bits, teacher")
 
 
@@ -86,31 +92,27 @@ def measure(name, seed, contender, n_bits):
     start = time.process_time()
     ranked = CONTENDERS[contender](views, n_bits, seed)
     seconds = round(time.process_time() - start, 1)
-    rows = []
-    for queries in ("bits", "weights", "floats"):
-        asked = getattr(ranked, queries)
+    key = name, seed, contender, n_bits
+    return [
+        (*key, queries, *map(mean, scores), seconds)
+        for queries, scores in scores_of(views, ranked, (AP, nDCG))
+    ]
+
+
+def scores_of(views, ranked, measures):
+    """Yield the ways to ask that a contender has, and measures of each query by each."""
+    targets = [np.arange(len(side.X)) for side in (views.test_queries, views.test_items)]
+    if ranked.bits is not None:
+        pair = ranked.bits, ranked.items
+        histogram = hamming_histogram(*pair, views.grades, *targets)
+        yield "bits", [measure(histogram) for measure in measures]
+    for queries, score in (("weights", weighted_scores), ("floats", np.inner)):
+        asked, values = getattr(ranked, queries), []
         if asked is not None:
-            way = by_distance if queries == "bits" else by_score
-            scores = way(views.grades, asked, ranked.items, queries)
-            rows.append((name, seed, contender, n_bits, queries, *scores, seconds))
-    return rows
-
-
-def by_distance(grades, asked, items, _):
-    """Mean tie-aware AP and nDCG of Hamming distances."""
-    targets = map(np.arange, grades.table.shape)
-    histogram = hamming_histogram(asked, items, grades, *targets)
-    return [mean(measure(histogram)) for measure in (AP, nDCG)]
-
-
-def by_score(grades, asked, items, queries):
-    """The same of scores."""
-    score = weighted_scores if queries == "weights" else np.inner
-    values = []
-    for rows in gen_batches(len(asked), QUERIES_PER_BLOCK):
-        scores, true = score(asked[rows], items), grades.table[rows]
-        values.append([m.score(true, scores, average=False) for m in (AP, nDCG)])
-    return list(map(mean, np.concatenate(values, axis=1)))
+            for rows in gen_batches(len(asked), QUERIES_PER_BLOCK):
+                table = views.grades.table[rows], score(asked[rows], ranked.items)
+                values.append([m.score(*table, average=False) for m in measures])
+            yield queries, np.concatenate(values, axis=1)
 
 
 def mean(values):
@@ -147,7 +149,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     path = Path(__file__).parent / "results" / "views.csv"
     parser.add_argument("--csv", type=Path, default=path)
-    parser.add_argument("--sets", nargs="+", default=SETS)
+    parser.add_argument("--sets", nargs="+", default=(*SETS, *CURVE))
     parser.add_argument("--seeds", nargs="+", type=int, default=range(3))
     parser.add_argument("--contenders", nargs="+", default=list(CONTENDERS))
     parser.add_argument("--bits", nargs="+", type=int, default=BITS)
