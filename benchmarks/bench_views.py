@@ -13,8 +13,8 @@ Queries are bits (Hamming distance) or weights (weighted Hamming distance); floa
 sides are listed with 0 bits. Scores are tie-aware AP, for which any grade is relevant, and
 nDCG where there are grades.
 
-Those with few judged queries are a curve: how many it takes to be better than codes of pairs
-that nobody judged, which are those of *cifar10, paired*.
+Those with few judged queries are a curve: how many it takes to be better than codes of
+pairs that nobody judged, which are those of *cifar10, paired*.
 
 Every cell is a row of a CSV file, ``--csv``. Cells that are there are not measured again.
 Seconds are CPU time of one thread; the teachers of a set are counted once, with the first
