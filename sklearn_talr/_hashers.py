@@ -53,9 +53,20 @@ class FittedHasher(NamedTuple):
         """Features as the hasher takes them."""
         return X if self.before is None else self.before.transform(X)
 
+    @property
+    def has_two_views(self):
+        """Whether its queries are rows of another kind than its items."""
+        return getattr(self.hasher, "has_query_view_", False)
+
     def encode(self, X):
-        """Packed codes of features."""
+        """Packed codes of features of items."""
         return self.hasher.encode(self.prepare(X))
+
+    def encode_query(self, X):
+        """Packed codes of features of queries."""
+        if not hasattr(self.hasher, "encode_query"):
+            return self.encode(X)
+        return self.hasher.encode_query(self._prepare_query(X))
 
     def factors(self):
         """Rule of the factors of its codes, where they follow from these, or None."""
@@ -64,4 +75,8 @@ class FittedHasher(NamedTuple):
 
     def query_weights(self, X):
         """Weights of features that are queries."""
-        return self.hasher.query_weights(self.prepare(X))
+        return self.hasher.query_weights(self._prepare_query(X))
+
+    def _prepare_query(self, X):
+        """Features of queries as the hasher takes them: earlier steps are for items."""
+        return X if self.has_two_views else self.prepare(X)

@@ -6,6 +6,7 @@ from sklearn_talr.affinity import LabelAffinity
 from sklearn_talr.baselines import BREHasher, FastHasher, MACHasher, StructHasher
 from sklearn_talr.hashing import (
     AdditiveHasher,
+    CrossViewHasher,
     ITQHasher,
     LSHHasher,
     SupervisedHasher,
@@ -45,7 +46,8 @@ MEASURES = [
     for measure in ("AP", "nDCG")
     for simplified in (False, True)
 ]
-HASHERS = [*LINEAR, AdditiveHasher(8, max_iter=3), *DISCRETE, *GRADIENT]
+CROSS_VIEW = [CrossViewHasher(8, teacher=None, max_iter=2), CrossViewHasher(8, max_iter=2)]
+HASHERS = [*LINEAR, AdditiveHasher(8, max_iter=3), *DISCRETE, *GRADIENT, *CROSS_VIEW]
 
 
 def name_of(value):

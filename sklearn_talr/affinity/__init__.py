@@ -13,6 +13,7 @@ slice them.
 """
 
 from ._affinity import BaseAffinity
+from ._judgments import JudgmentAffinity, query_groups
 from ._labels import LabelAffinity, SharedLabelAffinity
 from ._precomputed import PrecomputedAffinity
 from ._resolve import fit_affinity, resolve_affinity
@@ -20,10 +21,12 @@ from ._threshold import ThresholdAffinity
 
 __all__ = [
     "BaseAffinity",
+    "JudgmentAffinity",
     "LabelAffinity",
     "PrecomputedAffinity",
     "SharedLabelAffinity",
     "ThresholdAffinity",
     "fit_affinity",
+    "query_groups",
     "resolve_affinity",
 ]

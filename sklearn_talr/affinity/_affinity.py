@@ -42,10 +42,15 @@ class BaseAffinity:
         Whether the targets themselves hold the affinities, as a matrix does: other targets
         then come with another oracle, and cannot be appended. False by default.
 
+    by_number : bool
+        Whether an item is known by its number alone, from 0 in the order of the items, and
+        the targets of queries say which numbers are relevant. False by default.
+
     See Also
     --------
     LabelAffinity, SharedLabelAffinity : Affinities by class labels.
     ThresholdAffinity : Affinity by distance.
+    JudgmentAffinity : Judgments of items by queries of another kind.
     PrecomputedAffinity : Affinities of a matrix.
 
     Examples
@@ -67,6 +72,7 @@ class BaseAffinity:
 
     by_distance = False
     comes_with_targets = False
+    by_number = False
     _levels_are_sure = False  # whether values need no look: they are among the levels
 
     def __init_subclass__(cls, savable=False, **kwargs):
@@ -141,6 +147,22 @@ class BaseAffinity:
             To be checked by `check_targets`.
         """
         return X
+
+    def check_width(self, y_query, n_items):
+        """Raise ValueError where targets of queries are not made for so many items.
+
+        Parameters
+        ----------
+        y_query : targets of length n_queries
+            Checked targets.
+
+        n_items : int
+            Number of items.
+
+        Notes
+        -----
+        By default targets have nothing to do with a number of items.
+        """
 
     def group_targets(self, y):
         """Sort targets into groups of equal ones, if that is cheap.

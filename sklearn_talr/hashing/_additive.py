@@ -14,8 +14,9 @@ from .._state import replace_fitted
 from .._threads import map_in_threads, one_thread
 from ..codes import weighted_scores
 from ..codes._door import as_packed
-from ._additive_codes import Moments
-from ._additive_model import (
+from ._base import BaseHasher, Encoder, Layers, check_features, check_more_features
+from .words._additive_codes import Moments
+from .words._additive_model import (
     Frame,
     Model,
     alternate,
@@ -24,10 +25,9 @@ from ._additive_model import (
     sets_of_bits,
     signs_by,
 )
-from ._base import BaseHasher, Encoder, Layers, check_features, check_more_features
-from ._word_choice import choose_words, largest_words
-from ._word_fit import alternate_words, first_words, rows_of_sample, start_of_words
-from ._word_model import WordModel
+from .words._word_choice import choose_words, largest_words
+from .words._word_fit import alternate_words, first_words, rows_of_sample, start_of_words
+from .words._word_model import WordModel
 
 __all__ = ["AdditiveHasher"]
 

@@ -20,13 +20,22 @@ more about itself by these attributes, each of which is optional:
     a minibatch: ``step(batch)`` is the loss of a minibatch, and `fitted` a dict of
     attributes that the fitted hasher keeps.
 
+A loss may also serve two views, as :class:`~sklearn_talr.hashing.CrossViewHasher` does,
+where rows of one kind are queries and rows of another kind items:
+
+``between(query_bits, item_bits, affinity, levels=None)``
+    The loss of queries and items, whose affinities have shape (n, m). They are -1 where
+    nothing is known. With `levels` they are places in this list of affinities.
+
 Loss values load PyTorch when they are called, and the functions when they are first used.
 """
 
 from typing import TYPE_CHECKING
 
 from .._lazy import lazy_names
+from ._contrastive import ContrastiveLoss
 from ._csq import CSQLoss
+from ._dcmh import DCMHLoss
 from ._dpsh import DPSHLoss
 from ._dsh import DSHLoss
 from ._dtsh import DTSHLoss
@@ -47,6 +56,8 @@ if TYPE_CHECKING:
 __all__ = [
     "AveragePrecisionLoss",
     "CSQLoss",
+    "ContrastiveLoss",
+    "DCMHLoss",
     "DPSHLoss",
     "DSHLoss",
     "DTSHLoss",

@@ -1,5 +1,7 @@
 """Base classes of the losses of this package: losses of pairs, and losses of classes."""
 
+from functools import partial
+
 from sklearn.base import BaseEstimator
 
 
@@ -45,6 +47,33 @@ class PairLoss(BaseEstimator):
         """Keyword arguments with which a step calls the loss."""
         return {"n_bits": training.n_bits}
 
+    def bind_between(self, training):
+        """Bind the loss to two views.
+
+        Parameters
+        ----------
+        training : ViewsTraining
+            Levels of affinity, and the number of bits.
+
+        Returns
+        -------
+        step : callable
+            ``step(query_bits, item_bits, level_index) -> scalar tensor``.
+
+        Raises
+        ------
+        ValueError
+            If the loss has no method ``between``.
+        """
+        if not hasattr(self, "between"):
+            raise ValueError(one_view_only(self))
+        self._validate_params()
+        return partial(self.between, **self._options_between(training))
+
+    def _options_between(self, training):
+        """Keyword arguments with which a step of two views calls the loss."""
+        return {"n_bits": training.n_bits}
+
 
 class CountingLoss(PairLoss):
     """A loss of pairs that counts them by distance, and so needs bits in [-1, 1].
@@ -60,15 +89,24 @@ class CountingLoss(PairLoss):
         ValueError
             If bits are not relaxed by tanh.
         """
-        if not training.is_relaxed:
+        self._check_relaxed(training.is_relaxed)
+        return super().bind(training)
+
+    def _check_relaxed(self, is_relaxed):
+        if not is_relaxed:
             raise ValueError(
                 f"{type(self).__name__} counts distances of relaxed bits in [-1, 1], which "
                 "tanh_scale=None leaves unbounded. Set tanh_scale to 'auto' or a number."
             )
-        return super().bind(training)
 
     def _options(self, training):
         return {}
+
+    def _options_between(self, training):
+        import torch
+
+        self._check_relaxed(training.is_relaxed)
+        return {"levels": torch.as_tensor(training.gain_levels).to(training.device)}
 
 
 class ClassLoss(BaseEstimator):
@@ -83,6 +121,10 @@ class ClassLoss(BaseEstimator):
     training_defaults = {}
     measure = "AP"
     needs_classes = True
+
+    def bind_between(self, training):
+        """Raise ValueError, since codes of classes belong to one view."""
+        raise ValueError(one_view_only(self))
 
     def bind(self, training):
         """Draw a code for each class, unless a warm start has codes.
@@ -106,3 +148,12 @@ class ClassLoss(BaseEstimator):
         classes = ClassCodes(training)
         fitted = {"classes_": classes.classes, "class_codes_": classes.codes}
         return self._bind(training, classes), fitted
+
+
+def one_view_only(loss):
+    """What is wrong with a loss for two views, and which to take."""
+    return (
+        f"loss {loss!r} knows samples of one kind only, which rank each other. Take "
+        "AveragePrecisionLoss, NDCGLoss, DCMHLoss, ContrastiveLoss, or a function "
+        "loss(query_bits, item_bits, affinity)."
+    )

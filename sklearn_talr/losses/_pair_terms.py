@@ -16,8 +16,19 @@ With k < b bits, inner products are multiplied by b / k. No sample is paired wit
 
 def inner_products(bits, n_bits):
     """Inner products of all pairs of rows, scaled to `n_bits` bits; None: as they are."""
-    n_bits = bits.shape[1] if n_bits is None else n_bits
-    return bits @ bits.T * (n_bits / bits.shape[1])
+    return inner_products_between(bits, bits, n_bits)
+
+
+def inner_products_between(query_bits, item_bits, n_bits):
+    """Inner products of rows of two kinds, scaled as by `inner_products`."""
+    n_bits = query_bits.shape[1] if n_bits is None else n_bits
+    return query_bits @ item_bits.T * (n_bits / query_bits.shape[1])
+
+
+def without_self(affinity):
+    """Affinities of the pairs of a minibatch, -1 between a sample and itself."""
+    signed = affinity if affinity.is_floating_point() else affinity.long()
+    return signed.clone().fill_diagonal_(-1)
 
 
 def similar_and_not(affinity):

@@ -45,6 +45,36 @@ def ranking_loss(relaxed, level_index, levels, measure, simplified):
         return mean_loss(counts, levels, len(relaxed), measure, simplified)
 
 
+def ranking_loss_between(query, items, level_index, levels, measure, simplified):
+    """One minus the mean measure of relaxed queries that rank relaxed items.
+
+    Parameters
+    ----------
+    query, items : Tensors of shapes (n_query, n_bits) and (n_items, n_bits), float
+        Relaxed bits in [-1, 1].
+
+    level_index : Tensor of shape (n_query, n_items), integer
+        Places in `levels` of the affinities of all pairs; -1 leaves a pair out.
+
+    levels : Tensor of shape (n_levels,)
+        Affinity values in ascending order, first 0.
+
+    measure, simplified : str, bool
+        Key of `MEASURES`.
+
+    Returns
+    -------
+    loss : Tensor, scalar
+        In [0, 1]; 1 without gradient if no query has something relevant.
+    """
+    n_levels = len(levels)
+    # Pairs that are left out are counted at a level of their own, which is cut off.
+    index = torch.where(level_index < 0, n_levels, level_index)
+    with torch.autocast(query.device.type, enabled=False):
+        counts = soft_counts(query, items, index, n_levels + 1)[:, :n_levels]
+        return mean_loss(counts, levels, len(items), measure, simplified)
+
+
 def mean_loss(counts, levels, n_items, measure, simplified, group=None):
     """One minus the mean measure of the queries that have something similar.
 

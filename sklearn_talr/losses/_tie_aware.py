@@ -71,6 +71,36 @@ class AveragePrecisionLoss(CountingLoss):
         levels = torch.arange(2, device=bits.device)
         return ranking_loss(bits, index, levels, "AP", self.simplified)
 
+    def between(self, query_bits, item_bits, affinity, levels=None):
+        """Compute the loss of queries that rank items of another kind.
+
+        Parameters
+        ----------
+        query_bits, item_bits : Tensors of shapes (n, n_bits) and (m, n_bits), float
+            Relaxed bits in [-1, 1].
+
+        affinity : Tensor of shape (n, m)
+            Relevant pairs are those above 0. Those below 0 are left out, as unknown.
+
+        levels : Tensor, default=None
+            Ignored, since all that is relevant is equally so.
+
+        Returns
+        -------
+        loss : Tensor, scalar
+            In [0, 1].
+        """
+        import torch
+
+        from ._ranking import ranking_loss_between
+
+        index, two = (
+            affinity.sign().to(torch.int16),
+            torch.arange(2, device=affinity.device),
+        )
+        bits = query_bits, item_bits
+        return ranking_loss_between(*bits, index, two, "AP", self.simplified)
+
 
 class NDCGLoss(CountingLoss):
     """One minus tie-aware NDCG, of a minibatch whose samples rank each other.
@@ -146,6 +176,38 @@ class NDCGLoss(CountingLoss):
             levels = torch.unique(torch.cat([zero, affinity.flatten()]))
             affinity = torch.searchsorted(levels, affinity.contiguous())
         return ranking_loss(bits, affinity, levels, "nDCG", self.simplified)
+
+    def between(self, query_bits, item_bits, affinity, levels=None):
+        """Compute the loss of queries that rank items of another kind.
+
+        Parameters
+        ----------
+        query_bits, item_bits : Tensors of shapes (n, n_bits) and (m, n_bits), float
+            Relaxed bits in [-1, 1].
+
+        affinity : Tensor of shape (n, m)
+            Affinities; or with `levels` the place of each in them, integers. Pairs below 0
+            are left out, as unknown.
+
+        levels : Tensor of shape (n_levels,), default=None
+            Affinity values in ascending order, first 0. None: found in `affinity`.
+
+        Returns
+        -------
+        loss : Tensor, scalar
+            In [0, 1].
+        """
+        import torch
+
+        from ._ranking import ranking_loss_between
+
+        if levels is None:
+            zero = affinity.new_zeros(1)
+            levels = torch.unique(torch.cat([zero, affinity.flatten().clamp(min=0)]))
+            index = torch.searchsorted(levels, affinity.contiguous())
+            affinity = index.masked_fill(affinity < 0, -1)
+        bits = query_bits, item_bits
+        return ranking_loss_between(*bits, affinity, levels, "nDCG", self.simplified)
 
     def _options(self, training):
         import torch

@@ -26,12 +26,20 @@ def estimator_histograms(estimator, X, y, affinity, database, query):
     :func:`make_retrieval_scorer` and of its scorer.
     """
     exclude_self = isinstance(database, str)
+    if exclude_self and FittedHasher.of(estimator).has_two_views:
+        raise ValueError(
+            "database='rest' ranks the samples for each other, but the hasher was fitted "
+            "to queries of another kind (X_query). Pass database=(X_items, y_items), or "
+            "(X_items, None) where y has judgments of all items, and score queries."
+        )
     oracle, targets = _settle_targets(estimator, X, y, affinity)
     if exclude_self:
         X_database, database_targets = X, targets
     else:
         X_database, y_database = database
-        _, database_targets = _settle_targets(estimator, X_database, y_database, affinity)
+        database_targets = _targets_of_items(
+            estimator, X_database, y_database, affinity, oracle, targets
+        )
     by_bits = query_of(estimator, query) == "bits"
     count = _counted_by_bits if by_bits else _counted_by_weights
     ranked = oracle, targets, database_targets
@@ -58,8 +66,12 @@ def query_of(estimator, query="auto"):
 
 
 def _counted_by_bits(estimator, X, X_database, *ranked, exclude_self):
-    queries = estimator.transform(X)
-    database = queries if exclude_self else estimator.transform(X_database)
+    hasher = FittedHasher.of(estimator)
+    if hasattr(hasher.hasher, "encode_query"):
+        queries, database = hasher.encode_query(X), hasher.encode(X_database)
+    else:
+        queries = estimator.transform(X)
+        database = queries if exclude_self else estimator.transform(X_database)
     yield hamming_histogram(queries, database, *ranked, exclude_self=exclude_self)
 
 
@@ -84,6 +96,15 @@ def _settle_targets(estimator, X, y, affinity):
         _require_thresholds(affinity)
         X = FittedHasher.of(estimator).prepare(X)
     return resolve_affinity(affinity, X, y)
+
+
+def _targets_of_items(estimator, X, y, affinity, oracle, y_query):
+    """Targets of the database; without `y` items may be known by number."""
+    if y is not None or not oracle.by_number:
+        return _settle_targets(estimator, X, y, affinity)[1]
+    items = oracle.targets_of(X)
+    oracle.check_width(y_query, len(items))
+    return items
 
 
 def _require_thresholds(affinity):

@@ -54,7 +54,10 @@ def make_retrieval_scorer(
 
     database : "rest" or tuple (X, y), default="rest"
         ``"rest"``: each sample is a query against the other samples given to the scorer
-        (the held-out fold). A tuple: every sample queries this fixed database.
+        (the held-out fold). A tuple: every sample queries this fixed database. A hasher
+        of two views needs a tuple, if it was fitted with ``X_query``: samples are queries
+        then. Where `y` has judgments of shape (n_queries, n_items), the tuple is
+        ``(X_items, None)``.
 
     query : {"auto", "bits", "weights"}, default="auto"
         How codes are asked.

@@ -2,6 +2,7 @@
 
 from ._hamming_neighbors import HammingNeighbors
 from ._hashed_neighbors import HashedNeighbors
+from ._item_ranker import ItemRanker
 from ._rescoring import rescore
 from ._results import Lookup, Ranking
 from ._weighted_neighbors import WeightedHammingNeighbors
@@ -9,6 +10,7 @@ from ._weighted_neighbors import WeightedHammingNeighbors
 __all__ = [
     "HammingNeighbors",
     "HashedNeighbors",
+    "ItemRanker",
     "Lookup",
     "Ranking",
     "WeightedHammingNeighbors",

@@ -364,8 +364,9 @@ class CodeDatabase(BaseEstimator):
             Queries, as the class takes them: codes, weights of bits, or features.
 
         y : targets of length n_queries
-            Targets of the queries, as the affinity takes them. If none were given to
-            `fit`: the affinity of each query to each item, shape (n_queries, n_items).
+            Targets of the queries, as the affinity takes them: judgments have a column for
+            each of the `n_samples_fit_` items given so far. If none were given to `fit`:
+            the affinity of each query to each item, shape (n_queries, n_items).
 
         sample_weight : array-like of shape (n_queries,), default=None
             Weights of the queries, at least 0.
@@ -398,7 +399,7 @@ class CodeDatabase(BaseEstimator):
         Raises
         ------
         ValueError
-            If the affinity is not one of labels, shared labels or thresholds, or
+            If the affinity is not one of labels, shared labels, judgments or thresholds, or
             `scoring` is a function: only arrays and names are saved. Such an estimator
             can be pickled.
 

@@ -127,6 +127,9 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
     `fit`. So behind ``ClassProbabilities(cv=5)`` items have probabilities of a classifier
     that has not seen them.
 
+    A hasher of two views, fitted with ``X_query``, hashes queries by a function of their
+    own. In a Pipeline the steps before it are for items: queries reach it as they are.
+
     Any number of threads may ask while one thread calls `fit`, `partial_fit` or `remove`,
     as for :class:`HammingNeighbors`. Each call is answered from one state, hasher, codes,
     targets and features together.
@@ -196,7 +199,9 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
             the affinity take.
 
         **fit_params : dict
-            Passed to `fit` of the hasher, by metadata routing where it is enabled.
+            Passed to `fit` of the hasher, by metadata routing where it is enabled. A hasher
+            of two views takes the queries that it learns from as ``X_query``, and perhaps
+            their targets as ``y_query``.
 
         Returns
         -------
@@ -206,16 +211,26 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         Raises
         ------
         ValueError
-            If a parameter, `X` or `y` is not what it should be. The estimator is then
+            If a parameter, `X` or `y` is not what it should be, or `n_rescored` is set for
+            a hasher whose queries have other features than its items. The estimator is then
             what it was before.
+
+        Notes
+        -----
+        Of judgments, of shape (n_samples, n_queries), the items are numbered and the grades
+        are not kept: they are those of the queries of `fit`, and `score` gets others.
         """
         self._validate_params()
         if routing_enabled():
             fit_params = process_routing(self, "fit", **fit_params).hasher.fit
         hasher, codes = _fit_hasher(clone(self.hasher), X, y, fit_params)
+        self._check_rescoring(hasher)
+        affinity = self.affinity
+        if isinstance(affinity, str) and hasattr(hasher.hasher, "encode_query"):
+            affinity = hasher.hasher.affinity_  # y alone does not tell of both views
         features = _dense_rows(X) if self.n_rescored else None
         self._fitted = Fitted.of(
-            *read_codes(codes), self.affinity, y, hasher=hasher, features=features
+            *read_codes(codes), affinity, y, hasher=hasher, features=features
         )
         return self
 
@@ -228,7 +243,8 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
             Features. The first row gets index `n_samples_fit_`.
 
         y : targets of length n_samples, default=None
-            Their targets, if those of the first items were given.
+            Their targets, if those of the first items were given. After judgments items are
+            numbered on, with or without judgments of the new ones.
 
         Returns
         -------
@@ -347,11 +363,20 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         if X is None:
             return None
         by_bits = fitted.hasher.asks_by(self.query) == "bits"
-        return fitted.hasher.encode(X) if by_bits else fitted.hasher.query_weights(X)
+        return fitted.hasher.encode_query(X) if by_bits else fitted.hasher.query_weights(X)
+
+    def _check_rescoring(self, hasher):
+        if self.n_rescored is not None and hasher.has_two_views:
+            raise ValueError(
+                "n_rescored compares features of queries with features of items, and "
+                f"{hasher.name} was fitted to queries of another kind (X_query). Set "
+                "n_rescored=None."
+            )
 
     def _nearest(self, fitted, X, n_neighbors, return_tied=False, among=None):
         if self.n_rescored is None:
             return super()._nearest(fitted, X, n_neighbors, return_tied, among)
+        self._check_rescoring(fitted.hasher)
         if return_tied or X is None or fitted.features is None:
             raise ValueError(
                 "n_rescored orders items by their features, for queries X, without ties. "

@@ -96,7 +96,9 @@ class Search:
     def _checked_targets(self, y):
         """Targets of the queries and of the items."""
         affinity, y_database = self._fitted.targets
-        return affinity.check_targets(y), y_database[self._fitted.indices]
+        y = affinity.check_targets(y)
+        affinity.check_width(y, y_database.shape[0])
+        return y, y_database[self._fitted.indices]
 
 
 class SearchByBits(Search):

@@ -24,12 +24,14 @@ class Targets(NamedTuple):
     values: object = None
 
     @classmethod
-    def of(cls, affinity, y, n_items):
-        """Settle oracle and targets of the first items.
+    def of(cls, affinity, y, n_items, n_before=0):
+        """Settle oracle and targets of items, before which others have been given.
 
         An oracle that is fitted already keeps its levels. Any other is cloned and fitted
-        on `y`.
+        on `y`. Where items are known by number, it is the number that is kept.
         """
+        if y is None and getattr(affinity, "by_number", False):
+            y = np.arange(n_before, n_before + n_items)
         if y is None:
             return cls()
         affinity, values = resolve_affinity(affinity, None, y)
@@ -40,10 +42,15 @@ class Targets(NamedTuple):
             )
         if not affinity.is_fitted:
             affinity = affinity.fit_clone(values)
+        if affinity.by_number:
+            values = _numbered(values, n_before)
         return cls(affinity, values)
 
     def append(self, y, n_new):
-        """Targets of old and new items. Both must have some, or neither."""
+        """Targets of old and new items: both have some, or neither, or all are numbered."""
+        if self.affinity is not None and self.affinity.by_number:
+            new = Targets.of(self.affinity, y, n_new, len(self.values))
+            return self._replace(values=np.concatenate((self.values, new.values)))
         if (y is None) != (self.values is None):
             known = "without y" if self.values is None else "with y"
             raise ValueError(f"The first items were added {known}, so must the others be.")
@@ -76,6 +83,18 @@ class Targets(NamedTuple):
             )
         classes, memberships = found
         return memberships.astype(np.int64), classes
+
+
+def _numbered(values, first):
+    """Numbers of items from the first on; their own numbers must be the same."""
+    numbers = np.arange(first, first + values.shape[0])
+    if values.ndim == 1 and np.any(values != numbers):
+        raise ValueError(
+            f"y numbers the items otherwise than the index, where they are {first}, "
+            f"{first + 1}, ... in their order. Pass y=None, or judgments with a row for "
+            "each item."
+        )
+    return numbers
 
 
 def _concatenate(first, second):

@@ -1,9 +1,11 @@
 """Judgments and runs that users have in memory, in the forms of several libraries."""
 
-from itertools import chain
+from collections import Counter
+from itertools import chain, repeat
 from operator import attrgetter, itemgetter
 
 import numpy as np
+import scipy.sparse as sp
 
 from ._identifiers import document_identifiers, query_identifier
 from ._tables import DocumentTable, make_table
@@ -93,6 +95,69 @@ class Qrels(_Data):
     def __repr__(self):
         return f"Qrels of {self._size()}"
 
+    def to_matrix(self, documents, queries=None):
+        """Return the judgments as a sparse matrix with a row for each document.
+
+        Hashers of two views take it for `y`, and
+        :func:`~sklearn_talr.affinity.query_groups` groups its queries.
+
+        Parameters
+        ----------
+        documents : sequence of str or int
+            Identifiers of the rows, in the order of the features. Each comes once.
+
+        queries : sequence of str or int, default=None
+            Identifiers of the columns. Each comes once. None takes `queries` of this
+            object, in its order.
+
+        Returns
+        -------
+        judgments : CSR array of shape (n_documents, n_queries), dtype int64
+            Relevance. A document that was judged irrelevant is a stored zero, also where
+            its relevance is below 0. Nothing is stored for a document that was not judged.
+
+        Raises
+        ------
+        ValueError
+            If an identifier comes twice, a query is not judged, or a document that was
+            judged for one of the queries is not among `documents`.
+
+        Examples
+        --------
+        >>> from sklearn_talr.runs import Qrels
+        >>> qrels = Qrels({"q1": {"d3": 2, "d1": 0}, "q2": {"d1": 1}})
+        >>> judgments = qrels.to_matrix(["d1", "d2", "d3"])
+        >>> judgments.toarray()
+        array([[0, 1],
+               [0, 0],
+               [2, 0]])
+        >>> judgments.nnz
+        3
+        """
+        table = self.table
+        documents = _distinct(document_identifiers, documents, "documents")
+        queries = table.queries if queries is None else queries
+        queries = _distinct(_query_identifiers, queries, "queries")
+        number_of = dict(zip(queries, range(len(queries))))
+        _refuse_unknown(
+            number_of.keys() - set(table.queries),
+            "queries",
+            "have no judgments; leave them out",
+        )
+        column = [number_of.get(query, -1) for query in table.queries]
+        column = np.array(column, dtype=np.int64)[table.numbers]
+        number_of = dict(zip(documents, range(len(documents))))
+        row = map(number_of.get, table.documents, repeat(-1))
+        row = np.fromiter(row, dtype=np.int64, count=len(table))
+        is_asked = column >= 0
+        unknown = np.flatnonzero(is_asked & (row < 0)).tolist()
+        unknown = {table.documents[place] for place in unknown}
+        remedy = "are not among documents; add them, or leave them out of the judgments"
+        _refuse_unknown(unknown, "judged documents", remedy)
+        grades = table.values[is_asked].clip(min=0)
+        places = row[is_asked], column[is_asked]
+        return sp.csr_array((grades, places), shape=(len(documents), len(queries)))
+
 
 class Run(_Data):
     """Documents that a system retrieved, with their scores, query by query.
@@ -157,10 +222,114 @@ class Run(_Data):
     def __repr__(self):
         return f"Run {self.name!r} of {self._size()}"
 
+    @classmethod
+    def from_neighbors(cls, distances, indices, queries, documents, name=None):
+        """Make a run of what an index has found.
+
+        Parameters
+        ----------
+        distances : array-like of shape (n_queries, n_neighbors), or sequence of arrays
+            Distances, as `kneighbors`, `radius_neighbors` or `rank` of an index return
+            them. The score of a document is minus its distance, so that equal distances
+            are ties. Turn inner products around first, by ``-distances``.
+
+        indices : array-like of shape (n_queries, n_neighbors), or sequence of arrays
+            Indices of the items found.
+
+        queries : sequence of str or int of length n_queries
+            Identifiers of the queries. Each comes once.
+
+        documents : sequence of str or int
+            Identifiers of all items that the index was given, in their order: item i is
+            ``documents[i]``. Each comes once.
+
+        name : str, default=None
+            What results and pictures call the system. None means "run".
+
+        Returns
+        -------
+        run : Run
+            The run.
+
+        Raises
+        ------
+        ValueError
+            If the arguments differ in their number of queries, an identifier comes twice,
+            an index is that of no document, or a query finds an item twice.
+
+        Examples
+        --------
+        Two documents are equally near to the query:
+
+        >>> from sklearn_talr.neighbors import HammingNeighbors
+        >>> from sklearn_talr.runs import Run, evaluate_run
+        >>> index = HammingNeighbors().fit([[0, 0], [0, 1], [1, 0]])
+        >>> ranking = index.rank([[0, 0]])
+        >>> run = Run.from_neighbors(
+        ...     ranking.distances, ranking.indices, ["q1"], ["d1", "d2", "d3"]
+        ... )
+        >>> run.to_dict()
+        {'q1': {'d1': 0.0, 'd3': -1.0, 'd2': -1.0}}
+        >>> float(evaluate_run({"q1": {"d2": 1}}, run, "RR").expected[0, 0])
+        0.4166...
+        """
+        queries = _distinct(_query_identifiers, queries, "queries")
+        documents = _distinct(document_identifiers, documents, "documents")
+        found = [np.atleast_1d(np.asarray(row)) for row in indices]
+        scores = [0.0 - np.atleast_1d(np.asarray(row, dtype=float)) for row in distances]
+        sizes = [row.shape for row in found]
+        if sizes != [row.shape for row in scores] or len(found) != len(queries):
+            raise ValueError(
+                "distances and indices must have as many rows as there are queries, and "
+                f"rows of equal length: there are {len(queries)} queries, {len(scores)} "
+                f"rows of distances and {len(found)} of indices."
+            )
+        indices = np.concatenate([np.empty(0, dtype=np.int64), *filter(np.size, found)])
+        _check_indices(indices, len(documents))
+        table = make_table(
+            queries,
+            np.repeat(np.arange(len(queries)), list(map(len, found))),
+            [documents[index] for index in indices.tolist()],
+            np.concatenate([np.empty(0), *scores]),
+            best_first=True,
+        )
+        return cls(table, name)
+
 
 def are_integers(values):
     """Whether each float is an integer that int64 and float64 both hold."""
     return (values == np.floor(values)) & (np.abs(values) < 2**53)
+
+
+def _distinct(read, identifiers, name):
+    """Return identifiers as texts, or raise an error if one comes twice."""
+    if isinstance(identifiers, str | bytes):
+        raise TypeError(f"{name} must be a sequence of identifiers, got {identifiers!r}.")
+    texts = read(identifiers)
+    repeated = {text for text, n_times in Counter(texts).items() if n_times > 1}
+    _refuse_unknown(repeated, name, "come more than once")
+    return texts
+
+
+def _query_identifiers(queries):
+    return list(map(query_identifier, queries))
+
+
+def _refuse_unknown(wrong, name, what):
+    """Raise ValueError that tells of some identifiers unless there are none."""
+    if wrong:
+        some = ", ".join(map(repr, sorted(wrong)[:3])) + ", ..." * (len(wrong) > 3)
+        raise ValueError(f"{len(wrong)} of the {name} {what}: {some}.")
+
+
+def _check_indices(indices, n_documents):
+    if indices.dtype.kind not in "iu":
+        raise ValueError(f"indices must be integers, got {indices.dtype}.")
+    if indices.size and not 0 <= indices.min() <= indices.max() < n_documents:
+        raise ValueError(
+            f"indices must be from 0 to {n_documents - 1}, as there are {n_documents} "
+            f"documents, got {indices.min()} to {indices.max()}."
+        )
 
 
 def _table_of(data, form, value_names):

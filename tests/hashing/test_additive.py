@@ -22,7 +22,8 @@ from sklearn_talr.hashing import (
     _word_fit,
     _word_model,
 )
-from sklearn_talr.hashing._additive_codes import Moments, descend
+from sklearn_talr.hashing.words import _additive_model
+from sklearn_talr.hashing.words._additive_codes import Moments, descend
 from sklearn_talr.neighbors import HashedNeighbors
 
 METRICS = ["cosine", "inner_product", "euclidean"]
@@ -290,7 +291,9 @@ def test_a_row_of_zeros_is_answered_alone_and_among_others(metric, word_size, X)
 class TestThreads:
     @pytest.mark.parametrize("metric", METRICS)
     def test_no_result_depends_on_their_number(self, metric, X, monkeypatch):
-        monkeypatch.setattr("sklearn_talr.hashing._additive_model._CELLS_PER_BLOCK", 4_096)
+        monkeypatch.setattr(
+            "sklearn_talr.hashing.words._additive_model._CELLS_PER_BLOCK", 4_096
+        )
         monkeypatch.setattr("sklearn_talr.hashing._base._BYTES_PER_BLOCK", 65_536)
         fits = []
         for n_jobs, n_blas in ((None, 1), (2, 1), (2, 2), (1, 2)):
@@ -372,7 +375,9 @@ class TestFit:
         np.save(tmp_path / "X.npy", X)
         mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
         expected = AdditiveHasher(16, random_state=0).fit(X)
-        monkeypatch.setattr("sklearn_talr.hashing._additive_model._CELLS_PER_BLOCK", 4_096)
+        monkeypatch.setattr(
+            "sklearn_talr.hashing.words._additive_model._CELLS_PER_BLOCK", 4_096
+        )
         found = AdditiveHasher(16, random_state=0).fit(mapped)
         assert_allclose(found.coefs_[0], expected.coefs_[0], atol=1e-3)
 

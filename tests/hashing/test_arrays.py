@@ -20,12 +20,18 @@ from sklearn_talr import HammingNeighbors, ITQHasher, TALRHasher
 from sklearn_talr.affinity import LabelAffinity
 from sklearn_talr.baselines import FastHasher
 from sklearn_talr.codes import PackedCodes, pack_codes
-from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities, SupervisedHasher
+from sklearn_talr.hashing import (
+    AdditiveHasher,
+    ClassProbabilities,
+    CrossViewHasher,
+    SupervisedHasher,
+)
 from sklearn_talr.hashing._base import check_features
 from sklearn_talr.losses import MutualInformationLoss, OrthoHashLoss
 
-FOLLOWING = [h for h in HASHERS if not isinstance(h, AdditiveHasher | FastHasher)]
-REFUSING = [h for h in HASHERS if isinstance(h, AdditiveHasher | FastHasher)]
+IN_NUMPY = AdditiveHasher | CrossViewHasher | FastHasher
+FOLLOWING = [h for h in HASHERS if not isinstance(h, IN_NUMPY)]
+REFUSING = [h for h in HASHERS if isinstance(h, IN_NUMPY)]
 LAYERS = TALRHasher(8, max_iter=2, hidden_layer_sizes=5, random_state=0)
 
 pytestmark = pytest.mark.usefixtures("dispatching")

@@ -17,8 +17,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_talr.codes import weighted_scores
 from sklearn_talr.hashing import AdditiveHasher
-from sklearn_talr.hashing._word_codes import pack_words
-from sklearn_talr.hashing._word_model import merits_of, vectors_of_products
+from sklearn_talr.hashing.words._word_codes import pack_words
+from sklearn_talr.hashing.words._word_model import merits_of, vectors_of_products
 from sklearn_talr.neighbors import HashedNeighbors
 
 METRICS = ["cosine", "inner_product", "euclidean"]
@@ -202,7 +202,9 @@ class TestAnyFeatures:
 @each_size
 class TestSameResults:
     def test_any_number_of_threads(self, word_size, X, monkeypatch):
-        monkeypatch.setattr("sklearn_talr.hashing._additive_model._CELLS_PER_BLOCK", 4_096)
+        monkeypatch.setattr(
+            "sklearn_talr.hashing.words._additive_model._CELLS_PER_BLOCK", 4_096
+        )
         monkeypatch.setattr("sklearn_talr.hashing._base._BYTES_PER_BLOCK", 65_536)
         alone, shared = (small(word_size, n_jobs=n_jobs).fit(X) for n_jobs in (None, 2))
         assert_alike(alone, shared, X)

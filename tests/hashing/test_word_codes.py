@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_talr.codes import pack_codes
-from sklearn_talr.hashing._word_codes import (
+from sklearn_talr.hashing.words._word_codes import (
     decode_words,
     greedy_words,
     improve_words,
@@ -17,7 +17,7 @@ from sklearn_talr.hashing._word_codes import (
     pack_words,
     words_of,
 )
-from sklearn_talr.hashing._word_model import in_order
+from sklearn_talr.hashing.words._word_model import in_order
 
 seeds = st.integers(0, 2**32)
 sizes = st.sampled_from([4, 8])

@@ -7,17 +7,17 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import products_of_signs
 
-from sklearn_talr.hashing import _word_codes, _word_fit
-from sklearn_talr.hashing._word_choice import choose_words, largest_words
-from sklearn_talr.hashing._word_codes import improve_words, pack_words
-from sklearn_talr.hashing._word_fit import (
+from sklearn_talr.hashing.words import _word_codes, _word_fit
+from sklearn_talr.hashing.words._word_choice import choose_words, largest_words
+from sklearn_talr.hashing.words._word_codes import improve_words, pack_words
+from sklearn_talr.hashing.words._word_fit import (
     alternate_words,
     best_codebooks,
     first_codebooks,
     first_words,
     start_of_words,
 )
-from sklearn_talr.hashing._word_model import vectors_of_products
+from sklearn_talr.hashing.words._word_model import vectors_of_products
 
 seeds = st.integers(0, 2**32)
 ALPHA = 0.05

@@ -83,17 +83,44 @@ class Settings:
     @classmethod
     def of(cls, hasher, loss, data):
         """Resolve the parameters of a hasher for a loss and training data."""
+        n_held_out = 0
+        if hasher.early_descent and data.validation is None:
+            n_held_out = math.ceil(hasher.validation_fraction * data.X.shape[0])
+        goes_on = hasher.warm_start and hasattr(hasher, "n_iter_")
+        params, by_distance = hasher.get_params(deep=False), data.affinity.by_distance
+        return cls.resolve(params, loss, data.X, by_distance, n_held_out, goes_on)
+
+    @classmethod
+    def resolve(cls, params, loss, X, by_distance, n_held_out=0, goes_on=False):
+        """Resolve parameters, a dict, for a loss and features.
+
+        Parameters
+        ----------
+        params : dict
+            All that a hasher by gradients has, see `SupervisedHasher`.
+
+        loss : callable
+            May want other defaults.
+
+        X : ndarray, CSR or tensor of shape (n_samples, n_features)
+            Features of the samples that an epoch runs over.
+
+        by_distance : bool
+            Whether similarity goes by the distance of features.
+
+        n_held_out : int, default=0
+            Samples held out for validation.
+
+        goes_on : bool, default=False
+            Whether training goes on from an earlier fit.
+        """
         wanted = getattr(loss, "training_defaults", {})
-        params = hasher.get_params(deep=False).items()
-        given = SimpleNamespace(**{k: _or_auto(v, wanted.get(k, v)) for k, v in params})
+        of_loss = {k: _or_auto(v, wanted.get(k, v)) for k, v in params.items()}
+        given = SimpleNamespace(**of_loss)
         layer_sizes = _layer_sizes(given)
         kind = _kind(given.module, layer_sizes)
-        by_distance = data.affinity.by_distance
         solver = _or_auto(given.solver, _SOLVER[kind])
-        n_samples, n_held_out = data.X.shape[0], 0
-        if given.early_descent and data.validation is None:
-            n_held_out = math.ceil(given.validation_fraction * n_samples)
-        goes_on = given.warm_start and hasattr(hasher, "n_iter_")
+        n_samples = X.shape[0] - n_held_out
         return cls(
             layer_sizes=layer_sizes,
             dropout=_dropout(given.dropout, kind, by_distance),
@@ -104,13 +131,11 @@ class Settings:
             learning_rate_init=_or_auto(
                 given.learning_rate_init, _LEARNING_RATE[solver][kind]
             ),
-            weight_decay=_weight_decay(given, kind, layer_sizes, data),
-            batch_size=_or_auto(
-                given.batch_size, min(max((n_samples - n_held_out) // 20, 32), 256)
-            ),
+            weight_decay=_weight_decay(given, kind, layer_sizes, X.shape[1], by_distance),
+            batch_size=_or_auto(given.batch_size, min(max(n_samples // 20, 32), 256)),
             max_iter=given.max_iter,
             n_held_out=n_held_out,
-            device=_choose_device(given.device, data.X),
+            device=_choose_device(given.device, X),
         )
 
     def for_chunk(self):
@@ -192,8 +217,8 @@ def _n_kept_bits(params, kind, by_distance):
     return tuple(min(n, round(more * math.sqrt(8 * n))) for n in numbers)
 
 
-def _weight_decay(given, kind, layer_sizes, data):
-    few = data.X.shape[1] < _FEW_FEATURES and not data.affinity.by_distance
+def _weight_decay(given, kind, layer_sizes, n_features, by_distance):
+    few = n_features < _FEW_FEATURES and not by_distance
     if kind == "linear" and few:
         return _or_auto(given.weight_decay, 0.0)
     layered = {"hidden layers": _WEIGHT_DECAY_OF_LAYERS / (len(layer_sizes) + 1)}

@@ -6,11 +6,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
-from .._threads import map_in_threads, one_thread
-from ..codes import unpack_codes
-from ..codes._door import CodeFactors, OneFactors
+from ..._threads import map_in_threads, one_thread
+from ...codes import unpack_codes
+from ...codes._door import CodeFactors, OneFactors
+from .._projections import itq_projection
 from ._additive_codes import Moments, descend
-from ._projections import itq_projection
 
 _ROWS_TO_START_FROM = 10_000
 _CELLS_PER_BLOCK = 2**20

@@ -14,7 +14,7 @@ from sys import modules
 
 import numpy as np
 
-from ..codes._door import decode_words
+from ...codes._door import decode_words
 
 _COMPILED = "._compiled_words"
 _LEAST_GAIN = 1e-5  # relative, so that rounding turns no word back and forth

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from ._projections import itq_projection
+from .._projections import itq_projection
 from ._word_codes import greedy_words, improve_words, nearest_entries, words_of
 from ._word_model import products_of_values
 

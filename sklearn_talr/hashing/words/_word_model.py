@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from ..codes._door import OneFactors, WordFactors, Words, decode_words
+from ...codes._door import OneFactors, WordFactors, Words, decode_words
 from ._additive_model import Frame
 from ._word_codes import greedy_words, improve_words, merits, pack_words
 

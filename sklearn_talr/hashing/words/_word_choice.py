@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..codes._door import decode_words
+from ...codes._door import decode_words
 from ._word_fit import alternate_words, best_codebooks, compiles
 from ._word_model import cosines_of, encode_rows
 

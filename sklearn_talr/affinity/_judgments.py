@@ -1,0 +1,327 @@
+"""Affinity of two kinds of samples: judgments of items by queries."""
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+from sklearn.base import BaseEstimator
+
+from .._compat import validate_params
+from ._affinity import BaseAffinity
+from ._forms import lists_as_array
+
+__all__ = ["JudgmentAffinity", "query_groups"]
+
+
+class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
+    """Judgments of items by queries, where queries and items are samples of two kinds.
+
+    A text asks for images, and a question for documents. The targets of one side are rows
+    of judgments, of shape (n_samples, n_others): a row for each sample of this side, and a
+    column for each sample of the other. The targets of the other side are the numbers of
+    these columns, of shape (n_others,). Either side may be the queries.
+
+    A judgment is a grade: 0 for "not relevant", 1 for "relevant", or more for "more
+    relevant". A sparse matrix stores few pairs, and a pair that is not stored has grade 0.
+    A stored 0 was judged irrelevant; it stays stored, for learners that tell this from "not
+    judged". Rows and columns may be empty.
+
+    Attributes
+    ----------
+    levels_ : ndarray of shape (n_levels,)
+        Sorted grades of the judgments seen by `fit`, 0 included. Grades that `fit` has not
+        seen are counted all the same.
+
+    See Also
+    --------
+    PrecomputedAffinity : For samples of one kind that are similar to each other.
+    query_groups : Queries that must not be divided between training and test.
+
+    Examples
+    --------
+    Two queries judge three items, and the second query has nothing relevant. A row for each
+    query, and a number for each item:
+
+    >>> import numpy as np
+    >>> from sklearn_talr.affinity import JudgmentAffinity
+    >>> judgments = np.array([[2, 0, 1], [0, 0, 0]])
+    >>> affinity = JudgmentAffinity().fit(judgments)
+    >>> affinity.levels_
+    array([0, 1, 2])
+    >>> affinity(judgments, [0, 2])
+    array([[2, 1],
+           [0, 0]])
+
+    The other way round, with a row for each item:
+
+    >>> affinity([0], judgments.T)
+    array([[2, 0, 1]])
+    """
+
+    _parameter_constraints: dict = {}
+
+    by_number = True
+
+    def fit(self, y):
+        """Find the grades.
+
+        Parameters
+        ----------
+        y : {array-like, sparse matrix} of shape (n_samples, n_others) or (n_samples,)
+            Judgments, or numbers of columns, which have no grades.
+
+        Returns
+        -------
+        self : JudgmentAffinity
+            The fitted oracle.
+
+        Raises
+        ------
+        ValueError
+            If `y` is neither. The oracle is then what it was before.
+        """
+        y = self.check_targets(y)
+        self.levels_ = _levels_of(y if y.ndim == 2 else None)
+        return self
+
+    def check_targets(self, y):
+        """Return judgments as a CSR array, or numbers of columns as a 1-D array.
+
+        Parameters
+        ----------
+        y : {array-like, sparse matrix} of shape (n_samples, n_others) or (n_samples,)
+            Judgments, which are non-negative integers, or numbers of columns.
+
+        Returns
+        -------
+        targets : CSR array of shape (n_samples, n_others) or ndarray of shape (n_samples,)
+            Both of integers. Zeros that are stored remain so.
+
+        Raises
+        ------
+        ValueError
+            If a grade is negative, a fraction, NaN or stored twice, or a number of a column
+            is not one.
+        """
+        y = y if sp.issparse(y) else np.asarray(lists_as_array(y))
+        return _check_column_numbers(y) if y.ndim == 1 else _check_judgments(y, "y")
+
+    def targets_of(self, X):
+        """Return the numbers of samples that come without `y`, in their order."""
+        return np.arange(np.shape(X)[0])
+
+    def check_width(self, y_query, n_items):
+        """Raise ValueError unless the queries judge so many items, by number.
+
+        Parameters
+        ----------
+        y_query : targets of length n_queries
+            Checked targets.
+
+        n_items : int
+            Number of items, which are numbered from 0.
+        """
+        if y_query.ndim != 2 or y_query.shape[1] != n_items:
+            raise ValueError(
+                f"y of queries must be judgments of shape (n_queries, {n_items}), a column "
+                f"for each item that was given, got shape {y_query.shape}."
+            )
+
+    def levels_between(self, y_query, y_database):
+        """Return the grades of the side that has judgments, 0 first."""
+        return _levels_of(_judgments_of(y_query, y_database))
+
+    def level_index(self, y_query, y_database, levels):
+        """Look grades up as places in a list of grades.
+
+        Parameters
+        ----------
+        y_query, y_database : targets
+            Checked targets of both sides, one of judgments and one of numbers.
+
+        levels : ndarray of shape (n_levels,)
+            Sorted grades, first 0.
+
+        Returns
+        -------
+        index : ndarray of shape (n_query, n_database) of int
+            ``levels[index]`` are the grades.
+
+        Raises
+        ------
+        ValueError
+            If a grade is not among the levels.
+        """
+        block = _block(y_query, y_database)
+        index = np.searchsorted(levels, block.data)
+        if np.any(np.take(levels, index, mode="clip") != block.data):
+            raise ValueError(f"y has grades that are not among the levels {levels}.")
+        block.data = index.astype(np.min_scalar_type(len(levels)))
+        return block.toarray()
+
+    def __call__(self, y_query, y_database):
+        """Look up the grade of every pair.
+
+        Parameters
+        ----------
+        y_query : {array-like, sparse matrix} of shape (n_query, n_database) or (n_query,)
+            Judgments or numbers of the queries.
+
+        y_database : {array-like, sparse matrix} of shape (n_database, n_query) or \
+                (n_database,)
+            Judgments or numbers of the database, the other of the two.
+
+        Returns
+        -------
+        affinity : ndarray of shape (n_query, n_database) of int64
+            Grades, 0 where none is stored.
+
+        Raises
+        ------
+        ValueError
+            If both sides have judgments, or neither, or a number is not that of a column.
+        """
+        block = _block(self.check_targets(y_query), self.check_targets(y_database))
+        return block.toarray().astype(np.int64, copy=False)
+
+
+@validate_params(
+    {"judgments": ["array-like", "sparse matrix"]}, prefer_skip_nested_validation=True
+)
+def query_groups(judgments):
+    """Group queries that share relevant items, for cross-validation over queries.
+
+    Two queries with a relevant item in common are alike. If one is trained on and the other
+    tested on, the test is no test of unseen queries. Groups keep them together: give them
+    to scikit-learn's ``GroupKFold``.
+
+    Parameters
+    ----------
+    judgments : {array-like, sparse matrix} of shape (n_items, n_queries)
+        Grades, one column for each query. Above 0 is relevant.
+
+    Returns
+    -------
+    groups : ndarray of shape (n_queries,) of int
+        Number of the group of each query, from 0, in the order of their first queries. Two
+        queries are in one group if a chain of queries leads from one to the other, of which
+        neighbors share a relevant item. A query without a relevant item is alone.
+
+    Raises
+    ------
+    ValueError
+        If a grade is negative, a fraction, NaN or stored twice.
+
+    Notes
+    -----
+    If many items are relevant to many queries, all queries may be in one group, and there
+    is nothing that could be held out. Drop items that most queries share first, or hold out
+    queries and items together.
+
+    Examples
+    --------
+    The first and the last query share an item. The second has nothing relevant:
+
+    >>> from sklearn_talr.affinity import query_groups
+    >>> query_groups([[1, 0, 0, 2], [0, 0, 1, 0]])
+    array([0, 1, 2, 0])
+    """
+    if not sp.issparse(judgments):
+        judgments = np.asarray(lists_as_array(judgments))
+    relevant = _check_judgments(judgments, "judgments").tocoo()
+    n_items, n_queries = relevant.shape
+    item, query = (places[relevant.data > 0] for places in (relevant.row, relevant.col))
+    n_nodes = n_queries + n_items
+    edges = np.ones(len(item), dtype=bool), (query, n_queries + item)
+    graph = sp.csr_array(edges, shape=(n_nodes, n_nodes))
+    _, component = connected_components(graph, directed=False)
+    _, first, group = np.unique(
+        component[:n_queries], return_index=True, return_inverse=True
+    )
+    return np.argsort(np.argsort(first))[group]
+
+
+def _check_column_numbers(y):
+    """Return numbers of columns as integers, or raise ValueError."""
+    if sp.issparse(y) or y.dtype.kind not in "iu" or (y.size and y.min() < 0):
+        raise ValueError(
+            "y of one dimension must be numbers of columns of judgments, integers from 0, "
+            f"got {y.dtype}. Turn a mask into numbers by np.flatnonzero, and write "
+            "judgments with a row for each sample, as y[:, None]."
+        )
+    return y.astype(np.intp, copy=False)
+
+
+def _check_judgments(y, name):
+    """Return judgments as a CSR array of integers, or raise ValueError."""
+    if y.ndim != 2:
+        raise ValueError(
+            f"{name} must be judgments with a row for each sample, got shape {y.shape}."
+        )
+    if y.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must hold numbers, which are grades, got {y.dtype}.")
+    matrix = _as_csr(y, name)
+    grades = matrix.data
+    if not np.all(np.isfinite(grades)):
+        raise ValueError(
+            f"{name} contains NaN or infinity. Store nothing where nobody has judged: a "
+            "pair that is not stored has grade 0."
+        )
+    if np.any((grades < 0) | (grades % 1 != 0) | (grades >= 2.0**63)):
+        raise ValueError(
+            f"{name} must hold non-negative integers, which are grades (0: not relevant). "
+            "Set negative grades to 0, and round or bin fractions."
+        )
+    return matrix if grades.dtype.kind in "iu" else matrix.astype(np.int64)
+
+
+def _as_csr(y, name):
+    """Convert to a CSR array, or raise ValueError where a pair is stored twice."""
+    if not sp.issparse(y) or y.format == "csr":
+        y = matrix = sp.csr_array(y)
+    places = y.tocoo()
+    pairs = places.row * np.int64(y.shape[1]) + places.col
+    if np.any(np.diff(pairs) <= 0):  # not in order
+        pairs, counts = np.unique(pairs, return_counts=True)
+        for pair in pairs[counts > 1][:1]:
+            row, column = divmod(int(pair), y.shape[1])
+            raise ValueError(
+                f"{name} stores a pair twice, row {row} and column {column}. Keep one "
+                f"grade of each pair, or add them up by {name}.sum_duplicates()."
+            )
+    return matrix if y.format == "csr" else sp.csr_array(places)
+
+
+def _judgments_of(y_query, y_database):
+    """Return the side that has judgments; the other has numbers of columns."""
+    if y_query.ndim == y_database.ndim:
+        both = "judgments" if y_query.ndim == 2 else "numbers of columns"
+        raise ValueError(
+            "one of y_query and y_database must be judgments, of shape (n_samples, "
+            "n_others), and the other numbers of their columns, of shape (n_others,), but "
+            f"both are {both}. For samples of one kind, of which each judges the others, "
+            "pass y=PrecomputedAffinity(matrix)."
+        )
+    judgments, columns = sorted((y_query, y_database), key=lambda y: -y.ndim)
+    if columns.size and columns.max() >= judgments.shape[1]:
+        raise ValueError(
+            f"y has the number {columns.max()}, but the judgments have "
+            f"{judgments.shape[1]} columns, numbered from 0."
+        )
+    return judgments
+
+
+def _block(y_query, y_database):
+    """Return the judgments between checked targets, a sparse array with its own data."""
+    judgments = _judgments_of(y_query, y_database)
+    is_of_queries = judgments is y_query
+    columns = y_database if is_of_queries else y_query
+    if columns.size and np.all(np.diff(columns) == 1):  # a slice is several times faster
+        columns = slice(columns[0], columns[-1] + 1)
+    block = judgments[:, columns]
+    return block.copy() if is_of_queries else block.T.copy()
+
+
+def _levels_of(judgments):
+    """Return the grades of judgments, 0 included; None has none."""
+    grades = np.zeros(1) if judgments is None else judgments.data
+    return np.union1d([0], grades).astype(np.int64)

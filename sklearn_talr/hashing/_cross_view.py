@@ -1,0 +1,506 @@
+"""CrossViewHasher: codes for queries of one kind and items of another."""
+
+from numbers import Integral
+
+from sklearn.utils.validation import check_is_fitted
+
+from .._compat import HasMethods, Interval, StrOptions, fit_context
+from .._random import independent_random_state
+from .._state import replace_fitted
+from ..losses import AveragePrecisionLoss
+from ..metrics import make_retrieval_scorer
+from . import cross_view
+from ._additive import AdditiveHasher
+from ._base import BaseHasher
+from ._supervised import SupervisedHasher
+
+__all__ = ["CrossViewHasher"]
+
+_AUTO = StrOptions({"auto"})
+
+
+class CrossViewHasher(BaseHasher):
+    """Codes for items of one kind, which queries of another kind ask for.
+
+    A text asks for images, a sketch for photographs, a question for documents. Items and
+    queries have features of their own, with a hash function each, and what ties them is
+    one of these:
+
+    ========================================  ===========================================
+    ``fit(X, y, X_query=Q, y_query=c)``       labels, or label indicators, of both sides
+    ``fit(X, judgments, X_query=Q)``          grades, a row an item and a column a query
+    ``fit(X, X_query=Q)``                     row i of Q belongs to row i of X
+    ``fit(X, y)``                             each row is an item and a query
+    ========================================  ===========================================
+
+    First a *teacher* for each view brings both into one space, where inner products tell
+    relevance. With labels on both sides this is the space of their probabilities, see
+    :class:`ClassProbabilities`; with judgments that of their factors, see Notes. Then a
+    hash function for each view, or one for both, is trained by a loss of queries that rank
+    items: tie-aware average precision by default.
+
+    Parameters
+    ----------
+    n_bits : int, default=32
+        Number of bits of a code, at least 1.
+
+    query : {"bits", "weights"}, default="bits"
+        How codes will be searched: by Hamming distance to the bits of a query, or by its
+        weights, see :meth:`query_weights`. For weights behind teachers items are coded by
+        an :class:`AdditiveHasher`, which no loss trains.
+
+    loss : callable or None, default=None
+        What is minimized: an object of :mod:`sklearn_talr.losses` with a method
+        ``between``, or a function ``loss(query_bits, item_bits, affinity)`` of your own. It
+        gets relaxed bits of shapes (n, `n_bits`) and (m, `n_bits`), or those bits that the
+        step keeps, and the affinities of all pairs, -1 where nothing is known; and returns
+        a scalar tensor. None: :class:`~sklearn_talr.losses.AveragePrecisionLoss`.
+
+    teacher : {"auto"}, transformer or None, default="auto"
+        What brings both views into one space. A transformer like
+        :class:`ClassProbabilities` is cloned for each view and fitted to labels of both
+        sides. ``"auto"``: `ClassProbabilities()` with labels on both sides, factors of the
+        judgments else, and none where rows are but partners. None: hash functions of the
+        features themselves.
+
+    unjudged : {"irrelevant", "ignore"}, default="irrelevant"
+        What a judgment means that is missing in a sparse matrix. Under ``"ignore"`` the
+        loss leaves such pairs out; irrelevant items are those of stored zeros.
+
+    shared : bool, default=False
+        Whether one hash function serves both views, whose features must be of one kind.
+        Behind teachers of classes one function always does.
+
+    hidden_layer_sizes : int or sequence of int, default=()
+        Sizes of hidden rectifier layers of the items' function. Empty: linear.
+
+    query_hidden_layer_sizes : int, sequence of int or None, default=None
+        The same of the queries' function. None: as that of items.
+
+    dropout : float, (float, float) or "auto", default="auto"
+        Fraction of the hidden units, or of the features and of the hidden units, that each
+        step leaves out, in [0, 1). ``"auto"``: 0.2 and 0.5 with hidden layers, else none.
+
+    affinity : "auto" or affinity oracle, default="auto"
+        Who is relevant to whom, where both sides have targets: ``"auto"`` goes by the form
+        of `y`, as in :class:`SupervisedHasher`.
+
+    init : {"cca", "itq", "random"}, default="cca"
+        First weights of the last layers. ``"cca"``: canonical directions of items and
+        queries that are relevant to each other, rotated to lose least by taking signs.
+        ``"itq"``: iterative quantization of items, and a ridge regression of queries on
+        the mean bits of their relevant items. A shared function starts from iterative
+        quantization of all rows under both.
+
+    tanh_scale : float, (float, float), None or "auto", default="auto"
+        Scale of tanh, as in :class:`SupervisedHasher`.
+
+    bit_dropout : float or "auto", default="auto"
+        Fraction of the bits that each step leaves out, in [0, 1). ``"auto"`` keeps the
+        square root of 8 times their number.
+
+    learning_rate_init : float or "auto", default="auto"
+        First learning rate, which falls to 0 along half a cosine. ``"auto"``: 0.025, or
+        0.014 with hidden layers.
+
+    weight_decay : float or "auto", default="auto"
+        Decoupled weight decay, at least 0. ``"auto"``: for each view 0.6, but 0 for fewer
+        than 64 features; with hidden layers 2.4 divided by the number of all layers.
+
+    batch_size : int or "auto", default="auto"
+        Queries of a step, at least 2. They rank one relevant item each, and four times as
+        many that are drawn at random. ``"auto"``: a twentieth of the queries, but between
+        32 and 256.
+
+    max_iter : int, default=50
+        Number of epochs over the queries.
+
+    device : str, default="auto"
+        Where to train: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` takes a GPU when
+        CUDA has one.
+
+    verbose : bool, default=False
+        Print the loss of each epoch.
+
+    random_state : int, RandomState instance or None, default=None
+        Draws first weights, batches, and the bits and units that are left out.
+
+    Attributes
+    ----------
+    item_hasher_, query_hasher_ : hasher
+        The hash function of each view, a fitted hasher like any other.
+
+    teacher_, query_teacher_ : transformer or None
+        The teacher of each view.
+
+    coefs_, intercepts_ : list of ndarray
+        Layers of the items' function. Only without a teacher.
+
+    affinity_ : affinity oracle
+        The fitted oracle: :class:`~sklearn_talr.affinity.JudgmentAffinity` of judgments.
+
+    has_query_view_ : bool
+        Whether `fit` was given queries.
+
+    loss_curve_ : list of float
+        Mean loss of each epoch; empty if no loss was minimized.
+
+    n_iter_ : int
+        Number of epochs, or of alternations of the :class:`AdditiveHasher`.
+
+    n_features_in_ : int
+        Number of features of items.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of these features, if `fit` saw any.
+
+    See Also
+    --------
+    TALRHasher : For queries and items of one kind.
+    sklearn_talr.neighbors.HashedNeighbors : Searches items by features of queries.
+    sklearn_talr.neighbors.ItemRanker : Cross-validation over queries.
+    sklearn_talr.affinity.query_groups : Queries that share relevant items.
+
+    Notes
+    -----
+    *Factors of judgments.* The truncated singular value decomposition of the matrix of
+    grades gives coordinates to each item and to each query, whose inner products are
+    nearly the grades. A ridge regression with a Gaussian kernel predicts them from
+    features. Hash functions learn from predictions for rows that were left out.
+
+    At the end of a Pipeline the steps before are for items. Queries reach
+    `transform_query` as they are.
+
+    An interrupt (Ctrl-C) ends training with a warning, and keeps the weights of the last
+    completed epoch; short of one, all is as it was.
+
+    References
+    ----------
+    K. He, F. Cakir, S. A. Bargal, S. Sclaroff, "Hashing as Tie-Aware Learning to Rank",
+    CVPR 2018. Two views, teachers and judgments are of this library.
+
+    Examples
+    --------
+    Left halves of digits ask for right halves:
+
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_talr.hashing import CrossViewHasher
+    >>> X, y = load_digits(return_X_y=True)
+    >>> left, right = X.reshape(-1, 8, 8)[:, :, :4], X.reshape(-1, 8, 8)[:, :, 4:]
+    >>> Q, X = left.reshape(-1, 32), right.reshape(-1, 32)
+    >>> hasher = CrossViewHasher(n_bits=16, max_iter=10, random_state=0)
+    >>> hasher = hasher.fit(X[300:900], y[300:900], X_query=Q[300:900], y_query=y[300:900])
+    >>> round(hasher.score(X[900:], y[900:], X_query=Q[:300], y_query=y[:300]), 1)
+    0.8
+    """
+
+    _follows_arrays = False
+
+    _parameter_constraints: dict = {
+        "n_bits": [Interval(Integral, 1, None, closed="left")],
+        "query": [StrOptions({"bits", "weights"})],
+        "loss": [callable, None],
+        "teacher": [_AUTO, HasMethods(["fit_transform", "transform"]), None],
+        "unjudged": [StrOptions({"irrelevant", "ignore"})],
+        "shared": ["boolean"],
+        "query_hidden_layer_sizes": ["array-like", Integral, None],
+        "init": [StrOptions({"cca", "itq", "random"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        **{
+            name: SupervisedHasher._parameter_constraints[name]
+            for name in (
+                "hidden_layer_sizes",
+                "dropout",
+                "affinity",
+                "tanh_scale",
+                "bit_dropout",
+                "learning_rate_init",
+                "weight_decay",
+                "batch_size",
+                "device",
+                "verbose",
+                "random_state",
+            )
+        },
+    }
+
+    def __init__(
+        self,
+        n_bits=32,
+        *,
+        query="bits",
+        loss=None,
+        teacher="auto",
+        unjudged="irrelevant",
+        shared=False,
+        hidden_layer_sizes=(),
+        query_hidden_layer_sizes=None,
+        dropout="auto",
+        affinity="auto",
+        init="cca",
+        tanh_scale="auto",
+        bit_dropout="auto",
+        learning_rate_init="auto",
+        weight_decay="auto",
+        batch_size="auto",
+        max_iter=50,
+        device="auto",
+        verbose=False,
+        random_state=None,
+    ):
+        self.n_bits = n_bits
+        self.query = query
+        self.loss = loss
+        self.teacher = teacher
+        self.unjudged = unjudged
+        self.shared = shared
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.query_hidden_layer_sizes = query_hidden_layer_sizes
+        self.dropout = dropout
+        self.affinity = affinity
+        self.init = init
+        self.tanh_scale = tanh_scale
+        self.bit_dropout = bit_dropout
+        self.learning_rate_init = learning_rate_init
+        self.weight_decay = weight_decay
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.device = device
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @property
+    def default_query(self):
+        """How codes are to be searched: the parameter `query`."""
+        return self.query
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, *, X_query=None, y_query=None):
+        """Learn the hash functions of both views.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two items.
+
+        y : targets of length n_samples, default=None
+            Labels or label indicators of the items, if `y_query` has those of the queries.
+            Without `y_query` judgments, dense or sparse, of shape (n_samples, n_queries):
+            non-negative integers, 0 for "not relevant". None: row i of `X_query` belongs to
+            row i of `X`.
+
+        X_query : {array-like, CSR} of shape (n_queries, n_query_features), default=None
+            Features of at least two queries. None: each row of `X` is a query, too, which
+            ranks the others, and one function serves both.
+
+        y_query : targets of length n_queries, default=None
+            Targets of the queries, in the form of `y`.
+
+        Returns
+        -------
+        self : object
+            The fitted hasher.
+
+        Raises
+        ------
+        ValueError
+            If features and targets do not fit, features are constant, nothing is relevant
+            to any query, all is equally relevant, or the loss knows one view only.
+        """
+        views = cross_view.check_views(self, X, y, X_query, y_query)
+        self._check_shared(views)
+        rng = independent_random_state(self.random_state)
+        space = self._common_space(views, rng)
+        if space is not None and self.query == "weights":
+            functions, losses = self._fit_additive(space, rng), []
+            n_iter = functions[0].n_iter_
+        else:
+            functions, losses = self._fit_towers(views, space, rng)
+            n_iter = len(losses)
+        fitted = _fitted_views(views, space, functions)
+        known = {
+            "affinity_": views.affinity.given,
+            "has_query_view_": X_query is not None,
+            "loss_curve_": losses,
+            "n_iter_": n_iter,
+        }
+        return replace_fitted(self, views.seen | known | fitted)
+
+    def transform_query(self, X):
+        """Compute binary codes of queries.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_queries, n_query_features)
+            Features of queries.
+
+        Returns
+        -------
+        codes : ndarray of shape (n_queries, n_bits), dtype uint8
+            Zeros and ones.
+        """
+        check_is_fitted(self)
+        return self.query_hasher_.transform(X)
+
+    def encode_query(self, X):
+        """Compute binary codes of queries, packed eight bits to the byte.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_queries, n_query_features)
+            Features of queries.
+
+        Returns
+        -------
+        codes : PackedCodes
+            Codes of shape (n_queries, n_bits), in little bit order.
+        """
+        check_is_fitted(self)
+        return self.query_hasher_.encode(X)
+
+    def query_weights(self, X):
+        """Compute how much each bit of an item's code counts for weighted queries.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_queries, n_query_features)
+            Features of queries.
+
+        Returns
+        -------
+        weights : ndarray of shape (n_queries, n_weights), dtype float32
+            As of other hashers; under ``query="weights"`` behind teachers those of
+            :class:`AdditiveHasher`.
+        """
+        check_is_fitted(self)
+        return self.query_hasher_.query_weights(X)
+
+    def score(self, X, y=None, *, X_query=None, y_query=None):
+        """Tie-aware retrieval score of queries that rank these items.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of items.
+
+        y : targets of length n_samples, default=None
+            As given to `fit`.
+
+        X_query : {array-like, CSR} of shape (n_queries, n_query_features), default=None
+            Features of queries, as given to `fit`.
+
+        y_query : targets of length n_queries, default=None
+            As given to `fit`.
+
+        Returns
+        -------
+        score : float
+            Mean over the queries that have something relevant, in [0, 1]: average
+            precision, or NDCG if the loss maximizes that. Queries are asked as `query`
+            says.
+
+        Raises
+        ------
+        ValueError
+            If `fit` was given queries and `score` is not, or the other way round.
+        """
+        check_is_fitted(self)
+        if self.has_query_view_ != (X_query is not None):
+            given = "was" if self.has_query_view_ else "was not"
+            raise ValueError(
+                f"fit {given} given queries, and so must score be: pass X_query, with "
+                "y_query or judgments as y, where fit had them, and nowhere else."
+            )
+        measure = getattr(self._chosen_loss(), "measure", "AP")
+        if X_query is None:
+            return make_retrieval_scorer(measure)(self, X, y)
+        if y_query is None:  # judgments, a row a query
+            y_query, y = cross_view.judgments_by_query(self.affinity_, X, y), None
+        return make_retrieval_scorer(measure, database=(X, y))(self, X_query, y_query)
+
+    def _check_shared(self, views):
+        n_features, n_of_queries = views.X.shape[1], views.X_query.shape[1]
+        if self.shared and n_features != n_of_queries:
+            raise ValueError(
+                "shared=True needs features of one kind, but X has "
+                f"{n_features} and X_query {n_of_queries}. Set shared=False."
+            )
+
+    def _common_space(self, views, rng):
+        """Both views as teachers see them, or None."""
+        if self.teacher is None:
+            return None
+        is_auto = isinstance(self.teacher, str)
+        if views.classes is not None:
+            return cross_view.teach_classes(views, None if is_auto else self.teacher)
+        if not is_auto:
+            raise ValueError(
+                "teacher needs labels or label indicators of both sides, as y and y_query. "
+                "Set teacher='auto' or None for judgments and other affinities."
+            )
+        if views.are_partners:
+            return None
+        return cross_view.teach_judgments(views, self.n_bits, rng)
+
+    def _fit_additive(self, space, rng):
+        """One hasher of the common space, for float queries."""
+        hasher = AdditiveHasher(self.n_bits, metric="inner_product", random_state=rng)
+        return [hasher.fit(space.X)] * 2
+
+    def _fit_towers(self, views, space, rng):
+        """Hash functions of both views by gradients, and the losses of the epochs."""
+        X, X_query = views.X, views.X_query
+        if space is not None:
+            X, X_query = space.X, space.X_query
+        is_one_space = space is not None and views.classes is not None
+        is_shared = self.shared or views.are_same_rows or is_one_space
+        how = views.pairs, is_shared, rng
+        *fitted, losses = cross_view.fit_towers(self, self._chosen_loss(), X, X_query, *how)
+        seen = {"n_features_in_": X.shape[1]}, {"n_features_in_": X_query.shape[1]}
+        functions = [cross_view.ViewLayers.of(a | b) for a, b in zip(seen, fitted)]
+        return functions, losses
+
+    def _chosen_loss(self):
+        return AveragePrecisionLoss() if self.loss is None else self.loss
+
+    def _prepare(self, X):
+        check_is_fitted(self)
+        return self.item_hasher_._prepare(X)
+
+    def _encoder(self):
+        return self.item_hasher_._encoder()
+
+    @property
+    def _n_features_out(self):
+        return self.item_hasher_._n_features_out
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _fitted_views(views, space, functions):
+    """Fitted attributes of both views: functions of features, also behind teachers."""
+    if space is None:
+        item, query = functions
+        item, query = (
+            type(function).of(vars(function) | seen)
+            for function, seen in ((item, views.seen), (query, views.seen_query))
+        )
+        layers = {"coefs_": item.coefs_, "intercepts_": item.intercepts_}
+        teachers = None, None
+    else:
+        layers, teachers = {}, (space.teacher, space.query_teacher)
+        item, query = (
+            cross_view.BehindTeacher.of(seen | {"teacher_": teacher, "hasher_": function})
+            for seen, teacher, function in zip(
+                (views.seen, views.seen_query), teachers, functions
+            )
+        )
+    return layers | {
+        "item_hasher_": item,
+        "query_hasher_": query,
+        "teacher_": teachers[0],
+        "query_teacher_": teachers[1],
+    }

@@ -1,0 +1,1 @@
+"""Words of bits whose vectors add up to features: how they are fitted and chosen."""

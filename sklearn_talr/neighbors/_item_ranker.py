@@ -1,0 +1,271 @@
+"""Items that are ranked for queries, as an estimator whose samples are the queries."""
+
+import copy
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.validation import check_is_fitted
+
+from .._compat import HasMethods, StrOptions, routing_enabled
+from .._hashers import QUERIES, FittedHasher
+from .._state import replace_fitted
+from ..affinity import JudgmentAffinity
+from ._hashed_neighbors import HashedNeighbors
+
+__all__ = ["ItemRanker"]
+
+
+class ItemRanker(MetaEstimatorMixin, BaseEstimator):
+    """Rank given items for queries of another kind: the samples are queries.
+
+    Cross-validation holds out samples. To learn how a hasher of two views ranks items for
+    *queries* that it has not seen, queries must be the samples. This estimator has them so:
+    the items are parameters, and `fit` learns from queries. `GridSearchCV` and
+    `cross_val_score` then hold out queries, and every query is answered from all items.
+
+    Queries that share relevant items are alike. Hold them out together, by
+    :func:`~sklearn_talr.affinity.query_groups` and ``GroupKFold``: else the scores are too
+    high.
+
+    Parameters
+    ----------
+    hasher : hasher of two views, or Pipeline that ends in one
+        The hasher; `fit` fits a clone of it to items and queries. A hasher that is fitted
+        already stays as it is inside ``sklearn.frozen.FrozenEstimator``.
+
+    X_items : {array-like, sparse matrix} of shape (n_items, n_features)
+        Features of the items. A clone of this estimator has the same object, not a copy.
+
+    y_items : targets of length n_items, default=None
+        What is known of the items.
+
+        * Labels or label indicators, if `y` of `fit` has those of the queries.
+        * Judgments of shape (n_items, n_queries), dense or sparse, a column for each query
+          of all folds. `y` of `fit` then has the numbers of the columns of its queries.
+        * None: `y` of `fit` has judgments, a row for each query. `cross_val_score` takes no
+          sparse `y`; `GridSearchCV` does.
+
+    query : {"auto", "bits", "weights"}, default="auto"
+        How the codes are asked, as for :class:`HashedNeighbors`.
+
+    scoring : str, Measure or callable, default="AP"
+        Tie-aware metric that `score` averages, as for :class:`HashedNeighbors`.
+
+    affinity : "auto" or affinity oracle, default="auto"
+        Decides who is similar to whom, for `score`. ``"auto"`` takes the oracle that the
+        hasher was fitted with.
+
+    Attributes
+    ----------
+    index_ : HashedNeighbors
+        The fitted hasher and the codes of all items.
+
+    See Also
+    --------
+    HashedNeighbors : The index, to search in.
+    sklearn_talr.affinity.query_groups : Queries that must be held out together.
+
+    Examples
+    --------
+    Right halves of digits are items, left halves of other digits are queries, and a query
+    and an item of one class are judged relevant:
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn_talr.hashing import CrossViewHasher
+    >>> from sklearn_talr.neighbors import ItemRanker
+    >>> X, y = load_digits(return_X_y=True)
+    >>> left = np.arange(64) % 8 < 4
+    >>> X_items, X_query = X[:1000, ~left], X[1000:, left]
+    >>> hasher = CrossViewHasher(n_bits=16, random_state=0)
+    >>> ranker = ItemRanker(hasher, X_items, y[:1000])
+    >>> scores = cross_val_score(ranker, X_query, y[1000:], cv=3)
+    >>> bool(scores.min() > 0.5)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        "hasher": [HasMethods("fit")],
+        "X_items": ["array-like", "sparse matrix"],
+        "y_items": "no_validation",
+        "query": [StrOptions(QUERIES)],
+        "scoring": [str, callable],
+        "affinity": [StrOptions({"auto"}), callable],
+    }
+
+    def __init__(
+        self,
+        hasher,
+        X_items,
+        y_items=None,
+        *,
+        query="auto",
+        scoring="AP",
+        affinity="auto",
+    ):
+        self.hasher = hasher
+        self.X_items = X_items
+        self.y_items = y_items
+        self.query = query
+        self.scoring = scoring
+        self.affinity = affinity
+
+    def fit(self, X, y, **fit_params):
+        """Fit the hasher to the items and to these queries, and store codes of all items.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_query_features)
+            Features of the queries.
+
+        y : targets of length n_queries
+            Labels or indicators where `y_items` has labels or indicators. Numbers of
+            columns of `y_items` where these are judgments. Without `y_items` judgments of
+            shape (n_queries, n_items), dense or sparse.
+
+        **fit_params : dict
+            Passed to `fit` of the hasher, by metadata routing where it is enabled.
+
+        Returns
+        -------
+        self : ItemRanker
+            The fitted estimator.
+
+        Raises
+        ------
+        TypeError
+            If the hasher has no function for queries.
+
+        ValueError
+            If a parameter, `X` or `y` is not what it should be. The estimator is then
+            what it was before.
+        """
+        self._validate_params()
+        if not hasattr(FittedHasher.of(self.hasher).hasher, "transform_query"):
+            raise TypeError(
+                "hasher must be one of two views, with a method `transform_query`, or a "
+                f"Pipeline that ends in one, got {self.hasher!r}."
+            )
+        judgments = self._judgments(y)
+        if judgments is None:
+            y_items, queries = self.y_items, {"X_query": X, "y_query": y}
+        else:
+            y_items, queries = judgments.T.tocsr(), {"X_query": X}
+        hasher, queries = _asking_for(self.hasher, queries)
+        index = HashedNeighbors(
+            hasher, query=self.query, scoring=self.scoring, affinity=self.affinity
+        )
+        index.fit(self.X_items, y_items, **queries, **fit_params)
+        return replace_fitted(self, {"index_": index})
+
+    def kneighbors(self, X, n_neighbors=10, return_distance=True):
+        """Find the items nearest to each query.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_query_features)
+            Features of the queries.
+
+        n_neighbors : int, default=10
+            Number of items.
+
+        return_distance : bool, default=True
+            Whether to return distances.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries, n_neighbors)
+            Distances, ascending. Only if `return_distance`.
+
+        indices : ndarray of shape (n_queries, n_neighbors)
+            Rows of `X_items`, ascending within a distance.
+        """
+        check_is_fitted(self)
+        return self.index_.kneighbors(X, n_neighbors, return_distance)
+
+    def score(self, X, y, sample_weight=None):
+        """Tie-aware measure of the ranking of all items for queries.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_query_features)
+            Features of the queries.
+
+        y : targets of length n_queries
+            Targets of the queries, as for `fit`.
+
+        sample_weight : array-like of shape (n_queries,), default=None
+            Weights of the queries, at least 0.
+
+        Returns
+        -------
+        score : float
+            Mean of the measure over the queries that have something relevant; NaN, with a
+            warning, if none has.
+        """
+        check_is_fitted(self)
+        judgments = self._judgments(y)
+        return self.index_.score(X, y if judgments is None else judgments, sample_weight)
+
+    def get_metadata_routing(self):
+        """Tell scikit-learn what the hasher, and `score`, are to be given.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            The routing.
+        """
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        return router.add(hasher=self.hasher, method_mapping=mapping)
+
+    def __sklearn_clone__(self):
+        bare = copy.copy(self)
+        bare.X_items = bare.y_items = None  # which would be copied
+        cloned = super(ItemRanker, bare).__sklearn_clone__()
+        cloned.X_items, cloned.y_items = self.X_items, self.y_items
+        return cloned
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    def _judgments(self, y):
+        """Judgments with a row for each query; None where both sides have labels."""
+        affinity, shape = JudgmentAffinity(), np.shape(y)
+        if self.y_items is None and len(shape) != 2:
+            raise ValueError(
+                "y must be judgments of shape (n_queries, n_items). If it has labels of "
+                "the queries, pass y_items, the labels of the items. If it has numbers of "
+                "queries, pass y_items of shape (n_items, n_queries), the judgments."
+            )
+        if self.y_items is None:
+            judgments = affinity.check_targets(y)
+        elif len(shape) == 1 and np.shape(self.y_items)[1:] > (1,):
+            judgments = affinity.check_targets(self.y_items)
+            numbers = affinity.check_targets(y)
+            affinity.levels_between(numbers, judgments)  # refuses numbers of no column
+            judgments = judgments[:, numbers].T.tocsr()
+        else:
+            return None
+        affinity.check_width(judgments, np.shape(self.X_items)[0])
+        return judgments
+
+
+def _asking_for(hasher, queries):
+    """Return a hasher, and the queries under the names by which its `fit` is given them."""
+    if isinstance(hasher, FrozenEstimator):
+        return hasher, {}
+    if routing_enabled():
+        hasher = clone(hasher)
+        FittedHasher.of(hasher).hasher.set_fit_request(**dict.fromkeys(queries, True))
+    elif isinstance(hasher, Pipeline):
+        last = hasher.steps[-1][0]
+        queries = {f"{last}__{name}": value for name, value in queries.items()}
+    return hasher, queries

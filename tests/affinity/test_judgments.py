@@ -1,0 +1,347 @@
+"""Judgments of items by queries, against loops over pairs, and groups of queries."""
+
+import pickle
+
+import numpy as np
+import pytest
+import reference
+import scipy.sparse as sp
+from hashers import small
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.model_selection import GroupKFold
+
+from sklearn_talr.affinity import (
+    BaseAffinity,
+    JudgmentAffinity,
+    query_groups,
+    resolve_affinity,
+)
+from sklearn_talr.codes import pack_codes
+from sklearn_talr.histogram import RankingHistogram, hamming_histogram
+from sklearn_talr.histogram._door import weighted_histograms
+from sklearn_talr.measures import AP, nDCG
+from sklearn_talr.metrics import retrieval_report
+
+RNG = np.random.default_rng(0)
+# Six queries and nine items; an empty row, an empty column, and all items of one query
+GRADES = RNG.choice([0, 0, 0, 1, 3], (6, 9))
+GRADES[1], GRADES[:, 4], GRADES[2] = 0, 0, [1, 3, 1, 1, 2, 1, 1, 3, 1]
+FORMATS = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
+CONVERSIONS = [
+    np.asarray,
+    np.ndarray.tolist,
+    *(lambda y, f=f: sp.csr_array(y).asformat(f) for f in FORMATS),
+    *(lambda y, f=f: sp.csr_matrix(y).asformat(f) for f in FORMATS),
+]
+
+grades = st.lists(
+    st.lists(st.integers(0, 3), min_size=5, max_size=5), min_size=1, max_size=7
+).map(np.array)
+
+
+@pytest.mark.parametrize("convert", CONVERSIONS)
+@pytest.mark.parametrize("dtype", [int, float, np.uint8])
+def test_grades_are_looked_up_both_ways_round(convert, dtype):
+    by_query, by_item = convert(GRADES.astype(dtype)), convert(GRADES.T.astype(dtype))
+    affinity = JudgmentAffinity().fit(by_query)
+    assert_array_equal(affinity.levels_, [0, 1, 2, 3])
+    assert_array_equal(JudgmentAffinity().fit(by_item).levels_, [0, 1, 2, 3])
+    for numbers in (np.arange(9), [8, 0, 0, 3], [2, 3, 4], []):
+        numbers = np.array(numbers, dtype=int)
+        expected = [[row[i] for i in numbers] for row in GRADES]
+        actual = affinity(by_query, numbers)
+        assert (type(actual), actual.dtype) == (np.ndarray, np.int64)
+        assert_array_equal(actual, np.reshape(expected, (6, len(numbers))))
+    for numbers in (np.arange(6), np.array([5, 1, 1]), np.array([3])):
+        assert_array_equal(affinity(numbers, by_item), GRADES[numbers])
+
+
+@given(grades, st.data())
+@settings(max_examples=50, deadline=None)
+def test_both_ways_round_equal_transposes(judgments, data):
+    n_items = judgments.shape[1]
+    some = st.lists(st.integers(0, n_items - 1), max_size=8)
+    items = np.array(data.draw(some), dtype=int)
+    affinity = JudgmentAffinity()
+    forward = affinity(sp.csr_array(judgments), items)
+    assert_array_equal(forward, judgments[:, items])
+    assert_array_equal(affinity(items, judgments), forward.T)
+    levels = affinity.levels_between(affinity.check_targets(judgments), items)
+    index = affinity.level_index(affinity.check_targets(judgments), items, levels)
+    assert_array_equal(levels[index], forward)
+
+
+def test_booleans_are_grades_of_one():
+    affinity = JudgmentAffinity().fit(GRADES > 0)
+    assert_array_equal(affinity.levels_, [0, 1])
+    assert_array_equal(affinity(sp.coo_array(GRADES > 0), np.arange(9)), GRADES > 0)
+
+
+def test_stored_zeros_stay_stored_and_are_not_relevant():
+    stored = sp.csr_array(([2, 0, 1], ([0, 0, 1], [0, 1, 2])), shape=(2, 3))
+    for judgments in (stored, stored.tocoo(), stored.tocsc(), sp.csr_matrix(stored)):
+        targets = JudgmentAffinity().check_targets(judgments)
+        assert targets.nnz == 3
+        assert_array_equal(JudgmentAffinity()(judgments, [0, 1, 2]), [[2, 0, 0], [0, 0, 1]])
+    assert_array_equal(query_groups(stored.T), [0, 1])
+
+
+def test_integers_of_csr_are_not_copied_nor_changed():
+    judgments = sp.csr_array(GRADES)
+    assert np.shares_memory(
+        JudgmentAffinity().check_targets(judgments).data, judgments.data
+    )
+    before = judgments.copy()
+    affinity = JudgmentAffinity().fit(judgments)
+    affinity.level_index(judgments, np.arange(9), affinity.levels_)
+    assert (before != judgments).nnz == 0
+
+
+def test_indices_of_a_row_may_come_in_any_order():
+    judgments = sp.csr_array(([3, 1, 2], [2, 0, 1], [0, 2, 3]), shape=(2, 3))
+    assert not judgments.has_sorted_indices
+    assert_array_equal(JudgmentAffinity()(judgments, [0, 1, 2]), [[1, 0, 3], [0, 2, 0]])
+
+
+def test_nothing_to_judge_is_judged():
+    for shape in ((0, 3), (3, 0)):
+        affinity = JudgmentAffinity().fit(sp.csr_array(shape, dtype=int))
+        assert_array_equal(affinity.levels_, [0])
+    assert JudgmentAffinity()(np.zeros((2, 3)), [1]).tolist() == [[0], [0]]
+
+
+ONES = [1, 1, 1]
+TWICE = sp.csr_array((ONES, [2, 0, 2], [0, 0, 3]), shape=(2, 3))
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (TWICE, "y stores a pair twice, row 1 and column 2"),
+        (sp.csr_matrix(TWICE), "y stores a pair twice, row 1 and column 2"),
+        (sp.coo_array((ONES, ([1, 1, 1], [2, 0, 2]))), "row 1 and column 2.*sum_dupl"),
+        (TWICE.T, "y stores a pair twice, row 2 and column 1"),
+        ([[0.0, np.nan]], "y contains NaN or infinity. Store nothing"),
+        (sp.csr_array([[0.0, np.nan]]), "y contains NaN or infinity"),
+        ([[0.0, np.inf]], "y contains NaN or infinity"),
+        ([[0, -1]], "y must hold non-negative integers.*Set negative grades to 0"),
+        (sp.coo_array([[0, -1]]), "y must hold non-negative integers"),
+        ([[0.5, 1]], "y must hold non-negative integers.*round or bin"),
+        ([[2.0**63]], "y must hold non-negative integers"),
+        (np.array([[2**63]], dtype=np.uint64), "y must hold non-negative integers"),
+        ([["a", "b"]], "y must hold numbers, which are grades"),
+        (np.array([[1, None]]), "y must hold numbers, which are grades, got object"),
+        (np.array([[1j]]), "y must hold numbers, which are grades, got complex"),
+        (np.zeros((2, 2, 2)), r"a row for each sample, got shape \(2, 2, 2\)"),
+        (3, r"a row for each sample, got shape \(\)"),
+        ([0.0, 1.0], "y of one dimension must be numbers of columns.*np.flatnonzero"),
+        ([True, False], "y of one dimension must be numbers of columns"),
+        (["a"], "y of one dimension must be numbers of columns"),
+        ([0, -1], "y of one dimension must be numbers of columns.*integers from 0"),
+        ([[1, 2], [3]], "rows of different lengths"),
+        (np.ma.masked_equal([[1, 0]], 0), "y has masked entries"),
+    ],
+)
+def test_what_is_no_judgment_is_refused(y, message):
+    affinity = JudgmentAffinity().fit([[1]])
+    for ask in (affinity.fit, affinity.check_targets, lambda y: affinity(y, [0])):
+        with pytest.raises(ValueError, match=message):
+            ask(y)
+    assert_array_equal(affinity.levels_, [0, 1])
+
+
+def test_both_sides_fit_together():
+    affinity = JudgmentAffinity()
+    with pytest.raises(ValueError, match=r"both are judgments.*PrecomputedAffinity"):
+        affinity([[1]], [[1]])
+    with pytest.raises(ValueError, match="both are numbers of columns"):
+        affinity([1], [1])
+    for sides in (([[1, 0]], [2]), ([0, 2], [[1, 0]])):
+        with pytest.raises(ValueError, match="number 2, but the judgments have 2 columns"):
+            affinity(*sides)
+
+
+def test_items_are_known_by_number():
+    affinity = JudgmentAffinity()
+    assert affinity.by_number
+    assert_array_equal(affinity.targets_of(sp.csr_array((4, 2))), np.arange(4))
+    affinity.check_width(affinity.check_targets(GRADES), 9)
+    for wrong in (GRADES[:, :8], GRADES.T, np.arange(9)):
+        with pytest.raises(ValueError, match=r"shape \(n_queries, 9\), a column for each"):
+            affinity.check_width(affinity.check_targets(wrong), 9)
+
+
+def test_a_judgment_oracle_is_cloned_pickled_and_saved():
+    affinity = JudgmentAffinity().fit(GRADES)
+    assert repr(clone(affinity)) == "JudgmentAffinity()"
+    assert not hasattr(clone(affinity), "levels_")
+    for twin in (
+        pickle.loads(pickle.dumps(affinity)),
+        BaseAffinity.from_plain(affinity.to_plain()),
+        BaseAffinity.from_plain(JudgmentAffinity().to_plain()),
+    ):
+        assert type(twin) is JudgmentAffinity
+        assert_array_equal(twin(GRADES, np.arange(9)), GRADES)
+    assert_array_equal(JudgmentAffinity().fit(np.arange(4)).levels_, [0])
+
+
+def test_auto_names_judgments_where_a_matrix_is_not_square():
+    for y in (GRADES, GRADES.T, sp.csr_array(GRADES)):
+        with pytest.raises(ValueError, match=r"queries that judge .*JudgmentAffinity\(\)"):
+            resolve_affinity("auto", None, y)
+    _, targets = resolve_affinity(JudgmentAffinity(), np.eye(6), GRADES)
+    assert_array_equal(targets.toarray(), GRADES)
+    _, targets = resolve_affinity(JudgmentAffinity(), np.eye(6), None)
+    assert_array_equal(targets, np.arange(6))
+
+
+def test_a_hasher_of_one_view_refuses_judgments_with_a_remedy():
+    X = RNG.normal(size=(6, 3))
+    with pytest.raises(ValueError, match=r"both are judgments.*PrecomputedAffinity"):
+        small(affinity=JudgmentAffinity()).fit(X, GRADES)
+
+
+# Counted with, both ways round
+
+QUERIES, ITEMS = RNG.integers(0, 2, (6, 5)), RNG.integers(0, 2, (9, 5))
+
+
+@pytest.mark.parametrize("convert", CONVERSIONS)
+@pytest.mark.parametrize("fitted", [True, False])
+def test_judgments_are_counted_by_distance(convert, fitted):
+    """An oracle that was fitted to other grades counts new ones, too."""
+    affinity = JudgmentAffinity()
+    affinity = affinity.fit([[0, 1]]) if fitted else affinity
+    distances = reference.hamming_distances(QUERIES, ITEMS)
+    expected = reference.histogram(distances, GRADES, [0, 1, 2, 3], 6)
+    by_query, by_item = convert(GRADES), convert(GRADES.T)
+    for targets in ((by_query, np.arange(9)), (np.arange(6), by_item)):
+        actual = hamming_histogram(QUERIES, ITEMS, affinity, *targets)
+        assert_array_equal(actual.counts, expected)
+        assert_array_equal(actual.levels, [0, 1, 2, 3])
+    parts = [
+        hamming_histogram(QUERIES, ITEMS[part], affinity, by_query, np.arange(9)[part])
+        for part in (slice(4), slice(4, None))
+    ]
+    assert_array_equal(sum(parts).counts, expected)
+
+
+def test_many_judgments_are_counted_block_by_block():
+    rng = np.random.default_rng(1)
+    judgments = sp.random_array((300, 9_000), density=0.01, rng=rng, format="csr")
+    judgments.data = rng.integers(1, 4, judgments.nnz)
+    queries, items = rng.integers(0, 2, (300, 8)), rng.integers(0, 2, (9_000, 8))
+    forward = judgments, np.arange(9_000)
+    backward = np.arange(300), judgments.T
+    tables = [
+        hamming_histogram(queries, items, JudgmentAffinity(), *targets, n_jobs=n_jobs)
+        for targets, n_jobs in ((forward, None), (backward, 2))
+    ]
+    dense = judgments.toarray()
+    distances = queries @ (1 - items.T) + (1 - queries) @ items.T
+    for level, distance in [(0, 0), (1, 3), (2, 4), (3, 5)]:
+        expected = np.sum((dense == level) & (distances == distance), axis=1)
+        for table in tables:
+            assert_array_equal(table.counts[:, level, distance], expected)
+
+
+@pytest.mark.parametrize("way", ["forward", "backward"])
+def test_measures_and_reports_of_judgments(way):
+    sides = (GRADES, np.arange(9)) if way == "forward" else (np.arange(6), GRADES.T)
+    table = hamming_histogram(QUERIES, ITEMS, JudgmentAffinity(), *sides)
+    scores = -reference.hamming_distances(QUERIES, ITEMS)
+    for measure in (AP, nDCG @ 3):
+        assert_allclose(measure(table), measure.score(GRADES, scores, average=False))
+    report = retrieval_report(
+        QUERIES, ITEMS, JudgmentAffinity(), *sides, measures=["AP"], as_frame=False
+    )
+    assert_allclose(report["AP"]["expected"], np.nanmean(AP(table)))
+
+
+@pytest.mark.parametrize("way", ["forward", "backward"])
+def test_judgments_of_weighted_queries(way):
+    weights = RNG.normal(size=(6, 5)).astype(np.float32)
+    affinity = JudgmentAffinity()
+    sides = (GRADES, np.arange(9)) if way == "forward" else (np.arange(6), GRADES.T)
+    sides = map(affinity.check_targets, sides)
+    (table,) = weighted_histograms(weights, pack_codes(ITEMS), affinity, *sides)
+    expected = RankingHistogram.from_scores(GRADES, weights @ (2 * ITEMS.T - 1))
+    assert_allclose(AP(table), AP(expected))
+    assert_allclose(nDCG(table), nDCG(expected))
+
+
+# Groups of queries
+
+
+def slow_groups(judgments):
+    """Join queries that share a relevant item until nothing changes."""
+    relevant = np.asarray(judgments) > 0
+    groups = list(range(relevant.shape[1]))
+    for _ in groups:
+        for one in range(len(groups)):
+            for other in range(len(groups)):
+                if np.any(relevant[:, one] & relevant[:, other]):
+                    groups[one] = groups[other] = min(groups[one], groups[other])
+    numbers = list(dict.fromkeys(groups))
+    return [numbers.index(group) for group in groups]
+
+
+sparse_grades = st.integers(1, 6).flatmap(
+    lambda n_queries: st.lists(
+        st.lists(st.sampled_from([0, 0, 0, 1, 2]), min_size=n_queries, max_size=n_queries),
+        min_size=1,
+        max_size=8,
+    ).map(np.array)
+)
+
+
+@given(sparse_grades, st.randoms(use_true_random=False))
+@settings(max_examples=100, deadline=None)
+def test_groups_are_connected_components(judgments, random):
+    groups = query_groups(judgments)
+    assert groups.tolist() == slow_groups(judgments)
+    assert_array_equal(query_groups(sp.coo_array(judgments)), groups)
+    rows = random.sample(range(len(judgments)), len(judgments))
+    assert_array_equal(query_groups(judgments[rows]), groups)
+    columns = random.sample(range(len(groups)), len(groups))
+    together = np.equal.outer(groups, groups)[np.ix_(columns, columns)]
+    mixed = query_groups(judgments[:, columns])
+    assert_array_equal(np.equal.outer(mixed, mixed), together)
+
+
+@pytest.mark.parametrize("convert", CONVERSIONS)
+def test_groups_of_all_formats(convert):
+    assert query_groups(convert(GRADES.T)).tolist() == slow_groups(GRADES.T)
+
+
+def test_a_query_of_all_items_joins_all_that_have_some():
+    judgments = np.array([[1, 0, 1, 0], [0, 0, 1, 0], [0, 1, 1, 0]])
+    assert_array_equal(query_groups(judgments), [0, 0, 0, 1])
+    assert_array_equal(query_groups(np.zeros((3, 4))), np.arange(4))
+    assert query_groups(np.zeros((3, 0))).shape == (0,)
+
+
+def test_groups_keep_shared_items_out_of_other_folds():
+    judgments = np.random.default_rng(2).binomial(1, 0.03, (40, 50))
+    groups = query_groups(judgments)
+    for train, test in GroupKFold(3).split(judgments.T, groups=groups):
+        shared = judgments[:, train].any(axis=1) & judgments[:, test].any(axis=1)
+        assert not shared.any()
+
+
+@pytest.mark.parametrize(
+    ("judgments", "message"),
+    [
+        (TWICE, r"judgments stores a pair twice.*judgments\.sum_duplicates"),
+        ([[-1]], "judgments must hold non-negative integers"),
+        ([[np.nan]], "judgments contains NaN"),
+        ([0, 1], r"judgments must be judgments with a row for each sample, got shape \(2,"),
+        ("q", "'judgments' parameter of query_groups"),
+    ],
+)
+def test_what_has_no_groups_is_refused(judgments, message):
+    with pytest.raises(ValueError, match=message):
+        query_groups(judgments)
