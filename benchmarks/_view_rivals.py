@@ -1,4 +1,4 @@
-"""Ways to rank items of one view for queries of another: rivals of CrossViewHasher.
+"""Ways to rank items of one view for queries of another: CrossViewHasher and its rivals.
 
 A contender is a function of a set, a number of bits and a seed. It returns what items are
 ranked by: codes of items, and of queries their codes, or weights, or both; or floats of
@@ -28,7 +28,12 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import PrecomputedAffinity
-from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities, ITQHasher
+from sklearn_talr.hashing import (
+    AdditiveHasher,
+    ClassProbabilities,
+    CrossViewHasher,
+    ITQHasher,
+)
 from sklearn_talr.measures import AP
 
 N_DIRECTIONS = 1000  # all
@@ -44,6 +49,19 @@ class Ranked(NamedTuple):
     bits: object = None
     weights: object = None
     floats: object = None
+
+
+def cross_view_codes(views, n_bits, seed, **params):
+    """CrossViewHasher with all that is known."""
+    hasher = CrossViewHasher(n_bits, random_state=seed, **params)
+    X, Q = views.items.X, views.queries.X
+    if views.has_classes:
+        hasher.fit(X, views.items.y, X_query=Q, y_query=views.queries.y)
+    else:
+        hasher.fit(X, views.judgments, X_query=Q)
+    items, asked = hasher.encode(views.test_items.X), views.test_queries.X
+    bits = hasher.encode_query(asked) if hasher.query == "bits" else None
+    return Ranked(items, bits, hasher.query_weights(asked))
 
 
 # Canonical correlations

@@ -44,6 +44,7 @@ from sklearn_talr.hashing import ClassProbabilities
 CLASSES = ("digits", "fashion_mnist", "cifar10")
 LABELS = ("coco17",)
 JUDGED = ("coco17 rare", "scenes", "text")
+GRADED = ("coco17", "coco17 rare", "scenes")
 SETS = (
     *(f"{name}, {form}" for name in CLASSES for form in ("paired", "unpaired")),
     *LABELS,

@@ -16,20 +16,20 @@ names the folder of the collections.
 
 import argparse
 import time
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 from _judged_texts import SETS, load
-from _view_rivals import Ranked
+from _view_rivals import Ranked, cross_view_codes
 from _view_sets import Side, Views
 from bench_unseen import append, read
 from bench_views import CONTENDERS, scores_of
-from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import GroupKFold
 
+from sklearn_talr.affinity import query_groups
 from sklearn_talr.hashing import AdditiveHasher, ITQHasher
 from sklearn_talr.measures import nDCG
 
@@ -58,21 +58,33 @@ def additive(views, n_bits, seed):
     return Ranked(hasher.encode(X), weights=hasher.query_weights(Q))
 
 
+SHARED = {
+    "CrossViewHasher, shared": partial(cross_view_codes, shared=True),
+    "CrossViewHasher, shared, no teacher": partial(
+        cross_view_codes, shared=True, teacher=None, init="itq"
+    ),
+}
 UNTRAINED = {"floats": floats, "ITQ": itq, "additive bits": additive}
-TRAINED = ("relevance-CCA + ITQ", "relevance-CCA + additive bits", "ridge to mean bits")
+TRAINED = (
+    "relevance-CCA + ITQ",
+    "relevance-CCA + additive bits",
+    "CrossViewHasher",
+    "CrossViewHasher, weights",
+    "CrossViewHasher, shared",
+    "CrossViewHasher, shared, no teacher",
+)
 
 
 def folds(data, n_folds):
     """Views of each fold, and the rows of its queries; one fold trains on no query."""
     texts = load(data)
-    relevant = sp.csr_matrix(texts.relevant)
-    _, group = connected_components(sp.block_array([[None, relevant], [relevant.T, None]]))
-    group = group[: len(texts.queries)]
+    judgments = sp.csr_matrix(texts.relevant.T.astype(np.int8))
+    group = query_groups(judgments)
     none, every = np.arange(0), np.arange(len(group))
     split = (
         GroupKFold(n_folds).split(group, groups=group) if n_folds > 1 else [(none, every)]
     )
-    items, judgments = Side(texts.documents, None), relevant.T.tocsr().astype(np.int8)
+    items = Side(texts.documents, None)
     for train, test in split:
         queries, asked = (Side(texts.queries[rows], None) for rows in (train, test))
         grades = texts.relevant[test].astype(np.int8)
@@ -83,7 +95,7 @@ def folds(data, n_folds):
 @lru_cache(maxsize=16)
 def values(data, contender, n_bits, seed):
     """nDCG@10 of each query for each way to ask."""
-    way = UNTRAINED.get(contender) or CONTENDERS[contender]
+    way = (UNTRAINED | SHARED | CONTENDERS)[contender]
     found = {}
     for views, test in folds(data, 1 if contender in UNTRAINED else N_FOLDS):
         ranked = way(views, n_bits, seed)

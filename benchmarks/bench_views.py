@@ -34,20 +34,23 @@ from _view_rivals import (
     canonical_additive,
     canonical_codes,
     canonical_floats,
+    cross_view_codes,
     probabilities,
     ridge_codes,
     taught_codes,
 )
-from _view_sets import CURVE, SETS, load
-from bench_unseen import append, read
+from _view_sets import CURVE, GRADED, NUMBERS_OF_JUDGED, SETS, load
+from bench_unseen import append, read, with_difference
 from sklearn.utils import gen_batches
 
 from sklearn_talr.codes import weighted_scores
 from sklearn_talr.histogram import hamming_histogram
+from sklearn_talr.losses import ContrastiveLoss, DCMHLoss
 from sklearn_talr.measures import AP, nDCG
 
 BITS = (12, 32)
 QUERIES_PER_BLOCK = 50
+REFERENCE = "ridge to mean bits"
 KEY = ["data", "seed", "contender", "n_bits"]
 FIELDS = [*KEY, "queries", "ap", "ndcg", "seconds"]
 
@@ -65,6 +68,11 @@ CONTENDERS = {
     "TALR of both probabilities": taught_codes,
     "additive bits of item probabilities": additive_codes,
     "additive bits of both probabilities": partial(additive_codes, both=True),
+    "CrossViewHasher": cross_view_codes,
+    "CrossViewHasher, weights": partial(cross_view_codes, query="weights"),
+    "CrossViewHasher, no teacher": partial(cross_view_codes, teacher=None),
+    "CrossViewHasher, DCMH": partial(cross_view_codes, loss=DCMHLoss()),
+    "CrossViewHasher, contrastive": partial(cross_view_codes, loss=ContrastiveLoss()),
 }
 OF_PAIRS = ("CCA", "ridge to bits of the pair", "ridge to ITQ")
 OF_CLASSES = ("class", "TALR of", "additive", "ridge to mean bits, teacher")
@@ -120,29 +128,52 @@ def mean(values):
 
 
 def print_tables(rows):
-    """A table per set: means over seeds, by Hamming distance and by float queries."""
-    for name in dict.fromkeys(row["data"] for row in rows):
+    """A table for each set and measure, and one of the few judged queries."""
+    for name in dict.fromkeys(row["data"] for row in rows if row["data"] not in CURVE):
         mine = [row for row in rows if row["data"] == name]
-        values = defaultdict(list)
-        for row in mine:
-            key = row["contender"], row["n_bits"], row["queries"]
-            values[key].append((float(row["ap"]), float(row["ndcg"])))
-        columns = [("0", "floats"), *product(("12", "32"), ("bits", "weights"))]
-        titles = ["floats", *(f"{n} bits, {how}" for n, how in columns[1:])]
-        print(f"\n{name}: AP / nDCG, means over seeds")
-        print("| contender | " + " | ".join(titles) + " | seeds |")
-        print("|---" * (len(titles) + 2) + "|")
-        for contender in dict.fromkeys(row["contender"] for row in mine):
-            found = [values.get((contender, *column)) for column in columns]
-            shown = " | ".join(map(as_text, found))
-            print(f"| {contender} | {shown} | {max(map(len, filter(None, found)))} |")
+        for measure in ("ap", "ndcg") if name in GRADED else ("ap",):
+            print_table(name, measure, mine)
+    print_curve([row for row in rows if row["data"] in CURVE])
 
 
-def as_text(pairs):
-    """Means of AP and nDCG."""
-    if not pairs:
-        return ""
-    return " / ".join(f"{value:.3f}".lstrip("0") for value in np.mean(pairs, axis=0))
+def print_table(name, measure, rows):
+    """Means over seeds, and differences to the ridge route."""
+    values = defaultdict(dict)
+    for row in rows:
+        column = row["n_bits"], row["queries"]
+        values[row["contender"], column][row["seed"]] = float(row[measure])
+    columns = [("0", "floats"), *product(("12", "32"), ("bits", "weights"))]
+    print(f"\n{name}, {measure}: means (difference to {REFERENCE} ± standard error)")
+    print("| contender | " + " | ".join(map(", ".join, columns)) + " | seeds |")
+    print("|---" * (len(columns) + 2) + "|")
+    for contender in (name for name in CONTENDERS if name in {key[0] for key in values}):
+        found = [values.get((contender, column), {}) for column in columns]
+        known = [values.get((REFERENCE, column), {}) for column in columns]
+        cells = [
+            with_difference(mine, {} if contender == REFERENCE else reference)
+            if mine
+            else ""
+            for mine, reference in zip(found, known)
+        ]
+        n_seeds = "/".join(str(len(mine)) for mine in found if mine)
+        print(f"| {contender} | {' | '.join(cells)} | {n_seeds} |")
+
+
+def print_curve(rows):
+    """AP by the number of judged queries, means over seeds."""
+    values = defaultdict(list)
+    for row in rows:
+        line = row["contender"], row["n_bits"], row["queries"]
+        values[line, row["data"]].append(float(row["ap"]))
+    print("\ncifar10 by judged queries, ap: means over seeds (number of seeds)")
+    print(
+        "| contender | bits | queries | " + " | ".join(map(str, NUMBERS_OF_JUDGED)) + " |"
+    )
+    print("|---" * (len(CURVE) + 3) + "|")
+    for line in sorted({line for line, _ in values}):
+        found = [values.get((line, name)) for name in CURVE]
+        cells = [f"{np.mean(mine):.3f} ({len(mine)})" if mine else "" for mine in found]
+        print(f"| {' | '.join(line)} | {' | '.join(cells)} |")
 
 
 def main():
