@@ -21,7 +21,8 @@ text             items and queries are random projections of embeddings to 96 di
 ===============  ======================================================================
 
 *cifar10, 100 judged* has the items of *cifar10, paired* and judgments by 100 queries: which
-items have their class.
+items have their class. Of these only ten each are known, drawn at random, if they are
+*judged sparsely*.
 
 Training rows of *unpaired* sets are halves of images: one gives items, the other queries.
 In all others query i and item ``pairs[i]`` are of one image, but for those of *text*: there
@@ -29,6 +30,7 @@ queries are other texts than items.
 """
 
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -51,7 +53,11 @@ SETS = (
     *JUDGED,
 )
 NUMBERS_OF_JUDGED = (100, 300, 1000, 3000, 10_000)
-CURVE = tuple(f"cifar10, {n} judged" for n in NUMBERS_OF_JUDGED)
+CURVES = {
+    form: tuple(f"cifar10, {n} {form}" for n in NUMBERS_OF_JUDGED)
+    for form in ("judged", "judged sparsely")
+}
+N_KNOWN = 10
 N_TRAIN, N_QUERIES, N_ITEMS = 5000, 1000, 10_000
 DROPPED, RARE = 1 / 3, 0.08
 N_DIMENSIONS, NOISE, NEAR = 96, 0.25, 0.01
@@ -114,8 +120,8 @@ def load(name, seed):
     """Views of a set; the seed draws the rows, the tags that are dropped and the noise."""
     rng = np.random.default_rng(seed)
     name, _, form = name.partition(", ")
-    if form.endswith("judged"):
-        return few_judged(name, int(form.split()[0]), rng)
+    if "judged" in form:
+        return few_judged(name, int(form.split()[0]), form.endswith("sparsely"), rng)
     if name in CLASSES:
         return of_classes(name, form == "paired", rng)
     return {"scenes": scenes, "text": text}.get(name, coco)(rng, name)
@@ -131,7 +137,7 @@ def of_classes(name, paired, rng):
     return same_class(name, X, y, (of_items, of_queries, item, query), pairs)
 
 
-def few_judged(name, n_judged, rng):
+def few_judged(name, n_judged, sparsely, rng):
     """The same rows; queries are the first images, and then images that give no item."""
     X, y = _arrays(name)
     order = rng.permutation(len(X))
@@ -140,6 +146,15 @@ def few_judged(name, n_judged, rng):
     views = same_class(name, X, y, (train, of_queries, item, query), None)
     for side in ("items", "queries"):
         setattr(views, side, getattr(views, side)._replace(y=None))
+    if sparsely:
+        columns = views.judgments.tocsc()
+        rows = [
+            rng.choice(columns.indices[start:stop], N_KNOWN, replace=False)
+            for start, stop in pairwise(columns.indptr)
+        ]
+        known = np.concatenate(rows), np.repeat(np.arange(n_judged), N_KNOWN)
+        ones = np.ones(len(known[0]), np.int8)
+        views.judgments = sp.csr_matrix((ones, known), columns.shape)
     return views
 
 

@@ -25,7 +25,7 @@ import argparse
 import time
 from collections import defaultdict
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +39,7 @@ from _view_rivals import (
     ridge_codes,
     taught_codes,
 )
-from _view_sets import CURVE, GRADED, NUMBERS_OF_JUDGED, SETS, load
+from _view_sets import CURVES, GRADED, NUMBERS_OF_JUDGED, SETS, load
 from bench_unseen import append, read, with_difference
 from sklearn.utils import gen_batches
 
@@ -128,12 +128,14 @@ def mean(values):
 
 
 def print_tables(rows):
-    """A table for each set and measure, and one of the few judged queries."""
-    for name in dict.fromkeys(row["data"] for row in rows if row["data"] not in CURVE):
+    """A table for each set and measure, and those of few judged queries."""
+    names = dict.fromkeys(row["data"] for row in rows)
+    for name in (name for name in names if "judged" not in name):
         mine = [row for row in rows if row["data"] == name]
         for measure in ("ap", "ndcg") if name in GRADED else ("ap",):
             print_table(name, measure, mine)
-    print_curve([row for row in rows if row["data"] in CURVE])
+    for form, sets in CURVES.items():
+        print_curve(form, sets, [row for row in rows if row["data"] in sets])
 
 
 def print_table(name, measure, rows):
@@ -159,19 +161,19 @@ def print_table(name, measure, rows):
         print(f"| {contender} | {' | '.join(cells)} | {n_seeds} |")
 
 
-def print_curve(rows):
+def print_curve(form, sets, rows):
     """AP by the number of judged queries, means over seeds."""
     values = defaultdict(list)
     for row in rows:
         line = row["contender"], row["n_bits"], row["queries"]
         values[line, row["data"]].append(float(row["ap"]))
-    print("\ncifar10 by judged queries, ap: means over seeds (number of seeds)")
+    print(f"\ncifar10, queries {form}, ap: means over seeds (number of seeds)")
     print(
         "| contender | bits | queries | " + " | ".join(map(str, NUMBERS_OF_JUDGED)) + " |"
     )
-    print("|---" * (len(CURVE) + 3) + "|")
+    print("|---" * (len(sets) + 3) + "|")
     for line in sorted({line for line, _ in values}):
-        found = [values.get((line, name)) for name in CURVE]
+        found = [values.get((line, name)) for name in sets]
         cells = [f"{np.mean(mine):.3f} ({len(mine)})" if mine else "" for mine in found]
         print(f"| {' | '.join(line)} | {' | '.join(cells)} |")
 
@@ -180,7 +182,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     path = Path(__file__).parent / "results" / "views.csv"
     parser.add_argument("--csv", type=Path, default=path)
-    parser.add_argument("--sets", nargs="+", default=(*SETS, *CURVE))
+    parser.add_argument("--sets", nargs="+", default=(*SETS, *chain(*CURVES.values())))
     parser.add_argument("--seeds", nargs="+", type=int, default=range(3))
     parser.add_argument("--contenders", nargs="+", default=list(CONTENDERS))
     parser.add_argument("--bits", nargs="+", type=int, default=BITS)
