@@ -80,17 +80,19 @@ def folds(data, n_folds):
     """Views of each fold, and the rows of its queries; one fold trains on no query."""
     texts = load(data)
     judgments = sp.csr_matrix(texts.relevant.T.astype(np.int8))
+    queries = np.arange(len(texts.queries))
     group = query_groups(judgments)
-    none, every = np.arange(0), np.arange(len(group))
-    split = (
-        GroupKFold(n_folds).split(group, groups=group) if n_folds > 1 else [(none, every)]
-    )
+    if np.bincount(group).max() > len(queries) / n_folds:  # most share documents
+        group = np.random.default_rng(0).permutation(queries)
+    split = [(queries[:0], queries)]
+    if n_folds > 1:
+        split = GroupKFold(n_folds).split(queries, groups=group)
     items = Side(texts.documents, None)
     for train, test in split:
-        queries, asked = (Side(texts.queries[rows], None) for rows in (train, test))
+        known_by, asked = (Side(texts.queries[rows], None) for rows in (train, test))
         grades = texts.relevant[test].astype(np.int8)
         known = judgments[:, train]
-        yield Views(items, queries, known, None, items, asked, grades), test
+        yield Views(items, known_by, known, None, items, asked, grades), test
 
 
 @lru_cache(maxsize=16)
