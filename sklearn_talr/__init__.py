@@ -8,6 +8,7 @@ __version__ = "0.1.0.dev0"
 # torch.
 _HOMES = {
     "ClassProbabilities": "hashing",
+    "CrossViewHasher": "hashing",
     "HammingNeighbors": "neighbors",
     "HashedNeighbors": "neighbors",
     "ITQHasher": "hashing",

@@ -3,6 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_digits
+from sklearn.utils.validation import check_array, validate_data
 
 from sklearn_talr import LSHHasher
 from sklearn_talr.affinity import JudgmentAffinity, fit_affinity
@@ -17,9 +18,11 @@ class TwoViews(BaseHasher):
         self.default_query = default_query
 
     def fit(self, X, y, X_query=None, y_query=None):
-        X = np.asarray(X, dtype=float)
+        X = _dense(validate_data(self, X, accept_sparse="csr"))
         self.has_query_view_ = X_query is not None
-        queries = np.asarray(X_query, dtype=float) if self.has_query_view_ else X
+        queries = X
+        if self.has_query_view_:
+            queries = _dense(check_array(X_query, accept_sparse="csr"))
         if self.has_query_view_ and y_query is None:
             self.affinity_ = JudgmentAffinity().fit(y)
             grades = self.affinity_.check_targets(y)
@@ -51,6 +54,10 @@ class TwoViews(BaseHasher):
 
     def query_weights(self, X):
         return self.query_hasher_.query_weights(X)
+
+
+def _dense(X):
+    return X.toarray() if sp.issparse(X) else X
 
 
 def halves_of_digits(n_items=300, n_queries=60):

@@ -56,7 +56,8 @@ def hamming_histogram(query_codes, database_codes, affinity, y_query, y_database
 
     y_database : targets of length n_database, or dask array
         Targets of the database, of the same kind. A dask array stays on the workers, and
-        has the blocks of the codes. Other targets travel whole to each worker, once.
+        has the blocks of the codes. Other targets travel whole to each worker, once, and
+        so do those of a JudgmentAffinity.
 
     Returns
     -------
@@ -137,7 +138,9 @@ def _counting(codes, affinity, y_query, y_database):
             "query_codes and y_query must have equal length, got "
             f"{len(codes)} and {y_query.shape[0]}."
         )
-    y_database = None if is_dask(y_database) else affinity.check_targets(y_database)
+    if is_dask(y_database) and not affinity.by_number:
+        return _Counting(codes, affinity, y_query, None)
+    y_database = affinity.check_targets(gathered(y_database))
     return _Counting(codes, affinity, y_query, y_database)
 
 
@@ -170,7 +173,8 @@ def _consecutive_slices(lengths, n_targets):
 
 def _query_batches(counting):
     """Slices of the queries whose table is not too large for a task."""
-    n_levels = len(counting.affinity.levels_between(counting.y, counting.y))
+    others = counting.y if counting.y_database is None else counting.y_database
+    n_levels = len(counting.affinity.levels_between(counting.y, others))
     bytes_per_query = 8 * n_levels * (counting.codes.n_bits + 1)
     size = max(1, _BYTES_PER_TABLE // bytes_per_query)
     return list(gen_batches(len(counting.codes), size))

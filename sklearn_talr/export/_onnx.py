@@ -18,7 +18,7 @@ _PACK = """
     signs = Greater (activations, zero)
     bits = Cast <to = 1> (signs)
     byte_values = MatMul (bits, bit_values)
-    codes = Cast <to = 2> (byte_values)"""
+    {output} = Cast <to = 2> (byte_values)"""
 _SATURATE = """
     magnitudes = Abs (activations)
     mean = ReduceMean <axes = [1], keepdims = 1> (magnitudes)
@@ -33,7 +33,7 @@ _OPSET, _IR_VERSION = 13, 8  # old versions, which all runtimes of the last year
     {
         "hasher": "no_validation",
         "path": [str, os.PathLike],
-        "output": [StrOptions({"codes", "query_weights"})],
+        "output": [StrOptions({"codes", "query_codes", "query_weights"})],
     },
     prefer_skip_nested_validation=True,
 )
@@ -43,8 +43,9 @@ def export_onnx(hasher, path, *, output="codes"):
     The graph has one input, ``features`` of shape (n_samples, n_features) and float32, and
     one output. This is ``codes`` of shape (n_samples, ceil(n_bits / 8)) and uint8, the
     bytes of :func:`sklearn_talr.codes.pack_codes` in its default bit order, "little"; or
-    ``query_weights``, by which a weighted query is searched. The graph needs neither this
-    library nor torch to run.
+    ``query_weights``, by which a weighted query is searched. A hasher of two views has two
+    graphs: ``codes`` for items, and for queries ``query_codes`` or ``query_weights``. The
+    graphs need neither this library nor torch to run.
 
     Runtimes sum in different orders. An activation within rounding of 0 may therefore give
     another bit than `transform` does.
@@ -62,9 +63,14 @@ def export_onnx(hasher, path, *, output="codes"):
     path : str or path-like
         File to write, by convention ``*.onnx``.
 
-    output : {"codes", "query_weights"}, default="codes"
-        What the graph computes, and the name of its output: packed codes, or what
-        `query_weights` of the hasher returns, of shape (n_samples, n_weights) and float32.
+    output : {"codes", "query_codes", "query_weights"}, default="codes"
+        What the graph computes, and the name of its output.
+
+        * ``"codes"``: packed codes of items.
+        * ``"query_codes"``: packed codes of queries. Those of a hasher of one view are the
+          same as of items.
+        * ``"query_weights"``: what `query_weights` of the hasher returns, of shape
+          (n_samples, n_weights) and float32.
 
     Raises
     ------
@@ -72,8 +78,8 @@ def export_onnx(hasher, path, *, output="codes"):
         If `hasher` is not a hasher, or is a Pipeline.
 
     ValueError
-        If it is not fitted, was fitted with a torch module of the user, or has trees; or if
-        codes are asked for that no layers compute, those of
+        If it is not fitted, was fitted with a torch module of the user or with teachers, or
+        has trees; or if codes are asked for that no layers compute, those of
         :class:`~sklearn_talr.hashing.AdditiveHasher`.
 
     ImportError
@@ -95,7 +101,9 @@ def export_onnx(hasher, path, *, output="codes"):
     >>> (codes,) = session.run(None, {"features": X.astype("float32")})  # doctest: +SKIP
     """
     _check_hasher(hasher)
-    if output == "codes":
+    if output != "codes":  # of two views it has a hasher of queries
+        hasher = getattr(hasher, "query_hasher_", hasher)
+    if output != "query_weights":
         _check_codes_are_signs(hasher)
     try:
         import onnx
@@ -117,6 +125,12 @@ def _check_hasher(hasher):
             "hasher must be a hasher of sklearn_talr.hashing or sklearn_talr.baselines, "
             f"got {type(hasher).__name__}."
         )
+    if getattr(hasher, "teacher_", None) is not None:
+        raise ValueError(
+            f"hasher, a {type(hasher).__name__}, was fitted with teachers, which "
+            "export_onnx does not know. Fit with teacher=None, which learns layers of the "
+            "features themselves, or encode by its `encode` and `encode_query`."
+        )
     if hasattr(hasher, "module_state_"):
         raise ValueError(
             f"hasher, a {type(hasher).__name__}, was fitted with a torch module, whose "
@@ -133,7 +147,7 @@ def _check_hasher(hasher):
 def _check_codes_are_signs(hasher):
     if hasattr(hasher, "inverse_transform"):
         raise ValueError(
-            f'output="codes" is impossible for {type(hasher).__name__}, which finds codes '
+            f"a graph of codes is impossible for {type(hasher).__name__}, which finds them "
             "by coordinate descent. Encode the database by its `encode`, and export "
             'what queries need by output="query_weights".'
         )
@@ -147,9 +161,10 @@ def _model(onnx, hasher, output):
     n_features, n_outputs = coefs[0].shape[0], coefs[-1].shape[1]
     kind, columns = "float", n_outputs
     steps, constants = _KEEP, {}
-    if output == "codes":
+    if output != "query_weights":
         kind, columns = "uint8", -(-n_outputs // 8)
-        steps, constants = _PACK, {"zero": 0, "bit_values": _bit_values(n_outputs)}
+        steps = _PACK.format(output=output)
+        constants = {"zero": 0, "bit_values": _bit_values(n_outputs)}
     elif getattr(hasher, "_weigh", lambda: None)() is saturate:
         steps, constants = _SATURATE, {"two": 2, "tiny": _TINY}
     model = onnx.parser.parse_model(

@@ -225,12 +225,13 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
             fit_params = process_routing(self, "fit", **fit_params).hasher.fit
         hasher, codes = _fit_hasher(clone(self.hasher), X, y, fit_params)
         self._check_rescoring(hasher)
-        affinity = self.affinity
-        if isinstance(affinity, str) and hasattr(hasher.hasher, "encode_query"):
-            affinity = hasher.hasher.affinity_  # y alone does not tell of both views
         features = _dense_rows(X) if self.n_rescored else None
         self._fitted = Fitted.of(
-            *read_codes(codes), affinity, y, hasher=hasher, features=features
+            *read_codes(codes),
+            self._settle_affinity(hasher.hasher),
+            y,
+            hasher=hasher,
+            features=features,
         )
         return self
 
@@ -364,6 +365,13 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
             return None
         by_bits = fitted.hasher.asks_by(self.query) == "bits"
         return fitted.hasher.encode_query(X) if by_bits else fitted.hasher.query_weights(X)
+
+    def _settle_affinity(self, hasher):
+        """Take the oracle of a hasher of two views: y alone does not tell of both."""
+        if self.affinity != "auto" or not hasattr(hasher, "encode_query"):
+            return self.affinity
+        affinity = hasher.affinity_
+        return "auto" if getattr(affinity, "comes_with_targets", False) else affinity
 
     def _check_rescoring(self, hasher):
         if self.n_rescored is not None and hasher.has_two_views:

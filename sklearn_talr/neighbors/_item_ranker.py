@@ -6,12 +6,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import HasMethods, StrOptions, routing_enabled
 from .._hashers import QUERIES, FittedHasher
-from .._state import replace_fitted
+from .._state import replace_fitted, validate_aside
 from ..affinity import JudgmentAffinity
 from ._hashed_neighbors import HashedNeighbors
 
@@ -63,6 +64,12 @@ class ItemRanker(MetaEstimatorMixin, BaseEstimator):
     index_ : HashedNeighbors
         The fitted hasher and the codes of all items.
 
+    n_features_in_ : int
+        Number of features of a query.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features of queries, if `fit` saw any.
+
     See Also
     --------
     HashedNeighbors : The index, to search in.
@@ -81,7 +88,7 @@ class ItemRanker(MetaEstimatorMixin, BaseEstimator):
     >>> X, y = load_digits(return_X_y=True)
     >>> left = np.arange(64) % 8 < 4
     >>> X_items, X_query = X[:1000, ~left], X[1000:, left]
-    >>> hasher = CrossViewHasher(n_bits=16, random_state=0)
+    >>> hasher = CrossViewHasher(n_bits=16, max_iter=10, random_state=0)
     >>> ranker = ItemRanker(hasher, X_items, y[:1000])
     >>> scores = cross_val_score(ranker, X_query, y[1000:], cv=3)
     >>> bool(scores.min() > 0.5)
@@ -145,6 +152,7 @@ class ItemRanker(MetaEstimatorMixin, BaseEstimator):
             what it was before.
         """
         self._validate_params()
+        _, seen = validate_aside(self, X, skip_check_array=True)  # the hasher checks X
         if not hasattr(FittedHasher.of(self.hasher).hasher, "transform_query"):
             raise TypeError(
                 "hasher must be one of two views, with a method `transform_query`, or a "
@@ -160,7 +168,7 @@ class ItemRanker(MetaEstimatorMixin, BaseEstimator):
             hasher, query=self.query, scoring=self.scoring, affinity=self.affinity
         )
         index.fit(self.X_items, y_items, **queries, **fit_params)
-        return replace_fitted(self, {"index_": index})
+        return replace_fitted(self, {"index_": index, **seen})
 
     def kneighbors(self, X, n_neighbors=10, return_distance=True):
         """Find the items nearest to each query.
@@ -184,8 +192,7 @@ class ItemRanker(MetaEstimatorMixin, BaseEstimator):
         indices : ndarray of shape (n_queries, n_neighbors)
             Rows of `X_items`, ascending within a distance.
         """
-        check_is_fitted(self)
-        return self.index_.kneighbors(X, n_neighbors, return_distance)
+        return self._ask(X).kneighbors(X, n_neighbors, return_distance)
 
     def score(self, X, y, sample_weight=None):
         """Tie-aware measure of the ranking of all items for queries.
@@ -207,9 +214,8 @@ class ItemRanker(MetaEstimatorMixin, BaseEstimator):
             Mean of the measure over the queries that have something relevant; NaN, with a
             warning, if none has.
         """
-        check_is_fitted(self)
-        judgments = self._judgments(y)
-        return self.index_.score(X, y if judgments is None else judgments, sample_weight)
+        index, judgments = self._ask(X), self._judgments(y)
+        return index.score(X, y if judgments is None else judgments, sample_weight)
 
     def get_metadata_routing(self):
         """Tell scikit-learn what the hasher, and `score`, are to be given.
@@ -232,12 +238,23 @@ class ItemRanker(MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = get_tags(self.hasher).input_tags.sparse
         tags.target_tags.required = True
         return tags
 
+    def _ask(self, X):
+        """The fitted index, which queries of these features may be asked of."""
+        check_is_fitted(self)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return self.index_
+
     def _judgments(self, y):
         """Judgments with a row for each query; None where both sides have labels."""
+        if y is None:
+            raise ValueError(
+                "ItemRanker requires y to be passed, but the target y is None. Pass "
+                "judgments of the items, or labels of the queries."
+            )
         affinity, shape = JudgmentAffinity(), np.shape(y)
         if self.y_items is None and len(shape) != 2:
             raise ValueError(

@@ -231,7 +231,7 @@ def test_judgments_are_counted_by_distance(convert, fitted):
 
 def test_many_judgments_are_counted_block_by_block():
     rng = np.random.default_rng(1)
-    judgments = sp.random_array((300, 9_000), density=0.01, rng=rng, format="csr")
+    judgments = sp.csr_array(rng.random((300, 9_000)) < 0.01, dtype=int)
     judgments.data = rng.integers(1, 4, judgments.nnz)
     queries, items = rng.integers(0, 2, (300, 8)), rng.integers(0, 2, (9_000, 8))
     forward = judgments, np.arange(9_000)

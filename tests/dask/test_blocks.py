@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from sklearn_talr import HammingNeighbors, ITQHasher, PrecomputedAffinity
-from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
+from sklearn_talr.affinity import (
+    JudgmentAffinity,
+    LabelAffinity,
+    SharedLabelAffinity,
+    ThresholdAffinity,
+)
 from sklearn_talr.codes import (
     PackedCodes,
     concatenate_codes,
@@ -231,6 +236,22 @@ def test_all_oracles_count(affinity):
     assert_same_table(
         hamming_histogram(BITS[QUERIES], database, oracle, y[QUERIES], y), expected
     )
+
+
+def test_judgments_are_counted_both_ways_round(monkeypatch):
+    monkeypatch.setattr("sklearn_talr.dask._counting._BYTES_PER_TABLE", 8 * 4 * 6 * 2)
+    grades = RNG.choice([0, 0, 1, 3], (N_QUERIES, N))
+    numbers, affinity = np.arange(N), JudgmentAffinity()
+    expected = count_in_memory(BITS[QUERIES], BITS, affinity, grades, numbers)
+    database = in_blocks(BITS, (20, 13, 27))
+    for y_query, y_database in (
+        (sp.csr_array(grades), numbers),
+        (grades, in_blocks(numbers, (30, 30))),
+        (np.arange(N_QUERIES), sp.csr_array(grades.T)),
+        (np.arange(N_QUERIES), in_blocks(grades.T, (20, 13, 27))),
+    ):
+        table = hamming_histogram(BITS[QUERIES], database, affinity, y_query, y_database)
+        assert_same_table(table, expected)
 
 
 def test_queries_are_counted_in_blocks_if_their_table_is_large(monkeypatch):

@@ -11,6 +11,7 @@ from sklearn.datasets import load_digits
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from two_views import TwoViews, halves_of_digits
 
 from sklearn_talr.baselines import BREHasher, FastHasher
 from sklearn_talr.codes import pack_codes
@@ -149,6 +150,41 @@ def test_saturated_weights_of_a_query_without_activations_are_zeros(tmp_path):
     hasher.intercepts_ = [0 * intercept for intercept in hasher.intercepts_]
     export_onnx(hasher, tmp_path / "hasher.onnx", output="query_weights")
     assert not run_onnx(tmp_path / "hasher.onnx", X).any()
+
+
+def test_queries_of_one_view_have_the_codes_of_items(tmp_path):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    hasher, path = ITQHasher(12, random_state=0).fit(X), tmp_path / "hasher.onnx"
+    export_onnx(hasher, path, output="query_codes")
+    assert np.mean(run_onnx(path, X) == hasher.encode(X).data) > 0.99
+
+
+def test_each_view_has_a_graph_of_its_own(tmp_path):
+    onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+    items, labels, queries, query_labels = halves_of_digits()
+    hasher = TwoViews(12).fit(items, labels, X_query=queries, y_query=query_labels)
+    codes = {"codes": (items, hasher.encode), "query_codes": (queries, hasher.encode_query)}
+    for output, (features, encode) in codes.items():
+        export_onnx(hasher, tmp_path / output, output=output)
+        (named,) = onnx.load(tmp_path / output).graph.output
+        assert named.name == output
+        found = run_onnx(tmp_path / output, features)
+        assert np.mean(found == encode(features).data) > 0.99
+    export_onnx(hasher, tmp_path / "weights", output="query_weights")
+    weights = hasher.query_weights(queries)
+    found = run_onnx(tmp_path / "weights", queries)
+    assert np.allclose(found, weights, rtol=1e-4, atol=1e-4 * np.abs(weights).max())
+
+
+@pytest.mark.parametrize("output", ["codes", "query_codes", "query_weights"])
+def test_classifiers_of_teachers_are_no_layers(output, tmp_path):
+    items, labels, queries, query_labels = halves_of_digits()
+    hasher = TwoViews().fit(items, labels, X_query=queries, y_query=query_labels)
+    hasher.teacher_ = None
+    export_onnx(hasher, tmp_path / "graph", output=output)
+    hasher.teacher_ = LSHHasher(4)
+    with pytest.raises(ValueError, match=r"with teachers, .*Fit with teacher=None"):
+        export_onnx(hasher, tmp_path / "graph", output=output)
 
 
 def with_something_else():

@@ -18,11 +18,8 @@ from sklearn_talr.hashing import (
     AdditiveHasher,
     ITQHasher,
     _additive,
-    _additive_model,
-    _word_fit,
-    _word_model,
 )
-from sklearn_talr.hashing.words import _additive_model
+from sklearn_talr.hashing.words import _additive_model, _word_fit, _word_model
 from sklearn_talr.hashing.words._additive_codes import Moments, descend
 from sklearn_talr.neighbors import HashedNeighbors
 

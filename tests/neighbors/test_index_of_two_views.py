@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from two_views import TwoViews, halves_of_digits, judged
 
-from sklearn_talr.affinity import JudgmentAffinity, LabelAffinity
+from sklearn_talr.affinity import JudgmentAffinity, LabelAffinity, PrecomputedAffinity
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.measures import AP
 from sklearn_talr.neighbors import (
@@ -137,6 +137,15 @@ def test_without_queries_in_fit_queries_are_rows_of_items(query):
     assert_array_equal(index.kneighbors(X[:9])[1], by_hand.kneighbors(asked)[1])
     ranked = HashedNeighbors(TwoViews(), n_rescored=300).fit(X, Y)
     assert_array_equal(ranked.kneighbors(X[:9], 1)[1].ravel(), np.arange(9))
+
+
+def test_a_matrix_of_similarities_without_queries_in_fit():
+    matrix = np.equal.outer(Y, Y).astype(int)
+    for y in (PrecomputedAffinity(matrix), matrix):
+        index = HashedNeighbors(TwoViews()).fit(X, y)
+        targets = PrecomputedAffinity(matrix)
+        assert type(index.affinity_) is PrecomputedAffinity
+        assert index.score(X[:9], targets[:9]) > 0.2
 
 
 def test_queries_are_routed():

@@ -189,7 +189,7 @@ def test_queries_and_weights_are_routed():
         ({"query": "codes"}, (Q, J), ValueError, "'query' parameter of ItemRanker"),
         ({"X_items": None}, (Q, J), ValueError, "'X_items' parameter of ItemRanker"),
         ({}, (Q, C), ValueError, "pass y_items, the labels of the items"),
-        ({}, (Q, None), ValueError, "y must be judgments of shape"),
+        ({}, (Q, None), ValueError, "requires y to be passed.*judgments of the items"),
         ({}, (Q, J.T), ValueError, r"shape \(n_queries, 300\), a column for each item"),
         ({}, (Q, -J), ValueError, "y must hold non-negative integers"),
         ({"scoring": "map"}, (Q, J), ValueError, "map"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..._lazy import lazy_names
 from ._checked_views import check_views, judgments_by_query
-from ._common_space import teach_classes, teach_judgments
+from ._common_space import beside_features, teach_classes, teach_judgments
 from ._view_functions import BehindTeacher, ViewLayers
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BehindTeacher",
     "ViewLayers",
+    "beside_features",
     "check_views",
     "fit_towers",
     "judgments_by_query",

@@ -18,8 +18,9 @@ from sklearn.utils.extmath import randomized_svd
 
 from ...kernel_ridge._door import LeftOutRegression
 from .._class_probabilities import ClassProbabilities
+from .._rows import mean_and_unit
 
-_FEWEST_FACTORS = 64
+_N_FACTORS = 256  # the more, the better float queries follow fine grades
 
 
 class CommonSpace(NamedTuple):
@@ -97,7 +98,7 @@ class OfSomeClasses:
         return whole
 
 
-def teach_judgments(views, n_bits, rng):
+def teach_judgments(views, rng):
     """Factors of the judgments, by a kernel regression for each view.
 
     Parameters
@@ -105,32 +106,97 @@ def teach_judgments(views, n_bits, rng):
     views : Views
         With any pairs.
 
-    n_bits : int
-        Bits of a code.
-
     rng : RandomState
         Draws what is random.
 
     Returns
     -------
     space : CommonSpace
-        A column for each factor: twice as many as bits, but 64 at least, if there are
-        rows enough.
+        A column for each factor: 256, or as many as there are items or queries.
     """
     grades = _grades(views.pairs)
-    n_factors = min(max(2 * n_bits, _FEWEST_FACTORS), *grades.shape)
+    n_factors = min(_N_FACTORS, *grades.shape)
     left, values, right = randomized_svd(grades, n_factors, random_state=rng)
-    share = np.sqrt(values) / np.sqrt(values[0])
+    share = np.sqrt(values / values[0])
     teachers = LeftOutRegression(), LeftOutRegression()
-    left, right = left * share * np.sqrt(len(left)), right.T * share * np.sqrt(len(right.T))
-    X_query = teachers[1].fit_left_out(_double(views.X_query), left, rng)
-    X = teachers[0].fit_left_out(_double(views.X), right, rng)
-    return CommonSpace(X, X_query, *teachers)
+    both = (views.X_query, left), (views.X, right.T)
+    X_query, X = (
+        teacher.fit_left_out(
+            _double(features), factors * share * np.sqrt(len(factors)), rng
+        )
+        for teacher, (features, factors) in zip(teachers, both)
+    )
+    return CommonSpace(X, X_query, teachers[1], teachers[0])
 
 
-def _double(X):
-    """Features in double precision: starts of hash functions make much of rounding."""
-    return X.astype(np.float64, copy=False)
+class BesideFeatures(NamedTuple):
+    """A teacher whose coordinates stand beside the features that it saw.
+
+    Both are centered and of unit mean square length, so that what the teacher lacks can be
+    learned from the features.
+
+    Parameters
+    ----------
+    teacher : object
+        Gives coordinates.
+
+    mean, mean_of_coordinates : ndarray
+        What is subtracted from features and coordinates.
+
+    unit, unit_of_coordinates : float
+        What divides them.
+    """
+
+    teacher: object
+    mean: np.ndarray
+    unit: float
+    mean_of_coordinates: np.ndarray
+    unit_of_coordinates: float
+
+    @classmethod
+    def of(cls, teacher, X, coordinates):
+        """Means and units of training rows."""
+        return cls(teacher, *mean_and_unit(X), *mean_and_unit(coordinates))
+
+    def transform(self, X):
+        """Features and coordinates of rows, side by side."""
+        return self.join(X, self.teacher.transform(X))
+
+    def join(self, X, coordinates):
+        """Features and given coordinates, side by side."""
+        coordinates = coordinates - self.mean_of_coordinates
+        beside = (X - self.mean) / self.unit, coordinates / self.unit_of_coordinates
+        return np.concatenate(beside, axis=1)
+
+
+def beside_features(views, space):
+    """The space of towers: coordinates beside the features of each view.
+
+    Sparse features would become dense, and are left out.
+
+    Parameters
+    ----------
+    views : Views
+        Features of both.
+
+    space : CommonSpace
+        Coordinates of both.
+
+    Returns
+    -------
+    space : CommonSpace
+        Of other widths in each view.
+    """
+    X, teacher = _beside(views.X, space.X, space.teacher)
+    X_query, query_teacher = _beside(views.X_query, space.X_query, space.query_teacher)
+    return CommonSpace(X, X_query, teacher, query_teacher)
+
+
+def _beside(X, coordinates, teacher):
+    if sp.issparse(X):
+        return coordinates, teacher
+    beside = BesideFeatures.of(teacher, X, coordinates)
+    return beside.join(X, coordinates), beside
 
 
 def _grades(pairs):
@@ -138,3 +204,8 @@ def _grades(pairs):
     if hasattr(pairs, "by_query"):
         return sp.csr_array(pairs.by_query, dtype=np.float64)
     return pairs.relevant(np.arange(pairs.n_queries))
+
+
+def _double(X):
+    """Features in double precision: starts of hash functions make much of rounding."""
+    return X.astype(np.float64, copy=False)

@@ -15,7 +15,6 @@ from ..gradient._features import make_features
 from ..gradient._functions import FeedForward
 from ..gradient._settings import Settings
 from ..gradient._trainer import Trainer
-from ._pairs import JudgedPairs
 from ._towers import DrawnItems, RankingBatchLoss, Towers
 from ._view_start import Start
 
@@ -58,7 +57,7 @@ def fit_towers(hasher, loss, X, X_query, pairs, is_shared, rng):
     losses : list of float
         Mean loss of each epoch.
     """
-    settings = _settings(hasher, loss, X, X_query, pairs)
+    settings = _settings(hasher, loss, X, X_query)
     features = _features(X, X_query, is_shared, settings[0].device)
     with torch.enable_grad(), config_context():
         with one_thread():
@@ -84,11 +83,9 @@ def fit_towers(hasher, loss, X, X_query, pairs, is_shared, rng):
     return towers.item.fitted(), towers.query.fitted(), losses
 
 
-def _settings(hasher, loss, X, X_query, pairs):
+def _settings(hasher, loss, X, X_query):
     """Settings of items and of queries, which differ in layers and decay."""
     params = hasher.get_params(deep=False) | _WITHOUT
-    if params["bit_dropout"] == "auto" and isinstance(pairs, JudgedPairs):
-        params["bit_dropout"] = 0.0
     of_queries = dict(params)
     if params["query_hidden_layer_sizes"] is not None:
         of_queries["hidden_layer_sizes"] = params["query_hidden_layer_sizes"]

@@ -142,7 +142,7 @@ class RadiusDisplay:
             Features of the database.
 
         y_database : targets of length n_database
-            Targets of the database.
+            Targets of the database; None where `y_query` has judgments of all its items.
 
         affinity : "auto" or affinity oracle, default="auto"
             Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with,
