@@ -7,7 +7,7 @@ import pickletools
 import joblib
 import numpy as np
 import pytest
-from hashers import GRADIENT, small
+from hashers import CROSS_VIEW, GRADIENT, small
 from sklearn.base import clone
 from sklearn.metrics import pairwise_distances
 from without_torch import run_without_torch
@@ -129,10 +129,14 @@ print(len(cases))
 def test_fitted_hashers_are_loaded_and_used_where_there_is_no_torch(data, tmp_path):
     X, y = data
     cases = []
-    for hasher in (*GRADIENT, small(hidden_layer_sizes=5, early_descent=True)):
+    for hasher in (
+        *GRADIENT,
+        *CROSS_VIEW,
+        small(hidden_layer_sizes=5, early_descent=True),
+    ):
         fitted = clone(hasher).set_params(random_state=0).fit(X, y)
         answers = fitted.decision_function(X), fitted.query_weights(X), fitted.score(X, y)
         cases.append((fitted, *answers))
     (tmp_path / "fitted").write_bytes(pickle.dumps((X, y, cases)))
     printed = run_without_torch(USE_FITTED, str(tmp_path / "fitted"))
-    assert int(printed) == len(cases) == 9
+    assert int(printed) == len(cases) == len(GRADIENT) + 3
