@@ -347,8 +347,7 @@ class CrossViewHasher(BaseHasher):
         codes : ndarray of shape (n_queries, n_bits), dtype uint8
             Zeros and ones.
         """
-        check_is_fitted(self)
-        return self.query_hasher_.transform(X)
+        return self._ask("transform", X)
 
     def encode_query(self, X):
         """Compute binary codes of queries, packed eight bits to the byte.
@@ -363,8 +362,7 @@ class CrossViewHasher(BaseHasher):
         codes : PackedCodes
             Codes of shape (n_queries, n_bits), in little bit order.
         """
-        check_is_fitted(self)
-        return self.query_hasher_.encode(X)
+        return self._ask("encode", X)
 
     def query_weights(self, X):
         """Compute how much each bit of an item's code counts for weighted queries.
@@ -380,8 +378,7 @@ class CrossViewHasher(BaseHasher):
             As of other hashers; under ``query="weights"`` behind teachers those of
             :class:`AdditiveHasher`.
         """
-        check_is_fitted(self)
-        return self.query_hasher_.query_weights(X)
+        return self._ask("query_weights", X)
 
     def score(self, X, y=None, *, X_query=None, y_query=None):
         """Tie-aware retrieval score of queries that rank these items.
@@ -426,6 +423,14 @@ class CrossViewHasher(BaseHasher):
             judgments = cross_view.judgments_by_query(self.affinity_, X, y, X_query)
             y_query, y = judgments, None
         return make_retrieval_scorer(measure, database=(X, y))(self, X_query, y_query)
+
+    def _ask(self, method, X):
+        """Call a method of the queries' function, whose errors say which features fail."""
+        check_is_fitted(self)
+        try:
+            return getattr(self.query_hasher_, method)(X)
+        except ValueError as error:
+            raise ValueError(f"Features of queries cannot be used: {error}") from error
 
     def _check_shared(self, views):
         n_features, n_of_queries = views.X.shape[1], views.X_query.shape[1]

@@ -230,3 +230,9 @@ class TestInterrupts:
                 hasher.fit(items, y, X_query=queries, y_query=c)
             assert hasher.has_query_view_ is before[1], statement
             assert_array_equal(hasher.transform(items), before[0])
+
+
+@pytest.mark.parametrize("method", ["transform_query", "encode_query", "query_weights"])
+def test_features_of_other_queries_are_named(method):
+    with pytest.raises(ValueError, match=r"Features of queries .* X has 5 features"):
+        getattr(fit("labels"), method)(Q[:, :5])
