@@ -23,9 +23,10 @@ class DCMHLoss(PairLoss):
 
     .. math::
 
-        \sum_{ij} \left[ \ln(1 + e^{\Theta_{ij}}) - s_{ij} \Theta_{ij} \right] + \gamma
-        \left( \|F - \mathrm{sign} F\|^2 + \|G - \mathrm{sign} G\|^2 \right) + \eta \left(
-        \|F' 1\|^2 + \|G' 1\|^2 \right), \quad \Theta_{ij} = f_i' g_j / 2.
+        & \sum_{ij} \left[ \ln(1 + e^{\Theta_{ij}}) - s_{ij} \Theta_{ij} \right],
+        \quad \Theta_{ij} = f_i' g_j / 2, \\
+        & + \gamma \left( \|F - \mathrm{sign} F\|^2 + \|G - \mathrm{sign} G\|^2 \right)
+        + \eta \left( \|F' 1\|^2 + \|G' 1\|^2 \right).
 
     The loss is at least 0. What differs from the original: pairs are those of a minibatch,
     each view has codes of its own, since its rows need no partner in the other one, and all
