@@ -66,7 +66,8 @@ class CrossViewHasher(BaseHasher):
 
     unjudged : {"irrelevant", "ignore"}, default="irrelevant"
         What a judgment means that is missing in a sparse matrix. Under ``"ignore"`` the
-        loss leaves such pairs out; irrelevant items are those of stored zeros.
+        loss leaves such pairs out; irrelevant items are those of stored zeros. A teacher
+        takes what is missing for irrelevant under both.
 
     shared : bool, default=False
         Whether one hash function serves both views, whose features must be of one kind.
@@ -76,7 +77,8 @@ class CrossViewHasher(BaseHasher):
         Sizes of hidden rectifier layers of the items' function. Empty: linear.
 
     query_hidden_layer_sizes : int, sequence of int or None, default=None
-        The same of the queries' function. None: as that of items.
+        The same of the queries' function. None: as that of items. Ignored where one
+        function serves both views.
 
     dropout : float, (float, float) or "auto", default="auto"
         Fraction of the hidden units, or of the features and of the hidden units, that each

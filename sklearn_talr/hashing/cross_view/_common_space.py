@@ -136,7 +136,7 @@ def teach_judgments(views, rng):
     space : CommonSpace
         A column for each factor: 256, or as many as there are items or queries.
     """
-    grades = _grades(views.pairs)
+    grades = views.pairs.grades(np.arange(views.pairs.n_queries))
     n_factors = min(_N_FACTORS, *grades.shape)
     left, values, right = randomized_svd(grades, n_factors, random_state=rng)
     share = np.sqrt(values / values[0])
@@ -232,13 +232,6 @@ def beside_features(views, space, is_shared):
 def _beside(X, coordinates, teacher):
     beside = BesideFeatures.of(teacher, X, coordinates)
     return beside.join(X, coordinates), beside
-
-
-def _grades(pairs):
-    """Grades of queries and items, a sparse array of shape (n_queries, n_items)."""
-    if hasattr(pairs, "by_query"):
-        return sp.csr_array(pairs.by_query, dtype=np.float64)
-    return pairs.relevant(np.arange(pairs.n_queries))
 
 
 def _double(X):

@@ -4,6 +4,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import gen_batches
 
 _PAIRS_PER_BLOCK = 2**22
 UNKNOWN = -1  # in place of the index of a level
@@ -52,11 +53,13 @@ class JudgedPairs:
         index[row, columns[found]] = np.searchsorted(self.levels, rows.data[found])
         return index
 
+    def grades(self, queries):
+        """Affinities of some queries, a CSR of floats of shape (n_queries, n_items)."""
+        return sp.csr_array(self.by_query[queries], dtype=np.float64)
+
     def relevant(self, queries):
         """Relevant items of some queries, a CSR of ones of shape (n_queries, n_items)."""
-        relevant = sp.csr_array(self.by_query[queries] > 0, dtype=np.float64)
-        relevant.eliminate_zeros()
-        return relevant
+        return _where_positive(self.grades(queries))
 
     def has_relevant(self):
         """Whether each query has something relevant."""
@@ -110,14 +113,19 @@ class AffinePairs:
             index[queries[:, None] == items] = UNKNOWN
         return index
 
+    def grades(self, queries):
+        """Affinities of some queries, as of `JudgedPairs`; 0 where nothing is known."""
+        items, n_rows = np.arange(self.n_items), max(1, _PAIRS_PER_BLOCK // self.n_items)
+        levels = np.asarray(self.levels, dtype=np.float64)
+        blocks = [
+            sp.csr_array(levels[np.maximum(self.level_index(queries[rows], items), 0)])
+            for rows in gen_batches(len(queries), n_rows)
+        ]
+        return sp.vstack(blocks, format="csr")
+
     def relevant(self, queries):
         """Relevant items of some queries, as of `JudgedPairs`."""
-        items, n_rows = np.arange(self.n_items), max(1, _PAIRS_PER_BLOCK // self.n_items)
-        blocks = [
-            sp.csr_array(self.level_index(queries[start : start + n_rows], items) > 0)
-            for start in range(0, len(queries), n_rows)
-        ]
-        return sp.vstack(blocks, format="csr").astype(np.float64)
+        return _where_positive(self.grades(queries))
 
     def has_relevant(self):
         """Whether each query has something relevant; True where that takes long to see."""
@@ -138,15 +146,21 @@ def has_contrast(pairs):
     """Whether any two known pairs differ in their affinity."""
     smallest, largest = len(pairs.levels), 0
     items, n_rows = np.arange(pairs.n_items), max(1, _PAIRS_PER_BLOCK // pairs.n_items)
-    for start in range(0, pairs.n_queries, n_rows):
-        queries = np.arange(start, min(start + n_rows, pairs.n_queries))
-        index = pairs.level_index(queries, items)
+    for rows in gen_batches(pairs.n_queries, n_rows):
+        index = pairs.level_index(np.arange(rows.start, rows.stop), items)
         known = index >= 0
         smallest = min(smallest, index.min(where=known, initial=len(pairs.levels)))
         largest = max(largest, index.max(where=known, initial=0))
         if largest > smallest:
             return True
     return False
+
+
+def _where_positive(grades):
+    """Ones where grades are above 0, and nothing elsewhere."""
+    relevant = sp.csr_array(grades > 0, dtype=np.float64)
+    relevant.eliminate_zeros()
+    return relevant
 
 
 def _groups_of_both(affinity, y_query, y_item, n_least):

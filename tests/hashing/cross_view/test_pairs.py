@@ -134,6 +134,16 @@ def test_relevant(pairs, expected):
 
 
 @every_case
+def test_grades(pairs, expected):
+    """Not only where they are above 0; what is not known counts as 0."""
+    queries = np.random.default_rng(3).integers(0, pairs.n_queries, 8)
+    grades = pairs.grades(queries)
+    assert grades.format == "csr"
+    assert grades.dtype == np.float64
+    np.testing.assert_array_equal(grades.toarray(), np.maximum(expected[queries], 0))
+
+
+@every_case
 def test_has_relevant(pairs, expected):
     found = pairs.has_relevant()
     assert found.dtype == bool
