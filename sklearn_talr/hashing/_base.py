@@ -100,8 +100,8 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X, encoder = self._prepare(X)
         codes = encoder.space.empty((X.shape[0], encoder.n_bits), "uint8")
 
-        def keep(rows, block):
-            bits, _ = encoder.quantize(X[rows, :], block)
+        def keep(rows, block, activations):
+            bits, _ = encoder.quantize(block, activations)
             encoder.space.fill(codes, rows, bits)
 
         encoder.do_blocks(X, keep)
@@ -129,8 +129,8 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         data = np.empty((X.shape[0], -(-encoder.n_bits // 8)), dtype=np.uint8)
         terms = encoder.empty_terms(X.shape[0])
 
-        def keep(rows, block):
-            bits, of_rows = encoder.quantize(X[rows, :], block)
+        def keep(rows, block, activations):
+            bits, of_rows = encoder.quantize(block, activations)
             data[rows] = np.packbits(as_numpy(bits), axis=1, bitorder="little")
             if terms is not None:
                 terms[rows] = of_rows
@@ -251,6 +251,9 @@ class Encoder(NamedTuple):
 
     n_weights : int, default=0
         Weights of a query, where it has others than activations.
+
+    prepare : callable, default=None
+        ``prepare(X)``: rows as all functions take them, in NumPy. None means as they are.
     """
 
     function: object
@@ -265,6 +268,7 @@ class Encoder(NamedTuple):
     weigh: object = None
     query_function: object = None
     n_weights: int = 0
+    prepare: object = None
 
     def of_queries(self):
         """The encoder whose activations are those of queries."""
@@ -287,11 +291,15 @@ class Encoder(NamedTuple):
     def activations(self, X):
         """Activations of all rows, shape (n_samples, n_bits), float32."""
         activations = self.space.empty((X.shape[0], self.n_bits), "float32")
-        self.do_blocks(X, partial(self.space.fill, activations))
+
+        def keep(rows, block, of_block):
+            self.space.fill(activations, rows, of_block)
+
+        self.do_blocks(X, keep)
         return activations
 
     def do_blocks(self, X, work):
-        """Call ``work(rows, activations)`` for each block of rows, bounding the memory.
+        """Call ``work(rows, block, activations)`` for blocks of rows, bounding the memory.
 
         Several calls may be made at the same time. The size of a block does not depend on
         the number of threads, and so no rounding does.
@@ -303,7 +311,10 @@ class Encoder(NamedTuple):
         blocks = list(slices(X.shape[0], n_rows))
 
         def do(rows):
-            work(rows, self.function(X[rows, :]))
+            block = X[rows, :]
+            if self.prepare is not None:
+                block = self.prepare(block)
+            work(rows, block, self.function(block))
 
         done = map(do, blocks)
         if not self.has_threads:

@@ -1,7 +1,5 @@
 """Fitted hash functions of one view: layers, also behind a teacher."""
 
-from functools import partial
-
 from ...codes._door import saturate
 from .._base import BaseHasher
 
@@ -56,14 +54,7 @@ class BehindTeacher(ViewLayers):
     """
 
     def _encoder(self):
-        behind = self.hasher_._encoder()
-        query_function = behind.query_function
-        return behind._replace(
-            function=partial(_behind, self.teacher_, behind.function),
-            query_function=query_function
-            and partial(_behind, self.teacher_, query_function),
-            quantize=partial(_quantized, self.teacher_, behind.quantize),
-        )
+        return self.hasher_._encoder()._replace(prepare=self.teacher_.transform)
 
     def _weigh(self):
         return self.hasher_._weigh()
@@ -71,11 +62,3 @@ class BehindTeacher(ViewLayers):
     @property
     def _n_features_out(self):
         return self.hasher_._n_features_out
-
-
-def _behind(teacher, function, X):
-    return function(teacher.transform(X))
-
-
-def _quantized(teacher, quantize, X, activations):
-    return quantize(teacher.transform(X), activations)
