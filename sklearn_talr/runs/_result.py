@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._compat import validate_params
+from ._text_tables import aligned, p_value_text
 
 __all__ = ["RunComparison", "RunEvaluation", "compare_runs"]
 
@@ -197,7 +198,7 @@ class RunComparison:
         rows = [["", "difference", "lowest", "highest", "undecided", "p-value"]]
         for measure, row in self.to_dict().items():
             numbers = [f"{row[key]:+.4f}" for key in ("difference", "lowest", "highest")]
-            shares = f"{row['undecided']:.0%}", f"{row['p_value']:.4f}"
+            shares = f"{row['undecided']:.0%}", p_value_text(row["p_value"])
             rows.append([measure, *numbers, *shares])
         return f"{self.names[0]} minus {self.names[1]}\n{aligned(rows)}"
 
@@ -288,15 +289,3 @@ def _paired_test(difference):
         p_value[tested] = ttest_1samp(difference[:, tested], 0).pvalue
     p_value[(spread <= _ROUNDING) & (np.abs(difference[0]) > _ROUNDING)] = 0.0
     return p_value
-
-
-def aligned(rows, n_left=1):
-    """Lines of a table: the first columns to the left, numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if place < n_left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths))
-        )
-        for row in rows
-    )
