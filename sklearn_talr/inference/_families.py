@@ -94,24 +94,22 @@ def tiers(mean, separated):
         Systems by descending mean, tiers by their best systems. None is within another.
     """
     order = np.argsort(-mean, kind="stable").tolist()
-    alike = ~separated
-    found, in_one = [], np.eye(len(mean), dtype=bool)
-    for place, first in enumerate(order):
-        # The best system first, and last those that are alike to it but share no tier yet
-        for second in [first, *order[:place:-1]]:
-            is_alone = second == first and not any(first in tier for tier in found)
-            if is_alone and alike[first].sum() == 1:
-                found.append([first])
-            elif second != first and alike[first, second] and not in_one[first, second]:
-                tier = _grown([first, second], order, alike)
+    alike = ~separated[np.ix_(order, order)]
+    found, in_one = [], np.eye(len(order), dtype=bool)
+    for first in range(len(order)):
+        # The worst that is alike to the best comes first: its tier holds most.
+        for second in reversed(range(first + 1, len(order))):
+            if alike[first, second] and not in_one[first, second]:
+                tier = _grown([first, second], alike)
                 in_one[np.ix_(tier, tier)] = True
                 found.append(tier)
-    return found
+    alone = [[place] for place in range(len(order)) if alike[place].sum() == 1]
+    return [[order[place] for place in tier] for tier in sorted(found + alone)]
 
 
-def _grown(tier, order, alike):
-    """All that is alike to each system of a tier, added by descending mean."""
-    for system in order:
+def _grown(tier, alike):
+    """Add, from the best on, all that is alike to each member of a tier."""
+    for system in range(len(alike)):
         if system not in tier and alike[system, tier].all():
             tier = [*tier, system]
-    return sorted(tier, key=order.index)
+    return sorted(tier)

@@ -8,7 +8,7 @@ from sklearn.utils import check_array
 
 from .._compat import StrOptions, validate_params
 from .._random import independent_random_state
-from ._intervals import RESAMPLING
+from ._mean_interval import RESAMPLING
 from ._replicates import ROUNDING, all_sign_sums, bootstrap_deviations, sign_sums
 from ._strata import make_strata
 

@@ -50,7 +50,7 @@ def _deviations(centered, strata, n_samples, random_state, tie_variance):
     total = np.zeros((n_samples, centered.shape[1]))
     variance = np.zeros_like(total)
     for rows in strata.rows:
-        counts = _counts(len(rows), n_samples, random_state)
+        counts = _sample_counts(len(rows), n_samples, random_state)
         total += counts @ centered[rows]
         if tie_variance is not None:
             variance += counts @ tie_variance[rows]
@@ -59,7 +59,7 @@ def _deviations(centered, strata, n_samples, random_state, tie_variance):
     return total / strata.n
 
 
-def _counts(n, n_samples, random_state):
+def _sample_counts(n, n_samples, random_state):
     """How often each of n queries is in each sample of n, (n_samples, n) of float."""
     drawn = random_state.randint(n, size=(n_samples, n), dtype=np.int32)
     cells = drawn + np.arange(0, n_samples * n, n)[:, None]

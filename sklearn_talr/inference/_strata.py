@@ -34,7 +34,7 @@ class Strata:
         return values
 
     def standard_error(self, values):
-        """Standard error of each column's mean: the mean of a stratum has weight n_h / n."""
+        """Standard error of each column's mean; a stratum has the weight of its queries."""
         squares = self.centered(values) ** 2
         variance = sum(
             squares[rows].sum(axis=0) * len(rows) / max(len(rows) - 1, 1)
@@ -46,18 +46,14 @@ class Strata:
         """Standard error of each column's mean in bootstrap samples, which is smaller."""
         return np.sqrt((self.centered(values) ** 2).sum(axis=0)) / self.n
 
-    def acceleration(self, values, tie_variance=None):
-        """How fast the standard error changes with the mean: the constant of BCa."""
-        influence = self.centered(values)
-        for rows in self.rows:
-            influence[rows] *= len(rows) / max(len(rows) - 1, 1)
-        variance = (influence**2).sum(axis=0)
-        if tie_variance is not None:
-            variance += tie_variance.sum(axis=0)
-        varies = variance > 0
-        skewness = np.zeros(values.shape[1])
-        skewness[varies] = (influence**3).sum(axis=0)[varies] / variance[varies] ** 1.5
-        return skewness / 6
+    def expansion(self, values, tie_variance=None):
+        """How much more each column's mean varies than that of a bootstrap sample."""
+        ties = 0.0 if tie_variance is None else tie_variance.sum(axis=0) / self.n**2
+        error, of_samples = (
+            np.sqrt(each**2 + ties)
+            for each in (self.standard_error(values), self.error_of_samples(values))
+        )
+        return np.divide(error, of_samples, out=np.ones_like(error), where=of_samples > 0)
 
 
 def make_strata(stratify, n_queries):
@@ -80,7 +76,7 @@ def make_strata(stratify, n_queries):
     if size.min(initial=2) < 2:
         raise ValueError(
             "each stratum needs at least two queries, to tell how much they differ, but "
-            f"{kinds[size.argmin()]!r} has one: merge it with another."
+            f"{str(kinds[size.argmin()])!r} has one: merge it with another."
         )
     return Strata(
         [np.flatnonzero(number == place) for place in range(len(kinds))], n_queries

@@ -8,9 +8,9 @@ import os
 import sys
 from dataclasses import replace
 
+from ._comparison import compare_runs
 from ._evaluate import evaluate_run
 from ._files import read_qrels, read_run
-from ._result import compare_runs
 from ._text_tables import aligned
 
 _EPILOG = """Measures are written as ir_measures writes them: AP, AP(rel=2)@100, nDCG@10,

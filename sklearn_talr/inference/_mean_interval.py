@@ -4,6 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.stats import norm
+from scipy.stats import t as student
 from sklearn.utils import check_array
 
 from .._compat import Interval, validate_params
@@ -24,6 +25,7 @@ RESAMPLING = {
     {
         "values": ["array-like"],
         "confidence_level": [Interval(Real, 0, 1, closed="neither")],
+        "symmetric": ["boolean"],
         **RESAMPLING,
     },
     prefer_skip_nested_validation=True,
@@ -32,15 +34,19 @@ def mean_interval(
     values,
     *,
     confidence_level=0.95,
+    symmetric=False,
     stratify=None,
     n_resamples=10_000,
     random_state=0,
 ):
     """Confidence interval of a mean over queries.
 
-    The interval is the bias-corrected and accelerated bootstrap (BCa): quantiles of means of
-    queries that are drawn with replacement, at levels that take skewness into account. So
-    it is not symmetric where the values are skewed, as those of AP and reciprocal rank are.
+    The interval is the expanded percentile bootstrap: quantiles of means of queries that
+    are drawn with replacement, at levels that make up for how much less such samples vary
+    than the mean does, and for the unknown variance, as Student's t does. It is not
+    symmetric where the values are skewed, as those of AP and reciprocal rank are. With 20
+    queries it covers the mean more nearly as often as it says than BCa and percentile-t
+    intervals.
 
     Parameters
     ----------
@@ -52,6 +58,11 @@ def mean_interval(
     confidence_level : float, default=0.95
         Share of samples of queries whose interval holds the mean of all queries there
         could be. Above 0 and below 1.
+
+    symmetric : bool, default=False
+        Whether the mean is in the middle of the interval. Set it for differences of two
+        systems: then 0 is outside just where the bootstrap test of :func:`paired_test`
+        rejects.
 
     stratify : array-like of shape (n_queries,), default=None
         Label of each query's stratum. Samples have as many queries of each stratum as
@@ -67,7 +78,7 @@ def mean_interval(
     Returns
     -------
     low, high : float, or ndarrays of shape (n_columns,)
-        Ends of the interval, within the range of the values. Both are the mean where all
+        Ends of the interval. Both are the mean where all
         queries have one value, and NaN where there is one query only.
 
     Raises
@@ -81,8 +92,8 @@ def mean_interval(
 
     References
     ----------
-    B. Efron, "Better Bootstrap Confidence Intervals", Journal of the American Statistical
-    Association 82, 1987.
+    T. C. Hesterberg, "What Teachers Should Know About the Bootstrap", The American
+    Statistician 69, 2015.
 
     Examples
     --------
@@ -91,29 +102,30 @@ def mean_interval(
     >>> from sklearn_talr.inference import mean_interval
     >>> from sklearn_talr.metrics import tie_aware_reciprocal_rank_score
     >>> y_true = [[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
-    >>> y_score = [[2, 2, 1], [3, 2, 1], [3, 2, 1], [3, 1, 2]]
+    >>> y_score = [[2, 2, 1], [3, 2, 1], [3, 2, 1], [3, 2, 1]]
     >>> values = tie_aware_reciprocal_rank_score(y_true, y_score, average=False)
     >>> values.round(2)
     array([0.75, 1.  , 0.5 , 0.33])
     >>> low, high = mean_interval(values)
-    >>> low < values.mean() < high
+    >>> bool(low < values.mean() < high)
     True
     """
     values = check_array(values, ensure_2d=False, dtype="numeric", input_name="values")
-    columns = _columns(values)
-    interval = bca_interval(
+    columns = _as_columns(values)
+    interval = expanded_interval(
         columns,
         make_strata(stratify, len(columns)),
         confidence_level,
         n_resamples,
         independent_random_state(random_state),
+        symmetric=symmetric,
     )
     if values.ndim == 1:
         return tuple(end.item() for end in interval)
     return interval
 
 
-def _columns(values):
+def _as_columns(values):
     if values.ndim not in (1, 2):
         raise ValueError(
             "values must have shape (n_queries,) or (n_queries, n_columns), got "
@@ -122,24 +134,28 @@ def _columns(values):
     return values.reshape(len(values), -1).astype(float)
 
 
-def bca_interval(
-    values, strata, confidence_level, n_resamples, random_state, tie_variance=None
+def expanded_interval(
+    values,
+    strata,
+    confidence_level,
+    n_resamples,
+    random_state,
+    *,
+    symmetric=False,
+    tie_variance=None,
 ):
     """Ends of the interval of each column's mean, two arrays (n_columns,)."""
     mean = values.mean(axis=0)
     if strata.n_free < 1:
         return np.full_like(mean, np.nan), np.full_like(mean, np.nan)
     drawn = bootstrap_deviations(values, strata, n_resamples, random_state, tie_variance)
+    deviate = student.isf((1 - confidence_level) / 2, strata.n_free)
+    tail = norm.sf(deviate * strata.expansion(values, tie_variance))
+    if symmetric:
+        reach = _quantiles(np.sort(np.abs(drawn), axis=0), 1 - 2 * tail)
+        return mean - reach, mean + reach
     drawn.sort(axis=0)
-    share_below = ((drawn < 0).mean(axis=0) + (drawn <= 0).mean(axis=0)) / 2
-    bias = norm.ppf(share_below.clip(1 / n_resamples, 1 - 1 / n_resamples))
-    acceleration = strata.acceleration(values, tie_variance)
-    ends = []
-    for quantile in norm.ppf([(1 - confidence_level) / 2, (1 + confidence_level) / 2]):
-        shifted = bias + quantile
-        level = norm.cdf(bias + shifted / (1 - acceleration * shifted))
-        ends.append(mean + _quantiles(drawn, level))
-    return tuple(ends)
+    return mean + _quantiles(drawn, tail), mean + _quantiles(drawn, 1 - tail)
 
 
 def _quantiles(drawn, level):
