@@ -2,6 +2,7 @@
 
 from ._evaluate import evaluate_run
 from ._files import read_qrels, read_run
+from ._fusion import fuse_runs
 from ._inputs import Qrels, Run
 from ._result import RunComparison, RunEvaluation, compare_runs
 
@@ -12,6 +13,7 @@ __all__ = [
     "RunEvaluation",
     "compare_runs",
     "evaluate_run",
+    "fuse_runs",
     "read_qrels",
     "read_run",
 ]
