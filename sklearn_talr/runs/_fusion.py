@@ -138,7 +138,7 @@ def fuse_runs(runs, method="rrf", *, rank_constant=60, norm="min-max", name=None
     rows_of = [dict(zip(table.queries, table.rows_by_query())) for table in tables]
     documents, values, sizes = [], [], []
     for query in queries:
-        rows = [rows.get(query, slice(0)) for rows in rows_of]
+        rows = [of_run.get(query, slice(0)) for of_run in rows_of]
         lists = [table.documents[some] for table, some in zip(tables, rows)]
         parts = [term[some] for term, some in zip(terms, rows)]
         found, sums = _fused_documents(lists, parts, method, query)
@@ -176,7 +176,7 @@ def _fused_documents(lists, parts, method, query):
     if method == "borda":
         last = (len(number) + 1 + np.array(list(map(len, lists)))) / 2
         terms[..., 0] = len(number) + 1 - np.where(found, terms[..., 0], last)
-    elif (terms < 0).any() and not found[:, (terms < 0).any(axis=0)[:, 0]].all():
+    elif not found[:, (terms[..., 0] < 0).any(axis=0)].all():
         raise _negative(query)
     sums = terms.reshape(len(number), 2 * len(lists)).tolist()
     if method == "combmnz":
