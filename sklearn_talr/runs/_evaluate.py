@@ -3,7 +3,6 @@
 from dataclasses import replace
 from functools import cache, partial
 from numbers import Integral
-from os import PathLike
 
 import numpy as np
 
@@ -11,8 +10,7 @@ from .._compat import Interval, StrOptions, validate_params
 from .._random import independent_random_state
 from ..measures import parse_measures
 from ..measures._door import RaggedTies, RankedItems, together
-from ._files import read_qrels, read_run
-from ._inputs import Qrels, Run
+from ._files import load_qrels, load_run
 from ._match import match
 from ._random_orders import random_places
 from ._result import ORDERS, RunEvaluation
@@ -130,8 +128,8 @@ def evaluate_run(
     0.9166...
     """
     measures = _of_runs(measures)
-    qrels = _load(qrels, Qrels, read_qrels).table
-    run = _load(run, Run, read_run)
+    qrels = load_qrels(qrels).table
+    run = load_run(run)
     found = set(run.table.queries)
     is_found = np.array([query in found for query in qrels.queries], dtype=bool)
     if not is_found.any():
@@ -167,12 +165,6 @@ def _of_runs(measures):
         if measure.needs_cutoff and measure.cutoff is None:
             raise ValueError(f"{measure} needs a cutoff, such as {measure}@10.")
     return parsed
-
-
-def _load(data, form, read):
-    if isinstance(data, form):
-        return data
-    return read(data) if isinstance(data, str | PathLike) else form(data)
 
 
 def _some(queries):

@@ -89,15 +89,15 @@ class Inference:
             )
             means = np.stack([difference, adverse.mean(axis=0)], axis=1)
             adjusted = joint_p_values(means, np.repeat(ranges, 2, axis=1))
-            adjusted[np.isnan(p_value)] = np.nan
         else:
             adverse_p_value, *_ = self._p_values(adverse)
             adjusted = adjust_holm(np.stack([p_value, adverse_p_value], axis=1))
-        is_undone = adverse.mean(axis=0) * np.sign(difference) <= ROUNDING
+        adjusted[adverse.mean(axis=0) * np.sign(difference) <= ROUNDING, 1] = 1.0
+        adjusted[np.isnan(p_value)] = np.nan
         return {
             "p_value": p_value,
             "adjusted_p_value": adjusted[:, 0],
-            "adverse_p_value": np.where(is_undone, 1.0, adjusted[:, 1]),
+            "adverse_p_value": adjusted[:, 1],
             "n_resamples": n_resamples,
             "is_exact": is_exact,
         }
