@@ -8,9 +8,10 @@ import os
 import sys
 from dataclasses import replace
 
+from ._comparison import compare_runs
 from ._evaluate import evaluate_run
 from ._files import read_qrels, read_run
-from ._result import aligned, compare_runs
+from ._text_tables import aligned
 
 _EPILOG = """Measures are written as ir_measures writes them: AP, AP(rel=2)@100, nDCG@10,
 nDCG(dcg='exp-log2')@10, P@5, R@1000, F1@10, RR@10, Success@1, Rprec, RBP(p=0.9), ERR@20,
