@@ -1,5 +1,6 @@
 """Search by codes: a hasher with its index, the index alone, and rescoring by features."""
 
+from ._bits_for import BitsForRecall, n_bits_for
 from ._hamming_neighbors import HammingNeighbors
 from ._hashed_neighbors import HashedNeighbors
 from ._item_ranker import ItemRanker
@@ -9,6 +10,7 @@ from ._results import Lookup, Ranking
 from ._weighted_neighbors import WeightedHammingNeighbors
 
 __all__ = [
+    "BitsForRecall",
     "HammingNeighbors",
     "HashedNeighbors",
     "ItemRanker",
@@ -16,5 +18,6 @@ __all__ = [
     "MaxSimNeighbors",
     "Ranking",
     "WeightedHammingNeighbors",
+    "n_bits_for",
     "rescore",
 ]
