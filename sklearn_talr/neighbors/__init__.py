@@ -5,11 +5,13 @@ from ._hashed_neighbors import HashedNeighbors
 from ._item_ranker import ItemRanker
 from ._rescoring import rescore
 from ._results import Lookup, Ranking
+from ._search_backend import HashedSearchBackend
 from ._weighted_neighbors import WeightedHammingNeighbors
 
 __all__ = [
     "HammingNeighbors",
     "HashedNeighbors",
+    "HashedSearchBackend",
     "ItemRanker",
     "Lookup",
     "Ranking",
