@@ -168,7 +168,9 @@ class RunDifferencesDisplay:
         self.ranges_ = ax.vlines(places, lowest, highest, color="0.2", linewidth=0.8)
         ax.axhline(0, color="0.2", linewidth=0.8)
         first, second = self.names
-        finish(ax, "queries, by difference", f"{self.measure.label}: {first} minus {second}")
+        finish(
+            ax, "queries, by difference", f"{self.measure.label}: {first} minus {second}"
+        )
         ax.grid(False, axis="x")
         ax.set_xticks([])
         self._tell_shares(ax, side)
