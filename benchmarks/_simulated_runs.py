@@ -10,11 +10,8 @@ from sklearn_talr.metrics import (
 )
 
 MEASURES = "AP", "nDCG@10", "RR", "P@1"
-SIGNALS = {
-    "hard": 0.0,
-    "middling": 1.0,
-    "easy": 4.0,
-}  # how much better what is relevant scores
+# How much higher relevant documents score, in standard deviations of scores
+SIGNALS = {"hard": 0.0, "middling": 1.0, "easy": 4.0}
 
 
 def simulated_values(rng, n_queries, n_systems, difficulty, n_documents=30):

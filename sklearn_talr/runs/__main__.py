@@ -13,13 +13,14 @@ from ._evaluate import evaluate_run
 from ._files import read_qrels, read_run
 from ._text_tables import aligned, printable
 
-_EPILOG = """"sklearn-talr-runs compare" tests which runs are better; its own --help tells more.
-A file of that name is ./compare. Measures are written as ir_measures writes them: AP, AP(rel=2)@100, nDCG@10,
-nDCG(dcg='exp-log2')@10, P@5, R@1000, F1@10, RR@10, Success@1, Rprec, RBP(p=0.9), ERR@20,
-Judged@10. Each has its mean over all orders of tied documents, the worst and the best
-value, that of trec_eval's order, and the share of queries whose value ties could move. The
-exit code is 0, or 1 for files or measures that cannot be used, or 2 for wrong usage, or
-141 if the reader of a pipe left early, as head does."""
+_EPILOG = """"sklearn-talr-runs compare" tests which of several runs are better; it has its
+own --help. A file of judgments that is called compare is ./compare. Measures are written as
+ir_measures writes them: AP, AP(rel=2)@100, nDCG@10, nDCG(dcg='exp-log2')@10, P@5, R@1000,
+F1@10, RR@10, Success@1, Rprec, RBP(p=0.9), ERR@20, Judged@10. Each has its mean over all
+orders of tied documents, the worst and the best value, that of trec_eval's order, and the
+share of queries whose value ties could move. The exit code is 0, or 1 for files or measures
+that cannot be used, or 2 for wrong usage, or 141 if the reader of a pipe left early, as head
+does."""
 _READER_LEFT = 141  # what shells report of a program that SIGPIPE ended
 
 

@@ -98,7 +98,7 @@ def check_comparison(comparison):
 
 
 def place_of_measure(comparison, measure):
-    """Return the column of a measure of a comparison, by default the first, and its name."""
+    """Return the column and the name of a measure of a comparison, by default the first."""
     name = comparison.measures[0] if measure is None else str(parse_measure(measure))
     if name not in comparison.measures:
         raise ValueError(

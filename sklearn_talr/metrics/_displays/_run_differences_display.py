@@ -77,7 +77,7 @@ class RunDifferencesDisplay:
     """
 
     @validate_params(
-        dict.fromkeys(("difference", "lowest", "highest", "names"), ["array-like"])
+        {key: ["array-like"] for key in ("difference", "lowest", "highest", "names")}
         | {"measure": "no_validation"},
         prefer_skip_nested_validation=True,
     )

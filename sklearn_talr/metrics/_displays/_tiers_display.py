@@ -104,7 +104,7 @@ class TiersDisplay:
 
     @validate_params(
         {"names": ["array-like"], "tiers": [list], "measure": "no_validation"}
-        | dict.fromkeys(_ARRAYS, ["array-like"]),
+        | {key: ["array-like"] for key in _ARRAYS},
         prefer_skip_nested_validation=True,
     )
     def __init__(self, *, names, mean, low, high, worst, best, tiers, measure="AP"):
