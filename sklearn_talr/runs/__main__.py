@@ -19,8 +19,8 @@ ir_measures writes them: AP, AP(rel=2)@100, nDCG@10, nDCG(dcg='exp-log2')@10, P@
 F1@10, RR@10, Success@1, Rprec, RBP(p=0.9), ERR@20, Judged@10. Each has its mean over all
 orders of tied documents, the worst and the best value, that of trec_eval's order, and the
 share of queries whose value ties could move. The exit code is 0, or 1 for files or measures
-that cannot be used, or 2 for wrong usage, or 141 if the reader of a pipe left early, as head
-does."""
+that cannot be used, or 2 for wrong usage, or 141 if the reader of a pipe left early, as
+head does."""
 _READER_LEFT = 141  # what shells report of a program that SIGPIPE ended
 
 

@@ -87,13 +87,13 @@ class TiersDisplay:
        ...     scores = {}
        ...     for query in queries:
        ...         score = rng.normal(size=30) + gain * (np.arange(30) < 3)
-       ...         ties = dict(enumerate(np.round(4 * score).tolist()))
+       ...         ties = dict(enumerate(np.round(12 * score).tolist()))
        ...         scores[query] = {f"d{i}": score for i, score in ties.items()}
        ...     return evaluate_run(relevant, Run(scores, name), "AP")
        >>> systems = [
-       ...     system("dense", 1.6),
-       ...     system("fused", 1.8),
-       ...     system("bm25", 1.3),
+       ...     system("dense", 1.7),
+       ...     system("fused", 2.0),
+       ...     system("bm25", 1.4),
        ...     system("random", 0.0),
        ... ]
        >>> comparison = compare_runs(*systems)
