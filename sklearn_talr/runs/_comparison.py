@@ -13,6 +13,7 @@ from .._random import independent_random_state
 from ..inference import n_queries_to_separate
 from ..inference._door import ROUNDING, TESTS, make_strata, tiers
 from ._comparison_tables import comparison_records, comparison_text
+from ._html_report import html_report
 from ._pair_statistics import Inference
 from ._result import RunEvaluation
 
@@ -201,6 +202,20 @@ class RunComparison:
             ) from error
         index = ["measure", "run"] if per_run else ["measure", "first", "second"]
         return pd.DataFrame(self.to_dict()["runs" if per_run else "pairs"]).set_index(index)
+
+    def to_html(self):
+        """Return a report as one page of HTML, which holds all that it needs.
+
+        It has means and their intervals, tiers, all pairs of runs, and the values of all
+        queries, in tables that are sorted by their heads. It asks no other host, and may be
+        opened from a disk or sent by mail.
+
+        Returns
+        -------
+        page : str
+            Write it as UTF-8, as by ``Path("report.html").write_text(page, "utf-8")``.
+        """
+        return html_report(self)
 
     def __str__(self):
         return comparison_text(self)

@@ -23,5 +23,5 @@ def p_value_text(p_value):
 
 
 def printable(name):
-    """What a terminal shows and does not obey: files may name runs and queries anyhow."""
+    """What a terminal or a page shows and does not obey: files may name things anyhow."""
     return name if name.isprintable() else ascii(name)[1:-1]
