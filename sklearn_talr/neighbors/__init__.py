@@ -3,6 +3,7 @@
 from ._hamming_neighbors import HammingNeighbors
 from ._hashed_neighbors import HashedNeighbors
 from ._item_ranker import ItemRanker
+from ._maxsim_neighbors import MaxSimNeighbors
 from ._rescoring import rescore
 from ._results import Lookup, Ranking
 from ._weighted_neighbors import WeightedHammingNeighbors
@@ -12,6 +13,7 @@ __all__ = [
     "HashedNeighbors",
     "ItemRanker",
     "Lookup",
+    "MaxSimNeighbors",
     "Ranking",
     "WeightedHammingNeighbors",
     "rescore",
