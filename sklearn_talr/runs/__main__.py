@@ -42,7 +42,9 @@ def main(argv=None):
     args = compare_parser().parse_args(argv[1:]) if compares else _parser().parse_args(argv)
     try:
         results = _evaluated(args)
-        _write(compare_results(args, results) if compares else _shown(args, results))
+        _write(
+            compare_results(args, results) if compares else _evaluation_text(args, results)
+        )
     except BrokenPipeError:
         return _READER_LEFT
     except (OSError, ValueError) as error:
@@ -63,7 +65,7 @@ def _evaluated(args):
     return {name: replace(result, name=name) for name, result in zip(names, results)}
 
 
-def _shown(args, results):
+def _evaluation_text(args, results):
     return _FORMATS[args.format](results, args.per_query)
 
 

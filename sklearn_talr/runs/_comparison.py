@@ -423,5 +423,5 @@ def _warn_of_ties(comparison):
         f"{comparison.names[other]!r} on average over the orders of tied documents, but "
         f"not separated from it in every order{more}: see depends_on_ties.",
         UserWarning,
-        stacklevel=3,
+        stacklevel=4,  # past the check of parameters
     )

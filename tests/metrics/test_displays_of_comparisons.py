@@ -79,11 +79,11 @@ def test_bars_are_differences_from_gain_to_loss(compared):
     assert len({colors[place] for place in np.flatnonzero(crosses)}) == 1
     assert len(set(colors)) == 3
     title = display.ax_.get_title(loc="left")
-    assert title == (
-        f"best better: {(lowest >= 0).sum()}, middle better: {(highest <= 0).sum()}, "
-        f"ties decide: {crosses.sum()}"
-    )
-    assert display.ax_.get_ylabel().endswith("best minus middle")
+    assert title.splitlines() == [
+        "best minus middle",
+        f"better in {(lowest >= 0).sum()}, worse in {(highest <= 0).sum()}, "
+        f"ties decide {crosses.sum()}",
+    ]
 
 
 def test_the_first_two_are_the_default_and_equal_queries_are_told():
@@ -93,7 +93,7 @@ def test_the_first_two_are_the_default_and_equal_queries_are_told():
     display = RunDifferencesDisplay.from_comparison(compare_runs(*runs))
     assert display.names == ("x", "y")
     title = display.ax_.get_title(loc="left")
-    assert title == "x better: 1, y better: 0, ties decide: 0, equal: 2"
+    assert title == "x minus y\nbetter in 1, worse in 0, ties decide 0, equal in 2"
 
 
 def test_axes_and_styles_of_the_user(compared):

@@ -167,10 +167,7 @@ class RunDifferencesDisplay:
         self.bars_ = ax.bar(places, difference, **style)
         self.ranges_ = ax.vlines(places, lowest, highest, color="0.2", linewidth=0.8)
         ax.axhline(0, color="0.2", linewidth=0.8)
-        first, second = self.names
-        finish(
-            ax, "queries, by difference", f"{self.measure.label}: {first} minus {second}"
-        )
+        finish(ax, "queries, by difference", f"difference of {self.measure.label}")
         ax.grid(False, axis="x")
         ax.set_xticks([])
         self._tell_shares(ax, side)
@@ -181,9 +178,10 @@ class RunDifferencesDisplay:
         """Say in words how many queries each run wins, and how many ties decide."""
         differs = np.asarray(self.lowest) != np.asarray(self.highest)
         equal = (np.asarray(self.difference) == 0) & ~differs
-        counts = (side == 1).sum(), (side == -1).sum(), (side == 0).sum() - equal.sum()
-        parts = [f"{name} better: {count}" for name, count in zip(self.names, counts)]
-        parts.append(f"ties decide: {counts[2]}")
+        undecided = (side == 0).sum() - equal.sum()
+        counts = [f"better in {(side == 1).sum()}", f"worse in {(side == -1).sum()}"]
+        counts.append(f"ties decide {undecided}")
         if equal.any():
-            parts.append(f"equal: {equal.sum()}")
-        ax.set_title(", ".join(parts), fontsize="medium", loc="left")
+            counts.append(f"equal in {equal.sum()}")
+        title = f"{self.names[0]} minus {self.names[1]}\n{', '.join(counts)}"
+        ax.set_title(title, fontsize="medium", loc="left")
