@@ -103,7 +103,7 @@ def _hash(text):
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
-def _shown(name):
+def _as_html(name):
     """A name as text of HTML, also in an attribute."""
     return escape(printable(name))
 
@@ -111,7 +111,7 @@ def _shown(name):
 def _options(names):
     """Choices of a select box, whose values are the places of the names."""
     return "".join(
-        f'<option value="{place}">{_shown(name)}</option>'
+        f'<option value="{place}">{_as_html(name)}</option>'
         for place, name in enumerate(names)
     )
 
@@ -155,9 +155,9 @@ def _of_measure(comparison, place):
     intervals, ties = list(zip(low, high)), list(zip(worst, best))
     tiers = [sorted(map(names.index, tier)) for tier in comparison.tiers[measure]]
     return _SECTION.format(
-        measure=_shown(measure),
+        measure=_as_html(measure),
         means=_means_table(comparison, measure, list(zip(names, mean, intervals, ties))),
-        tiers=draw_tiers(names, mean, tiers),
+        tiers=draw_tiers(names, mean, intervals, tiers),
         intervals=draw_means(names, mean, intervals, ties),
         pairs=_pairs_table(comparison, measure),
     )
@@ -169,7 +169,7 @@ def _means_table(comparison, measure, runs):
     heads = [("Run", "text"), "Mean", _interval_head(comparison), "By ties"]
     rows = [
         [
-            _shown(name),
+            _as_html(name),
             _with_key(mean),
             _interval(interval),
             _interval(ties),
@@ -190,7 +190,7 @@ def _pairs_table(comparison, measure):
     _, records = comparison_records(comparison)
     rows = [
         [
-            f"{_shown(row['first'])} <span>minus</span> {_shown(row['second'])}",
+            f"{_as_html(row['first'])} <span>minus</span> {_as_html(row['second'])}",
             _with_key(row["difference"], "+"),
             _interval((row["low"], row["high"]), "+"),
             _p_value(row["adjusted_p_value"]),
@@ -286,7 +286,7 @@ def _table(caption, heads, rows, *, label, kind="means"):
         f'<tr><th scope="row">{name}</th>' + "".join(map(_cell, cells)) + "</tr>"
         for name, *cells in rows
     )
-    return f"""<div class="wide" role="region" aria-label="{_shown(label)}" tabindex="0">
+    return f"""<div class="wide" role="region" aria-label="{_as_html(label)}" tabindex="0">
 <table class="{kind}"><caption><span>{caption}</span></caption>
 <thead><tr>{heads}</tr></thead>
 <tbody>

@@ -7,7 +7,9 @@ from ._text_tables import printable
 
 _WIDTH, _MARGIN = 360, 10
 _ROW, _AXIS = 36, 26  # heights
-_GUTTER = 14  # width of a tier's bar
+_GUTTER = 14  # width of a tier's bar, if there are few
+_MOST_GUTTERS = 180  # width of all
+_DIGIT = 7.2  # its width
 _LONGEST_NAME = 46  # that fits above its row
 _MOST_TICKS = 6
 
@@ -28,7 +30,8 @@ def draw_means(names, means, intervals, ties):
     -------
     svg : str
     """
-    scale = _Scale([x for pair in (*intervals, *ties) for x in pair], _WIDTH - _MARGIN)
+    ends = [end for interval in (*intervals, *ties) for end in interval]
+    scale = _Scale([*means, *ends], _WIDTH - _MARGIN)
     marks = []
     for place, (mean, (low, high), (worst, best)) in enumerate(zip(means, intervals, ties)):
         y = _height(place) - 8
@@ -48,8 +51,10 @@ def draw_means(names, means, intervals, ties):
     return _svg(title, names, [*_axis(scale, len(names)), *marks])
 
 
-def draw_tiers(names, means, tiers):
+def draw_tiers(names, means, intervals, tiers):
     """Draw a critical-difference diagram: a bar joins runs that were not separated.
+
+    The axis holds the intervals, so that small differences do not look large.
 
     Parameters
     ----------
@@ -58,6 +63,8 @@ def draw_tiers(names, means, tiers):
 
     means : list of float
 
+    intervals : list of (float, float)
+
     tiers : list of list of int
         Places of the runs of each tier in `names`.
 
@@ -65,17 +72,21 @@ def draw_tiers(names, means, tiers):
     -------
     svg : str
     """
-    right = _WIDTH - _MARGIN - _GUTTER * (len(tiers) + 1)
-    scale = _Scale(means, max(right, _WIDTH // 3))
+    gutter = min(_GUTTER, _MOST_GUTTERS / (len(tiers) + 1))
+    right = _WIDTH - _MARGIN - gutter * (len(tiers) + 1)
+    ends = [end for interval in intervals for end in interval]
+    scale = _Scale([*means, *ends], right)
     marks = []
     for place, mean in enumerate(means):
         y = _height(place) - 8
         marks.append(f'<path class="guide" d="M{scale(mean):.1f} {y}H{_WIDTH - _MARGIN}"/>')
         marks.append(_dot(scale(mean), y))
     for number, tier in enumerate(tiers):
-        x = _WIDTH - _MARGIN - _GUTTER * (len(tiers) - number - 0.5)
+        x = _WIDTH - _MARGIN - gutter * (len(tiers) - number - 0.5)
         heights = [_height(place) - 8 for place in tier]
-        marks.append(f'<path class="tier" d="M{x} {min(heights) - 4}V{max(heights) + 4}"/>')
+        marks.append(
+            f'<path class="tier" d="M{x:.1f} {min(heights) - 4}V{max(heights) + 4}"/>'
+        )
         marks += [_dot(x, y, "member") for y in heights]
     title = "Tiers: a bar joins runs that the data do not separate"
     return _svg(title, names, [*_axis(scale, len(names)), *marks])
@@ -123,6 +134,8 @@ def _axis(scale, n_rows):
     for text in scale.ticks():
         x = scale(float(text))
         yield f'<path class="grid" d="M{x:.1f} 4V{bottom}"/>'
+        half = len(text) * _DIGIT / 2
+        x = min(max(x, half), _WIDTH - half)
         yield f'<text class="tick" x="{x:.1f}" y="{bottom + 16}">{text}</text>'
 
 

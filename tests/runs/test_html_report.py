@@ -13,6 +13,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_talr.runs import RunEvaluation, compare_runs
+from sklearn_talr.runs._report_pictures import draw_means, draw_tiers
 
 CHECK_SITE = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "check_site.py"))
 MISSING = "\N{EN DASH}"
@@ -183,6 +184,67 @@ def test_degenerate_comparisons():
     assert ("0.0", "<0.0001") in cells
     single = [RunEvaluation(n, ["AP"], ["q"], *[values[:1]] * 4) for n in "ab"]
     assert "1 query; " in compare_runs(*single, test="t").to_html()
+
+
+class Picture:
+    """What a picture shows, in the units of its axis."""
+
+    def __init__(self, svg):
+        page = Page(svg)
+        grid = [a["d"] for a, _ in page.of("path") if a["class"] == "grid"]
+        ticks = [float(t) for a, t in page.of("text") if a["class"] == "tick"]
+        places = [float(d[1:].split()[0]) for d in grid]
+        assert len(ticks) >= 3
+        self.scale = np.polyfit(places, ticks, 1)
+        self.page = page
+
+    def values(self, tag, kind, key):
+        found = [float(a[key]) for a, _ in self.page.of(tag) if a["class"] == kind]
+        return np.polyval(self.scale, found)
+
+    def heights(self, kind):
+        return [int(a["cy"]) for a, _ in self.page.of("circle") if a["class"] == kind]
+
+
+def test_pictures_show_means_intervals_ties_and_tiers():
+    names, means = ["best", "<b>" * 30, "worst"], [0.31, 0.24, 0.2]
+    intervals = [(mean - 0.04, mean + 0.02) for mean in means]
+    ties = [(mean - 0.1, mean + 0.11) for mean in means]
+    picture = Picture(draw_means(names, means, intervals, ties))
+    digits = {"atol": 2e-4}  # of a tenth of a pixel
+    assert_allclose(picture.values("circle", "dot", "cx"), means, **digits)
+    assert_allclose(picture.values("rect", "ties", "x"), [low for low, _ in ties], **digits)
+    assert np.diff(picture.heights("dot")).tolist() == [36, 36]
+    lines = [a["d"] for a, _ in picture.page.of("path") if a["class"] == "line"]
+    ends = [[d[1:].split()[0], d.split("H")[1].split("m")[0]] for d in lines]
+    assert_allclose(np.polyval(picture.scale, np.array(ends, float)), intervals, **digits)
+    labels = [text for a, text in picture.page.of("text") if a["class"] == "name"]
+    assert labels == ["best", ("<b>" * 30)[:45] + "…", "worst"]
+    picture = Picture(draw_tiers(names, means, intervals, [[0, 2], [1]]))
+    assert_allclose(picture.values("circle", "dot", "cx"), means, **digits)
+    first, second, third = picture.heights("dot")
+    assert picture.heights("member") == [first, third, second]
+    bars = [a["d"] for a, _ in picture.page.of("path") if a["class"] == "tier"]
+    assert [bar.split(" ")[1] for bar in bars] == [
+        f"{first - 4}V{third + 4}",
+        f"{second - 4}V{second + 4}",
+    ]
+
+
+@pytest.mark.parametrize("n_tiers", [1, 3, 40])
+def test_tiers_stand_beside_the_axis(n_tiers):
+    names, means = ["a", "b"], [1.0, 0.0]
+    svg = draw_tiers(names, means, [(m, m) for m in means], [[0, 1]] * n_tiers)
+    places = [float(a["cx"]) for a, _ in Page(svg).of("circle")]
+    assert 0 < min(places) < max(places[:2]) < min(places[2:]) <= max(places) < 360
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, 1e-7, 120.0])
+def test_pictures_of_equal_means(value):
+    nan = float("nan")
+    for interval in ((value, value), (nan, nan)):
+        svg = draw_means(["a", "b"], [value] * 2, [interval] * 2, [(value, value)] * 2)
+        assert_allclose(Picture(svg).values("circle", "dot", "cx"), value, atol=1e-4)
 
 
 @pytest.fixture(scope="module")
