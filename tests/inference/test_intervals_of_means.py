@@ -119,8 +119,19 @@ def test_a_symmetric_interval_agrees_with_the_bootstrap_test():
 def test_of_equal_values_and_of_one_query():
     assert mean_interval([0.1, 0.1, 0.1]) == pytest.approx((0.1, 0.1), abs=1e-12)
     assert np.isnan(mean_interval([0.5])).all()
-    low, high = mean_interval([0, 0, 0, 0, 1])
+    low, high = mean_interval([0, 0, 0, 0, 0, 1])
     assert 0 <= low < 0.2 < high <= 1
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_of_few_queries_it_is_students(symmetric):
+    """A bootstrap sample of three queries is one of ten."""
+    values = np.array([0.2, 0.5, 0.3, 0.9, 0.4])
+    for n in (2, 3, 5):
+        reach = stats.t.ppf(0.975, n - 1) * stats.sem(values[:n])
+        mean = values[:n].mean()
+        found = mean_interval(values[:n], symmetric=symmetric)
+        assert found == pytest.approx((mean - reach, mean + reach))
 
 
 @pytest.mark.parametrize(
