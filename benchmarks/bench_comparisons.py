@@ -2,7 +2,8 @@
 
 Rates are of simulated runs that are equally good and have many ties. A rate near .05 of
 3 000 simulations has a standard error of .004. ``rates`` writes ``results/comparisons.csv``
-and goes on where it stopped; ``speed`` prints medians of alternating runs.
+and goes on where it stopped; ``intervals`` writes ``results/intervals.csv``, of intervals by
+several methods; ``speed`` prints medians of alternating runs.
 """
 
 import argparse
@@ -81,6 +82,66 @@ def rates(difficulty, n_queries, n_simulations, n_resamples=1000, population=POP
     yield from zip(("Holm", "Tukey"), np.mean(found, axis=0), [n_families] * 2)
 
 
+def intervals(values, n_resamples, rng):
+    """Yield (name, low, high) of the intervals of a mean, by several methods."""
+    mean, n = values.mean(axis=0), len(values)
+    for name, symmetric in (("expanded percentile", False), ("its symmetric form", True)):
+        ends = mean_interval(
+            values, symmetric=symmetric, n_resamples=n_resamples, random_state=rng
+        )
+        yield name, *ends
+    error = np.maximum(stats.sem(values), 1e-12)
+    reach = stats.t.isf(0.025, n - 1) * error
+    yield "Student's t", mean - reach, mean + reach
+    drawn = values[rng.randint(n, size=(n_resamples, n))]
+    low, high = np.quantile(drawn.mean(axis=1), [0.025, 0.975], axis=0)
+    yield "percentile", low, high
+    t = (drawn.mean(axis=1) - mean) / np.maximum(stats.sem(drawn, axis=1), 1e-12)
+    low, high = np.quantile(t, [0.025, 0.975], axis=0)
+    yield "percentile-t", mean - high * error, mean - low * error
+    yield "BCa", *bca(values, np.sort(drawn.mean(axis=1), axis=0))
+
+
+def bca(values, means):
+    """Ends of the bias-corrected and accelerated interval, from sorted means of samples."""
+    mean, spread = values.mean(axis=0), values - values.mean(axis=0)
+    below = ((means < mean).mean(axis=0) + (means <= mean).mean(axis=0)) / 2
+    bias = stats.norm.ppf(below.clip(1e-4, 1 - 1e-4))
+    variance = np.maximum((spread**2).sum(axis=0), 1e-12)
+    acceleration = (spread**3).sum(axis=0) / variance**1.5 / 6
+    for quantile in stats.norm.ppf([0.025, 0.975]):
+        shifted = bias + quantile
+        level = stats.norm.cdf(bias + shifted / (1 - acceleration * shifted))
+        columns = zip(means.T, level)
+        yield np.array([np.quantile(column, share) for column, share in columns])
+
+
+def write_intervals(n_simulations, n_queries=20, n_resamples=1000):
+    """Write how often intervals of a mean and of a difference of few queries cover."""
+    rows = []
+    for difficulty in SIGNALS:
+        rng = np.random.default_rng(0)
+        values = simulated_values(rng, POPULATION, 2, difficulty)
+        draw, counts = np.random.RandomState(0), {}
+        for _ in range(n_simulations):
+            sample = rng.permuted(values[rng.integers(len(values), size=n_queries)], axis=1)
+            for what, column, mean in (
+                ("mean", sample[:, 0], values.mean(axis=(0, 1))),
+                ("difference", sample[:, 0] - sample[:, 1], 0.0),
+            ):
+                for name, low, high in intervals(column, n_resamples, draw):
+                    covers = (low <= mean + 1e-9) & (high >= mean - 1e-9)
+                    counts[what, name] = counts.get((what, name), 0) + covers
+        rows += [
+            (difficulty, n_queries, what, name, measure, f"{n / n_simulations:.4f}")
+            for (what, name), covered in counts.items()
+            for measure, n in zip(MEASURES, covered)
+        ]
+    with open(RESULTS.with_name("intervals.csv"), "w", newline="") as file:
+        columns = "difficulty", "n_queries", "of", "interval", "measure", "coverage"
+        csv.writer(file).writerows([columns, *rows])
+
+
 def write_rates(n_simulations):
     done = set()
     if RESULTS.exists():
@@ -146,11 +207,13 @@ def speed(n_queries=1000, n_runs=10, n_measures=5, n_resamples=10_000):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["rates", "speed"])
+    parser.add_argument("what", choices=["rates", "intervals", "speed"])
     parser.add_argument("--n-simulations", type=int, default=3000)
     args = parser.parse_args()
     if args.what == "rates":
         write_rates(args.n_simulations)
+    elif args.what == "intervals":
+        write_intervals(args.n_simulations)
     else:
         speed()
 
