@@ -2,8 +2,8 @@
 
 Rates are of simulated runs that are equally good and have many ties. A rate near .05 of
 3 000 simulations has a standard error of .004. ``rates`` writes ``results/comparisons.csv``
-and goes on where it stopped; ``intervals`` writes ``results/intervals.csv``, of intervals by
-several methods; ``speed`` prints medians of alternating runs.
+and goes on where it stopped; ``intervals`` writes ``results/intervals.csv``, of several
+methods; ``speed`` prints medians of alternating runs.
 """
 
 import argparse

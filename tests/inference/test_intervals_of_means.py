@@ -65,6 +65,31 @@ def test_ties_widen_the_interval_as_drawing_their_orders_does():
     assert found[0] < without[0] < without[1] < found[1]
 
 
+def test_with_ties_the_interval_covers_from_the_mean_of_one_order():
+    """As far from a mean of one order of each query as its ends are from the expected mean.
+
+    The interval without ties is too short for that.
+    """
+    rng, draw = np.random.default_rng(0), np.random.RandomState(0)
+    covered = {True: 0, False: 0}
+    for _ in range(1000):
+        expected, spread = rng.beta(1, 2, (40, 1)), rng.uniform(0.1, 0.5, (40, 1))
+        of_one_order = (expected + spread * rng.choice([-1, 1], (40, 1))).mean()
+        for ties in covered:
+            low, high = expanded_interval(
+                expected,
+                make_strata(None, 40),
+                0.95,
+                500,
+                draw,
+                tie_variance=spread**2 if ties else None,
+            )
+            below, above = expected.mean() - low[0], high[0] - expected.mean()
+            covered[ties] += of_one_order - below <= 1 / 3 <= of_one_order + above
+    assert 930 <= covered[True] <= 970
+    assert covered[False] < 850
+
+
 def test_columns_are_intervals_of_their_own_with_the_same_samples():
     values = np.random.default_rng(0).uniform(size=(25, 3))
     low, high = mean_interval(values, random_state=3)

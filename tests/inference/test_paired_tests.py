@@ -128,11 +128,11 @@ def test_of_equal_systems_and_rounding(test):
 
 def test_columns_are_tested_each_for_itself():
     rng = np.random.default_rng(0)
-    first, second = rng.integers(0, 3, size=(2, 18, 5)) / 2
+    first, second = rng.integers(0, 3, size=(2, 24, 3)) / 2
     for test in TESTS:
         result = paired_test(first, second, test=test)
         assert isinstance(result, PairedTest)
-        for column in range(5):
+        for column in range(3):
             one = paired_test(first[:, column], second[:, column], test=test)
             assert one.p_value == pytest.approx(result.p_value[column], rel=1e-12)
             assert one.is_exact == result.is_exact[column]
