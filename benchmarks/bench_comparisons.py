@@ -56,10 +56,10 @@ def any_rejected(values, n_resamples, seed):
     yield (joint_p_values(difference, ranges) <= 0.05).any(axis=0)
 
 
-def rates(difficulty, n_queries, n_simulations, n_resamples=1000):
-    """Yield (what, rates of the measures) of simulated comparisons."""
+def rates(difficulty, n_queries, n_simulations, n_resamples=1000, population=POPULATION):
+    """Yield (what, rates of the measures, their number) of simulated comparisons."""
     rng = np.random.default_rng(n_queries)
-    values = simulated_values(rng, POPULATION, 2, difficulty)
+    values = simulated_values(rng, population, 2, difficulty)
     mean, found = values.mean(axis=(0, 1)), []
     for seed in range(n_simulations):
         # One of the two systems is as likely to be first as the other: no mean differs
@@ -72,7 +72,7 @@ def rates(difficulty, n_queries, n_simulations, n_resamples=1000):
     names = *TESTS, "interval of a mean", "interval of a difference"
     yield from zip(names, np.mean(found, axis=0), [n_simulations] * len(names))
     n_families = n_simulations // 4
-    values = simulated_values(rng, POPULATION // 4, N_SYSTEMS, difficulty)
+    values = simulated_values(rng, population // 4, N_SYSTEMS, difficulty)
     rows = rng.integers(len(values), size=(n_families, n_queries))
     found = [
         list(any_rejected(rng.permuted(values[row], axis=1), n_resamples, seed))

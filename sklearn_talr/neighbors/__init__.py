@@ -1,5 +1,6 @@
 """Search by codes: a hasher with its index, the index alone, and rescoring by features."""
 
+from ._bits_for import BitsForRecall, n_bits_for
 from ._hamming_neighbors import HammingNeighbors
 from ._hashed_neighbors import HashedNeighbors
 from ._item_ranker import ItemRanker
@@ -10,6 +11,7 @@ from ._search_backend import HashedSearchBackend
 from ._weighted_neighbors import WeightedHammingNeighbors
 
 __all__ = [
+    "BitsForRecall",
     "HammingNeighbors",
     "HashedNeighbors",
     "HashedSearchBackend",
@@ -18,5 +20,6 @@ __all__ = [
     "MaxSimNeighbors",
     "Ranking",
     "WeightedHammingNeighbors",
+    "n_bits_for",
     "rescore",
 ]
