@@ -101,7 +101,7 @@ def test_the_page_is_whole_and_asks_nobody():
 
 
 def test_names_are_text_and_nothing_else():
-    comparison = compared(5, 12, names=HOSTILE, query="</script><b>{}")
+    comparison = compared(5, 12, names=HOSTILE, query="</script><b>\u202e{}")
     text = comparison.to_html()
     page = Page(text)
     assert len(page.of("script")) == 2
@@ -110,6 +110,8 @@ def test_names_are_text_and_nothing_else():
     assert text.encode("utf-8")  # no surrogate is left
     assert "\x1b" not in text
     assert "\u202e" not in text
+    shown = json.loads(page.of("script")[0][1])["queries"]
+    assert shown == [rf"</script><b>\u202e{number}" for number in range(12)]
     options = [shown for attrs, shown in page.of("option") if attrs["value"] == "3"]
     assert options == [r"\x1b[31m\u202egnp\udcff"] * 2
     for name in (*HOSTILE[:3], HOSTILE[4]):
