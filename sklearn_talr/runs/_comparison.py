@@ -1,7 +1,6 @@
 """Which of several runs are better, how surely, and whether ties decide it."""
 
 import warnings
-from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
 from numbers import Integral, Real
@@ -29,7 +28,7 @@ class RunComparison:
     Parameters
     ----------
     names : list of str of length n_runs
-        Names of the runs, all different.
+        Names of the runs. If two have the same, all come with their numbers.
 
     measures : list of str of length n_measures
         Names of the measures.
@@ -386,13 +385,11 @@ def _check_evaluations(evaluations, test, adjust):
 
 
 def _different(evaluations):
-    """Names of the runs, with numbers where runs share one."""
+    """Names of the runs, or the names with numbers if two are the same."""
     names = [each.name for each in evaluations]
-    n_times = Counter(names)
-    return [
-        f"{name} ({place})" if n_times[name] > 1 else name
-        for place, name in enumerate(names, 1)
-    ]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{place}: {name}" for place, name in enumerate(names, 1)]
 
 
 def _all_tiers(names, measures, pairs, columns, alpha):
