@@ -78,6 +78,19 @@ def test_t_and_wilcoxon_are_scipys():
     assert_allclose(result.p_value, stats.wilcoxon(first, second).pvalue, rtol=1e-9)
 
 
+@pytest.mark.parametrize("n", [3, 8, 14])
+def test_few_signed_ranks_are_exact_with_ties_and_without(n):
+    rng = np.random.default_rng(n)
+    without = rng.normal(0.4, size=n)
+    expected = stats.wilcoxon(without, method="exact").pvalue
+    found = paired_test(without, np.zeros(n), test="wilcoxon").p_value
+    assert found == pytest.approx(expected)
+    tied = rng.choice([-0.5, 0.25, 0.5, 1 / 3], size=n)
+    ranks = stats.rankdata(np.abs(tied)) * np.sign(tied)
+    found = paired_test(tied, np.zeros(n), test="wilcoxon").p_value
+    assert found == pytest.approx(share_of_patterns(ranks))
+
+
 def test_the_bootstrap_test_is_close_to_that_of_student_where_values_are_normal():
     differences = np.random.default_rng(0).normal(0.3, 1, size=(12, 50))
     found = paired_test(differences, 0 * differences, test="bootstrap").p_value
