@@ -23,6 +23,7 @@ _HOMES = {
     "export": "export",
     "hashing": "hashing",
     "histogram": "histogram",
+    "inference": "inference",
     "kernel_ridge": "kernel_ridge",
     "losses": "losses",
     "make_retrieval_scorer": "metrics",

@@ -113,9 +113,20 @@ def has_missing(values):
     return values.dtype.kind in "fmM" and bool(np.any(values != values))
 
 
-def check_groups(groups):
-    """Return the query of each item as a 1-D array, or raise ValueError if one lacks it."""
+def check_groups(groups, n_items):
+    """Return the query of each item as a 1-D array, or raise ValueError if one lacks it.
+
+    An array of another length than `n_items` is returned as it is, unless it holds the
+    sizes of groups, which LightGBM takes.
+    """
     groups = column_or_1d(groups)
+    is_short = len(groups) < n_items and groups.dtype.kind in "iuf"
+    if is_short and groups.sum() == n_items:
+        raise ValueError(
+            f"groups has {len(groups)} numbers whose sum is the number of items, "
+            f"{n_items}: they seem to be sizes of groups, as LightGBM takes them. Pass the "
+            "query of each item, np.repeat(np.arange(len(sizes)), sizes)."
+        )
     if has_missing(groups):
         raise ValueError(
             "groups has missing values (NaN, NaT or None), and nobody knows the query of "

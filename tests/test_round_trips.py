@@ -14,7 +14,11 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn_talr import HammingNeighbors, ITQHasher, RankingSVC, TALRHasher
 from sklearn_talr.affinity import ThresholdAffinity
 from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities
-from sklearn_talr.neighbors import HashedNeighbors, WeightedHammingNeighbors
+from sklearn_talr.neighbors import (
+    HashedNeighbors,
+    MaxSimNeighbors,
+    WeightedHammingNeighbors,
+)
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((40, 5)), np.arange(40) % 3
@@ -40,6 +44,7 @@ ESTIMATORS = [
     WeightedHammingNeighbors(3),
     HashedNeighbors(ITQHasher(8, random_state=0), n_neighbors=3, n_rescored=5),
     HashedNeighbors(AdditiveHasher(8, max_iter=2, random_state=0), n_neighbors=3),
+    MaxSimNeighbors(AdditiveHasher(8, max_iter=2, random_state=0), n_neighbors=3),
     RankingSVC("ndcg"),
     ThresholdAffinity((0.3, 0.1), (1, 2)),
 ]

@@ -8,6 +8,7 @@ are never taken for 8 and little-endian bytes are never compared with big-endian
 """
 
 from ._distances import hamming_distances
+from ._maxsim import maxsim_scores
 from ._packed import PackedCodes, concatenate_codes, pack_codes, unpack_codes
 from ._weighted import weighted_scores
 
@@ -15,6 +16,7 @@ __all__ = [
     "PackedCodes",
     "concatenate_codes",
     "hamming_distances",
+    "maxsim_scores",
     "pack_codes",
     "unpack_codes",
     "weighted_scores",

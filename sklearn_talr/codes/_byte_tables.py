@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from .._threads import slices
 from ._words import signs_of, size_of_words
 
-_LEAST_ROWS, _MOST_ROWS = 2**8, 2**12  # codes whose places in the tables stay in the cache
+_LEAST_ROWS, MOST_ROWS = 2**8, 2**12  # codes whose places in the tables stay in the cache
 _TABLES_AT_ONCE = 16  # queries whose tables stay in the cache
 
 
@@ -71,6 +71,55 @@ def tables_of_words(spread, size):
     return np.ascontiguousarray(tables.T).reshape(len(spread), -1, n_values)
 
 
+def exact_tables(spread, n_bytes):
+    """What each value of each byte adds to the score of a code, query by query.
+
+    Sums have the same order whatever queries there are.
+
+    Parameters
+    ----------
+    spread : ndarray of shape (n_queries, n_columns), dtype float64
+        Weights, see `Words.spread`.
+
+    n_bytes : int
+        Bytes of a code.
+
+    Returns
+    -------
+    tables : ndarray of shape (n_bytes, 256, n_queries), dtype float64
+    """
+    size = size_of_words(spread, n_bytes)
+    if size > 1:
+        tables = tables_of_words(spread, size)
+        if size == 4:
+            tables = tables[:, ::2, None, :] + tables[:, 1::2, :, None]
+    else:
+        tables = np.zeros((len(spread), n_bytes, 1))
+        for weights in np.moveaxis(spread.reshape(len(spread), n_bytes, 8, 1), 2, 0):
+            tables = np.concatenate((tables - weights, tables + weights), axis=2)
+    tables = tables.reshape(len(spread), n_bytes, 256)
+    return np.ascontiguousarray(np.moveaxis(tables, 0, 2))
+
+
+def sums_of_entries(octets, by_entry):
+    """Sums of the entries of tables at the bytes of codes.
+
+    Parameters
+    ----------
+    octets : ndarray of shape (n_codes, n_bytes), dtype uint8
+        The codes, at most `MOST_ROWS`.
+
+    by_entry : ndarray of shape (n_bytes, 256, n_queries), dtype float32
+        The tables.
+
+    Returns
+    -------
+    sums : ndarray of shape (n_codes, n_queries), dtype float32
+    """
+    matrix = _Places.of(octets.shape[1], len(octets))
+    return matrix.sums(octets, by_entry.reshape(-1, by_entry.shape[2]))
+
+
 def add_entries(tables, n_codes, bytes_of, sums):
     """Write the sums of the entries of tables at the bytes of codes.
 
@@ -118,7 +167,7 @@ class _Places:
     def of(cls, n_bytes, n_codes):
         """The matrix of the calling thread, with no more rows than so many codes need."""
         n_rows = 1 << (n_codes - 1).bit_length()
-        shape = max(_LEAST_ROWS, min(n_rows, _MOST_ROWS)), n_bytes
+        shape = max(_LEAST_ROWS, min(n_rows, MOST_ROWS)), n_bytes
         made = vars(cls._of_thread).setdefault("made", {})
         if shape not in made:
             made[shape] = cls(*shape)
@@ -126,8 +175,12 @@ class _Places:
 
     def add_entries(self, octets, by_entry, out):
         """Add up entries at the bytes of each code, in a column for each query."""
-        np.add(octets, self._firsts, out=self._places[: len(octets)])
         if by_entry.shape[1] == 1:  # which SciPy multiplies faster as a vector
-            out[0] = (self._matrix @ by_entry[:, 0])[: len(octets)]
+            out[0] = self.sums(octets, by_entry[:, 0])
         else:
-            out[:] = (self._matrix @ by_entry)[: len(octets)].T
+            out[:] = self.sums(octets, by_entry).T
+
+    def sums(self, octets, by_entry):
+        """Sums of entries at the bytes of each code, a row for each code."""
+        np.add(octets, self._firsts, out=self._places[: len(octets)])
+        return (self._matrix @ by_entry)[: len(octets)]

@@ -3,6 +3,8 @@
 from ._byte_tables import add_entries, tables_of, tables_of_words
 from ._distances import code_words, word_distances
 from ._factors import CodeFactors, OneFactors, WordFactors, decode_words, terms_of
+from ._groups import read_groups
+from ._maxsim import QueryTables, TokenSets, maxima_by_entries, query_blocks
 from ._packed import as_packed, as_words
 from ._weighted import refuse_codes, saturate, score_codes
 from ._words import Words, signs_of, signs_of_bits, size_of_words
@@ -10,6 +12,8 @@ from ._words import Words, signs_of, signs_of_bits, size_of_words
 __all__ = [
     "CodeFactors",
     "OneFactors",
+    "QueryTables",
+    "TokenSets",
     "WordFactors",
     "Words",
     "add_entries",
@@ -17,6 +21,9 @@ __all__ = [
     "as_words",
     "code_words",
     "decode_words",
+    "maxima_by_entries",
+    "query_blocks",
+    "read_groups",
     "refuse_codes",
     "saturate",
     "score_codes",

@@ -187,7 +187,7 @@ def _check_tables(y_true, y_score, real_grades):
 def _check_groups(y_true, y_score, groups, real_grades):
     y_true = _check_array(y_true, "y_true", 1)
     y_score = _check_ranking_scores(y_score, 1)
-    groups = check_groups(groups)
+    groups = check_groups(groups, len(y_true))
     check_consistent_length(y_true, y_score, groups)
     affinity = _check_affinities(y_true, real_grades)
     score = _floats_of_same_order(y_score)  # the score of padding is below all floats

@@ -4,11 +4,15 @@ They are compiled for words of eight bytes, and for arrays that may not be writt
 those of files. Others need no second compilation: they are compared by NumPy, or converted.
 """
 
+import numpy as np
 from numba import float32, int64, njit, types, uint8, uint16, uint64, void
 from numba.extending import intrinsic
 
 _WORDS = types.Array(uint64, 2, "C", readonly=True)
 _TABLES = types.Array(float32, 3, "C", readonly=True)
+_OCTETS = types.Array(uint8, 2, "C", readonly=True)
+_TERMS = types.Array(float32, 2, "C", readonly=True)
+_STARTS = types.Array(int64, 1, "C", readonly=True)
 
 
 @intrinsic
@@ -48,3 +52,34 @@ def compiled_sums(tables, columns, first, sums):
             column = columns[place, first : first + len(row)]
             for code in range(len(row)):
                 row[code] += _look_up(table, column[code])
+
+
+@njit([void(_TABLES, _OCTETS, _TERMS, float32, _STARTS, float32[:, ::1])], nogil=True)
+def compiled_maxima(by_entry, data, terms, unit, starts, maxima):
+    """Highest score of each token of queries in each document, see `write_maxima`."""
+    n_bytes, n_terms, n_queries = data.shape[1], terms.shape[1], maxima.shape[1]
+    whole = n_bytes - n_bytes % 4
+    sums = np.empty(n_queries, dtype=np.float32)
+    for document in range(len(maxima)):
+        best = maxima[document]
+        best[:] = -np.inf
+        for code in range(starts[document], starts[document + 1]):
+            octets = data[code]
+            sums[:] = 0
+            for place in range(0, whole, 4):
+                first = by_entry[place, octets[place]]
+                second = by_entry[place + 1, octets[place + 1]]
+                third = by_entry[place + 2, octets[place + 2]]
+                fourth = by_entry[place + 3, octets[place + 3]]
+                for query in range(n_queries):  # which is compiled to sums of vectors
+                    left, right = first[query] + second[query], third[query] + fourth[query]
+                    sums[query] += left + right
+            for place in range(whole, n_bytes):
+                entries = by_entry[place, octets[place]]
+                for query in range(n_queries):
+                    sums[query] += entries[query]
+            factor = terms[code, 0] if n_terms else float32(1)
+            addend = terms[code, 1] * unit if n_terms > 1 else float32(0)
+            for query in range(n_queries):
+                score = sums[query] * factor + addend
+                best[query] = score if score > best[query] else best[query]

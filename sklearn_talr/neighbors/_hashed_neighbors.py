@@ -5,8 +5,7 @@ from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.pipeline import Pipeline
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
@@ -17,6 +16,7 @@ from ._checks import check_n_neighbors
 from ._columns import read_codes
 from ._database import INDEX_PARAMETERS, CodeDatabase
 from ._fitted import Fitted
+from ._hasher_fit import fit_hasher
 from ._layout import load_database, save_database
 from ._questions import SearchByBits, SearchByWeights
 from ._rescoring import StackedRows, rescore
@@ -223,7 +223,7 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         self._validate_params()
         if routing_enabled():
             fit_params = process_routing(self, "fit", **fit_params).hasher.fit
-        hasher, codes = _fit_hasher(clone(self.hasher), X, y, fit_params)
+        hasher, codes = fit_hasher(clone(self.hasher), X, y, fit_params)
         self._check_rescoring(hasher)
         features = _dense_rows(X) if self.n_rescored else None
         self._fitted = Fitted.of(
@@ -428,45 +428,6 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         tags.input_tags.sparse = of_hasher.input_tags.sparse and not self.n_rescored
         tags.target_tags.required = of_hasher.target_tags.required
         return tags
-
-
-class _Recorder(BaseEstimator):
-    """Last step of a Pipeline that is fitted: keeps codes of the rows that reach it."""
-
-    def __init__(self, hasher):
-        self.hasher = hasher
-
-    def fit(self, X, y=None, **fit_params):
-        self.hasher.fit(X, y, **fit_params)
-        self.codes_ = self.hasher.encode(X)
-        return self
-
-    def get_metadata_routing(self):
-        return self.hasher.get_metadata_routing()
-
-
-def _fit_hasher(estimator, X, y, fit_params):
-    """Fit a hasher, or a Pipeline that ends in one; return it and the codes of the rows."""
-    if isinstance(estimator, Pipeline):
-        name, hasher = estimator.steps[-1]
-        estimator.steps[-1] = name, _Recorder(_checked_hasher(hasher))
-        estimator.fit(X, y, **fit_params)
-        codes = estimator[-1].codes_
-        estimator.steps[-1] = name, hasher
-        return FittedHasher.of(estimator), codes
-    hasher = FittedHasher.of(estimator.fit(X, y, **fit_params))
-    _checked_hasher(hasher.hasher)
-    return hasher, hasher.encode(X)
-
-
-def _checked_hasher(hasher):
-    """Return a hasher; raise TypeError where an estimator makes no codes."""
-    if not hasattr(hasher, "encode"):
-        raise TypeError(
-            f"hasher must be a hasher, with a method `encode`, or a Pipeline that ends in "
-            f"one, got {hasher!r}."
-        )
-    return hasher
 
 
 def _feature_rows(X):

@@ -1,4 +1,4 @@
-"""The two inner loops of search: distances and weighted sums of a pass of codes.
+"""The inner loops of search: distances and weighted sums of a pass of codes, and maxima.
 
 NumPy and SciPy do the work until numba, where it is installed, has compiled its own loops.
 Neither holds the interpreter's lock meanwhile. Distances are the same by both. Weighted
@@ -11,11 +11,12 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from ..codes._door import add_entries
+from ..codes._door import add_entries, maxima_by_entries
 
 # Bytes of codes that SciPy looks up, and words that NumPy compares, in about a second.
 # After so much work it pays to assume that more will follow, and to load numba.
 _WORK_BEFORE_NUMBA = 1_000_000_000
+_TOKENS_AT_ONCE = 8  # that SciPy looks up at once
 
 
 class Numba:
@@ -126,3 +127,15 @@ def add_sums(tables, columns, first, sums):
         return np.ascontiguousarray(columns[:, codes].T).view(np.uint8)
 
     add_entries(tables, sums.shape[1], bytes_of, sums)
+
+
+def write_maxima(by_entry, documents, unit, maxima):
+    """Write the highest score of each token of queries in each document.
+
+    The parameters are those of `maxima_by_entries`.
+    """
+    loops = numba.after(documents.data.size * maxima.shape[1] // _TOKENS_AT_ONCE)
+    if loops is None:
+        maxima_by_entries(by_entry, documents, unit, maxima)
+    else:
+        loops.compiled_maxima(by_entry, *documents[:2], unit, documents.starts, maxima)

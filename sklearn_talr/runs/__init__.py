@@ -1,9 +1,11 @@
 """Evaluate runs against judgments, exactly under ties."""
 
+from ._comparison import RunComparison, compare_runs
 from ._evaluate import evaluate_run
 from ._files import read_qrels, read_run
+from ._fusion import fuse_runs
 from ._inputs import Qrels, Run
-from ._result import RunComparison, RunEvaluation, compare_runs
+from ._result import RunEvaluation
 
 __all__ = [
     "Qrels",
@@ -12,6 +14,7 @@ __all__ = [
     "RunEvaluation",
     "compare_runs",
     "evaluate_run",
+    "fuse_runs",
     "read_qrels",
     "read_run",
 ]

@@ -1,19 +1,23 @@
 """Evaluate a run against judgments."""
 
+from dataclasses import replace
 from functools import cache, partial
-from os import PathLike
+from numbers import Integral
 
 import numpy as np
 
-from .._compat import StrOptions, validate_params
+from .._compat import Interval, StrOptions, validate_params
+from .._random import independent_random_state
 from ..measures import parse_measures
 from ..measures._door import RaggedTies, RankedItems, together
-from ._files import read_qrels, read_run
-from ._inputs import Qrels, Run
+from ._files import load_qrels, load_run
 from ._match import match
+from ._random_orders import random_places
 from ._result import ORDERS, RunEvaluation
 
 __all__ = ["evaluate_run"]
+
+_ROUNDING = 1e-24  # the variance of equal values may be so much
 
 
 @validate_params(
@@ -22,11 +26,19 @@ __all__ = ["evaluate_run"]
         "run": "no_validation",
         "measures": "no_validation",
         "missing_queries": [StrOptions({"zero", "skip"})],
+        "n_orders": [Interval(Integral, 2, None, closed="left"), None],
+        "random_state": ["random_state"],
     },
     prefer_skip_nested_validation=True,
 )
 def evaluate_run(
-    qrels, run, measures=("AP", "nDCG@10", "RR@10"), *, missing_queries="zero"
+    qrels,
+    run,
+    measures=("AP", "nDCG@10", "RR@10"),
+    *,
+    missing_queries="zero",
+    n_orders=None,
+    random_state=0,
 ):
     """Evaluate a run: the mean over all orders of tied documents, the worst, and the best.
 
@@ -63,6 +75,13 @@ def evaluate_run(
         in ir_measures and under ``trec_eval -c``, or be left out of the means, as in
         trec_eval without that option and in pytrec_eval. Queries that are not judged are
         left out always.
+
+    n_orders : int, default=None
+        Number of random orders of tied documents to draw, at least 2, for the variance of
+        each value over them. Intervals over queries *and* ties need it. None draws none.
+
+    random_state : int, RandomState instance or None, default=0
+        Seed of these orders.
 
     Returns
     -------
@@ -109,8 +128,8 @@ def evaluate_run(
     0.9166...
     """
     measures = _of_runs(measures)
-    qrels = _load(qrels, Qrels, read_qrels).table
-    run = _load(run, Run, read_run)
+    qrels = load_qrels(qrels).table
+    run = load_run(run)
     found = set(run.table.queries)
     is_found = np.array([query in found for query in qrels.queries], dtype=bool)
     if not is_found.any():
@@ -123,14 +142,20 @@ def evaluate_run(
         evaluated = evaluated[is_found]
     only_relevant = not any(measure.of_runs_only for measure in measures)
     judged = match(qrels, run.table, evaluated, only_relevant)
+    random_state = independent_random_state(random_state)
+    orders = cache(partial(_ties_in_orders, judged, n_orders or 0, random_state))
     values = np.zeros((len(ORDERS), len(evaluated), len(measures)))
-    orders = cache(partial(_ties_in_orders, judged))
+    variance = None if n_orders is None else np.zeros(values.shape[1:])
     settled = [m.settled(gains="log2", largest=judged.largest) for m in measures]
     for measure, places, cutoffs in together(settled):
         ties = orders(None if measure.of_runs_only else measure.rel or 1)
-        values[..., places] = _values(measure, cutoffs, *ties)
+        in_orders = _values(measure, cutoffs, *ties)
+        values[..., places] = in_orders[: len(ORDERS)]
+        if n_orders is not None:
+            drawn = in_orders[len(ORDERS) :].var(axis=0, ddof=1)
+            variance[:, places] = np.where(drawn > _ROUNDING, drawn, 0.0)
     queries = [qrels.queries[number] for number in evaluated]
-    return RunEvaluation(run.name, list(map(str, measures)), queries, *values)
+    return RunEvaluation(run.name, list(map(str, measures)), queries, *values, variance)
 
 
 def _of_runs(measures):
@@ -142,31 +167,30 @@ def _of_runs(measures):
     return parsed
 
 
-def _load(data, form, read):
-    if isinstance(data, form):
-        return data
-    return read(data) if isinstance(data, str | PathLike) else form(data)
-
-
 def _some(queries):
     return ", ".join(map(repr, queries[:3])) + (", ..." if len(queries) > 3 else "")
 
 
 def _values(measure, cutoffs, expected, tied, broken):
-    """Values in all orders, (n_orders, n_queries, n_cutoffs)."""
+    """Values in all orders, (1 + n_broken, n_queries, n_cutoffs)."""
     value = measure.kernel(expected.cut_at(measure.ranks(expected, cutoffs)))
-    values = np.repeat(value[None], len(ORDERS), axis=0)
-    for place, ties in enumerate(broken, start=1):
+    values = np.repeat(value[None], 1 + len(broken), axis=0)
+    for place, ties in enumerate(broken if len(tied) else [], start=1):
         values[place, tied] = measure.kernel(ties.cut_at(measure.ranks(ties, cutoffs)))
     return values
 
 
-def _ties_in_orders(judged, rel):
+def _ties_in_orders(judged, n_orders, random_state, rel):
     """Ties of relevant documents, and the other orders of queries with ties.
 
     Parameters
     ----------
     judged : JudgedDocuments
+
+    n_orders : int
+        Number of random orders.
+
+    random_state : RandomState
 
     rel : int or None
         The least relevance; None means all that is judged.
@@ -179,7 +203,7 @@ def _ties_in_orders(judged, rel):
         Queries whose relevant documents are tied with others.
 
     broken : list of RaggedTies
-        The tied queries in the orders after the first of `ORDERS`.
+        The tied queries in the orders after the first of `ORDERS`, then in random orders.
     """
     kept, missing = slice(None), slice(None)
     if rel is not None:
@@ -197,6 +221,9 @@ def _ties_in_orders(judged, rel):
     expected = RaggedTies(items)
     tied = np.unique(items.query[items.n > 1])
     if not len(tied):
-        return expected, tied, []
+        return expected, tied, [expected] * (len(ORDERS) - 1 + n_orders)
     some = items if len(tied) == len(items.n_items) else items.select(tied)
-    return expected, tied, [RaggedTies(some.in_order(order)) for order in ORDERS[1:]]
+    broken = [some.in_order(order) for order in ORDERS[1:]]
+    for place in random_places(some, n_orders, random_state):
+        broken.append(replace(some, place=place).in_order("listed"))
+    return expected, tied, list(map(RaggedTies, broken))

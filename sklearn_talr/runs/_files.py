@@ -132,6 +132,22 @@ def read_run(path):
     return Run(table, name)
 
 
+def load_qrels(data):
+    """Judgments of an object, a file, or any data that Qrels takes."""
+    return _load(data, Qrels, read_qrels)
+
+
+def load_run(data):
+    """A run of an object, a file, or any data that Run takes."""
+    return _load(data, Run, read_run)
+
+
+def _load(data, form, read):
+    if isinstance(data, form):
+        return data
+    return read(data) if isinstance(data, str | PathLike) else form(data)
+
+
 def _read(path, line_format, value_field, are_right, problem):
     """Read the table of a file, and the last field of its first line.
 

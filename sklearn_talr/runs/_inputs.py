@@ -3,6 +3,7 @@
 from collections import Counter
 from itertools import chain, repeat
 from operator import attrgetter, itemgetter
+from os import PathLike
 
 import numpy as np
 import scipy.sparse as sp
@@ -345,6 +346,11 @@ def _table_of(data, form, value_names):
         raise TypeError(
             f"{form.__name__} takes no {type(data).__name__}. Judgments come first, then "
             "the run."
+        )
+    if isinstance(data, str | bytes | PathLike):
+        raise TypeError(
+            f"{form.__name__} takes data, no path; read_{form.__name__.lower()} reads a "
+            f"file, got {data!r}."
         )
     if hasattr(data, "columns") and hasattr(data, "to_numpy"):
         names = _chosen(data.columns, value_names)

@@ -1,16 +1,17 @@
-"""What evaluating a run returns, and how two of them compare."""
+"""What evaluating a run returns."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from .._compat import validate_params
+from .._random import independent_random_state
+from ..inference._door import ROUNDING, expanded_interval, make_strata
+from ._text_tables import aligned
 
-__all__ = ["RunComparison", "RunEvaluation", "compare_runs"]
+__all__ = ["RunEvaluation"]
 
 ORDERS = "expected", "worst", "best", "listed"  # as RankedItems knows them
 _COLUMNS = "expected", "worst", "best", "trec_eval"
-_ROUNDING = 1e-12  # sums in two orders may differ by so much
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,10 @@ class RunEvaluation:
     trec_eval : ndarray of shape (n_queries, n_measures)
         Values of the one order that trec_eval takes: ties by descending identifier.
 
+    tie_variance : ndarray of shape (n_queries, n_measures), default=None
+        Variance of each value over orders of tied documents, if `n_orders` of
+        :func:`evaluate_run` were drawn.
+
     Examples
     --------
     >>> from sklearn_talr.runs import evaluate_run
@@ -59,6 +64,7 @@ class RunEvaluation:
     worst: np.ndarray
     best: np.ndarray
     trec_eval: np.ndarray
+    tie_variance: np.ndarray = None
 
     @property
     def means(self):
@@ -70,8 +76,81 @@ class RunEvaluation:
     @property
     def moved(self):
         """Share of the queries whose value ties could move, as a dict by measure."""
-        moves = self.best - self.worst > _ROUNDING
+        moves = self.best - self.worst > ROUNDING
         return dict(zip(self.measures, moves.mean(axis=0).tolist()))
+
+    def confidence_interval(
+        self,
+        *,
+        confidence_level=0.95,
+        ties=False,
+        stratify=None,
+        n_resamples=10_000,
+        random_state=0,
+    ):
+        """Confidence intervals of the means of expected values.
+
+        Parameters
+        ----------
+        confidence_level : float, default=0.95
+            Above 0 and below 1.
+
+        ties : bool, default=False
+            Whether each sample of queries draws an order of their ties, too, with the
+            variance that `tie_variance` tells. False takes expected values, which no order
+            of ties moves. True tells how sure a mean of values is that a tool gave which
+            breaks ties by chance: as far from it as these ends are from the mean here.
+
+        stratify : array-like of shape (n_queries,), default=None
+            Label of each query's stratum, in the order of `queries`. Samples have as many
+            queries of each.
+
+        n_resamples : int, default=10_000
+            Number of samples of queries.
+
+        random_state : int, RandomState instance or None, default=0
+            Seed of the samples.
+
+        Returns
+        -------
+        intervals : dict of str to tuple of two float
+            Low and high end for each measure.
+
+        Raises
+        ------
+        ValueError
+            If `ties` is set, but no orders were drawn.
+
+        See Also
+        --------
+        sklearn_talr.inference.mean_interval : The same for any values of queries.
+
+        Examples
+        --------
+        >>> from sklearn_talr.runs import evaluate_run
+        >>> qrels = {"q1": {"d1": 1}, "q2": {"d1": 1}, "q3": {"d1": 1}}
+        >>> tied, first = {"d1": 1.0, "d2": 1.0}, {"d1": 2.0, "d2": 1.0}
+        >>> run = {"q1": tied, "q2": tied, "q3": first}
+        >>> result = evaluate_run(qrels, run, "RR", n_orders=100)
+        >>> low, high = result.confidence_interval()["RR"]
+        >>> wider_low, wider_high = result.confidence_interval(ties=True)["RR"]
+        >>> wider_low < low < high < wider_high
+        True
+        """
+        if ties and self.tie_variance is None:
+            raise ValueError(
+                "intervals over ties need the variance that ties bring: draw orders of "
+                "them by evaluate_run(..., n_orders=100)."
+            )
+        ends = expanded_interval(
+            self.expected,
+            make_strata(stratify, len(self.queries)),
+            confidence_level,
+            n_resamples,
+            independent_random_state(random_state),
+            tie_variance=self.tie_variance if ties else None,
+        )
+        return dict(zip(self.measures, zip(*(end.tolist() for end in ends))))
 
     def to_dict(self, *, per_query=False):
         """Return means, or values of queries, as nested dicts.
@@ -144,159 +223,3 @@ class RunEvaluation:
 
     def __repr__(self):
         return str(self)
-
-
-@dataclass(frozen=True, eq=False)
-class RunComparison:
-    """How two runs compare, measure by measure.
-
-    :func:`compare_runs` makes them.
-
-    Parameters
-    ----------
-    names : tuple of two str
-        Names of the runs.
-
-    measures : list of str of length n_measures
-
-    difference : ndarray of shape (n_measures,)
-        Mean expected value of the first run minus that of the second.
-
-    lowest, highest : ndarray of shape (n_measures,)
-        The least and the greatest difference of means that orders of ties can make.
-
-    undecided : ndarray of shape (n_measures,)
-        Share of the queries in which ties decide which run is better.
-
-    p_value : ndarray of shape (n_measures,)
-        Two-sided p-value of the paired t-test on expected values, as scipy has it: 0 where
-        the runs differ by the same amount in all queries; NaN where they are equal in all
-        queries, or there is but one query, or a value is NaN.
-    """
-
-    names: tuple
-    measures: list
-    difference: np.ndarray
-    lowest: np.ndarray
-    highest: np.ndarray
-    undecided: np.ndarray
-    p_value: np.ndarray
-
-    @property
-    def ties_decide(self):
-        """Whether ties decide which run has the better mean, (n_measures,) of bool."""
-        return (self.lowest < -_ROUNDING) & (self.highest > _ROUNDING)
-
-    def to_dict(self):
-        """Return ``values[measure][column]``, all numbers of the comparison."""
-        columns = "difference", "lowest", "highest", "undecided", "p_value", "ties_decide"
-        table = zip(*(getattr(self, column).tolist() for column in columns))
-        return {name: dict(zip(columns, row)) for name, row in zip(self.measures, table)}
-
-    def __str__(self):
-        rows = [["", "difference", "lowest", "highest", "undecided", "p-value"]]
-        for measure, row in self.to_dict().items():
-            numbers = [f"{row[key]:+.4f}" for key in ("difference", "lowest", "highest")]
-            shares = f"{row['undecided']:.0%}", f"{row['p_value']:.4f}"
-            rows.append([measure, *numbers, *shares])
-        return f"{self.names[0]} minus {self.names[1]}\n{aligned(rows)}"
-
-    def __repr__(self):
-        return str(self)
-
-
-@validate_params(
-    {"first": [RunEvaluation], "second": [RunEvaluation]},
-    prefer_skip_nested_validation=True,
-)
-def compare_runs(first, second):
-    """Compare two runs: by how much, how surely, and whether ties decide it.
-
-    In a query ties decide if some orders of the tied documents put the first run ahead, and
-    others the second: if the intervals from worst to best overlap, and are not the same
-    single point.
-
-    Parameters
-    ----------
-    first, second : RunEvaluation
-        Evaluations of two runs by the same judgments and measures.
-
-    Returns
-    -------
-    comparison : RunComparison
-        It prints as a table.
-
-    Raises
-    ------
-    ValueError
-        If the two have not the same queries and measures.
-
-    See Also
-    --------
-    scipy.stats.ttest_rel : The test.
-
-    Examples
-    --------
-    The second run has the relevant document alone in the second place. The first ties it
-    for the first three:
-
-    >>> from sklearn_talr.runs import compare_runs, evaluate_run
-    >>> qrels = {"q1": {"d1": 1}, "q2": {"d1": 1}}
-    >>> tied = {"d1": 1.0, "d2": 1.0, "d3": 1.0}
-    >>> first = evaluate_run(qrels, {"q1": tied, "q2": {"d1": 1.0}}, "RR")
-    >>> second = evaluate_run(
-    ...     qrels, {"q1": {"d1": 1.0, "d2": 2.0}, "q2": {"d1": 1.0}}, "RR"
-    ... )
-    >>> print(compare_runs(first, second))
-    run minus run
-        difference   lowest  highest  undecided  p-value
-    RR     +0.0556  -0.0833  +0.2500        50%   0.5000
-    """
-    if first.queries != second.queries or first.measures != second.measures:
-        raise ValueError(
-            "compare_runs needs two evaluations of the same queries and measures: evaluate "
-            "both runs by the same judgments, with missing_queries='zero'."
-        )
-    lowest, highest = first.worst - second.best, first.best - second.worst
-    undecided = (lowest < -_ROUNDING) & (highest > _ROUNDING)
-    difference = first.expected - second.expected
-    return RunComparison(
-        names=(first.name, second.name),
-        measures=list(first.measures),
-        difference=difference.mean(axis=0),
-        lowest=lowest.mean(axis=0),
-        highest=highest.mean(axis=0),
-        undecided=undecided.mean(axis=0),
-        p_value=_paired_test(difference),
-    )
-
-
-def _paired_test(difference):
-    """p-values of the paired t-test of each column, without scipy's warnings.
-
-    Differences that are all the same have no variance: the mean is 0, of which there is
-    nothing to test, or it is known exactly.
-    """
-    from scipy.stats import ttest_1samp
-
-    p_value = np.full(difference.shape[1], np.nan)
-    if len(difference) < 2:
-        return p_value
-    spread = np.ptp(difference, axis=0)
-    tested = spread > _ROUNDING
-    if tested.any():
-        p_value[tested] = ttest_1samp(difference[:, tested], 0).pvalue
-    p_value[(spread <= _ROUNDING) & (np.abs(difference[0]) > _ROUNDING)] = 0.0
-    return p_value
-
-
-def aligned(rows, n_left=1):
-    """Lines of a table: the first columns to the left, numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if place < n_left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths))
-        )
-        for row in rows
-    )

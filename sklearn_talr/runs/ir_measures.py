@@ -2,8 +2,11 @@
 
 ``register()`` makes ``ir_measures.calc_aggregate`` and the like ask it first for the
 measures it has, also under PyTerrier, so that values no longer depend on how ties are
-broken. Importing this module changes nothing in ir_measures.
+broken. Of other measures a warning says that they still do. Importing this module changes
+nothing in ir_measures.
 """
+
+import warnings
 
 import ir_measures
 from ir_measures import measures as _known
@@ -18,6 +21,18 @@ __all__ = ["TieAwareProvider", "register"]
 
 _RELEVANCE = {"rel": Any(), "judged_only": Choices(False)}
 _WITH_CUTOFF = {"cutoff": Any(), **_RELEVANCE}
+# Measures of sets of documents, which no order of ties changes
+_OF_SETS = {
+    "NumQ",
+    "NumRel",
+    "NumRelRet",
+    "NumRet",
+    "SetAP",
+    "SetF",
+    "SetP",
+    "SetR",
+    "SetRelP",
+}
 
 
 class TieAwareProvider(providers.Provider):
@@ -77,11 +92,39 @@ class _TieAwareEvaluator(providers.Evaluator):
                 yield ir_measures.Metric(query_id=query, measure=measure, value=value)
 
 
+class _LeftToOthers(providers.Provider):
+    """Stands behind our provider, is asked what ours does not have, and warns of it.
+
+    It is asked when ir_measures looks for a provider. To ask `TieAwareProvider` itself what
+    it supports does not warn.
+    """
+
+    NAME = "left_by_tie_aware"
+
+    def __init__(self):
+        super().__init__()
+        self._told = set()
+
+    def supports(self, measure):
+        """Provide nothing, and warn once of each measure that ties could move."""
+        if measure.NAME not in _OF_SETS and measure not in self._told:
+            warnings.warn(
+                f"tie_aware has no mean over orders of ties for {measure}: another "
+                "provider of ir_measures computes it, whose value depends on how it breaks "
+                "the ties of the run.",
+                UserWarning,
+                stacklevel=2,
+            )
+            self._told.add(measure)
+        return False
+
+
 def register():
     """Let ir_measures ask our provider first.
 
-    Its name there is ``ir_measures.providers.registry["tie_aware"]``. To call this function
-    again changes nothing.
+    Its name there is ``ir_measures.providers.registry["tie_aware"]``. What it does not
+    have, such as Bpref, other providers compute as before, with a warning that their values
+    depend on how they break ties. To call this function again changes nothing.
 
     Returns
     -------
@@ -102,5 +145,5 @@ def register():
     provider = providers.register(TieAwareProvider()) if known is None else known
     pipeline = ir_measures.DefaultPipeline.providers
     if provider not in pipeline:
-        pipeline.insert(0, provider)
+        pipeline[:0] = provider, _LeftToOthers()
     return provider

@@ -148,7 +148,7 @@ def query_numbers(groups, X):
     """Return the number of the query of each sample, 0 for all if there are no groups."""
     if groups is None:
         return np.zeros(X.shape[0], dtype=np.intp)
-    groups = check_groups(groups)
+    groups = check_groups(groups, X.shape[0])
     check_consistent_length(X, groups)
     return np.unique(groups, return_inverse=True)[1]
 

@@ -1,6 +1,8 @@
 """Judgments and runs in memory, in the forms of other libraries."""
 
+import re
 from collections import namedtuple
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -202,6 +204,14 @@ def test_judgments_and_runs_are_not_mistaken_for_each_other():
         evaluate_run(run, qrels)
     assert Run(run).to_dict() == run.to_dict()
     assert Qrels(qrels).to_dict() == qrels.to_dict()
+
+
+@pytest.mark.parametrize("path", ["a.txt", Path("a.txt"), b"a.txt", ""])
+def test_paths_are_for_the_readers(path):
+    for form, reader in ((Qrels, "read_qrels"), (Run, "read_run")):
+        message = f"{form.__name__} takes data, no path; {reader} reads a file, got "
+        with pytest.raises(TypeError, match=message + re.escape(repr(path))):
+            form(path)
 
 
 @pytest.mark.parametrize("grade", [0.5, np.nan, np.inf, 2.0**60])

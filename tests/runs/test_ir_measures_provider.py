@@ -140,3 +140,27 @@ def test_a_run_of_other_queries_counts_0():
     )
     assert values == {ir_measures.AP: 0}
     assert ir_measures.calc_aggregate([ir_measures.AP], {"q": {"d": 1}}, {}) == values
+
+
+def test_what_is_left_to_others_is_told_once(problem):
+    asked = [ir_measures.AP, ir_measures.Bpref]
+    message = "tie_aware has no mean over orders of ties for Bpref: another provider"
+    with pytest.warns(UserWarning, match=message) as caught:
+        values = ir_measures.calc_aggregate(asked, *problem)
+    assert len(caught) == 1
+    alone = ir_measures.pytrec_eval.calc_aggregate([ir_measures.Bpref], *problem)
+    assert values[ir_measures.Bpref] == alone[ir_measures.Bpref]
+    assert ir_measures.calc_aggregate(asked, *problem) == values  # and no warning
+    with pytest.warns(UserWarning, match=r"for AP\(judged_only=True\): another"):
+        ir_measures.evaluator([ir_measures.AP(judged_only=True)], problem[0])
+
+
+def test_a_warning_that_is_an_error_is_raised_each_time(problem):
+    for _ in range(2):
+        with pytest.raises(UserWarning, match="for Bpref"):
+            ir_measures.calc_aggregate([ir_measures.Bpref], *problem)
+
+
+def test_nothing_is_told_of_sets_and_of_our_own_measures(problem):
+    asked = [*MEASURES, ir_measures.SetP, ir_measures.SetF(beta=2.0), ir_measures.NumRet]
+    assert set(ir_measures.calc_aggregate(asked, *problem)) == set(asked)

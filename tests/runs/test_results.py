@@ -1,17 +1,15 @@
-"""What an evaluation holds, how it is shown, and how two of them compare."""
+"""What an evaluation holds, and how it is shown."""
 
 import sys
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 import pytest
 import run_cases
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import ttest_rel
 
 from sklearn_talr.metrics import TieBreakingDisplay
-from sklearn_talr.runs import Run, RunEvaluation, compare_runs, evaluate_run
+from sklearn_talr.runs import Run, evaluate_run
 
 COLUMNS = ["expected", "worst", "best", "trec_eval"]
 MEASURES = ["AP", "nDCG@10", "RR"]
@@ -69,88 +67,6 @@ def test_it_prints_as_a_table(evaluated):
     assert {len(row) for row in (head, *rows)} == {len(head)}
     assert rows[0].split()[1] == f"{evaluated['first'].means['AP']['expected']:.4f}"
     assert repr(evaluated["first"]) == str(evaluated["first"])
-
-
-def test_comparison_is_a_paired_test_on_expected_values(evaluated):
-    first, second = evaluated["first"], evaluated["second"]
-    comparison = compare_runs(first, second)
-    expected = ttest_rel(first.expected, second.expected).pvalue
-    assert_allclose(comparison.p_value, expected, rtol=1e-12)
-    means = (first.expected - second.expected).mean(axis=0)
-    assert_allclose(comparison.difference, means)
-    assert_allclose(comparison.lowest, (first.worst - second.best).mean(axis=0))
-    assert_allclose(comparison.highest, (first.best - second.worst).mean(axis=0))
-    backwards = compare_runs(second, first)
-    assert_allclose(backwards.difference, -comparison.difference)
-    assert_array_equal(backwards.undecided, comparison.undecided)
-    assert comparison.names == ("first", "second")
-    decided = (comparison.lowest > 0) | (comparison.highest < 0)
-    assert_array_equal(comparison.ties_decide, ~decided)
-    assert comparison.to_dict()["AP"]["undecided"] == comparison.undecided[0]
-
-
-def test_how_often_ties_decide():
-    """AP of the tie is between 1/3 and 1, that of the others 1/2, 1/3 and 1."""
-    qrels = {query: {"d": 1} for query in "abc"}
-    tied = {query: {"d": 1.0, "e": 1.0, "f": 1.0} for query in "abc"}
-    other = {
-        "a": {"e": 2.0, "d": 1.0},
-        "b": {"e": 3.0, "f": 2.0, "d": 1.0},
-        "c": {"d": 2.0},
-    }
-    comparison = compare_runs(*(evaluate_run(qrels, run, "AP") for run in (tied, other)))
-    assert comparison.undecided == 1 / 3
-    assert comparison.ties_decide
-    same = compare_runs(*(evaluate_run(qrels, other, "AP") for _ in range(2)))
-    assert (same.difference, same.undecided, same.ties_decide) == (0, 0, False)
-    assert np.isnan(same.p_value)
-    lines = str(comparison).splitlines()
-    assert lines[0] == "run minus run"
-    assert lines[1].split() == ["difference", "lowest", "highest", "undecided", "p-value"]
-    assert "33%" in lines[2]
-
-
-@pytest.mark.parametrize(
-    ("difference", "p_value"),
-    [
-        ([0.25], np.nan),
-        ([0.0], np.nan),
-        ([0.0, 0.0, 0.0], np.nan),
-        ([1e-16, 0.0, -1e-16], np.nan),
-        ([0.25, 0.25, 0.25], 0.0),
-        ([-0.3, -0.3], 0.0),
-        ([0.1, 0.1 + 1e-16, 0.1 - 1e-16], 0.0),
-        ([0.5, -0.5], 1.0),
-        ([0.25, np.nan, 0.25], np.nan),
-        ([0.25, np.nan, 0.5], np.nan),
-        ([0.1, 0.1, 0.1 + 1e-11], ...),
-        ([0.0, 0.0, 0.5], ...),
-    ],
-)
-def test_the_p_value_is_that_of_scipy_or_of_an_exact_mean(difference, p_value):
-    """Constant differences have no variance. Rounding is no difference."""
-    difference = np.array(difference)[:, None]
-    queries = [f"q{i}" for i in range(len(difference))]
-    first, second = (
-        RunEvaluation("run", ["AP"], queries, *[values] * 4)
-        for values in (0.5 + difference, np.full(difference.shape, 0.5))
-    )
-    if p_value is ...:
-        p_value = ttest_rel(first.expected, second.expected).pvalue[0]
-        assert 0 < p_value < 1
-    assert_array_equal(compare_runs(first, second).p_value, [p_value])
-
-
-def test_only_what_has_the_same_queries_and_measures_is_compared(evaluated):
-    qrels, run = run_cases.random_run(0, n_queries=30, n_scores=5)
-    for other in (
-        evaluate_run(qrels, run, "AP"),
-        evaluate_run({"q0": qrels["q0"]}, run, MEASURES),
-    ):
-        with pytest.raises(ValueError, match="same queries and measures"):
-            compare_runs(evaluated["first"], other)
-    with pytest.raises(ValueError, match="'second' parameter of compare_runs"):
-        compare_runs(evaluated["first"], run)
 
 
 def test_pictures_of_several_systems(evaluated):

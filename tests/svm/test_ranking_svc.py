@@ -356,6 +356,14 @@ class TestGroups:
         with pytest.raises(ValueError, match=r"inconsistent numbers of samples|1d array"):
             RankingSVC().fit(X, y, groups=groups)
 
+    def test_sizes_of_groups_are_refused(self):
+        X, y, groups = self.draw()
+        sizes = np.bincount(groups)
+        with pytest.raises(ValueError, match=r"sizes of groups.*np\.repeat"):
+            RankingSVC().fit(X, y, groups=sizes)
+        repeated = np.repeat(np.arange(len(sizes)), sizes)
+        RankingSVC().fit(X, y, groups=repeated)
+
     def test_no_query_to_rank_is_refused(self):
         X, y, _ = self.draw()
         with pytest.raises(ValueError, match="no group has both a positive and a negative"):

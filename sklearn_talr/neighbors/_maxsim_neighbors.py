@@ -1,0 +1,339 @@
+"""The index of documents that are sets of tokens, asked by sets of tokens."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from .._compat import HasMethods, Interval, num_samples
+from ..codes._door import as_packed, read_groups
+from ._checks import check_n_neighbors
+from ._documents import Documents
+from ._hasher_fit import fit_hasher
+from ._results import ragged
+
+
+class MaxSimNeighbors(MetaEstimatorMixin, BaseEstimator):
+    """Nearest documents that are sets of tokens, by sums of maxima: a hasher and its index.
+
+    Models such as ColBERT have a vector for each token of a text. A query is compared with
+    a document by *MaxSim*, also called late interaction: each token of the query looks for
+    the token of the document that scores highest, and the score of the document is the sum
+    of these maxima. This index keeps a code for each token of the documents. Tokens of
+    queries are not rounded to bits, see :func:`~sklearn_talr.codes.maxsim_scores`. The
+    search is exact: it looks at all documents, and finds those of highest score.
+
+    Rows are tokens. Their *groups*, a label for each row as in scikit-learn's
+    ``GroupKFold``, say which rows belong together.
+
+    Parameters
+    ----------
+    hasher : hasher, or Pipeline that ends in one
+        The hasher of tokens; `fit` fits a clone of it. A hasher that is fitted already, as
+        to a sample of the tokens, stays as it is inside ``sklearn.frozen.FrozenEstimator``.
+        It is asked by `query_weights`, as :class:`~sklearn_talr.hashing.AdditiveHasher` is
+        made for.
+
+    n_neighbors : int, default=10
+        Number of documents that `kneighbors` finds.
+
+    n_jobs : int, default=None
+        Number of threads of a search. None means 1 unless in a `joblib.parallel_config`
+        context, -1 all processors. The hasher has its own.
+
+    Attributes
+    ----------
+    hasher_ : hasher or Pipeline
+        The fitted hasher.
+
+    groups_ : ndarray of shape (n_labels,)
+        Label of each document given so far, those removed included, in the order in which
+        they first came. `kneighbors` returns places in it.
+
+    indices_ : ndarray of shape (`n_groups_`,)
+        Places in `groups_` of the documents that are in the database, ascending.
+
+    n_groups_ : int
+        Number of documents in the database.
+
+    n_items_ : int
+        Number of tokens in the database.
+
+    n_bytes_per_item_ : float
+        Bytes of memory for a token, in the mean.
+
+    n_features_in_ : int
+        Number of features of a token, if the hasher tells.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if `fit` saw any.
+
+    See Also
+    --------
+    HashedNeighbors : The index whose items are single rows.
+    sklearn_talr.codes.maxsim_scores : Scores of all pairs.
+    sklearn_talr.runs.Run.from_neighbors : What is found, as a run to evaluate.
+
+    Notes
+    -----
+    Any number of threads may ask while one thread calls `fit`, `partial_fit` or `remove`:
+    each call is answered from one state. Place i of `groups_` never gets another label, but
+    by `fit`.
+
+    With numba, ``pip install "sklearn-talr[fast]"``, a compiled loop takes over after some
+    seconds of search.
+
+    Examples
+    --------
+    Each digit is a document whose tokens are its eight rows of pixels. A query has the rows
+    of pixels of another digit, a zero. Most of what it finds are zeros:
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_talr.hashing import AdditiveHasher
+    >>> from sklearn_talr.neighbors import MaxSimNeighbors
+    >>> X, y = load_digits(return_X_y=True)
+    >>> tokens, groups = X.reshape(-1, 8), np.repeat(np.arange(len(X)), 8)
+    >>> hasher = AdditiveHasher(n_bits=32, metric="euclidean", random_state=0)
+    >>> index = MaxSimNeighbors(hasher).fit(tokens[8:], groups=groups[8:])
+    >>> distances, indices = index.kneighbors(tokens[:8], groups=groups[:8])
+    >>> found = index.groups_[indices]
+    >>> found.shape, bool((y[found] == y[0]).mean() > 0.5)
+    ((1, 10), True)
+    """
+
+    _parameter_constraints: dict = {
+        "hasher": [HasMethods("fit")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(self, hasher, *, n_neighbors=10, n_jobs=None):
+        self.hasher = hasher
+        self.n_neighbors = n_neighbors
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y=None, groups=None):
+        """Fit the hasher to all tokens, and store their codes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_tokens, n_features)
+            Features of the tokens of all documents, as the hasher takes them.
+
+        y : targets of length n_tokens, default=None
+            Targets of the tokens, where the hasher needs any.
+
+        groups : array-like of shape (n_tokens,), default=None
+            Label of the document that each token belongs to. The tokens of a document need
+            not come together. None means that each row is a document, labeled by its place.
+
+        Returns
+        -------
+        self : MaxSimNeighbors
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, `X` or `groups` is not what it should be. The estimator is then
+            what it was before.
+        """
+        self._validate_params()
+        if groups is not None:  # before the hasher takes its time
+            read_groups(groups, num_samples(X))
+        hasher, codes = fit_hasher(clone(self.hasher), X, y, {})
+        self._fitted = Documents.of(hasher, as_packed(codes), groups)
+        return self
+
+    def partial_fit(self, X, y=None, groups=None):
+        """Add tokens to the database; the hasher stays as it is.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_tokens, n_features)
+            Features of the tokens.
+
+        y : Ignored
+            Not used by an index that is fitted; the first call passes it to `fit`.
+
+        groups : array-like of shape (n_tokens,), default=None
+            Labels of their documents. A document that is in the database gets more tokens.
+            None if `fit` was given none.
+
+        Returns
+        -------
+        self : MaxSimNeighbors
+            The estimator with more tokens; the first call does what `fit` does.
+
+        Raises
+        ------
+        ValueError
+            If features or groups do not continue those of `fit`. The estimator is then
+            what it was before.
+        """
+        fitted = vars(self).get("_fitted")
+        if fitted is None:
+            return self.fit(X, y, groups)
+        self._validate_params()
+        self._fitted = fitted.add(as_packed(fitted.hasher.encode(X)), groups)
+        return self
+
+    def remove(self, groups):
+        """Delete documents from the database.
+
+        Parameters
+        ----------
+        groups : array-like of shape (n_removed,)
+            Labels of the documents. Tokens that are added under such a label later on make
+            a document in the same place.
+
+        Returns
+        -------
+        self : MaxSimNeighbors
+            The estimator with fewer documents.
+
+        Raises
+        ------
+        ValueError
+            If a label is not that of a document, or nothing would be left.
+        """
+        self._fitted = self._get_fitted().remove(groups)
+        return self
+
+    def kneighbors(
+        self,
+        X,
+        n_neighbors=None,
+        return_distance=True,
+        return_tied=False,
+        *,
+        groups=None,
+    ):
+        """Find the documents of highest score for each query.
+
+        Documents of equal score are ordered by their place in `groups_`, the first first.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_query_tokens, n_features)
+            Features of the tokens of all queries.
+
+        n_neighbors : int, default=None
+            Number of documents. None means that of the constructor.
+
+        return_distance : bool, default=True
+            Whether to return distances.
+
+        return_tied : bool, default=False
+            Whether to return also what is tied with the last document.
+
+        groups : array-like of shape (n_query_tokens,), default=None
+            Label of the query that each token belongs to. None means that each row is a
+            query. For one query of all rows pass ``np.zeros(len(X))``.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries, n_neighbors), dtype float64
+            Minus the scores, ascending. Only if `return_distance`. Queries come in the
+            order in which their labels first come.
+
+        indices : ndarray of shape (n_queries, n_neighbors), dtype int64
+            Places of the documents in `groups_`, ascending within a distance.
+
+        tied : ndarray of shape (n_queries,) of arrays of int64
+            Places of all documents at the distance of the last, those in `indices`
+            included. Only if `return_tied`.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer documents than asked for, there is not one label for each
+            row, or `X` has other features than those of `fit`.
+
+        Examples
+        --------
+        Documents "a" and "b" hold the same tokens in another order, and are tied:
+
+        >>> from sklearn.frozen import FrozenEstimator
+        >>> from sklearn_talr.hashing import LSHHasher
+        >>> from sklearn_talr.neighbors import MaxSimNeighbors
+        >>> hasher = FrozenEstimator(LSHHasher(64, random_state=0).fit([[0, 0], [1, 1]]))
+        >>> tokens = [[1, 0], [0, 1], [0, 1], [1, 0], [-1, 0]]
+        >>> index = MaxSimNeighbors(hasher, n_neighbors=2)
+        >>> index = index.fit(tokens, groups=["a", "a", "b", "b", "c"])
+        >>> indices = index.kneighbors([[1, 0], [0, 1]], groups=[0, 0])[1]
+        >>> index.groups_[indices]
+        array([['a', 'b']], dtype='<U1')
+        """
+        fitted = self._get_fitted()
+        n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
+        n_neighbors = check_n_neighbors(n_neighbors, len(fitted.present))
+        found = list(fitted.nearest(X, groups, n_neighbors, self.n_jobs))
+        distances = 0.0 - np.array([scores for scores, *_ in found])
+        indices = np.array([places for _, places, _ in found], dtype=np.int64)
+        result = (distances,) if return_distance else ()
+        result += (indices,)
+        if return_tied:
+            result += (ragged([tied for *_, tied in found]),)
+        return result if len(result) > 1 else result[0]
+
+    @property
+    def hasher_(self):
+        """The fitted hasher."""
+        return self._get_fitted().hasher.estimator
+
+    @property
+    def groups_(self):
+        """Label of each document given so far, in the order in which they first came."""
+        return self._get_fitted().labels
+
+    @property
+    def indices_(self):
+        """Places in `groups_` of the documents that are in the database, ascending."""
+        return self._get_fitted().present
+
+    @property
+    def n_groups_(self):
+        """Number of documents in the database."""
+        return len(self._get_fitted().present)
+
+    @property
+    def n_items_(self):
+        """Number of tokens in the database."""
+        return len(self._get_fitted().packed)
+
+    @property
+    def n_bytes_per_item_(self):
+        """Bytes of memory for a token, in the mean."""
+        fitted = self._get_fitted()
+        return fitted.nbytes / len(fitted.packed)
+
+    @property
+    def n_features_in_(self):
+        """Number of features, if the hasher tells."""
+        return self.hasher_.n_features_in_
+
+    @property
+    def feature_names_in_(self):
+        """Names of the features, if `fit` saw any."""
+        return self.hasher_.feature_names_in_
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_fitted")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        of_hasher = get_tags(self.hasher)
+        tags.input_tags.sparse = of_hasher.input_tags.sparse
+        tags.target_tags.required = of_hasher.target_tags.required
+        return tags
+
+    def _get_fitted(self):
+        """The Documents of this moment, to be taken once in each call."""
+        fitted = vars(self).get("_fitted")
+        if fitted is None:
+            check_is_fitted(self)
+        return fitted

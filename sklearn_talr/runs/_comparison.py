@@ -1,0 +1,424 @@
+"""Which of several runs are better, how surely, and whether ties decide it."""
+
+import warnings
+from dataclasses import dataclass
+from itertools import combinations
+from numbers import Integral, Real
+
+import numpy as np
+
+from .._compat import Interval, StrOptions, validate_params
+from .._random import independent_random_state
+from ..inference import n_queries_to_separate
+from ..inference._door import ROUNDING, TESTS, make_strata, tiers
+from ._comparison_tables import comparison_records, comparison_text
+from ._html_report import html_report
+from ._pair_statistics import Inference
+from ._result import RunEvaluation
+
+__all__ = ["RunComparison", "compare_runs"]
+
+
+@dataclass(frozen=True, eq=False)
+class RunComparison:
+    """How runs compare, measure by measure.
+
+    :func:`compare_runs` makes them. It prints as tables.
+
+    Parameters
+    ----------
+    names : list of str of length n_runs
+        Names of the runs. If two have the same, all come with their numbers.
+
+    measures : list of str of length n_measures
+        Names of the measures.
+
+    queries : list of str of length n_queries
+        The evaluated queries.
+
+    evaluations : list of RunEvaluation of length n_runs
+        Values of each run, query by query.
+
+    alpha : float
+        Level of the tests; intervals have the confidence level 1 - alpha.
+
+    test, adjust : str
+        The paired test, and the adjustment of its p-values for the number of pairs.
+
+    n_resamples : ndarray of shape (n_pairs, n_measures) of int
+        Number of patterns of signs, or of samples, that each p-value counts; 0 for tests
+        that need none.
+
+    is_exact : ndarray of shape (n_pairs, n_measures) of bool
+        Whether these are all patterns that there are.
+
+    means, means_low, means_high : ndarray of shape (n_runs, n_measures)
+        Mean of the expected values, and the ends of its confidence interval.
+
+    worst, best : ndarray of shape (n_runs, n_measures)
+        Least and greatest mean over all orders of tied documents.
+
+    pairs : list of tuple of two int, of length n_pairs
+        Numbers of the first and the second run of each pair.
+
+    difference, low, high : ndarray of shape (n_pairs, n_measures)
+        Mean expected value of the first run less that of the second, and the ends of its
+        confidence interval.
+
+    lowest, highest : ndarray of shape (n_pairs, n_measures)
+        The least and the greatest difference of means that orders of ties can make.
+
+    undecided : ndarray of shape (n_pairs, n_measures)
+        Share of the queries in which ties decide which run is better.
+
+    effect_size : ndarray of shape (n_pairs, n_measures)
+        Mean difference over the standard deviation of the differences (Cohen's d of paired
+        values). Infinite where the runs differ by the same amount in all queries.
+
+    p_value, adjusted_p_value : ndarray of shape (n_pairs, n_measures)
+        Two-sided p-value of the test of expected values, alone and among all pairs of the
+        measure. NaN where the runs are equal in all queries, or there is but one query.
+
+    adverse_p_value : ndarray of shape (n_pairs, n_measures)
+        Adjusted p-value in the order of ties that speaks most against the better run; 1
+        where it is no longer better.
+
+    tiers : dict of str to list of lists of str
+        By measure, sets of runs that are not separated: two runs share a tier if and only
+        if their adjusted p-value is above `alpha`. Best runs first.
+    """
+
+    names: list
+    measures: list
+    queries: list
+    evaluations: list
+    alpha: float
+    test: str
+    adjust: str
+    n_resamples: np.ndarray
+    is_exact: np.ndarray
+    means: np.ndarray
+    means_low: np.ndarray
+    means_high: np.ndarray
+    worst: np.ndarray
+    best: np.ndarray
+    pairs: list
+    difference: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
+    undecided: np.ndarray
+    effect_size: np.ndarray
+    p_value: np.ndarray
+    adjusted_p_value: np.ndarray
+    adverse_p_value: np.ndarray
+    tiers: dict
+
+    @property
+    def separated(self):
+        """Whether the data separate the runs of a pair, (n_pairs, n_measures) of bool."""
+        return self.adjusted_p_value <= self.alpha
+
+    @property
+    def depends_on_ties(self):
+        """Whether runs are separated, but not in all orders of ties; like `separated`."""
+        return self.separated & ~(self.adverse_p_value <= self.alpha)
+
+    @property
+    def ties_decide(self):
+        """Whether ties decide which run has the better mean, (n_pairs, n_measures)."""
+        return (self.lowest < -ROUNDING) & (self.highest > ROUNDING)
+
+    def n_queries_to_separate(self, difference, *, power=0.8):
+        """Return how many queries it would take to see a difference of means.
+
+        Parameters
+        ----------
+        difference : float
+            Difference of means that shall be seen. Above 0.
+
+        power : float, default=0.8
+            Probability that a paired t-test of level `alpha` sees it.
+
+        Returns
+        -------
+        n_queries : ndarray of shape (n_pairs, n_measures) of int
+            Numbers for one pair that is tested alone, from the spread of its differences.
+
+        See Also
+        --------
+        sklearn_talr.inference.n_queries_to_separate : The same for any differences.
+        """
+        expected = np.stack([each.expected for each in self.evaluations])
+        number = [
+            [
+                n_queries_to_separate(column, difference, alpha=self.alpha, power=power)
+                for column in (expected[first] - expected[second]).T
+            ]
+            for first, second in self.pairs
+        ]
+        return np.array(number)
+
+    def to_dict(self):
+        """Return all numbers as lists of dicts, as JSON holds them.
+
+        Returns
+        -------
+        values : dict
+            "runs" has a dict for each measure and run, with the letters of its tiers;
+            "pairs" one for each measure and pair. "test", "adjust", "alpha" and
+            "n_queries" tell how they were made.
+        """
+        runs, pairs = comparison_records(self)
+        settings = {name: getattr(self, name) for name in ("test", "adjust", "alpha")}
+        return {**settings, "n_queries": len(self.queries), "runs": runs, "pairs": pairs}
+
+    def to_frame(self, *, per_run=False):
+        """Return what `to_dict` has of pairs, or of runs, as a pandas DataFrame.
+
+        Parameters
+        ----------
+        per_run : bool, default=False
+            Whether to return a row for each measure and run, and not for each measure and
+            pair.
+
+        Returns
+        -------
+        frame : DataFrame
+            Indexed by measure and run, or by measure and the first and second run.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "to_frame needs pandas: install it, or call to_dict instead."
+            ) from error
+        index = ["measure", "run"] if per_run else ["measure", "first", "second"]
+        return pd.DataFrame(self.to_dict()["runs" if per_run else "pairs"]).set_index(index)
+
+    def to_html(self):
+        """Return a report as one page of HTML, which holds all that it needs.
+
+        It has means and their intervals, tiers, all pairs of runs, and the values of all
+        queries, in tables that are sorted by their heads. It asks no other host, and may be
+        opened from a disk or sent by mail.
+
+        Returns
+        -------
+        page : str
+            Write it as UTF-8, as by ``Path("report.html").write_text(page, "utf-8")``.
+        """
+        return html_report(self)
+
+    def __str__(self):
+        return comparison_text(self)
+
+    def __repr__(self):
+        return str(self)
+
+
+@validate_params(
+    {
+        "test": [StrOptions(set(TESTS))],
+        "adjust": [StrOptions({"holm", "tukey"})],
+        "alpha": [Interval(Real, 0, 1, closed="neither")],
+        "stratify": ["array-like", None],
+        "n_resamples": [Interval(Integral, 100, None, closed="left")],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def compare_runs(
+    *evaluations,
+    test="randomization",
+    adjust="holm",
+    alpha=0.05,
+    stratify=None,
+    n_resamples=10_000,
+    random_state=0,
+):
+    """Compare runs: by how much, how surely, and whether ties decide it.
+
+    Tests and intervals are of expected values, the means over all orders of tied documents,
+    so no order of ties moves them. What ties could do stands beside: in a query they decide
+    if some orders put the first run ahead, and others the second.
+
+    Parameters
+    ----------
+    *evaluations : RunEvaluation
+        Evaluations of two runs or more by the same judgments and measures.
+
+    test : {"randomization", "bootstrap", "t", "wilcoxon"}, default="randomization"
+        The paired test; see :func:`~sklearn_talr.inference.paired_test`.
+
+    adjust : {"holm", "tukey"}, default="holm"
+        How p-values of a measure are adjusted for the number of pairs, so that the
+        probability of any false separation is at most `alpha`.
+
+        * "holm" is Holm's method. It goes with every test.
+        * "tukey" is Tukey's honestly significant difference by randomization: how often the
+          largest difference of two means would be as large, if all runs had swapped their
+          values in each query by chance. It needs the randomization test. The single
+          p-values are those of pairs.
+
+        With two runs there is nothing to adjust.
+
+    alpha : float, default=0.05
+        Level of the tests. The intervals have the confidence level ``1 - alpha``, each for
+        itself. Above 0 and below 1.
+
+    stratify : array-like of shape (n_queries,), default=None
+        Label of each query's stratum, in the order of ``evaluations[0].queries``, for
+        intervals and the tests "bootstrap" and "t". None makes no strata.
+
+    n_resamples : int, default=10_000
+        Number of random patterns of signs, orders of runs or samples of queries, at least
+        100.
+
+    random_state : int, RandomState instance or None, default=0
+        Seed of the patterns and samples.
+
+    Returns
+    -------
+    comparison : RunComparison
+        It prints as tables.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two evaluations, they have not the same queries and
+        measures, a stratum has one query, or `adjust` does not go with `test`.
+
+    TypeError
+        If an argument is no evaluation.
+
+    Warns
+    -----
+    UserWarning
+        If two runs are separated by their expected values, but would not be in some order
+        of tied documents.
+
+    See Also
+    --------
+    sklearn_talr.inference.paired_test : The tests, for values of any origin.
+
+    References
+    ----------
+    B. A. Carterette, "Multiple Testing in Statistical Analysis of Systems-Based Information
+    Retrieval Experiments", ACM Transactions on Information Systems 30, 2012.
+
+    Examples
+    --------
+    The second run has the relevant document alone in the second place. The first ties it
+    for the first three:
+
+    >>> from sklearn_talr.runs import Run, compare_runs, evaluate_run
+    >>> qrels = {"q1": {"d1": 1}, "q2": {"d1": 1}, "q3": {"d1": 1}}
+    >>> tied, first, second = {"d1": 1, "d2": 1, "d3": 1}, {"d1": 1}, {"d1": 1, "d2": 2}
+    >>> runs = {
+    ...     "ours": {"q1": tied, "q2": first, "q3": first},
+    ...     "theirs": {"q1": second, "q2": first, "q3": second},
+    ... }
+    >>> evaluations = [
+    ...     evaluate_run(qrels, Run(run, name), "RR") for name, run in runs.items()
+    ... ]
+    >>> comparison = compare_runs(*evaluations)
+    >>> comparison.difference.round(3), comparison.lowest.round(3), comparison.undecided
+    (array([[0.204]]), array([[0.111]]), array([[0.33333333]]))
+    >>> float(comparison.p_value[0, 0])
+    0.5
+    >>> comparison.tiers
+    {'RR': [['ours', 'theirs']]}
+    """
+    _check_evaluations(evaluations, test, adjust)
+    names, measures = _different(evaluations), list(evaluations[0].measures)
+    strata = make_strata(stratify, len(evaluations[0].queries))
+    pairs = list(combinations(range(len(names)), 2))
+    seed = independent_random_state(random_state).randint(2**31)
+    inference = Inference(test, adjust, alpha, strata, n_resamples, seed)
+    columns = inference.columns(*np.transpose(pairs), evaluations)
+    comparison = RunComparison(
+        names=names,
+        measures=measures,
+        queries=list(evaluations[0].queries),
+        evaluations=list(evaluations),
+        alpha=alpha,
+        test=test,
+        adjust=adjust,
+        pairs=pairs,
+        tiers=_all_tiers(names, measures, pairs, columns, alpha),
+        **columns,
+    )
+    _warn_of_ties(comparison)
+    return comparison
+
+
+def _check_evaluations(evaluations, test, adjust):
+    for each in evaluations:
+        if not isinstance(each, RunEvaluation):
+            several = isinstance(each, list | tuple | dict)
+            advice = ". Write compare_runs(*evaluations)" if several else ""
+            raise TypeError(
+                f"compare_runs takes what evaluate_run returns, got {type(each).__name__}"
+                f"{advice}."
+            )
+    if len(evaluations) < 2:
+        raise ValueError(f"compare_runs needs two runs or more, got {len(evaluations)}.")
+    first = evaluations[0]
+    for other in evaluations[1:]:
+        if (other.queries, other.measures) != (first.queries, first.measures):
+            raise ValueError(
+                "compare_runs needs evaluations of the same queries and measures: evaluate "
+                "all runs by the same judgments, with missing_queries='zero'."
+            )
+    if adjust == "tukey" and test != "randomization":
+        raise ValueError(
+            f"adjust='tukey' goes with test='randomization', got test={test!r}: take "
+            "adjust='holm'."
+        )
+
+
+def _different(evaluations):
+    """Names of the runs, or the names with numbers if two are the same."""
+    names = [each.name for each in evaluations]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{place}: {name}" for place, name in enumerate(names, 1)]
+
+
+def _all_tiers(names, measures, pairs, columns, alpha):
+    """Tiers of each measure, as names of runs."""
+    found = {}
+    for number, measure in enumerate(measures):
+        separated = np.zeros((len(names), len(names)), dtype=bool)
+        separated[tuple(np.transpose(pairs))] = (
+            columns["adjusted_p_value"][:, number] <= alpha
+        )
+        groups = tiers(columns["means"][:, number], separated | separated.T)
+        found[measure] = [[names[run] for run in group] for group in groups]
+    return found
+
+
+def _warn_of_ties(comparison):
+    """Warn of the first separation that some order of ties would undo."""
+    places = np.argwhere(comparison.depends_on_ties)
+    if not len(places):
+        return
+    pair, measure = places[0]
+    better, other = comparison.pairs[pair]
+    if comparison.difference[pair, measure] < 0:
+        better, other = other, better
+    more = f", and {len(places) - 1} more such" if len(places) > 1 else ""
+    warnings.warn(
+        f"by {comparison.measures[measure]} {comparison.names[better]!r} is better than "
+        f"{comparison.names[other]!r} on average over the orders of tied documents, but "
+        f"not separated from it in every order{more}: see depends_on_ties.",
+        UserWarning,
+        stacklevel=4,  # past the check of parameters
+    )

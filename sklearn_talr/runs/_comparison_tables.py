@@ -1,0 +1,159 @@
+"""Comparisons of runs as records, text, CSV and LaTeX."""
+
+import csv
+import io
+from string import ascii_uppercase
+
+from ._text_tables import aligned, p_value_text
+
+_OF_RUNS = "means", "means_low", "means_high", "worst", "best"
+_OF_PAIRS = (
+    "difference",
+    "low",
+    "high",
+    "lowest",
+    "highest",
+    "undecided",
+    "effect_size",
+    "p_value",
+    "adjusted_p_value",
+    "adverse_p_value",
+    "separated",
+    "depends_on_ties",
+    "ties_decide",
+)
+
+
+def tier_letters(comparison, measure):
+    """Letters of each run's tiers, A for that of the best run, as a dict by name."""
+    letters = dict.fromkeys(comparison.names, "")
+    for place, tier in enumerate(comparison.tiers[measure]):
+        turn, place = divmod(place, len(ascii_uppercase))
+        for name in tier:
+            letters[name] += ascii_uppercase[place] + (str(turn + 1) if turn else "")
+    return letters
+
+
+def comparison_records(comparison):
+    """Two lists of dicts: of each measure and run, and of each measure and pair."""
+    names, runs, pairs = comparison.names, [], []
+    for number, measure in enumerate(comparison.measures):
+        letters = tier_letters(comparison, measure)
+        columns = [getattr(comparison, name)[:, number].tolist() for name in _OF_RUNS]
+        keys = "mean", "low", "high", "worst", "best"
+        for name, *row in zip(names, *columns):
+            one = {"measure": measure, "run": name, **dict(zip(keys, row))}
+            runs.append(one | {"tiers": letters[name]})
+        columns = [getattr(comparison, name)[:, number].tolist() for name in _OF_PAIRS]
+        for (first, second), *row in zip(comparison.pairs, *columns):
+            one = {"measure": measure, "first": names[first], "second": names[second]}
+            pairs.append(one | dict(zip(_OF_PAIRS, row)))
+    return runs, pairs
+
+
+def comparison_text(comparison):
+    """Tables for people: of a pair, or of the tiers of several runs."""
+    runs, pairs = comparison_records(comparison)
+    n_queries, level = len(comparison.queries), f"{1 - comparison.alpha:g}"
+    queries = f"{n_queries} quer{'y' if n_queries == 1 else 'ies'}"
+    if len(pairs) == len(comparison.measures):
+        first, second = comparison.names
+        tables = [f"{first} minus {second}, {queries}\n{_table_of_pair(pairs, level)}"]
+    else:
+        tables = [
+            f"{measure}, {queries}\n"
+            + _table_of_runs([row for row in runs if row["measure"] == measure], level)
+            for measure in comparison.measures
+        ]
+    return "\n\n".join([*tables, _test_text(comparison)])
+
+
+def _table_of_pair(pairs, level):
+    head = ["", "difference", f"{float(level):.0%} interval", "lowest", "highest"]
+    rows = [[*head, "undecided", "p-value"]]
+    for row in pairs:
+        interval = f"{row['low']:+.4f} to {row['high']:+.4f}"
+        numbers = [f"{row[key]:+.4f}" for key in ("difference", "lowest", "highest")]
+        numbers.insert(1, interval)
+        shares = f"{row['undecided']:.0%}", p_value_text(row["p_value"])
+        mark = "*" if row["depends_on_ties"] else ""
+        rows.append([row["measure"] + mark, *numbers, *shares])
+    return aligned(rows)
+
+
+def _table_of_runs(runs, level):
+    rows = [["", "mean", f"{float(level):.0%} interval", "worst", "best", "tiers"]]
+    for row in sorted(runs, key=lambda row: -row["mean"]):
+        interval = f"{row['low']:.4f} to {row['high']:.4f}"
+        numbers = [f"{row[key]:.4f}" for key in ("mean", "worst", "best")]
+        rows.append([row["run"], numbers[0], interval, *numbers[1:], row["tiers"]])
+    return aligned(rows)
+
+
+def _test_text(comparison):
+    """What was tested, in a sentence, and what ties have to do with it."""
+    lines = [f"{named_test(comparison)}, alpha = {comparison.alpha:g}"]
+    n_pairs = len(comparison.pairs)
+    if n_pairs > 1:
+        method = {"holm": "Holm", "tukey": "Tukey's HSD"}[comparison.adjust]
+        lines[0] += f", {method} over {n_pairs} pairs of each measure"
+        lines.append("Runs that share a letter are not separated.")
+    n_depend = int(comparison.depends_on_ties.sum())
+    if n_depend:
+        subject = "a separation" if n_depend == 1 else f"{n_depend} separations"
+        verb = "depends" if n_depend == 1 else "depend"
+        lines.append(f"* {subject} {verb} on the order of tied documents")
+    return "\n".join(lines)
+
+
+def named_test(comparison):
+    """The test in words, with the number of patterns or samples it counts."""
+    if comparison.test in ("t", "wilcoxon"):
+        return {"t": "paired t-test", "wilcoxon": "Wilcoxon signed-rank test"}[
+            comparison.test
+        ]
+    if comparison.test == "bootstrap":
+        return f"bootstrap test of {comparison.n_resamples.max()} samples of queries"
+    exact = comparison.n_resamples[comparison.is_exact]
+    if comparison.is_exact.all():
+        return f"exact randomization test of all patterns of signs ({exact.max()} at most)"
+    n_patterns = comparison.n_resamples[~comparison.is_exact].max()
+    return f"randomization test of {n_patterns} random patterns of signs"
+
+
+def comparison_csv(comparison):
+    """Pairs as CSV, a row for each measure and pair."""
+    _, pairs = comparison_records(comparison)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(pairs[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(pairs)
+    return text.getvalue().removesuffix("\n")
+
+
+def comparison_latex(comparison):
+    """Means with the letters of their tiers, a row for each run, for LaTeX's booktabs."""
+    runs, _ = comparison_records(comparison)
+    n_measures = len(comparison.measures)
+    head = ["", *map(_for_latex, comparison.measures)]
+    lines = [r"\begin{tabular}{l" + "r@{}l" * n_measures + "}", r"\toprule"]
+    lines.append(
+        " & ".join([""] + [rf"\multicolumn{{2}}{{c}}{{{name}}}" for name in head[1:]])
+        + r" \\"
+    )
+    lines.append(r"\midrule")
+    for name in comparison.names:
+        cells = [
+            rf"{row['mean']:.3f} & $^{{\mathrm{{{row['tiers']}}}}}$"
+            for row in runs
+            if row["run"] == name
+        ]
+        lines.append(" & ".join([_for_latex(name), *cells]) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+
+
+def _for_latex(text):
+    """Text in which no character means anything to LaTeX."""
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"}
+    special |= {"^": r"\textasciicircum{}"} | {c: rf"\{c}" for c in "&%$#_{}"}
+    return "".join(special.get(c, c) for c in text)

@@ -1,0 +1,214 @@
+"""Sums of maxima over sets of codes, against a loop over decoded tokens."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sklearn_talr.codes import (
+    PackedCodes,
+    _maxsim,
+    maxsim_scores,
+    pack_codes,
+    weighted_scores,
+)
+from sklearn_talr.codes._door import QueryTables, TokenSets, Words, query_blocks
+from sklearn_talr.hashing import AdditiveHasher
+
+
+def first_ones(labels):
+    """Labels in the order in which they first come."""
+    return list(dict.fromkeys(np.asarray(labels).tolist()))
+
+
+def slow_maxsim(scores, query_groups, groups):
+    """The definition, from the scores of all pairs of tokens."""
+    query_groups, groups = np.asarray(query_groups), np.asarray(groups)
+    expected = np.zeros((len(first_ones(query_groups)), len(first_ones(groups))))
+    for row, query in enumerate(first_ones(query_groups)):
+        for column, document in enumerate(first_ones(groups)):
+            for token in np.flatnonzero(query_groups == query):
+                best = max(scores[token, i] for i in np.flatnonzero(groups == document))
+                expected[row, column] += best
+    return expected
+
+
+def draw(n_tokens, n_query_tokens, n_bits, size=1, n_terms=0, seed=0):
+    """Codes, weights, and labels of both, which are not sorted."""
+    rng = np.random.default_rng(seed)
+    bits = rng.integers(0, 2, (n_tokens, n_bits), dtype=np.uint8)
+    terms = rng.normal(size=(n_tokens, n_terms)) if n_terms else None
+    codes = PackedCodes(pack_codes(bits).data, n_bits, terms=terms)
+    shape = n_query_tokens, Words(n_bits, size).n_weights
+    weights = rng.normal(size=shape).astype(np.float32)
+    groups = rng.integers(0, max(1, n_tokens // 3), n_tokens)
+    query_groups = rng.integers(0, max(1, n_query_tokens // 3), n_query_tokens)
+    return codes, weights, query_groups, groups
+
+
+@given(
+    st.integers(1, 40),
+    st.integers(1, 12),
+    st.integers(1, 70),
+    st.sampled_from([1, 4, 8]),
+    st.integers(0, 2),
+    st.integers(0, 2**32),
+)
+def test_scores_are_sums_of_maxima(n_tokens, n_queries, n_bits, size, n_terms, seed):
+    codes, weights, query_groups, groups = draw(
+        n_tokens, n_queries, n_bits, size, n_terms, seed
+    )
+    found = maxsim_scores(weights, codes, query_groups=query_groups, groups=groups)
+    assert found.dtype == np.float32
+    scores = weighted_scores(weights, codes).astype(float)
+    expected = slow_maxsim(scores, query_groups, groups)
+    assert_allclose(found, expected, rtol=1e-5, atol=1e-3)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "inner_product", "euclidean"])
+@pytest.mark.parametrize("word_size", [1, 4, 8])
+def test_scores_are_those_of_a_float_loop_over_decoded_tokens(metric, word_size):
+    """But for the unit, and for what the mean adds to the scores of all documents."""
+    rng = np.random.default_rng(0)
+    X, queries = rng.normal(size=(300, 6)) + 1, rng.normal(size=(8, 6)) + 1
+    params = {"word_size": word_size, "metric": metric, "random_state": 0}
+    hasher = AdditiveHasher(16, **params).fit(X)
+    codes, mean = hasher.encode(X), hasher.mean_
+    decoded = hasher.inverse_transform(codes).astype(float) - mean
+    centered = queries - mean if metric == "euclidean" else queries
+    scores = centered @ decoded.T
+    if metric == "euclidean":  # each row is stored with its squared distance to the mean
+        scores -= ((X - mean) ** 2).sum(axis=1) / 2
+    unit = {
+        "cosine": 1,
+        "inner_product": np.sqrt(X.var(axis=0).sum()),
+        "euclidean": X.var(axis=0).sum(),
+    }[metric]
+    groups, query_groups = rng.integers(0, 50, 300), [0, 1, 0, 1, 1, 2, 2, 1]
+    found = maxsim_scores(
+        hasher.query_weights(queries), codes, query_groups=query_groups, groups=groups
+    )
+    assert_allclose(found * unit, slow_maxsim(scores, query_groups, groups), atol=1e-4)
+
+
+def test_documents_of_one_token_have_ordinary_scores():
+    codes, weights, *_ = draw(50, 5, 33, n_terms=2)
+    expected = weighted_scores(weights, codes)
+    assert_allclose(maxsim_scores(weights, codes), expected, rtol=1e-5, atol=1e-4)
+    summed = maxsim_scores(weights, codes, query_groups=[7] * 5)
+    assert_allclose(summed, expected.sum(axis=0)[None], rtol=1e-5, atol=1e-4)
+
+
+@given(st.integers(0, 2**32))
+def test_neither_the_order_of_tokens_nor_of_documents_matters(seed):
+    codes, weights, query_groups, groups = draw(40, 6, 20, seed=seed, n_terms=1)
+    found = maxsim_scores(weights, codes, query_groups=query_groups, groups=groups)
+    order = np.random.default_rng(seed).permutation(40)
+    moved = maxsim_scores(
+        weights, codes[order], query_groups=query_groups, groups=groups[order]
+    )
+    before, after = first_ones(groups), first_ones(groups[order])
+    assert_array_equal(moved, found[:, [before.index(label) for label in after]])
+
+
+def test_more_tokens_never_lower_a_score():
+    codes, weights, query_groups, _ = draw(40, 6, 20)
+    whole = maxsim_scores(weights, codes, query_groups=query_groups, groups=[0] * 40)
+    part = maxsim_scores(weights, codes[:9], query_groups=query_groups, groups=[0] * 9)
+    assert np.all(whole >= part)
+
+
+def test_sets_that_straddle_passes(monkeypatch):
+    codes, weights, query_groups, groups = draw(200, 40, 19, n_terms=2)
+    groups[:90] = 3
+    params = {"query_groups": query_groups, "groups": groups}
+    whole = maxsim_scores(weights, codes, **params)
+    monkeypatch.setattr(_maxsim, "MOST_ROWS", 7)
+    assert_array_equal(maxsim_scores(weights, codes, **params), whole)
+    for name in ("_QUERY_TOKENS_PER_PASS", "_QUERY_TOKENS_PER_BLOCK", "_GROUPS_PER_PART"):
+        monkeypatch.setattr(_maxsim, name, 3)
+    parts = maxsim_scores(weights, codes, **params, n_jobs=2)
+    assert_allclose(parts, whole, rtol=1e-6)
+
+
+def test_the_order_of_bits_does_not_matter():
+    codes, weights, query_groups, groups = draw(30, 6, 20, n_terms=1)
+    params = {"query_groups": query_groups, "groups": groups}
+    big = pack_codes(codes, bitorder="big")
+    expected = maxsim_scores(weights, codes, **params)
+    assert_array_equal(maxsim_scores(weights, big, **params), expected)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+@pytest.mark.parametrize("terms", [(1e-30, 0), (1e30, 0), (1, 1e36), (1e36, 1)])
+def test_margins_cover_what_is_lost_in_float32(scale, terms):
+    """Numbers near the ends of float32 included."""
+    codes, weights, *_ = draw(60, 9, 24, n_terms=2)
+    codes = PackedCodes(codes.data, 24, terms=codes.terms * np.float32(terms))
+    tokens = TokenSets.of(codes, np.repeat(np.arange(20), 3))
+    words, numbers = Words(24, 1), np.repeat([0, 1, 2], 3)
+    (part,) = query_blocks(weights * np.float32(scale), numbers, words, 3)
+    tables = QueryTables.of(*part, tokens)
+    found = tables.scores(tokens)
+    assert np.isfinite(found).all()
+    for query, margin in enumerate(tables.margins):
+        exact = np.ldexp(tables.exact_scores(query, tokens), -tables.exponent)
+        assert np.abs(found[query] - exact).max() <= margin / 2
+
+
+def test_exact_scores_do_not_depend_on_the_order_of_anything():
+    codes, weights, *_ = draw(60, 9, 24, n_terms=2)
+    groups, order = np.repeat(np.arange(20), 3), np.arange(60).reshape(20, 3)
+    words, rng = Words(24, 1), np.random.default_rng(0)
+
+    def exact(codes, weights):
+        tokens = TokenSets.of(codes, groups)
+        (part,) = query_blocks(weights, np.zeros(9, dtype=int), words, 3)
+        return QueryTables.of(*part, tokens).exact_scores(0, tokens)
+
+    expected = exact(codes, weights)
+    order = rng.permuted(order, axis=1).ravel()
+    assert_array_equal(exact(codes[order], weights), expected)
+    assert_array_equal(exact(codes, weights[rng.permutation(9)]), expected)
+
+
+def test_labels_may_be_of_any_type_that_can_be_sorted():
+    codes, weights, *_ = draw(6, 2, 9)
+    numbers = [2, 0, 2, 1, 0, 0]
+    expected = maxsim_scores(weights, codes, groups=numbers)
+    assert expected.shape == (2, 3)
+    for labels in (["a", "b", "c"], [0.5, -1.0, 7.0], [b"1", b"22", b"0"]):
+        groups = [labels[number] for number in numbers]
+        assert_array_equal(maxsim_scores(weights, codes, groups=groups), expected)
+
+
+@pytest.mark.parametrize(
+    ("params", "problem"),
+    [
+        ({"groups": [3, 3]}, r"groups must name .* 6 rows.*np\.repeat"),
+        ({"groups": np.zeros((6, 1))}, r"groups .* shape \(6, 1\)"),
+        ({"groups": [0, 0, 0, 1, 1, np.nan]}, "groups contains NaN"),
+        ({"groups": [0, "a", None, 1, 1, 1]}, "groups must hold labels of one type"),
+        ({"query_groups": [0]}, "query_groups must name .* 2 rows"),
+        ({"query_groups": 0}, "query_groups"),
+    ],
+)
+def test_wrong_groups_are_refused(params, problem):
+    codes, weights, *_ = draw(6, 2, 9)
+    if isinstance(params.get("groups"), list) and None in params["groups"]:
+        params = {"groups": np.array(params["groups"], dtype=object)}
+    with pytest.raises(ValueError, match=problem):
+        maxsim_scores(weights, codes, **params)
+
+
+def test_wrong_codes_and_weights_are_refused():
+    codes, weights, *_ = draw(6, 2, 9)
+    with pytest.raises(ValueError, match="query_weights are codes"):
+        maxsim_scores(codes, codes)
+    with pytest.raises(ValueError, match="query_weights has 4 columns"):
+        maxsim_scores(weights[:, :4], codes)
+    with pytest.raises(ValueError, match="database_codes"):
+        maxsim_scores(weights, codes[:0])
+    with pytest.raises(ValueError, match="0 sample"):
+        maxsim_scores(weights[:0], codes)

@@ -1,0 +1,68 @@
+"""How many queries a comparison needs, against simulated tests."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from sklearn_talr.inference import n_queries_to_separate
+
+
+@pytest.mark.parametrize(
+    ("difference", "alpha", "power"),
+    [(0.05, 0.05, 0.8), (0.1, 0.01, 0.9), (0.1, 0.05, 0.5)],
+)
+def test_so_many_queries_see_the_difference_as_often_as_asked(difference, alpha, power):
+    """New queries are drawn from the given ones, moved to the difference."""
+    rng = np.random.default_rng(0)
+    differences = rng.choice([-0.5, 0.0, 0.0, 0.25, 1 / 3], size=200)
+    n_queries = n_queries_to_separate(differences, difference, alpha=alpha, power=power)
+    population = differences - differences.mean() + difference
+    samples = rng.choice(population, size=(4000, n_queries))
+    seen = (stats.ttest_1samp(samples, 0, axis=1).pvalue < alpha).mean()
+    assert seen == pytest.approx(power, abs=0.05)
+    for fewer in (0.8, 0.6):
+        samples = rng.choice(population, size=(4000, int(n_queries * fewer)))
+        assert (stats.ttest_1samp(samples, 0, axis=1).pvalue < alpha).mean() < seen
+
+
+def test_more_of_what_makes_it_hard_needs_more_queries():
+    spread = np.random.default_rng(0).normal(size=50)
+    numbers = [
+        n_queries_to_separate(spread, difference, alpha=alpha, power=power)
+        for difference, alpha, power in [
+            (5.0, 0.05, 0.8),
+            (0.5, 0.05, 0.8),
+            (0.5, 0.05, 0.95),
+            (0.5, 0.01, 0.95),
+            (0.05, 0.01, 0.95),
+        ]
+    ]
+    assert numbers == sorted(numbers)
+    assert len(set(numbers)) == len(numbers)
+    assert n_queries_to_separate(spread + 7, 0.5) == n_queries_to_separate(spread, 0.5)
+    assert n_queries_to_separate(2 * spread, 1.0) == n_queries_to_separate(spread, 0.5)
+
+
+def test_without_spread_and_with_a_tiny_difference():
+    assert n_queries_to_separate([0.2, 0.2, 0.2], 0.01) == 2
+    n_queries = n_queries_to_separate(np.linspace(-1, 1, 30), 1e-5)
+    expected = (
+        stats.norm.isf([0.025, 0.2]).sum() * np.std(np.linspace(-1, 1, 30), ddof=1)
+    ) ** 2
+    assert n_queries == pytest.approx(expected * 1e10, rel=0.001)
+
+
+@pytest.mark.parametrize(
+    ("differences", "arguments", "message"),
+    [
+        ([0.1], {}, "minimum of 2"),
+        ([[0.1, 0.2], [0.3, 0.4]], {}, "shape .n_queries,."),
+        ([0.1, np.nan], {}, "differences contains NaN"),
+        ([0.1, 0.2], {"difference": 0}, "'difference'"),
+        ([0.1, 0.2], {"power": 1}, "'power'"),
+        ([0.1, 0.2], {"alpha": 5}, "'alpha'"),
+    ],
+)
+def test_bad_input_is_refused(differences, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        n_queries_to_separate(differences, **{"difference": 0.1, **arguments})

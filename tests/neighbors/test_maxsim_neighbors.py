@@ -1,0 +1,252 @@
+"""The index of documents that are sets of tokens, against all scores by a slow loop."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sklearn_talr import ITQHasher, LSHHasher
+from sklearn_talr.codes import _maxsim, maxsim_scores, weighted_scores
+from sklearn_talr.hashing import AdditiveHasher
+from sklearn_talr.neighbors import HashedNeighbors, MaxSimNeighbors, _inner_loops
+from sklearn_talr.runs import Run, evaluate_run
+
+RNG = np.random.default_rng(0)
+X, QUERIES = RNG.normal(size=(400, 8)), RNG.normal(size=(30, 8))
+GROUPS, QUERY_GROUPS = RNG.integers(0, 60, 400), RNG.integers(0, 7, 30)
+LSH = LSHHasher(16, random_state=0)
+ADDITIVE = AdditiveHasher(16, max_iter=3, random_state=0)
+OF_WORDS = clone(ADDITIVE).set_params(word_size=4, metric="euclidean")
+OF_BYTES = clone(ADDITIVE).set_params(word_size=8)
+
+
+@parametrize_with_checks(
+    [
+        MaxSimNeighbors(ITQHasher(8, random_state=0)),
+        MaxSimNeighbors(make_pipeline(StandardScaler(), LSHHasher(8, random_state=0))),
+    ]
+)
+def test_scikit_learn_finds_no_fault_in_maxsim(estimator, check):
+    check(estimator)
+
+
+def first_of(labels):
+    return list(dict.fromkeys(labels.tolist()))
+
+
+def slow_neighbors(hasher, tokens, groups, queries, query_groups, n_neighbors):
+    """For each query (distance, place) of the nearest documents, by sorting all."""
+    scores = weighted_scores(hasher.query_weights(queries), hasher.encode(tokens))
+    found = []
+    for query in first_of(query_groups):
+        of_query = scores[query_groups == query].astype(float)
+        distances = [
+            -of_query[:, groups == label].max(axis=1).sum() for label in first_of(groups)
+        ]
+        order = np.argsort(distances, kind="stable")[:n_neighbors]
+        found.append([(distances[place], place) for place in order])
+    return found
+
+
+def check_found(index, tokens, groups, n_neighbors=7):
+    distances, indices = index.kneighbors(QUERIES, n_neighbors, groups=QUERY_GROUPS)
+    expected = slow_neighbors(
+        index.hasher_, tokens, groups, QUERIES, QUERY_GROUPS, n_neighbors
+    )
+    assert_allclose(distances, [[d for d, _ in row] for row in expected], rtol=1e-4)
+    assert indices.tolist() == [[place for _, place in row] for row in expected]
+
+
+@pytest.fixture(params=["NumPy", "numba"])
+def loops(request, monkeypatch):
+    """Searches by either of the inner loops."""
+    compiled = None
+    if request.param == "numba":
+        pytest.importorskip("numba", reason="numba is an optional extra")
+        from sklearn_talr.neighbors import _compiled as compiled
+    monkeypatch.setattr(_inner_loops.numba, "loops", compiled)
+
+
+@pytest.mark.parametrize("hasher", [LSH, ADDITIVE, OF_WORDS, OF_BYTES], ids=str)
+def test_the_nearest_documents_are_found(hasher, loops):
+    index = MaxSimNeighbors(hasher).fit(X, groups=GROUPS)
+    assert_array_equal(index.groups_, first_of(GROUPS))
+    assert index.n_groups_ == len(set(GROUPS))
+    assert index.n_items_ == 400
+    check_found(index, X, GROUPS)
+
+
+@given(st.integers(1, 60), st.integers(1, 9), st.integers(0, 2**32))
+@settings(max_examples=30)
+def test_small_indexes(n_tokens, n_bits, seed):
+    """With many ties, of documents and of tokens."""
+    rng = np.random.default_rng(seed)
+    tokens, groups = rng.integers(-1, 2, (n_tokens, 3)), rng.integers(0, 20, n_tokens)
+    queries, query_groups = rng.integers(-1, 2, (5, 3)), rng.integers(0, 3, 5)
+    hasher = FrozenEstimator(LSHHasher(n_bits, random_state=0).fit(np.eye(3)))
+    index = MaxSimNeighbors(hasher).fit(tokens, groups=groups)
+    n_neighbors = rng.integers(1, index.n_groups_ + 1)
+    distances, indices, tied = index.kneighbors(
+        queries, n_neighbors, return_tied=True, groups=query_groups
+    )
+    all_distances, ranking = index.kneighbors(queries, index.n_groups_, groups=query_groups)
+    assert_array_equal(ranking[:, :n_neighbors], indices)
+    assert_array_equal(all_distances[:, :n_neighbors], distances)
+    assert np.all(np.diff(all_distances) >= 0)
+    assert np.all((np.diff(all_distances) > 0) | (np.diff(ranking) > 0))
+    for row, places in enumerate(tied):
+        last = all_distances[row] == distances[row, -1]
+        assert_array_equal(places, ranking[row, last])
+    weights, codes = hasher.query_weights(queries), hasher.encode(tokens)
+    scores = maxsim_scores(weights, codes, query_groups=query_groups, groups=groups)
+    expected = np.take_along_axis(-scores, ranking, axis=1)
+    assert_allclose(all_distances, expected, atol=1e-5, rtol=1e-5)
+
+
+def test_documents_of_the_same_tokens_are_tied(loops):
+    """In whatever order these come, and however often."""
+    tokens = np.concatenate((X[:5], X[4::-1], X[:5], X[:5], X[5:50]))
+    groups = np.concatenate((np.repeat([9, 8, 7, 7], 5), np.arange(100, 145)))
+    index = MaxSimNeighbors(OF_WORDS, n_neighbors=2).fit(tokens, groups=groups)
+    distances, indices, tied = index.kneighbors(X[:5], return_tied=True, groups=np.zeros(5))
+    assert distances[0, 0] == distances[0, 1]
+    assert indices.tolist() == [[0, 1]]
+    assert tied[0].tolist() == [0, 1, 2]
+
+
+def test_single_rows_are_found_as_by_weights():
+    index = MaxSimNeighbors(ADDITIVE).fit(X)
+    by_weights = HashedNeighbors(ADDITIVE, query="weights").fit(X)
+    distances, indices = index.kneighbors(QUERIES)
+    expected = by_weights.kneighbors(QUERIES)
+    assert_array_equal(indices, expected[1])
+    assert_allclose(distances, expected[0], rtol=1e-10)
+    assert_array_equal(index.groups_, np.arange(400))
+
+
+def test_queries_alone_are_answered_as_together(monkeypatch):
+    index = MaxSimNeighbors(ADDITIVE).fit(X, groups=GROUPS)
+    together = index.kneighbors(QUERIES, groups=QUERY_GROUPS)
+    monkeypatch.setattr(_maxsim, "_QUERY_TOKENS_PER_BLOCK", 5)
+    monkeypatch.setattr(_maxsim, "_GROUPS_PER_PART", 8)
+    for found in (
+        index.kneighbors(QUERIES, groups=QUERY_GROUPS),
+        clone(index)
+        .set_params(n_jobs=2)
+        .fit(X, groups=GROUPS)
+        .kneighbors(QUERIES, groups=QUERY_GROUPS),
+    ):
+        assert_array_equal(found[0], together[0])
+        assert_array_equal(found[1], together[1])
+    for row, query in enumerate(first_of(QUERY_GROUPS)):
+        alone = QUERIES[query == QUERY_GROUPS]
+        distances, indices = index.kneighbors(alone, groups=np.full(len(alone), "x"))
+        assert_array_equal(distances[0], together[0][row])
+        assert_array_equal(indices[0], together[1][row])
+
+
+def test_documents_may_come_in_parts():
+    frozen = FrozenEstimator(clone(OF_WORDS).fit(X))
+    whole = MaxSimNeighbors(frozen).fit(X, groups=GROUPS)
+    parts = MaxSimNeighbors(frozen)
+    for rows in (slice(0, 150), slice(150, 160), slice(160, 400)):
+        parts.partial_fit(X[rows], groups=GROUPS[rows])
+    assert_array_equal(parts.groups_, whole.groups_)
+    assert parts.n_bytes_per_item_ == whole.n_bytes_per_item_
+    for one, other in zip(
+        parts.kneighbors(QUERIES, groups=QUERY_GROUPS),
+        whole.kneighbors(QUERIES, groups=QUERY_GROUPS),
+    ):
+        assert_array_equal(one, other)
+
+
+def test_rows_may_come_in_parts():
+    frozen = FrozenEstimator(clone(LSH).fit(X))
+    index = MaxSimNeighbors(frozen).fit(X[:100]).partial_fit(X[100:])
+    assert_array_equal(index.groups_, np.arange(400))
+    expected = MaxSimNeighbors(frozen).fit(X).kneighbors(QUERIES)[1]
+    assert_array_equal(index.kneighbors(QUERIES)[1], expected)
+
+
+def test_removed_documents_leave_their_places():
+    index = MaxSimNeighbors(LSH).fit(X, groups=GROUPS)
+    labels, gone = index.groups_, index.groups_[[3, 0, 11]]
+    index.remove(gone).remove([])
+    assert_array_equal(index.groups_, labels)
+    assert index.n_groups_ == len(labels) - 3
+    assert not np.isin([3, 0, 11], index.indices_).any()
+    n_left = index.n_groups_
+    found = index.kneighbors(QUERIES, n_left, groups=QUERY_GROUPS)[1]
+    assert_array_equal(np.sort(found), np.tile(index.indices_, (len(found), 1)))
+    stays = ~np.isin(GROUPS, gone)
+    frozen = FrozenEstimator(index.hasher_)
+    expected = MaxSimNeighbors(frozen).fit(X[stays], groups=GROUPS[stays])
+    places = expected.kneighbors(QUERIES, n_left, groups=QUERY_GROUPS)[1]
+    assert_array_equal(labels[found], expected.groups_[places])
+    back = gone[0] == GROUPS
+    index.partial_fit(X[back], groups=GROUPS[back])
+    assert 3 in index.indices_
+    assert len(index.groups_) == len(labels)
+
+
+def test_what_is_found_is_a_run():
+    groups = np.char.add("d", GROUPS.astype(str))
+    index = MaxSimNeighbors(ADDITIVE, n_neighbors=5).fit(X, groups=groups)
+    names = np.char.add("q", QUERY_GROUPS.astype(str))
+    found = index.kneighbors(QUERIES, groups=names)
+    queries = first_of(names)
+    run = Run.from_neighbors(*found, queries, index.groups_)
+    best = {query: {index.groups_[row[0]]: 1} for query, row in zip(queries, found[1])}
+    evaluation = evaluate_run(best, run, "RR")
+    assert evaluation.expected.mean() == 1
+
+
+def test_a_pickle_finds_the_same():
+    index = MaxSimNeighbors(ADDITIVE).fit(X, groups=GROUPS)
+    again = pickle.loads(pickle.dumps(index))
+    for one, other in zip(
+        index.kneighbors(QUERIES, groups=QUERY_GROUPS),
+        again.kneighbors(QUERIES, groups=QUERY_GROUPS),
+    ):
+        assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (lambda index: index.kneighbors(QUERIES, groups=[1, 2]), "groups must name"),
+        (lambda index: index.kneighbors(QUERIES, 61), "n_neighbors=61 is more than"),
+        (lambda index: index.kneighbors(QUERIES, 0), "n_neighbors must be"),
+        (lambda index: index.kneighbors(QUERIES[:, :3]), "features"),
+        (lambda index: index.kneighbors(QUERIES[:0]), "0 sample"),
+        (lambda index: index.kneighbors(QUERIES * np.nan), "NaN"),
+        (lambda index: index.remove([1000]), r"groups contains \[1000\]"),
+        (lambda index: index.remove(index.groups_), "would leave no document"),
+        (lambda index: index.partial_fit(X), "fit was given some and partial_fit no"),
+        (lambda index: index.partial_fit(X, groups=["a"] * 400), "one type"),
+        (lambda index: index.partial_fit(X, groups=[1]), "groups must name"),
+        (lambda index: index.partial_fit(X[:, :2], groups=GROUPS), "features"),
+        (lambda index: index.fit(X, groups=GROUPS[1:]), "groups must name"),
+        (lambda index: index.set_params(n_neighbors=0).fit(X), "n_neighbors"),
+    ],
+)
+def test_wrong_calls_change_nothing(call, problem):
+    index = MaxSimNeighbors(LSH).fit(X, groups=GROUPS)
+    before = index.kneighbors(QUERIES, 3, groups=QUERY_GROUPS)
+    with pytest.raises(ValueError, match=problem):
+        call(index)
+    after = index.kneighbors(QUERIES, 3, groups=QUERY_GROUPS)
+    assert_array_equal(before[1], after[1])
+
+
+def test_no_hasher():
+    with pytest.raises(TypeError, match="hasher must be a hasher"):
+        MaxSimNeighbors(StandardScaler()).fit(X)

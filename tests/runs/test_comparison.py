@@ -1,0 +1,299 @@
+"""Comparisons of runs: differences, tests, tiers, and what ties do to them."""
+
+import json
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import run_cases
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import ttest_rel
+
+from sklearn_talr.inference import mean_interval, n_queries_to_separate, paired_test
+from sklearn_talr.inference._door import adjust_holm
+from sklearn_talr.runs import Run, RunEvaluation, compare_runs, evaluate_run
+
+MEASURES = ["AP", "nDCG@10", "RR"]
+PAIRS = [(0, 1), (0, 2), (1, 2)]
+
+
+@pytest.fixture(scope="module")
+def evaluated():
+    """Three systems: two that tie much, and one that does not tie and is better."""
+    qrels, run = run_cases.random_run(0, n_queries=30, n_scores=60)
+    _, other = run_cases.random_run(1, n_queries=30, n_scores=60)
+    good = {
+        query: {
+            document: score + 100 * max(qrels[query].get(document, 0), 0)
+            for document, score in scores.items()
+        }
+        for query, scores in run_cases.random_run(0, n_queries=30)[1].items()
+    }
+    runs = {"first": run, "second": other, "good": good}
+    return [evaluate_run(qrels, Run(r, name), MEASURES) for name, r in runs.items()]
+
+
+@pytest.fixture(scope="module")
+def compared(evaluated):
+    return compare_runs(*evaluated)
+
+
+def of_values(*columns, width=0.0, names=None):
+    """Evaluations of one measure whose values ties move by a width, either way."""
+    queries = [f"q{number}" for number in range(len(columns[0]))]
+    names = names or [f"run {number}" for number in range(len(columns))]
+    for name, column in zip(names, columns):
+        values = np.array(column, dtype=float)[:, None]
+        yield RunEvaluation(
+            name, ["AP"], queries, values, values - width, values + width, values
+        )
+
+
+def test_pairs_are_compared_by_expected_values_and_by_their_ranges(evaluated, compared):
+    assert compared.pairs == PAIRS
+    assert compared.names == ["first", "second", "good"]
+    for place, (i, j) in enumerate(PAIRS):
+        first, second = evaluated[i], evaluated[j]
+        difference = first.expected - second.expected
+        assert_allclose(compared.difference[place], difference.mean(axis=0))
+        effect = difference.mean(axis=0) / difference.std(axis=0, ddof=1)
+        assert_allclose(compared.effect_size[place], effect)
+        lowest, highest = first.worst - second.best, first.best - second.worst
+        assert_allclose(compared.lowest[place], lowest.mean(axis=0))
+        assert_allclose(compared.highest[place], highest.mean(axis=0))
+        crosses = ((lowest < -1e-9) & (highest > 1e-9)).mean(axis=0)
+        assert_array_equal(compared.undecided[place], crosses)
+    decided = (compared.lowest > 0) | (compared.highest < 0)
+    assert_array_equal(compared.ties_decide, ~decided)
+
+
+@pytest.mark.parametrize("test", ["randomization", "bootstrap", "t", "wilcoxon"])
+def test_p_values_are_those_of_the_paired_test(evaluated, test):
+    comparison = compare_runs(*evaluated, test=test, n_resamples=2000)
+    for place, (i, j) in enumerate(PAIRS):
+        result = paired_test(
+            evaluated[i].expected, evaluated[j].expected, test=test, n_resamples=2000
+        )
+        tolerance = 0.03 if test in ("randomization", "bootstrap") else 1e-9
+        assert_allclose(comparison.p_value[place], result.p_value, atol=tolerance)
+    assert_allclose(comparison.adjusted_p_value, adjust_holm(comparison.p_value))
+    assert_array_equal(comparison.separated, comparison.adjusted_p_value <= 0.05)
+
+
+def test_intervals_are_those_of_means_and_of_differences(evaluated, compared):
+    for run, evaluation in enumerate(evaluated):
+        assert_allclose(compared.means[run], evaluation.expected.mean(axis=0))
+        ends = mean_interval(evaluation.expected, n_resamples=40_000)
+        found = compared.means_low[run], compared.means_high[run]
+        assert_allclose(np.array(found)[:, :2], np.array(ends)[:, :2], atol=0.01)
+    differences = evaluated[0].expected - evaluated[2].expected
+    ends = mean_interval(differences, symmetric=True, n_resamples=40_000)
+    found = compared.low[1], compared.high[1]
+    assert_allclose(found, ends, atol=0.03)  # RR moves in steps
+    at_99 = compare_runs(*evaluated, alpha=0.01)
+    assert (at_99.low < compared.low).all()
+    assert (at_99.means_high > compared.means_high).all()
+
+
+def test_two_runs_and_the_other_way_round(evaluated):
+    comparison = compare_runs(*evaluated[:2], test="t")
+    expected = ttest_rel(evaluated[0].expected, evaluated[1].expected).pvalue
+    assert_allclose(comparison.p_value[0], expected, rtol=1e-12)
+    assert_array_equal(comparison.adjusted_p_value, comparison.p_value)
+    tukey = compare_runs(*evaluated[:2], adjust="tukey")
+    assert_array_equal(tukey.adjusted_p_value, tukey.p_value)
+    backwards = compare_runs(evaluated[1], evaluated[0], test="t")
+    assert_allclose(backwards.difference, -comparison.difference)
+    assert_array_equal(backwards.undecided, comparison.undecided)
+
+
+def test_tukeys_p_values_are_of_the_largest_difference(evaluated):
+    """Against a loop that permutes the systems of each query."""
+    comparison = compare_runs(*evaluated, adjust="tukey")
+    values = np.stack([each.expected[:, 0] for each in evaluated], axis=1)
+    rng = np.random.default_rng(0)
+    ranges = [
+        np.ptp(np.mean([rng.permutation(row) for row in values], axis=0))
+        for _ in range(3000)
+    ]
+    for place in range(3):
+        share = np.mean(np.array(ranges) >= abs(comparison.difference[place, 0]))
+        assert comparison.adjusted_p_value[place, 0] == pytest.approx(share, abs=0.04)
+
+
+def test_tiers_hold_what_is_not_separated(compared):
+    for number, measure in enumerate(MEASURES):
+        separated = compared.separated[:, number]
+        for place, (i, j) in enumerate(PAIRS):
+            pair = {compared.names[i], compared.names[j]}
+            assert any(pair <= set(t) for t in compared.tiers[measure]) != separated[place]
+    assert compared.tiers["AP"][0] == ["good"]
+
+
+def test_how_often_ties_decide():
+    """AP of the tie is between 1/3 and 1, that of the others 1/2, 1/3 and 1."""
+    qrels = {query: {"d": 1} for query in "abc"}
+    tied = {query: {"d": 1.0, "e": 1.0, "f": 1.0} for query in "abc"}
+    other = {
+        "a": {"e": 2.0, "d": 1.0},
+        "b": {"e": 3.0, "f": 2.0, "d": 1.0},
+        "c": {"d": 2.0},
+    }
+    comparison = compare_runs(*(evaluate_run(qrels, run, "AP") for run in (tied, other)))
+    assert comparison.undecided == 1 / 3
+    assert comparison.ties_decide
+    same = compare_runs(*(evaluate_run(qrels, other, "AP") for _ in range(2)))
+    assert (same.difference, same.undecided, same.ties_decide) == (0, 0, False)
+    assert np.isnan(same.p_value)
+    assert same.tiers == {"AP": [["1: run", "2: run"]]}
+
+
+def test_a_separation_that_an_order_of_ties_would_undo_is_told():
+    rng = np.random.default_rng(0)
+    better, worse = rng.uniform(0.4, 0.6, 30), rng.uniform(0.36, 0.56, 30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        firm = compare_runs(*of_values(better, worse, width=0.005))
+    assert firm.separated
+    assert not firm.depends_on_ties
+    assert firm.p_value <= firm.adverse_p_value < 0.05
+    with pytest.warns(UserWarning, match="by AP 'run 0' is better than 'run 1' on average"):
+        loose = compare_runs(*of_values(better, worse, width=0.05))
+    assert loose.depends_on_ties
+    assert loose.p_value == firm.p_value
+    assert "* a separation depends on the order of tied documents" in str(loose)
+    with pytest.warns(UserWarning, match=r"'run 1' is better than 'run 0'.*and 1 more"):
+        undone = compare_runs(*of_values(worse, better, worse, width=0.2))
+    assert undone.adverse_p_value[0] == undone.adverse_p_value[2] == 1  # another run leads
+    assert np.isnan(undone.adverse_p_value[1])  # equal in all queries
+    with pytest.warns(UserWarning, match="'run 1' is better than 'run 0'"):
+        compare_runs(*of_values(worse, better, worse, width=0.2), adjust="tukey")
+
+
+@pytest.mark.parametrize(
+    ("difference", "p_value"),
+    [
+        ([0.25], np.nan),
+        ([0.0], np.nan),
+        ([0.0, 0.0, 0.0], np.nan),
+        ([1e-16, 0.0, -1e-16], np.nan),
+        ([0.25, 0.25, 0.25], 0.0),
+        ([-0.3, -0.3], 0.0),
+        ([0.1, 0.1 + 1e-16, 0.1 - 1e-16], 0.0),
+        ([0.5, -0.5], 1.0),
+        ([0.0, 0.0, 0.5], ...),
+    ],
+)
+def test_the_t_test_is_that_of_scipy_or_of_an_exact_mean(difference, p_value):
+    """Constant differences have no variance. Rounding is no difference."""
+    difference = np.array(difference)
+    first, second = of_values(0.5 + difference, np.full(len(difference), 0.5))
+    if p_value is ...:
+        p_value = ttest_rel(first.expected, second.expected).pvalue[0]
+        assert 0 < p_value < 1
+    comparison = compare_runs(first, second, test="t")
+    assert_allclose(comparison.p_value, [[p_value]], rtol=1e-12)
+    if len(difference) > 1 and np.ptp(difference) < 1e-12:
+        effect = np.inf * np.sign(difference[0]) if abs(difference[0]) > 1e-12 else 0
+        assert_allclose(comparison.effect_size, [[effect]], atol=1e-12)
+
+
+def test_one_query_tells_no_interval():
+    comparison = compare_runs(*of_values([0.5], [0.25]))
+    assert np.isnan([comparison.low, comparison.means_high[:1]]).all()
+    assert comparison.p_value == 1  # both patterns of signs are as extreme
+    assert "nan" in str(comparison)
+
+
+def test_strata(evaluated):
+    strata = np.arange(30) % 2
+    comparison = compare_runs(*evaluated, test="t", stratify=strata)
+    first, second = evaluated[0].expected, evaluated[1].expected
+    expected = paired_test(first, second, test="t", stratify=strata).p_value
+    assert_allclose(comparison.p_value[0], expected)
+    with pytest.raises(ValueError, match="one label for each of the 30 queries"):
+        compare_runs(*evaluated, stratify=[0, 1])
+
+
+def test_same_seed_same_numbers(evaluated):
+    for adjust in ("holm", "tukey"):
+        once, again, other = (
+            compare_runs(*evaluated, adjust=adjust, random_state=seed) for seed in (1, 1, 2)
+        )
+        assert once.to_dict() == again.to_dict()
+        assert not np.array_equal(once.means_low, other.means_low)
+
+
+def test_how_many_queries(evaluated, compared):
+    found = compared.n_queries_to_separate(0.02, power=0.9)
+    assert found.shape == (3, 3)
+    difference = evaluated[0].expected[:, 1] - evaluated[2].expected[:, 1]
+    assert found[1, 1] == n_queries_to_separate(difference, 0.02, power=0.9)
+
+
+def test_tables_tell_the_same(compared):
+    values = compared.to_dict()
+    assert json.loads(json.dumps(values)) == values
+    assert values["n_queries"] == 30
+    assert (values["test"], values["adjust"], values["alpha"]) == (
+        "randomization",
+        "holm",
+        0.05,
+    )
+    frame = compared.to_frame()
+    assert frame.index.names == ["measure", "first", "second"]
+    for place, (i, j) in enumerate(PAIRS):
+        row = frame.loc["RR", compared.names[i], compared.names[j]]
+        for column in ("difference", "low", "undecided", "adjusted_p_value", "separated"):
+            assert row[column] == getattr(compared, column)[place, 2]
+    per_run = compared.to_frame(per_run=True)
+    assert per_run.loc[("AP", "good"), "mean"] == compared.means[2, 0]
+    assert per_run.loc[("AP", "good"), "tiers"] == "A"
+    assert len(per_run) == 9
+
+
+def test_without_pandas_a_frame_of_a_comparison_is_refused(compared, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="call to_dict instead"):
+        compared.to_frame()
+
+
+def test_it_prints_tiers_of_several_and_differences_of_two(evaluated, compared):
+    tables = str(compared).split("\n\n")
+    assert [table.splitlines()[0] for table in tables[:3]] == [
+        f"{measure}, 30 queries" for measure in MEASURES
+    ]
+    rows = [line.split() for line in tables[0].splitlines()[2:]]
+    means = [float(row[1]) for row in rows]
+    assert means == sorted(means, reverse=True)
+    assert rows[0][0] == "good"
+    assert rows[0][-1] == "A"
+    assert "Holm over 3 pairs" in tables[-1]
+    assert "10000 random patterns of signs" in tables[-1]
+    pair = compare_runs(*evaluated[:2], test="wilcoxon", alpha=0.1)
+    title, head, *rows = str(pair).splitlines()
+    assert title == "first minus second, 30 queries"
+    assert "90% interval" in head
+    assert rows[-1] == "Wilcoxon signed-rank test, alpha = 0.1"
+    assert repr(pair) == str(pair)
+
+
+def test_only_what_has_the_same_queries_and_measures_is_compared(evaluated):
+    qrels, run = run_cases.random_run(0, n_queries=30, n_scores=60)
+    for other in (
+        evaluate_run(qrels, run, "AP"),
+        evaluate_run({"q0": qrels["q0"]}, run, MEASURES),
+    ):
+        with pytest.raises(ValueError, match="same queries and measures"):
+            compare_runs(evaluated[0], other)
+    with pytest.raises(TypeError, match="what evaluate_run returns, got dict"):
+        compare_runs(evaluated[0], run)
+    with pytest.raises(TypeError, match=r"got list. Write compare_runs\(\*evaluations\)"):
+        compare_runs(evaluated)
+    with pytest.raises(ValueError, match="two runs or more, got 1"):
+        compare_runs(evaluated[0])
+    with pytest.raises(ValueError, match="adjust='tukey' goes with test='randomization'"):
+        compare_runs(*evaluated, test="t", adjust="tukey")
+    with pytest.raises(ValueError, match="'alpha' parameter of compare_runs"):
+        compare_runs(*evaluated, alpha=95)
