@@ -14,6 +14,8 @@ from ._strata import make_strata
 
 __all__ = ["mean_interval"]
 
+_FEWEST = 6  # queries; fewer make too few different samples
+
 RESAMPLING = {
     "stratify": ["array-like", None],
     "n_resamples": [Interval(Integral, 100, None, closed="left")],
@@ -46,7 +48,8 @@ def mean_interval(
     than the mean does, and for the unknown variance, as Student's t does. It is not
     symmetric where the values are skewed, as those of AP and reciprocal rank are. With 20
     queries it covers the mean more nearly as often as it says than BCa and percentile-t
-    intervals.
+    intervals. Fewer than 6 queries make too few different samples; their interval is
+    Student's.
 
     Parameters
     ----------
@@ -148,8 +151,11 @@ def expanded_interval(
     mean = values.mean(axis=0)
     if strata.n_free < 1:
         return np.full_like(mean, np.nan), np.full_like(mean, np.nan)
-    drawn = bootstrap_deviations(values, strata, n_resamples, random_state, tie_variance)
     deviate = student.isf((1 - confidence_level) / 2, strata.n_free)
+    if strata.n < _FEWEST:
+        reach = deviate * strata.standard_error(values)
+        return mean - reach, mean + reach
+    drawn = bootstrap_deviations(values, strata, n_resamples, random_state, tie_variance)
     tail = norm.sf(deviate * strata.expansion(values, tie_variance))
     if symmetric:
         reach = _quantiles(np.sort(np.abs(drawn), axis=0), 1 - 2 * tail)

@@ -8,9 +8,11 @@ from scipy import stats
 from sklearn.utils import check_array
 
 from .._compat import Interval, validate_params
+from ._replicates import ROUNDING
 
 __all__ = ["n_queries_to_separate"]
 
+_MANY = 10_000  # queries, where t differs from a normal value in the next term alone
 _BETWEEN = Interval(Real, 0, 1, closed="neither")
 
 
@@ -69,9 +71,14 @@ def n_queries_to_separate(differences, difference, *, alpha=0.05, power=0.8):
         raise ValueError(
             f"differences must have shape (n_queries,), got {differences.shape}."
         )
-    effect = difference / max(np.std(differences, ddof=1), np.finfo(float).tiny)
-    quantiles = stats.norm.isf([alpha / 2, 1 - power]).sum()
-    n_queries = max(2, ceil((max(quantiles, 0) / effect) ** 2))
+    spread = np.std(differences, ddof=1)
+    if power <= alpha or spread <= ROUNDING * difference:
+        return 2
+    effect = difference / spread
+    level, surplus = stats.norm.isf([alpha / 2, 1 - power])
+    n_queries = max(2, ceil((max(level + surplus, 0) / effect) ** 2))
+    if n_queries > _MANY:
+        return n_queries + ceil(level**2 / 2)
     while _power(n_queries, effect, alpha) < power:
         n_queries += 1
     while n_queries > 2 and _power(n_queries - 1, effect, alpha) >= power:
@@ -83,6 +90,4 @@ def _power(n_queries, effect, alpha):
     """Probability that the t-test of so many queries rejects."""
     n_free, shift = n_queries - 1, effect * np.sqrt(n_queries)
     limit = stats.t.isf(alpha / 2, n_free)
-    if shift > limit + 38:  # nothing is missed, and scipy's series would not converge
-        return 1.0
     return stats.nct.sf(limit, n_free, shift) + stats.nct.cdf(-limit, n_free, shift)

@@ -20,7 +20,9 @@ from ._dcg_scores import (
 from ._displays import (
     RadiusDisplay,
     RetrievalCurveDisplay,
+    RunDifferencesDisplay,
     TieBreakingDisplay,
+    TiersDisplay,
 )
 from ._first_relevant_scores import (
     tie_aware_hit_rate_score,
@@ -47,7 +49,9 @@ from ._tie_breaking import tie_breaking_range
 __all__ = [
     "RadiusDisplay",
     "RetrievalCurveDisplay",
+    "RunDifferencesDisplay",
     "TieBreakingDisplay",
+    "TiersDisplay",
     "empty_lookup_fraction",
     "lookup_cost",
     "make_ranking_scorer",

@@ -96,6 +96,8 @@ def retrieval_report(
         Also report hash lookup within this Hamming radius: precision, recall, RAMAP, the
         fraction of queries that find nothing, and the number of buckets to look up. Ties
         do not matter to hash lookup, so its worst, expected and best values are equal.
+        Queries with nothing relevant are left out of the first three, with all that they
+        find, which is wrong; :func:`pair_precision` counts it, as deduplication wants.
 
     as_frame : bool or "auto", default="auto"
         True returns a pandas DataFrame, False a dict; "auto" a DataFrame if pandas is
@@ -225,6 +227,8 @@ def retrieval_report_from_estimator(
         Also report hash lookup within this Hamming radius: precision, recall, RAMAP, the
         fraction of queries that find nothing, and the number of buckets to look up. Ties
         do not matter to hash lookup, so its worst, expected and best values are equal.
+        Queries with nothing relevant are left out of the first three, with all that they
+        find, which is wrong; :func:`pair_precision` counts it, as deduplication wants.
 
     as_frame : bool or "auto", default="auto"
         True returns a pandas DataFrame, False a dict; "auto" a DataFrame if pandas is

@@ -8,6 +8,7 @@ from ._item_ranker import ItemRanker
 from ._maxsim_neighbors import MaxSimNeighbors
 from ._rescoring import rescore
 from ._results import Lookup, Ranking
+from ._search_backend import HashedSearchBackend
 from ._weighted_neighbors import WeightedHammingNeighbors
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Drift",
     "HammingNeighbors",
     "HashedNeighbors",
+    "HashedSearchBackend",
     "ItemRanker",
     "Lookup",
     "MaxSimNeighbors",

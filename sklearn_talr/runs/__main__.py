@@ -1,4 +1,4 @@
-"""The command: evaluate files of runs against a file of judgments."""
+"""The command: evaluate files of runs against a file of judgments, and compare them."""
 
 import argparse
 import csv
@@ -8,17 +8,19 @@ import os
 import sys
 from dataclasses import replace
 
-from ._comparison import compare_runs
+from ._compare_command import add_inputs, compare_parser, compare_results
 from ._evaluate import evaluate_run
 from ._files import read_qrels, read_run
-from ._text_tables import aligned
+from ._text_tables import aligned, printable
 
-_EPILOG = """Measures are written as ir_measures writes them: AP, AP(rel=2)@100, nDCG@10,
-nDCG(dcg='exp-log2')@10, P@5, R@1000, F1@10, RR@10, Success@1, Rprec, RBP(p=0.9), ERR@20,
-Judged@10. Each has its mean over all orders of tied documents, the worst and the best
-value, that of trec_eval's order, and the share of queries whose value ties could move. The
-exit code is 0, or 1 for files or measures that cannot be used, or 2 for wrong usage, or
-141 if the reader of a pipe left early, as head does."""
+_EPILOG = """"sklearn-talr-runs compare" tests which of several runs are better; it has its
+own --help. A file of judgments that is called compare is ./compare. Measures are written as
+ir_measures writes them: AP, AP(rel=2)@100, nDCG@10, nDCG(dcg='exp-log2')@10, P@5, R@1000,
+F1@10, RR@10, Success@1, Rprec, RBP(p=0.9), ERR@20, Judged@10. Each has its mean over all
+orders of tied documents, the worst and the best value, that of trec_eval's order, and the
+share of queries whose value ties could move. The exit code is 0, or 1 for files or measures
+that cannot be used, or 2 for wrong usage, or 141 if the reader of a pipe left early, as
+head does."""
 _READER_LEFT = 141  # what shells report of a program that SIGPIPE ended
 
 
@@ -35,23 +37,36 @@ def main(argv=None):
     code : int
         0, or 1 after a message about files or measures, or 141 if nobody reads on.
     """
-    args = _parser().parse_args(argv)
+    argv = sys.argv[1:] if argv is None else argv
+    compares = argv[:1] == ["compare"]
+    args = compare_parser().parse_args(argv[1:]) if compares else _parser().parse_args(argv)
     try:
-        qrels = read_qrels(args.qrels)
-        runs = [read_run(path) for path in args.runs]
-        results = [
-            evaluate_run(qrels, run, args.measures, missing_queries=args.missing_queries)
-            for run in runs
-        ]
-        names = _names(results, args.runs)
-        named = {name: replace(result, name=name) for name, result in zip(names, results)}
-        _write(_FORMATS[args.format](named, args.per_query))
+        results = _evaluated(args)
+        _write(
+            compare_results(args, results) if compares else _evaluation_text(args, results)
+        )
     except BrokenPipeError:
         return _READER_LEFT
     except (OSError, ValueError) as error:
         print(f"sklearn-talr-runs: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _evaluated(args):
+    """Evaluations of the files, by name."""
+    qrels = read_qrels(args.qrels)
+    runs = [read_run(path) for path in args.runs]
+    results = [
+        evaluate_run(qrels, run, args.measures, missing_queries=args.missing_queries)
+        for run in runs
+    ]
+    names = _names(results, args.runs)
+    return {name: replace(result, name=name) for name, result in zip(names, results)}
+
+
+def _evaluation_text(args, results):
+    return _FORMATS[args.format](results, args.per_query)
 
 
 def _names(results, paths):
@@ -77,26 +92,11 @@ def _parser():
         description="Evaluate runs against judgments, exactly under ties.",
         epilog=_EPILOG,
     )
-    parser.add_argument("qrels", help="judgments in TREC's format, or gzip of it")
-    parser.add_argument("runs", nargs="+", metavar="run", help="runs, likewise")
-    parser.add_argument(
-        "-m",
-        "--measures",
-        nargs="+",
-        default=["AP", "nDCG@10", "RR@10"],
-        metavar="MEASURE",
-        help="what to measure (default: AP nDCG@10 RR@10)",
-    )
+    add_inputs(parser)
     parser.add_argument(
         "--per-query", action="store_true", help="values of queries, not their means"
     )
     parser.add_argument("--format", choices=list(_FORMATS), default="table")
-    parser.add_argument(
-        "--missing-queries",
-        choices=["zero", "skip"],
-        default="zero",
-        help="what judged queries do that a run lacks: count 0, or be left out",
-    )
     return parser
 
 
@@ -115,22 +115,11 @@ def _as_table(results, per_query):
     head, *rows = _rows(results, per_query)
     n_names = head.index("expected")
     cells = [
-        [*map(_printable, row[:n_names]), *(f"{value:.4f}" for value in row[n_names:])]
+        [*map(printable, row[:n_names]), *(f"{value:.4f}" for value in row[n_names:])]
         for row in rows
     ]
     table = aligned([head, *cells], n_left=n_names)
-    if len(results) == 2 and not per_query:
-        first, second = (
-            replace(result, name=_printable(name)) for name, result in results.items()
-        )
-        if first.queries == second.queries:
-            return f"{table}\n\n{compare_runs(first, second)}"
     return table
-
-
-def _printable(name):
-    """What a terminal shows and does not obey: files may name runs and queries anyhow."""
-    return name if name.isprintable() else ascii(name)[1:-1]
 
 
 _FORMATS = {"table": _as_table, "json": _as_json, "csv": _as_csv}

@@ -1,7 +1,6 @@
 """Which of several runs are better, how surely, and whether ties decide it."""
 
 import warnings
-from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
 from numbers import Integral, Real
@@ -13,8 +12,9 @@ from .._random import independent_random_state
 from ..inference import n_queries_to_separate
 from ..inference._door import ROUNDING, TESTS, make_strata, tiers
 from ._comparison_tables import comparison_records, comparison_text
+from ._html_report import html_report
 from ._pair_statistics import Inference
-from ._result import RunEvaluation
+from ._result import RunEvaluation, import_pandas
 
 __all__ = ["RunComparison", "compare_runs"]
 
@@ -28,7 +28,7 @@ class RunComparison:
     Parameters
     ----------
     names : list of str of length n_runs
-        Names of the runs, all different.
+        Names of the runs. If two have the same, all come with their numbers.
 
     measures : list of str of length n_measures
         Names of the measures.
@@ -193,14 +193,23 @@ class RunComparison:
         ImportError
             If pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError(
-                "to_frame needs pandas: install it, or call to_dict instead."
-            ) from error
+        pd = import_pandas()
         index = ["measure", "run"] if per_run else ["measure", "first", "second"]
         return pd.DataFrame(self.to_dict()["runs" if per_run else "pairs"]).set_index(index)
+
+    def to_html(self):
+        """Return a report as one page of HTML, which holds all that it needs.
+
+        It has means and their intervals, tiers, all pairs of runs, and the values of all
+        queries, in tables that are sorted by their heads. It asks no other host, and may be
+        opened from a disk or sent by mail.
+
+        Returns
+        -------
+        page : str
+            Write it as UTF-8, as by ``Path("report.html").write_text(page, "utf-8")``.
+        """
+        return html_report(self)
 
     def __str__(self):
         return comparison_text(self)
@@ -371,13 +380,11 @@ def _check_evaluations(evaluations, test, adjust):
 
 
 def _different(evaluations):
-    """Names of the runs, with numbers where runs share one."""
+    """Names of the runs, or the names with numbers if two are the same."""
     names = [each.name for each in evaluations]
-    n_times = Counter(names)
-    return [
-        f"{name} ({place})" if n_times[name] > 1 else name
-        for place, name in enumerate(names, 1)
-    ]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{place}: {name}" for place, name in enumerate(names, 1)]
 
 
 def _all_tiers(names, measures, pairs, columns, alpha):
@@ -408,5 +415,5 @@ def _warn_of_ties(comparison):
         f"{comparison.names[other]!r} on average over the orders of tied documents, but "
         f"not separated from it in every order{more}: see depends_on_ties.",
         UserWarning,
-        stacklevel=3,
+        stacklevel=4,  # past the check of parameters
     )

@@ -92,7 +92,7 @@ def _table_of_runs(runs, level):
 
 def _test_text(comparison):
     """What was tested, in a sentence, and what ties have to do with it."""
-    lines = [f"{_named_test(comparison)}, alpha = {comparison.alpha:g}"]
+    lines = [f"{named_test(comparison)}, alpha = {comparison.alpha:g}"]
     n_pairs = len(comparison.pairs)
     if n_pairs > 1:
         method = {"holm": "Holm", "tukey": "Tukey's HSD"}[comparison.adjust]
@@ -106,7 +106,8 @@ def _test_text(comparison):
     return "\n".join(lines)
 
 
-def _named_test(comparison):
+def named_test(comparison):
+    """The test in words, with the number of patterns or samples it counts."""
     if comparison.test in ("t", "wilcoxon"):
         return {"t": "paired t-test", "wilcoxon": "Wilcoxon signed-rank test"}[
             comparison.test

@@ -40,7 +40,7 @@ class Inference:
         -------
         columns : dict of str to ndarray of shape (n_runs or n_pairs, n_measures)
         """
-        parts = []
+        parts, ranges = [], self._null_ranges(evaluations)
         for number in range(len(evaluations[0].measures)):
             expected, worst, best = (
                 np.stack([getattr(each, column)[:, number] for each in evaluations], axis=1)
@@ -59,7 +59,7 @@ class Inference:
                     **self._interval("means_low", "means_high", expected),
                     **self._interval("low", "high", differences.expected, symmetric=True),
                     **differences.described(),
-                    **self._tested(differences, expected),
+                    **self._tested(differences, ranges[:, [number]]),
                 }
             )
         return {name: np.stack([part[name] for part in parts], axis=1) for name in parts[0]}
@@ -79,14 +79,18 @@ class Inference:
         )
         return dict(zip((low, high), ends))
 
-    def _tested(self, differences, expected):
+    def _null_ranges(self, evaluations):
+        """Ranges of the means by chance, (n_resamples, n_measures), for Tukey's method."""
+        if self.adjust != "tukey" or len(evaluations) < 3:
+            return np.empty((0, len(evaluations[0].measures)))
+        values = np.stack([each.expected for each in evaluations], axis=1)
+        return null_ranges(values, self.n_resamples, self._random_state())
+
+    def _tested(self, differences, ranges):
         """p-values, alone, among all pairs, and in the most adverse order of ties."""
         difference, adverse = differences.expected.mean(axis=0), differences.adverse
         p_value, n_resamples, is_exact = self._p_values(differences.expected)
-        if self.adjust == "tukey" and len(difference) > 1:
-            ranges = null_ranges(
-                expected[..., None], self.n_resamples, self._random_state()
-            )
+        if len(ranges):
             means = np.stack([difference, adverse.mean(axis=0)], axis=1)
             adjusted = joint_p_values(means, np.repeat(ranges, 2, axis=1))
         else:

@@ -20,3 +20,8 @@ def p_value_text(p_value):
     if p_value < _LEAST_P_VALUE:
         return f"<{_LEAST_P_VALUE:.4f}"
     return f"{p_value:.4f}"
+
+
+def printable(name):
+    """What a terminal or a page shows and does not obey: files may name things anyhow."""
+    return name if name.isprintable() else ascii(name)[1:-1]

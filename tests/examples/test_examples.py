@@ -17,15 +17,17 @@ import torch
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 QUICKSTART = "first_steps/plot_quickstart.py"
+BYTES = "ties_and_metrics/plot_quality_per_byte.py"  # enters methods into BitBudget's table
 METHODS = ("signs", "ITQ", "TALR", "additive")
 
 
-def run_alone(script, folder):
+def run_alone(script, folder, paths=()):
     """Run an example as a user does; returns what it printed."""
+    paths = filter(None, [*map(str, paths), os.environ.get("PYTHONPATH")])
     result = subprocess.run(
         [sys.executable, str(EXAMPLES / script)],
         cwd=folder,
-        env=os.environ | {"MPLBACKEND": "agg"},
+        env=os.environ | {"MPLBACKEND": "agg", "PYTHONPATH": os.pathsep.join(paths)},
         capture_output=True,
         text=True,
         check=False,
@@ -58,7 +60,7 @@ def finished(tmp_path_factory):
     @cache
     def run_once(script):
         folder = tmp_path_factory.mktemp(Path(script).stem)
-        run = run_alone if script == QUICKSTART else run_here
+        run = run_alone if script in (QUICKSTART, BYTES) else run_here
         return folder, run(script, folder)
 
     return run_once
@@ -79,6 +81,7 @@ def finished(tmp_path_factory):
         ("search/plot_weighted_queries.py", ["weighted_queries.png"]),
         ("search/plot_near_duplicates.py", ["near_duplicates.png", "pairs_found.png"]),
         ("beyond_hashing/plot_grouped_search.py", ["grouped_search.png"]),
+        (BYTES, ["quality_per_byte.png"]),
     ],
 )
 def test_example_leaves_its_pictures(script, pictures, finished):
@@ -102,6 +105,37 @@ def test_expected_value_lies_between_worst_and_best(script, columns, finished):
     for row in rows:
         worst, expected, best = map(float, row[columns])
         assert worst < expected < best
+
+
+def check_rows_of_bytes(printed, n_methods, has_bitbudget):
+    """Names, bytes, BitBudget's number, and ours: worst, expected, best."""
+    rows = re.findall(
+        r"^(\w.{17}) +(\d+) +(\S+) +(\S+) +(\S+) +(\S+) +\d+%$", printed, re.M
+    )
+    assert len(rows) == n_methods
+    widths = {}
+    for name, *cells in rows:
+        n_bytes, theirs, worst, expected, best = map(float, cells)
+        assert 0.1 < worst <= expected <= best < 0.7
+        assert np.isnan(theirs) != has_bitbudget
+        assert not has_bitbudget or worst - 1e-3 <= theirs <= best + 1e-3
+        assert 4 <= n_bytes <= 512
+        widths[name.strip()] = best - worst
+    for n_bits in (32, 64, 128):
+        assert widths[f"additive {n_bits}"] < widths[f"ITQ, Hamming {n_bits}"]
+
+
+def test_bits_that_are_counted_have_wide_intervals(finished):
+    pytest.importorskip("bitbudget")
+    _, printed = finished(BYTES)
+    check_rows_of_bytes(printed, n_methods=10, has_bitbudget=True)
+
+
+def test_our_methods_alone_without_bitbudget(tmp_path):
+    (tmp_path / "bitbudget.py").write_text("raise ImportError\n")
+    printed = run_alone(BYTES, tmp_path, [tmp_path])
+    assert "BitBudget is not installed" in printed
+    check_rows_of_bytes(printed, n_methods=7, has_bitbudget=False)
 
 
 def test_weighted_queries_find_more(finished):

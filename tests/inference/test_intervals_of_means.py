@@ -65,6 +65,31 @@ def test_ties_widen_the_interval_as_drawing_their_orders_does():
     assert found[0] < without[0] < without[1] < found[1]
 
 
+def test_with_ties_the_interval_covers_from_the_mean_of_one_order():
+    """As far from a mean of one order of each query as its ends are from the expected mean.
+
+    The interval without ties is too short for that.
+    """
+    rng, draw = np.random.default_rng(0), np.random.RandomState(0)
+    covered = {True: 0, False: 0}
+    for _ in range(1000):
+        expected, spread = rng.beta(1, 2, (40, 1)), rng.uniform(0.1, 0.5, (40, 1))
+        of_one_order = (expected + spread * rng.choice([-1, 1], (40, 1))).mean()
+        for ties in covered:
+            low, high = expanded_interval(
+                expected,
+                make_strata(None, 40),
+                0.95,
+                500,
+                draw,
+                tie_variance=spread**2 if ties else None,
+            )
+            below, above = expected.mean() - low[0], high[0] - expected.mean()
+            covered[ties] += of_one_order - below <= 1 / 3 <= of_one_order + above
+    assert 930 <= covered[True] <= 970
+    assert covered[False] < 850
+
+
 def test_columns_are_intervals_of_their_own_with_the_same_samples():
     values = np.random.default_rng(0).uniform(size=(25, 3))
     low, high = mean_interval(values, random_state=3)
@@ -119,8 +144,19 @@ def test_a_symmetric_interval_agrees_with_the_bootstrap_test():
 def test_of_equal_values_and_of_one_query():
     assert mean_interval([0.1, 0.1, 0.1]) == pytest.approx((0.1, 0.1), abs=1e-12)
     assert np.isnan(mean_interval([0.5])).all()
-    low, high = mean_interval([0, 0, 0, 0, 1])
+    low, high = mean_interval([0, 0, 0, 0, 0, 1])
     assert 0 <= low < 0.2 < high <= 1
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_of_few_queries_it_is_students(symmetric):
+    """A bootstrap sample of three queries is one of ten."""
+    values = np.array([0.2, 0.5, 0.3, 0.9, 0.4])
+    for n in (2, 3, 5):
+        reach = stats.t.ppf(0.975, n - 1) * stats.sem(values[:n])
+        mean = values[:n].mean()
+        found = mean_interval(values[:n], symmetric=symmetric)
+        assert found == pytest.approx((mean - reach, mean + reach))
 
 
 @pytest.mark.parametrize(

@@ -48,25 +48,12 @@ def test_csv_has_a_row_for_each_run_query_and_measure(files, capsys):
     assert [float(row["expected"]) for row in rows[:3]] == values.tolist()
 
 
-def test_two_runs_are_compared(files, capsys):
-    assert main(files) == 0
-    printed = capsys.readouterr().out
-    assert "first minus second" in printed
-    assert [line.split()[:2] for line in printed.splitlines()[1:4]] == [
-        ["first", "AP"],
-        ["first", "nDCG@10"],
-        ["first", "RR@10"],
-    ]
-    assert main([*files, "--missing-queries", "skip"]) == 0
-    assert "minus" not in capsys.readouterr().out  # not of the same queries
-
-
 def test_runs_of_the_same_name_are_told_apart_by_their_paths(files, capsys):
     qrels, first, _ = files
     other = first.replace("/a", "/./a")
     assert main([qrels, first, other, "--format", "json", "-m", "AP"]) == 0
     assert list(json.loads(capsys.readouterr().out)) == [first, other]
-    assert main([qrels, first, other, "-m", "AP"]) == 0
+    assert main(["compare", qrels, first, other, "-m", "AP"]) == 0
     assert f"{first} minus {other}" in capsys.readouterr().out
 
 
@@ -94,7 +81,7 @@ def test_a_name_that_the_terminal_cannot_show_is_escaped(files, capsys):
     assert list(json.loads(capsys.readouterr().out)) == ["\udce9"]
     Path(first).write_text(text.replace("first", "\x1b[2J").replace("q1", "q\x9b1"))
     assert main([qrels, first, first, "-m", "AP"]) == 0
-    assert main([qrels, first, second, "-m", "AP"]) == 0
+    assert main(["compare", qrels, first, second, "-m", "AP"]) == 0
     assert main([qrels, first, "-m", "AP", "--per-query"]) == 0
     printed = capsys.readouterr().out
     assert "\\x1b[2J minus second" in printed

@@ -146,7 +146,7 @@ def test_how_often_ties_decide():
     same = compare_runs(*(evaluate_run(qrels, other, "AP") for _ in range(2)))
     assert (same.difference, same.undecided, same.ties_decide) == (0, 0, False)
     assert np.isnan(same.p_value)
-    assert same.tiers == {"AP": [["run (1)", "run (2)"]]}
+    assert same.tiers == {"AP": [["1: run", "2: run"]]}
 
 
 def test_a_separation_that_an_order_of_ties_would_undo_is_told():

@@ -5,6 +5,14 @@ matplotlib is imported when something is drawn, not before.
 
 from ._radius_display import RadiusDisplay
 from ._retrieval_curve_display import RetrievalCurveDisplay
+from ._run_differences_display import RunDifferencesDisplay
 from ._tie_breaking_display import TieBreakingDisplay
+from ._tiers_display import TiersDisplay
 
-__all__ = ["RadiusDisplay", "RetrievalCurveDisplay", "TieBreakingDisplay"]
+__all__ = [
+    "RadiusDisplay",
+    "RetrievalCurveDisplay",
+    "RunDifferencesDisplay",
+    "TieBreakingDisplay",
+    "TiersDisplay",
+]

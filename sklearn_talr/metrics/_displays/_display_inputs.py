@@ -7,6 +7,7 @@ import numpy as np
 from ..._compat import HasMethods
 from ...histogram import RankingHistogram
 from ...histogram._door import check_hamming
+from ...measures import parse_measure
 
 # Constraints of the displays. Parameters without validation are checked, with advice, by
 # the functions that a display calls.
@@ -85,6 +86,26 @@ def means_of_measure(evaluation, measure):
             f"got {measure!r}."
         )
     return evaluation.means[measure]
+
+
+def check_comparison(comparison):
+    """Raise TypeError unless it is what compare_runs returns."""
+    if not hasattr(comparison, "tiers") or not hasattr(comparison, "evaluations"):
+        raise TypeError(
+            "from_comparison takes what compare_runs returns, got "
+            f"{type(comparison).__name__}."
+        )
+
+
+def place_of_measure(comparison, measure):
+    """Return the column and the name of a measure of a comparison, by default the first."""
+    name = comparison.measures[0] if measure is None else str(parse_measure(measure))
+    if name not in comparison.measures:
+        raise ValueError(
+            f"measure must be one of {comparison.measures}, which were compared, got "
+            f"{name!r}."
+        )
+    return comparison.measures.index(name), name
 
 
 def check_same_methods(queries, database):

@@ -1,0 +1,207 @@
+"""Which systems the data separate: means, intervals, and tiers."""
+
+import numpy as np
+
+from ..._compat import validate_params
+from ...measures import parse_measure
+from ._axes import finish, line_style, single_axes
+from ._display_inputs import check_comparison, place_of_measure
+
+_ARRAYS = "mean", "low", "high", "worst", "best"
+
+
+class TiersDisplay:
+    """Critical-difference diagram: means of systems, and what joins the inseparable.
+
+    Systems are rows, the best on top. A dot is a mean over queries, the line through it its
+    confidence interval, and the pale bar what orders of tied documents can do to it. A
+    vertical line on the right is a tier: it has a knot in the row of each of its systems.
+    Two systems that share a tier are not separated; two that share none are.
+
+    Intervals of two systems may overlap although the data separate them, because tests
+    compare the systems query by query.
+
+    Make one by `from_comparison`.
+
+    Parameters
+    ----------
+    names : list of str of length n_systems
+        Names of the systems.
+
+    mean, low, high : array-like of shape (n_systems,)
+        Mean of each system, and the ends of its confidence interval.
+
+    worst, best : array-like of shape (n_systems,)
+        Least and greatest mean over all orders of tied documents.
+
+    tiers : list of lists of str
+        Names of the systems in each tier.
+
+    measure : str or Measure, default="AP"
+        The measure, for the label of its axis.
+
+    Attributes
+    ----------
+    dots_ : matplotlib Line2D
+        The means.
+
+    intervals_ : matplotlib LineCollection
+        The confidence intervals.
+
+    ranges_ : matplotlib BarContainer
+        What ties can do.
+
+    tiers_ : list of matplotlib Line2D
+        A line for each tier.
+
+    ax_ : matplotlib Axes
+        Axes with the picture.
+
+    figure_ : matplotlib Figure
+        Figure of the Axes.
+
+    See Also
+    --------
+    sklearn_talr.runs.compare_runs : The numbers.
+    RunDifferencesDisplay : Two systems, query by query.
+
+    References
+    ----------
+    J. Demsar, "Statistical Comparisons of Classifiers over Multiple Data Sets", JMLR 7,
+    2006, for the diagram.
+
+    Examples
+    --------
+    .. plot::
+       :include-source:
+       :alt: Four systems in rows. The best and the second share one tier, the second and
+             the third another, and the last is alone.
+
+       >>> import numpy as np
+       >>> from sklearn_talr.metrics import TiersDisplay
+       >>> from sklearn_talr.runs import Run, compare_runs, evaluate_run
+       >>> rng = np.random.default_rng(0)
+       >>> queries = [f"q{i}" for i in range(60)]
+       >>> relevant = {query: {"d0": 1, "d1": 1, "d2": 1} for query in queries}
+       >>> def system(name, gain):
+       ...     scores = {}
+       ...     for query in queries:
+       ...         score = rng.normal(size=30) + gain * (np.arange(30) < 3)
+       ...         ties = dict(enumerate(np.round(12 * score).tolist()))
+       ...         scores[query] = {f"d{i}": score for i, score in ties.items()}
+       ...     return evaluate_run(relevant, Run(scores, name), "AP")
+       >>> systems = [
+       ...     system("dense", 1.7),
+       ...     system("fused", 2.0),
+       ...     system("bm25", 1.4),
+       ...     system("random", 0.0),
+       ... ]
+       >>> comparison = compare_runs(*systems)
+       >>> display = TiersDisplay.from_comparison(comparison)
+       >>> display.names[0], display.names[-1]
+       ('fused', 'random')
+    """
+
+    @validate_params(
+        {"names": ["array-like"], "tiers": [list], "measure": "no_validation"}
+        | {key: ["array-like"] for key in _ARRAYS},
+        prefer_skip_nested_validation=True,
+    )
+    def __init__(self, *, names, mean, low, high, worst, best, tiers, measure="AP"):
+        self.names = names
+        self.mean = mean
+        self.low = low
+        self.high = high
+        self.worst = worst
+        self.best = best
+        self.tiers = tiers
+        self.measure = parse_measure(measure)
+
+    @classmethod
+    @validate_params(
+        {"comparison": "no_validation", "measure": "no_validation", "ax": "no_validation"},
+        prefer_skip_nested_validation=True,
+    )
+    def from_comparison(cls, comparison, *, measure=None, ax=None, **kwargs):
+        """Plot what :func:`sklearn_talr.runs.compare_runs` has returned.
+
+        Parameters
+        ----------
+        comparison : RunComparison
+            Two runs or more.
+
+        measure : str or Measure, default=None
+            Which of the compared measures to plot; None takes the first.
+
+        ax : matplotlib Axes, default=None
+            Where to plot. None means a new figure.
+
+        **kwargs : dict
+            Passed to matplotlib's ``plot`` for the dots.
+
+        Returns
+        -------
+        display : TiersDisplay
+            The picture and its numbers, the best system first.
+        """
+        check_comparison(comparison)
+        place, measure = place_of_measure(comparison, measure)
+        columns = comparison.means, comparison.means_low, comparison.means_high
+        columns = *columns, comparison.worst, comparison.best
+        order = np.argsort(-comparison.means[:, place], kind="stable")
+        display = cls(
+            names=[comparison.names[run] for run in order],
+            tiers=comparison.tiers[measure],
+            measure=measure,
+            **dict(zip(_ARRAYS, (column[order, place] for column in columns))),
+        )
+        return display.plot(ax, **kwargs)
+
+    @validate_params({"ax": "no_validation"}, prefer_skip_nested_validation=True)
+    def plot(self, ax=None, **kwargs):
+        """Plot means, intervals and tiers.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to plot. None means a new figure.
+
+        **kwargs : dict
+            Passed to matplotlib's ``plot`` for the dots.
+
+        Returns
+        -------
+        display : TiersDisplay
+            This display.
+        """
+        n_systems = len(self.names)
+        size = 6.4 + 0.18 * len(self.tiers), 1.2 + 0.34 * n_systems
+        ax = single_axes(self, ax, figsize=size)
+        rows = np.arange(n_systems)
+        marker = {"markersize": 7, "markeredgecolor": "white", "markeredgewidth": 0.8}
+        style = line_style(0, kwargs, linestyle="none", zorder=3, **marker)
+        (self.dots_,) = ax.plot(self.mean, rows, **style)
+        color = self.dots_.get_color()
+        self.intervals_ = ax.hlines(rows, self.low, self.high, color=color, linewidth=1.6)
+        width = np.asarray(self.best) - np.asarray(self.worst)
+        bar = {"height": 0.5, "color": color, "alpha": 0.2, "linewidth": 0}
+        self.ranges_ = ax.barh(rows, width, left=self.worst, **bar)
+        finish(ax, f"{self.measure.label}: mean, interval, what ties can do", "")
+        self._draw_tiers(ax)
+        ax.use_sticky_edges = False
+        ax.grid(False, axis="y")
+        ax.tick_params(axis="y", length=0)
+        ax.set_yticks(rows, self.names)
+        ax.set_ylim(n_systems - 0.4, -0.6)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw_tiers(self, ax):
+        """Draw tiers to the right of the frame, each a line with knots."""
+        across = ax.get_yaxis_transform()  # rows are data, columns shares of the width
+        style = {"color": "0.25", "linewidth": 2.2, "marker": "o", "markersize": 4.5}
+        self.tiers_ = []
+        for column, tier in enumerate(self.tiers):
+            rows = sorted(self.names.index(name) for name in tier)
+            place = np.full(len(rows), 1.03 + 0.035 * column)
+            self.tiers_ += ax.plot(place, rows, transform=across, clip_on=False, **style)

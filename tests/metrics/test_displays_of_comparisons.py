@@ -1,0 +1,116 @@
+"""Pictures of compared runs: tiers, and differences query by query."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sklearn_talr.metrics import RunDifferencesDisplay, TiersDisplay
+from sklearn_talr.runs import RunEvaluation, compare_runs
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def compared():
+    """Three systems of two measures; the second is the best, the last the worst."""
+    rng = np.random.default_rng(0)
+    queries = [f"q{number}" for number in range(24)]
+    base = rng.uniform(0.4, 0.6, size=(24, 2))
+    evaluations = []
+    for name, gain in (("middle", 0.0), ("best", 0.03), ("last", -0.3)):
+        expected = base + gain + rng.normal(0, 0.08, size=base.shape)
+        width = 0.05 * (np.arange(24) % 2)[:, None]
+        columns = expected, expected - width, expected + width, expected
+        evaluations.append(RunEvaluation(name, ["AP", "nDCG@10"], queries, *columns))
+    return compare_runs(*evaluations)
+
+
+def test_rows_are_systems_by_their_means(compared):
+    display = TiersDisplay.from_comparison(compared)
+    order = [1, 0, 2]
+    assert display.names == ["best", "middle", "last"]
+    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert labels == display.names
+    assert display.ax_.get_ylim()[0] > display.ax_.get_ylim()[1]  # the best on top
+    assert_allclose(display.dots_.get_xdata(), compared.means[order, 0])
+    assert_array_equal(display.dots_.get_ydata(), [0, 1, 2])
+    ends = np.array([line[:, 0] for line in display.intervals_.get_segments()])
+    assert_allclose(ends[:, 0], compared.means_low[order, 0])
+    assert_allclose(ends[:, 1], compared.means_high[order, 0])
+    ties = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in display.ranges_]
+    assert_allclose(ties, np.stack([compared.worst, compared.best], axis=-1)[order, 0])
+
+
+def test_tiers_have_a_knot_in_the_row_of_each_system(compared):
+    display = TiersDisplay.from_comparison(compared, measure="nDCG@10")
+    tiers = [
+        [display.names[int(row)] for row in line.get_ydata()] for line in display.tiers_
+    ]
+    assert tiers == compared.tiers["nDCG@10"]
+    assert ["last"] in tiers
+    places = [set(line.get_xdata()) for line in display.tiers_]
+    assert all(len(place) == 1 for place in places)
+    assert len(set().union(*places)) == len(tiers)
+    assert min(set().union(*places)) > 1  # right of the frame
+
+
+def test_bars_are_differences_from_gain_to_loss(compared):
+    display = RunDifferencesDisplay.from_comparison(
+        compared, pair=("best", "middle"), measure="AP"
+    )
+    best, middle = compared.evaluations[1], compared.evaluations[0]
+    difference = (best.expected - middle.expected)[:, 0]
+    assert_allclose(display.difference, difference)
+    heights = [bar.get_height() for bar in display.bars_]
+    assert_allclose(heights, np.sort(difference)[::-1])
+    ends = np.array([line[:, 1] for line in display.ranges_.get_segments()])
+    order = np.argsort(-difference)
+    assert_allclose(ends[:, 0], (best.worst - middle.best)[order, 0])
+    assert_allclose(ends[:, 1], (best.best - middle.worst)[order, 0])
+    lowest, highest = ends.T
+    crosses = (lowest < 0) & (highest > 0)
+    assert 0 < crosses.sum() < 24
+    colors = [bar.get_facecolor() for bar in display.bars_]
+    assert len({colors[place] for place in np.flatnonzero(crosses)}) == 1
+    assert len(set(colors)) == 3
+    title = display.ax_.get_title(loc="left")
+    assert title.splitlines() == [
+        "best minus middle",
+        f"better in {(lowest >= 0).sum()}, worse in {(highest <= 0).sum()}, "
+        f"ties decide {crosses.sum()}",
+    ]
+
+
+def test_the_first_two_are_the_default_and_equal_queries_are_told():
+    queries = list("abc")
+    values = [np.array([[0.5], [0.2], value]) for value in ([0.9], [0.4])]
+    runs = [RunEvaluation(n, ["AP"], queries, *[v] * 4) for n, v in zip("xy", values)]
+    display = RunDifferencesDisplay.from_comparison(compare_runs(*runs))
+    assert display.names == ("x", "y")
+    title = display.ax_.get_title(loc="left")
+    assert title == "x minus y\nbetter in 1, worse in 0, ties decide 0, equal in 2"
+
+
+def test_axes_and_styles_of_the_user(compared):
+    _, (left, right) = plt.subplots(1, 2)
+    display = TiersDisplay.from_comparison(compared, ax=left, color="red")
+    assert display.ax_ is left
+    assert display.dots_.get_color() == "red"
+    other = RunDifferencesDisplay.from_comparison(compared, ax=right, color="0.3")
+    assert other.figure_ is display.figure_
+    assert len({bar.get_facecolor() for bar in other.bars_}) == 1
+
+
+@pytest.mark.parametrize("display", [TiersDisplay, RunDifferencesDisplay])
+def test_what_was_not_compared_is_refused(display, compared):
+    with pytest.raises(ValueError, match="measure must be one of"):
+        display.from_comparison(compared, measure="RR")
+    with pytest.raises(TypeError, match="what compare_runs returns, got list"):
+        display.from_comparison([1, 2])
+    with pytest.raises(ValueError, match="pair must be two of the runs"):
+        RunDifferencesDisplay.from_comparison(compared, pair=("best", "worst"))

@@ -1,0 +1,139 @@
+"""The command's comparison of runs, as a function and as a process."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+import run_cases
+
+from sklearn_talr.runs import compare_runs, evaluate_run, read_run
+from sklearn_talr.runs.__main__ import main
+
+MEASURES = ["AP", "nDCG@10"]
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Paths of judgments and three runs, the last of which is the best."""
+    qrels, run = run_cases.random_run(0, n_queries=20, n_scores=60)
+    _, other = run_cases.random_run(1, n_queries=20, n_scores=60)
+    good = {
+        query: {
+            d: 100 * max(qrels[query].get(d, 0), 0) + place for place, d in enumerate(s)
+        }
+        for query, s in run.items()
+    }
+    run_cases.write_qrels(tmp_path / "qrels", qrels)
+    for name, each in (("a", run), ("b", other), ("good_run", good)):
+        run_cases.write_run(tmp_path / name, each, name)
+    return [str(tmp_path / name) for name in ("qrels", "a", "b", "good_run")]
+
+
+def compared(files, **options):
+    qrels, *runs = files
+    return compare_runs(
+        *(evaluate_run(qrels, read_run(run), MEASURES) for run in runs), **options
+    )
+
+
+def test_it_prints_the_tables(files, capsys):
+    assert main(["compare", *files, "-m", *MEASURES]) == 0
+    assert capsys.readouterr().out.strip() == str(compared(files))
+    options = "--test", "wilcoxon", "--alpha", "0.01"
+    assert main(["compare", *files, "-m", *MEASURES, *options]) == 0
+    wanted = compared(files, test="wilcoxon", alpha=0.01)
+    assert capsys.readouterr().out.strip() == str(wanted)
+    options = "--adjust", "tukey", "--n-resamples", "500", "--seed", "3"
+    assert main(["compare", *files, "-m", *MEASURES, *options]) == 0
+    wanted = compared(files, adjust="tukey", n_resamples=500, random_state=3)
+    assert capsys.readouterr().out.strip() == str(wanted)
+
+
+def test_json_and_csv_hold_all_numbers(files, capsys):
+    wanted = compared(files).to_dict()
+    assert main(["compare", *files, "-m", *MEASURES, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == wanted
+    assert main(["compare", *files, "-m", *MEASURES, "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [
+        {key: str(value) for key, value in row.items()} for row in wanted["pairs"]
+    ] == rows
+
+
+def test_json_has_null_for_what_is_no_number(tmp_path, files, capsys):
+    qrels, first, *_ = files
+    assert main(["compare", qrels, first, first, "-m", "AP", "--format", "json"]) == 0
+    (pair,) = json.loads(capsys.readouterr().out)["pairs"]
+    assert pair["p_value"] is None
+    assert pair["difference"] == 0
+
+
+def test_latex_has_a_row_for_each_run_and_escapes_names(files, capsys):
+    assert main(["compare", *files, "-m", *MEASURES, "--format", "latex"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == r"\begin{tabular}{lr@{}lr@{}l}"
+    (row,) = [line for line in lines if line.startswith(r"good\_run & ")]
+    means = evaluate_run(files[0], files[3], MEASURES).means
+    assert row == (
+        rf"good\_run & {means['AP']['expected']:.3f} & $^{{\mathrm{{A}}}}$"
+        rf" & {means['nDCG@10']['expected']:.3f} & $^{{\mathrm{{A}}}}$ \\"
+    )
+    assert sum(" & " in line for line in lines) == 4
+
+
+def test_a_page_is_written_beside_the_table(files, tmp_path, capsys):
+    page = tmp_path / "report.html"
+    assert main(["compare", *files, "-m", "AP", "--html", str(page)]) == 0
+    assert "AP, 20 queries" in capsys.readouterr().out
+    assert "good_run" in page.read_text(encoding="utf-8")
+    nowhere = str(tmp_path / "nowhere" / "report.html")
+    assert main(["compare", *files, "-m", "AP", "--html", nowhere]) == 1
+    assert "No such file or directory" in capsys.readouterr().err
+
+
+def test_what_depends_on_ties_is_told_on_the_error_stream(tmp_path, capsys):
+    queries = [f"q{number}" for number in range(12)]
+    tied = dict.fromkeys(["d1", "d2", "d3"], 1.0)
+    behind = {"d2": 4.0, "d3": 3.0, "d1": 2.0}
+    run_cases.write_qrels(tmp_path / "qrels", {query: {"d1": 1} for query in queries})
+    run_cases.write_run(tmp_path / "a", dict.fromkeys(queries, tied), "tied")
+    run_cases.write_run(tmp_path / "b", dict.fromkeys(queries, behind), "behind")
+    command = ["compare", *(str(tmp_path / name) for name in ("qrels", "a", "b"))]
+    assert main([*command, "-m", "RR", "--format", "csv"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err.startswith("sklearn-talr-runs: warning: by RR 'tied' is better")
+    (row,) = csv.DictReader(io.StringIO(printed.out))
+    assert row["depends_on_ties"] == "True"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["{qrels}", "{a}"], "two runs or more, got 1"),
+        (["{qrels}", "{a}", "{b}", "--alpha", "5"], "'alpha' parameter"),
+        (["{qrels}", "{a}", "{b}", "--n-resamples", "5"], "'n_resamples' parameter"),
+        (["{qrels}", "{a}", "{b}", "--test", "t", "--adjust", "tukey"], "adjust='tukey'"),
+        (["nowhere", "{a}", "{b}"], "No such file or directory: 'nowhere'"),
+    ],
+)
+def test_what_cannot_be_used_is_told(arguments, message, files, capsys):
+    named = dict(zip(("qrels", "a", "b", "good"), files))
+    assert main(["compare", *(argument.format(**named) for argument in arguments)]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_as_a_process(files):
+    command = [sys.executable, "-m", "sklearn_talr.runs", "compare"]
+    found = subprocess.run(
+        [*command, *files, "-m", *MEASURES], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip() == str(compared(files))
+    found = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True)
+    assert "--html FILE" in found.stdout
+    found = subprocess.run(
+        [*command, *files, "--test", "sign"], capture_output=True, text=True
+    )
+    assert found.returncode == 2
