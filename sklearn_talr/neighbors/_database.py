@@ -457,7 +457,7 @@ class CodeDatabase(BaseEstimator):
             of the format that this package does not read, or if it has been compressed or
             added to.
         """
-        params, parts, _ = load_database(path, cls.__name__, mmap)
+        params, parts, *_ = load_database(path, cls.__name__, mmap)
         return cls._restored(path, params, Fitted.from_parts(*parts))
 
     @classmethod

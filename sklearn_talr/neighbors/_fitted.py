@@ -33,6 +33,9 @@ class Fitted:
 
     features : array, StackedRows or None
         Features of all items given so far, where candidates are rescored.
+
+    calibration : Calibration or None
+        How well held-out rows are encoded, where `calibrate` was called.
     """
 
     index: CodeIndex
@@ -40,6 +43,7 @@ class Fitted:
     columns: Columns
     hasher: object = None
     features: object = None
+    calibration: object = None
 
     @classmethod
     def of(cls, packed, columns, affinity, y, **more):

@@ -8,6 +8,7 @@ from ..codes._door import CodeFactors, OneFactors, WordFactors
 from ..measures import Measure
 from ._archive import read_arrays, write_arrays
 from ._columns import Columns
+from ._drift import Calibration
 from ._store import CodeStore, bytes_of
 from ._targets import Targets
 
@@ -19,6 +20,8 @@ _RULES = {
 }
 _ARRAYS = {"columns", "starts", "members", "terms", "targets", "hasher"}
 _ARRAYS |= {f"targets_{part}" for part in _CSR_PARTS}
+_CALIBRATION = {"drift_errors": "errors", "drift_decoder": "decoder"}
+_ARRAYS |= set(_CALIBRATION)
 _ARRAYS |= {name for _, names in _RULES.values() for name in names}
 _MISSTATED = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError)
 
@@ -51,6 +54,9 @@ def save_database(path, kind, params, fitted, hasher=None):
     of_factors, terms = _describe_terms(store, fitted.hasher)
     header |= of_factors
     codes |= terms | ({} if hasher is None else {"hasher": hasher})
+    if fitted.calibration is not None:
+        of_file = _CALIBRATION.items()
+        codes |= {name: getattr(fitted.calibration, part) for name, part in of_file}
     write_arrays(path, header, codes | _arrays_of_targets(targets.values))
 
 
@@ -70,6 +76,9 @@ def load_database(path, kind, mmap, restore=None):
     hasher : FittedHasher or None
         The hasher; None without `restore`.
 
+    more : dict
+        What else of a Fitted the file holds.
+
     Raises
     ------
     ValueError
@@ -86,7 +95,8 @@ def load_database(path, kind, mmap, restore=None):
             raise ValueError(f"{path} holds no hasher; save it anew.")
         hasher = restore(arrays["hasher"])
     try:
-        return *_rebuild(header, arrays, hasher), hasher
+        more = _rebuild_calibration(arrays)
+        return *_rebuild(header, arrays, hasher), hasher, more
     except _MISSTATED as error:
         raise ValueError(f"{path} lacks or misstates {error}; save it anew.") from error
     except ValueError as error:
@@ -168,6 +178,17 @@ def _rebuild(header, arrays, hasher):
             raise ValueError(f"names of shape {names.shape} for {store.n_bits} bits.")
     targets, columns = Targets(affinity, values), Columns(store.n_bits, names)
     return params, (store, targets, columns)
+
+
+def _rebuild_calibration(arrays):
+    """The calibration, if a file holds one."""
+    if not set(arrays) & set(_CALIBRATION):
+        return {}
+    parts = {part: np.array(arrays[name]) for name, part in _CALIBRATION.items()}
+    calibration = Calibration(**parts)
+    if not calibration.is_sound():
+        raise ValueError("the errors of held-out rows are not sound.")
+    return {"calibration": calibration}
 
 
 def _rebuild_store(header, arrays, hasher):

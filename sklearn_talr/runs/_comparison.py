@@ -14,7 +14,7 @@ from ..inference._door import ROUNDING, TESTS, make_strata, tiers
 from ._comparison_tables import comparison_records, comparison_text
 from ._html_report import html_report
 from ._pair_statistics import Inference
-from ._result import RunEvaluation
+from ._result import RunEvaluation, import_pandas
 
 __all__ = ["RunComparison", "compare_runs"]
 
@@ -193,12 +193,7 @@ class RunComparison:
         ImportError
             If pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError(
-                "to_frame needs pandas: install it, or call to_dict instead."
-            ) from error
+        pd = import_pandas()
         index = ["measure", "run"] if per_run else ["measure", "first", "second"]
         return pd.DataFrame(self.to_dict()["runs" if per_run else "pairs"]).set_index(index)
 

@@ -197,12 +197,7 @@ class RunEvaluation:
         ImportError
             If pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError(
-                "to_frame needs pandas: install it, or call to_dict instead."
-            ) from error
+        pd = import_pandas()
         if not per_query:
             frame = pd.DataFrame.from_dict(self.to_dict(), orient="index")
             return frame.rename_axis("measure")
@@ -223,3 +218,14 @@ class RunEvaluation:
 
     def __repr__(self):
         return str(self)
+
+
+def import_pandas():
+    """Return the module pandas, or raise ImportError that says what to do without."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError(
+            "to_frame needs pandas: install it, or call to_dict instead."
+        ) from error
+    return pandas
