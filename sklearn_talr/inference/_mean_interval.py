@@ -5,6 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.stats import norm
 from scipy.stats import t as student
+
 from .._compat import Interval, validate_params
 from .._random import independent_random_state
 from ._replicates import as_floats, bootstrap_deviations

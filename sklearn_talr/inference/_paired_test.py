@@ -152,7 +152,7 @@ def paired_test(
 
 
 def _of_small_values(test):
-    """Bring large differences to at most 1, by a power of two, so that ROUNDING is theirs."""
+    """Bring large differences to at most 1, by a power of two: ROUNDING is of such."""
 
     @wraps(test)
     def tested(differences, strata, n_resamples, random_state):
