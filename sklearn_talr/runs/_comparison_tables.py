@@ -4,7 +4,7 @@ import csv
 import io
 from string import ascii_uppercase
 
-from ._text_tables import aligned, p_value_text
+from ._text_tables import aligned, p_value_text, printable
 
 _OF_RUNS = "means", "means_low", "means_high", "worst", "best"
 _OF_PAIRS = (
@@ -54,10 +54,10 @@ def comparison_records(comparison):
 def comparison_text(comparison):
     """Tables for people: of a pair, or of the tiers of several runs."""
     runs, pairs = comparison_records(comparison)
-    n_queries, level = len(comparison.queries), f"{1 - comparison.alpha:g}"
+    n_queries, level = len(comparison.queries), f"{100 * (1 - comparison.alpha):g}%"
     queries = f"{n_queries} quer{'y' if n_queries == 1 else 'ies'}"
     if len(pairs) == len(comparison.measures):
-        first, second = comparison.names
+        first, second = map(printable, comparison.names)
         tables = [f"{first} minus {second}, {queries}\n{_table_of_pair(pairs, level)}"]
     else:
         tables = [
@@ -69,7 +69,7 @@ def comparison_text(comparison):
 
 
 def _table_of_pair(pairs, level):
-    head = ["", "difference", f"{float(level):.0%} interval", "lowest", "highest"]
+    head = ["", "difference", f"{level} interval", "lowest", "highest"]
     rows = [[*head, "undecided", "p-value"]]
     for row in pairs:
         interval = f"{row['low']:+.4f} to {row['high']:+.4f}"
@@ -82,11 +82,13 @@ def _table_of_pair(pairs, level):
 
 
 def _table_of_runs(runs, level):
-    rows = [["", "mean", f"{float(level):.0%} interval", "worst", "best", "tiers"]]
+    rows = [["", "mean", f"{level} interval", "worst", "best", "tiers"]]
     for row in sorted(runs, key=lambda row: -row["mean"]):
         interval = f"{row['low']:.4f} to {row['high']:.4f}"
         numbers = [f"{row[key]:.4f}" for key in ("mean", "worst", "best")]
-        rows.append([row["run"], numbers[0], interval, *numbers[1:], row["tiers"]])
+        rows.append(
+            [printable(row["run"]), numbers[0], interval, *numbers[1:], row["tiers"]]
+        )
     return aligned(rows)
 
 
@@ -156,4 +158,6 @@ def _for_latex(text):
     """Text in which no character means anything to LaTeX."""
     special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"}
     special |= {"^": r"\textasciicircum{}"} | {c: rf"\{c}" for c in "&%$#_{}"}
+    special |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
+    special |= {c: "{" + c + "}" for c in "[]*-"}  # after a line's end; in ligatures
     return "".join(special.get(c, c) for c in text)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_talr.inference._door import adjust_holm, joint_p_values, null_ranges, tiers
 
@@ -50,6 +50,19 @@ def test_joint_p_values_count_ranges():
     ranges = np.array([[0.1], [0.2], [0.2], [0.4]])
     difference = np.array([[0.3], [-0.2], [0.0]])
     assert_allclose(joint_p_values(difference, ranges)[:, 0], [2 / 5, 4 / 5, 1])
+
+
+def test_joint_p_values_of_large_values_are_those_of_small_ones():
+    """Of two systems in few queries many permutations have just the observed range."""
+    values = np.random.default_rng(0).choice([0.1, 0.2, 0.7, 1 / 3], size=(4, 2, 60))
+    found, of_large = (
+        joint_p_values(
+            np.diff(scale * values, axis=1).mean(axis=0),
+            null_ranges(scale * values, 200, np.random.RandomState(0)),
+        )
+        for scale in (1, 1e7)
+    )
+    assert_array_equal(of_large, found)
 
 
 @settings(deadline=None)

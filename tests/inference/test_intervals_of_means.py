@@ -65,6 +65,17 @@ def test_ties_widen_the_interval_as_drawing_their_orders_does():
     assert found[0] < without[0] < without[1] < found[1]
 
 
+def test_ties_widen_the_interval_of_few_queries():
+    """It is Student's, with the variance of both."""
+    values, variance = np.array([[0.2], [0.5], [0.9]]), np.array([[0.1], [0.0], [0.02]])
+    low, high = expanded_interval(
+        values, make_strata(None, 3), 0.95, 100, None, tie_variance=variance
+    )
+    error = np.sqrt(values.var(ddof=1) / 3 + variance.sum() / 9)
+    reach = stats.t.ppf(0.975, 2) * error
+    assert_allclose([low[0], high[0]], [values.mean() - reach, values.mean() + reach])
+
+
 def test_with_ties_the_interval_covers_from_the_mean_of_one_order():
     """As far from a mean of one order of each query as its ends are from the expected mean.
 
@@ -169,6 +180,9 @@ def test_of_few_queries_it_is_students(symmetric):
         ([0.1, 0.2], {"n_resamples": 10}, "'n_resamples'"),
         ([0.1, 0.2], {"stratify": ["a"]}, "one label for each of the 2 queries"),
         ([0.1, 0.2, 0.3], {"stratify": ["a", "a", "b"]}, "'b' has one: merge it"),
+        ([0.1, 0.2, 0.3], {"stratify": [1.0, np.nan, np.nan]}, "labels that are missing"),
+        ([0.1, 0.2, 0.3], {"stratify": ["a", None, None]}, "labels that are missing"),
+        (["a", "b"], {}, "strings"),
     ],
 )
 def test_bad_input_is_refused(values, arguments, message):

@@ -66,5 +66,8 @@ def test_intervals_of_an_evaluation():
     )
     with pytest.raises(ValueError, match=r"draw orders of them by evaluate_run"):
         evaluate_run(qrels, run).confidence_interval(ties=True)
+    for option, value in (("confidence_level", 95), ("n_resamples", 0), ("ties", "yes")):
+        with pytest.raises(ValueError, match=f"'{option}' parameter of RunEvaluation"):
+            result.confidence_interval(**{option: value})
     with pytest.raises(ValueError, match="'n_orders' parameter of evaluate_run"):
         evaluate_run(qrels, run, n_orders=1)
