@@ -133,7 +133,7 @@ def measure(data, name, seed):
         *(scores[column] for column in ("ndcg_at_10", "recall_at_100")),
         *(ties[order] for order in OF_TIES),
     )
-    return data, name, seed, round(n_bytes, 1), *(round(x, 4) for x in numbers), seconds
+    return data, name, seed, round(n_bytes, 1), *(round(x, 5) for x in numbers), seconds
 
 
 def print_table(rows):

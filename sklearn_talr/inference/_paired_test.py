@@ -106,6 +106,11 @@ def paired_test(
     ValueError
         If the two have different shapes, a value is not finite, or a stratum has one query.
 
+    See Also
+    --------
+    scipy.stats.permutation_test : Randomization of any statistic.
+    scipy.stats.ttest_rel : The paired t-test alone.
+
     References
     ----------
     M. D. Smucker, J. Allan and B. Carterette, "A Comparison of Statistical Significance

@@ -44,6 +44,9 @@ class HashedSearchBackend:
     documents. Where there are many, as with Hamming distances, save its predictions and
     evaluate them by :func:`~sklearn_talr.runs.evaluate_run`.
 
+    mteb keeps results under the name of the model, whatever the backend. Pass
+    ``cache=None`` to ``mteb.evaluate``, or it may return what the floats had.
+
     Examples
     --------
     As mteb calls it. The third document is tied with the first, which has the same code:
