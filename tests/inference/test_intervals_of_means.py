@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from sklearn_talr.inference import mean_interval, paired_test
 from sklearn_talr.inference._door import expanded_interval, make_strata
+from sklearn_talr.inference._replicates import bootstrap_deviations
 
 
 def slow_interval(values, n_resamples, seed, strata, level=0.95):
@@ -35,6 +36,21 @@ def test_the_interval_is_that_of_a_slow_bootstrap(n_strata):
     found = mean_interval(values, stratify=strata, n_resamples=40_000)
     spread = found[1] - found[0]
     assert_allclose(found, slow_interval(values, 40_000, 1, strata), atol=0.02 * spread)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_ends_are_quantiles_of_the_samples_as_numpy_has_them(symmetric):
+    values = np.random.default_rng(0).beta(0.3, 1, size=(25, 1))
+    strata = make_strata(None, 25)
+    drawn = bootstrap_deviations(values, strata, 150, np.random.RandomState(0))[:, 0]
+    tail = stats.norm.cdf(stats.t.ppf(0.025, 24) * np.sqrt(25 / 24))
+    if symmetric:
+        reach = np.quantile(np.abs(drawn), 1 - 2 * tail)
+        wanted = values.mean() - reach, values.mean() + reach
+    else:
+        wanted = values.mean() + np.quantile(drawn, [tail, 1 - tail])
+    found = mean_interval(values[:, 0], symmetric=symmetric, n_resamples=150)
+    assert_allclose(found, wanted, rtol=1e-12)
 
 
 def test_strata_take_the_differences_between_them_out():

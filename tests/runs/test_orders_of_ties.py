@@ -1,5 +1,7 @@
 """Random orders of tied documents: their variance, and intervals over it."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import run_cases
@@ -36,6 +38,20 @@ def test_orders_change_nothing_else_and_go_by_their_seed():
         assert_array_equal(getattr(drawn[0], column), getattr(without, column))
     assert_array_equal(drawn[0].tie_variance, drawn[1].tie_variance)
     assert (drawn[0].tie_variance != drawn[2].tie_variance).any()
+
+
+def test_orders_are_kept_as_places_alone():
+    """All orders of many queries would take gigabytes otherwise."""
+    queries = [f"q{number}" for number in range(200)]
+    qrels = {query: {f"d{number}": 1 for number in range(30)} for query in queries}
+    run = {query: {f"d{d}": d % 3 for d in range(40)} for query in queries}
+    tracemalloc.start()
+    try:
+        evaluate_run(qrels, run, "AP", n_orders=100)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 100 * 200 * 30 * 8 * 3  # three numbers for each document and order
 
 
 def test_without_ties_there_is_no_variance():
