@@ -38,7 +38,7 @@ from sklearn_talr.neighbors import MaxSimNeighbors, _inner_loops
 CSV = Path(__file__).parent / "results" / "maxsim.csv"
 N_FEATURES, N_TOKENS, N_QUERY_TOKENS, N_NEIGHBORS = 128, 100, 32, 10
 N_TOPICS, TOPICS_PER_DOCUMENT, N_TRAIN, N_QUERIES = 2_000, 12, 5_000, 20
-CODES = {"single bits": 1, "words of 4": 4, "words of 8": 8}
+CODES = {"single bits": 1, "words of 4": 4}
 BITS = (128,)
 FIELDS = "codes", "n_bits", "contender", "n_documents", "ms", "recall", "bytes_per_token"
 

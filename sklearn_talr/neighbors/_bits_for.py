@@ -12,6 +12,7 @@ from sklearn.utils import check_array, check_random_state
 from .._compat import HasMethods, Interval, StrOptions, validate_params
 from .._hashers import FittedHasher
 from ..inference import mean_interval
+from ._hashed_neighbors import HashedNeighbors
 from ._recall import TrueNeighbors
 
 _PARTS = 4  # of a size, whose recall is averaged; the next size is as many times larger
@@ -113,7 +114,7 @@ def n_bits_for(
     ----------
     index : HashedNeighbors
         The index as it is meant, but for the length of its codes: a clone of it gets each
-        length, by the parameter `n_bits` of its hasher.
+        length, by the parameter `n_bits` of its hasher, which is fitted without targets.
 
     X : array-like of shape (n_samples, n_features)
         A sample of the rows. Some become queries, the others items.
@@ -308,12 +309,12 @@ def _checked_lengths(n_bits):
 
 def _checked_index(index):
     """Raise an error where the length of codes cannot be set."""
-    hasher = getattr(index, "hasher", None)
-    if hasher is None:
+    if not isinstance(index, HashedNeighbors):
         raise TypeError(
             "index must be a HashedNeighbors, whose hasher gets each length, got "
             f"{index!r}."
         )
+    hasher = index.hasher
     if isinstance(hasher, FrozenEstimator):
         raise ValueError(
             "index holds a frozen hasher, whose length cannot change. Pass the hasher "

@@ -148,21 +148,18 @@ def _signs_and_features(hasher, X):
 
 def _fit_decoder(signs, features):
     """Ridge regression: errors of each row by the others, and what decodes fresh rows."""
-    mean = features.mean(axis=0)
-    centered, best = features - mean, None
-    values, vectors = np.linalg.eigh(signs.T @ signs)
-    turned = signs @ vectors
-    target = turned.T @ centered
+    gram, target, best = signs.T @ signs, signs.T @ features, None
     for alpha in _ALPHAS:
-        shrunk = 1 / (np.maximum(values, 0) + alpha * len(signs))
-        leverage = (turned**2 @ shrunk)[:, None]
-        left_out = (centered - turned @ (shrunk[:, None] * target)) / (1 - leverage)
+        penalty = np.full(len(gram), alpha * len(signs))
+        penalty[-1] = 0  # of the column of ones, so that no row is left in a mean
+        solved = np.linalg.solve(gram + np.diag(penalty), np.hstack((target, signs.T)))
+        decoder, spread = np.split(solved, [features.shape[1]], axis=1)
+        leverage = np.einsum("ij,ji->i", signs, spread)
+        left_out = (features - signs @ decoder) / (1 - leverage)[:, None]
         errors = (left_out**2).sum(axis=1)
         if best is None or errors.mean() < best[0].mean():
-            best = errors, vectors @ (shrunk[:, None] * target)
-    errors, decoder = best
-    decoder[-1] += mean
-    return errors, decoder
+            best = errors, decoder.copy()
+    return best
 
 
 def _to_dense(features):

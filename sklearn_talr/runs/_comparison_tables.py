@@ -4,8 +4,11 @@ import csv
 import io
 from string import ascii_uppercase
 
+import numpy as np
+
 from ._text_tables import aligned, p_value_text, printable
 
+_MOST_LISTED = 5  # separations that depend on ties
 _OF_RUNS = "means", "means_low", "means_high", "worst", "best"
 _OF_PAIRS = (
     "difference",
@@ -100,12 +103,28 @@ def _test_text(comparison):
         method = {"holm": "Holm", "tukey": "Tukey's HSD"}[comparison.adjust]
         lines[0] += f", {method} over {n_pairs} pairs of each measure"
         lines.append("Runs that share a letter are not separated.")
-    n_depend = int(comparison.depends_on_ties.sum())
-    if n_depend:
-        subject = "a separation" if n_depend == 1 else f"{n_depend} separations"
-        verb = "depends" if n_depend == 1 else "depend"
-        lines.append(f"* {subject} {verb} on the order of tied documents")
-    return "\n".join(lines)
+    return "\n".join(lines + _lines_of_ties(comparison))
+
+
+def _lines_of_ties(comparison):
+    """Which separations some order of ties would undo, at most as many as a list shows."""
+    names, lines = list(map(printable, comparison.names)), []
+    for pair, measure in np.argwhere(comparison.depends_on_ties).tolist():
+        better, other = comparison.pairs[pair]
+        if comparison.difference[pair, measure] < 0:
+            better, other = other, better
+        lines.append(
+            f"* {names[better]} over {names[other]} by {comparison.measures[measure]}"
+        )
+    if not lines:
+        return []
+    n_more = len(lines) - _MOST_LISTED
+    more = [f"* and {n_more} more"] if n_more > 0 else []
+    return [
+        "Separated, but not in every order of tied documents:",
+        *lines[:_MOST_LISTED],
+        *more,
+    ]
 
 
 def named_test(comparison):

@@ -157,7 +157,7 @@ def test_mteb():
             score, worst, best = (
                 f"{mean(rows, key):.3f}" for key in ("ndcg_at_10", "worst", "best")
             )
-            assert cell == (score if worst == best else f"{score} ({worst} to {best})")
+            assert cell == (score if worst == best else f"{score} ({worst}-{best})")
 
 
 def test_both_benchmarks_agree():

@@ -11,7 +11,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_talr import ITQHasher, LSHHasher
-from sklearn_talr.neighbors import HammingNeighbors, HashedNeighbors, n_bits_for
+from sklearn_talr.neighbors import (
+    HammingNeighbors,
+    HashedNeighbors,
+    MaxSimNeighbors,
+    n_bits_for,
+)
 from sklearn_talr.neighbors._bits_for import _carried_on
 from sklearn_talr.neighbors._recall import TrueNeighbors
 
@@ -207,6 +212,7 @@ def test_what_cannot_be_measured_is_refused(params, problem):
         n_bits_for(**arguments)
 
 
-def test_an_index_of_codes_is_refused():
+@pytest.mark.parametrize("index", [HammingNeighbors(), MaxSimNeighbors(ITQHasher())])
+def test_another_index_is_refused(index):
     with pytest.raises(TypeError, match="index must be a HashedNeighbors"):
-        n_bits_for(HammingNeighbors(), X, 0.5)
+        n_bits_for(index, X, 0.5)
