@@ -83,8 +83,10 @@ class Encoded:
         """The calibration by some of the rows."""
         if self._signs is None:
             return Calibration(np.sort(self._errors[rows]), None)
-        errors, decoder = _fit_decoder(self._signs[rows], self._features[rows])
-        return Calibration(np.sort(errors), decoder)
+        fitted, rest = rows[::2], rows[1::2]
+        _, decoder = _fit_decoder(self._signs[fitted], self._features[fitted])
+        calibration = Calibration(None, decoder)
+        return calibration._replace(errors=np.sort(self.errors(rest, calibration)))
 
     def errors(self, rows, calibration):
         """Errors of some of the rows."""
