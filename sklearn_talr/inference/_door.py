@@ -1,12 +1,13 @@
 """Names that other rooms take from this one, beyond the public ones."""
 
 from ._families import adjust_holm, joint_p_values, null_ranges, tiers
-from ._mean_interval import expanded_interval
+from ._mean_interval import RESAMPLING, expanded_interval
 from ._paired_test import TESTS
 from ._replicates import ROUNDING
 from ._strata import Strata, make_strata
 
 __all__ = [
+    "RESAMPLING",
     "ROUNDING",
     "TESTS",
     "Strata",

@@ -16,8 +16,8 @@ def adjust_holm(p_value):
     Returns
     -------
     adjusted : ndarray of shape (n_tests, n_columns)
-        If those up to alpha count as rejected, the probability that a true hypothesis is
-        among them is at most alpha.
+        If adjusted p-values up to alpha count as rejected, the probability that a true
+        hypothesis is among them is at most alpha.
     """
     order = np.argsort(p_value, axis=0)  # with NaN last
     n_tests = np.isfinite(p_value).sum(axis=0)
@@ -69,7 +69,7 @@ def joint_p_values(difference, ranges):
     """
     p_value = np.empty_like(difference)
     for measure, drawn in enumerate(np.sort(ranges, axis=0).T):
-        needed = np.abs(difference[:, measure]) - ROUNDING
+        needed = np.abs(difference[:, measure]) - ROUNDING * max(1, drawn[-1])
         n_as_large = len(drawn) - np.searchsorted(drawn, needed)
         p_value[:, measure] = (n_as_large + 1) / (len(drawn) + 1)
     return p_value

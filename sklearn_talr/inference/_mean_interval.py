@@ -5,11 +5,10 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.stats import norm
 from scipy.stats import t as student
-from sklearn.utils import check_array
 
 from .._compat import Interval, validate_params
 from .._random import independent_random_state
-from ._replicates import bootstrap_deviations
+from ._replicates import as_floats, bootstrap_deviations
 from ._strata import make_strata
 
 __all__ = ["mean_interval"]
@@ -113,7 +112,7 @@ def mean_interval(
     >>> bool(low < values.mean() < high)
     True
     """
-    values = check_array(values, ensure_2d=False, dtype="numeric", input_name="values")
+    values = as_floats(values, "values")
     columns = _as_columns(values)
     interval = expanded_interval(
         columns,
@@ -134,7 +133,7 @@ def _as_columns(values):
             "values must have shape (n_queries,) or (n_queries, n_columns), got "
             f"{values.shape}."
         )
-    return values.reshape(len(values), -1).astype(float)
+    return values.reshape(len(values), -1)
 
 
 def expanded_interval(
@@ -153,7 +152,7 @@ def expanded_interval(
         return np.full_like(mean, np.nan), np.full_like(mean, np.nan)
     deviate = student.isf((1 - confidence_level) / 2, strata.n_free)
     if strata.n < _FEWEST:
-        reach = deviate * strata.standard_error(values)
+        reach = deviate * strata.standard_error(values, tie_variance)
         return mean - reach, mean + reach
     drawn = bootstrap_deviations(values, strata, n_resamples, random_state, tie_variance)
     tail = norm.sf(deviate * strata.expansion(values, tie_variance))

@@ -5,10 +5,9 @@ from numbers import Real
 
 import numpy as np
 from scipy import stats
-from sklearn.utils import check_array
 
 from .._compat import Interval, validate_params
-from ._replicates import ROUNDING
+from ._replicates import ROUNDING, as_floats
 
 __all__ = ["n_queries_to_separate"]
 
@@ -64,9 +63,7 @@ def n_queries_to_separate(differences, difference, *, alpha=0.05, power=0.8):
     >>> n_queries_to_separate([0.0, 0.25, 0.0, 0.0], 0.05)
     52
     """
-    differences = check_array(
-        differences, ensure_2d=False, ensure_min_samples=2, input_name="differences"
-    )
+    differences = as_floats(differences, "differences", ensure_min_samples=2)
     if differences.ndim != 1:
         raise ValueError(
             f"differences must have shape (n_queries,), got {differences.shape}."
@@ -90,4 +87,5 @@ def _power(n_queries, effect, alpha):
     """Probability that the t-test of so many queries rejects."""
     n_free, shift = n_queries - 1, effect * np.sqrt(n_queries)
     limit = stats.t.isf(alpha / 2, n_free)
-    return stats.nct.sf(limit, n_free, shift) + stats.nct.cdf(-limit, n_free, shift)
+    tails = stats.nct.sf(limit, n_free, shift), stats.nct.cdf(-limit, n_free, shift)
+    return np.nansum(tails)  # scipy has NaN for what is next to nothing

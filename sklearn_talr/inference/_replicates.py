@@ -1,9 +1,18 @@
 """Resampled means: queries drawn with replacement, and differences with random signs."""
 
 import numpy as np
+from sklearn.utils import check_array
 
 ROUNDING = 1e-12  # sums in two orders may differ by so much
 _CELLS = 2**22  # of queries times replicates at once
+
+
+def as_floats(values, name, **options):
+    """Check values of queries; arrays of other libraries come back as NumPy's, too."""
+    checked = check_array(
+        values, ensure_2d=False, dtype="numeric", input_name=name, **options
+    )
+    return np.asarray(checked, dtype=float)
 
 
 def bootstrap_deviations(values, strata, n_resamples, random_state, tie_variance=None):

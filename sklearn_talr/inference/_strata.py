@@ -33,27 +33,33 @@ class Strata:
             values[rows] -= values[rows].mean(axis=0)
         return values
 
-    def standard_error(self, values):
-        """Standard error of each column's mean; a stratum has the weight of its queries."""
+    def standard_error(self, values, tie_variance=None):
+        """Standard error of each column's mean; a stratum has the weight of its queries.
+
+        With the variance that orders of ties bring to each value it is that of means of
+        one order of each query.
+        """
         squares = self.centered(values) ** 2
         variance = sum(
             squares[rows].sum(axis=0) * len(rows) / max(len(rows) - 1, 1)
             for rows in self.rows
         )
-        return np.sqrt(variance) / self.n
+        return np.sqrt(variance + _sum_of(tie_variance)) / self.n
 
-    def error_of_samples(self, values):
+    def error_of_samples(self, values, tie_variance=None):
         """Standard error of each column's mean in bootstrap samples, which is smaller."""
-        return np.sqrt((self.centered(values) ** 2).sum(axis=0)) / self.n
+        variance = (self.centered(values) ** 2).sum(axis=0)
+        return np.sqrt(variance + _sum_of(tie_variance)) / self.n
 
     def expansion(self, values, tie_variance=None):
         """How much more each column's mean varies than that of a bootstrap sample."""
-        ties = 0.0 if tie_variance is None else tie_variance.sum(axis=0) / self.n**2
-        error, of_samples = (
-            np.sqrt(each**2 + ties)
-            for each in (self.standard_error(values), self.error_of_samples(values))
-        )
+        error = self.standard_error(values, tie_variance)
+        of_samples = self.error_of_samples(values, tie_variance)
         return np.divide(error, of_samples, out=np.ones_like(error), where=of_samples > 0)
+
+
+def _sum_of(tie_variance):
+    return 0.0 if tie_variance is None else tie_variance.sum(axis=0)
 
 
 def make_strata(stratify, n_queries):
@@ -62,7 +68,8 @@ def make_strata(stratify, n_queries):
     Raises
     ------
     ValueError
-        If the labels are not one for each query, or a stratum has a single query.
+        If the labels are not one for each query, one is missing, they cannot be sorted, or
+        a stratum has a single query.
     """
     if stratify is None:
         return Strata([np.arange(n_queries)], n_queries)
@@ -72,7 +79,15 @@ def make_strata(stratify, n_queries):
             f"stratify must have one label for each of the {n_queries} queries, got shape "
             f"{labels.shape}."
         )
-    kinds, number, size = np.unique(labels, return_inverse=True, return_counts=True)
+    try:
+        if np.any(labels != labels):  # NaN
+            raise TypeError
+        kinds, number, size = np.unique(labels, return_inverse=True, return_counts=True)
+    except TypeError as error:
+        raise ValueError(
+            "stratify has labels that are missing, or of several types: give each query a "
+            "label of one type, such as str."
+        ) from error
     if size.min(initial=2) < 2:
         raise ValueError(
             "each stratum needs at least two queries, to tell how much they differ, but "

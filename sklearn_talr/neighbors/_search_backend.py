@@ -17,14 +17,14 @@ class HashedSearchBackend:
 
     Parameters
     ----------
-    neighbors : HashedNeighbors
+    neighbors : HashedNeighbors or HammingNeighbors
         The hasher with its index. Each task fits a clone of it, and `neighbors` stays as it
         is. With ``FrozenEstimator(hasher)`` all tasks are encoded by one hasher that has
-        been fitted before.
+        been fitted before. :class:`HammingNeighbors` takes the signs of the embeddings.
 
     Attributes
     ----------
-    neighbors_ : HashedNeighbors or None
+    neighbors_ : HashedNeighbors, HammingNeighbors or None
         The fitted index; None before documents are added, and after `clear`.
 
     n_bytes_per_item_ : float
@@ -56,7 +56,7 @@ class HashedSearchBackend:
     >>> from sklearn_talr.neighbors import HashedNeighbors, HashedSearchBackend
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(100, 8))
-    >>> X[2] = 2 * X[0]
+    >>> X[2] = X[0]
     >>> hasher = ITQHasher(n_bits=8, random_state=0)
     >>> backend = HashedSearchBackend(HashedNeighbors(hasher))
     >>> backend.add_documents(X, [f"d{i}" for i in range(100)])
@@ -171,7 +171,8 @@ class HashedSearchBackend:
         """Scores and documents of queries, the best first."""
         index = self.neighbors_
         values, places = index.kneighbors(X, n_found, among=among)
-        are_products = index.n_rescored and index.rescore_metric == "inner_product"
+        n_rescored = getattr(index, "n_rescored", None)
+        are_products = n_rescored and index.rescore_metric == "inner_product"
         return (values.astype(float) if are_products else 0.0 - values), places
 
     def _order(self, x, names, top_k):

@@ -3,14 +3,14 @@
 import warnings
 from dataclasses import dataclass
 from itertools import combinations
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 
 from .._compat import Interval, StrOptions, validate_params
 from .._random import independent_random_state
 from ..inference import n_queries_to_separate
-from ..inference._door import ROUNDING, TESTS, make_strata, tiers
+from ..inference._door import RESAMPLING, ROUNDING, TESTS, make_strata, tiers
 from ._comparison_tables import comparison_records, comparison_text
 from ._html_report import html_report
 from ._pair_statistics import Inference
@@ -77,15 +77,17 @@ class RunComparison:
 
     p_value, adjusted_p_value : ndarray of shape (n_pairs, n_measures)
         Two-sided p-value of the test of expected values, alone and among all pairs of the
-        measure. NaN where the runs are equal in all queries, or there is but one query.
+        measure. NaN where the runs are equal in all queries, and by the tests "t" and
+        "bootstrap" where there is but one query.
 
     adverse_p_value : ndarray of shape (n_pairs, n_measures)
-        Adjusted p-value in the order of ties that speaks most against the better run; 1
-        where it is no longer better.
+        Adjusted p-value if the ties of each pair were in the order that speaks most against
+        its better run; 1 where that run is no longer better. Tukey's ranges are those of
+        expected values all the same.
 
     tiers : dict of str to list of lists of str
-        By measure, sets of runs that are not separated: two runs share a tier if and only
-        if their adjusted p-value is above `alpha`. Best runs first.
+        By measure, sets of runs that are not `separated`: two runs share a tier if and only
+        if their adjusted p-value is above `alpha`, or NaN. Best runs first.
     """
 
     names: list
@@ -223,9 +225,7 @@ class RunComparison:
         "test": [StrOptions(set(TESTS))],
         "adjust": [StrOptions({"holm", "tukey"})],
         "alpha": [Interval(Real, 0, 1, closed="neither")],
-        "stratify": ["array-like", None],
-        "n_resamples": [Interval(Integral, 100, None, closed="left")],
-        "random_state": ["random_state"],
+        **RESAMPLING,
     },
     prefer_skip_nested_validation=True,
 )
@@ -256,11 +256,14 @@ def compare_runs(
         How p-values of a measure are adjusted for the number of pairs, so that the
         probability of any false separation is at most `alpha`.
 
-        * "holm" is Holm's method. It goes with every test.
+        * "holm" is Holm's method. It goes with every test, and holds `alpha` wherever the
+          test does.
         * "tukey" is Tukey's honestly significant difference by randomization: how often the
           largest difference of two means would be as large, if all runs had swapped their
           values in each query by chance. It needs the randomization test. The single
-          p-values are those of pairs.
+          p-values are those of pairs. It holds `alpha` if runs of one quality could swap
+          places: runs whose values vary much more than those of the others are separated
+          too often.
 
         With two runs there is nothing to adjust.
 
@@ -343,7 +346,7 @@ def compare_runs(
         measures=measures,
         queries=list(evaluations[0].queries),
         evaluations=list(evaluations),
-        alpha=alpha,
+        alpha=float(alpha),
         test=test,
         adjust=adjust,
         pairs=pairs,
@@ -357,8 +360,10 @@ def compare_runs(
 def _check_evaluations(evaluations, test, adjust):
     for each in evaluations:
         if not isinstance(each, RunEvaluation):
-            several = isinstance(each, list | tuple | dict)
-            advice = ". Write compare_runs(*evaluations)" if several else ""
+            advice = ""
+            if isinstance(each, list | tuple | dict):
+                values = ".values()" if isinstance(each, dict) else ""
+                advice = f". Write compare_runs(*evaluations{values})"
             raise TypeError(
                 f"compare_runs takes what evaluate_run returns, got {type(each).__name__}"
                 f"{advice}."

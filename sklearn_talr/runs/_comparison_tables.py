@@ -4,8 +4,11 @@ import csv
 import io
 from string import ascii_uppercase
 
-from ._text_tables import aligned, p_value_text
+import numpy as np
 
+from ._text_tables import aligned, p_value_text, printable
+
+_MOST_LISTED = 5  # separations that depend on ties
 _OF_RUNS = "means", "means_low", "means_high", "worst", "best"
 _OF_PAIRS = (
     "difference",
@@ -54,10 +57,10 @@ def comparison_records(comparison):
 def comparison_text(comparison):
     """Tables for people: of a pair, or of the tiers of several runs."""
     runs, pairs = comparison_records(comparison)
-    n_queries, level = len(comparison.queries), f"{1 - comparison.alpha:g}"
+    n_queries, level = len(comparison.queries), f"{100 * (1 - comparison.alpha):g}%"
     queries = f"{n_queries} quer{'y' if n_queries == 1 else 'ies'}"
     if len(pairs) == len(comparison.measures):
-        first, second = comparison.names
+        first, second = map(printable, comparison.names)
         tables = [f"{first} minus {second}, {queries}\n{_table_of_pair(pairs, level)}"]
     else:
         tables = [
@@ -69,7 +72,7 @@ def comparison_text(comparison):
 
 
 def _table_of_pair(pairs, level):
-    head = ["", "difference", f"{float(level):.0%} interval", "lowest", "highest"]
+    head = ["", "difference", f"{level} interval", "lowest", "highest"]
     rows = [[*head, "undecided", "p-value"]]
     for row in pairs:
         interval = f"{row['low']:+.4f} to {row['high']:+.4f}"
@@ -82,11 +85,13 @@ def _table_of_pair(pairs, level):
 
 
 def _table_of_runs(runs, level):
-    rows = [["", "mean", f"{float(level):.0%} interval", "worst", "best", "tiers"]]
+    rows = [["", "mean", f"{level} interval", "worst", "best", "tiers"]]
     for row in sorted(runs, key=lambda row: -row["mean"]):
         interval = f"{row['low']:.4f} to {row['high']:.4f}"
         numbers = [f"{row[key]:.4f}" for key in ("mean", "worst", "best")]
-        rows.append([row["run"], numbers[0], interval, *numbers[1:], row["tiers"]])
+        rows.append(
+            [printable(row["run"]), numbers[0], interval, *numbers[1:], row["tiers"]]
+        )
     return aligned(rows)
 
 
@@ -98,12 +103,28 @@ def _test_text(comparison):
         method = {"holm": "Holm", "tukey": "Tukey's HSD"}[comparison.adjust]
         lines[0] += f", {method} over {n_pairs} pairs of each measure"
         lines.append("Runs that share a letter are not separated.")
-    n_depend = int(comparison.depends_on_ties.sum())
-    if n_depend:
-        subject = "a separation" if n_depend == 1 else f"{n_depend} separations"
-        verb = "depends" if n_depend == 1 else "depend"
-        lines.append(f"* {subject} {verb} on the order of tied documents")
-    return "\n".join(lines)
+    return "\n".join(lines + _lines_of_ties(comparison))
+
+
+def _lines_of_ties(comparison):
+    """Which separations some order of ties would undo, at most as many as a list shows."""
+    names, lines = list(map(printable, comparison.names)), []
+    for pair, measure in np.argwhere(comparison.depends_on_ties).tolist():
+        better, other = comparison.pairs[pair]
+        if comparison.difference[pair, measure] < 0:
+            better, other = other, better
+        lines.append(
+            f"* {names[better]} over {names[other]} by {comparison.measures[measure]}"
+        )
+    if not lines:
+        return []
+    n_more = len(lines) - _MOST_LISTED
+    more = [f"* and {n_more} more"] if n_more > 0 else []
+    return [
+        "Separated, but not in every order of tied documents:",
+        *lines[:_MOST_LISTED],
+        *more,
+    ]
 
 
 def named_test(comparison):
@@ -156,4 +177,6 @@ def _for_latex(text):
     """Text in which no character means anything to LaTeX."""
     special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"}
     special |= {"^": r"\textasciicircum{}"} | {c: rf"\{c}" for c in "&%$#_{}"}
+    special |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
+    special |= {c: "{" + c + "}" for c in "[]*-"}  # after a line's end; in ligatures
     return "".join(special.get(c, c) for c in text)

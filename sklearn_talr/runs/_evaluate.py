@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache, partial
+from itertools import chain
 from numbers import Integral
 
 import numpy as np
@@ -171,11 +172,13 @@ def _some(queries):
     return ", ".join(map(repr, queries[:3])) + (", ..." if len(queries) > 3 else "")
 
 
-def _values(measure, cutoffs, expected, tied, broken):
-    """Values in all orders, (1 + n_broken, n_queries, n_cutoffs)."""
+def _values(measure, cutoffs, expected, tied, broken, drawn):
+    """Values in all orders, (1 + n_broken + n_drawn, n_queries, n_cutoffs)."""
     value = measure.kernel(expected.cut_at(measure.ranks(expected, cutoffs)))
-    values = np.repeat(value[None], 1 + len(broken), axis=0)
-    for place, ties in enumerate(broken if len(tied) else [], start=1):
+    values = np.repeat(value[None], 1 + len(broken) + len(drawn), axis=0)
+    # One drawn order at a time: all of them would take much memory.
+    orders = chain(broken, (RaggedTies(items.in_order("listed")) for items in drawn))
+    for place, ties in enumerate(orders if len(tied) else [], start=1):
         values[place, tied] = measure.kernel(ties.cut_at(measure.ranks(ties, cutoffs)))
     return values
 
@@ -203,7 +206,10 @@ def _ties_in_orders(judged, n_orders, random_state, rel):
         Queries whose relevant documents are tied with others.
 
     broken : list of RaggedTies
-        The tied queries in the orders after the first of `ORDERS`, then in random orders.
+        The tied queries in the orders after the first of `ORDERS`.
+
+    drawn : list of RankedItems
+        The tied queries with the places of random orders.
     """
     kept, missing = slice(None), slice(None)
     if rel is not None:
@@ -221,9 +227,8 @@ def _ties_in_orders(judged, n_orders, random_state, rel):
     expected = RaggedTies(items)
     tied = np.unique(items.query[items.n > 1])
     if not len(tied):
-        return expected, tied, [expected] * (len(ORDERS) - 1 + n_orders)
+        return expected, tied, [expected] * (len(ORDERS) - 1), [items] * n_orders
     some = items if len(tied) == len(items.n_items) else items.select(tied)
-    broken = [some.in_order(order) for order in ORDERS[1:]]
-    for place in random_places(some, n_orders, random_state):
-        broken.append(replace(some, place=place).in_order("listed"))
-    return expected, tied, list(map(RaggedTies, broken))
+    broken = [RaggedTies(some.in_order(order)) for order in ORDERS[1:]]
+    places = random_places(some, n_orders, random_state)
+    return expected, tied, broken, [replace(some, place=place) for place in places]

@@ -90,13 +90,17 @@ class Inference:
         """p-values, alone, among all pairs, and in the most adverse order of ties."""
         difference, adverse = differences.expected.mean(axis=0), differences.adverse
         p_value, n_resamples, is_exact = self._p_values(differences.expected)
+        turns = adverse.mean(axis=0) * np.sign(difference) <= ROUNDING
         if len(ranges):
             means = np.stack([difference, adverse.mean(axis=0)], axis=1)
             adjusted = joint_p_values(means, np.repeat(ranges, 2, axis=1))
         else:
             adverse_p_value, *_ = self._p_values(adverse)
+            # Before Holm: else a run that falls behind would help the others.
+            adverse_p_value[turns] = 1.0
+            adverse_p_value[np.isnan(p_value)] = np.nan
             adjusted = adjust_holm(np.stack([p_value, adverse_p_value], axis=1))
-        adjusted[adverse.mean(axis=0) * np.sign(difference) <= ROUNDING, 1] = 1.0
+        adjusted[turns, 1] = 1.0
         adjusted[np.isnan(p_value)] = np.nan
         return {
             "p_value": p_value,

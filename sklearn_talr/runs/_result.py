@@ -1,11 +1,13 @@
 """What evaluating a run returns."""
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
+from .._compat import Interval, validate_params
 from .._random import independent_random_state
-from ..inference._door import ROUNDING, expanded_interval, make_strata
+from ..inference._door import RESAMPLING, ROUNDING, expanded_interval, make_strata
 from ._text_tables import aligned
 
 __all__ = ["RunEvaluation"]
@@ -79,6 +81,14 @@ class RunEvaluation:
         moves = self.best - self.worst > ROUNDING
         return dict(zip(self.measures, moves.mean(axis=0).tolist()))
 
+    @validate_params(
+        {
+            "confidence_level": [Interval(Real, 0, 1, closed="neither")],
+            "ties": ["boolean"],
+            **RESAMPLING,
+        },
+        prefer_skip_nested_validation=True,
+    )
     def confidence_interval(
         self,
         *,
@@ -119,7 +129,7 @@ class RunEvaluation:
         Raises
         ------
         ValueError
-            If `ties` is set, but no orders were drawn.
+            If `ties` is set, but no orders were drawn, or a stratum has one query.
 
         See Also
         --------

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from sklearn_talr.inference import mean_interval, paired_test
 from sklearn_talr.inference._door import expanded_interval, make_strata
+from sklearn_talr.inference._replicates import bootstrap_deviations
 
 
 def slow_interval(values, n_resamples, seed, strata, level=0.95):
@@ -35,6 +36,21 @@ def test_the_interval_is_that_of_a_slow_bootstrap(n_strata):
     found = mean_interval(values, stratify=strata, n_resamples=40_000)
     spread = found[1] - found[0]
     assert_allclose(found, slow_interval(values, 40_000, 1, strata), atol=0.02 * spread)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_ends_are_quantiles_of_the_samples_as_numpy_has_them(symmetric):
+    values = np.random.default_rng(0).beta(0.3, 1, size=(25, 1))
+    strata = make_strata(None, 25)
+    drawn = bootstrap_deviations(values, strata, 150, np.random.RandomState(0))[:, 0]
+    tail = stats.norm.cdf(stats.t.ppf(0.025, 24) * np.sqrt(25 / 24))
+    if symmetric:
+        reach = np.quantile(np.abs(drawn), 1 - 2 * tail)
+        wanted = values.mean() - reach, values.mean() + reach
+    else:
+        wanted = values.mean() + np.quantile(drawn, [tail, 1 - tail])
+    found = mean_interval(values[:, 0], symmetric=symmetric, n_resamples=150)
+    assert_allclose(found, wanted, rtol=1e-12)
 
 
 def test_strata_take_the_differences_between_them_out():
@@ -63,6 +79,17 @@ def test_ties_widen_the_interval_as_drawing_their_orders_does():
     assert_allclose(np.ravel(found), wanted, atol=0.02 * np.diff(wanted)[0])
     without = mean_interval(expected[:, 0])
     assert found[0] < without[0] < without[1] < found[1]
+
+
+def test_ties_widen_the_interval_of_few_queries():
+    """It is Student's, with the variance of both."""
+    values, variance = np.array([[0.2], [0.5], [0.9]]), np.array([[0.1], [0.0], [0.02]])
+    low, high = expanded_interval(
+        values, make_strata(None, 3), 0.95, 100, None, tie_variance=variance
+    )
+    error = np.sqrt(values.var(ddof=1) / 3 + variance.sum() / 9)
+    reach = stats.t.ppf(0.975, 2) * error
+    assert_allclose([low[0], high[0]], [values.mean() - reach, values.mean() + reach])
 
 
 def test_with_ties_the_interval_covers_from_the_mean_of_one_order():
@@ -169,6 +196,9 @@ def test_of_few_queries_it_is_students(symmetric):
         ([0.1, 0.2], {"n_resamples": 10}, "'n_resamples'"),
         ([0.1, 0.2], {"stratify": ["a"]}, "one label for each of the 2 queries"),
         ([0.1, 0.2, 0.3], {"stratify": ["a", "a", "b"]}, "'b' has one: merge it"),
+        ([0.1, 0.2, 0.3], {"stratify": [1.0, np.nan, np.nan]}, "labels that are missing"),
+        ([0.1, 0.2, 0.3], {"stratify": ["a", None, None]}, "labels that are missing"),
+        (["a", "b"], {}, "strings"),
     ],
 )
 def test_bad_input_is_refused(values, arguments, message):

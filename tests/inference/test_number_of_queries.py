@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 from sklearn_talr.inference import n_queries_to_separate
 
@@ -50,6 +50,30 @@ def test_without_spread_and_with_a_tiny_difference():
         stats.norm.isf([0.025, 0.2]).sum() * np.std(np.linspace(-1, 1, 30), ddof=1)
     ) ** 2
     assert n_queries == pytest.approx(expected * 1e10, rel=0.001)
+
+
+@pytest.mark.parametrize("alpha", [1e-12, 1e-8, 1e-4, 0.05])
+def test_of_large_differences_by_integration(alpha):
+    """Power by an integral over the chi distribution of the spread."""
+
+    def power(n):
+        def given(chi):
+            needed = stats.t.isf(alpha / 2, n - 1) * chi / np.sqrt(n - 1)
+            return stats.norm.sf(needed - effect * np.sqrt(n)) * stats.chi.pdf(chi, n - 1)
+
+        return integrate.quad(given, 0, 12, limit=400, points=[0.01, 0.1, 1])[0]
+
+    spread = np.array([-1.0, 0.0, 1.0])
+    for effect in (3, 10, 30):
+        n_queries = n_queries_to_separate(spread, effect, alpha=alpha)
+        assert n_queries == 2 or power(n_queries - 1) < 0.8
+        assert power(n_queries) >= 0.8
+
+
+def test_of_half_precision_it_is_the_same():
+    differences = np.array([0.25, 0.5, -0.125] * 20)
+    expected = n_queries_to_separate(differences, 0.01)
+    assert n_queries_to_separate(differences.astype(np.float16), 0.01) == expected
 
 
 @pytest.mark.parametrize(

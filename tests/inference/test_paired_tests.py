@@ -10,7 +10,12 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-from sklearn_talr.inference import PairedTest, paired_test
+from sklearn_talr.inference import (
+    PairedTest,
+    mean_interval,
+    n_queries_to_separate,
+    paired_test,
+)
 
 TESTS = "randomization", "bootstrap", "t", "wilcoxon"
 STEPS = st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1 / 3])
@@ -129,12 +134,26 @@ def test_swapped_systems_and_other_orders_of_queries(test, data):
 
 
 @pytest.mark.parametrize("test", TESTS)
+def test_large_values_have_the_p_values_of_small_ones(test):
+    """Rounding of sums is larger then: the observed pattern must be found all the same."""
+    rng = np.random.default_rng(0)
+    differences = rng.choice([-0.1, 0.1, 0.2, 0.3, 1 / 3, 0.7], size=(12, 80))
+    found, of_large = (
+        paired_test(scale * differences, 0 * differences, test=test, n_resamples=100)
+        for scale in (1, 1e7)
+    )
+    assert_allclose(of_large.p_value, found.p_value, rtol=1e-9)
+    assert_allclose(of_large.difference, 1e7 * found.difference)
+
+
+@pytest.mark.parametrize("test", TESTS)
 def test_of_equal_systems_and_rounding(test):
     values = np.array([0.1, 0.7, 0.2])
     for second in (values, values + np.array([1e-16, 0, -1e-16])):
         assert np.isnan(paired_test(values, second, test=test).p_value)
+    one_query = paired_test([0.5], [0.25], test=test).p_value
+    assert one_query == 1 if test in ("randomization", "wilcoxon") else np.isnan(one_query)
     if test in ("t", "bootstrap"):
-        assert np.isnan(paired_test([0.5], [0.25], test=test).p_value)
         same = paired_test(values + 0.25, values, test=test)
         assert same.p_value == 0  # the mean difference is known without error
 
@@ -170,3 +189,15 @@ def test_wrong_options_are_refused():
         paired_test([0.1, 0.2], [0.2, 0.3], test="sign")
     with pytest.raises(ValueError, match="'n_resamples'"):
         paired_test([0.1, 0.2], [0.2, 0.3], n_resamples=0)
+
+
+@pytest.mark.usefixtures("dispatching")
+def test_arrays_of_other_libraries_are_taken():
+    torch = pytest.importorskip("torch")
+    values = np.array([0.5, 0.25, 1.0, 0.125, 0.0, 0.75, 0.5])
+    given, zeros = torch.tensor(values), torch.zeros(7, dtype=torch.float64)
+    found = paired_test(given, zeros)
+    assert found.p_value == paired_test(values, 0 * values).p_value
+    assert isinstance(found.difference, float)
+    assert mean_interval(given) == mean_interval(values)
+    assert n_queries_to_separate(given, 0.1) == n_queries_to_separate(values, 0.1)

@@ -96,6 +96,34 @@ def test_the_first_two_are_the_default_and_equal_queries_are_told():
     assert title == "x minus y\nbetter in 1, worse in 0, ties decide 0, equal in 2"
 
 
+def test_rounding_is_no_difference():
+    display = RunDifferencesDisplay(
+        difference=[1e-17, 1e-16, 0.2],
+        lowest=[-1e-17, -1e-16, -1e-17],
+        highest=[1e-17, 0.3, 0.4],
+        names=("x", "y"),
+    ).plot()
+    title = display.ax_.get_title(loc="left")
+    assert title == "x minus y\nbetter in 2, worse in 0, ties decide 0, equal in 1"
+
+
+def test_names_are_no_formulas_and_may_be_an_array(compared):
+    """A name with two dollars would be parsed, and this one could not be."""
+    names = ["$x_$", "b$^$"]
+    display = TiersDisplay(
+        names=np.array(names),
+        tiers=[names],
+        measure="AP",
+        **{key: [0.5, 0.4] for key in ("mean", "low", "high", "worst", "best")},
+    ).plot()
+    display.figure_.canvas.draw()
+    assert [label.get_text() for label in display.ax_.get_yticklabels()] == names
+    values = {key: [0.1, 0.2] for key in ("difference", "lowest", "highest")}
+    differences = RunDifferencesDisplay(names=names, **values).plot()
+    differences.figure_.canvas.draw()
+    assert differences.ax_.get_title(loc="left").startswith("$x_$ minus b$^$")
+
+
 def test_axes_and_styles_of_the_user(compared):
     _, (left, right) = plt.subplots(1, 2)
     display = TiersDisplay.from_comparison(compared, ax=left, color="red")
@@ -112,5 +140,6 @@ def test_what_was_not_compared_is_refused(display, compared):
         display.from_comparison(compared, measure="RR")
     with pytest.raises(TypeError, match="what compare_runs returns, got list"):
         display.from_comparison([1, 2])
-    with pytest.raises(ValueError, match="pair must be two of the runs"):
-        RunDifferencesDisplay.from_comparison(compared, pair=("best", "worst"))
+    for pair in (("best", "worst"), ("best", "best"), ("best",)):
+        with pytest.raises(ValueError, match="pair must be two of the runs"):
+            RunDifferencesDisplay.from_comparison(compared, pair=pair)

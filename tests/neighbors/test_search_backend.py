@@ -192,6 +192,13 @@ def test_lists_that_are_refused(arguments, message):
         filled().search(QUERIES, 5, None, *arguments)
 
 
+def test_signs_of_embeddings():
+    scores, places = filled(HammingNeighbors()).search(QUERIES, 60)
+    differences = (QUERIES[:, None] > 0) != (X > 0)
+    for row, order, of_query in zip(scores, places, differences.sum(axis=2)):
+        np.testing.assert_array_equal(row, -of_query[order])
+
+
 def test_an_object_that_is_no_index():
     with pytest.raises(TypeError, match=r"neighbors has no method \w+; pass HashedN"):
         HashedSearchBackend(ITQHasher(8))

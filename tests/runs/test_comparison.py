@@ -1,12 +1,18 @@
 """Comparisons of runs: differences, tests, tiers, and what ties do to them."""
 
+import copy
 import json
+import pickle
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import run_cases
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import ttest_rel
 
@@ -162,13 +168,64 @@ def test_a_separation_that_an_order_of_ties_would_undo_is_told():
         loose = compare_runs(*of_values(better, worse, width=0.05))
     assert loose.depends_on_ties
     assert loose.p_value == firm.p_value
-    assert "* a separation depends on the order of tied documents" in str(loose)
+    assert str(loose).endswith(
+        "Separated, but not in every order of tied documents:\n* run 0 over run 1 by AP"
+    )
     with pytest.warns(UserWarning, match=r"'run 1' is better than 'run 0'.*and 1 more"):
         undone = compare_runs(*of_values(worse, better, worse, width=0.2))
     assert undone.adverse_p_value[0] == undone.adverse_p_value[2] == 1  # another run leads
     assert np.isnan(undone.adverse_p_value[1])  # equal in all queries
     with pytest.warns(UserWarning, match="'run 1' is better than 'run 0'"):
         compare_runs(*of_values(worse, better, worse, width=0.2), adjust="tukey")
+
+
+@pytest.mark.filterwarnings("ignore:by AP")
+def test_a_run_that_ties_put_behind_helps_no_other_pair():
+    """Its p-value in that order is small too, but for the other side."""
+    rng = np.random.default_rng(0)
+    second = rng.uniform(0.3, 0.5, 30)
+    third = second - 0.02 + rng.normal(0, 0.05, 30)
+    first = second + rng.normal(0.01, 0.05, 30)
+    runs = [*of_values(first, width=0.3, names=["first"])]
+    runs += of_values(second, third, names=["second", "third"])
+    for test in ("randomization", "t"):
+        comparison = compare_runs(*runs, test=test)
+        assert_array_equal(comparison.adverse_p_value[:2], 1)
+        wanted = min(1, 3 * comparison.p_value[2, 0])
+        assert comparison.adverse_p_value[2, 0] == wanted
+        assert wanted >= comparison.adjusted_p_value[2, 0]
+
+
+@pytest.mark.filterwarnings("ignore:by AP")
+@pytest.mark.parametrize("adjust", ["holm", "tukey"])
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_no_order_of_ties_has_a_larger_p_value_than_the_most_adverse(adjust, data):
+    """A p-value of randomization falls as any difference in favor of the better grows."""
+    n_runs, n_queries = 3, data.draw(st.integers(2, 8))
+    shape = n_runs, n_queries
+    steps = [0.0, 0.125, 0.25, 0.375, 0.5, 0.75, 1.0]
+    expected = data.draw(arrays(float, shape, elements=st.sampled_from(steps)))
+    width = data.draw(arrays(float, shape, elements=st.sampled_from([0.0, 0.0, 0.25, 2.0])))
+    place = data.draw(arrays(float, shape, elements=st.sampled_from([-1.0, 0.0, 1.0])))
+
+    def compared(values, width):
+        queries = [f"q{number}" for number in range(n_queries)]
+        runs = [
+            RunEvaluation(f"r{i}", ["AP"], queries, v, v - w, v + w, v)
+            for i, (v, w) in enumerate(zip(values[..., None], width[..., None]))
+        ]
+        return compare_runs(*runs, adjust=adjust, n_resamples=300)
+
+    comparison = compared(expected, width)
+    tested = ~np.isnan(comparison.p_value)
+    adverse = comparison.adverse_p_value
+    assert (adverse[tested] >= comparison.adjusted_p_value[tested]).all()
+    assert_array_equal(np.isnan(adverse), ~tested)
+    if adjust == "holm" and tested.all():
+        in_order = compared(expected + place * width, 0 * width)
+        same_side = in_order.difference * comparison.difference > 1e-9
+        assert (adverse >= in_order.adjusted_p_value)[same_side].all()
 
 
 @pytest.mark.parametrize(
@@ -279,6 +336,47 @@ def test_it_prints_tiers_of_several_and_differences_of_two(evaluated, compared):
     assert repr(pair) == str(pair)
 
 
+@pytest.mark.parametrize(
+    ("alpha", "level"), [(0.05, "95%"), (0.005, "99.5%"), (0.0001, "99.99%")]
+)
+def test_the_level_of_intervals_is_not_rounded(evaluated, alpha, level):
+    for n_runs in (2, 3):
+        tables = str(compare_runs(*evaluated[:n_runs], alpha=alpha, test="t"))
+        assert f" {level} interval" in tables
+
+
+def test_names_are_printed_and_not_obeyed():
+    names = ["a\x1b[2J", "b\nc", "d"]
+    values = np.random.default_rng(0).uniform(size=(3, 8))
+    comparison = compare_runs(*of_values(*values, names=names))
+    pair = compare_runs(*of_values(*values[:2], names=names[:2]))
+    for text in (str(comparison), str(pair)):
+        assert r"a\x1b[2J" in text
+        assert r"b\nc" in text
+        assert all(line.isprintable() for line in text.splitlines())
+    assert comparison.names == names
+
+
+def test_a_level_of_another_type_goes_into_json(evaluated):
+    comparison = compare_runs(*evaluated, alpha=np.float32(2**-9), test="t")
+    assert json.loads(json.dumps(comparison.to_dict()))["alpha"] == 2**-9
+
+
+def test_copies_are_equal(compared):
+    for copied in (pickle.loads(pickle.dumps(compared)), copy.deepcopy(compared)):
+        assert copied.to_dict() == compared.to_dict()
+        assert copied.to_html() == compared.to_html()
+
+
+def test_in_threads_it_is_the_same(evaluated):
+    alone = compare_runs(*evaluated, n_resamples=500).to_dict()
+    with ThreadPoolExecutor(4) as pool:
+        found = list(
+            pool.map(lambda _: compare_runs(*evaluated, n_resamples=500), range(8))
+        )
+    assert all(each.to_dict() == alone for each in found)
+
+
 def test_only_what_has_the_same_queries_and_measures_is_compared(evaluated):
     qrels, run = run_cases.random_run(0, n_queries=30, n_scores=60)
     for other in (
@@ -291,9 +389,21 @@ def test_only_what_has_the_same_queries_and_measures_is_compared(evaluated):
         compare_runs(evaluated[0], run)
     with pytest.raises(TypeError, match=r"got list. Write compare_runs\(\*evaluations\)"):
         compare_runs(evaluated)
+    with pytest.raises(TypeError, match=r"Write compare_runs\(\*evaluations.values\(\)\)"):
+        compare_runs(dict(enumerate(evaluated)))
     with pytest.raises(ValueError, match="two runs or more, got 1"):
         compare_runs(evaluated[0])
     with pytest.raises(ValueError, match="adjust='tukey' goes with test='randomization'"):
         compare_runs(*evaluated, test="t", adjust="tukey")
     with pytest.raises(ValueError, match="'alpha' parameter of compare_runs"):
         compare_runs(*evaluated, alpha=95)
+
+
+def test_only_some_separations_that_ties_undo_are_listed():
+    rng = np.random.default_rng(0)
+    columns = [rng.uniform(0.1 * place, 0.1 * place + 0.05, 30) for place in range(5)]
+    with pytest.warns(UserWarning, match="and 9 more such"):
+        comparison = compare_runs(*of_values(*columns, width=0.5))
+    lines = str(comparison).splitlines()
+    assert lines[-6] == "* run 1 over run 0 by AP"
+    assert lines[-1] == "* and 5 more"

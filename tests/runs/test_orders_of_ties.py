@@ -1,5 +1,7 @@
 """Random orders of tied documents: their variance, and intervals over it."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import run_cases
@@ -38,6 +40,20 @@ def test_orders_change_nothing_else_and_go_by_their_seed():
     assert (drawn[0].tie_variance != drawn[2].tie_variance).any()
 
 
+def test_orders_are_kept_as_places_alone():
+    """All orders of many queries would take gigabytes otherwise."""
+    queries = [f"q{number}" for number in range(200)]
+    qrels = {query: {f"d{number}": 1 for number in range(30)} for query in queries}
+    run = {query: {f"d{d}": d % 3 for d in range(40)} for query in queries}
+    tracemalloc.start()
+    try:
+        evaluate_run(qrels, run, "AP", n_orders=100)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 100 * 200 * 30 * 8 * 3  # three numbers for each document and order
+
+
 def test_without_ties_there_is_no_variance():
     qrels, run = run_cases.random_run(0, n_queries=5)
     result = evaluate_run(qrels, run, n_orders=3)
@@ -66,5 +82,8 @@ def test_intervals_of_an_evaluation():
     )
     with pytest.raises(ValueError, match=r"draw orders of them by evaluate_run"):
         evaluate_run(qrels, run).confidence_interval(ties=True)
+    for option, value in (("confidence_level", 95), ("n_resamples", 0), ("ties", "yes")):
+        with pytest.raises(ValueError, match=f"'{option}' parameter of RunEvaluation"):
+            result.confidence_interval(**{option: value})
     with pytest.raises(ValueError, match="'n_orders' parameter of evaluate_run"):
         evaluate_run(qrels, run, n_orders=1)

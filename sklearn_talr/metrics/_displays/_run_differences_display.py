@@ -7,6 +7,7 @@ from ...measures import parse_measure
 from ._axes import finish, single_axes
 from ._display_inputs import check_comparison, place_of_measure
 
+_ROUNDING = 1e-12  # differences up to it are none
 _COLORS = {1: "#0072B2", -1: "#D55E00", 0: "0.45"}  # first ahead, second ahead, undecided
 
 
@@ -122,7 +123,7 @@ class RunDifferencesDisplay:
         check_comparison(comparison)
         place, measure = place_of_measure(comparison, measure)
         names = tuple(comparison.names[:2] if pair is None else pair)
-        if len(names) != 2 or not set(names) <= set(comparison.names):
+        if len(names) != 2 or len(set(names) & set(comparison.names)) != 2:
             raise ValueError(
                 f"pair must be two of the runs {comparison.names}, got {names}."
             )
@@ -161,7 +162,7 @@ class RunDifferencesDisplay:
         )
         order = np.argsort(-difference, kind="stable")
         difference, lowest, highest = difference[order], lowest[order], highest[order]
-        side = (lowest >= 0).astype(int) - (highest <= 0)
+        side = (lowest >= -_ROUNDING).astype(int) - (highest <= _ROUNDING)
         places = np.arange(len(order))
         style = {"width": 0.85, "color": [_COLORS[each] for each in side]} | kwargs
         self.bars_ = ax.bar(places, difference, **style)
@@ -170,18 +171,17 @@ class RunDifferencesDisplay:
         finish(ax, "queries, by difference", f"difference of {self.measure.label}")
         ax.grid(False, axis="x")
         ax.set_xticks([])
-        self._tell_shares(ax, side)
+        is_equal = np.maximum(np.abs(lowest), np.abs(highest)) <= _ROUNDING
+        self._tell_shares(ax, side, is_equal)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _tell_shares(self, ax, side):
+    def _tell_shares(self, ax, side, is_equal):
         """Say in words how many queries each run wins, and how many ties decide."""
-        differs = np.asarray(self.lowest) != np.asarray(self.highest)
-        equal = (np.asarray(self.difference) == 0) & ~differs
-        undecided = (side == 0).sum() - equal.sum()
+        undecided = ((side == 0) & ~is_equal).sum()
         counts = [f"better in {(side == 1).sum()}", f"worse in {(side == -1).sum()}"]
         counts.append(f"ties decide {undecided}")
-        if equal.any():
-            counts.append(f"equal in {equal.sum()}")
+        if is_equal.any():
+            counts.append(f"equal in {is_equal.sum()}")
         title = f"{self.names[0]} minus {self.names[1]}\n{', '.join(counts)}"
-        ax.set_title(title, fontsize="medium", loc="left")
+        ax.set_title(title, fontsize="medium", loc="left", parse_math=False)

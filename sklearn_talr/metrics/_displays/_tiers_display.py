@@ -191,7 +191,7 @@ class TiersDisplay:
         ax.use_sticky_edges = False
         ax.grid(False, axis="y")
         ax.tick_params(axis="y", length=0)
-        ax.set_yticks(rows, self.names)
+        ax.set_yticks(rows, list(map(str, self.names)), parse_math=False)
         ax.set_ylim(n_systems - 0.4, -0.6)
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -202,6 +202,6 @@ class TiersDisplay:
         style = {"color": "0.25", "linewidth": 2.2, "marker": "o", "markersize": 4.5}
         self.tiers_ = []
         for column, tier in enumerate(self.tiers):
-            rows = sorted(self.names.index(name) for name in tier)
+            rows = sorted(list(self.names).index(name) for name in tier)
             place = np.full(len(rows), 1.03 + 0.035 * column)
             self.tiers_ += ax.plot(place, rows, transform=across, clip_on=False, **style)
