@@ -101,12 +101,13 @@ def measure_all(sets, hashers, path):
 
 
 def print_table(path):
-    print(",".join(("set", "codes", "bits", "8 000", "promised", "bounds", "found")))
+    """Print rows as the guide has them."""
     for row in read(path):
-        short = {name: f"{float(row[name]):.3f}" for name in FIELDS[3:]}
-        cells = [row[name] for name in KEY] + [short["measured"], short["recall"]]
-        cells += [f"{short['low']} to {short['high']}", short["actual"]]
-        print(",".join([*cells, short["actual_hasher_of_sample"]]))
+        cells = {name: f"{float(row[name]):.3f}".lstrip("0") for name in FIELDS[3:]}
+        cells["bounds"] = f"{cells['low']} to {cells['high']}"
+        shown = "measured", "recall", "bounds", "actual_hasher_of_sample", "actual"
+        quoted = row["data"], f'"{row["hasher"]}"', row["n_bits"]
+        print("   " + ", ".join((*quoted, *(cells[name] for name in shown))))
 
 
 def main():

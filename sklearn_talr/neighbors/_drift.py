@@ -2,10 +2,10 @@
 
 A row's error is the squared distance between its features and what its code stands for:
 what the hasher decodes it to or, where it does not decode, a ridge regression of features
-on the signs of the bits. Errors of held-out rows are kept, sorted. Of rows of the same
-kind, the number of those whose errors exceed the k-th smallest of n held-out errors has a
-known distribution, whatever that of the errors: beta-binomial, with parameters n - k + 1
-and k.
+on the signs of the bits, which is fitted to every other held-out row. Errors of held-out
+rows are kept, sorted. Of rows of the same kind, the number of those whose errors exceed the
+k-th smallest of n held-out errors has a known distribution, whatever that of the errors:
+beta-binomial, with parameters n - k + 1 and k.
 """
 
 from typing import NamedTuple
@@ -57,8 +57,9 @@ class Calibration(NamedTuple):
 
     Parameters
     ----------
-    errors : ndarray of shape (n_held_out,), dtype float64
-        The errors, ascending.
+    errors : ndarray of shape (n_errors,), dtype float64
+        The errors, ascending: of all held-out rows, or of every other one where the rest is
+        what a decoder was fitted to.
 
     decoder : ndarray of shape (n_bits + 1, n_features) or (0, 0), dtype float64
         What the sign of each bit adds to the features, and at last what is there without;
@@ -79,15 +80,16 @@ class Calibration(NamedTuple):
             )
         if _decodes(hasher):
             return cls(np.sort(errors_of(hasher, X, None)), np.empty((0, 0)))
-        errors, decoder = _fit_decoder(*_signs_and_features(hasher, X))
-        return cls(np.sort(errors), decoder)
+        # Errors must be those of rows that the decoder was not fitted to, as of all others.
+        _, decoder = _fit_decoder(*_signs_and_features(hasher, _every_other(X, 0)))
+        return cls(np.sort(errors_of(hasher, _every_other(X, 1), decoder)), decoder)
 
     def is_sound(self):
         """Whether the arrays, which a file may hold, are those of a calibration."""
         return (
             (self.errors.ndim, self.decoder.ndim) == (1, 2)
             and self.errors.dtype == self.decoder.dtype == np.float64
-            and len(self.errors) >= _LEAST_HELD_OUT
+            and len(self.errors) >= _LEAST_HELD_OUT // 2
             and all(np.isfinite(array).all() for array in self)
             and bool(np.all(np.diff(self.errors) >= 0))
         )
@@ -146,8 +148,16 @@ def _signs_and_features(hasher, X):
     return signs, _to_dense(features)
 
 
+def _every_other(X, first):
+    """Every other row from the first on."""
+    return safe_indexing(X, np.arange(first, num_samples(X), 2))
+
+
 def _fit_decoder(signs, features):
-    """Ridge regression: errors of each row by the others, and what decodes fresh rows."""
+    """Ridge regression: errors of each row by the others, and what decodes fresh rows.
+
+    The errors choose the strength of the penalty.
+    """
     gram, target, best = signs.T @ signs, signs.T @ features, None
     for alpha in _ALPHAS:
         penalty = np.full(len(gram), alpha * len(signs))

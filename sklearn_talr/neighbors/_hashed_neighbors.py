@@ -317,9 +317,9 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         -----
         The error of a row is the squared distance between its features and what its code
         stands for: what `inverse_transform` of the hasher decodes, or else what a ridge
-        regression on the bits does, which `calibrate` fits; held-out rows then count by
-        their errors when they are left out. Rows of unit length are compared where the
-        hasher has ``metric="cosine"``.
+        regression on the bits does. `calibrate` fits it to every other held-out row, and
+        keeps the errors of the rest. Rows of unit length are compared where the hasher has
+        ``metric="cosine"``.
 
         Incoming rows are counted whose errors exceed the median, the 90 % and the 99 %
         quantile of the held-out errors. The first sees that all rows have moved, the last

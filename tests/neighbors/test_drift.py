@@ -130,6 +130,18 @@ def test_fresh_rows_are_no_drift_and_others_are(hasher):
     assert index.drift(some).p_value < drift.p_value
 
 
+def test_a_decoder_is_not_fitted_to_the_rows_whose_errors_count():
+    hasher = FittedHasher.of(ITQHasher(16, random_state=0).fit(TRAIN))
+    calibration = Calibration.of(hasher, HELD_OUT)
+    assert len(calibration.errors) == len(HELD_OUT) // 2
+    signs = np.ones((len(HELD_OUT), 17))
+    signs[:, :-1] = 2.0 * hasher.hasher.transform(HELD_OUT) - 1
+    _, decoder = _fit_decoder(signs[::2], HELD_OUT[::2])
+    errors = ((HELD_OUT - signs @ decoder) ** 2).sum(axis=1)[1::2]
+    assert_allclose(calibration.errors, np.sort(errors))
+    assert_allclose(calibration.decoder, decoder)
+
+
 def test_sparse_rows_have_the_same_errors():
     index = HashedNeighbors(HASHERS["ITQ"]).fit(TRAIN).calibrate(HELD_OUT)
     expected = index.drift(FRESH)
@@ -159,7 +171,7 @@ def test_a_file_with_unsound_errors_is_refused(tmp_path):
     calibration = index._fitted.calibration
     for errors in (
         calibration.errors[::-1],
-        calibration.errors[:3],
+        calibration.errors[:9],
         calibration.errors * np.nan,
     ):
         unsound = calibration._replace(errors=errors)
