@@ -407,3 +407,29 @@ def test_only_some_separations_that_ties_undo_are_listed():
     lines = str(comparison).splitlines()
     assert lines[-6] == "* run 1 over run 0 by AP"
     assert lines[-1] == "* and 5 more"
+
+
+@pytest.mark.filterwarnings("ignore:by ")
+def test_tukeys_ranges_are_of_the_measure_and_ties_count_by_it(evaluated):
+    several = compare_runs(*evaluated, adjust="tukey")
+    assert (several.adverse_p_value >= several.adjusted_p_value).all()
+    assert (several.adverse_p_value > several.adjusted_p_value + 0.01).any()
+    assert not np.allclose(several.adjusted_p_value[:, 0], several.adjusted_p_value[:, 2])
+    scaled = [
+        RunEvaluation(
+            each.name,
+            ["AP", "DCG"],
+            each.queries,
+            *(
+                np.stack([values[:, 0], 10 * values[:, 0]], axis=1)
+                for values in (each.expected, each.worst, each.best, each.trec_eval)
+            ),
+        )
+        for each in evaluated
+    ]
+    both = compare_runs(*scaled, adjust="tukey").adjusted_p_value
+    assert_allclose(both[:, 0], both[:, 1])
+
+
+def test_intervals_of_differences_are_symmetric(compared):
+    assert_allclose((compared.low + compared.high) / 2, compared.difference, atol=1e-12)
