@@ -47,7 +47,7 @@ def n_queries_to_separate(differences, difference, *, alpha=0.05, power=0.8):
     Returns
     -------
     n_queries : int
-        The least number of queries, at least 2.
+        The least number of queries, at least 2. It may be off by two above 10 000.
 
     Raises
     ------

@@ -52,22 +52,29 @@ def test_without_spread_and_with_a_tiny_difference():
     assert n_queries == pytest.approx(expected * 1e10, rel=0.001)
 
 
-@pytest.mark.parametrize("alpha", [1e-12, 1e-8, 1e-4, 0.05])
-def test_of_large_differences_by_integration(alpha):
-    """Power by an integral over the chi distribution of the spread."""
+def slow_power(n, effect, alpha):
+    """Power of the t-test by an integral over the chi distribution of the spread."""
 
-    def power(n):
-        def given(chi):
-            needed = stats.t.isf(alpha / 2, n - 1) * chi / np.sqrt(n - 1)
-            return stats.norm.sf(needed - effect * np.sqrt(n)) * stats.chi.pdf(chi, n - 1)
+    def given(chi):
+        needed, shift = limit * chi / np.sqrt(n - 1), effect * np.sqrt(n)
+        either = stats.norm.sf(needed - shift) + stats.norm.cdf(-needed - shift)
+        return either * stats.chi.pdf(chi, n - 1)
 
-        return integrate.quad(given, 0, 12, limit=400, points=[0.01, 0.1, 1])[0]
+    limit, top = stats.t.isf(alpha / 2, n - 1), np.sqrt(n) + 12
+    return integrate.quad(given, 0, top, limit=400, points=[0.01, 0.1, 1, np.sqrt(n)])[0]
 
+
+@pytest.mark.parametrize("effect", [0.02, 0.2, 1, 3, 10, 30])
+@pytest.mark.parametrize(
+    ("alpha", "power"),
+    [(1e-12, 0.8), (1e-8, 0.8), (1e-4, 0.99), (0.05, 0.8), (0.5, 0.6), (0.9, 0.92)],
+)
+def test_it_is_the_least_number_with_that_power(effect, alpha, power):
     spread = np.array([-1.0, 0.0, 1.0])
-    for effect in (3, 10, 30):
-        n_queries = n_queries_to_separate(spread, effect, alpha=alpha)
-        assert n_queries == 2 or power(n_queries - 1) < 0.8
-        assert power(n_queries) >= 0.8
+    n_queries = n_queries_to_separate(spread, effect, alpha=alpha, power=power)
+    off = 2 if n_queries > 10_000 else 0
+    assert n_queries == 2 or slow_power(n_queries - off - 1, effect, alpha) < power
+    assert slow_power(n_queries + off // 2, effect, alpha) >= power
 
 
 def test_of_half_precision_it_is_the_same():
