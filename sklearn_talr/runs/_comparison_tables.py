@@ -100,7 +100,9 @@ def _test_text(comparison):
     lines = [f"{named_test(comparison)}, alpha = {comparison.alpha:g}"]
     n_pairs = len(comparison.pairs)
     if n_pairs > 1:
-        method = {"holm": "Holm", "tukey": "Tukey's HSD"}[comparison.adjust]
+        method = {"holm": "Holm", "tukey": "Tukey's HSD by random orders"}[
+            comparison.adjust
+        ]
         lines[0] += f", {method} over {n_pairs} pairs of each measure"
         lines.append("Runs that share a letter are not separated.")
     return "\n".join(lines + _lines_of_ties(comparison))
