@@ -104,6 +104,28 @@ def test_the_bootstrap_test_is_close_to_that_of_student_where_values_are_normal(
     assert expected.min() < 0.05 < 0.5 < expected.max()
 
 
+def test_the_bootstrap_test_of_six_queries_rejects_as_often_as_student():
+    """Its p-values would be half as large if samples varied as much as the mean."""
+    differences = np.random.default_rng(0).normal(0.5, 1, size=(6, 400))
+    expected = stats.ttest_1samp(differences, 0).pvalue
+    found = paired_test(differences, 0 * differences, test="bootstrap").p_value
+    near = (expected > 0.02) & (expected < 0.2)
+    assert near.sum() > 50
+    assert np.mean(found[near] / expected[near]) == pytest.approx(1, abs=0.15)
+
+
+def test_strata_have_the_error_and_the_freedom_of_their_means():
+    rng = np.random.default_rng(0)
+    differences, strata = rng.normal(0.5, 1, 9), np.array(list("aaabbbbcc"))
+    variance = sum(
+        (len(group) / 9) ** 2 * group.var(ddof=1) / len(group)
+        for group in (differences[strata == label] for label in "abc")
+    )
+    expected = 2 * stats.t.sf(abs(differences.mean()) / np.sqrt(variance), 9 - 3)
+    found = paired_test(differences, np.zeros(9), test="t", stratify=strata)
+    assert found.p_value == pytest.approx(expected, rel=1e-9)
+
+
 @pytest.mark.parametrize("test", ["t", "bootstrap"])
 def test_strata_take_the_differences_between_them_out_of_the_error(test):
     rng = np.random.default_rng(0)

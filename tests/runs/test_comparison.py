@@ -433,3 +433,18 @@ def test_tukeys_ranges_are_of_the_measure_and_ties_count_by_it(evaluated):
 
 def test_intervals_of_differences_are_symmetric(compared):
     assert_allclose((compared.low + compared.high) / 2, compared.difference, atol=1e-12)
+
+
+@pytest.mark.parametrize("test", ["t", "randomization"])
+def test_a_pair_of_equal_runs_is_in_no_family(test):
+    """Holm multiplies by the two pairs that are tested, in each order of ties."""
+    rng = np.random.default_rng(0)
+    first, other = rng.uniform(0.3, 0.6, 25), rng.uniform(0.4, 0.7, 25)
+    comparison = compare_runs(*of_values(first, first, other, width=0.001), test=test)
+    alone = compare_runs(*of_values(first, other, width=0.001), test=test)
+    assert np.isnan(comparison.p_value[0, 0])
+    assert np.isnan(comparison.adverse_p_value[0, 0])
+    for column in ("adjusted_p_value", "adverse_p_value"):
+        expected = 2 * getattr(alone, column)[0, 0]
+        assert 0 < expected < 0.05
+        assert getattr(comparison, column)[1, 0] == pytest.approx(expected)
