@@ -87,5 +87,6 @@ def _power(n_queries, effect, alpha):
     """Probability that the t-test of so many queries rejects."""
     n_free, shift = n_queries - 1, effect * np.sqrt(n_queries)
     limit = stats.t.isf(alpha / 2, n_free)
-    tails = stats.nct.sf(limit, n_free, shift), stats.nct.cdf(-limit, n_free, shift)
+    with np.errstate(all="ignore"):  # older scipy divides by zero
+        tails = stats.nct.sf(limit, n_free, shift), stats.nct.cdf(-limit, n_free, shift)
     return np.nansum(tails)  # scipy has NaN for what is next to nothing
