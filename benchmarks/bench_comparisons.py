@@ -3,7 +3,8 @@
 Rates are of simulated runs that are equally good and have many ties. A rate near .05 of
 3 000 simulations has a standard error of .004. ``rates`` writes ``results/comparisons.csv``
 and goes on where it stopped; ``intervals`` writes ``results/intervals.csv``, of several
-methods; ``speed`` prints medians of alternating runs.
+methods; ``families`` writes ``results/unequal_runs.csv``, of runs that do not vary alike;
+``speed`` prints medians of alternating runs.
 """
 
 import argparse
@@ -142,6 +143,23 @@ def write_intervals(n_simulations, n_queries=20, n_resamples=1000):
         csv.writer(file).writerows([columns, *rows])
 
 
+def write_families(n_simulations, n_queries=50, n_runs=8, n_resamples=1000):
+    """Write how often equally good runs are separated if two vary ten times as much."""
+    rng, found = np.random.default_rng(0), []
+    scale = np.where(np.arange(n_runs) < 2, 10.0, 1.0)
+    for seed in range(n_simulations):
+        values = scale * rng.normal(size=(n_queries, n_runs))
+        found.append(list(any_rejected(values[..., None], n_resamples, seed)))
+    rates = np.mean(found, axis=(0, 2)).tolist()
+    rows = [
+        (n_queries, n_runs, method, f"{rate:.4f}", n_simulations)
+        for method, rate in zip(("Holm", "Tukey"), rates)
+    ]
+    with open(RESULTS.with_name("unequal_runs.csv"), "w", newline="") as file:
+        columns = "n_queries", "n_runs", "method", "rate", "n_simulations"
+        csv.writer(file).writerows([columns, *rows])
+
+
 def write_rates(n_simulations):
     done = set()
     if RESULTS.exists():
@@ -207,13 +225,15 @@ def speed(n_queries=1000, n_runs=10, n_measures=5, n_resamples=10_000):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["rates", "intervals", "speed"])
+    parser.add_argument("what", choices=["rates", "intervals", "families", "speed"])
     parser.add_argument("--n-simulations", type=int, default=3000)
     args = parser.parse_args()
     if args.what == "rates":
         write_rates(args.n_simulations)
     elif args.what == "intervals":
         write_intervals(args.n_simulations)
+    elif args.what == "families":
+        write_families(args.n_simulations)
     else:
         speed()
 

@@ -74,3 +74,12 @@ def test_intervals_of_several_methods():
                 and row["measure"] in MEANS
             ]
             assert cell == span(rates), (name, of, difficulty)
+
+
+def test_runs_that_vary_unalike():
+    rates = {row["method"]: float(row["rate"]) for row in read("unequal_runs.csv")}
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    tukey, holm = (f"{rates[name]:.3f}".lstrip("0") for name in ("Tukey", "Holm"))
+    assert (
+        f"in {tukey} of 2 000 simulations of 50 queries, Holm's method in {holm}." in text
+    )
