@@ -28,7 +28,8 @@ def random_places(items, n_orders, random_state):
     is_item = np.arange(len(tie)) - start[tie] < n_items[tie]
     before = items.t[first] - start
     for _ in range(n_orders):
-        order = np.argsort(tie + random_state.random_sample(len(tie)))
+        # Halves, lest the sum be rounded up to the next tie
+        order = np.argsort(tie + random_state.random_sample(len(tie)) / 2)
         place = np.empty_like(order)
         place[order] = np.arange(len(tie))
         yield place[is_item] + np.repeat(before, n_items)
