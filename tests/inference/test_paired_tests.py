@@ -114,6 +114,14 @@ def test_the_bootstrap_test_of_six_queries_rejects_as_often_as_student():
     assert np.mean(found[near] / expected[near]) == pytest.approx(1, abs=0.15)
 
 
+def test_no_sample_of_many_reaches_a_sure_difference():
+    """So the p-value is the least there can be: the data count as one of the samples."""
+    differences = np.random.default_rng(0).normal(5, 1, 40)
+    for test in ("bootstrap", "randomization"):
+        result = paired_test(differences, np.zeros(40), test=test, n_resamples=400)
+        assert result.p_value == pytest.approx(1 / 401)
+
+
 def test_strata_have_the_error_and_the_freedom_of_their_means():
     rng = np.random.default_rng(0)
     differences, strata = rng.normal(0.5, 1, 9), np.array(list("aaabbbbcc"))
