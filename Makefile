@@ -13,8 +13,8 @@ define suite
 	exit $$status
 endef
 
-.PHONY: quickstart test test-slow test-matrix test-processors test-outputs dist lint docs \
-	docs-check clean
+.PHONY: quickstart test test-slow test-matrix test-processors test-outputs dist release-check \
+	lint docs docs-check clean
 
 quickstart: $(VENV)/.plot
 	$(BIN)/python examples/first_steps/plot_quickstart.py
@@ -38,6 +38,10 @@ test-outputs: $(VENV)/.tests $(VENV)/.dev
 
 dist: $(VENV)/.dev
 	$(BIN)/python -m nox --session dist wheel
+
+# What is published, on every Python that is there
+release-check: $(VENV)/.dev
+	$(BIN)/python -m nox --session dist release
 
 lint: $(VENV)/.tests
 	$(BIN)/ruff check .

@@ -3,6 +3,8 @@
     make test-matrix                            # old and new versions; the distributions
     nox -s "suite(oldest)" -- tests/svm         # one row of the matrix, some of the tests
     nox -s dist wheel                           # the distributions alone
+    nox -s dist release                         # the same, on each Python that is there
+    nox -s nightly                              # with the next versions of others
     make test-processors                        # older instructions of this processor
     nox -s "processors(avx2)" -- tests/hashing  # one of them, some of the tests
 
@@ -23,6 +25,7 @@ import nox
 nox.options.reuse_venv = "yes"
 
 ROOT = Path(__file__).parent
+PYTHONS = re.findall(r"Python :: (3\.\d+)", (ROOT / "setup.cfg").read_text())
 DIST = ROOT / "dist"
 # Each NumPy stands beside two of scikit-learn. What is not named is as in constraints.txt.
 ROWS = {
@@ -69,7 +72,13 @@ SUITE = (
     ("-m", "cluster and not slow"),
 )
 # What the documents print
-DOCUMENTS = "sklearn_talr", "docs/quickstart.rst", "docs/user_guide", "tests/docs"
+DOCUMENTS = (
+    "sklearn_talr",
+    "docs/index.rst",
+    "docs/quickstart.rst",
+    "docs/user_guide",
+    "tests/docs",
+)
 LEARNED = (*SIDE_BY_SIDE, "-m", "learned and not slow")
 # Files of git that the sdist leaves out
 UNPUBLISHED = (".ci/", ".gitignore")
@@ -131,18 +140,54 @@ def dist(session):
     compare(session, in_wheel(only(DIST.glob("*.whl"))), modules)
 
 
-@nox.session(requires=["dist"])
+@nox.session(requires=["dist"], reuse_venv=False)
 def wheel(session):
-    """Run the quick start of the README from the wheel, in an empty environment."""
+    """Try the wheel in an empty environment of the Python that runs nox."""
     install(session, [f"{only(DIST.glob('*.whl'))}[plot]"])
+    try_installed(session)
+
+
+@nox.session(python=PYTHONS, requires=["dist"], reuse_venv=False, default=False)
+def release(session):
+    """Try the wheel and then the sdist, each Python in an empty environment.
+
+    A Python that is not there is skipped, and nox says so.
+    """
+    archives = only(DIST.glob("*.whl")), only(DIST.glob("*.tar.gz"))
+    for number, archive in enumerate(archives):
+        again = ["--force-reinstall", "--no-deps"] if number else []
+        install(session, [*again, f"{archive}[plot]"])
+        try_installed(session)
+
+
+@nox.session(default=False)
+def nightly(session):
+    """Run the tests with the next versions of NumPy, SciPy and scikit-learn.
+
+    The environment variable NIGHTLY_INDEX_URL names the index that has their builds. What
+    else is installed is the newest, not what constraints.txt names.
+    """
+    index = os.environ.get("NIGHTLY_INDEX_URL")
+    if not index:
+        session.error("NIGHTLY_INDEX_URL must name an index of nightly builds.")
+    session.install("--editable", ".[tests]")
+    options = "--pre", "--upgrade", "--no-deps", "--index-url", index
+    session.install(*options, "numpy", "scipy", "scikit-learn")
+    session.run("python", "-m", "sklearn_talr", "--versions")
+    run_each(session, "python", SUITE)
+
+
+def try_installed(session):
+    """Run what the README shows, the first example and the commands."""
     readme = (ROOT / "README.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)
-    whole = [block for block in blocks if "load_digits" in block]
-    session.chdir(session.create_tmp())  # where Python finds no package but the installed
-    for block in whole:
-        session.run("python", "-c", block)
-    session.run("python", str(ROOT / "examples" / "first_steps" / "plot_quickstart.py"))
-    session.run("sklearn-talr-runs", "--help", silent=True)
+    with session.chdir(session.create_tmp()):  # there Python finds but what is installed
+        for block in blocks:
+            session.run("python", "-c", block)
+        example = ROOT / "examples" / "first_steps" / "plot_quickstart.py"
+        session.run("python", str(example))
+        session.run("sklearn-talr-runs", "--help", silent=True)
+        session.run("python", "-m", "sklearn_talr", "--versions")
 
 
 def run_each(session, python, runs, variables=None):

@@ -29,10 +29,15 @@ def print_rst(figures):
         for (contender, _), kept in groups.items():
             families[family_of(contender)].append(kept)
         rows = {
-            name: list(map("{:.1f}".format, max(members, key=lambda kept: sum(kept[:3]))))
+            name: list(map(_shown, max(members, key=lambda kept: sum(kept[:3]))))
             for name, members in families.items()
         }
         print_csv_table(f"{8 * budget} bits, {budget} bytes", HEADER, rows)
+
+
+def _shown(percent):
+    """A cell, which is empty where nothing was measured."""
+    return f"{percent:.1f}" if np.isfinite(percent) else ""
 
 
 def _by_budget(figures):

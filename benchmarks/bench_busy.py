@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
+from _store import record
 
 NEIGHBOR = """
 import numpy as np
@@ -135,6 +136,9 @@ def hold_nothing():
     _threads._Holder.enter = _threads._Holder.leave = lambda self: None
 
 
+QUANTITIES = [f"{when}, {of}, s" for when in ("quiet", "busy") for of in ("CPU", "wall")]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--small", action="store_true", help="fewer rows")
@@ -149,6 +153,9 @@ def main():
     print(f"{'':58s}" + "     CPU    wall" * 2 + "    CPU   wall")
     for name, run in steps(1_000 if options.small else 5_000).items():
         quiet, busy = measure(run, options.repeats)
+        held = "free" if options.free else "held"
+        for quantity, value in zip(QUANTITIES, (*quiet, *busy)):
+            record("bench_busy", held, name, quantity, value)
         figures = "".join(f"{value:8.3f}" for value in (*quiet, *busy))
         ratios = "".join(f"{value:7.2f}" for value in busy / quiet)
         print(f"{name:58s}{figures}{ratios}", flush=True)

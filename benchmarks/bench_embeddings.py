@@ -45,6 +45,7 @@ import numpy as np
 from _embedding_figures import Cell, Figure, append, read
 from _quantizers import CONTENDERS, N_CANDIDATES
 from _searches import N_NEIGHBORS, highest
+from _store import record
 from benchmark_sets import BENCHMARKS, folder_of_sets
 
 from sklearn_talr.codes import PackedCodes
@@ -221,6 +222,8 @@ def serve(sizes, n_bits=256):
             many = cpu_median(partial(search, batch)) / len(batch)
             one = np.mean([cpu_median(partial(search, batch[i : i + 1])) for i in range(5)])
             print(f"| {name} | {1e3 * many:.3f} | {1e3 * one:.3f} |", flush=True)
+            for quantity, seconds in (("many, ms", many), ("one, ms", one)):
+                record("bench_embeddings", f"{n} codes", name, quantity, 1e3 * seconds)
 
 
 def print_file(neighbors, weights):

@@ -18,13 +18,13 @@ Seconds are CPU time of one thread.
 """
 
 import argparse
-import csv
 import time
 from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
 import torch
+from _store import RESULTS, Store
 from comparison._data import _arrays
 from torch import nn
 
@@ -43,7 +43,7 @@ BY_HAND = {
 }
 CONTENDERS = ["start", *BY_HAND, "module", "linear"]
 KEY = ["data", "network", "rows", "epochs", "seed", "contender"]
-FIELDS = [*KEY, "ap", "seconds"]
+FIGURES = ["ap", "seconds"]
 
 
 class Attention(nn.Module):
@@ -132,7 +132,7 @@ def measure(cell):
     built = name in ("module", "linear")
     codes = hasher.transform(X_scored) if built else codes_of(network, X_scored)
     table = hamming_histogram(codes, codes, "auto", y_scored, y_scored, exclude_self=True)
-    return {"ap": np.nanmean(AP(table)), "seconds": seconds}
+    return {"ap": float(np.nanmean(AP(table))), "seconds": seconds}
 
 
 def cells_of(arguments):
@@ -143,22 +143,6 @@ def cells_of(arguments):
                 for contender in arguments.contenders:
                     values = data, network, rows, arguments.epochs, seed, contender
                     yield dict(zip(KEY, values, strict=True))
-
-
-def read(path):
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def append(path, row):
-    is_new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS)
-        if is_new:
-            writer.writeheader()
-        writer.writerow(row)
 
 
 def print_table(rows):
@@ -185,15 +169,15 @@ def main():
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--epochs", type=int, default=10)
-    parser.add_argument("--csv", type=Path, default=Path("modules.csv"))
+    parser.add_argument("--csv", type=Path, default=RESULTS / "modules.csv")
     parser.add_argument("--table", action="store_true", help="measure nothing")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    done = {tuple(row[name] for name in KEY) for row in read(arguments.csv)}
+    store = Store(arguments.csv, KEY, FIGURES)
     for cell in [] if arguments.table else cells_of(arguments):
-        if tuple(map(str, cell.values())) not in done:
-            append(arguments.csv, cell | measure(cell))
-    print_table(read(arguments.csv))
+        if not store.has(**cell):
+            store.add(**cell, **measure(cell))
+    print_table(store.rows())
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 from _codes import KINDS, draw, near
+from _store import record
 from _timing import medians
 from sklearn.neighbors import NearestNeighbors
 
@@ -44,6 +45,7 @@ def print_table(title, seconds, n_queries, fewer=None):
     fewer = fewer or {}
     per_query = {name: s / fewer.get(name, n_queries) for name, s in seconds.items()}
     for name, value in per_query.items():
+        record("bench_neighbors", title, name, "us a query", 1e6 * value)
         mark = "~" if name in fewer else " "
         ratio = value / per_query[first]
         print(f"  {name:34s}{1e6 * value:12.2f} us{mark}{ratio:10.2f} x")
@@ -340,6 +342,8 @@ def latency(repeats=5):
             neighbors = fitted(database, algorithm)
             ms = [1e3 * _cpu(neighbors, queries[i : i + 1]) for i in range(n_calls)]
             p50, p99 = np.percentile(ms[n_calls // 10 :], (50, 99))
+            for name, value in (("p50, ms", p50), ("p99, ms", p99)):
+                record("bench_neighbors", f"latency, {kind}", algorithm, name, value)
             print(
                 f"{kind:>9} {algorithm:>6}  p50 {p50:6.2f} ms  "
                 f"p99 {p99:6.2f} ms  slowest {max(ms):7.1f} ms"

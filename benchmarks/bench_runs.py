@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 import ir_measures
 import numpy as np
 import pytrec_eval
+from _store import record
 from _timing import medians
 
 from sklearn_talr import metrics
@@ -66,6 +67,7 @@ def show(title, seconds, reference):
     print(f"\n{title}")
     for name, value in seconds.items():
         ratio = seconds[reference] / value
+        record("bench_runs", title, name, "seconds", value)
         print(f"  {name:38s} {value:9.4f} s   {reference} / this = {ratio:.3g}")
 
 

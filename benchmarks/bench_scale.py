@@ -32,6 +32,7 @@ from pathlib import Path
 import numpy as np
 from _codes import draw, near
 from _meter import Meter
+from _store import RESULTS
 from sklearn.utils import gen_batches
 
 from sklearn_talr import HammingNeighbors, ITQHasher
@@ -364,7 +365,7 @@ def print_projection(rows, memory=16 * 2**30):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--folder", type=Path, required=True, help="where the files are")
-    parser.add_argument("--csv", type=Path, default=Path("scale.csv"))
+    parser.add_argument("--csv", type=Path, default=RESULTS / "scale.csv")
     parser.add_argument("--items", type=int, nargs="+", default=SIZES)
     parser.add_argument("--tables", action="store_true")
     arguments = parser.parse_args()

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from _store import record
 from bench_embeddings import enlarged
 from threadpoolctl import threadpool_limits
 
@@ -182,6 +183,9 @@ def measure(rows, n, n_rounds):
         wall, cpu = 1e3 * np.concatenate(seconds[name]).T
         p50, p99 = np.percentile(wall, (50, 99))
         first = first or p50
+        figures = {"p50, ms": p50, "p99, ms": p99, "CPU, ms": np.median(cpu)}
+        for quantity, value in figures.items():
+            record("bench_serving", f"{n} items", name, quantity, value)
         one, four = (np.median([served(search, k) for _ in range(3)]) for k in (1, 4))
         print(f"{name:30s}{p50:8.3f}{p99:8.3f}{np.median(cpu):8.3f}", end="")
         print(f"{p50 / first:8.2f}{one:10.0f}{four:8.0f}{four / one:7.2f}", flush=True)

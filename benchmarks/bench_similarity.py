@@ -155,7 +155,9 @@ HASHERS = {
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--csv", type=Path, default=Path("similarity.csv"))
+    path = Path(__file__).parent / "results" / "similarity.csv"
+    parser.add_argument("--csv", type=Path, default=path)
+    parser.add_argument("--contenders", nargs="+", help="some only")
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--bits", nargs="+", type=int, default=BITS)
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
@@ -166,6 +168,8 @@ def main():
         return
     for seed, name in product(args.seeds, args.sets):
         for contender, n_bits in cells_of(name, args.bits):
+            if args.contenders and contender not in args.contenders:
+                continue
             key = name, str(seed), str(n_bits), contender
             if key not in {tuple(list(row.values())[:4]) for row in read(args.csv)}:
                 measured = measure(load(name, seed), contender, n_bits)

@@ -24,6 +24,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import torch
+from _store import record
 from _timing import medians
 
 from sklearn_talr.losses import soft_average_precision, soft_counts, soft_ndcg
@@ -153,9 +154,13 @@ def bench_time(grid):
         rows = time_steps(batch, n_bits, n_levels)
         cells = [f"{batch}/{n_bits}/{n_levels}".rjust(18)]
         floors = [1e3 * seconds["GEMMs"] for seconds in rows.values()]
+        for threads, ms in zip(rows, floors):
+            record("bench_training", cells[0].strip(), "GEMMs", f"ms, {threads}", ms)
         cells.append("{:.2f}/{:.2f}".format(*floors).rjust(15))
         for name in others:
             found = [1e3 * row[name] for row in rows.values() if name in row]
+            for threads, ms in zip(rows, found):
+                record("bench_training", cells[0].strip(), name, f"ms, {threads}", ms)
             times = "/".join(f"{ms:.4g}" for ms in found)
             ratio = f" ({found[0] / floors[0]:.2f}x)" if found else "-"
             cells.append((times + ratio).rjust(20))
@@ -190,6 +195,7 @@ def bench_memory(grid):
             for option, value in zip(("--batch", "--bits", "--levels"), case):
                 command += [option, str(value)]
             found = subprocess.run(command, capture_output=True, text=True, check=True)
+            record("bench_training", cells[0].strip(), name, "MiB", float(found.stdout))
             cells.append(f"{float(found.stdout):10.0f}")
         print(" ".join(cells), flush=True)
 

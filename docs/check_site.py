@@ -5,16 +5,22 @@
 Every page must load without an error in the console and without asking another host; its
 images must load, its links within the site must lead somewhere, and nothing may be wider
 than the window, on a screen and on a phone. On a screen, code must not be clipped either.
-The search must find what visitors look for. Chromium and its driver do the reading; where
-there is none, nothing is checked, and a line says so.
+Images need words, headings an order, header cells a scope, and code a button that copies
+it without prompts. On a phone first columns of wide tables stay in sight, and letters of
+figures are large enough to read: ``site_reading.py`` has these questions. The search must
+find what visitors look for, and the button with the version must lead to the same page of
+another version. Chromium and its driver do the reading; where there is none, nothing is
+checked, and a line says so.
 """
 
 import os
+import runpy
 import shutil
 import sys
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 from urllib.parse import unquote, urldefrag, urlsplit
 
@@ -28,6 +34,13 @@ SEARCHES = {
     "nearest neighbors": "sklearn_talr.neighbors.HammingNeighbors",
 }
 SECONDS_TO_SETTLE = 60
+READING = runpy.run_path(str(Path(__file__).with_name("site_reading.py")))
+# Pages that stand beside the sections, and have the sidebar of all pages
+WITH_SIDEBAR = "quickstart.html", "whats_new.html", "glossary.html"
+# A page whose other versions are asked for, and where the button must lead from it: to the
+# same page, or to the start where a version has no such page
+SWITCHED = "user_guide/ties.html"
+SWITCHED_TO = {"0.2": "stable/{page}", "0.1": "0.1/"}
 
 # Resolves when formulas are set and images, also those further down, have loaded or failed.
 SETTLE = """
@@ -35,7 +48,15 @@ const done = arguments[0];
 const images = [...document.images];
 images.forEach(image => image.loading = "eager");
 const formulas = (window.MathJax && MathJax.startup && MathJax.startup.promise) || null;
-Promise.allSettled([formulas, ...images.map(image => image.decode())]).then(() => done());
+const buttons = new Promise(resolve => {  // of code, which come a moment later
+  const wanted = !!document.querySelector("script[src*=copybutton]")
+    && !!document.querySelector("main div.highlight pre");
+  const look = tries => !wanted || !tries || document.querySelector("button.copybtn")
+    ? resolve() : setTimeout(look, 50, tries - 1);
+  look(100);
+});
+Promise.allSettled([formulas, buttons, ...images.map(image => image.decode())]).then(
+  () => done());
 """
 READ = """
 const urls = performance.getEntriesByType("resource").map(entry => entry.name);
@@ -170,10 +191,14 @@ def read_page(site, page):
     problems += [f"is no mail address: {url}" for url in mail]
     clipped = site.browser.execute_script(CLIPPED)
     problems += [f"clipped at {SCREEN[0]} px: {line}" for line in clipped]
-    for size in (SCREEN, PHONE):
+    on_screen = READING["ON_SCREEN"] | (READING["SIDEBAR"] if page in WITH_SIDEBAR else {})
+    for size, questions in ((SCREEN, on_screen), (PHONE, READING["ON_PHONE"])):
         site.resize(size)
         wide = site.browser.execute_script(OVERFLOWING)
         problems += [f"wider than {size[0]} px: {element}" for element in wide]
+        for fault, script in questions.items():
+            found = site.browser.execute_script(script)
+            problems += [f"{fault}: {text}" for text in found]
     return problems, read["ids"], read["links"]
 
 
@@ -217,7 +242,52 @@ def search(site, words, expected):
     return []
 
 
-def check(folder, searches=SEARCHES):
+def switch(folder, page):
+    """What is wrong with the button that leads to other versions of a page.
+
+    The page is published in two versions, the start alone in a third.
+    """
+    publish = runpy.run_path(str(Path(__file__).with_name("publish_site.py")))["publish"]
+    with TemporaryDirectory() as place:
+        built, site = Path(place, "built"), Path(place, "site")
+        site.mkdir()
+        shutil.copytree(folder / "_static", built / "_static")
+        shutil.copy(folder / "index.html", built)
+        publish(built, site, "0.1")
+        (built / page).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(folder / page, built / page)
+        publish(built, site, "0.2", stable=True)
+        publish(built, site, "dev")
+        with Site(site) as served:
+            problems = [
+                press(served, f"dev/{page}", name, target.format(page=page))
+                for name, target in SWITCHED_TO.items()
+            ]
+    return [problem for problem in problems if problem]
+
+
+def press(site, page, version, target):
+    """Choose a version on a page; what is wrong with where that leads, or None."""
+    from selenium.common.exceptions import TimeoutException
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    wait = WebDriverWait(site.browser, SECONDS_TO_SETTLE)
+    site.resize(SCREEN)
+    site.open(page)
+    entry = By.CSS_SELECTOR, f".version-switcher__menu a[data-version='{version}']"
+    try:
+        wait.until(lambda browser: browser.find_elements(*entry))
+        site.browser.find_element(By.CLASS_NAME, "version-switcher__button").click()
+        wait.until(lambda browser: browser.find_element(*entry).is_displayed())
+        site.browser.find_element(*entry).click()
+        wait.until(lambda browser: browser.current_url == site.root + target)
+    except TimeoutException:
+        return f"{page} does not lead to {version}, but to {site.browser.current_url}"
+    return None
+
+
+def check(folder, searches=SEARCHES, switched=SWITCHED):
     """All problems of a built site, by page; no key for a page that has none."""
     problems, ids, links = {}, {}, {}
     with Site(folder) as site:
@@ -230,6 +300,8 @@ def check(folder, searches=SEARCHES):
             problems[page] += dead
         for words, expected in searches.items():
             problems.setdefault("search.html", []).extend(search(site, words, expected))
+    if switched:
+        problems.setdefault(switched, []).extend(switch(Path(folder), switched))
     return {page: found for page, found in problems.items() if found}
 
 

@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import picture_style
 from docutils import nodes
 from logo import write_logos
+from paper_page import write_page
 
 import sklearn_talr
 
@@ -27,10 +28,14 @@ extensions = [
     "sphinx.ext.intersphinx",
     "sphinx.ext.mathjax",
     "matplotlib.sphinxext.plot_directive",
+    "described_pictures",
+    "site_markup",
+    "sphinx_copybutton",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "plots"]
+write_page()  # docs/paper.rst, of docs/paper
 templates_path = ["_templates"]
 default_role = "literal"
 
@@ -64,6 +69,7 @@ sphinx_gallery_conf = {
     ],
     "reset_modules": ("matplotlib", "picture_style.set_style"),
     "image_srcset": ["2x"],
+    "image_scrapers": ("described_pictures.scrape",),
     "filename_pattern": "/plot_",  # the others are shown, but not run
     "doc_module": ("sklearn_talr",),
     "backreferences_dir": "api/generated/backreferences",
@@ -88,6 +94,11 @@ intersphinx_mapping = {
     }.items()
 }
 
+# Buttons copy code without prompts, and without what it prints.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_selector = "main div.highlight pre"
+
 # Formulas are set by a MathJax that a Python package brings along.
 MATHJAX = resources.files("sphinx-mathjax-offline") / "static" / "mathjax" / "tex-svg.js"
 mathjax_path = MATHJAX.name
@@ -100,6 +111,9 @@ html_show_sourcelink = False
 html_static_path = ["_static", str(MATHJAX)]
 html_css_files = ["site.css"]
 write_logos(Path(__file__).parent / "_build" / "logos")
+html_sidebars = {
+    page: ["site-nav.html"] for page in ("quickstart", "glossary", "whats_new")
+}
 html_favicon = "_build/logos/logo-light.svg"
 html_context = {"default_mode": "auto"}  # light or dark, as the system is
 html_theme_options = {
@@ -109,6 +123,13 @@ html_theme_options = {
         "image_light": "_build/logos/logo-light.svg",
         "image_dark": "_build/logos/logo-dark.svg",
     },
+    # The list of versions, of which publish_site.py writes one for the whole site
+    "switcher": {
+        "json_url": "_static/switcher.json",
+        "version_match": "dev" if "dev" in release else ".".join(release.split(".")[:2]),
+    },
+    "show_version_warning_banner": True,
+    "navbar_start": ["navbar-logo", "version-switcher"],
     "navigation_with_keys": False,
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],

@@ -7,6 +7,7 @@ __version__ = "0.1.0.dev0"
 # Names are imported on first use, so that ``import sklearn_talr.metrics`` does not pay for
 # torch.
 _HOMES = {
+    "AdditiveHasher": "hashing",
     "ClassProbabilities": "hashing",
     "CrossViewHasher": "hashing",
     "HammingNeighbors": "neighbors",
@@ -31,6 +32,7 @@ _HOMES = {
     "metrics": "metrics",
     "neighbors": "neighbors",
     "runs": "runs",
+    "show_versions": "_show_versions",
     "svm": "svm",
 }
 

@@ -1,4 +1,4 @@
-"""One spelling in code and prose: American, as scikit-learn's."""
+"""One spelling in code and prose, American, as scikit-learn's; one word for one idea."""
 
 import re
 from pathlib import Path
@@ -18,6 +18,16 @@ BRITISH = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+# A query that keeps its real numbers is a weighted query, and nothing else
+OTHER_WORDS = re.compile(
+    r"""
+    \b (?: float | floating | real | real[- ]valued | unquantized | full[- ]precision
+        | continuous ) [-\s]+ quer (?: y | ies ) \b
+    | \b asymmetric [-\s]+ (?: quer | distance | hamming | search | scor | hash | cod )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+PAPERS = "Asymmetric Distances for Binary Embeddings", "Asymmetric Deep Supervised Hashing"
 AMERICAN_TOO = re.compile(
     r"advertis|exercis|otherwise|likewise|promis|surmis|televis", re.I
 )
@@ -58,3 +68,17 @@ def test_british_words_are_found():
 def test_american_words_are_left():
     text = "neighbors centered concentrated precise raised noise wise promised units"
     assert british(text) == []
+
+
+def test_one_word_for_weighted_queries():
+    found = []
+    for name, text in texts():
+        for title in PAPERS:
+            text = text.replace(title, "")
+        found += [(name, match[0]) for match in OTHER_WORDS.finditer(text)]
+    assert found == []
+
+
+def test_other_words_for_weighted_queries_are_found():
+    text = "float queries, real-valued query, asymmetric distance, full-precision\nqueries"
+    assert len(OTHER_WORDS.findall(text)) == 4

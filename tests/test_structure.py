@@ -17,7 +17,17 @@ import pytest
 ROOT = Path(__file__).parents[1]
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 
-GROUND = {"_arrays", "_compat", "_hashers", "_lazy", "_random", "_state", "_threads"}
+GROUND = {
+    "_arrays",
+    "_compat",
+    "_deprecation",
+    "_hashers",
+    "_lazy",
+    "_random",
+    "_show_versions",
+    "_state",
+    "_threads",
+}
 DOOR = "_door"
 
 # (importing room, module of another room): why no door.
@@ -29,6 +39,7 @@ NAMESAKES = {
     "add_distances": "compiled, and the same by NumPy",
     "add_sums": "compiled, and the same by NumPy",
     "encode": "of dask: what a hasher does, for blocks",
+    "main": "of two commands",
     "hamming_histogram": "of dask: the same table, of blocks",
 }
 

@@ -7,6 +7,7 @@ import numpy as np
 from _methods import (
     CLASSIFIERS,
     SCORES,
+    WORDS,
     call_hasher,
     is_taught,
     make_estimator,
@@ -56,16 +57,19 @@ def measure(method, n_bits, seed, data, params, times_lookup=False):
     }
     if method in SCORES:
         return values | _measure_scores(query, database, data)
-    values |= _measure_codes(query, database, data)
+    if method not in WORDS:
+        values |= _measure_codes(query, database, data)
     if method not in CLASSIFIERS:
         weights = query_weights(method, estimator, data)
         packed = call_hasher(estimator, "encode", data.X_database)
         values |= _measure_weighted(weights, packed, data)
         values |= {
             "bytes": packed.nbytes // len(packed),
-            "hamming_ms": _search_ms(HammingNeighbors(10, n_jobs=1), database, query),
             "float_ms": _search_ms(WeightedHammingNeighbors(10, n_jobs=1), packed, weights),
         }
+    if method not in (*CLASSIFIERS, *WORDS):
+        index = HammingNeighbors(10, n_jobs=1)
+        values["hamming_ms"] = _search_ms(index, database, query)
     if times_lookup:
         values["lookup_ms"] = _as_json(_lookup_ms(query, database))
     return values

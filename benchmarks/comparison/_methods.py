@@ -61,6 +61,10 @@ _OF_TEACHER = {
     "kernel + additive": _behind_teacher(
         AdditiveHasher(word_size=1, metric="inner_product")
     ),
+    "kernel + additive words": _behind_teacher(AdditiveHasher(metric="inner_product")),
+    "kernel + TALR-NDCG, hidden layer": _behind_teacher(
+        TALRHasher(measure="nDCG", **_HIDDEN)
+    ),
 }
 _OF_FEATURES = {
     "LSH": Method(LSHHasher()),
@@ -91,7 +95,11 @@ _OF_FEATURES = {
         ),
         "two stages",
     ),
-    "additive bits": Method(AdditiveHasher(word_size=1, metric="euclidean"), "search"),
+    "additive bits, addend": Method(
+        AdditiveHasher(word_size=1, metric="euclidean"), "search"
+    ),
+    "additive words, addend": Method(AdditiveHasher(metric="euclidean"), "search"),
+    "additive words": Method(AdditiveHasher(metric="cosine"), "search"),
     "BRE": Method(BREHasher()),
     "MACHash": Method(MACHasher()),
     "StructHash": Method(StructHasher()),
@@ -111,8 +119,10 @@ LOOKUP_METHODS = {
 }
 SCORES = ("kernel scores", "logistic scores")
 CLASSIFIERS = ("kernel one-hot", "logistic one-hot", *SCORES)  # have no length to choose
+# Words of several bits, which the Hamming distance does not rank
+WORDS = ("kernel + additive words", "additive words, addend", "additive words")
 _NEEDS_CLASSES = ("OrthoHash", "CSQ", "logistic + TALR-AP", "logistic + additive")
-_NEEDS_DISTANCES = ("additive bits",)
+_NEEDS_DISTANCES = ("additive bits, addend", "additive words, addend", "additive words")
 
 # Where similarity goes by labels, their weighted queries weigh bits by tanh(a / m): a are
 # activations, m their mean magnitude. On held-out training rows that ranked better than a
@@ -122,8 +132,9 @@ _SATURATE_LESS = (
     *("BRE", "MACHash", "StructHash", "FastHash"),
 )
 
-# The tuning budget of each method that has something to tune: four candidates.
-GRID = {"weight_decay": [0.1, 0.3, 0.6, 1.5]}
+# The tuning budget of hashers that have something to tune: seven candidates, the last
+# beyond what most fits choose.
+GRID = {"weight_decay": [0.1, 0.3, 0.6, 1.5, 3.0, 6.0, 12.0]}
 CLASSIFIER_GRID = {"C": [0.1, 1.0, 10.0, 100.0]}
 N_FOLDS = 2
 TUNING_BITS = 32

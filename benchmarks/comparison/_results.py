@@ -76,6 +76,27 @@ class Results:
         lengths = (n_bits, 0)
         return [r for r in self.rows if r["method"] == method and r["n_bits"] in lengths]
 
+    def of_bytes(self, method, n_bytes):
+        """Rows of the longest codes of a method whose items take so many bytes.
+
+        All that is stored counts: bits, what other numbers there are, or floats.
+        """
+        return self._longest(method, lambda stored: stored == n_bytes)
+
+    def within_bytes(self, method, n_bytes):
+        """Rows of the longest codes of a method that take no more bytes; maybe none."""
+        return self._longest(method, lambda stored: stored <= n_bytes)
+
+    def _longest(self, method, fits):
+        rows = [r for r in self.rows if r["method"] == method and fits(r["bytes"] or 0)]
+        most = max((row["n_bits"] for row in rows), default=None)
+        return [row for row in rows if row["n_bits"] == most]
+
+    def sizes(self, methods=None):
+        """Numbers of bytes of items of these methods, or all, ascending."""
+        rows = [r for r in self.rows if methods is None or r["method"] in methods]
+        return sorted({int(row["bytes"]) for row in rows if row["bytes"]})
+
     def only(self, methods):
         """The results of some methods."""
         some = copy.copy(self)
@@ -85,10 +106,17 @@ class Results:
     def on_splits_of(self, methods):
         """The results on splits where all of these methods have some."""
         splits = {m: {r["seed"] for r in self.rows if r["method"] == m} for m in methods}
-        shared = set.intersection(*splits.values())
+        return self.on_splits(set.intersection(*splits.values()))
+
+    def on_splits(self, seeds):
+        """The results on some splits."""
         some = copy.copy(self)
-        some.rows = [row for row in self.rows if row["seed"] in shared]
+        some.rows = [row for row in self.rows if row["seed"] in seeds]
         return some
+
+    def splits(self):
+        """Seeds of the splits, ascending."""
+        return sorted({row["seed"] for row in self.rows})
 
     def methods(self):
         """Names, in the order of their first rows."""

@@ -9,11 +9,11 @@ Run it from its folder:
     python compare_methods.py --data cifar10 --unseen
     python compare_methods.py --data cifar10 --lookup --bits 48 64
 
-Each method is tuned on the training rows of each seed: four candidates of weight decay by
-cross-validation in two folds at 32 bits, scored by tie-aware AP, or NDCG where affinity is
-graded. With ``--no-tuning`` all have their defaults. Then a method is fitted at each
-length, and held-out queries rank the whole database, by the Hamming distance of their bits
-and by the weights of their queries.
+Each method is tuned on the training rows of each seed: seven weight decays to choose from
+by cross-validation in two folds at 32 bits, scored by tie-aware AP, or NDCG where affinity
+is graded. Logistic regression has four penalties to choose from. With ``--no-tuning`` all
+have their defaults. Then a method is fitted at each length, and held-out queries rank the
+whole database, by the Hamming distance of their bits and by the weights of their queries.
 
 Rows go to ``OUT/DATA.csv`` when a method is finished; what is there already is not run
 again, so an interrupted run goes on, and a finished one only prints its tables. Those of
@@ -162,7 +162,7 @@ def print_tables(results):
     """Print what is measured, as Markdown."""
     tables = {t: by_length(results, read, best) for t, (read, best) in TABLES.items()}
     for title, (name, digits) in COSTS.items():
-        tables[title] = by_length(results, reader(name), None, digits)
+        tables[title] = by_length(results, reader(name), None, digits, cost=True)
     for title, rows in tables.items():
         if len(rows) > 1:
             print(f"## {title}\n\n{as_markdown(rows)}\n")

@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
+from picture_words import describe
 
 from sklearn_talr.codes import hamming_distances
 
@@ -30,4 +31,10 @@ ax.text(-0.15, -0.15, "bucket", ha="right", va="top")
 ax.text(-0.15, -0.65, "distance", ha="right", va="top")
 ax.set(xlim=(-1.5, 8.1), ylim=(-1.1, 3.4))
 ax.axis("off")
+near = ["".join(map(str, code)) for code in codes[distances == 1]]
+describe(
+    f"Eight buckets named 000 to 111 with up to {max(n_items)} items each. An arrow",
+    "leads from",
+    f"the query to bucket 010. Buckets {', '.join(near)} are at distance 1.",
+)
 plt.show()

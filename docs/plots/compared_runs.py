@@ -4,6 +4,7 @@ import warnings
 
 import digits
 import matplotlib.pyplot as plt
+from picture_words import describe, measure
 
 from sklearn_talr.hashing import AdditiveHasher, ITQHasher, LSHHasher
 from sklearn_talr.metrics import RunDifferencesDisplay, TiersDisplay
@@ -38,7 +39,14 @@ with warnings.catch_warnings():  # of ties, which the picture shows
 figure, (top, bottom) = plt.subplots(
     2, 1, figsize=(6.4, 6.2), layout="constrained", height_ratios=[1, 1.3]
 )
-TiersDisplay.from_comparison(comparison, measure="P@10", ax=top)
+tiers = TiersDisplay.from_comparison(comparison, measure="P@10", ax=top)
 RunDifferencesDisplay.from_comparison(
     comparison, pair=("ITQ, 32 bits", "ITQ, 8 bits"), measure="P@10", ax=bottom
+)
+means = [f"{name} {measure(mean)}" for name, mean in zip(tiers.names, tiers.mean)]
+describe(
+    f"Above, rows of four hashers by precision at 10: {'; '.join(means)}. Lines with knots",
+    f"join what the data do not separate, in {len(tiers.tiers)} tiers. Below, bars of 60",
+    "queries, the difference of two hashers in each:",
+    f"{' '.join(bottom.get_title('left').split())}.",
 )

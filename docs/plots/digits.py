@@ -8,7 +8,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_talr.hashing import ITQHasher, LSHHasher, TALRHasher
+from sklearn_talr.hashing import ClassProbabilities, ITQHasher, LSHHasher, TALRHasher
 from sklearn_talr.histogram import hamming_histogram
 
 
@@ -38,6 +38,14 @@ def hashers(n_bits=16):
         name: make_pipeline(StandardScaler(), hasher).fit(rows.X_train, rows.y_train)
         for name, hasher in methods.items()
     }
+
+
+@cache
+def two_stages(n_bits=16):
+    """What is recommended where there are labels, fitted."""
+    rows = split()
+    hasher = TALRHasher(n_bits, max_iter=20, random_state=0)
+    return make_pipeline(ClassProbabilities(), hasher).fit(rows.X_train, rows.y_train)
 
 
 def codes(hasher):

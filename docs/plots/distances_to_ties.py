@@ -2,6 +2,7 @@
 
 import digits
 import matplotlib.pyplot as plt
+from picture_words import describe, share
 
 table = digits.histograms()["TALR"]
 other, same = table.counts[0]
@@ -19,4 +20,12 @@ bars = ax.bar(
 ax.bar_label(bars, [n or "" for n in same + other], fontsize=10)
 ax.set(xlabel="Hamming distance", ylabel="items tied", xticks=range(0, 17, 2))
 ax.legend()
+near = same[:5].sum()
+describe(
+    "Bars over the 17 Hamming distances. Of the items of the same digit",
+    f"{share(near, same.sum())}",
+    f"are at distances 0 to 4, up to {same.max()} of them tied at one. Items of other",
+    "digits are",
+    f"farther, most of them, {other.max()}, tied at distance {other.argmax()}.",
+)
 plt.show()

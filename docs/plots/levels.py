@@ -1,6 +1,7 @@
 """The affinity of a query to five items, by how many labels they share."""
 
 import matplotlib.pyplot as plt
+from picture_words import describe
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from sklearn_talr.affinity import SharedLabelAffinity
@@ -26,4 +27,9 @@ ax.set_yticks(range(5), [", ".join(sorted(photo)) for photo in photos])
 ax.set_xticks([])
 ax.set_title("affinity to a query with beach, dog, sea")
 ax.grid(False)
+describe(
+    f"Five photographs by their labels. They share {', '.join(map(str, affinity[0]))}",
+    "labels",
+    "with the query, which are their levels.",
+)
 plt.show()

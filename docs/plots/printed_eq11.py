@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
+from picture_words import describe
 
 from sklearn_talr.losses import soft_average_precision
 
@@ -17,14 +18,14 @@ def exact(c, c_pos, before, before_pos, n_pos):
     """The library's AP of all distances up to this one, less that of those before it."""
 
     def ap(cells):
-        ap = soft_average_precision(torch.tensor(cells), [0, 1])
+        ap = soft_average_precision(torch.tensor(cells), [0, 1]).numpy()
         return ap * np.sum(cells, axis=2)[:, 1]
 
     c, before = np.broadcast_arrays(c, before)
     first = np.array([before - before_pos, np.full(before.shape, before_pos)])
     second = np.array([c - c_pos, np.full(c.shape, c_pos)])
     tables = np.stack([first, second]).transpose(2, 1, 0).astype(float)
-    return ((ap(tables) - ap(tables[..., :1])) / n_pos).numpy()
+    return (ap(tables) - ap(tables[..., :1])) / n_pos
 
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(5.2, 3.2))
@@ -46,4 +47,13 @@ left.set(
 left.legend()
 right.axvline(1, color="0.6", lw=1, ls=":")
 right.set(xlabel="items at this distance", title="pole at 1", ylim=(-1.5, 1.5))
+limit = exact(2.0, 1.0, np.array([1e-6]), 0.0, 3)[0]
+passes = exact(np.array([0.999]), 0.5, 2.0, 1.0, 2)[0]
+describe(
+    "On the left eq. 11 rises without limit as the number of items before a distance",
+    "falls to",
+    f"0, and the exact form tends to {limit:.2f}. On the right eq. 11 has a pole at",
+    "one item,",
+    f"and the exact form passes it at {passes:.2f}.",
+)
 plt.show()

@@ -3,6 +3,7 @@
 import digits
 import matplotlib.pyplot as plt
 import numpy as np
+from picture_words import describe, measure
 from sklearn.neighbors import NearestNeighbors
 
 from sklearn_talr import HammingNeighbors, ITQHasher
@@ -46,11 +47,18 @@ orders = {
     "Hamming distance of codes": (by_hamming, "D"),
 }
 figure, ax = plt.subplots(figsize=(6, 4))
+said = []
 for name, (order, marker) in orders.items():
-    ax.plot(counts, [recall(order(n)) for n in counts], marker=marker, label=name)
+    recalls = [recall(order(n)) for n in counts]
+    ax.plot(counts, recalls, marker=marker, label=name)
+    said.append(f"by {name} from {measure(recalls[0])} to {measure(recalls[-1])}")
 ax.set(xscale="log", ylim=(0, 1.02), ylabel="recall of the ten nearest")
 ax.set_xlabel("candidates, by Hamming distance")
 ax.set_xticks(counts, counts)
 ax.minorticks_off()
 ax.legend(title="candidates ordered by", loc="lower right")
+describe(
+    f"Recall of the ten nearest against {counts[0]} to {counts[-1]} candidates. Ordered",
+    f"{', '.join(said)}.",
+)
 plt.show()

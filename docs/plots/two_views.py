@@ -2,6 +2,7 @@
 
 import digits
 import matplotlib.pyplot as plt
+from picture_words import describe, share
 
 from sklearn_talr.hashing import CrossViewHasher
 from sklearn_talr.neighbors import HammingNeighbors
@@ -25,21 +26,26 @@ def show(ax, image, title="", color="black", linestyle="-"):
         spine.set(visible=True, color=color, linewidth=2, linestyle=linestyle)
 
 
-left, right = halves(rows.X_train)
+of_queries, of_items = halves(rows.X_train)
 queries, _ = halves(rows.X_query[QUERIES])
 _, items = halves(rows.X_database)
 by_partners, by_labels = (CrossViewHasher(16, max_iter=20, random_state=0) for _ in "12")
 hashers = {
-    "trained on halves that belong together": by_partners.fit(right, X_query=left),
+    "trained on halves that belong together": by_partners.fit(of_items, X_query=of_queries),
     "trained on labels of both sides": by_labels.fit(
-        right, rows.y_train, X_query=left, y_query=rows.y_train
+        of_items, rows.y_train, X_query=of_queries, y_query=rows.y_train
     ),
 }
 
+said = []
 figure = plt.figure(figsize=(5.8, 7.6))
 for panel, (name, hasher) in zip(figure.subfigures(2, 1), hashers.items()):
     index = HammingNeighbors(n_neighbors=9).fit(hasher.encode(items))
     distances, found = index.kneighbors(hasher.encode_query(queries))
+    is_right = rows.y_database[found] == rows.y_query[QUERIES][:, None]
+    said.append(
+        f"By the one {name} {share(is_right.sum(), is_right.size)} are of the right digit."
+    )
     panel.suptitle(name[0].upper() + name[1:], fontsize=13, weight="bold")
     panel.get_layout_engine().set(h_pad=0.03, w_pad=0.01, hspace=0, wspace=0.02)
     cells = panel.subplots(len(QUERIES), 11, width_ratios=[1, 0.3, *[1] * 9])
@@ -49,7 +55,10 @@ for panel, (name, hasher) in zip(figure.subfigures(2, 1), hashers.items()):
         show(line[0], query, "query" if line is cells[0] else "")
         line[1].axis("off")
         for ax, item, d in zip(line[2:], places, distance):
-            is_right = rows.y_database[item] == label
-            frame = (GREEN, "-") if is_right else (RED, (0, (1.4, 0.8)))
-            show(ax, items[item], f"{d}" if is_right else f"{d} $\\times$", *frame)
+            right = rows.y_database[item] == label
+            frame = (GREEN, "-") if right else (RED, (0, (1.4, 0.8)))
+            show(ax, items[item], f"{d}" if right else f"{d} $\\times$", *frame)
+describe(
+    "Four left halves of digits, and the nine nearest right halves by two hashers.", *said
+)
 plt.show()

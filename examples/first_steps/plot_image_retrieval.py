@@ -90,7 +90,7 @@ hashers = {
     "ITQ": [ITQHasher(N_BITS, random_state=0)],
     "TALR": [TALRHasher(N_BITS, max_iter=20, random_state=0)],
 }
-hashers["teacher, TALR"] = [ClassProbabilities(), *hashers["TALR"]]
+hashers["TALR, two stages"] = [ClassProbabilities(), *hashers["TALR"]]
 codes = {}
 print(f"\n{'average precision':20s}{'worst':>8s}{'expected':>10s}{'best':>8s}")
 for name, steps in hashers.items():

@@ -61,8 +61,9 @@ print("Chosen:", search.best_params_)
 # %%
 # Four methods
 # ------------
-# Random hyperplanes and iterative quantization know no labels. TALR learns linear functions
-# of the pixels from them. With a teacher it learns codes of probabilities.
+# Random hyperplanes (LSH) and iterative quantization (ITQ) know no labels. TALR learns
+# linear functions of the pixels from them. In two stages a classifier comes first, and TALR
+# learns codes of its probabilities.
 
 from sklearn.preprocessing import StandardScaler
 
@@ -79,10 +80,10 @@ def talr(n_bits):
 
 unit = StandardScaler()
 models = {
-    "random hyperplanes": [fit(unit, LSHHasher(n, random_state=0)) for n in lengths],
+    "LSH": [fit(unit, LSHHasher(n, random_state=0)) for n in lengths],
     "ITQ": [fit(unit, ITQHasher(n, random_state=0)) for n in lengths],
     "TALR": [fit(unit, talr(n)) for n in lengths],
-    "teacher, TALR": [fit(ClassProbabilities(), talr(n)) for n in lengths],
+    "TALR, two stages": [fit(ClassProbabilities(), talr(n)) for n in lengths],
 }
 
 # %%

@@ -57,7 +57,7 @@ def mean_ndcg(hasher, measure="nDCG"):
 
 
 methods = {
-    "random hyperplanes": LSHHasher(random_state=0),
+    "LSH": LSHHasher(random_state=0),
     "ITQ": ITQHasher(random_state=0),
     "TALR-NDCG": TALRHasher(measure="nDCG", batch_size=500, max_iter=40, random_state=0),
 }
@@ -80,7 +80,7 @@ for n_bits in lengths:
 import matplotlib.pyplot as plt
 
 fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-for name, marker in zip(methods, "svo"):
+for name, marker in zip(methods, "os^"):
     ax.plot(lengths, [results[name, n] for n in lengths], marker=marker, label=name)
 ax.set_xticks(lengths)
 ax.set_xlabel("bits")

@@ -144,8 +144,15 @@ print("\n" + ", ".join(f"{name} {size / 2**20:.1f} MiB" for name, size in sizes.
 import matplotlib.pyplot as plt
 
 figure, ax = plt.subplots(figsize=(5, 3.5), layout="constrained")
+styles = {
+    "signs": ("0.3", "x"),
+    "ITQ": ("#E69F00", "s"),
+    "TALR": ("black", "^"),
+    "additive": ("#009E73", "v"),
+}
 for name, values in recalls.items():
-    ax.plot(n_candidates, values, marker="o", markersize=4, label=name)
+    color, marker = styles[name]
+    ax.plot(n_candidates, values, color=color, marker=marker, markersize=5, label=name)
 ax.set(xscale="log", xticks=n_candidates, xticklabels=n_candidates)
 ax.minorticks_off()
 ax.set(xlabel="candidates rescored", ylabel="recall of the 10 nearest")

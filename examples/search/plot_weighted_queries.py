@@ -78,8 +78,8 @@ def methods(n_bits):
     additive = AdditiveHasher(n_bits, metric="inner_product", random_state=0)
     return {
         "TALR": [StandardScaler(), talr],
-        "teacher, TALR": [ClassProbabilities(), talr],
-        "teacher, additive bits": [ClassProbabilities(), additive],
+        "TALR, two stages": [ClassProbabilities(), talr],
+        "additive, two stages": [ClassProbabilities(), additive],
     }
 
 
@@ -101,9 +101,14 @@ for (name, query), values in curves.items():
 # Solid lines are weighted queries.
 
 figure, ax = plt.subplots(figsize=(5.6, 3.8), layout="constrained")
-for row, name in enumerate(methods(4)):
+styles = {
+    "TALR": ("black", "^"),
+    "TALR, two stages": ("#CC79A7", "D"),
+    "additive, two stages": ("#56B4E9", "X"),
+}
+for name, (color, marker) in styles.items():
     for query, style in (("bits", ":"), ("weights", "-")):
-        drawn = {"color": f"C{row}", "marker": "os^"[row], "linestyle": style}
+        drawn = {"color": color, "marker": marker, "linestyle": style}
         label = name if style == "-" else None
         ax.plot(lengths, curves[name, query], label=label, **drawn)
 ax.set(xlabel="bits", ylabel="average precision", xticks=lengths)

@@ -285,7 +285,7 @@ class BaseAffinity:
         return self
 
     def gain_levels(self, levels):
-        """Return levels whose gains NDCG is trained on, ``2**level - 1`` each.
+        """Return levels whose gains NDCG is trained on, :math:`2^v - 1` for level v.
 
         Parameters
         ----------

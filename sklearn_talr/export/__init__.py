@@ -11,6 +11,7 @@ engine      database               queries
 faiss       :func:`to_faiss`       ``pack_codes(queries).data``
 usearch     :func:`to_usearch`     ``pack_codes(queries).data``
 sqlite-vec  :func:`to_sqlite_vec`  ``row.tobytes()`` for each row of the same array
+LanceDB     :func:`to_lancedb`     each row of the same array
 pgvector    :func:`to_pgvector`    ``to_bit_strings(queries)``
 DuckDB      :func:`to_duckdb`      ``to_bit_strings(queries)``
 ==========  =====================  ======================================================
@@ -28,7 +29,7 @@ have the bytes ``pack_codes(codes, bitorder="big").data``, on both sides.
 """
 
 from ._bit_strings import to_bit_strings
-from ._databases import PgvectorExport, to_duckdb, to_pgvector, to_sqlite_vec
+from ._databases import PgvectorExport, to_duckdb, to_lancedb, to_pgvector, to_sqlite_vec
 from ._indexes import to_faiss, to_usearch
 from ._onnx import export_onnx
 
@@ -38,6 +39,7 @@ __all__ = [
     "to_bit_strings",
     "to_duckdb",
     "to_faiss",
+    "to_lancedb",
     "to_pgvector",
     "to_sqlite_vec",
     "to_usearch",

@@ -10,7 +10,7 @@ from ..codes import PackedCodes
 from ._bit_strings import bit_strings
 from ._codes_and_ids import check_codes, check_table_name, validate_export, warn_of_repeats
 
-__all__ = ["PgvectorExport", "to_duckdb", "to_pgvector", "to_sqlite_vec"]
+__all__ = ["PgvectorExport", "to_duckdb", "to_lancedb", "to_pgvector", "to_sqlite_vec"]
 
 _ROWS_PER_BLOCK = 8_192
 _HNSW_LINKS = 16  # pgvector's default
@@ -256,3 +256,60 @@ def to_duckdb(codes, connection, *, ids=None, table="codes"):
         f"SELECT id, bit_count(xor(code, ?::BIT)) AS distance FROM {table} "
         "ORDER BY distance, id LIMIT ?"
     )
+
+
+@validate_export(connection=[HasMethods(["create_table", "open_table"])], table=[str])
+def to_lancedb(codes, connection, *, ids=None, table="codes"):
+    """Write codes to a table of LanceDB, as a column of bytes.
+
+    ``table.search(row, vector_column_name="code")`` searches it, see below, where ``row``
+    is a row of ``pack_codes(queries).data``. As long as the table has no vector index, all
+    codes are compared.
+
+    Parameters
+    ----------
+    codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, or PackedCodes
+        The codes. They become little-endian bytes and are padded with zeros to whole bytes.
+
+    connection : lancedb.db.DBConnection
+        An open database, such as ``lancedb.connect(folder)``.
+
+    ids : array-like of shape (n_samples,) of int, default=None
+        Values of the column ``id``. None means 0, 1, and so on.
+
+    table : str, default="codes"
+        Name of the table to be made: letters, digits and underscores.
+
+    Returns
+    -------
+    table : lancedb.table.Table
+        The table, with columns ``id`` and ``code``. LanceDB does not say how it orders
+        ties, and gives ten rows where no other limit is set.
+
+    Raises
+    ------
+    ValueError
+        If `codes` are no codes or have factors or addends, `ids` are not different integers
+        less than 2**63, one for each code, `table` is not a plain name, or the database
+        has a table of this name.
+
+    Examples
+    --------
+    >>> import lancedb  # doctest: +SKIP
+    >>> from sklearn_talr.codes import pack_codes
+    >>> from sklearn_talr.export import to_lancedb
+    >>> connection = lancedb.connect("folder")  # doctest: +SKIP
+    >>> table = to_lancedb([[0, 0, 1], [1, 1, 1]], connection)  # doctest: +SKIP
+    >>> row = pack_codes([[1, 1, 0]]).data[0]
+    >>> search = table.search(row, vector_column_name="code")  # doctest: +SKIP
+    >>> search.distance_type("hamming").limit(1).to_list()  # doctest: +SKIP
+    [{'id': 1, 'code': [7], '_distance': 1.0}]
+    """
+    import pyarrow
+
+    packed, ids = check_codes(codes, ids)
+    check_table_name(table)
+    octets = pyarrow.array(np.ascontiguousarray(packed.data).ravel())
+    rows = pyarrow.FixedSizeListArray.from_arrays(octets, packed.data.shape[1])
+    columns = {"id": pyarrow.array(ids), "code": rows}
+    return connection.create_table(table, pyarrow.table(columns))

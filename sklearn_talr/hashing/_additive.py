@@ -75,8 +75,8 @@ class AdditiveHasher(BaseHasher):
         says, if there are rows enough to find their vectors, above all of rows that form
         clusters. ``"auto"`` tries the largest that divides `n_bits` and has rows enough,
 
-        * 8, up to 128 bits, for ``n_bits ** 2 / 2`` rows, and at least 1 000,
-        * 4, for ``n_bits ** 2 / 16`` rows, and at least 1 000,
+        * 8, up to 128 bits, for :math:`b^2/2` rows with b bits, and at least 1 000,
+        * 4, for :math:`b^2/16` rows, and at least 1 000,
 
         on rows held out, and takes 1 if so more of the nearest are found.
 

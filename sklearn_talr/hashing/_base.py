@@ -57,7 +57,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return encoder.activations(X)
 
     def query_weights(self, X):
-        """Compute how much each bit of a code counts for weighted queries.
+        r"""Compute how much each bit of a code counts for weighted queries.
 
         The database stays binary. A code is scored by the sum of the weights of its ones
         minus that of its zeros, see :func:`~sklearn_talr.codes.weighted_scores`.
@@ -72,8 +72,8 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         weights : ndarray of shape (n_samples, n_bits), dtype float32
             Positive where a 1 is wanted; farther from 0 counts more. These are the
             activations, saturated where the hasher was fitted to labels: the values of
-            ``tanh(2 a / m)``, with m the mean magnitude of the query's activations. Words
-            of several bits have more weights, see
+            :math:`\tanh(2 a/m)`, with m the mean magnitude of the query's activations.
+            Words of several bits have more weights, see
             :class:`~sklearn_talr.hashing.AdditiveHasher`. With `array_api_dispatch` an
             array of the library of `X`, on its device.
         """

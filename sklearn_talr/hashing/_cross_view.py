@@ -103,8 +103,8 @@ class CrossViewHasher(BaseHasher):
         square root of 8 times their number.
 
     learning_rate_init : float or "auto", default="auto"
-        First learning rate, which falls to 0 along half a cosine. ``"auto"``: 0.025, or
-        0.014 with hidden layers.
+        First learning rate, which falls to 0 along half a cosine. ``"auto"`` is
+        ``0.025``, or ``0.014`` with hidden layers.
 
     weight_decay : float or "auto", default="auto"
         Decoupled weight decay, at least 0. ``"auto"``: for each view 0.6, but 0 for fewer
@@ -459,7 +459,7 @@ class CrossViewHasher(BaseHasher):
         return cross_view.teach_judgments(views, rng)
 
     def _fit_additive(self, space, rng):
-        """One hasher of the common space, for float queries.
+        """One hasher of the common space, for weighted queries.
 
         Its words are the largest that there are rows for. A trial by neighbors, as the
         hasher makes it, does not see that these rank relevant items better.

@@ -56,10 +56,10 @@ def _trains_on_chunks(hasher):
 
 
 class SupervisedHasher(CallbackSupportMixin, BaseHasher):
-    """Hash codes learned by minimizing a loss of their bits by gradients.
+    r"""Hash codes learned by minimizing a loss of their bits by gradients.
 
     A linear function, hidden layers or a network of your own is trained in minibatches on
-    relaxed bits, ``tanh(scale * activations)``. The loss may be any of
+    relaxed bits, :math:`\tanh(\alpha f)` of activations f. The loss may be any of
     :mod:`sklearn_talr.losses`, among them those of other papers, or a function of your
     own.
 
@@ -130,8 +130,8 @@ class SupervisedHasher(CallbackSupportMixin, BaseHasher):
 
     learning_rate_init : float or "auto", default="auto"
         First learning rate. Features are centered and scaled as a whole before training,
-        so that it does not depend on their unit. ``"auto"``: 0.025, or 0.014
-        with hidden layers, but 0.005 with ``solver="adam"``; 0.003 for a `module`.
+        so that it does not depend on their unit. ``"auto"`` is ``0.025``, or ``0.014``
+        with hidden layers, but ``0.005`` with ``solver="adam"``; ``0.003`` for a `module`.
         Layers between hidden ones take steps in proportion to their first weights.
 
     weight_decay : float or "auto", default="auto"

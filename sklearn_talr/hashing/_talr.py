@@ -9,13 +9,13 @@ __all__ = ["TALRHasher"]
 
 @describe_inherited
 class TALRHasher(SupervisedHasher):
-    """Hash codes learned by maximizing tie-aware average precision or NDCG.
+    r"""Hash codes learned by maximizing tie-aware average precision or NDCG.
 
     Each sample of a minibatch ranks the others by the Hamming distance of their relaxed
-    codes, ``tanh(scale * activations)``. The measure of that ranking, averaged over all
-    orders of tied items, is a smooth function of soft counts of items per distance, and
-    its gradient trains the hash function: tie-aware learning to rank, He et al. (CVPR
-    2018). :class:`SupervisedHasher` is the same hasher with any loss.
+    codes, :math:`\tanh(\alpha f)` of activations f. The measure of that ranking, averaged
+    over all orders of tied items, is a smooth function of soft counts of items per
+    distance, and its gradient trains the hash function: tie-aware learning to rank, He et
+    al. (CVPR 2018). :class:`SupervisedHasher` is the same hasher with any loss.
 
     The parameters, by purpose:
 

@@ -14,7 +14,7 @@ __all__ = ["TieAwareLoss"]
 
 
 class TieAwareLoss(torch.nn.Module):
-    """One minus the mean tie-aware AP or NDCG of a batch whose items rank each other.
+    r"""One minus the mean tie-aware AP or NDCG of a batch whose items rank each other.
 
     For networks trained end to end: the last layer gives one activation per bit, and its
     signs are the code. All work stays on the device of the activations.
@@ -34,8 +34,9 @@ class TieAwareLoss(torch.nn.Module):
         them, one for each pair. None: targets are labels or label indicators.
 
     tanh_scale : float, default=1.0
-        Relaxed bits are ``tanh(tanh_scale * activations)``. An attribute: raising it
-        during training, say from 1 to 8, makes codes almost binary.
+        Relaxed bits are :math:`\tanh(\alpha f)` of activations f, with this :math:`\alpha`.
+        An attribute: raising it during training, say from 1 to 8, makes codes almost
+        binary.
 
     bit_dropout : float, default=0.0
         In training mode each call leaves out this fraction of the bits, drawn at random
@@ -71,7 +72,7 @@ class TieAwareLoss(torch.nn.Module):
     Examples
     --------
     Two classes of two items. Item 0 is as far from its partner as from both others, so
-    that its AP is the mean of 1, 1/2 and 1/3; the mean AP of the four is 0.4653.
+    that its AP is the mean of 1, 1/2 and 1/3; the mean AP of the four is .4653.
 
     >>> import torch
     >>> from sklearn_talr.losses import TieAwareLoss

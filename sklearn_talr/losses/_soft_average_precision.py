@@ -61,7 +61,7 @@ def soft_average_precision(counts, levels):
 
     The paper replaces the harmonic numbers H by logarithms (eq. 11), which diverges at
     the first non-empty distance (C = 0) and has a pole at c = 1. H(n) continues to real
-    n as digamma(n + 1) + 0.577..., and with it the pole is removable: the same sum is
+    n as ``digamma(n + 1) + 0.577...``, and with it the pole is removable: the same sum is
 
         sum_d c+/(c N+) [ (c+ - 1) (1 - x S) + (C+ + 1) (1/x + (c - 1) S) ]
 

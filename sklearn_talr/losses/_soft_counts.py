@@ -48,7 +48,7 @@ def soft_counts(
     n_bins=None,
     exclude_self=False,
 ):
-    """Count database items by affinity level and relaxed Hamming distance.
+    r"""Count database items by affinity level and relaxed Hamming distance.
 
     Implements eq. 13 to 16 of He et al. (CVPR 2018). Differentiable in both sets of
     relaxed bits. The kernel has a kink where a distance meets a bin center; there the
@@ -57,7 +57,7 @@ def soft_counts(
     Parameters
     ----------
     relaxed_query : Tensor of shape (n_query, n_bits), float
-        Relaxed bits in [-1, 1], for instance ``tanh(scale * activations)``.
+        Relaxed bits in [-1, 1], for instance :math:`\tanh(\alpha f)` of activations f.
 
     relaxed_database : Tensor of shape (n_database, n_bits), float
         Relaxed bits of the database items. May be the tensor of the queries itself.

@@ -33,18 +33,19 @@ _NEAR = 1e-6  # below this a tie's mean discount is that of its first rank
     prefer_skip_nested_validation=True,
 )
 def soft_ndcg(counts, levels, *, n_items=None):
-    """Tie-aware NDCG, continued exactly to real counts.
+    r"""Tie-aware NDCG, continued exactly to real counts.
 
     The expected DCG of a ranking whose items are tied within each distance is, for
     integer counts (eq. 7 of He et al., CVPR 2018), the tie's gains times its mean
     discount,
 
-        sum_d G (S(C + c) - S(C)) / c.
+    .. math:: \sum_d \frac{G_d}{c_d}\, \bigl( S(C_d + c_d) - S(C_d) \bigr),
 
-    The paper replaces the sum S of discounts by an integral (eq. 12) that diverges at the
-    first distance, where it starts at 1 / ln 1. Here S is interpolated between integers,
-    so that the value equals tie-aware DCG at integer counts; it is divided by the DCG of
-    the best ranking of the same counts.
+    with :math:`G_d` the sum of the gains at distance d, :math:`c_d` the items there and
+    :math:`C_d` those before. The paper replaces the sum S of discounts by an integral (eq.
+    12) that diverges at the first distance, where it starts at :math:`1/\ln 1`. Here S is
+    interpolated between integers, so that the value equals tie-aware DCG at integer counts;
+    it is divided by the DCG of the best ranking of the same counts.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def soft_ndcg(counts, levels, *, n_items=None):
         Counts by affinity level and distance, for instance from :func:`soft_counts`.
 
     levels : Tensor of shape (n_levels,)
-        Affinity values in ascending order, first 0. The gain is ``2**level - 1``.
+        Affinity values in ascending order, first 0. The gain is :math:`2^v - 1` of level v.
 
     n_items : int, default=None
         No query counts more items than this. None looks for the largest number in
@@ -88,12 +89,12 @@ def soft_ndcg(counts, levels, *, n_items=None):
     prefer_skip_nested_validation=True,
 )
 def simplified_ndcg(counts, levels, *, n_items=None):
-    """Simplified relaxation of tie-aware NDCG, eq. 66 of He et al.
+    r"""Simplified relaxation of tie-aware NDCG, eq. 66 of He et al.
 
     Replaces a tie's mean discount by the discount of its middle rank, which is a lower
     bound because the discount is convex:
 
-        sum_d G / log2(C + c/2 + 3/2),
+    .. math:: \sum_d \frac{G_d}{\log_2(C_d + c_d/2 + 3/2)},
 
     divided by the DCG of the best ranking. Equals NDCG when there are no ties.
 
@@ -103,7 +104,7 @@ def simplified_ndcg(counts, levels, *, n_items=None):
         Counts by affinity level and distance.
 
     levels : Tensor of shape (n_levels,)
-        Affinity values in ascending order, first 0. The gain is ``2**level - 1``.
+        Affinity values in ascending order, first 0. The gain is :math:`2^v - 1` of level v.
 
     n_items : int, default=None
         No query counts more items than this. None looks for the largest number in
@@ -116,7 +117,7 @@ def simplified_ndcg(counts, levels, *, n_items=None):
 
     Examples
     --------
-    The tie of the example of :func:`soft_ndcg`, whose expected NDCG is 0.8155:
+    The tie of the example of :func:`soft_ndcg`, whose expected NDCG is .8155:
 
     >>> import torch
     >>> from sklearn_talr.losses import simplified_ndcg

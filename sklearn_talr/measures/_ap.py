@@ -17,18 +17,21 @@ __all__ = ["AP"]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AveragePrecision(Measure):
-    """Average precision: the mean of the precisions at the ranks of relevant items.
+    r"""Average precision: the mean of the precisions at the ranks of relevant items.
 
     At any rank of a tie an item is relevant with probability p/n. Given that it is, its
-    precision there counts itself, the tp relevant items before the tie, and of the j
-    items of the tie that precede it the fraction (p - 1)/(n - 1) that is relevant. Hence
-    (eq. 17 of He et al., CVPR 2018, after McSherry and Najork)::
+    precision there counts itself, the :math:`t_p` relevant items before the tie, and of the
+    j items of the tie that precede it the fraction (p - 1)/(n - 1) that is relevant. Hence
+    (eq. 17 of He et al., CVPR 2018, after McSherry and Najork)
 
-        AP@k = 1/Z sum over ties, sum over j < take of
-               (p/n) (tp + 1 + j (p - 1)/(n - 1)) / (t + 1 + j)
+    .. math::
 
-    The inner sum is a difference of harmonic numbers, so the cost does not depend on the
-    size of the ties. Values are in [0, 1].
+        \mathrm{AP}@k = \frac1Z \sum_{\text{ties}} \frac pn \sum_{j < \text{take}}
+        \frac{t_p + 1 + j\, \frac{p - 1}{n - 1}}{t + 1 + j}
+
+    for a tie of n items, p of them relevant, after t items, :math:`t_p` of them relevant,
+    of which the cutoff sees `take` ranks. The inner sum is a difference of harmonic
+    numbers, so the cost does not depend on the size of the ties. Values are in [0, 1].
 
     Parameters
     ----------

@@ -14,21 +14,25 @@ __all__ = ["ERR"]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ExpectedReciprocalRank(Measure):
-    """Expected reciprocal rank: the mean reciprocal rank at which a user stops.
+    r"""Expected reciprocal rank: the mean reciprocal rank at which a user stops.
 
     A user who reads an item of affinity g, at most `max_rel`, stops there with probability
-    R = (2**g - 1) / 2**max_rel (Chapelle et al., 2009). Whether all items before a tie are
-    passed does not depend on their order. In a tie of n, let m_j be the mean, over all sets
-    of j of its items, of the probability to pass them all. In random order the user then
-    stops at place j + 1 with probability m_j - m_(j+1), and::
+    :math:`(2^g - 1) / 2^{\text{max\_rel}}` (Chapelle et al., 2009). Whether all items
+    before a tie are passed does not depend on their order; let P be the probability. In a
+    tie of n, let :math:`m_j` be the mean, over all sets of j of its items, of the
+    probability to pass them all. In random order the user then stops at place j + 1 with
+    probability :math:`m_j - m_{j+1}`. With t items before the tie, of which the cutoff sees
+    `take` ranks,
 
-        ERR = sum over ties of P(passed all before)
-              * sum over j < take of (m_j - m_(j+1)) / (t + j + 1)
+    .. math::
+
+        \mathrm{ERR} = \sum_{\text{ties}} P
+        \sum_{j < \text{take}} \frac{m_j - m_{j+1}}{t + j + 1}.
 
     One more item, passed with probability q, joins the j chosen of now n with probability
-    j/n, so that m_j becomes ((n - j) m_j + j q m_(j-1)) / n. Items that are not relevant
-    are always passed, and leave all m_j at 1. Values are in [0, 1]. The cost grows with the
-    size of the ties within the cutoff.
+    j/n, so that :math:`m_j` becomes :math:`((n - j)\, m_j + j q\, m_{j-1}) / n`. Items that
+    are not relevant are always passed, and leave all :math:`m_j` at 1. Values are in [0,
+    1]. The cost grows with the size of the ties within the cutoff.
 
     Parameters
     ----------

@@ -19,11 +19,12 @@ _NEGLIGIBLE = 1e-18  # probability that no longer changes a float near 1
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ReciprocalRank(Measure):
-    """Reciprocal rank of the first relevant item; its mean over queries is MRR.
+    r"""Reciprocal rank of the first relevant item; its mean over queries is MRR.
 
     In the first tie that has p relevant among its n items, after t items, the first
-    relevant one is at place j of the tie with probability ``C(n - j, p - 1) / C(n, p)`` and
-    then counts ``1 / (t + j)``, or 0 if that is beyond the cutoff. Values are in [0, 1].
+    relevant one is at place j of the tie with probability
+    :math:`\binom{n-j}{p-1} \big/ \binom np` and then counts :math:`1 / (t + j)`, or 0 if
+    that is beyond the cutoff. Values are in [0, 1].
 
     Parameters
     ----------
@@ -50,11 +51,11 @@ class ReciprocalRank(Measure):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SuccessRate(Measure):
-    """Success: the chance of a relevant item among the first k ranks, the hit rate.
+    r"""Success: the chance of a relevant item among the first k ranks, the hit rate.
 
     A tie of n items, p of them relevant, leaves none among `take` of its ranks with
-    probability ``C(n - take, p) / C(n, p)``. Values are in [0, 1]. Without a cutoff it is
-    1, and of a run a cutoff is needed.
+    probability :math:`\binom{n - \text{take}}{p} \big/ \binom np`. Values are in [0, 1].
+    Without a cutoff it is 1, and of a run a cutoff is needed.
 
     Parameters
     ----------

@@ -38,19 +38,23 @@ def _gains_parameter():
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DiscountedCumulativeGain(_Discounted):
-    """Discounted cumulative gain.
+    r"""Discounted cumulative gain.
 
     Every item of a tie takes each of its ranks equally often, so a tie contributes its
-    mean gain at each rank (eq. 20 of He et al., CVPR 2018, after McSherry and Najork)::
+    mean gain at each rank (eq. 20 of He et al., CVPR 2018, after McSherry and Najork):
 
-        DCG@k = sum over ties of (mean gain) * (sum of the discounts of its ranks <= k)
+    .. math::
 
-    with discount ``1 / log(rank + 1)`` to the base `log_base`. Values are not negative.
+        \mathrm{DCG}@k = \sum_{\text{ties}} \bar g
+        \sum_{t < r \le \min(t + n,\, k)} \frac{1}{\log(r + 1)},
+
+    with :math:`\bar g` the mean gain of a tie of n items after t items, and the logarithm
+    to the base `log_base`. Values are not negative.
 
     Parameters
     ----------
     dcg : {"log2", "exp-log2"}, default=None
-        The gain of an item: its affinity, or ``2**affinity - 1``. None leaves it open, as
+        The gain of an item: its affinity a, or :math:`2^a - 1`. None leaves it open, as
         explained for :data:`nDCG`.
 
     log_base : float, default=2
@@ -90,7 +94,7 @@ class NormalizedDCG(_Discounted):
     Parameters
     ----------
     dcg : {"log2", "exp-log2"}, default=None
-        The gain of an item: its affinity (linear), or ``2**affinity - 1`` (exponential).
+        The gain of an item: its affinity a (linear), or :math:`2^a - 1` (exponential).
         None leaves the gain to the kind of data, see Notes.
 
     Notes
@@ -132,14 +136,14 @@ class NormalizedDCG(_Discounted):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RankBiasedPrecision(Measure):
-    """Rank-biased precision: gains discounted by the chance that a user reads so far.
+    r"""Rank-biased precision: gains discounted by the chance that a user reads so far.
 
-    A user reads on after each item with probability p (Moffat and Zobel, 2008)::
+    A user reads on after each item with probability p (Moffat and Zobel, 2008):
 
-        RBP@k = sum over ranks <= k of gain * (1 - p) p**(rank - 1)
+    .. math:: \mathrm{RBP}@k = \sum_{r \le k} g_r\, (1 - p)\, p^{r - 1},
 
-    Every rank of a tie has the mean gain of the tie, and the discounts of its ranks are a
-    geometric sum. Values are in [0, 1].
+    with :math:`g_r` the gain at rank r. Every rank of a tie has the mean gain of the tie,
+    and the discounts of its ranks are a geometric sum. Values are in [0, 1].
 
     Parameters
     ----------

@@ -79,9 +79,9 @@ class Recall(Measure):
 class HarmonicMean(Measure):
     """F1: the harmonic mean of precision and recall.
 
-    With H relevant items among the first k ranks and N+ in all, the harmonic mean of
-    precision H/k and recall H/N+ is ``2 H / (k + N+)``. It is linear in H, so the
-    expectation of H is put in, as of :data:`P`. Values are in [0, 1].
+    With H relevant items among the first k ranks and :math:`N^+` in all, the harmonic mean
+    of precision :math:`H/k` and recall :math:`H/N^+` is :math:`2 H / (k + N^+)`. It is
+    linear in H, so the expectation of H is put in, as of :data:`P`. Values are in [0, 1].
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ def tie_aware_dcg_score(
     average=True,
     zero_division=np.nan,
 ):
-    """Mean over queries of the expected DCG over all orders of ties.
+    r"""Mean over queries of the expected DCG over all orders of ties.
 
     Parameters
     ----------
@@ -57,10 +57,10 @@ def tie_aware_dcg_score(
         all ranks.
 
     gain : {"exponential", "linear"}, default="exponential"
-        ``2**y_true - 1``, or `y_true` itself.
+        :math:`2^y - 1`, with y the value of `y_true`, or y itself.
 
     log_base : float, default=2
-        Base of the logarithm of the discount ``1 / log(rank + 1)``, above 1.
+        Base of the logarithm of the discount :math:`1/\log(r + 1)`, above 1.
 
     sample_weight : array-like of shape (n_queries,), default=None
         Weights of the queries in the mean.
@@ -118,7 +118,7 @@ def tie_aware_ndcg_score(
     average=True,
     zero_division=np.nan,
 ):
-    """Mean over queries of the expected NDCG over all orders of ties.
+    r"""Mean over queries of the expected NDCG over all orders of ties.
 
     Parameters
     ----------
@@ -141,10 +141,10 @@ def tie_aware_ndcg_score(
         all ranks.
 
     gain : {"exponential", "linear"}, default="exponential"
-        ``2**y_true - 1``, or `y_true` itself.
+        :math:`2^y - 1`, with y the value of `y_true`, or y itself.
 
     log_base : float, default=2
-        Base of the logarithm of the discount ``1 / log(rank + 1)``, above 1. It
+        Base of the logarithm of the discount :math:`1/\log(r + 1)`, above 1. It
         cancels here.
 
     sample_weight : array-like of shape (n_queries,), default=None

@@ -21,14 +21,15 @@ __all__ = ["pair_precision", "pair_recall", "radius_at_precision"]
 
 @validate_params(OVER_RADII, prefer_skip_nested_validation=True)
 def pair_precision(histogram, radius=None, *, zero_division=np.nan):
-    """Right fraction of the pairs that are found within each Hamming radius.
+    r"""Right fraction of the pairs that are found within each Hamming radius.
 
     A query and an item within the radius are a pair that is found. The pair is right if the
     item is relevant to the query. Pairs of all queries are counted together (the *micro
-    average*), and so are those of queries with nothing relevant, all of which are wrong::
+    average*), and so are those of queries with nothing relevant, all of which are wrong:
 
-        precision(r) = sum over queries of right pairs within r
-                     / sum over queries of pairs within r
+    .. math::
+
+        \mathrm{precision}(r) = \frac{\text{right pairs within } r}{\text{pairs within } r}.
 
     This is what deduplication asks for: how many of the pairs that are reported as
     duplicates are duplicates.
@@ -99,12 +100,13 @@ def pair_precision(histogram, radius=None, *, zero_division=np.nan):
 
 @validate_params(OVER_RADII, prefer_skip_nested_validation=True)
 def pair_recall(histogram, radius=None, *, zero_division=np.nan):
-    """Fraction of the right pairs that are found within each Hamming radius.
+    r"""Fraction of the right pairs that are found within each Hamming radius.
 
-    Pairs of all queries are counted together (the *micro average*)::
+    Pairs of all queries are counted together (the *micro average*):
 
-        recall(r) = sum over queries of right pairs within r
-                  / sum over queries of right pairs
+    .. math::
+
+        \mathrm{recall}(r) = \frac{\text{right pairs within } r}{\text{right pairs}}.
 
     Parameters
     ----------
@@ -162,12 +164,12 @@ def pair_recall(histogram, radius=None, *, zero_division=np.nan):
     prefer_skip_nested_validation=True,
 )
 def radius_at_precision(histogram, precision, *, confidence=None):
-    """Return the largest Hamming radius within which enough of the pairs found are right.
+    r"""Return the largest Hamming radius within which enough of the pairs found are right.
 
     Recall never falls with the radius, so of all radii with this precision the largest one
-    finds the most::
+    finds the most:
 
-        max {r : pair_precision(r) >= precision}
+    .. math:: \max\, \{r : \mathrm{precision}(r) \ge \text{the wanted one}\}.
 
     Parameters
     ----------
@@ -206,7 +208,7 @@ def radius_at_precision(histogram, precision, *, confidence=None):
     Notes
     -----
     A radius that was chosen by few pairs is uncertain. Where all of n labeled pairs within
-    a radius are right, the precision may still be as low as about ``1 - 3 / n`` (with
+    a radius are right, the precision may still be as low as about :math:`1 - 3/n` (with
     confidence 0.95): 99 % take 300 pairs. With `confidence`, each radius has the exact
     one-sided bound of Clopper and Pearson, the value of which p or more of n pairs are
     right with probability ``1 - confidence``. It holds for each radius by itself. As the

@@ -145,15 +145,17 @@ def radius_recall(histogram, radius=None, *, zero_division=np.nan):
 
 @validate_params(OVER_RADII, prefer_skip_nested_validation=True)
 def radius_aware_map(histogram, radius=None, *, zero_division=np.nan):
-    """Radius-aware mean average precision (RAMAP) of hash lookup.
+    r"""Radius-aware mean average precision (RAMAP) of hash lookup.
 
     Mean average precision knows only the order of the distances. This metric asks for
     relevant items *near* the query, where few buckets have to be looked up: the precision
     within each radius is divided by the number of buckets up to there, and averaged
-    (Jiang, Li and Li, eq. 1)::
+    (Jiang, Li and Li, eq. 1). RAMAP@R is the mean over queries of
 
-        RAAP@R  = 1/(R + 1) * sum over r <= R of precision(r) / cost(r)
-        RAMAP@R = mean over queries of RAAP@R
+    .. math::
+
+        \mathrm{RAAP}@R = \frac{1}{R + 1} \sum_{r=0}^{R}
+        \frac{\mathrm{precision}(r)}{\mathrm{cost}(r)}.
 
     Parameters
     ----------
@@ -262,7 +264,7 @@ def empty_lookup_fraction(histogram, radius=None):
     {"n_bits": [Integral], "radius": [Integral, None]}, prefer_skip_nested_validation=True
 )
 def lookup_cost(n_bits, radius=None):
-    """Number of buckets to look up within each Hamming radius.
+    r"""Number of buckets to look up within each Hamming radius.
 
     Parameters
     ----------
@@ -275,9 +277,9 @@ def lookup_cost(n_bits, radius=None):
     Returns
     -------
     cost : ndarray of shape (radius + 1,)
-        ``C(n_bits, 0) + ... + C(n_bits, r)`` for r = 0, 1, ..., `radius`, float64. Sums
-        are made in exact integers and rounded once; beyond the range of float64, 2**1024,
-        they are ``inf``.
+        :math:`\binom b0 + \dots + \binom br` for codes of b bits and r = 0, 1, ...,
+        `radius`, float64. Sums are made in exact integers and rounded once; beyond the
+        range of float64, :math:`2^{1024}`, they are ``inf``.
 
     See Also
     --------

@@ -39,13 +39,13 @@ _SCORES = {
 
 
 class RankingSVC(ClassifierMixin, BaseEstimator):
-    """Linear SVM trained on average precision or NDCG.
+    r"""Linear SVM trained on average precision or NDCG.
 
-    It minimizes ``|w|^2 / 2 + C * n_samples * R(w)``, where R is the structured hinge loss
-    of the ranking of all samples by ``X @ w`` (eq. 4 of Mohapatra et al., "Efficient
-    Optimization for Rank-based Loss Functions", CVPR 2018): a convex upper bound of one
-    minus AP, or of one minus NDCG. With ``loss="zero_one"`` R is the mean hinge of the
-    samples, and the classifier an ordinary linear SVM.
+    It minimizes :math:`\tfrac12 |w|^2 + C\, n\, R(w)` for n samples, where R is the
+    structured hinge loss of the ranking of all samples by ``X @ w`` (eq. 4 of Mohapatra et
+    al., "Efficient Optimization for Rank-based Loss Functions", CVPR 2018): a convex upper
+    bound of one minus AP, or of one minus NDCG. With ``loss="zero_one"`` R is the mean
+    hinge of the samples, and the classifier an ordinary linear SVM.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         Number of iterations made.
 
     objective_ : float
-        Value of ``|w|^2 / 2 + C * n_samples * R(w)`` at the solution.
+        Value of :math:`\tfrac12 |w|^2 + C\, n\, R(w)` at the solution.
 
     dual_gap_ : float
         Upper bound of the fraction of `objective_` by which it exceeds its minimum.

@@ -146,7 +146,13 @@ def test_methods_behind_the_teacher_are_pipelines(module, digits_file):
 
 @pytest.mark.parametrize(
     ("method", "n_bytes"),
-    [("LSH", 2), ("additive bits", 2 + 4), ("logistic scores", 40)],
+    [
+        ("LSH", 2),
+        ("additive words", 2),
+        ("additive bits, addend", 2 + 4),
+        ("additive words, addend", 2 + 4),
+        ("logistic scores", 40),
+    ],
 )
 def test_bytes_of_an_item(module, digits_file, method, n_bytes):
     data = module("_data").load_comparison(str(digits_file), 0)
@@ -165,14 +171,19 @@ def test_tuning_is_done_once_for_all_lengths(run, module, digits_file, monkeypat
 def test_every_method_has_the_same_budget(module):
     methods = module("_methods")
     untuned = ("LSH", "ITQ", "BRE", "MACHash", "FastHash", "StructHash")
-    untuned += ("logistic + TALR-AP", "logistic + additive", "additive bits")
+    untuned += ("logistic + TALR-AP", "logistic + additive")
+    untuned += ("additive bits, addend", "additive words, addend", "additive words")
     for name, method in methods.METHODS.items():
         if method.taught:
             continue
         tuned = set(methods.GRID) & set(method.estimator.get_params())
         assert tuned == (set() if name in untuned else set(methods.GRID))
-    grids = (methods.GRID, methods.CLASSIFIER_GRID)
-    assert len({len(ParameterGrid(grid)) for grid in grids}) == 1
+    assert len(ParameterGrid(methods.GRID)) == 7  # as the runner and the page say
+    assert len(ParameterGrid(methods.CLASSIFIER_GRID)) == 4
+    page = (BENCHMARKS.parents[1] / "docs/user_guide/comparison_details.rst").read_text()
+    runner = (BENCHMARKS / "compare_methods.py").read_text()
+    for text in (page, runner):
+        assert "seven weight decays" in " ".join(text.split())
 
 
 def test_a_loss_of_ones_own_is_a_row(run, digits_file, tmp_path, capsys):
@@ -271,7 +282,8 @@ def rows_of(module):
             cells += [("ITQ", 8, 0, 0.3), ("logistic scores", 0, 0, 0.5)]
             cells += [("DSH", 8, seed, 0.2) for seed in range(3)]
             names = ("method", "n_bits", "seed", "ap")
-            return [dict(zip(names, cell)) for cell in cells]
+            rows = [dict(zip(names, cell)) for cell in cells]
+            return [row | {"bytes": row["n_bits"] / 8 or 40.0} for row in rows]
 
     return Fixed("nowhere")
 
@@ -281,22 +293,71 @@ def test_tables(module, rows_of):
     rows = tables.by_length(rows_of, tables.reader("ap"), digits=2)
     assert rows == [
         ["method", "hash function", "8 bits", "16 bits"],
-        ["LSH", "linear", "0.15 ±0.05 (2)", "0.50"],  # alone
-        ["ITQ", "linear", "**0.30**", ""],
-        ["logistic scores", "classifier", "0.50", "0.50"],  # no rival
-        ["DSH", "linear", "0.20 ±0.00", ""],
+        ["LSH", "linear", ".15 ±.05 (2)", ".50"],  # alone
+        ["ITQ", "linear", ".30", ""],  # the best, but on one split
+        ["logistic scores", "classifier", ".50", ".50"],  # no rival
+        ["DSH", "linear", ".20 ±.00", ""],
     ]
-    lowest = tables.by_length(rows_of, tables.reader("ap"), min, digits=2)
-    assert lowest[1][2] == "**0.15** ±0.05 (2)"
+    costs = tables.by_length(rows_of, tables.reader("ap"), min, digits=2, cost=True)
+    assert costs[1][2] == "0.15 ±0.05 (2)"
     assert tables.as_markdown(rows[:2]).splitlines() == [
         "| method | hash function | 8 bits | 16 bits |",
         "|---|---|---|---|",
-        "| LSH | linear | 0.15 ±0.05 (2) | 0.50 |",
+        "| LSH | linear | .15 ±.05 (2) | .50 |",
     ]
     assert tables.as_rst([["method", "8 bits"], ["LSH", "0.1 ±0.0"], ["ITQ", ""]]) == (
         "======  ========\nmethod  8 bits\n======  ========\n"
         "LSH     0.1 ±0.0\nITQ\n======  ========"
     )
+
+
+def test_the_best_over_most_splits_are_bold(module, rows_of):
+    tables, last = module("_tables"), {"method": "CSQ", "n_bits": 8, "bytes": 1.0}
+    rows_of.rows += [last | {"seed": seed, "ap": 0.25} for seed in range(3)]
+    best = {row[0]: row[2] for row in tables.by_length(rows_of, tables.reader("ap"))}
+    assert best["CSQ"] == "**.250** ±.000"
+    assert best["ITQ"] == ".300"  # of one split
+
+
+def test_tables_by_bytes(module, rows_of):
+    """An addend counts; floats are shown everywhere, with their bytes."""
+    tables, addend = module("_tables"), "additive bits, addend"
+    rows_of.rows.append({"method": addend, "n_bits": 8, "bytes": 5.0, "seed": 0, "ap": 0.6})
+    rows = tables.by_bytes(rows_of, tables.reader("ap"))
+    assert rows[0][2:] == ["1 bytes", "2 bytes", "5 bytes"]
+    cells = {row[0]: row[2:] for row in rows}
+    assert cells[addend] == ["", "", ".600"]
+    assert cells["logistic scores, 40 bytes"] == [".500"] * 3
+    assert cells["LSH"] == [".150 ±.050 (2)", ".500", ""]
+
+
+def test_standings(module, rows_of):
+    standings = module("_standings")
+    scores = standings.standings(rows_of, "ap", 1)  # on the split of ITQ, which has a color
+    assert [each[:2] for each in scores] == [("ITQ", 0.3), ("DSH", 0.2), ("LSH", 0.1)]
+    rows_of = rows_of.only(["LSH", "DSH", "logistic scores"])
+    scores = standings.standings(rows_of, "ap", 1)
+    assert [each.method for each in scores] == ["DSH"]  # which ran on most
+    for method, aps in (("CSQ", (0.30, 0.32, 0.34)), ("DPSH", (0.31, 0.31, 0.311))):
+        for seed, ap in enumerate(aps):
+            row = {"method": method, "n_bits": 8, "bytes": 1.0, "seed": seed, "ap": ap}
+            rows_of.rows.append(row)
+    first = standings.leaders(rows_of, "ap", 1)
+    assert [each.method for each in first] == ["CSQ", "DPSH"]
+    assert first[0].error == pytest.approx(0.02 / 3**0.5)
+    assert standings.leaders(rows_of, "ap", 0) == []
+    table = standings.standings_table([("Mine", rows_of)], ["ap"], (1, 2), {"binary": ""})
+    assert table[1] == [["binary", "query,", "1 bytes"], ["**.320**", "CSQ", "*DPSH*"]]
+    assert table[2][1] == ["**.320**", "CSQ", "*DPSH*"]  # nothing longer has three splits
+
+
+def test_named_methods_have_colors_of_their_own(module):
+    """Those that the other pictures of the guide have."""
+    named = module("_standings").NAMED
+    assert set(named) <= set(module("_methods").METHODS)
+    styles = module("_figures").style_of
+    for key in ("color", "marker"):
+        assert len({styles(method)[key] for method in named}) == len(named)
 
 
 def test_rivals_are_compared_on_splits_that_they_share(rows_of):
@@ -310,7 +371,9 @@ def test_page_is_what_the_results_give(module):
     """Nothing on the page was typed: its tables are those of the files beside the code."""
     render = module("render_page")
     texts = render.texts_of(render.read_results(render.RESULTS))
-    written = {path.stem: path.read_text() for path in render.PAGE.glob("*.txt")}
+    of_choice = module("render_choice").texts()  # another page's, with a test of its own
+    paths = (path for path in render.PAGE.glob("*.txt") if path.stem not in of_choice)
+    written = {path.stem: path.read_text() for path in paths}
     assert written == {name: text + "\n" for name, text in texts.items()}
 
 
@@ -322,11 +385,14 @@ def test_page_of_own_results(run, module, digits_file, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", command)
     render = module("render_page")
     render.main()
-    tables = (to / "tables.txt").read_text()
-    assert tables.startswith("mine\n----\n\nAP by binary queries:")
-    assert "logistic one-hot" in tables
+    tables = (to / "set-mine.txt").read_text()
+    assert tables.startswith(".. image:: page/mine-defaults-bytes.svg")
+    assert "AP by binary queries\n--------------------" in tables
+    assert "logistic one-hot, 2 bytes" in tables
+    assert "page/mine-defaults-ties.svg" in tables
+    assert "can move AP by ." in tables
     figures = {path.name: path.read_bytes() for path in to.glob("*.svg")}
-    assert set(figures) == {"mine-defaults-bits.svg", "mine-defaults-ties.svg"}
-    assert all(f"page/{name}" in (to / "figures.txt").read_text() for name in figures)
+    wanted = {"legend.svg", "mine-defaults-bytes.svg", "mine-defaults-ties.svg"}
+    assert set(figures) == wanted
     render.main()  # the same bytes again, so that a new picture means new results
     assert figures == {path.name: path.read_bytes() for path in to.glob("*.svg")}

@@ -31,6 +31,11 @@ def mean(rows, column):
     return np.mean([float(row[column]) for row in rows])
 
 
+def written(value):
+    """A measure as pages write it, without the zero before the point."""
+    return f"{value:.3f}".lstrip("0")
+
+
 def lines(title):
     """Lines of a csv-table of the page: the first cell, and the others."""
     table = PAGE.split(f".. csv-table:: {title}\n")[1].split("\n\n")[1]
@@ -56,15 +61,13 @@ def test_what_ties_do():
     for name, (title, *cells) in shown:
         (rows,) = (groups[name, data] for data in TITLES if TITLES[data] == title)
         columns = "ndcg", "worst", "expected", "best", "shuffled_low", "shuffled_high"
-        *numbers, low, high = (f"{mean(rows, column):.3f}" for column in columns)
+        *numbers, low, high = (written(mean(rows, column)) for column in columns)
         moved = f"{mean(rows, 'moved'):.0%}"
         assert cells == [*numbers, f"{low} to {high}", moved]
         n_bits = 128 if "128" in name else 384
         widths[n_bits].append(mean(rows, "best") - mean(rows, "worst"))
     for n_bits, before in ((384, "At 384 bits worst and best are"), (128, "at 128 bits")):
-        low, high = (
-            f"{value:.3f}".lstrip("0") for value in np.percentile(widths[n_bits], [0, 100])
-        )
+        low, high = map(written, np.percentile(widths[n_bits], [0, 100]))
         assert f"{before} {low} to {high}" in " ".join(PAGE.split())
 
 
@@ -155,9 +158,9 @@ def test_mteb():
         assert n_bytes == f"{np.mean([mean(rows, 'bytes') for rows in of_sets]):.0f}"
         for rows, cell in zip(of_sets, cells, strict=True):
             score, worst, best = (
-                f"{mean(rows, key):.3f}" for key in ("ndcg_at_10", "worst", "best")
+                written(mean(rows, key)) for key in ("ndcg_at_10", "worst", "best")
             )
-            assert cell == (score if worst == best else f"{score} ({worst}-{best})")
+            assert cell == (score if worst == best else f"{score} ({worst} to {best})")
 
 
 def test_both_benchmarks_agree():

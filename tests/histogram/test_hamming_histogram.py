@@ -133,7 +133,7 @@ def test_counts_equal_a_double_loop(name):
 @pytest.mark.parametrize("name", ["labels", "precomputed"])
 @pytest.mark.usefixtures("blocks")
 def test_a_sample_with_two_codes_is_left_out_where_its_two_codes_put_it(name):
-    """An asymmetric hash gives a sample one code as query and another in the database."""
+    """Some hashers give a sample one code as query and another in the database."""
     affinity, y, affinities = problem(name)
     query_codes, codes = random_codes(seed=2), random_codes(seed=3)
     histogram = hamming_histogram(query_codes, codes, affinity, y, y, exclude_self=True)

@@ -20,7 +20,7 @@ from ...kernel_ridge._door import LeftOutRegression
 from .._class_probabilities import ClassProbabilities
 from .._rows import mean_and_unit
 
-_N_FACTORS = 256  # the more, the better float queries follow fine grades
+_N_FACTORS = 256  # the more, the better weighted queries follow fine grades
 
 
 class CommonSpace(NamedTuple):

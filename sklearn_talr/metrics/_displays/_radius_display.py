@@ -269,7 +269,7 @@ class RadiusDisplay:
         display : RadiusDisplay
             This display.
         """
-        names, axes = panel_axes(self, ax, panels, shape=(2, 2), figsize=(7, 5))
+        names, axes = panel_axes(self, ax, panels, shape=(2, 2), figsize=(6.4, 5))
         label = self.name if name is None else name
         self.lines_ = {}
         for panel, panel_ax in zip(names, axes):

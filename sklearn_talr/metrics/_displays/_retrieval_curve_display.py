@@ -282,7 +282,7 @@ class RetrievalCurveDisplay:
         display : RetrievalCurveDisplay
             This display.
         """
-        names, axes = panel_axes(self, ax, panels, shape=(1, 2), figsize=(8, 3.4))
+        names, axes = panel_axes(self, ax, panels, shape=(1, 2), figsize=(6.4, 3.2))
         from matplotlib.ticker import EngFormatter
 
         label = self.name if name is None else name

@@ -1,0 +1,71 @@
+"""Speeds are recorded for both sides of a task, and the page says where."""
+
+import json
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+RECORD = runpy.run_path(str(ROOT / "benchmarks" / "record_speed.py"))
+FILES = sorted(RECORD["HISTORY"].glob("*.json"))
+
+
+@pytest.fixture
+def page():
+    return RECORD["PAGE"].read_text()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_record_says_of_what_and_where_it_is(path):
+    record = json.loads(path.read_text())
+    assert path.stem == f"{record['committed'][:10]}-{record['commit']}"
+    assert record["processor"]
+    assert set(record["versions"]) == {"python", *RECORD["PACKAGES"]}
+    assert set(record["ratios"]) <= set(RECORD["RATIOS"])
+    for figures in record["ratios"].values():
+        assert min(figures["ours_ms"], figures["rival_ms"]) > 0
+
+
+def test_the_newest_record_has_all_tasks():
+    newest = max(RECORD["read_history"](), key=lambda record: record["committed"])
+    assert set(newest["ratios"]) == set(RECORD["RATIOS"])
+
+
+def test_the_page_has_a_row_for_each_record(page):
+    """Otherwise write it by ``with_rows``, as record_speed.py does."""
+    rows = RECORD["rows_of"](RECORD["read_history"]())
+    assert rows.count("* - ") == len(FILES) >= 3
+    assert RECORD["with_rows"](page, rows) == page
+    assert RECORD["with_rows"](page, "") != page
+
+
+def test_the_page_explains_each_task(page):
+    for name in RECORD["RATIOS"]:
+        assert f"   * - {name.split(' / ')[0]}\n" in page
+
+
+def test_both_sides_are_timed(monkeypatch):
+    calls = []
+    monkeypatch.setitem(RECORD["measure"].__globals__, "REPEATS", 3)
+    figures = RECORD["measure"](
+        lambda: (lambda: calls.append("a"), lambda: calls.append("b"))
+    )
+    assert calls == list("ab" * 4)
+    assert set(figures) == {"ours_ms", "rival_ms"}
+
+
+def test_what_a_commit_does_not_have_is_left_out():
+    def make():
+        from sklearn_talr import no_such_name  # noqa: F401
+
+    assert RECORD["measure"](make) is None
+
+
+def test_both_sides_of_a_task_give_one_result():
+    ours, plain = RECORD["counts_of_pairs"]()
+    assert (ours().counts == plain()).all()
+    ours, scan = RECORD["violating_ranking"]()
+    assert (ours()[0] == scan()[0]).all()
+    ours, scipy = RECORD["paired_tests"]()
+    assert ours().p_value == pytest.approx(scipy().pvalue, abs=0.03)

@@ -1,0 +1,101 @@
+"""Tables of the guide that ``measured_tables`` does not compare with a file, and why."""
+
+from typing import NamedTuple
+
+from guide_tables import find_table
+
+
+class Listed(NamedTuple):
+    """How a table is found, the commands that measure it, and its CSV files."""
+
+    find: tuple
+    script: tuple = ()
+    files: tuple = ()
+
+    def load(self):
+        return find_table(*self.find)
+
+
+def bench(name, *find, files=()):
+    return Listed(find, (f"python benchmarks/bench_{name}.py",), files)
+
+
+# Times and memory of the machine that the page names.
+SECONDS = [
+    Listed(("CPU time of one thread", "step")),
+    Listed(("hasher", "fit", "encode")),
+    bench(
+        "training",
+        "One step forward and backward, 64 bits, two levels, float32, one thread",
+    ),
+    bench("embeddings", "Ten nearest of codes of 256 bits"),
+    bench("serving", "One call for one query"),
+    bench("neighbors", "60 000 x 32 bits"),
+    bench("neighbors", "NumPy, brute"),
+    bench("neighbors", "Codes", "Bits"),
+    bench("metrics", "CPU time, ms"),
+    bench("runs", "judged documents and scores"),
+    bench("busy", "Beside a busy neighbor"),
+    bench("scale", "items", "encode, s"),
+    bench("scale", "items", "nearest, faiss itself"),
+    bench("scale", "items", "count, at most"),
+    bench("scale", "operation", "1 worker"),
+    bench("scale", "items", "codes in files"),
+    Listed(("commit", "day"), ("python benchmarks/record_speed.py",)),
+    bench("size", "search by", "call", files=("size",)),
+    Listed(("codes", "encode 10⁶ rows", "model")),
+    Listed(("codes", "encode 10⁶ rows", "bytes per item")),
+    Listed(("ranks", "extra peak memory, MiB")),
+]
+# Measured once, by code that is not kept: ideas that did not help, for the most part.
+NOT_KEPT = [
+    Listed(("AP", "linear codes, 32 bits")),
+    Listed(("epochs", "last loss")),
+    Listed(("change", "none", "vectors trained")),
+    Listed(("change", "none", "the same, 1.5 in place of .7")),
+    Listed(("embedding, set",)),
+    Listed(("training", "labeled rows alone, all of it is that probability")),
+    Listed(("training", "convolutions", "normalized")),
+    Listed(("training", "``hidden_layer_sizes=256``")),
+    Listed(("change", "``LinearSVC`` with one `C` for all labels (first draw)")),
+    Listed(("fitted on", "time, s")),
+    Listed(("data, layers", "bfloat16")),
+    Listed(("method", "CIFAR-10 tanh(a/m)")),
+]
+# Scripts measure these, and keep no file yet.
+WITHOUT_FILE = [
+    bench("modules", "set and network"),
+    bench("svm", "first cell: loss", "squared hinge: LinearSVC"),
+    bench("svm", '``RankingSVC("ndcg")``, grades'),
+    bench("svm", "trained on", "paper"),
+]
+# Tests of their own compare these.
+COMPARED_ELSEWHERE = [
+    Listed(("commit", "day"), ("python benchmarks/record_speed.py",)),
+    bench("size", "search by", "call", "unit", files=("size",)),
+    bench(
+        "comparisons",
+        "How often equally good runs are separated at 5 %",
+        files=("comparisons",),
+    ),
+    bench(
+        "comparisons",
+        "How often intervals of 95 % hold the mean of all queries",
+        files=("comparisons",),
+    ),
+    bench("comparisons", "Coverage of intervals of 95 %, 20 queries", files=("intervals",)),
+    bench("bitbudget", "BitBudget's protocol, percent of floats", files=("bitbudget",)),
+    bench("bitbudget", "nDCG@10 of methods that count bits", files=("bitbudget",)),
+    bench("mteb", "mteb's nDCG@10", files=("mteb",)),
+]
+# Nothing in these is measured, or they repeat figures of other tables.
+NOT_MEASURED = [
+    ("task", "what more bits bring"),
+    ("set", "database", "affinity"),
+    ("part", "for 256 bits"),
+    ("loss", "what is minimized", "learns from"),
+    ("what", "bytes"),
+    ("Supported today",),
+    ("symptom", "parameter", "try"),
+    ("parameter", "range to try", "worth"),
+]
