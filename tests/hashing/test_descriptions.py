@@ -20,10 +20,11 @@ OTHER_THINGS |= {"StructHasher": {"tol"}}
 
 def entries(cls, section):
     """Type and description of each parameter or attribute, by name."""
-    text = re.split(r"\n    \w[\w ]*\n    -+\n", cls.__doc__)
-    titles = re.findall(r"\n    (\w[\w ]*)\n    -+\n", cls.__doc__)
+    doc = inspect.getdoc(cls)  # on every Python without indentation
+    text = re.split(r"\n\w[\w ]*\n-+\n", doc)
+    titles = re.findall(r"\n(\w[\w ]*)\n-+\n", doc)
     body = dict(zip(titles, text[1:]))[section]
-    parts = re.split(r"^    (\w+(?:, \w+)*) : ", body, flags=re.MULTILINE)[1:]
+    parts = re.split(r"^(\w+(?:, \w+)*) : ", body, flags=re.MULTILINE)[1:]
     return {
         name: re.sub(r"\s+", " ", text.strip())
         for name, text in zip(parts[::2], parts[1::2])
