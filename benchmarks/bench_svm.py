@@ -6,7 +6,8 @@
 
 ``quality`` needs the folder of benchmark sets (environment variable
 ``SKLEARN_TALR_DATA``) and takes about half an hour. Contenders take turns in one process;
-figures are medians of wall time.
+figures are medians of wall time. What ``grades`` and ``quality`` measure are rows of
+``results/svm.csv``. Rows that are there are not measured again.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import warnings
 from functools import partial
 
 import numpy as np
+from _store import RESULTS, Store
 from _timing import medians
 from benchmark_sets import load_benchmark
 from sklearn.exceptions import ConvergenceWarning
@@ -28,6 +30,11 @@ from sklearn_talr.svm import _ranking_svc as estimator
 from sklearn_talr.svm._feature_matrix import FeatureMatrix
 from sklearn_talr.svm._risks import HingeRisk, RankingRisk
 
+STORE = Store(
+    RESULTS / "svm.csv",
+    ["table", "seed", "problem", "model"],
+    ["ap", "ndcg", "ndcg_at_10", "seconds"],
+)
 LOSSES = "average_precision", "ndcg"
 METRICS = {
     "average_precision": tie_aware_average_precision_score,
@@ -196,24 +203,41 @@ def quality(seeds=(0, 1, 2)):
         "LinearSVC hinge": LinearSVC(loss="hinge", random_state=0),
     }
     grid = np.logspace(-3, 2, 11)
-    values = {name: [] for name in models}
-    print("\ncoco17, one label against the rest, held-out AP / NDCG")
     for seed in seeds:
         data = load_benchmark("coco17", seed)
         for label in range(data.y_train.shape[1]):
             y, y_test = data.y_train[:, label], data.y_query[:, label]
-            row = f"seed {seed} label {label:2d}"
             for name, model in models.items():
-                best = _held_out(model, grid, data.X_train, y, data.X_query, y_test)
-                values[name].append(best)
-                row += f"  {best[0]:.4f}/{best[1]:.4f}"
-            print(row, flush=True)
-    for name, rows in values.items():
-        table = np.reshape(rows, (len(seeds), -1, 2)).mean(axis=1)
-        print(
-            f"{name:28s} AP {table[:, 0].mean():.4f} {table[:, 0].round(4)}  "
-            f"NDCG {table[:, 1].mean():.4f} {table[:, 1].round(4)}"
-        )
+                key = _key("quality", seed, f"label {label}", name)
+                if not STORE.has(**key):
+                    best = _held_out(model, grid, data.X_train, y, data.X_query, y_test)
+                    STORE.add(**key, **dict(zip(("ap", "ndcg"), map(float, best))))
+    _print_means("coco17, one label against the rest, held out", "quality", seeds)
+
+
+def _key(table, seed, problem, model):
+    return {"table": table, "seed": seed, "problem": problem, "model": model}
+
+
+def _print_means(title, table, seeds):
+    """Means over problems, for each seed and in all."""
+    print(f"\n{title}: mean, and mean of each seed")
+    rows = [row for row in STORE.rows() if row["table"] == table]
+    for model in dict.fromkeys(row["model"] for row in rows):
+        text = f"{model:30s}"
+        for figure in ("ap", "ndcg", "ndcg_at_10"):
+            means = [
+                np.mean([float(row[figure]) for row in rows if _is_of(row, model, seed)])
+                for seed in seeds
+                if any(row[figure] and _is_of(row, model, seed) for row in rows)
+            ]
+            if means:
+                text += f"  {figure} {np.mean(means):.4f} {np.round(means, 4)}"
+        print(text)
+
+
+def _is_of(row, model, seed):
+    return row["model"] == model and row["seed"] == str(seed)
 
 
 def _held_out(model, grid, X, y, X_test, y_test):
@@ -244,27 +268,31 @@ def grades(seeds=(0, 1, 2)):
     Queries, features and grades are drawn to look like those of LETOR's MQ2008: 46 features
     between 0 and 1 within each query, a fifth of the documents relevant.
     """
-    print("\nGrades 0, 1, 2: NDCG, NDCG@10 and seconds of all fits")
+    grid = np.logspace(-5, 0, 6)
     contenders = {
-        "RankingSVC, grades": (_fit_ndcg, np.logspace(-5, 0, 6)),
-        "RankingSVC, grade >= 1": (partial(_fit_ndcg, grade=1), np.logspace(-5, 0, 6)),
-        "RankingSVC, grade >= 2": (partial(_fit_ndcg, grade=2), np.logspace(-5, 0, 6)),
-        "logistic regression of pairs": (_fit_pairs, np.logspace(-5, 0, 6)),
+        "RankingSVC, grades": _fit_ndcg,
+        "RankingSVC, grade >= 1": partial(_fit_ndcg, grade=1),
+        "RankingSVC, grade >= 2": partial(_fit_ndcg, grade=2),
+        "logistic regression of pairs": _fit_pairs,
     }
     for seed in seeds:
         rng = np.random.default_rng(seed)
         mixing = 0.7 * rng.normal(size=(10, 46))
         train, validation, test = (_draw_grades(rng, mixing, n) for n in (250, 500, 500))
-        for name, (fit, grid) in contenders.items():
-            start = time.perf_counter()
+        for name, fit in contenders.items():
+            key = _key("grades", seed, "drawn", name)
+            if STORE.has(**key):
+                continue
+            start = time.process_time()
             models = [fit(*train, C) for C in grid]
             best = max(models, key=lambda model: _mean_ndcg(model, *validation))
-            seconds = time.perf_counter() - start
-            print(
-                f"seed {seed}  {name:30s} {_mean_ndcg(best, *test):.4f} "
-                f"{_mean_ndcg(best, *test, k=10):.4f} {seconds:6.1f}",
-                flush=True,
+            STORE.add(
+                **key,
+                ndcg=float(_mean_ndcg(best, *test)),
+                ndcg_at_10=float(_mean_ndcg(best, *test, k=10)),
+                seconds=time.process_time() - start,
             )
+    _print_means("Grades 0, 1 and 2", "grades", seeds)
 
 
 def _draw_grades(rng, mixing, n_queries):
