@@ -100,7 +100,7 @@ itq = ITQHasher(n_bits, random_state=0).fit(X_database[:10_000])
 talr = TALRHasher(n_bits, measure="nDCG", max_iter=8, batch_size=1_000, random_state=0).fit(
     X_database[:3_000]
 )
-additive = AdditiveHasher(n_bits, random_state=0).fit(X_database[:10_000])
+additive = AdditiveHasher(n_bits, word_size=4, random_state=0).fit(X_database[:10_000])
 indexes = {"signs": HammingNeighbors().fit(X_database)} | {
     name: HashedNeighbors(FrozenEstimator(hasher)).fit(X_database)
     for name, hasher in {"ITQ": itq, "TALR": talr, "additive": additive}.items()
@@ -133,8 +133,7 @@ for name, index in indexes.items():
     print(f"{name:14s}{recalls[name][0]:10.3f}", end="")
     print("".join(f"{value:14.3f}" for value in recalls[name][1:]))
 
-additive_codes = additive.encode(X_database)  # which store no factors
-sizes = {"embeddings": X_database.nbytes, "codes": additive_codes.nbytes}
+sizes = {"embeddings": X_database.nbytes, "codes": len(X_database) * n_bits // 8}
 print("\n" + ", ".join(f"{name} {size / 2**20:.1f} MiB" for name, size in sizes.items()))
 
 # %%
@@ -179,12 +178,10 @@ print("Figure saved as text_embeddings.png")
 # One query
 # ---------
 
-index = HashedNeighbors(
-    FrozenEstimator(additive), n_rescored=100, rescore_metric="inner_product"
-)
-_, best = index.fit(on_disk).kneighbors(X_query[:1], 3)
+candidates = indexes["additive"].kneighbors(X_query[:1], 100, return_distance=False)
+_, best = rescore(X_query[:1], on_disk, candidates, metric="inner_product")
 print()
-for sentence in (corpus[query[0]], *("-> " + corpus[database[best[0]]])):
+for sentence in (corpus[query[0]], *("-> " + corpus[database[best[0, :3]]])):
     print(fill(sentence, 80, subsequent_indent="   "))
 
 folder.cleanup()
