@@ -274,7 +274,7 @@ _COMPARISON = {
         *(c.text("scenes", "ITQ", n, "ndcg_float") for n in (4, 8)),
         *(c.text("scenes", m, 4, "ndcg") for m in ("TALR-NDCG", "MIHash", "ITQ")),
     ],
-    "* **Of linear functions TALR leads": lambda c: [
+    "* **Of linear functions TALR-AP leads": lambda c: [
         c.text(data, method)
         for data in (*SHARED, "cifar10", "digits")
         for method in (LINEAR, "MIHash")
@@ -286,7 +286,7 @@ _COMPARISON = {
         _interval(c, "cifar10", LINEAR),
         _width_of_best(c, "cifar10", 5),
     ],
-    "* **Tuning changes little**": lambda c: [_tuning_moves(c)],
+    "* **Tuning changes little.**": lambda c: [_tuning_moves(c)],
 }
 _DETAILS = {
     "* **What a weighted query is worth.**": lambda c: [*_beyond_labels(c), ".010"],
