@@ -290,7 +290,7 @@ _COMPARISON = {
 }
 _DETAILS = {
     "* **What a weighted query is worth.**": lambda c: [*_beyond_labels(c), ".010"],
-    "* **A number stored for each item": lambda c: [
+    "* **An addend costs more": lambda c: [
         c.text("scenes", "additive bits, addend", 8, "ndcg_float"),
         *(c.text("scenes", m, 8, "ndcg_float") for m in ("TALR-NDCG", "ITQ")),
         *(c.text("scenes", "additive words", n, "ndcg_float") for n in (4, 8)),
@@ -299,7 +299,7 @@ _DETAILS = {
         *(c.text("cifar10", "logistic + additive", 4, k) for k in ("ap", "ap_float")),
         c.text("cifar10", "logistic scores", 0, "ap_float"),
     ],
-    "* **Of linear functions TALR": lambda c: [
+    "* **Of linear functions TALR-AP is first": lambda c: [
         *(
             as_figure(c.value(d, LINEAR) - max(c.value(d, m) for m in _RIVALS))
             for d in SHARED
@@ -368,7 +368,7 @@ OTHER = {
         "===",  # tables typed in
         "* Among new rows the teacher",
         "* *Not left out*",
-        "Each hasher that has something to tune",  # weight decays
+        "Tuning changes little.",  # weight decays
     ),
     "data.rst": (
         "* - 0-1 loss (hinge)",  # the paper on ranking SVMs, and our page on them
