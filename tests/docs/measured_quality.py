@@ -317,14 +317,14 @@ COMPARED_TABLES = [
     ),
     Measured(
         ("codes", "queries", "CIFAR-10", "digits"),
-        COMPARE("cifar10"),
+        tuple(COMPARE(name.removesuffix("-defaults")) for name in OF_COMPARISON),
         tuple(OF_COMPARISON),
         of_weighted_queries("ap"),
         n_labels=2,
     ),
     Measured(
         ("codes", "queries", "first cells: codes, queries, COCO"),
-        COMPARE("coco17"),
+        (COMPARE("coco17"), COMPARE("tmc2007")),
         tuple(OF_COMPARISON[1:3]),
         of_weighted_queries("ndcg"),
         n_labels=2,
