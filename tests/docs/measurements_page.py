@@ -1,6 +1,7 @@
 """The page that says where every table of the guide comes from, written from registers."""
 
 import re
+from itertools import pairwise
 from pathlib import PurePosixPath
 
 from guide_tables import NotMeasuredError, measured, pages, plain
@@ -39,8 +40,8 @@ are not listed here are written by ``benchmarks/comparison/render_page.py`` from
 GROUPS = [
     (
         "Compared with their files",
-        "The first column names the page. The second has the section, and then the title of "
-        "the table, or the first two cells of its head.",
+        "The first column names the page. The second has the section, and then the title "
+        "of the table, or the first two cells of its head.",
     ),
     (
         "Waiting for their files",
@@ -49,9 +50,9 @@ GROUPS = [
     ),
     (
         "Seconds and memory",
-        "Times depend on the machine, and on what else it does. The pages name the machine, "
-        "and no test compares these tables. Where no command is given, calls were timed by "
-        "hand. Most scripts keep what they print if the environment variable "
+        "Times depend on the machine, and on what else it does. The pages name the "
+        "machine, and no test compares these tables. Where no command is given, calls were "
+        "timed by hand. Most scripts keep what they print if the environment variable "
         "``SKLEARN_TALR_SECONDS`` names a CSV file.",
     ),
     (
@@ -115,7 +116,7 @@ def section_of(table):
     lines = pages()[table.page][: table.first]
     titles = [
         line
-        for line, rule in zip(lines, lines[1:])
+        for line, rule in pairwise(lines)
         if line and re.fullmatch(r"([=~^-])\1{3,}", rule) and len(rule) == len(line)
     ]
     return titles[-1].rstrip("?") if len(titles) > 1 else ""
