@@ -287,7 +287,7 @@ def of_weighted_queries(measure):
 
 def of_ties(codes, n_bits, column):
     """AP of CIFAR-10 by the worst, mean and best order of ties, on the first split."""
-    key = {"ITQ": "ITQ", "TALR": "TALR-AP"}[codes], n_bits
+    key = {"ITQ": "ITQ", "TALR, linear": "TALR-AP"}[codes], n_bits
     rows = pick(measured("cifar10-defaults"), method=key[0], n_bits=key[1], seed=0)
     low, mean, high = (average(rows, name) for name in ("ap_worst", "ap", "ap_best"))
     values = {"worst": low, "expected": mean, "best": high, "width": high - low}
