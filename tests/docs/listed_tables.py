@@ -17,9 +17,13 @@ class Listed(NamedTuple):
 
 
 def bench(name, *find, files=()):
-    return Listed(find, (f"python benchmarks/bench_{name}.py",), files)
+    """Of a script by its name, which may have arguments behind it."""
+    name, *arguments = name.split(" ")
+    command = " ".join([f"python benchmarks/bench_{name}.py", *arguments])
+    return Listed(find, (command,), files)
 
 
+OF_SIZES = "python benchmarks/bench_size.py --csv benchmarks/results/size.csv"
 # Times and memory of the machine that the page names.
 SECONDS = [
     Listed(("CPU time of one thread", "step")),
@@ -28,7 +32,7 @@ SECONDS = [
         "training",
         "One step forward and backward, 64 bits, two levels, float32, one thread",
     ),
-    bench("embeddings", "Ten nearest of codes of 256 bits"),
+    bench("embeddings serve", "Ten nearest of codes of 256 bits"),
     bench("serving", "One call for one query"),
     bench("neighbors", "60 000 x 32 bits"),
     bench("neighbors", "NumPy, brute"),
@@ -42,7 +46,7 @@ SECONDS = [
     bench("scale", "operation", "1 worker"),
     bench("scale", "items", "codes in files"),
     Listed(("commit", "day"), ("python benchmarks/record_speed.py",)),
-    bench("size", "search by", "call", files=("size",)),
+    Listed(("search by", "call"), (OF_SIZES,), ("size",)),
     Listed(("codes", "encode 10⁶ rows", "model")),
     Listed(("codes", "encode 10⁶ rows", "bytes per item")),
     Listed(("ranks", "extra peak memory, MiB")),
@@ -72,18 +76,22 @@ WITHOUT_FILE = [
 # Tests of their own compare these.
 COMPARED_ELSEWHERE = [
     Listed(("commit", "day"), ("python benchmarks/record_speed.py",)),
-    bench("size", "search by", "call", "unit", files=("size",)),
+    Listed(("search by", "call", "unit"), (OF_SIZES,), ("size",)),
     bench(
-        "comparisons",
+        "comparisons rates",
         "How often equally good runs are separated at 5 %",
         files=("comparisons",),
     ),
     bench(
-        "comparisons",
+        "comparisons rates",
         "How often intervals of 95 % hold the mean of all queries",
         files=("comparisons",),
     ),
-    bench("comparisons", "Coverage of intervals of 95 %, 20 queries", files=("intervals",)),
+    bench(
+        "comparisons intervals --n-simulations 2000",
+        "Coverage of intervals of 95 %, 20 queries",
+        files=("intervals",),
+    ),
     bench("bitbudget", "BitBudget's protocol, percent of floats", files=("bitbudget",)),
     bench("bitbudget", "nDCG@10 of methods that count bits", files=("bitbudget",)),
     bench("mteb", "mteb's nDCG@10", files=("mteb",)),

@@ -287,7 +287,7 @@ def of_weighted_queries(measure):
 
 def of_ties(codes, n_bits, column):
     """AP of CIFAR-10 by the worst, mean and best order of ties, on the first split."""
-    key = {"ITQ": "ITQ", "TALR": "TALR-AP"}[codes], n_bits
+    key = {"ITQ": "ITQ", "TALR, linear": "TALR-AP"}[codes], n_bits
     rows = pick(measured("cifar10-defaults"), method=key[0], n_bits=key[1], seed=0)
     low, mean, high = (average(rows, name) for name in ("ap_worst", "ap", "ap_best"))
     values = {"worst": low, "expected": mean, "best": high, "width": high - low}
@@ -317,14 +317,14 @@ COMPARED_TABLES = [
     ),
     Measured(
         ("codes", "queries", "CIFAR-10", "digits"),
-        COMPARE("cifar10"),
+        tuple(COMPARE(name.removesuffix("-defaults")) for name in OF_COMPARISON),
         tuple(OF_COMPARISON),
         of_weighted_queries("ap"),
         n_labels=2,
     ),
     Measured(
         ("codes", "queries", "first cells: codes, queries, COCO"),
-        COMPARE("coco17"),
+        (COMPARE("coco17"), COMPARE("tmc2007")),
         tuple(OF_COMPARISON[1:3]),
         of_weighted_queries("ndcg"),
         n_labels=2,

@@ -421,13 +421,13 @@ def as_printed(tables, title):
 EMBEDDING_TABLES = [
     Measured(
         (f"{8 * n} bits, {n} bytes", word),
-        BENCH("embeddings"),
+        BENCH("embeddings") + mode,
         name,
         as_printed(tables, f"{8 * n} bits, {n} bytes"),
     )
-    for word, name, tables in (
-        ("COCO+", "embeddings", recall_tables),
-        ("CISI", "judged", judged_tables),
+    for word, name, mode, tables in (
+        ("COCO+", "embeddings", "", recall_tables),
+        ("CISI", "judged", " judged", judged_tables),
     )
     for n in (8, 16, 32)
 ] + [

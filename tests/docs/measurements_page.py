@@ -1,8 +1,10 @@
 """The page that says where every table of the guide comes from, written from registers."""
 
+import re
+from itertools import pairwise
 from pathlib import PurePosixPath
 
-from guide_tables import NotMeasuredError, measured, plain
+from guide_tables import NotMeasuredError, measured, pages, plain
 from listed_tables import COMPARED_ELSEWHERE, NOT_KEPT, SECONDS, WITHOUT_FILE
 from measured_tables import TABLES
 
@@ -13,22 +15,23 @@ Where every table comes from
 
 Most tables of this guide are measured, and most of these come from a CSV file in the folder
 ``benchmarks/results`` or ``benchmarks/comparison/results`` of the source. This page lists
-the tables with the command that measures each one. Terms are in the
-:doc:`glossary </glossary>`.
+the tables with the command that measures each one. What a table shows, and its terms, are
+explained on its page and in the :doc:`glossary </glossary>`.
 
 * Put ``python benchmarks/`` before a command of this page. It needs the package with its
   extra ``bench``, and mostly the feature sets: ``SKLEARN_TALR_DATA`` names their folder
   (:doc:`data`).
-* A command adds rows to its file. What the file has is not measured again, so that a
-  command that was ended goes on. Name another file by ``--csv`` to measure all anew.
+* A command adds rows to its file. Rows that the file has are not measured again. So a
+  command that was interrupted goes on where it stopped when it is called again. To measure
+  all anew, move the file away, or name another one by ``--csv`` where a script has that.
 * Where a file has a column ``machine``, it holds the versions and the processor of each
   row. ``benchmarks/results/README.md`` says what all columns mean.
 * Numbers of your machine may differ in the third decimal: training amplifies rounding
   (:doc:`training`).
 
 Tests compare each cell of the first table below with its CSV file, and the numbers of many
-sentences too. So these pages cannot say what the files do not. After something was measured
-anew, ``python tests/docs/write_tables.py`` writes the tables and this page.
+sentences too. After something was measured anew, ``python tests/docs/write_tables.py``
+writes the tables and this page.
 
 The tables of :doc:`comparison`, :doc:`comparison_details` and :doc:`comparison_tables` that
 are not listed here are written by ``benchmarks/comparison/render_page.py`` from
@@ -37,24 +40,25 @@ are not listed here are written by ``benchmarks/comparison/render_page.py`` from
 GROUPS = [
     (
         "Compared with their files",
-        "The first column names the page, the second what the table begins with.",
+        "The first column names the page. The second has the section, and then the title "
+        "of the table, or the first two cells of its head.",
     ),
     (
         "Waiting for their files",
-        "A command measures these tables into a file. But the cells were measured before "
-        "there was one, and nothing compares them until all rows are measured anew.",
+        "The commands write these tables to files. But the cells were measured before the "
+        "commands did so. Until all rows are measured anew, no test compares them.",
     ),
     (
         "Seconds and memory",
-        "Times depend on the machine, and on what else it does. These tables name theirs, "
-        "and nothing compares them. Without a command, calls were timed by hand. Most "
-        "scripts keep what they print if the environment variable "
+        "Times depend on the machine, and on what else it does. The pages name the "
+        "machine, and no test compares these tables. Where no command is given, calls were "
+        "timed by hand. Most scripts keep what they print if the environment variable "
         "``SKLEARN_TALR_SECONDS`` names a CSV file.",
     ),
     (
         "Measured once",
         "Most of these are ideas that did not help. The code that tried them is not kept, "
-        "so these numbers are a report, and not something to repeat.",
+        "so these numbers cannot be measured again.",
     ),
 ]
 
@@ -80,7 +84,7 @@ def render():
 def rows(listed):
     """A list table: page, table, command and files."""
     lines = [".. list-table::", "   :header-rows: 1", "   :widths: 20 28 32 20", ""]
-    cells = [("page", "table", "command", "files")]
+    cells = [("page", "section: table", "command", "files")]
     cells += sorted(dict.fromkeys(map(cells_of, listed)))
     for row in cells:
         lines += [
@@ -100,11 +104,22 @@ def cells_of(listed):
 
 
 def begins_with(table):
-    """The title, or else the first words of the head and the label of a row."""
-    if table.title:
-        return table.title
+    """The section, and the title or else the first cells of the head."""
     head = [plain(cell) for cell in table.rows[0] if plain(cell) not in ("", "..")]
-    return f"{head[0]} | {head[1]}" if len(head) > 1 else head[0]
+    words = table.title or " | ".join(head[:2])
+    section = section_of(table)
+    return words if section in ("", words) else f"{section}: {words}"
+
+
+def section_of(table):
+    """The heading above a table, without the title of the page."""
+    lines = pages()[table.page][: table.first]
+    titles = [
+        line
+        for line, rule in pairwise(lines)
+        if line and re.fullmatch(r"([=~^-])\1{3,}", rule) and len(rule) == len(line)
+    ]
+    return titles[-1].rstrip("?") if len(titles) > 1 else ""
 
 
 def filled(text, width=92):
