@@ -411,6 +411,15 @@ COMPARED_SENTENCES = [
         lambda: shares_found("scenes", "additive bits, cosine"),
     ),
     Sentence(
+        "words have an AP of {} and {} on CIFAR-10, {} and {} on COCO, and {} and {} on "
+        "TMC2007.",
+        lambda: [
+            of_comparison(data, "kernel + additive words", n_bits, "ap_float")
+            for data in ("cifar10", "coco17", "tmc2007")
+            for n_bits in (12, 32)
+        ],
+    ),
+    Sentence(
         "By Hamming distance the teacher with TALR has {}, TALR with a hidden layer {} and "
         "linear TALR {}.",
         of_fashion(
