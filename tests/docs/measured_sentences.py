@@ -209,8 +209,8 @@ def mean_recall(method, ending=""):
 OURS, THEIRS = "AdditiveHasher", "faiss ResidualQuantizer"
 EMBEDDING_SENTENCES = [
     Sentence(
-        "at 8, 16 and 32 bytes an item: COCO {}, {} and {}; one-line summaries of software "
-        "as MiniLM embeddings {}, {} and {}.",
+        "with codes of 8, 16 and 32 bytes: COCO {}, {} and {}; summaries of software {}, {} "
+        "and {}.",
         lambda: [recall(OURS, n, column) for column in ("COCO", "text") for n in LENGTHS],
     ),
     Sentence(
@@ -425,6 +425,15 @@ COMPARED_SENTENCES = [
         "The 1 000 nearest of 20 000 items by Hamming distance hold {} (12 bits) and {} "
         "(32 bits) of the 100 items that weighted queries of additive bits rank first.",
         lambda: shares_found("scenes", "additive bits, cosine"),
+    ),
+    Sentence(
+        "words have an AP of {} and {} on CIFAR-10, {} and {} on COCO, and {} and {} on "
+        "TMC2007.",
+        lambda: [
+            of_comparison(data, "kernel + additive words", n_bits, "ap_float")
+            for data in ("cifar10", "coco17", "tmc2007")
+            for n_bits in (12, 32)
+        ],
     ),
     Sentence(
         "By Hamming distance the teacher with TALR has {}, TALR with a hidden layer {} and "
