@@ -1,6 +1,6 @@
 """Search by Hamming distance, side by side with faiss, usearch and scikit-learn.
 
-    python benchmarks/bench_neighbors.py            # all tables; `steady` takes an hour
+    python benchmarks/bench_neighbors.py            # all tables, about an hour
     python benchmarks/bench_neighbors.py knn        # one of: knn radius distinct crossover
                                                     #         memory lookup_time steady
                                                     #         latency
@@ -20,11 +20,10 @@ from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 from _codes import KINDS, draw, near
-from _store import record
+from _store import RESULTS, Store, record
 from _timing import medians
 from sklearn.neighbors import NearestNeighbors
 
@@ -256,40 +255,31 @@ def _lookup_milliseconds(database, words, algorithm, radii, repeats):
 
 NAMES = ("brute", "lookup", "multi_index", "auto")
 CELL = ("items", "bits", "codes")
-FIGURES = (*NAMES, "auto / best", "worst call")
+FIGURES = (*NAMES, "auto_over_best", "worst_call")
 
 
-def steady(repeats=3, sizes=(100_000, 1_000_000, 5_000_000), path="steady.csv"):
+def steady(repeats=3, sizes=(100_000, 1_000_000)):
     """Total of ten calls of 1 000 queries: "auto" against the best fixed algorithm.
 
     Seconds of CPU time, since others may use the machine. In each of `repeats` rounds,
     which begin without tables and experience, the algorithms take turns call by call, the
     fixed ones in four of the ten calls. The fastest round counts, call by call, for all of
     them alike. Totals of the fixed ones are the first call and nine times the median of the
-    others. "worst call" is the slowest of "auto" after the first, against the median of
+    others. "worst_call" is the slowest of "auto" after the first, against the median of
     brute force.
 
-    Each row is added to `path` when it is done, and rows found there are not run again.
+    Each cell is a row of ``results/steady.csv``. Cells that are there are not run again.
     """
-    rows = _read_rows(path)
-    print(*CELL, *FIGURES, sep=",")
+    store = Store(RESULTS / "steady.csv", CELL, FIGURES)
     for n_items, n_bits, kind in product(sizes, (32, 48, 64, 128), KINDS):
-        cell = str(n_items), str(n_bits), kind
-        if cell not in rows:
+        cell = {"items": n_items, "bits": n_bits, "codes": kind}
+        if not store.has(**cell):
             database = KINDS[kind](n_items, n_bits, 1)
             draw_queries = partial(KINDS[kind], 1_000, n_bits)
-            rows[cell] = _steady_figures(database, draw_queries, repeats)
-            with open(path, "a") as file:
-                print(*cell, *rows[cell], sep=",", file=file)
-        print(*cell, *rows[cell], sep=",", flush=True)
-
-
-def _read_rows(path):
-    """Figures by cell, as an earlier run has left them."""
-    if not Path(path).exists():
-        return {}
-    rows = [line.split(",") for line in Path(path).read_text().splitlines()]
-    return {tuple(row[: len(CELL)]): row[len(CELL) :] for row in rows}
+            figures = _steady_figures(database, draw_queries, repeats)
+            store.add(**cell, **dict(zip(FIGURES, map(float, figures))))
+    for row in store.rows():
+        print(*(f"{name} {row[name]}" for name in (*CELL, *FIGURES)), sep=", ")
 
 
 def _steady_figures(database, draw_queries, repeats):
@@ -301,8 +291,7 @@ def _steady_figures(database, draw_queries, repeats):
     typical = {name: np.nanmedian(s[1:]) for name, s in seconds.items()}
     totals = [seconds[name][0] + 9 * typical[name] for name in NAMES[:-1]]
     auto, worst = seconds["auto"].sum(), seconds["auto"][1:].max() / typical["brute"]
-    figures = [*totals, auto, auto / np.nanmin(totals), worst]
-    return [f"{x:.2f}" for x in figures]
+    return [*totals, auto, auto / np.nanmin(totals), worst]
 
 
 def _anew(neighbors, algorithm):
