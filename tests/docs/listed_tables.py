@@ -38,8 +38,6 @@ SECONDS = [
     bench("neighbors", "NumPy, brute"),
     bench("neighbors", "Codes", "Bits"),
     bench("metrics", "CPU time, ms"),
-    bench("runs", "judged documents and scores"),
-    bench("busy", "Beside a busy neighbor"),
     bench("scale", "items", "encode, s"),
     bench("scale", "items", "nearest, faiss itself"),
     bench("scale", "items", "count, at most"),

@@ -24,6 +24,7 @@ from guide_tables import (
     tables_of,
 )
 from measured_quality import QUALITY_TABLES
+from measured_seconds import SECONDS_TABLES
 
 BENCH = "python benchmarks/bench_{}.py".format
 
@@ -446,4 +447,5 @@ TABLES = [
     *OTHER_TABLES,
     *EMBEDDING_TABLES,
     *QUALITY_TABLES,
+    *SECONDS_TABLES,
 ]

@@ -24,6 +24,9 @@ explained on its page and in the :doc:`glossary </glossary>`.
 * A command adds rows to its file. Rows that the file has are not measured again. So a
   command that was interrupted goes on where it stopped when it is called again. To measure
   all anew, move the file away, or name another one by ``--csv`` where a script has that.
+* Commands whose file is ``seconds.csv`` keep what they measure only if the environment
+  variable ``SKLEARN_TALR_SECONDS`` names this file. Times are worth keeping from a quiet
+  machine only.
 * Where a file has a column ``machine``, it holds the versions and the processor of each
   row. ``benchmarks/results/README.md`` says what all columns mean.
 * Numbers of your machine may differ in the third decimal: training amplifies rounding
@@ -52,8 +55,7 @@ GROUPS = [
         "Seconds and memory",
         "Times depend on the machine, and on what else it does. The pages name the "
         "machine, and no test compares these tables. Where no command is given, calls were "
-        "timed by hand. Most scripts keep what they print if the environment variable "
-        "``SKLEARN_TALR_SECONDS`` names a CSV file.",
+        "timed by hand.",
     ),
     (
         "Measured once",

@@ -1,0 +1,205 @@
+"""What the tables of the guide show of time and memory, from two files of one machine.
+
+``seconds.csv`` has what scripts note down if ``SKLEARN_TALR_SECONDS`` names it. The last row
+of a key counts. ``steady.csv`` is a file of its own.
+"""
+
+from guide_tables import Measured, NotMeasuredError, measured, pick
+
+BENCH = "python benchmarks/bench_{}".format
+
+
+def noted(script, table, line, quantity):
+    """The last figure of this key."""
+    key = {"script": script, "table": table, "line": line, "quantity": quantity}
+    rows = pick(measured("seconds"), **key)
+    if not rows:
+        raise NotMeasuredError(key)
+    return float(rows[-1]["value"])
+
+
+def figures(value):
+    """A time or a ratio: two decimals below 1, one below 100, and none above."""
+    return f"{value:.{2 if value < 1 else 1 if value < 100 else 0}f}"
+
+
+def of_training(label, batch):
+    table = f"{batch.replace(' ', '')}/64/2"
+    if label.startswith("extra peak memory"):
+        return f"{noted('bench_training', table, 'ours', 'MiB'):.0f}"
+    step = noted("bench_training", table, "ours", "ms, 1")
+    return f"{step / noted('bench_training', table, 'GEMMs', 'ms, 1'):.1f}"
+
+
+ITEMS = {"10:sup:`5`": 10**5, "10:sup:`6`": 10**6, "10:sup:`7`": 10**7}
+OF_SERVE = {
+    "Hamming, NumPy": "Hamming",
+    "weighted": "weighted",
+    "1 000 by Hamming, then weighted": "1 000 by Hamming, then weighted",
+    "the same for 100, then `rescore`": "1 000 by Hamming, 100 weighted, then floats",
+    "to_faiss": "faiss BFlat",
+    "to_faiss, weighted": "faiss weighted",
+    "all by float32, faiss": "all by floats",
+}
+OF_FLOATS = "the same for 100, then `rescore`", "all by float32, faiss"
+
+
+def of_serve(label, column):
+    items, _, alone = column.partition(", ")
+    if items == "10:sup:`7`" and label in OF_FLOATS:
+        return ""
+    quantity = "one, ms" if alone else "many, ms"
+    table = f"{ITEMS[items]} codes"
+    return figures(noted("bench_embeddings", table, OF_SERVE[label], quantity))
+
+
+OF_CALLS = {
+    "floats, NumPy": "floats, NumPy",
+    "weighted": "weighted, SciPy",
+    "weighted, numba installed": "weighted, numba",
+    "1 000 by Hamming, then weighted": "candidates, SciPy",
+    "Hamming, NumPy": "Hamming, SciPy",
+    "`query_weights` of the hasher": "query_weights alone",
+}
+
+
+def of_calls(label, column):
+    """Median and 99th percentile, or CPU time of a call where codes are repeated."""
+    n_items = ITEMS.get(column) or int(column.replace(" ", ""))
+    is_repeated = n_items >= 10**5
+    if is_repeated and label == "floats, NumPy":
+        return ""
+    if n_items > 1_000 and label.startswith("`query_weights`"):
+        return ""
+    key = "bench_serving", f"{n_items} items", OF_CALLS[label]
+    if is_repeated:
+        return figures(noted(*key, "CPU, ms"))
+    return " / ".join(figures(noted(*key, q)) for q in ("p50, ms", "p99, ms"))
+
+
+OF_PEERS = {
+    "HammingNeighbors, NumPy": "ours",
+    "faiss `IndexBinaryFlat`, called directly": "faiss Flat",
+    "usearch, exact": "usearch exact",
+    "scikit-learn, brute force": "scikit-learn brute Hamming",
+}
+
+
+def of_peers(label, column):
+    """Times in multiples of ours."""
+    items, n_bits = column.replace(" bits", "").split(" x ")
+    items = items.replace(" ", "")
+    table = f"k = 10, {items} random codes of {n_bits} bits"
+    if label.startswith("scikit-learn") and items == "1000000":
+        return ""
+    if label.startswith("HammingNeighbors"):
+        return "1"
+    key = "bench_neighbors", table
+    ours = noted(*key, "ours", "us a query")
+    ratio = noted(*key, OF_PEERS[label], "us a query") / ours
+    return f"{ratio:.0f}" if ratio >= 10 else figures(ratio)
+
+
+def of_single_queries(codes, column):
+    key = "bench_neighbors", f"latency, {codes}", column.removeprefix("NumPy, ")
+    return ", ".join(f"{noted(*key, q):.1f}" for q in ("p50, ms", "p99, ms"))
+
+
+def of_choosing(items, n_bits, codes):
+    key = {"items": items.replace(" ", ""), "bits": n_bits, "codes": codes}
+    rows = pick(measured("steady"), **key)
+    if not rows:
+        raise NotMeasuredError(key)
+    return f"{float(rows[0]['auto_over_best']):.2f}"
+
+
+OF_RUNS = {
+    "pytrec_eval, dicts": "pytrec_eval",
+    "ours, dicts": "ours, dicts",
+    "ours, ``Qrels`` and ``Run``": "ours, arrays",
+}
+
+
+def of_runs(label, column):
+    title = label.replace("100 a query", "100 judged").replace("all 1 000", "all judged")
+    key = "bench_runs", f"1 000 x 1 000, {title}", OF_RUNS[column]
+    return f"{noted(*key, 'seconds'):.2f} s"
+
+
+# Steps of the script, and the numbers of rows in them: all, and with --small
+OF_BUSY = {
+    "AdditiveHasher.encode, 5 000 x 384 to 256 bits": (
+        "AdditiveHasher.encode, {} x 384, 256 bits",
+        (5_000, 1_000),
+    ),
+    "the same, 11 000 rows": ("AdditiveHasher.encode, {} x 384, 256 bits", (11_000, 2_200)),
+    "AdditiveHasher.fit, 5 000 rows, 128 bits": (
+        "AdditiveHasher.fit, {} x 384, 128 bits, 3 rounds",
+        (5_000, 1_000),
+    ),
+    "ITQHasher.fit, 5 000 rows, 256 bits": (
+        "ITQHasher.fit, {} x 384, 256 bits",
+        (5_000, 1_000),
+    ),
+    "ITQHasher.encode, 20 times 11 000 rows": (
+        "ITQHasher.encode, 20 x {} rows",
+        (11_000, 2_200),
+    ),
+    "hidden units, the same": (
+        "TALRHasher.encode, 256 hidden units, 20 x {} rows",
+        (11_000, 2_200),
+    ),
+    "one row to weights, 500 times": (
+        "ITQHasher.query_weights, one row, 500 times",
+        (0, 0),
+    ),
+    "weighted_scores, 20 times 500 by 11 000": (
+        "weighted_scores, 500 x {}, 20 times",
+        (11_000, 2_200),
+    ),
+    "weighted search, 10 times 500 among 11 000": (
+        "weighted search, 500 among {}, 10 times",
+        (11_000, 2_200),
+    ),
+    "RankingSVC.fit, 6 000 x 200": ("RankingSVC.fit, {} x 200", (6_000, 1_200)),
+}
+
+
+def of_busy(label, column):
+    """Seconds beside the neighbor over quiet ones, and the quiet ones."""
+    pattern, n_rows = OF_BUSY[label]
+    free, _, of = column.rpartition(": ")
+    key = "bench_busy", "free" if free else "held", pattern.format(n_rows[bool(free)])
+    if column == "quiet, s":
+        return short_seconds(noted(*key, "quiet, CPU, s"))
+    return f"{noted(*key, f'busy, {of}, s') / noted(*key, f'quiet, {of}, s'):.1f}"
+
+
+def short_seconds(value):
+    return f"{value:.{1 if value >= 1 else 2}f}"
+
+
+def seconds(name, find, cell, n_labels=1):
+    return Measured(find, BENCH(name), "seconds", cell, n_labels)
+
+
+SECONDS_TABLES = [
+    seconds(
+        "training.py",
+        ("One step forward and backward, 64 bits, two levels, float32, one thread",),
+        of_training,
+    ),
+    seconds("embeddings.py serve", ("Ten nearest of codes of 256 bits",), of_serve),
+    seconds("serving.py", ("One call for one query",), of_calls),
+    seconds("neighbors.py knn", ("60 000 x 32 bits",), of_peers),
+    seconds("neighbors.py latency", ("NumPy, brute",), of_single_queries),
+    Measured(
+        ("Codes", "Bits"),
+        "python benchmarks/bench_neighbors.py steady",
+        "steady",
+        of_choosing,
+        2,
+    ),
+    seconds("runs.py", ("judged documents and scores",), of_runs),
+    seconds("busy.py", ("Beside a busy neighbor",), of_busy),
+]
