@@ -115,7 +115,7 @@ def test_the_build_of_the_recipe_has_what_pyproject_asks_for(recipe):
 
 
 def test_the_support_page_names_the_oldest_versions(support, config, bounds):
-    table = support.split(".. list-table:: Supported today")[1].split("\n\n")[1]
+    table = support.split(".. list-table:: Supported by 0.1")[1].split("\n\n")[1]
     cells = re.findall(r"^   \* - (\S+)\n     - (\S+)$", table, re.MULTILINE)
     python = config["options"]["python_requires"].removeprefix(">=")
     assert dict(cells[1:]) == {"Python": python, **bounds}

@@ -101,7 +101,7 @@ NOT_MEASURED = [
     ("part", "for 256 bits"),
     ("loss", "what is minimized", "learns from"),
     ("what", "bytes"),
-    ("Supported today",),
+    ("Supported by 0.1",),
     ("symptom", "parameter", "try"),
     ("parameter", "range to try", "worth"),
 ]
