@@ -7,19 +7,19 @@ c, c+       soft counts of one distance: all items, and relevant ones
 C, C+       how many items lie before that distance: all, and relevant ones
 N+          relevant items in all
 x = C + 1   the first rank of the distance
-S           mean of psi' from x + 1 to x + c, psi being the digamma function
+M           mean of psi' from x + 1 to x + c, psi being the digamma function
 ==========  ==================================================================
 
 The harmonic sum of the ranks x, x + 1, ..., x + c - 1 of a tie continues to real c as
 psi(x + c) - psi(x), where psi is the digamma function. The first rank aside, it is
 
-    psi(x + c) - psi(x + 1) = (c - 1) S(x, c),   S the mean of psi' from x + 1 to x + c.
+    psi(x + c) - psi(x + 1) = (c - 1) M(x, c),   M the mean of psi' from x + 1 to x + c.
 
-S is positive and smooth for all x >= 1 and c >= 0. So are its derivatives by the ends of
+M is positive and smooth for all x >= 1 and c >= 0. So are its derivatives by the ends of
 the interval,
 
-    by the end x + c     [psi'(x + c) - S] / (c - 1)
-    by the start x + 1   [S - psi'(x + 1)] / (c - 1),
+    by the end x + c     [psi'(x + c) - M] / (c - 1)
+    by the start x + 1   [M - psi'(x + 1)] / (c - 1),
 
 both of which tend to psi''(x + 1) / 2 as c tends to 1. The recurrences psi(x + 1) = psi(x)
 + 1/x and psi'(x + 1) = psi'(x) - 1/x**2 reduce everything to psi and psi' at the points
@@ -63,9 +63,9 @@ def soft_average_precision(counts, levels):
     the first non-empty distance (C = 0) and has a pole at c = 1. H(n) continues to real
     n as ``digamma(n + 1) + 0.577...``, and with it the pole is removable: the same sum is
 
-        sum_d c+/(c N+) [ (c+ - 1) (1 - x S) + (C+ + 1) (1/x + (c - 1) S) ]
+        sum_d c+/(c N+) [ (c+ - 1) (1 - x M) + (C+ + 1) (1/x + (c - 1) M) ]
 
-    with x = C + 1 and S the mean of the derivative of digamma from x + 1 to x + c, which
+    with x = C + 1 and M the mean of the derivative of digamma from x + 1 to x + c, which
     is smooth for all c >= 0. So the value equals tie-aware AP at integer counts, and
     gradients are finite at empty distances, at c = 1 and when all items are tied.
 
@@ -124,7 +124,7 @@ class _AveragePrecision(torch.autograd.Function):
 
 
 def _precision_with_gradient(c, c_pos):
-    """1 / N+ sum_d c+ gain, by c and by c+, where c gain = B (1 - x S) + A (1/x + (c-1) S).
+    """1 / N+ sum_d c+ gain, by c and by c+, where c gain = B (1 - x M) + A (1/x + (c-1) M).
 
     A = C+ + 1 and B = c+ - 1. At c = 0 the quotient is the derivative of its numerator.
     """
@@ -134,7 +134,7 @@ def _precision_with_gradient(c, c_pos):
     mean, by_start, by_end = mean_trigamma(points, inverse, length)
     a = (c_pos.cumsum(-1) - c_pos).add_(1)
     b = c_pos - 1
-    slant = (b * x).neg_().addcmul_(a, length)  # S enters the numerator times this
+    slant = (b * x).neg_().addcmul_(a, length)  # M enters the numerator times this
     limit = (mean * a).addcmul_(slant, by_end)
     share = c.clamp(min=_NEAR).reciprocal_()
     start = a * inverse
