@@ -1,7 +1,7 @@
 """What the tables of the guide show of time and memory, from two files of one machine.
 
-``seconds.csv`` has what scripts note down if ``SKLEARN_TALR_SECONDS`` names it. The last row
-of a key counts. ``steady.csv`` is a file of its own.
+``seconds.csv`` has what scripts note down if ``SKLEARN_TALR_SECONDS`` names it. The last
+row of a key counts. ``steady.csv`` is a file of its own.
 """
 
 from guide_tables import Measured, NotMeasuredError, measured, pick
