@@ -67,7 +67,7 @@ def beside_by_weighted_queries():
 
 
 def of_rows_without_labels():
-    """What training on them gains on CIFAR-10, and two stages of the others on three sets."""
+    """What training on them gains on CIFAR-10, and two stages of the others on three."""
     for name, sets in (
         ("probabilities", ["cifar10"]),
         ("labeled only, two stages", ["cifar10", "coco17", "fashion_mnist"]),
@@ -80,8 +80,9 @@ def of_rows_without_labels():
 
 UNSEEN_SENTENCES = [
     Sentence(
-        "too, gained {} of AP on CIFAR-10 and nothing on COCO and Fashion-MNIST. Two stages "
-        "of the labeled rows alone, here with a logistic regression, gained {}, {} and {} (",
+        "too, gained {} of AP on CIFAR-10 and nothing on COCO and Fashion-MNIST. Two "
+        "stages of the labeled rows alone, here with a logistic regression, gained {}, {} "
+        "and {} (",
         of_rows_without_labels,
     ),
     Sentence(
