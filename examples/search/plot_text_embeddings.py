@@ -133,7 +133,7 @@ for name, index in indexes.items():
     print(f"{name:14s}{recalls[name][0]:10.3f}", end="")
     print("".join(f"{value:14.3f}" for value in recalls[name][1:]))
 
-additive_codes = additive.encode(X_database)  # which store no factors
+additive_codes = additive.encode(X_database)  # bits alone: factors follow from them
 sizes = {"embeddings": X_database.nbytes, "codes": additive_codes.nbytes}
 print("\n" + ", ".join(f"{name} {size / 2**20:.1f} MiB" for name, size in sizes.items()))
 
