@@ -209,8 +209,8 @@ def mean_recall(method, ending=""):
 OURS, THEIRS = "AdditiveHasher", "faiss ResidualQuantizer"
 EMBEDDING_SENTENCES = [
     Sentence(
-        "with codes of 8, 16 and 32 bytes: COCO {}, {} and {}; summaries of software {}, {} "
-        "and {}.",
+        "with codes of 8, 16 and 32 bytes: COCO {}, {} and {}; summaries of software {}, "
+        "{} and {}.",
         lambda: [recall(OURS, n, column) for column in ("COCO", "text") for n in LENGTHS],
     ),
     Sentence(
