@@ -82,9 +82,11 @@ display.figure_.savefig("retrieval_curve.png", dpi=150)
 # %%
 # Hash lookup
 # -----------
-# Within radius 0 lies one bucket, within radius 1 there are 17, within radius 2 already
-# 137. Precision counts an empty ball as 0, which is why it may rise at first. RAMAP
-# divides the precision by the number of buckets.
+# A bucket holds all items of one code. Within radius 0 lies one bucket, within radius 1
+# there are 17, within radius 2 already 137. Where a query finds no item within the radius,
+# its precision counts as 0, which is why precision may rise at first. Radius-aware mean
+# average precision (RAMAP) divides the precision within each radius by the number of
+# buckets, and averages over the radii.
 
 from sklearn_talr.metrics import RadiusDisplay
 

@@ -2,11 +2,11 @@
 Quality per byte, and what ties do to it
 ========================================
 
-BitBudget is a benchmark of compressed embeddings: how much of their nDCG@10 is kept, and
-for how many bytes. A method is entered by a decorator. It returns a score for each query
-and document, and the bytes that a document takes. Here codes of
-:class:`~sklearn_talr.hashing.AdditiveHasher` and :class:`~sklearn_talr.hashing.ITQHasher`
-are entered beside its own methods.
+BitBudget is a benchmark of compressed embeddings: how much of their nDCG@10, the NDCG of
+the first ten documents, is kept, and for how many bytes. A method is entered by a
+decorator. It returns a score for each query and document, and the bytes that a document
+takes. Here codes of :class:`~sklearn_talr.hashing.AdditiveHasher` and
+:class:`~sklearn_talr.hashing.ITQHasher` are entered beside its own methods.
 
 Hamming distances are small integers, so that many documents share one. BitBudget takes tied
 documents in whatever order `argpartition` leaves them. So each row gets three more numbers:
@@ -91,8 +91,9 @@ names = [name for name in ("binary", "rabitq", "pq", "float32") if name in METHO
 # %%
 # Our codes as its methods
 # ------------------------
-# The hasher is fitted to the documents. A code of AdditiveHasher has a factor that follows
-# from its bits. Its four bytes are counted all the same, as an index keeps them in memory.
+# The hasher is fitted to the documents. A code of AdditiveHasher has a factor, a number
+# that multiplies its scores. It follows from the bits, so it need not be stored with them.
+# Its four bytes are counted all the same, as an index keeps them in memory.
 
 from sklearn_talr.codes import hamming_distances, weighted_scores
 from sklearn_talr.hashing import AdditiveHasher, ITQHasher

@@ -1,4 +1,4 @@
-"""Binary codes: bits, packed bytes, and the distances between them.
+"""Binary codes: bits, packed bytes, and distances and scores of codes.
 
 A *code* is a row of ``n_bits`` bits. It comes in two forms that every function of this
 package accepts: an array of zeros and ones, shape (n_samples, n_bits), or the

@@ -16,8 +16,9 @@ pgvector    :func:`to_pgvector`    ``to_bit_strings(queries)``
 DuckDB      :func:`to_duckdb`      ``to_bit_strings(queries)``
 ==========  =====================  ======================================================
 
-Codes with factors or addends, as `encode` of AdditiveHasher returns them, are refused: no
-engine can apply these. The error says how to export the bits alone.
+Codes with factors or addends, numbers that multiply or are added to the scores of a code,
+are refused, since no engine can apply these. `encode` of AdditiveHasher returns such codes.
+The error says how to export the bits alone.
 
 Weighted queries: an index that ``to_faiss(codes, weighted=True)`` has made is searched by
 ``hasher.query_weights(X)``. With codes of an AdditiveHasher, which may have words of four

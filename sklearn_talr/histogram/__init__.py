@@ -1,7 +1,8 @@
-"""Hard counts[query, level, distance]: the table that every metric reads.
+"""The table of counts[query, level, distance], which every metric reads.
 
-Counts are exact integers. They are made block by block, so that memory stays bounded
-whatever the number of queries times the number of database items is.
+For each query it says how many database items of each level of affinity lie at each Hamming
+distance. Counts are exact integers. They are made block by block, so that memory stays
+bounded whatever the number of queries times the number of database items is.
 """
 
 from ._hamming import hamming_histogram

@@ -1,4 +1,8 @@
-"""Evaluate runs against judgments, exactly under ties."""
+"""Evaluate runs against judgments, exactly under ties.
+
+A *run* is what a search system returned: documents with scores, for each query.
+*Judgments*, or qrels, say which documents are relevant to which query, and how much.
+"""
 
 from ._comparison import RunComparison, compare_runs
 from ._evaluate import evaluate_run

@@ -1,4 +1,4 @@
-"""Ranking SVM for average precision and NDCG."""
+"""Ranking SVM: a linear classifier that is trained on average precision or NDCG."""
 
 from typing import TYPE_CHECKING
 
