@@ -9,8 +9,9 @@ Images need words, headings an order, header cells a scope, and code a button th
 it without prompts. On a phone first columns of wide tables stay in sight, and letters of
 figures are large enough to read: ``site_reading.py`` has these questions. The search must
 find what visitors look for, and the button with the version must lead to the same page of
-another version. Chromium and its driver do the reading; where there is none, nothing is
-checked, and a line says so.
+another version. The header must stand in order, too, where the start is opened from its
+folder. Chromium and its driver do the reading; where there is none, nothing is checked, and
+a line says so.
 """
 
 import os
@@ -91,6 +92,14 @@ return [...document.querySelectorAll("main pre, main div.math mjx-container")].f
   element => element.scrollWidth > element.clientWidth + 1 && element.clientWidth
 ).map(element => element.textContent.trim().split("\\n").reduce(
   (longest, line) => line.length > longest.length ? line : longest, "").slice(0, 120));
+"""
+
+# The name of the project, and the button of versions beside it
+COVERED = """
+const [name, button] = [".logo__title", ".version-switcher__button"].map(
+  selector => document.querySelector(`header ${selector}`));
+return !!name && !!button
+  && name.getBoundingClientRect().right > button.getBoundingClientRect().left;
 """
 
 
@@ -242,6 +251,23 @@ def search(site, words, expected):
     return []
 
 
+def without_server(site, page="index.html"):
+    """What is wrong with a page that is opened from its folder, on screen and phone."""
+    found = []
+    for size in (SCREEN, PHONE):
+        site.resize(size)
+        site.browser.get((site.folder / page).as_uri())
+        site.browser.execute_async_script(SETTLE)
+        place = f"opened from its folder, {size[0]} wide"
+        found += [
+            f"{place}, scrolls to {wide}"
+            for wide in site.browser.execute_script(OVERFLOWING)
+        ]
+        if site.browser.execute_script(COVERED):
+            found.append(f"{place}, has the button of versions over the name")
+    return found
+
+
 def switch(folder, page):
     """What is wrong with the button that leads to other versions of a page.
 
@@ -300,6 +326,7 @@ def check(folder, searches=SEARCHES, switched=SWITCHED):
             problems[page] += dead
         for words, expected in searches.items():
             problems.setdefault("search.html", []).extend(search(site, words, expected))
+        problems.setdefault("index.html", []).extend(without_server(site))
     if switched:
         problems.setdefault(switched, []).extend(switch(Path(folder), switched))
     return {page: found for page, found in problems.items() if found}
