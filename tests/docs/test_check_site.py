@@ -83,7 +83,8 @@ def test_every_fault_is_found(tmp_path, monkeypatch):
 
 
 HEADER = """<!doctype html><header style="display: flex">
-<a style="width: 60px; min-width: 0; white-space: nowrap; {}"><span class="logo__title">sklearn-talr</span></a>
+<a style="width: 60px; min-width: 0; white-space: nowrap; {}">
+<span class="logo__title">sklearn-talr</span></a>
 <button class="version-switcher__button">{}</button></header>"""
 
 
