@@ -27,16 +27,6 @@ OF_SIZES = "python benchmarks/bench_size.py --csv benchmarks/results/size.csv"
 # Times and memory of the machine that the page names.
 SECONDS = [
     Listed(("CPU time of one thread", "step")),
-    Listed(("hasher", "fit", "encode")),
-    bench(
-        "training",
-        "One step forward and backward, 64 bits, two levels, float32, one thread",
-    ),
-    bench("embeddings serve", "Ten nearest of codes of 256 bits"),
-    bench("serving", "One call for one query"),
-    bench("neighbors", "60 000 x 32 bits"),
-    bench("neighbors", "NumPy, brute"),
-    bench("neighbors", "Codes", "Bits"),
     bench("metrics", "CPU time, ms"),
     bench("scale", "items", "encode, s"),
     bench("scale", "items", "nearest, faiss itself"),
@@ -45,7 +35,6 @@ SECONDS = [
     bench("scale", "items", "codes in files"),
     Listed(("commit", "day"), ("python benchmarks/record_speed.py",)),
     Listed(("search by", "call"), (OF_SIZES,), ("size",)),
-    Listed(("codes", "encode 10⁶ rows", "model")),
     Listed(("codes", "encode 10⁶ rows", "bytes per item")),
     Listed(("ranks", "extra peak memory, MiB")),
 ]

@@ -4,6 +4,7 @@
 row of a key counts. ``steady.csv`` is a file of its own.
 """
 
+import numpy as np
 from guide_tables import Measured, NotMeasuredError, measured, pick
 
 BENCH = "python benchmarks/bench_{}".format
@@ -183,7 +184,48 @@ def seconds(name, find, cell, n_labels=1):
     return Measured(find, BENCH(name), "seconds", cell, n_labels)
 
 
+OF_HASHERS = {
+    "LSHHasher, 32 bits": "LSH",
+    "ITQHasher, 32 bits": "ITQ",
+    "TALRHasher, 32 bits": "TALR",
+    "TALRHasher, 64 bits": "TALR, 64 bits",
+    "TALRHasher, 32 bits, ``early_descent=True``": "TALR, early descent",
+    "TALRHasher, 32 bits, ``hidden_layer_sizes=(256,)``": "TALR, hidden layer",
+    "additive bits of class probabilities, 32 bits (:doc:`weighted_queries`)": (
+        "logistic, additive bits"
+    ),
+    "TALR of the features, linear": "TALR",
+    'teacher, ``kernel="linear"``, then TALR': "linear kernel, TALR",
+    "teacher, ``n_components=1000`` (`More than 5 000 rows`_), then TALR": (
+        "1 000 components, TALR"
+    ),
+    "teacher, then TALR": "teacher, TALR",
+}
+N_ENCODED = 59_000
+
+
+def two_figures(value, unit):
+    """A quantity with two figures, without an exponent."""
+    digits = max(1 - int(np.floor(np.log10(value))), 0)
+    return f"{round(value, digits if digits else -1 * (value >= 100)):.{digits}f} {unit}"
+
+
+def of_hashers(label, column):
+    key = "bench_encoding", "cifar10", OF_HASHERS[label]
+    if column == "fit":
+        return two_figures(noted(*key, "fit, s"), "s")
+    if column == "encode":
+        return two_figures(noted(*key, "encode, s"), "s")
+    if column == "model":
+        n_bytes = noted(*key, "model, bytes")
+        unit, name = (1e6, "MB") if n_bytes >= 1e6 else (1e3, "kB")
+        return two_figures(n_bytes / unit, name)
+    return two_figures(1e6 * noted(*key, "encode, s") / N_ENCODED, "s")
+
+
 SECONDS_TABLES = [
+    seconds("encoding.py", ("hasher", "fit", "encode"), of_hashers),
+    seconds("encoding.py", ("codes", "encode 10⁶ rows", "model"), of_hashers),
     seconds(
         "training.py",
         ("One step forward and backward, 64 bits, two levels, float32, one thread",),
