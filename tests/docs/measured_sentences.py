@@ -86,8 +86,9 @@ UNSEEN_SENTENCES = [
         of_rows_without_labels,
     ),
     Sentence(
-        "(AP) of {} with 32 bits and {} with 64 (five splits of CIFAR-10). The features "
-        "themselves, as floats, have {}. Queries of classes that were trained on have {}.",
+        "(AP) of {} with 32 bits and {} with 64 (five splits of CIFAR-10, "
+        "``word_size=1``). The features themselves, as floats, have {}. Queries of classes "
+        "that were trained on have {}.",
         beside_by_weighted_queries,
     ),
     Sentence(
@@ -201,7 +202,8 @@ VIEW_SENTENCES = [
         judged_by_hundred,
     ),
     Sentence(
-        "With half of the images for each view AP falls by {} to {}.", without_partners
+        "With half of the images for each view AP falls by {} to {} by Hamming distance.",
+        without_partners,
     ),
     Sentence(
         "is ahead of ridge regression by {} to {}, and of the CCA by {} to {}.",
