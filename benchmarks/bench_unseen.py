@@ -126,6 +126,9 @@ TWO_STAGES = {
     "additive bits of features and scores": lambda n_bits: make_pipeline(
         beside(), ADDITIVE(n_bits)
     ),
+    "additive words of features and scores": lambda n_bits: make_pipeline(
+        beside(), AdditiveHasher(n_bits, random_state=0)
+    ),
     "ITQ of features and logistic scores": lambda n_bits: make_pipeline(
         beside_logistic(), ITQ(n_bits)
     ),
@@ -151,6 +154,7 @@ CELLS = [
     *product(("TALR of probabilities", "ITQ of features and logistic scores"), (32,)),
     *product(("TALR, recipe", "ITQ"), (64,)),
     *product(("additive bits",), (32, 64)),
+    ("additive words of features and scores", 64),
     ("features and logistic scores", 0),
     *product(("TALR, tuned", "DPSH, tuned"), (32, 128)),
     *product(("DTSH, tuned", "MIHash, tuned"), (32,)),

@@ -47,15 +47,15 @@ def _learns_in_parts(hasher):
 
 
 class AdditiveHasher(BaseHasher):
-    """Words of unlabeled features whose sum is nearest to them, for weighted queries.
+    """Codes of words whose vectors add up to the features, for weighted queries.
 
     A word is a run of one, four or eight bits of a code. Each of its values stands for a
     vector of its own, and the words of a row are chosen so that the sum of their vectors
     points where the row points. A query is not rounded to bits: its weights are its inner
     products with these vectors. Search the codes by
-    :class:`~sklearn_talr.neighbors.HashedNeighbors`, which asks by weights. So far more of
-    the true neighbors are found than by the Hamming distance of any code as long. By the
-    Hamming distance of these codes few are found: take :class:`ITQHasher` where queries are
+    :class:`~sklearn_talr.neighbors.HashedNeighbors`, which asks by weights. That finds far
+    more of the true neighbors than the Hamming distance of codes of the same length does.
+    The Hamming distance of these codes finds few: take :class:`ITQHasher` where queries are
     bits. HammingNeighbors refuses the codes of `encode`, unless ``metric="inner_product"``.
     It cannot tell the bits of `transform` from other codes.
 
@@ -78,24 +78,24 @@ class AdditiveHasher(BaseHasher):
         * 8, up to 128 bits, for :math:`b^2/2` rows with b bits, and at least 1 000,
         * 4, for :math:`b^2/16` rows, and at least 1 000,
 
-        on rows held out, and takes 1 if so more of the nearest are found.
+        on rows held out, and takes 1 if that finds more of the nearest.
 
         Words of 8 take the longest to fit. A shortlist by Hamming distance, as
         `n_candidates` of HashedNeighbors makes it, loses neighbors with words of 8, and few
         or none with others. `partial_fit` improves words of 1 only.
 
     metric : {"cosine", "inner_product", "euclidean"}, default="cosine"
-        How features are compared whose neighbors are to be found. Under ``"cosine"`` the
-        length of a decoding follows from its bits, and its direction alone is chosen. Under
-        ``"euclidean"`` each row has its squared distance from the mean besides its bits.
-        Moving all features, of items and queries alike, changes no score.
+        How features are compared. Under ``"cosine"`` bits are chosen by the direction of
+        the sum of their vectors alone, and its length follows. Under ``"euclidean"`` each
+        row has its squared distance from the mean besides its bits. Moving all features, of
+        items and queries alike, then changes no score.
 
     alpha : float, default=0.05
         Strength of the ridge penalty on the vectors, per row. That on the vectors of
         products of several bits is ten times as strong or more, see Notes.
 
     max_iter : int, default=12
-        Most alternations.
+        Greatest number of alternations: find the vectors, then choose the words.
 
     n_jobs : int, default=None
         Number of threads that share the rows, in `fit` and wherever rows are encoded. None

@@ -52,7 +52,8 @@ class ClassProbabilities(
     ``metric="inner_product"`` for weighted queries.
 
     A hasher has to learn from probabilities of samples that the classifier has not seen:
-    of others it is too sure. `fit_transform` returns such, and so Pipelines train on them.
+    of those that it has seen it is too sure. `fit_transform` returns such probabilities
+    (see `cv`), and so Pipelines train on them.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ class ClassProbabilities(
         Logits of the probabilities are divided by it. Above 1 classes come nearer to each
         other, and short codes then keep more of their order. 1 leaves the probabilities as
         the classifier gives them. "auto" means 1.6 for classes that exclude each other, and
-        1 for labels.
+        1 for label indicators.
 
     passthrough : bool, default=False
         Whether to hand the features on, too, for classes to come that nobody trained on:

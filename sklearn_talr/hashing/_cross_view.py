@@ -61,8 +61,8 @@ class CrossViewHasher(BaseHasher):
         What brings both views into one space. A transformer like
         :class:`ClassProbabilities` is cloned for each view and fitted to labels of both
         sides. ``"auto"``: `ClassProbabilities()` with labels on both sides, factors of the
-        judgments else, and none where rows are but partners, or most items are relevant to
-        no query. None: hash functions of the features themselves.
+        judgments else, and none where only pairs of rows are given, or most items are
+        relevant to no query. None: hash functions of the features themselves.
 
     unjudged : {"irrelevant", "ignore"}, default="irrelevant"
         What a judgment means that is missing in a sparse matrix. Under ``"ignore"`` the

@@ -122,8 +122,9 @@ class SupervisedHasher(CallbackSupportMixin, BaseHasher):
         ``codes[:, :k]`` is a good code for every k: one fit serves all lengths.
 
     solver : {"auto", "adam_mini", "adam"}, default="auto"
-        Adam with one second moment per unit, whose steps do not depend on the axes that
-        features are given in; or Adam. ``"auto"``: the former, but Adam for a `module`.
+        ``"adam_mini"``: Adam with one second moment per unit, whose steps do not depend
+        on the axes that features are given in. ``"adam"``: Adam. ``"auto"``:
+        ``"adam_mini"``, but ``"adam"`` for a `module`.
 
     learning_rate : {"cosine", "constant"}, default="cosine"
         Whether the learning rate falls to 0 along half a cosine, or stays.

@@ -67,6 +67,7 @@ class TALRHasher(SupervisedHasher):
     See Also
     --------
     SupervisedHasher : The same hasher with any loss.
+    ClassProbabilities : The first of two stages, with labels.
     ITQHasher : Needs no targets, and is where training starts from.
     sklearn_talr.neighbors.HammingNeighbors : Searches the codes.
     sklearn_talr.losses.TieAwareLoss : The same loss for networks of your own.
@@ -74,6 +75,9 @@ class TALRHasher(SupervisedHasher):
 
     Notes
     -----
+    With labels codes mostly rank better by :class:`ClassProbabilities` before the hasher,
+    ``make_pipeline(ClassProbabilities(), TALRHasher())``, see the user guide.
+
     Scale features as for any linear model; rows of unit length often help.
 
     References

@@ -7,7 +7,7 @@ from ._questions import SearchByBits
 
 
 class HammingNeighbors(CodeDatabase):
-    """Nearest neighbors by Hamming distance, exact, with ties in the open.
+    """Exact nearest neighbors by Hamming distance, with all that are tied if asked for.
 
     Items and queries are codes. Every distinct code is stored and compared once, with the
     items that have it. Learned codes repeat, so the time of a search grows with their

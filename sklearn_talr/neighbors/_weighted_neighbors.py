@@ -16,9 +16,9 @@ class WeightedHammingNeighbors(CodeDatabase):
     is the bit that the query wants, and its magnitude is what a code pays that has the
     other bit. Where the codes carry factors and addends, as those that `encode` of an
     :class:`~sklearn_talr.hashing.AdditiveHasher` returns, the distance is minus the score,
-    see :func:`~sklearn_talr.codes.weighted_scores`. So it is where a query weighs words of
-    several bits, as that function explains: it then has more weights than codes have bits,
-    the first of which are those of the bits. The search is exact.
+    see :func:`~sklearn_talr.codes.weighted_scores`. The same holds where a query weighs
+    words of several bits, as that function explains: it then has more weights than codes
+    have bits, the first of which are those of the bits. The search is exact.
 
     :class:`HashedNeighbors` holds a hasher together with such an index, and is asked by
     features. Take this class where codes and weights come from elsewhere.

@@ -144,7 +144,8 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
     ``sklearn.set_config(enable_metadata_routing=True)``, and if asked to by
     ``set_fit_request(groups=True)`` and ``set_score_request(groups=True)``. Without this a
     search splits by groups, but fits and scores as if all samples were one ranking. Before
-    scikit-learn 1.8 a search around a Pipeline hands them to `fit` only: put searches last.
+    scikit-learn 1.8 a search around a Pipeline hands them to `fit` only: put the search
+    into the last step.
 
     BLAS is held to one thread: their number would change the last digits of coefficients.
     With scikit-learn's `array_api_dispatch` arrays go to NumPy, and answers stay there.

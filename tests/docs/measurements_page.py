@@ -70,17 +70,20 @@ def render():
     ready, waiting = [], []
     for table in TABLES:
         (ready if table.is_measured() else waiting).append(table)
-    groups = (
-        [*ready, *COMPARED_ELSEWHERE],
-        [*waiting, *WITHOUT_FILE],
-        SECONDS,
-        NOT_KEPT,
-    )
+    compared, without = [*ready, *COMPARED_ELSEWHERE], [*waiting, *WITHOUT_FILE]
+    shown = {place(table) for table in (*compared, *without)}
+    seconds = [table for table in SECONDS if place(table) not in shown]
+    groups = compared, without, seconds, NOT_KEPT
     parts = [TEXT]
     for (title, text), listed in zip(GROUPS, groups):
         if listed:
             parts.append(f"{title}\n{'-' * len(title)}\n\n{filled(text)}\n\n{rows(listed)}")
     return "\n".join(parts)
+
+
+def place(listed):
+    table = listed.load()
+    return table.page, table.first
 
 
 def rows(listed):
