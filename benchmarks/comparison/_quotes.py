@@ -18,6 +18,7 @@ FIGURE = re.compile(r"(?<![\d.\w])([+±-]?)(\.\d{3})(?!\d)")
 
 TEACHER, WORDS_OF_TEACHER = "kernel + TALR-AP", "kernel + additive words"
 LINEAR, HIDDEN = "TALR-AP", "TALR-NDCG, hidden layer"
+HIDDEN_OF_TEACHER = "kernel + TALR-NDCG, hidden layer"
 SINGLE = "cifar10", "digits", "fashion_mnist"
 SHARED = "coco17", "tmc2007"
 LABELED = (*SINGLE, *SHARED)
@@ -239,7 +240,7 @@ def _ndcg_loss(found):
 
 
 def _hidden_behind_teacher(found):
-    methods = "kernel + TALR-NDCG, hidden layer", TEACHER
+    methods = HIDDEN_OF_TEACHER, TEACHER
     return [
         found.text(d, m, 4, "ap", seed=0) for m in methods for d in ("cifar10", *SHARED)
     ]

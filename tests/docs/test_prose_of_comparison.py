@@ -169,9 +169,9 @@ def test_costs(quotes, found, results):
     page = " ".join(read("comparison.rst").split())
     low, high, linear = (
         found.value("cifar10", method, 4, "encode_seconds_per_million") / 1000
-        for method in (quotes.WORDS_OF_TEACHER, quotes.TEACHER, quotes.LINEAR)
+        for method in (quotes.HIDDEN_OF_TEACHER, quotes.TEACHER, quotes.LINEAR)
     )
-    assert f"a row takes {low:.1f} to {high:.1f} ms to encode" in page
+    assert f"a row takes {low:.2f} to {high:.2f} ms to encode" in page
     assert f"by a linear function {linear:.3f} ms" in page
     sizes = [
         results[f"{data}-defaults"].sizes(["kernel scores"]) for data in quotes.LABELED
