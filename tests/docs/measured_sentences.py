@@ -89,8 +89,8 @@ def of_words_beside():
 
 UNSEEN_SENTENCES = [
     Sentence(
-        "With 64 bits the default word size changes the AP among new classes by {} to {} on "
-        "five sets.",
+        "With 64 bits the default word size changes the AP among new classes by {} to {} "
+        "on five sets.",
         of_words_beside,
     ),
     Sentence(
