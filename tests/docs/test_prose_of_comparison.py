@@ -142,8 +142,14 @@ def test_older_methods(quotes, found):
         assert value["FastHash"] < found.value(data, quotes.LINEAR, 4, column)
     digits = {method: found.value("digits", method) for method in (*pairs, "StructHash")}
     assert digits["StructHash"] > min(digits[method] for method in pairs)
-    for method in ("BRE", "StructHash"):
-        assert found.value("digits", method) > found.value("digits", "ITQ")
+    for data in ("digits", "fashion_mnist"):
+        for method in ("BRE", "StructHash"):
+            assert found.value(data, method) > found.value(data, "ITQ")
+    fashion = {
+        m: found.value("fashion_mnist", m) for m in (*pairs, "MACHash", "StructHash")
+    }
+    worst, *_, best = sorted(fashion[method] for method in pairs)
+    assert fashion["StructHash"] < worst < fashion["MACHash"] < best
 
 
 def test_few_fits_choose_the_edge_of_the_grid(module, results):
@@ -156,6 +162,12 @@ def test_few_fits_choose_the_edge_of_the_grid(module, results):
     ]
     assert set(chosen) <= set(grid)
     assert chosen.count(max(grid)) <= 0.05 * len(chosen)
+    at_edge = [
+        row["method"]
+        for row in results["cifar10-tuned"].rows
+        if row["params"].get("weight_decay") == max(grid)
+    ]
+    assert at_edge == ["OrthoHash"] * 3
 
 
 def test_costs(quotes, found, results):
