@@ -6,12 +6,12 @@
   const CONSTANTS = {
     "bytes": {"narrow_words": [1, 2, 4], "word": 8, "term": 4, "start": 8, "place": 4,
               "wide_place": 8, "places_are_wide_from": 2147483648},
-    "ms": {"Hamming": {"call_ms": 0.14, "ms_per_million_items": 0.65,
-             "ms_per_million_units": 1.7},
-           "weighted": {"call_ms": 0.18, "ms_per_million_items": 6.8,
-             "ms_per_million_units": 1.4},
-           "floats": {"call_ms": 0.32, "ms_per_million_items": 5.3,
-             "ms_per_million_units": 1.4}}
+    "ms": {"Hamming": {"call_ms": 0.12, "ms_per_million_items": 0.23,
+             "ms_per_million_units": 0.96},
+           "weighted": {"call_ms": 0.13, "ms_per_million_items": 5.2,
+             "ms_per_million_units": 0.94},
+           "floats": {"call_ms": 0.15, "ms_per_million_items": 5.9,
+             "ms_per_million_units": 0.86}}
   };
   const LIMITS = {
     items: [1, 1e15, "items"],

@@ -26,8 +26,6 @@ def bench(name, *find, files=()):
 OF_SIZES = "python benchmarks/bench_size.py --csv benchmarks/results/size.csv"
 # Times and memory of the machine that the page names.
 SECONDS = [
-    Listed(("CPU time of one thread", "step")),
-    bench("metrics", "CPU time, ms"),
     bench("scale", "items", "encode, s"),
     bench("scale", "items", "nearest, faiss itself"),
     bench("scale", "items", "count, at most"),

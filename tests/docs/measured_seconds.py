@@ -191,9 +191,8 @@ OF_HASHERS = {
     "TALRHasher, 64 bits": "TALR, 64 bits",
     "TALRHasher, 32 bits, ``early_descent=True``": "TALR, early descent",
     "TALRHasher, 32 bits, ``hidden_layer_sizes=(256,)``": "TALR, hidden layer",
-    "additive bits of class probabilities, 32 bits (:doc:`weighted_queries`)": (
-        "logistic, additive bits"
-    ),
+    "logistic regression, then additive bits of its probabilities, 32 bits "
+    "(:doc:`weighted_queries`)": "logistic, additive bits",
     "TALR of the features, linear": "TALR",
     'teacher, ``kernel="linear"``, then TALR': "linear kernel, TALR",
     "teacher, ``n_components=1000`` (`More than 5 000 rows`_), then TALR": (
@@ -211,7 +210,7 @@ def two_figures(value, unit):
 
 
 def of_hashers(label, column):
-    key = "bench_encoding", "cifar10", OF_HASHERS[label]
+    key = "bench_steps", "hashers", OF_HASHERS[label]
     if column == "fit":
         return two_figures(noted(*key, "fit, s"), "s")
     if column == "encode":
@@ -223,9 +222,47 @@ def of_hashers(label, column):
     return two_figures(1e6 * noted(*key, "encode, s") / N_ENCODED, "s")
 
 
+OF_STEPS = {
+    "fit :class:`~sklearn_talr.hashing.TALRHasher`, 100 epochs": ("TALR", "fit, s"),
+    "fit :class:`~sklearn_talr.hashing.ITQHasher`": ("ITQ", "fit, s"),
+    "encode 59 000 rows": ("TALR", "encode, s"),
+    "put 59 000 codes into :class:`~sklearn_talr.neighbors.HammingNeighbors`": "index",
+    "ten nearest for 1 000 queries, Hamming distance": "ten nearest",
+    "ten nearest for 1 000 queries, weighted": "ten nearest, weighted",
+    "tables of counts (:doc:`counts`) of 1 000 queries against 59 000 items": "counts",
+    "average precision (AP) of 1 000 queries from their tables": "AP",
+}
+
+
+def of_steps(label, column):
+    step = OF_STEPS[label]
+    if isinstance(step, tuple):
+        return two_figures(noted("bench_steps", "hashers", *step), "s")
+    return two_figures(noted("bench_steps", "learned, 32 bits", step, "s"), "s")
+
+
+OF_METRICS = {
+    "tables of counts": "counts",
+    "AP": "AP",
+    "NDCG": "NDCG",
+    "worst, expected and best AP": "range of AP",
+}
+
+
+def of_metrics(label, codes):
+    """Milliseconds; random codes have the time of counting alone."""
+    if codes.startswith("random") and label != "tables of counts":
+        return ""
+    return two_figures(
+        1e3 * noted("bench_steps", codes, OF_METRICS[label], "s"), ""
+    ).strip()
+
+
 SECONDS_TABLES = [
-    seconds("encoding.py", ("hasher", "fit", "encode"), of_hashers),
-    seconds("encoding.py", ("codes", "encode 10⁶ rows", "model"), of_hashers),
+    seconds("steps.py search", ("CPU time of one thread", "step"), of_steps),
+    seconds("steps.py search", ("CPU time, ms",), of_metrics),
+    seconds("steps.py", ("hasher", "fit", "encode"), of_hashers),
+    seconds("steps.py", ("codes", "encode 10⁶ rows", "model"), of_hashers),
     seconds(
         "training.py",
         ("One step forward and backward, 64 bits, two levels, float32, one thread",),
