@@ -23,6 +23,7 @@ from guide_tables import (
     short,
     tables_of,
 )
+from measured_models import MODELS_TABLES
 from measured_quality import QUALITY_TABLES
 from measured_seconds import SECONDS_TABLES
 
@@ -447,5 +448,6 @@ TABLES = [
     *OTHER_TABLES,
     *EMBEDDING_TABLES,
     *QUALITY_TABLES,
+    *MODELS_TABLES,
     *SECONDS_TABLES,
 ]

@@ -1,0 +1,68 @@
+"""What the tables of the guide show of networks of one's own, and of ranking SVMs."""
+
+from guide_tables import Measured, NotMeasuredError, mean, measured, pick, short
+
+OF_NETWORKS = {
+    "two convolutions and a linear layer": "convolutions",
+    "the same with batch normalization": "normalized",
+    "two layers of a transformer over the lines": "attention",
+}
+SETS = {"Fashion-MNIST": "fashion_mnist", "digits": "digits"}
+
+
+def setting(text):
+    """The key of rows of ``modules.csv``: set, rows and epochs."""
+    name, rows, epochs = text.split(", ")
+    counts = (int(part.split(" ")[0].replace(" ", "")) for part in (rows, epochs))
+    return dict(zip(("data", "rows", "epochs"), (SETS[name], *counts)))
+
+
+def of_networks(label, network, column):
+    """AP of one seed; of the loops by hand the best."""
+    label = label.replace("20 000", "20000").replace("5 000", "5000")
+    rows = pick(measured("modules"), **setting(label), network=OF_NETWORKS[network], seed=0)
+    of_hand = [row for row in rows if row["contender"].startswith("by hand")]
+    if column == "by hand":
+        if len(of_hand) < 6:
+            raise NotMeasuredError(label, network)
+        return short(max(float(row["ap"]) for row in of_hand))
+    found = pick(rows, contender=column.strip("`"))
+    if not found:
+        raise NotMeasuredError(label, network, column)
+    return short(float(found[0]["ap"]))
+
+
+OF_GRADES = {
+    '``RankingSVC("ndcg")``, grades': "RankingSVC, grades",
+    "the same, grade 1 and above": "RankingSVC, grade >= 1",
+    "the same, grade 2 and above": "RankingSVC, grade >= 2",
+    "logistic regression of all pairs": "logistic regression of pairs",
+}
+
+
+def of_grades(label, column):
+    """Means of three draws; the other set was measured once."""
+    source, _, measure = column.partition(": ")
+    if source != "drawn":
+        return None
+    rows = pick(measured("svm"), table="grades", model=OF_GRADES[label])
+    if len(rows) < 3:
+        raise NotMeasuredError(label)
+    return short(mean(rows, {"NDCG": "ndcg", "NDCG@10": "ndcg_at_10"}[measure]))
+
+
+MODELS_TABLES = [
+    Measured(
+        ("start", "by hand"),
+        "python benchmarks/bench_modules.py",
+        "modules",
+        of_networks,
+        n_labels=2,
+    ),
+    Measured(
+        ('``RankingSVC("ndcg")``, grades',),
+        "python benchmarks/bench_svm.py grades",
+        "svm",
+        of_grades,
+    ),
+]
