@@ -10,17 +10,17 @@ OF_NETWORKS = {
 SETS = {"Fashion-MNIST": "fashion_mnist", "digits": "digits"}
 
 
-def setting(text):
-    """The key of rows of ``modules.csv``: set, rows and epochs."""
-    name, rows, epochs = text.split(", ")
-    counts = (int(part.split(" ")[0].replace(" ", "")) for part in (rows, epochs))
-    return dict(zip(("data", "rows", "epochs"), (SETS[name], *counts)))
+def is_of(row, label):
+    """Whether a row of ``modules.csv`` has the set, the rows and the epochs of a label."""
+    name, rows, epochs = label.split(", ")
+    wanted = SETS[name], rows.removesuffix(" rows").replace(" ", ""), epochs.split(" ")[0]
+    return (row["data"], row["rows"], row["epochs"]) == wanted
 
 
 def of_networks(label, network, column):
     """AP of one seed; of the loops by hand the best."""
-    label = label.replace("20 000", "20000").replace("5 000", "5000")
-    rows = pick(measured("modules"), **setting(label), network=OF_NETWORKS[network], seed=0)
+    rows = pick(measured("modules"), network=OF_NETWORKS[network], seed=0)
+    rows = [row for row in rows if is_of(row, label)]
     of_hand = [row for row in rows if row["contender"].startswith("by hand")]
     if column == "by hand":
         if len(of_hand) < 6:
