@@ -12,6 +12,8 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+from sklearn_talr._show_versions import describe_processor
+
 RESULTS = Path(__file__).parent / "results"
 MACHINE = "machine"
 DIGITS = 4  # after the point, of floats
@@ -68,16 +70,8 @@ def machine():
     """Versions of what computes, and the processor."""
     names = "numpy", "scikit-learn", "torch"
     found = [f"{name} {version(name)}" for name in names]
-    parts = [f"Python {platform.python_version()}", *found, _processor()]
+    parts = [f"Python {platform.python_version()}", *found, describe_processor()]
     return ", ".join(parts)
-
-
-def _processor():
-    """The name that Linux knows, or else what Python knows."""
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text().splitlines() if path.exists() else []
-    models = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.processor()
 
 
 def _as_text(value):

@@ -1,13 +1,15 @@
 """Milliseconds of one query by the size of an index, for the calculator of the guide.
 
-    python benchmarks/bench_size.py --csv benchmarks/results/size.csv
-    python benchmarks/bench_size.py --constants benchmarks/results/size.csv
+    python benchmarks/bench_size.py
+    python benchmarks/bench_size.py --constants
 
 One query a call, ten neighbors, one thread, NumPy and SciPy without numba; codes and rows
 are random, so that all codes differ. "ms" is the median CPU time of a call after a warm-up.
 
 * "Hamming" compares all codes with a binary query, and "weighted" with a weighted one.
 * "floats" is scikit-learn's NearestNeighbors with ``algorithm="brute"`` among float32 rows.
+
+Every cell is a row of a CSV file, ``--csv``. Cells that are there are not measured again.
 
 ``--constants`` prints what ``docs/_static/size_it.js`` holds of the file: for each way, the
 milliseconds of a call, of each item and of each unit that it reads, fitted so that the
@@ -16,13 +18,13 @@ and a number of a row for "floats".
 """
 
 import argparse
-import csv
 import json
 import time
 from pathlib import Path
 
 import numpy as np
 from _size_constants import constants
+from _store import RESULTS, Store
 from bench_serving import INNER_LOOPS, LOOPS
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
@@ -47,7 +49,7 @@ def median_ms(search):
 
 
 def of_codes(n_items, n_bits, rng):
-    """Rows of the table for codes."""
+    """Milliseconds of the searches of codes, by way."""
     data = rng.integers(0, 256, (n_items, n_bits // 8), dtype=np.uint8)
     codes = PackedCodes(data, n_bits)
     weights = rng.normal(size=(WARM_UP + CALLS, n_bits)).astype(np.float32)
@@ -57,49 +59,48 @@ def of_codes(n_items, n_bits, rng):
         "weighted": (WeightedHammingNeighbors(N_NEIGHBORS).fit(codes), weights),
     }
     for way, (neighbors, queries) in ways.items():
-        ms = median_ms(lambda n, a=neighbors, q=queries: a.kneighbors(q[n : n + 1]))
-        yield {"way": way, "n_items": n_items, "width": n_bits, "ms": round(ms, 4)}
+        yield way, median_ms(lambda n, a=neighbors, q=queries: a.kneighbors(q[n : n + 1]))
 
 
 def of_floats(n_items, n_features, rng):
-    """Row of the table for floats."""
+    """Milliseconds of the search of floats, with its name."""
     rows = rng.standard_normal((n_items, n_features), dtype=np.float32)
     queries = rng.standard_normal((WARM_UP + CALLS, n_features), dtype=np.float32)
     neighbors = NearestNeighbors(n_neighbors=N_NEIGHBORS, algorithm="brute").fit(rows)
-    ms = median_ms(lambda n: neighbors.kneighbors(queries[n : n + 1]))
-    yield {"way": "floats", "n_items": n_items, "width": n_features, "ms": round(ms, 4)}
+    yield "floats", median_ms(lambda n: neighbors.kneighbors(queries[n : n + 1]))
 
 
-def measure():
-    """Generate the rows of the table."""
-    rng = np.random.default_rng(0)
+def cells():
+    """Number of items, width, and what measures them: the last way tells whether it did."""
+    for n_items in SIZES:
+        for n_bits in BITS:
+            yield n_items, n_bits, of_codes, "weighted"
+        for n_features in FEATURES:
+            if n_items * n_features <= MOST_FLOATS:
+                yield n_items, n_features, of_floats, "floats"
+
+
+def measure(store):
+    """Measure what is not there yet."""
     INNER_LOOPS.numba = LOOPS["SciPy"]
     with threadpool_limits(1):
-        for n_items in SIZES:
-            for n_bits in BITS:
-                yield from of_codes(n_items, n_bits, rng)
-            for n_features in FEATURES:
-                if n_items * n_features <= MOST_FLOATS:
-                    yield from of_floats(n_items, n_features, rng)
+        for n_items, width, function, last in cells():
+            key = {"n_items": n_items, "width": width}
+            if not store.has(way=last, **key):
+                for way, ms in function(n_items, width, np.random.default_rng(0)):
+                    store.add(way=way, **key, ms=ms)
+                    print(way, *key.values(), f"{ms:.4f} ms", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--csv", type=Path)
-    parser.add_argument("--constants", type=Path)
+    parser.add_argument("--csv", type=Path, default=RESULTS / "size.csv")
+    parser.add_argument("--constants", action="store_true", help="print, measure nothing")
     arguments = parser.parse_args()
     if arguments.constants:
-        print(json.dumps(constants(arguments.constants)))
-        return
-    rows = []
-    for row in measure():
-        rows.append(row)
-        print(row, flush=True)
-    if arguments.csv:
-        with arguments.csv.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        print(json.dumps(constants(arguments.csv)))
+    else:
+        measure(Store(arguments.csv, ["way", "n_items", "width"], ["ms"]))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """Settings and data shared by all tests."""
 
 import os
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -31,6 +33,15 @@ def learned(request, record_property):
     seed = request.config.getoption("--seed")
     names = request.path.stem, request.node.originalname
     return Learned(*names, seed, record_property)
+
+
+@pytest.fixture
+def comparison(monkeypatch):
+    """A function that imports a module of the comparison by its name."""
+    folder = Path(__file__).parents[1] / "benchmarks" / "comparison"
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    return import_module
 
 
 @pytest.fixture(scope="session")

@@ -87,7 +87,7 @@ def recall(found):
 # :class:`~sklearn_talr.neighbors.HammingNeighbors` takes positive entries for ones, so the
 # embeddings themselves stand for their signs. The hashers are fitted without labels: TALR,
 # to which near sentences are then similar ones, on 3 000 sentences, and the others, which
-# take little time, on 10 000. Words of four bits find .01 more here than single bits do.
+# take little time, on 10 000. Words of four bits find .004 more here than single bits do.
 # :class:`~sklearn_talr.neighbors.HashedNeighbors` holds a hasher together with its index,
 # and asks by bits or by weights as the hasher wants it.
 

@@ -1,5 +1,6 @@
 """Scripts behind the guide's tables of quality: they run, go on, and mean what they say."""
 
+import csv
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -119,6 +120,59 @@ def test_ways_to_ask(module, monkeypatch, tmp_path, data):
         scores = {row[0]: row[2] for row in bench.measure(part, "digits", contender, 16)}
         assert list(scores) == ["Hamming", "activations", "saturated"]
         assert all(0.1 < score <= 1 for score in scores.values())
+
+
+def test_steps(module, monkeypatch, tmp_path, data, capsys):
+    bench, path = module("bench_steps"), tmp_path / "seconds.csv"
+    monkeypatch.setenv("SKLEARN_TALR_SECONDS", str(path))
+    monkeypatch.setattr(bench, "load_benchmark", lambda name, seed: data)
+    monkeypatch.setattr(bench, "talr", lambda n_bits: bench.ITQHasher(n_bits))
+    monkeypatch.setattr(bench, "HASHERS", {"ITQ": bench.ITQHasher(16)})
+    monkeypatch.setattr(bench, "REPEATS", 1)
+    run(monkeypatch, bench)
+    rows = bench_rows(path)
+    assert {row["quantity"] for row in rows if row["table"] == "hashers"} == {
+        "fit, s",
+        "encode, s",
+        "model, bytes",
+    }
+    tables = {row["table"] for row in rows}
+    assert tables == {"hashers", "learned, 32 bits", "learned, 64 bits", "random, 64 bits"}
+    assert all(float(row["value"]) > 0 for row in rows)
+    assert len(capsys.readouterr().out.splitlines()) == len(rows)
+
+
+def bench_rows(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_grades_are_kept_and_averaged(module, monkeypatch, tmp_path, capsys):
+    bench = module("bench_svm")
+    store = module("_store").Store(tmp_path / "svm.csv", *columns_of(bench))
+    monkeypatch.setattr(bench, "STORE", store)
+    monkeypatch.setattr(bench, "_draw_grades", lambda rng, mixing, n: small_grades(rng))
+    for name in ("_fit_ndcg", "_fit_pairs"):
+        monkeypatch.setattr(bench, name, lambda X, y, groups, C, grade=None: np.ones(2))
+    bench.grades(seeds=(0, 1))
+    rows = store.rows()
+    assert len(rows) == 8
+    assert {row["model"] for row in rows} >= {"RankingSVC, grades"}
+    mean = np.mean([float(row["ndcg"]) for row in rows if row["model"] == rows[0]["model"]])
+    assert f"ndcg {mean:.4f}" in capsys.readouterr().out
+    monkeypatch.setattr(bench, "_mean_ndcg", None)  # all is measured
+    bench.grades(seeds=(0, 1))
+
+
+def columns_of(bench):
+    """Key and figures of the script's own store."""
+    columns = bench.STORE.columns[len(bench.STORE.key) : -1]
+    return bench.STORE.key, columns
+
+
+def small_grades(rng):
+    """Three queries of four documents with two features, and their grades."""
+    return rng.random((12, 2)), np.tile([0, 1, 2, 0], 3), np.repeat([0, 1, 2], 4)
 
 
 def test_seconds_are_kept_only_if_asked(module, monkeypatch, tmp_path):

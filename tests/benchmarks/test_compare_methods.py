@@ -5,7 +5,6 @@ import gzip
 import json
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -25,21 +24,13 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks" / "comparison"
 
 
 @pytest.fixture
-def module(monkeypatch):
-    """Import a module of the benchmarks by name."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    monkeypatch.setenv("MPLBACKEND", "agg")
-    return import_module
-
-
-@pytest.fixture
-def run(module, monkeypatch, tmp_path):
+def run(comparison, monkeypatch, tmp_path):
     """Call the runner with a command line; return its rows."""
 
     def call(*arguments):
         command = ["compare_methods.py", "--out", str(tmp_path), *map(str, arguments)]
         monkeypatch.setattr(sys, "argv", command)
-        module("compare_methods").main()
+        comparison("compare_methods").main()
         (path,) = tmp_path.glob("*.csv")
         return read_rows(path)
 
@@ -87,13 +78,13 @@ def test_runs_and_goes_on(run, digits_file, capsys):
     assert len(more) == 3 * len(rows) // 2
 
 
-def test_weighted_queries_are_scored_as_by_a_scorer(run, module, digits_file):
+def test_weighted_queries_are_scored_as_by_a_scorer(run, comparison, digits_file):
     """All queries against the whole database, by the weights of the hasher."""
     method = "logistic + additive"
     command = ("--bits", 16, "--seeds", 1, "--methods", method, "--no-tuning")
     (row,) = run("--data", digits_file, *command)
-    data = module("_data").load_comparison(str(digits_file), 1)
-    hasher = module("_methods").make_estimator(method, 16, 1, data)
+    data = comparison("_data").load_comparison(str(digits_file), 1)
+    hasher = comparison("_methods").make_estimator(method, 16, 1, data)
     hasher.fit(data.X_train, data.y_train)
     database = data.X_database, data.y_database
     scorer = make_retrieval_scorer("nDCG", database=database, query="weights")
@@ -101,11 +92,11 @@ def test_weighted_queries_are_scored_as_by_a_scorer(run, module, digits_file):
     assert float(row["ndcg_float"]) == pytest.approx(expected, rel=1e-5)
 
 
-def test_weights_are_saturated_where_similarity_goes_by_labels(module, digits_file):
-    data = module("_data").load_comparison(str(digits_file), 0)
+def test_weights_are_saturated_where_similarity_goes_by_labels(comparison, digits_file):
+    data = comparison("_data").load_comparison(str(digits_file), 0)
     hasher = ITQHasher(8, random_state=0).fit(data.X_train)
     plain = hasher.query_weights(data.X_query)
-    weights_of = module("_methods").query_weights
+    weights_of = comparison("_methods").query_weights
     weights = weights_of("ITQ", hasher, data)
     scale = np.abs(plain).mean(axis=1, keepdims=True)
     np.testing.assert_allclose(np.arctanh(weights) * scale, plain, rtol=1e-3)
@@ -114,10 +105,10 @@ def test_weights_are_saturated_where_similarity_goes_by_labels(module, digits_fi
     np.testing.assert_array_equal(weights_of("ITQ", hasher, data), plain)
 
 
-def test_methods_behind_the_teacher_are_pipelines(module, digits_file):
+def test_methods_behind_the_teacher_are_pipelines(comparison, digits_file):
     """The teacher is fitted once, and its seconds are among those of every method."""
-    data = module("_data").load_comparison(str(digits_file), 1)
-    measure, taught = module("_measures").measure, module("_teacher").taught
+    data = comparison("_data").load_comparison(str(digits_file), 1)
+    measure, taught = comparison("_measures").measure, comparison("_teacher").taught
     rows = {
         name: measure(f"kernel {name}", 16, 1, data, {})
         for name in ("+ additive", "one-hot", "scores")
@@ -154,22 +145,22 @@ def test_methods_behind_the_teacher_are_pipelines(module, digits_file):
         ("logistic scores", 40),
     ],
 )
-def test_bytes_of_an_item(module, digits_file, method, n_bytes):
-    data = module("_data").load_comparison(str(digits_file), 0)
-    row = module("_measures").measure(method, 16, 0, data, {})
+def test_bytes_of_an_item(comparison, digits_file, method, n_bytes):
+    data = comparison("_data").load_comparison(str(digits_file), 0)
+    row = comparison("_measures").measure(method, 16, 0, data, {})
     assert row["bytes"] == n_bytes
 
 
-def test_tuning_is_done_once_for_all_lengths(run, module, digits_file, monkeypatch):
-    hasher = module("_methods").METHODS["CSQ"].estimator
+def test_tuning_is_done_once_for_all_lengths(run, comparison, digits_file, monkeypatch):
+    hasher = comparison("_methods").METHODS["CSQ"].estimator
     monkeypatch.setattr(hasher, "max_iter", 2)
     rows = run("--data", digits_file, "--bits", 8, 16, "--seeds", 0, "--methods", "CSQ")
     assert [float(row["tune_seconds"]) > 0 for row in rows] == [True, False]
     assert rows[0]["params"] == rows[1]["params"] != "{}"
 
 
-def test_every_method_has_the_same_budget(module):
-    methods = module("_methods")
+def test_every_method_has_the_same_budget(comparison):
+    methods = comparison("_methods")
     untuned = ("LSH", "ITQ", "BRE", "MACHash", "FastHash", "StructHash")
     untuned += ("logistic + TALR-AP", "logistic + additive")
     untuned += ("additive bits, addend", "additive words, addend", "additive words")
@@ -218,8 +209,8 @@ def test_several_labels(run, tmp_path):
     assert len(rows) == 2 * (2 + 1 + 1)
 
 
-def test_unseen_classes_are_not_trained_on(module, digits_file):
-    load = module("_data").load_comparison
+def test_unseen_classes_are_not_trained_on(comparison, digits_file):
+    load = comparison("_data").load_comparison
     data = load(str(digits_file), 0, unseen=True)
     seen, others = set(data.y_train), set(data.y_query) | set(data.y_database)
     assert not seen & others
@@ -227,7 +218,7 @@ def test_unseen_classes_are_not_trained_on(module, digits_file):
     assert len(others) == 3
 
 
-def test_fashion_mnist_from_files(module, tmp_path, monkeypatch):
+def test_fashion_mnist_from_files(comparison, tmp_path, monkeypatch):
     """In the format of the data set: a header, then bytes."""
     rng = np.random.default_rng(0)
     images, labels = rng.integers(256, size=(30, 784)), rng.integers(10, size=30)
@@ -236,7 +227,7 @@ def test_fashion_mnist_from_files(module, tmp_path, monkeypatch):
         for kind, n_header, values in files:
             with gzip.open(tmp_path / f"{part}-{kind}-ubyte.gz", "wb") as file:
                 file.write(bytes(n_header) + values.astype(np.uint8).tobytes())
-    source = module("_data")
+    source = comparison("_data")
     monkeypatch.setattr(source, "_FASHION_MNIST", tmp_path)
     data = source.load_comparison("fashion_mnist", 0)
     order = np.random.default_rng(0).permutation(30)
@@ -246,16 +237,16 @@ def test_fashion_mnist_from_files(module, tmp_path, monkeypatch):
     np.testing.assert_allclose(data.X_query[0], first / np.linalg.norm(first), atol=1e-6)
 
 
-def test_unseen_classes_need_labels(module, tmp_path):
+def test_unseen_classes_need_labels(comparison, tmp_path):
     X, y = make_multilabel_classification(60, random_state=0)
     np.savez(tmp_path / "tags.npz", X=X, y=y)
-    load = module("_data").load_comparison
+    load = comparison("_data").load_comparison
     with pytest.raises(SystemExit, match="one label per sample"):
         load(str(tmp_path / "tags.npz"), 0, unseen=True)
 
 
-def test_lookup(run, module, digits_file, monkeypatch):
-    for method in module("_methods").LOOKUP_METHODS.values():
+def test_lookup(run, comparison, digits_file, monkeypatch):
+    for method in comparison("_methods").LOOKUP_METHODS.values():
         monkeypatch.setattr(method.estimator, "max_iter", 2)
     command = ("--lookup", "--no-tuning", "--bits", 16, "--seeds", 0)
     rows = run("--data", digits_file, *command)
@@ -265,18 +256,18 @@ def test_lookup(run, module, digits_file, monkeypatch):
             assert len(json.loads(row[curve])) == 5
 
 
-def test_foreign_results_are_refused(module, tmp_path):
+def test_foreign_results_are_refused(comparison, tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("method,ap\nLSH,0.5\n")
     with pytest.raises(SystemExit, match="other columns"):
-        module("_results").Results(path)
+        comparison("_results").Results(path)
 
 
 @pytest.fixture
-def rows_of(module):
+def rows_of(comparison):
     """Results at two lengths, of one to three splits."""
 
-    class Fixed(module("_results").Results):
+    class Fixed(comparison("_results").Results):
         def _read(self):
             cells = [("LSH", 8, 0, 0.1), ("LSH", 8, 1, 0.2), ("LSH", 16, 0, 0.5)]
             cells += [("ITQ", 8, 0, 0.3), ("logistic scores", 0, 0, 0.5)]
@@ -288,8 +279,8 @@ def rows_of(module):
     return Fixed("nowhere")
 
 
-def test_tables(module, rows_of):
-    tables = module("_tables")
+def test_tables(comparison, rows_of):
+    tables = comparison("_tables")
     rows = tables.by_length(rows_of, tables.reader("ap"), digits=2)
     assert rows == [
         ["method", "hash function", "8 bits", "16 bits"],
@@ -311,17 +302,17 @@ def test_tables(module, rows_of):
     )
 
 
-def test_the_best_over_most_splits_are_bold(module, rows_of):
-    tables, last = module("_tables"), {"method": "CSQ", "n_bits": 8, "bytes": 1.0}
+def test_the_best_over_most_splits_are_bold(comparison, rows_of):
+    tables, last = comparison("_tables"), {"method": "CSQ", "n_bits": 8, "bytes": 1.0}
     rows_of.rows += [last | {"seed": seed, "ap": 0.25} for seed in range(3)]
     best = {row[0]: row[2] for row in tables.by_length(rows_of, tables.reader("ap"))}
     assert best["CSQ"] == "**.250** ±.000"
     assert best["ITQ"] == ".300"  # of one split
 
 
-def test_tables_by_bytes(module, rows_of):
+def test_tables_by_bytes(comparison, rows_of):
     """An addend counts; floats are shown everywhere, with their bytes."""
-    tables, addend = module("_tables"), "additive bits, addend"
+    tables, addend = comparison("_tables"), "additive bits, addend"
     rows_of.rows.append({"method": addend, "n_bits": 8, "bytes": 5.0, "seed": 0, "ap": 0.6})
     rows = tables.by_bytes(rows_of, tables.reader("ap"))
     assert rows[0][2:] == ["1 bytes", "2 bytes", "5 bytes"]
@@ -331,8 +322,8 @@ def test_tables_by_bytes(module, rows_of):
     assert cells["LSH"] == [".150 ±.050 (2)", ".500", ""]
 
 
-def test_standings(module, rows_of):
-    standings = module("_standings")
+def test_standings(comparison, rows_of):
+    standings = comparison("_standings")
     scores = standings.standings(rows_of, "ap", 1)  # on the split of ITQ, which has a color
     assert [each[:2] for each in scores] == [("ITQ", 0.3), ("DSH", 0.2), ("LSH", 0.1)]
     rows_of = rows_of.only(["LSH", "DSH", "logistic scores"])
@@ -351,11 +342,11 @@ def test_standings(module, rows_of):
     assert table[2][1] == ["**.320**", "CSQ", "*DPSH*"]  # nothing longer has three splits
 
 
-def test_named_methods_have_colors_of_their_own(module):
+def test_named_methods_have_colors_of_their_own(comparison):
     """Those that the other pictures of the guide have."""
-    named = module("_standings").NAMED
-    assert set(named) <= set(module("_methods").METHODS)
-    styles = module("_figures").style_of
+    named = comparison("_standings").NAMED
+    assert set(named) <= set(comparison("_methods").METHODS)
+    styles = comparison("_figures").style_of
     for key in ("color", "marker"):
         assert len({styles(method)[key] for method in named}) == len(named)
 
@@ -367,23 +358,25 @@ def test_rivals_are_compared_on_splits_that_they_share(rows_of):
     assert rows_of.on_splits_of(["LSH", "CSQ"]).rows == []
 
 
-def test_page_is_what_the_results_give(module):
+def test_page_is_what_the_results_give(comparison):
     """Nothing on the page was typed: its tables are those of the files beside the code."""
-    render = module("render_page")
+    render = comparison("render_page")
     texts = render.texts_of(render.read_results(render.RESULTS))
-    of_choice = module("render_choice").texts()  # another page's, with a test of its own
+    of_choice = comparison(
+        "render_choice"
+    ).texts()  # another page's, with a test of its own
     paths = (path for path in render.PAGE.glob("*.txt") if path.stem not in of_choice)
     written = {path.stem: path.read_text() for path in paths}
     assert written == {name: text + "\n" for name, text in texts.items()}
 
 
-def test_page_of_own_results(run, module, digits_file, tmp_path, monkeypatch):
+def test_page_of_own_results(run, comparison, digits_file, tmp_path, monkeypatch):
     methods = ("LSH", *BITS_AND_FLOATS)
     run("--data", digits_file, *SMALL, "--methods", *methods, "--no-tuning")
     to = tmp_path / "page"
     command = ["render_page.py", "--results", str(tmp_path), "--to", str(to)]
     monkeypatch.setattr(sys, "argv", command)
-    render = module("render_page")
+    render = comparison("render_page")
     render.main()
     tables = (to / "set-mine.txt").read_text()
     assert tables.startswith(".. image:: page/mine-defaults-bytes.svg")

@@ -23,7 +23,7 @@ def bench(name, *find, files=()):
     return Listed(find, (command,), files)
 
 
-OF_SIZES = "python benchmarks/bench_size.py --csv benchmarks/results/size.csv"
+OF_SIZES = "python benchmarks/bench_size.py"
 # Times and memory of the machine that the page names.
 SECONDS = [
     bench("scale", "items", "encode, s"),

@@ -172,12 +172,8 @@ def of_busy(label, column):
     free, _, of = column.rpartition(": ")
     key = "bench_busy", "free" if free else "held", pattern.format(n_rows[bool(free)])
     if column == "quiet, s":
-        return short_seconds(noted(*key, "quiet, CPU, s"))
+        return figures(noted(*key, "quiet, CPU, s"))
     return f"{noted(*key, f'busy, {of}, s') / noted(*key, f'quiet, {of}, s'):.1f}"
-
-
-def short_seconds(value):
-    return f"{value:.{1 if value >= 1 else 2}f}"
 
 
 def seconds(name, find, cell, n_labels=1):
@@ -203,10 +199,10 @@ OF_HASHERS = {
 N_ENCODED = 59_000
 
 
-def two_figures(value, unit):
+def two_figures(value, unit=""):
     """A quantity with two figures, without an exponent."""
-    digits = max(1 - int(np.floor(np.log10(value))), 0)
-    return f"{round(value, digits if digits else -1 * (value >= 100)):.{digits}f} {unit}"
+    digits = np.format_float_positional(value, 2, unique=False, fractional=False, trim="k")
+    return f"{digits.rstrip('.')} {unit}".rstrip()
 
 
 def of_hashers(label, column):

@@ -4,7 +4,6 @@ The numbers are named in ``benchmarks/comparison/_quotes.py``, and
 ``benchmarks/comparison/render_page.py`` writes them into the pages.
 """
 
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -17,21 +16,13 @@ LEVEL = 0.002  # of AP
 
 
 @pytest.fixture
-def module(monkeypatch):
-    """Import a module of the benchmarks by name."""
-    monkeypatch.syspath_prepend(str(COMPARISON))
-    monkeypatch.setenv("MPLBACKEND", "agg")
-    return import_module
+def quotes(comparison):
+    return comparison("_quotes")
 
 
 @pytest.fixture
-def quotes(module):
-    return module("_quotes")
-
-
-@pytest.fixture
-def results(module):
-    render = module("render_page")
+def results(comparison):
+    render = comparison("render_page")
     return render.read_results(render.RESULTS)
 
 
@@ -70,17 +61,17 @@ def test_numbers_are_rewritten(quotes):
             quotes.requote(text, {begin: wanted["* B has"]}, None)
 
 
-def first(module, results, data, n_bytes, column="ap"):
+def first(comparison, results, data, n_bytes, column="ap"):
     """Methods within one standard error of the best."""
-    leaders = module("_standings").leaders
+    leaders = comparison("_standings").leaders
     return [score.method for score in leaders(results[f"{data}-defaults"], column, n_bytes)]
 
 
-def test_two_stages_are_first_where_there_are_labels(module, results, quotes, found):
+def test_two_stages_are_first_where_there_are_labels(comparison, results, quotes, found):
     for data in quotes.LABELED:
         for n_bytes in (4, 8):
-            assert first(module, results, data, n_bytes)[0] == quotes.TEACHER
-        assert first(module, results, data, 4, "ap_float")[0].startswith("kernel + ")
+            assert first(comparison, results, data, n_bytes)[0] == quotes.TEACHER
+        assert first(comparison, results, data, 4, "ap_float")[0].startswith("kernel + ")
         assert found.value(data, quotes.TEACHER) > max(
             found.value(data, method) for method in quotes.OF_FEATURES
         )
@@ -92,14 +83,16 @@ def test_two_bytes_of_two_stages_do_what_four_do_without(quotes, found):
         assert found.value(data, quotes.TEACHER, 2) > best - LEVEL
 
 
-def test_additive_words_are_first_by_weighted_queries(module, results, quotes, found):
+def test_additive_words_are_first_by_weighted_queries(comparison, results, quotes, found):
     for data in quotes.LABELED:
         gap = found.value(data, quotes.TEACHER, 4, "ap_float") - found.value(
             data, quotes.WORDS_OF_TEACHER, 4, "ap_float"
         )
         assert gap < (LEVEL if data in ("digits", "tmc2007") else 0)
     for n_bytes in (4, 8):
-        assert first(module, results, "scenes", n_bytes, "ndcg_float") == ["additive words"]
+        assert first(comparison, results, "scenes", n_bytes, "ndcg_float") == [
+            "additive words"
+        ]
 
 
 def test_hidden_layer_with_the_ndcg_loss(quotes, found):
@@ -152,8 +145,8 @@ def test_older_methods(quotes, found):
     assert fashion["StructHash"] < worst < fashion["MACHash"] < best
 
 
-def test_few_fits_choose_the_edge_of_the_grid(module, results):
-    grid = module("_methods").GRID["weight_decay"]
+def test_few_fits_choose_the_edge_of_the_grid(comparison, results):
+    grid = comparison("_methods").GRID["weight_decay"]
     chosen = [
         row["params"]["weight_decay"]
         for name in ("cifar10-tuned", "digits-tuned")
