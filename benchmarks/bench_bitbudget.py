@@ -181,7 +181,7 @@ def measure(data, name, seed):
 def shared_bytes(name, n_features, hasher=None):
     """Bytes that queries need beside the codes."""
     if hasattr(hasher, "query_coef_"):
-        return hasher.query_coef_.nbytes + hasher.query_intercept_.nbytes
+        return hasher.query_coef_.nbytes
     if hasher is not None:
         return sum(array.nbytes for array in (*hasher.coefs_, *hasher.intercepts_))
     if name.startswith("pq"):

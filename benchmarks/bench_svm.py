@@ -161,7 +161,8 @@ def _time_of_inference(svc, X, y):
         spent.append(time.perf_counter() - start)
         return result
 
-    features = FeatureMatrix(X, constant=svc.loss == "zero_one")
+    ranks = svc.loss != "zero_one"
+    features = FeatureMatrix(X, not ranks, ranks)
     bundle = _bundle.Bundle(features.n_weights)
     options = {"tol": svc.tol, "max_iter": svc.max_iter, "line_search": True}
     estimator.minimize(features, timed, svc.C * len(y), bundle, **options)

@@ -39,10 +39,15 @@ class Space(NamedTuple):
         """Whether arrays are torch tensors."""
         return self.library == "torch"
 
-    @property
-    def floats(self):
-        """Types that are computed in; others become the first."""
-        return self.xp.float32, self.xp.float64
+    def floats(self, X):
+        """Types that features are computed in; those of another type become the first.
+
+        This is float32 where it holds all values of the other type, as of float16 and
+        bytes, and float64 elsewhere: in float32 large integers would become equal.
+        """
+        floats = self.xp.float64, self.xp.float32
+        fits = getattr(getattr(X, "dtype", None), "itemsize", 8) <= 2
+        return floats[::-1] if fits else floats
 
     def empty(self, shape, dtype):
         """An array to be filled; `dtype` is the name of its type."""

@@ -48,7 +48,8 @@ class TwoViews(BaseHasher):
         ):
             coef = (vectors @ turn).astype(np.float32)
             hasher.coefs_ = [coef]
-            hasher.intercepts_ = [(-mean @ coef).astype(np.float32)]
+            hasher.intercepts_ = [np.zeros(self.n_bits)]
+            hasher.means_ = [mean]
         return self
 
     def transform_query(self, X):

@@ -47,6 +47,9 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
     levels_ : ndarray of shape (n_quantiles + 1,)
         Sorted values that the affinity can take, 0 included.
 
+    mean_ : ndarray of shape (n_features,)
+        Mean of the rows seen by `fit`, from which distances are measured.
+
     n_features_in_ : int
         Number of features of the rows seen by `fit`.
 
@@ -119,10 +122,13 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         if len(rows) > self.subsample:
             rng = check_random_state(self.random_state)
             rows = rows[rng.choice(len(rows), self.subsample, replace=False)]
+        mean = rows.mean(axis=0, dtype=np.float64)
+        rows = rows - mean
         thresholds = np.quantile(_pairwise_distances(rows), quantiles)
         fitted = {
             "thresholds_": np.maximum(thresholds, _distance_of_equals(rows)),
             "levels_": np.concatenate(([0], np.sort(levels))),
+            "mean_": mean,
             "n_features_in_": rows.shape[1],
         }
         return replace_fitted(self, fitted)
@@ -176,7 +182,8 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
                     f"y has {rows.shape[1]} features, but the thresholds are those of "
                     f"distances between rows of {self.n_features_in_} features."
                 )
-        distances = euclidean_distances(y_query, y_database)
+        # Distances are differences of products, which lose digits far from the origin.
+        distances = euclidean_distances(y_query - self.mean_, y_database - self.mean_)
         outside = np.searchsorted(np.sort(self.thresholds_), distances, side="left")
         return self.levels_[::-1][outside]
 

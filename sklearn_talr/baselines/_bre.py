@@ -61,7 +61,10 @@ class BREHasher(DiscreteHasher):
         same mean magnitude on the samples drawn.
 
     intercepts_ : list of one ndarray of shape (n_bits,)
-        Offsets that center the features.
+        Zeros.
+
+    means_ : list of one ndarray of shape (n_features,)
+        Mean of the training rows, subtracted from features first.
 
     affinity_ : affinity oracle
         The fitted oracle.

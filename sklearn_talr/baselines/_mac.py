@@ -75,6 +75,9 @@ class MACHasher(DiscreteHasher):
     intercepts_ : list of one ndarray of shape (n_bits,)
         Their intercepts.
 
+    means_ : list of one ndarray of shape (n_features,)
+        Mean of the training rows, subtracted from features first.
+
     affinity_ : affinity oracle
         The fitted oracle.
 

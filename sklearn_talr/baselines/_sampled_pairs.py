@@ -112,5 +112,5 @@ def in_units(X):
 
 def linear_function(coef, intercept, mean, unit):
     """Fitted attributes of a linear function of features that were brought `in_units`."""
-    coef = coef / unit
-    return {"coefs_": [coef], "intercepts_": [intercept - mean @ coef]}
+    intercepts = [np.broadcast_to(intercept, coef.shape[1]).astype(np.float64)]
+    return {"coefs_": [coef / unit], "intercepts_": intercepts, "means_": [mean]}

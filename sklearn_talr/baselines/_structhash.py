@@ -75,7 +75,10 @@ class StructHasher(DiscreteHasher):
         Weights of the functions of the bits.
 
     intercepts_ : list of one ndarray of shape (n_bits,)
-        Offsets that center the features.
+        Zeros.
+
+    means_ : list of one ndarray of shape (n_features,)
+        Mean of the training rows, subtracted from features first.
 
     affinity_ : affinity oracle
         The fitted oracle.

@@ -53,12 +53,9 @@ def export_onnx(hasher, path, *, output="codes"):
     Parameters
     ----------
     hasher : fitted hasher
-        A hasher of linear layers with rectifiers between them. They are read from its
-        attributes ``coefs_``, arrays of shape (n_inputs, n_outputs), and ``intercepts_``,
-        arrays of shape (n_outputs,). All hashers of this library have them, except those
-        that were fitted with a torch module of the user and those of trees. Query weights
-        that are others than the activations are read from ``query_coef_`` and
-        ``query_intercept_``, those of one layer.
+        A hasher of linear layers with rectifiers between them, which all hashers of this
+        library have, except those that were fitted with a torch module of the user and
+        those of trees.
 
     path : str or path-like
         File to write, by convention ``*.onnx``.
@@ -120,7 +117,7 @@ def _check_hasher(hasher):
             "hasher must not be a Pipeline: export its last step, and apply the other "
             "steps to the features."
         )
-    if not (hasattr(hasher, "decision_function") and hasattr(hasher, "n_bits")):
+    if not hasattr(hasher, "_encoder"):
         raise TypeError(
             "hasher must be a hasher of sklearn_talr.hashing or sklearn_talr.baselines, "
             f"got {type(hasher).__name__}."
@@ -155,10 +152,14 @@ def _check_codes_are_signs(hasher):
 
 def _model(onnx, hasher, output):
     """The model: layers with rectifiers between them, then the nodes of `output`."""
-    coefs, intercepts = hasher.coefs_, hasher.intercepts_
-    if output == "query_weights" and hasattr(hasher, "query_coef_"):
-        coefs, intercepts = [hasher.query_coef_], [hasher.query_intercept_]
+    encoder = hasher._encoder()
+    layers = (encoder.of_queries() if output == "query_weights" else encoder).function
+    coefs, intercepts = layers.coefs, list(layers.intercepts)
     n_features, n_outputs = coefs[0].shape[0], coefs[-1].shape[1]
+    mean = np.zeros(n_features, np.float32)
+    if layers.mean is not None:
+        mean = layers.mean.astype(np.float32)
+        intercepts[0] = intercepts[0] + (mean - layers.mean) @ coefs[0]
     kind, columns = "float", n_outputs
     steps, constants = _KEEP, {}
     if output != "query_weights":
@@ -176,6 +177,7 @@ def _model(onnx, hasher, output):
     )
     for layer, (coef, intercept) in enumerate(zip(coefs, intercepts)):
         constants |= {f"coef_{layer}": coef, f"intercept_{layer}": intercept}
+    constants["mean_of_features"] = mean
     for name, value in constants.items():
         value = np.asarray(value, dtype=np.float32)
         model.graph.initializer.append(onnx.numpy_helper.from_array(value, name))
@@ -185,7 +187,8 @@ def _model(onnx, hasher, output):
 def _layers(n_layers):
     """Nodes from features to activations."""
     sums = [f"sums_{layer}" for layer in range(n_layers - 1)] + ["activations"]
-    nodes = f"{sums[0]} = Gemm (features, coef_0, intercept_0)"
+    nodes = "centered = Sub (features, mean_of_features)"
+    nodes += f" {sums[0]} = Gemm (centered, coef_0, intercept_0)"
     for layer in range(1, n_layers):
         nodes += f" hidden_{layer} = Relu ({sums[layer - 1]})"
         inputs = f"hidden_{layer}, coef_{layer}, intercept_{layer}"

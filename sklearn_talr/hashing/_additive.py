@@ -116,20 +116,18 @@ class AdditiveHasher(BaseHasher):
         more than they do.
 
     intercepts_ : list of one ndarray of shape (n_bits,)
-        Zeros; under ``"euclidean"`` they center the queries.
+        Zeros.
 
     query_coef_ : ndarray of shape (n_features, n_weights)
         All vectors that queries have weights for: first those of the single bits, then
         those of products of several bits, see :func:`~sklearn_talr.codes.weighted_scores`.
 
-    query_intercept_ : ndarray of shape (n_weights,)
-        What is added to these weights.
-
     word_size_ : {1, 4, 8}
         Bits of a word.
 
     mean_ : ndarray of shape (n_features,)
-        Mean of the rows, after these were scaled to unit length under ``"cosine"``.
+        Mean of the rows, after these were scaled to unit length under ``"cosine"``. Under
+        ``"euclidean"`` it is subtracted from queries, too.
 
     n_iter_ : int
         Alternations done.
@@ -410,15 +408,12 @@ class AdditiveHasher(BaseHasher):
     def _encoder(self):
         fitted = vars(self)
         model, coef = fitted["_model_"], fitted["query_coef_"]
-        function = Layers(fitted["coefs_"], fitted["intercepts_"])
-        query_function = Layers([coef], [fitted["query_intercept_"]])
-        if model.frame.metric == "euclidean":  # more precise far from the origin
-            function = partial(model.correlations, n_vectors=model.n_bits)
-            query_function = model.correlations
+        mean = model.frame.mean if model.frame.metric == "euclidean" else None
+        query_function = Layers([coef], [np.zeros(coef.shape[1])], mean)
         return Encoder(
-            function,
+            Layers(fitted["coefs_"], fitted["intercepts_"], mean),
             model.n_bits,
-            max(coef.shape),
+            query_function.n_units,
             model.n_terms,
             model.quantize,
             n_jobs=self.n_jobs,
@@ -434,15 +429,12 @@ class AdditiveHasher(BaseHasher):
 
     def _replace_model(self, model, n_iter, seen):
         frame, coef = model.frame, model.vectors().T
-        intercept = np.zeros(coef.shape[1], dtype=np.float32)
         if frame.metric == "euclidean":
             coef = (coef / frame.unit).astype(np.float32)
-            intercept = -(frame.mean @ coef).astype(np.float32)
         fitted = {
             "coefs_": [coef[:, : model.n_bits]],
-            "intercepts_": [intercept[: model.n_bits]],
+            "intercepts_": [np.zeros(model.n_bits, dtype=np.float32)],
             "query_coef_": coef,
-            "query_intercept_": intercept,
             "mean_": frame.mean,
             "word_size_": model.word_size,
             "n_iter_": n_iter,

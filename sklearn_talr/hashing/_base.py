@@ -23,9 +23,11 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """Base of all hashers: a feed-forward function whose signs are the bits.
 
     Subclasses set ``coefs_`` and ``intercepts_``, lists with one NumPy array per layer,
-    like scikit-learn's multi-layer perceptron. So encoding is plain NumPy, and a pickle
-    holds no torch objects and knows no device. With scikit-learn's `array_api_dispatch`
-    each call takes these arrays to where its features are.
+    like scikit-learn's multi-layer perceptron, and ``means_``, a list of one array, which
+    is subtracted from the features first; a subclass without it takes them as they are. So
+    encoding is plain NumPy, and a pickle holds no torch objects and knows no device. With
+    scikit-learn's `array_api_dispatch` each call takes these arrays to where its features
+    are.
 
     Attributes
     ----------
@@ -163,14 +165,13 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_is_fitted(now)
         encoder = now._encoder()._replace(weigh=now._weigh())
         space, X = enter_features(now, X)
-        X = validate_seen(now, X, accept_sparse="csr", dtype=space.floats)
-        return X, encoder if space is NUMPY else encoder.moved_to(space, X.dtype)
+        X = validate_seen(now, X, accept_sparse="csr", dtype=space.floats(X))
+        return X, encoder if space is NUMPY else encoder.moved_to(space)
 
     def _encoder(self):
         fitted = vars(self)
-        layers = Layers(fitted["coefs_"], fitted["intercepts_"])
-        sizes = [coef.shape[1] for coef in layers.coefs]
-        return Encoder(layers, sizes[-1], max(sizes))
+        layers = Layers(fitted["coefs_"], fitted["intercepts_"], *fitted.get("means_", []))
+        return Encoder(layers, layers.coefs[-1].shape[1], layers.n_units)
 
     def _rule_of_factors(self):
         """Rule of the factors of codes, where they follow from these, or None."""
@@ -212,7 +213,7 @@ class Encoder(NamedTuple):
     ----------
     function : callable
         ``function(X) -> activations``, in the precision that it computes in. If the hasher
-        follows arrays, it has a method ``moved_to(space, dtype)``, which returns the
+        follows arrays, it has a method ``moved_to(space)``, which returns the
         function of features of another library.
 
     n_bits : int
@@ -279,9 +280,9 @@ class Encoder(NamedTuple):
             function=self.query_function, n_bits=self.n_weights, n_units=n_units
         )
 
-    def moved_to(self, space, dtype):
-        """The encoder of features in another space, of one of its types."""
-        function = self.function.moved_to(space, dtype)
+    def moved_to(self, space):
+        """The encoder of features in another space."""
+        function = self.function.moved_to(space)
         return self._replace(function=function, space=space, has_threads=True)
 
     def empty_terms(self, n_rows):
@@ -325,33 +326,54 @@ class Encoder(NamedTuple):
 
 
 class Layers(NamedTuple):
-    """Linear layers with rectifiers between them.
+    """Linear layers of centered features, with rectifiers between them.
 
     Parameters
     ----------
-    coefs, intercepts : lists of arrays
-        Weights of each layer; outside NumPy of the type of the features.
+    coefs, intercepts : lists of ndarray
+        Weights of each layer.
 
-    xp : module, default=numpy
-        Library of the arrays.
+    mean : ndarray of shape (n_features,), default=None
+        Subtracted from the features first, so that those far from the origin lose no
+        digits in products. None means 0.
+
+    space : Space, default=NUMPY
+        Where features are.
     """
 
     coefs: list
     intercepts: list
-    xp: object = np
+    mean: np.ndarray | None = None
+    space: Space = NUMPY
+
+    @property
+    def n_units(self):
+        """Numbers per row of the largest array that is made."""
+        return max(self.coefs[0].shape[0], *(coef.shape[1] for coef in self.coefs))
 
     def __call__(self, X):
         """Activations of features, in their dtype."""
-        return feed_forward(X, *self)
-
-    def moved_to(self, space, dtype):
-        """The same layers in another space."""
-        number = np.float32 if dtype == space.xp.float32 else np.float64
-        moved = (
-            [space.take(array.astype(number)) for array in arrays]
-            for arrays in (self.coefs, self.intercepts)
+        dtype = np.dtype(np.float32 if X.dtype == self.space.xp.float32 else np.float64)
+        intercepts = list(self.intercepts)
+        if sp.issparse(X) and self.mean is not None:  # which has to stay sparse
+            intercepts[0] = intercepts[0] - self.mean @ self.coefs[0]
+        elif self.mean is not None:
+            mean = self.mean.astype(dtype)
+            # Adds what float32 has rounded off.
+            intercepts[0] = intercepts[0] + (mean - self.mean) @ self.coefs[0]
+            X = X - self._taken(mean)
+        weights = (
+            [self._taken(array.astype(dtype, copy=False)) for array in arrays]
+            for arrays in (self.coefs, intercepts)
         )
-        return Layers(*moved, space.xp)
+        return feed_forward(X, *weights, self.space.xp)
+
+    def moved_to(self, space):
+        """The same layers for features in another space."""
+        return self._replace(space=space)
+
+    def _taken(self, array):
+        return array if self.space is NUMPY else self.space.take(array)
 
 
 def check_features(hasher, X):
@@ -382,7 +404,7 @@ def check_more_features(hasher, X, reset=False):
         hasher,
         X,
         accept_sparse="csr",
-        dtype=space.floats,
+        dtype=space.floats(X),
         ensure_min_samples=2,
         reset=reset,
     )
@@ -405,11 +427,8 @@ def enter_features(hasher, X):
 
 
 def feed_forward(X, coefs, intercepts, xp=np):
-    """Apply linear layers with rectifiers between them, in the dtype of `X`."""
+    """Apply linear layers with rectifiers between them."""
     for layer, (coef, intercept) in enumerate(zip(coefs, intercepts)):
-        if xp is np:
-            coef = coef.astype(X.dtype, copy=False)
-            intercept = intercept.astype(X.dtype, copy=False)
         if layer:
             X = np.maximum(X, 0, out=X) if xp is np else xp.clip(X, 0, None)
         X = X @ coef + intercept

@@ -139,6 +139,9 @@ class CrossViewHasher(BaseHasher):
     coefs_, intercepts_ : list of ndarray
         Layers of the items' function. Only without a teacher.
 
+    means_ : list of one ndarray of shape (n_features,)
+        Subtracted from items before the first layer. Only without a teacher.
+
     affinity_ : affinity oracle
         The fitted oracle: :class:`~sklearn_talr.affinity.JudgmentAffinity` of judgments.
 
@@ -513,7 +516,7 @@ def _fitted_views(views, space, functions):
             type(function).of(vars(function) | seen)
             for function, seen in ((item, views.seen), (query, views.seen_query))
         )
-        layers = {"coefs_": item.coefs_, "intercepts_": item.intercepts_}
+        layers = {name: getattr(item, name) for name in ("coefs_", "intercepts_", "means_")}
         teachers = None, None
     else:
         layers, teachers = {}, (space.teacher, space.query_teacher)

@@ -2,6 +2,7 @@
 
 from numbers import Integral
 
+import numpy as np
 import scipy.sparse as sp
 
 from .._compat import Interval, fit_context
@@ -53,8 +54,8 @@ class _ProjectionHasher(BaseHasher):
             else:
                 X, mean = centered(X)
                 projection = PROJECTIONS[self._projection](X, self.n_bits, rng)
-        weights = {"coefs_": [projection], "intercepts_": [-mean @ projection]}
-        return replace_fitted(self, seen | weights)
+        weights = {"coefs_": [projection], "intercepts_": [np.zeros(self.n_bits)]}
+        return replace_fitted(self, seen | weights | {"means_": [mean]})
 
 
 class LSHHasher(_ProjectionHasher):
@@ -78,7 +79,10 @@ class LSHHasher(_ProjectionHasher):
         Normals of the hyperplanes.
 
     intercepts_ : list of one ndarray of shape (n_bits,)
-        Offsets that put the mean of the training rows on every hyperplane.
+        Zeros: the mean of the training rows lies on every hyperplane.
+
+    means_ : list of one ndarray of shape (n_features,)
+        Mean of the training rows, subtracted from features first.
 
     n_features_in_ : int
         Number of features seen by `fit`.
@@ -124,7 +128,10 @@ class ITQHasher(_ProjectionHasher):
         The projection.
 
     intercepts_ : list of one ndarray of shape (n_bits,)
-        Offsets that center the training rows.
+        Zeros.
+
+    means_ : list of one ndarray of shape (n_features,)
+        Mean of the training rows, subtracted from features first.
 
     n_features_in_ : int
         Number of features seen by `fit`.

@@ -74,11 +74,12 @@ class BesideScores(NamedTuple):
         scores = _scores(probabilities, exclusive)
         offset = scores.mean(axis=0)
         unit = float(np.sqrt(np.square(scores - offset).sum(axis=1).mean()))
-        return cls(X.mean(axis=0), offset, unit or 1.0, exclusive)
+        return cls(X.mean(axis=0, dtype=np.float64), offset, unit or 1.0, exclusive)
 
     def join(self, X, probabilities):
         """Features and scores, of shape (n_samples, n_features + n_outputs)."""
-        X = _dense(X) - self.center
+        X = _dense(X)
+        X = (X - self.center).astype(X.dtype, copy=False)
         lengths = np.linalg.norm(X, axis=1, keepdims=True)
         scores = (_scores(probabilities, self.exclusive) - self.offset) / self.unit
         beside = X / np.where(lengths > 0, lengths, 1), scores.astype(X.dtype, copy=False)

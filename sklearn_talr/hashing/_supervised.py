@@ -194,8 +194,11 @@ class SupervisedHasher(CallbackSupportMixin, BaseHasher):
     intercepts_ : list of ndarray
         Offsets of each layer, shape (n_outputs,).
 
+    means_ : list of one ndarray of shape (n_features,)
+        Mean of the training rows, subtracted from features first.
+
     module_state_ : dict of ndarray
-        The fitted ``state_dict`` of `module`, which then replaces the two above.
+        The fitted ``state_dict`` of `module`, which then replaces the three above.
 
     affinity_ : affinity oracle
         The fitted oracle.

@@ -14,9 +14,15 @@ from .._compat import Interval, StrOptions, check_sample_weight
 from .._random import independent_random_state
 from .._state import replace_fitted, validate_aside, validate_seen
 from .._threads import one_thread
-from ._kernel_functions import KERNELS, NONNEGATIVE, kernel_between, typical_gammas
+from ._kernel_functions import (
+    KERNELS,
+    NONNEGATIVE,
+    center_of,
+    measured_from,
+    typical_gammas,
+)
 from ._likelihood import ClassCalibration, LabelCalibration
-from ._model import Problem, fit_model, kernel_blocks, leave_out
+from ._model import Problem, fit_model, leave_out, sums_of_kernels
 from ._samples import distinct_samples
 
 __all__ = ["KernelRidgeClassifierCV"]
@@ -89,9 +95,13 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
     temperature_ : float
         Scores are divided by it, before those of labels are moved by one number.
 
+    mean_ : ndarray of shape (n_features,) or None
+        Mean of the training samples, which is subtracted from all samples first. None for
+        sparse samples, and for the cosine and chi-squared kernels.
+
     components_ : {ndarray, sparse matrix} of shape (n_components, n_features)
-        Training samples that others are compared with. Unit vectors if a linear function
-        of the features is as good.
+        Training samples that others are compared with, less the mean. Unit vectors if a
+        linear function of the features is as good.
 
     dual_coef_ : ndarray of shape (n_components, n_outputs)
         Weights of the kernel with each of them, divided by the temperature.
@@ -280,6 +290,8 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
         )
         samples = distinct_samples(X, Y, weights, _checked_groups(groups, X))
         _check_samples(samples)
+        mean = center_of(samples.X, self.kernel)
+        samples = samples._replace(X=measured_from(samples.X, mean))
         rng = independent_random_state(self.random_state)
         problem = self._problem(samples, multilabel, rng)
         model = _with_remedy(problem, rng)
@@ -290,6 +302,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
             "gamma_": float(model.gamma),
             "alpha_": float(model.alpha),
             "temperature_": 1 / model.calibration.slope,
+            "mean_": mean,
             "components_": model.components,
             "dual_coef_": model.calibration.slope * model.ridge.coef,
             "intercept_": model.calibration.logits(model.ridge.intercept),
@@ -305,7 +318,8 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
             logits = logits[samples.index]
             unweighted = np.flatnonzero(samples.index < 0)
             if len(unweighted):
-                logits[unweighted] = _logits(fitted, self.kernel, X[unweighted])
+                rest = X[unweighted]
+                logits[unweighted] = sums_of_kernels(rest, fitted, self.kernel)
             return logits.astype(X.dtype, copy=False)
 
         return fitted, left_out
@@ -327,7 +341,8 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_seen(self, X, dtype=_DTYPES, accept_sparse=self._sparse_format)
         _check_values(X, self.kernel)
-        return _logits(vars(self), self.kernel, X).astype(X.dtype, copy=False)
+        logits = sums_of_kernels(X, vars(self), self.kernel)
+        return logits.astype(X.dtype, copy=False)
 
     def _probabilities(self, logits):
         calibration = LabelCalibration if self.multilabel_ else ClassCalibration
@@ -343,16 +358,6 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = bool(self._sparse_format)
         tags.input_tags.positive_only = self.kernel in NONNEGATIVE
         return tags
-
-
-def _logits(fitted, kernel, X):
-    """Logits of some samples, from the fitted attributes."""
-    components, coef = fitted["components_"], fitted["dual_coef_"]
-    logits = np.empty((X.shape[0], coef.shape[1]))
-    for rows in kernel_blocks(X.shape[0], len(coef)):
-        K = kernel_between(X[rows], components, kernel, fitted["gamma_"])
-        logits[rows] = K @ coef.astype(K.dtype, copy=False)
-    return logits + fitted["intercept_"]
 
 
 def _check_values(X, kernel):

@@ -7,12 +7,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._threads import slices
-from ._kernel_functions import WITHOUT_GAMMA, kernel_between
+from ._kernel_functions import WITHOUT_GAMMA, kernel_between, measured_from
 from ._likelihood import ClassCalibration, LabelCalibration
 from ._ridge import ComponentRidge, ExactRidge, Gram
 from ._search import climb
 
-__all__ = ["FittedKernelRidge", "Problem", "fit_model", "kernel_blocks", "leave_out"]
+__all__ = ["FittedKernelRidge", "Problem", "fit_model", "leave_out", "sums_of_kernels"]
 
 _N_EXACT = 5000  # samples up to which all are components
 _N_SEARCHED = 2000  # samples among which coefficients are compared
@@ -23,6 +23,7 @@ _ALPHAS = 10.0 ** np.arange(-5, 3.5, 0.5)  # times the typical variance of the k
 _FIRST_ALPHA = 9
 _ROUNDING = 1e-13  # of a kernel, in relation to its values
 _BLOCK = 2**23  # numbers of a block of a kernel
+_MOST_ERROR = 5e-4  # of an output
 
 
 class Problem(NamedTuple):
@@ -62,8 +63,9 @@ class Problem(NamedTuple):
         return _ALPHAS * variance if self.alphas is None else self.alphas
 
     def kernel_with(self, X, components, gamma):
-        """Kernel in double precision."""
-        return kernel_between(X, components, self.kernel, gamma).astype(np.float64)
+        """Kernel in double precision, computed in it."""
+        exact = (each.astype(np.float64, copy=False) for each in (X, components))
+        return kernel_between(*exact, self.kernel, gamma)
 
 
 class Candidate(NamedTuple):
@@ -132,6 +134,31 @@ def leave_out(problem, model):
         K = problem.kernel_with(samples.X, model.components, model.gamma)
         scores[rows] = model.ridge.leave_out(K, samples)
     return scores
+
+
+def sums_of_kernels(X, fitted, kernel):
+    """Outputs of a fitted regression for some samples, float64.
+
+    Single precision serves where it gives three digits after the point. Squared distances
+    are differences of products, so a Gaussian kernel is off by the rounding of the largest
+    product, and a sum of kernels by that times the coefficients. Samples farther from the
+    center than all components have distances as large, and lose no more.
+    """
+    components, coef = fitted["components_"], fitted["dual_coef_"]
+    dtype = X.dtype
+    if dtype == np.float32 and kernel in WITHOUT_GAMMA:
+        dtype = np.float64  # features may be large, and cancel
+    elif dtype == np.float32 and kernel == "rbf" and not sp.issparse(components):
+        lengths = np.einsum("ij,ij->i", components, components)
+        rounding = np.finfo(dtype).eps * (1 + fitted["gamma_"] * lengths.max())
+        if rounding * np.linalg.norm(coef, axis=0).max() > _MOST_ERROR:
+            dtype = np.float64
+    components, coef = components.astype(dtype, copy=False), coef.astype(dtype, copy=False)
+    outputs = np.empty((X.shape[0], coef.shape[1]))
+    for rows in kernel_blocks(X.shape[0], len(coef)):
+        block = measured_from(X[rows], fitted["mean_"]).astype(dtype, copy=False)
+        outputs[rows] = kernel_between(block, components, kernel, fitted["gamma_"]) @ coef
+    return outputs + fitted["intercept_"]
 
 
 def kernel_blocks(n_samples, n_components):
@@ -204,8 +231,7 @@ def _component_fits(problem, components, gamma, rng):
         (rows, problem.kernel_with(samples.X[rows], components, gamma))
         for rows in kernel_blocks(len(samples.Y), n_components)
     )
-    exact = components.astype(np.float64)  # or rounding makes the penalty indefinite
-    gram = Gram(blocks, samples, problem.kernel_with(exact, exact, gamma))
+    gram = Gram(blocks, samples, problem.kernel_with(components, components, gamma))
     judged = samples.take(_some_groups(samples.groups, _N_JUDGED, rng))
     K = problem.kernel_with(judged.X, components, gamma)
 

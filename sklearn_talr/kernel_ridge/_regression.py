@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ._kernel_functions import kernel_between, typical_gammas
-from ._model import Problem, fit_model, kernel_blocks, leave_out
+from ._kernel_functions import center_of, measured_from, typical_gammas
+from ._model import Problem, fit_model, leave_out, sums_of_kernels
 from ._samples import distinct_samples
 
 __all__ = ["LeftOutRegression"]
@@ -22,8 +22,11 @@ class LeftOutRegression:
     gamma_ : float
         Coefficient of the kernel.
 
+    mean_ : ndarray of shape (n_features,) or None
+        Mean of the samples, which is subtracted from all; None if they are sparse.
+
     components_ : {ndarray, CSR} of shape (n_components, n_features)
-        Samples that others are compared with.
+        Samples that others are compared with, less the mean.
 
     dual_coef_ : ndarray of shape (n_components, n_outputs)
         Weight of each component.
@@ -52,6 +55,8 @@ class LeftOutRegression:
             Copies of a sample are left out together.
         """
         samples = distinct_samples(X, Y, np.ones(X.shape[0]), None)
+        self.mean_ = center_of(samples.X, _KERNEL)
+        samples = samples._replace(X=measured_from(samples.X, self.mean_))
         gammas = typical_gammas(samples.X, _KERNEL, rng)
         problem = Problem(samples, _KERNEL, gammas, None, None, SquaredError)
         model = fit_model(problem, rng)
@@ -63,11 +68,7 @@ class LeftOutRegression:
 
     def transform(self, X):
         """Predict the numbers of samples, shape (n_samples, n_outputs), float64."""
-        predictions = np.empty((X.shape[0], self.dual_coef_.shape[1]))
-        for rows in kernel_blocks(X.shape[0], len(self.dual_coef_)):
-            K = kernel_between(X[rows], self.components_, _KERNEL, self.gamma_)
-            predictions[rows] = K @ self.dual_coef_.astype(K.dtype, copy=False)
-        return predictions + self.intercept_
+        return sums_of_kernels(X, vars(self), _KERNEL)
 
 
 class SquaredError:

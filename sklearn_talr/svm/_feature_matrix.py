@@ -1,6 +1,7 @@
 """Products with a matrix of features, dense or sparse."""
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._threads import one_thread
 
@@ -15,9 +16,14 @@ class FeatureMatrix:
 
     constant : bool
         Whether to add the column of ones.
+
+    ranks : bool
+        Whether scores matter up to a constant, so that dense features may be centered.
     """
 
-    def __init__(self, X, constant):
+    def __init__(self, X, constant, ranks):
+        if ranks and not sp.issparse(X):
+            X = X - X.mean(axis=0, dtype=np.float64).astype(X.dtype)
         self._X = X
         self._constant = constant
         self.n_weights = X.shape[1] + constant
@@ -37,5 +43,8 @@ class FeatureMatrix:
 
 @one_thread()
 def scores_of(X, coef, intercept):
-    """Return the scores of samples by fitted coefficients, of shape (1, n_features)."""
-    return X @ coef[0] + intercept[0]
+    """Return the scores of samples by fitted coefficients, of shape (1, n_features).
+
+    They are float64, or features far from the origin would lose digits.
+    """
+    return X @ coef[0].astype(np.float64) + intercept[0]

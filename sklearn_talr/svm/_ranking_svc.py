@@ -242,7 +242,8 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
             self.class_weight, classes=classes, y=classes[target]
         )
         weight = balance[target]
-        features = FeatureMatrix(X, constant=self.loss == "zero_one" and self.fit_intercept)
+        ranks = self.loss != "zero_one"
+        features = FeatureMatrix(X, not ranks and self.fit_intercept, ranks)
         key, tangents = self._tangents_for(
             features.n_weights, X, positive, grades, query, weight
         )

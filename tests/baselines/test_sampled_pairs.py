@@ -39,7 +39,7 @@ def test_units_and_back():
     coef, intercept = RNG.standard_normal((4, 2)), np.array([0.5, -1.0])
     fitted = linear_function(coef, intercept, mean, unit)
     np.testing.assert_allclose(
-        (3 * X + 5) @ fitted["coefs_"][0] + fitted["intercepts_"][0],
+        (3 * X + 5 - fitted["means_"][0]) @ fitted["coefs_"][0] + fitted["intercepts_"][0],
         rows @ coef + intercept,
     )
 

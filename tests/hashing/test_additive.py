@@ -229,9 +229,9 @@ class TestWhereFeaturesLie:
     def test_weights_are_those_of_a_linear_function(self, word_size, X):
         hasher = AdditiveHasher(16, word_size=word_size, metric="euclidean", random_state=0)
         hasher.fit(X + 10)
-        by_hand = (X + 10) @ hasher.query_coef_ + hasher.query_intercept_
+        by_hand = (X + 10 - hasher.mean_) @ hasher.query_coef_
         assert_allclose(hasher.query_weights(X + 10), by_hand, atol=1e-3)
-        of_bits = (X + 10) @ hasher.coefs_[0] + hasher.intercepts_[0]
+        of_bits = (X + 10 - hasher.mean_) @ hasher.coefs_[0] + hasher.intercepts_[0]
         assert_allclose(hasher.decision_function(X + 10), of_bits, atol=1e-3)
         assert_array_equal(hasher.coefs_[0], hasher.query_coef_[:, :16])
 

@@ -174,7 +174,7 @@ class TestQueryWeights:
     @pytest.mark.parametrize("labels_first", [True, False])
     def test_a_refit_meanwhile_changes_nothing(self, few_digits, labels_first):
         """A call that has begun ends with the state that it began with."""
-        X, y = few_digits[0].astype(np.float32), few_digits[1]
+        X, y = few_digits
         fits = [(X, y), (X,)] if labels_first else [(X,), (X, y)]
         hasher = TALRHasher(8, max_iter=2, random_state=0).fit(*fits[0])
         expected = hasher.query_weights(X), hasher.transform(X)

@@ -51,7 +51,7 @@ def everything(hasher, X):
     """All that a fitted hasher tells."""
     packed = hasher.encode(X)
     return [
-        *(hasher.query_coef_, hasher.query_intercept_, hasher.coefs_[0], hasher.mean_),
+        *(hasher.query_coef_, hasher.coefs_[0], hasher.mean_),
         *(hasher.transform(X), packed.data, hasher.query_weights(X)),
         *(hasher.decision_function(X), hasher.inverse_transform(packed)),
     ] + ([] if packed.terms is None else [packed.terms])

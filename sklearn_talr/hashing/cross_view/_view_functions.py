@@ -11,6 +11,9 @@ class ViewLayers(BaseHasher):
     ----------
     coefs_, intercepts_ : list of ndarray
         Weights of each layer, as of :class:`~sklearn_talr.hashing.SupervisedHasher`.
+
+    means_ : list of one ndarray
+        Subtracted from the features first.
     """
 
     _follows_arrays = False

@@ -134,8 +134,8 @@ class GradientFit:
         if hasher.module is not None:
             return UserModule(hasher.module, self.before, hasher.n_bits, features, rng)
         if self.before:
-            weights = self.before.weights
-            weights = to_standard_units(*weights, features.mean, features.unit)
+            moved = features.mean - hasher.means_[0]
+            weights = to_standard_units(*self.before.weights, moved, features.unit)
         else:
             sizes = self.settings.layer_sizes, hasher.n_bits
             with one_thread():

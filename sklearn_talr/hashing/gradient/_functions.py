@@ -22,7 +22,7 @@ class FeedForward:
         Weights of each layer.
 
     features : Features
-        Their mean and unit are folded into the fitted first layer.
+        Their mean and unit. The unit is folded into the fitted first layer.
 
     dropout : tuple of two float
         Fractions of the features and of the hidden units that are left out in training.
@@ -56,10 +56,8 @@ class FeedForward:
         linear = [layer for layer in self.module if isinstance(layer, torch.nn.Linear)]
         coefs = [layer.weight.detach().T.cpu().double().numpy() for layer in linear]
         intercepts = [layer.bias.detach().cpu().double().numpy() for layer in linear]
-        # The first layer is to take features instead of (features - mean) / unit.
         coefs[0] = coefs[0] / self.unit
-        intercepts[0] = intercepts[0] - self.mean @ coefs[0]
-        return {"coefs_": coefs, "intercepts_": intercepts}
+        return {"coefs_": coefs, "intercepts_": intercepts, "means_": [self.mean]}
 
     def steps(self):
         """Factors of the learning rate and of the weight decay, for each parameter.
@@ -165,7 +163,7 @@ class ModuleFunction:
         _check_numbers(activations)
         return activations if is_tensor else activations.numpy()
 
-    def moved_to(self, space, dtype):
+    def moved_to(self, space):
         """The function for features in another space; not torch's are passed in NumPy."""
         if not space.is_torch:
             return lambda X: space.take(self(as_numpy(X)))

@@ -26,10 +26,13 @@ def start_weights(features, samples, layer_sizes, n_bits, init, rng):
     return _dense_start(features.block(samples), layer_sizes, n_bits, init, rng)
 
 
-def to_standard_units(coefs, intercepts, mean, unit):
-    """Let the first layer take (features - mean) / unit instead of features."""
+def to_standard_units(coefs, intercepts, moved, unit):
+    """Let the first layer take (features - mean) / unit instead of features - old mean.
+
+    `moved` is how far the mean has moved from the old one.
+    """
     first = coefs[0]
-    return [first * unit, *coefs[1:]], [intercepts[0] + mean @ first, *intercepts[1:]]
+    return [first * unit, *coefs[1:]], [intercepts[0] + moved @ first, *intercepts[1:]]
 
 
 def _dense_start(X, layer_sizes, n_bits, init, rng):

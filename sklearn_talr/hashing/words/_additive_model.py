@@ -135,10 +135,6 @@ class Model(NamedTuple):
             addends = np.einsum("ij,ij->i", rows, rows)[:, None] / -2
         return signs > 0, addends
 
-    def correlations(self, X, n_vectors=None):
-        """Inner products of the rows of features with the first vectors, or all."""
-        return self.frame.rows(X) @ self.decoder[:n_vectors].T
-
     def encode(self, rows):
         """Signs of rows."""
         correlations = rows @ self.decoder.T

@@ -94,10 +94,6 @@ class WordModel(NamedTuple):
             addends = np.einsum("ij,ij->i", rows, rows)[:, None] / -2
         return pack_words(words, self.word_size), addends
 
-    def correlations(self, X, n_vectors=None):
-        """Inner products of the rows of features with the first vectors, or all."""
-        return self.frame.rows(X) @ self.vectors()[:n_vectors].T
-
     def encode(self, rows):
         """Words of rows."""
         codebooks = self.codebooks[:-1] if len(self.levels) else self.codebooks

@@ -32,13 +32,15 @@ def layers_of(X, sizes=(64, 9, 8), dropout=(0.0, 0.0)):
 
 class TestFeedForward:
     @pytest.mark.parametrize("sizes", [(64, 8), (64, 9, 5, 8)])
-    def test_fitted_layers_take_features_as_they_are(self, few_digits, sizes):
+    def test_fitted_layers_take_centered_features(self, few_digits, sizes):
         X, _ = few_digits
         function, features = layers_of(X, sizes)
         with torch.no_grad():
             expected = function.module(features.batch(np.arange(300))).numpy()
         fitted = function.fitted()
-        found = feed_forward(X, fitted["coefs_"], fitted["intercepts_"])
+        found = feed_forward(
+            X - fitted["means_"][0], fitted["coefs_"], fitted["intercepts_"]
+        )
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
         assert all(coef.dtype == np.float64 for coef in fitted["coefs_"])
 

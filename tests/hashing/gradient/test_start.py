@@ -94,14 +94,14 @@ def test_a_large_sparse_start_is_that_of_dense_features(few_digits, monkeypatch,
 
 
 def test_units_of_the_features_are_put_into_the_first_layer(few_digits):
-    """It takes (features - mean) / unit where it took features, and gives the same."""
+    """It takes (features - mean) / unit where it took features - 3, and gives the same."""
     X, _ = few_digits
     mean, unit = mean_and_unit(X)
     rng = np.random.default_rng(0)
     coefs = [rng.standard_normal((64, 5)), rng.standard_normal((5, 3))]
     intercepts = [rng.standard_normal(5), rng.standard_normal(3)]
-    expected = feed_forward(X, coefs, intercepts)
+    expected = feed_forward(X - 3, coefs, intercepts)
     found = feed_forward(
-        (X - mean) / unit, *to_standard_units(coefs, intercepts, mean, unit)
+        (X - mean) / unit, *to_standard_units(coefs, intercepts, mean - 3, unit)
     )
     np.testing.assert_allclose(found, expected)

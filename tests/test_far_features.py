@@ -1,0 +1,148 @@
+"""Features far from the origin, of any type of numbers, give what they give around it.
+
+The same rows are moved by an offset that every type holds exactly. So an estimator that
+forms means and distances well enough cannot tell them apart, but for rounding.
+"""
+
+import numpy as np
+import pytest
+from hashers import CROSS_VIEW, HASHERS, name_of
+from sklearn.base import clone
+from sklearn.metrics import euclidean_distances
+from sklearn.pipeline import make_pipeline
+
+from sklearn_talr import AdditiveHasher, ClassProbabilities, HashedNeighbors, TALRHasher
+from sklearn_talr.affinity import ThresholdAffinity
+from sklearn_talr.hashing import ITQHasher, LSHHasher
+from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV
+from sklearn_talr.svm import RankingSVC
+
+MOVED = [
+    (dtype, offset)
+    for dtype in (np.float16, np.float32, np.float64, np.int64)
+    for offset in (0, 300, 1e4, 1e6)
+    if dtype != np.float16 or offset < 1e4  # numbers there are further apart than rows
+]
+IDS = [f"{np.dtype(dtype).name}-{offset:g}" for dtype, offset in MOVED]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Four classes of whole numbers, which all types hold at all offsets, and labels."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(4, size=240)
+    X = rng.normal(0, 20, (4, 12))[y] + rng.normal(0, 12, (240, 12))
+    return X.round().clip(-100, 100), y
+
+
+def euclidean(hasher):
+    """Whether moving all rows must not change a hasher, which a cosine tells."""
+    return getattr(hasher, "metric", "euclidean") == "euclidean"
+
+
+@pytest.mark.parametrize(("dtype", "offset"), MOVED, ids=IDS)
+@pytest.mark.parametrize(
+    "hasher",
+    [*filter(euclidean, HASHERS), AdditiveHasher(8, metric="euclidean", max_iter=3)],
+    ids=name_of,
+)
+def test_activations_are_those_of_float64(hasher, dtype, offset, rows):
+    X, y = rows
+    views = {"X_query": X, "y_query": y} if type(hasher) is type(CROSS_VIEW[0]) else {}
+    hasher = clone(hasher).set_params(random_state=0).fit(X, y, **views)
+    expected = hasher.decision_function(X)
+    moved = clone(hasher)
+    far = {"X_query": (X + offset).astype(dtype), "y_query": y} if views else {}
+    moved.fit((X + offset).astype(dtype), y, **far)
+    found = moved.decision_function((X + offset).astype(dtype))
+    if isinstance(hasher, LSHHasher | ITQHasher):
+        np.testing.assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
+    # What trains makes much of the last digits of a mean; what encodes must not.
+    exact = moved.decision_function(X + offset)
+    np.testing.assert_allclose(found, exact, atol=1e-3 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize(("dtype", "offset"), MOVED, ids=IDS)
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_kernel_ridge(kernel, dtype, offset, rows):
+    X, y = rows
+    classifier = KernelRidgeClassifierCV(kernel, random_state=0)
+    expected = classifier.fit(X, y).predict_proba(X)
+    left_out = classifier.fit_predict_proba((X + offset).astype(dtype), y)
+    found = classifier.predict_proba((X + offset).astype(dtype))
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+    assert np.mean(left_out.argmax(axis=1) == y) > 0.9
+
+
+def test_kernel_ridge_at_1e9(rows):
+    X, y = rows
+    near, far = (
+        KernelRidgeClassifierCV(random_state=0).fit(X + offset, y).predict_proba(X + offset)
+        for offset in (0, 1e9)
+    )
+    np.testing.assert_allclose(far, near, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "spoil", ["a third of the rows", "one column", "one cell in twenty"]
+)
+@pytest.mark.parametrize("teacher", [KernelRidgeClassifierCV, ClassProbabilities])
+def test_outliers_in_float32(teacher, spoil):
+    rng = np.random.default_rng(0)
+    y = rng.integers(5, size=1500)
+    X = 2 * rng.normal(size=(5, 20))[y] + rng.normal(size=(1500, 20))
+    if spoil == "a third of the rows":
+        X[rng.random(1500) < 1 / 3] += 1000
+    elif spoil == "one column":
+        X[:, 3] = rng.choice([0, 1000], 1500)
+    else:
+        X[rng.random(X.shape) < 0.05] = -9999
+
+    def outputs(dtype):
+        fitted = teacher().fit(X[:1000].astype(dtype), y[:1000])
+        rows = X[1000:].astype(dtype)
+        return getattr(fitted, "predict_proba", getattr(fitted, "transform", None))(rows)
+
+    np.testing.assert_allclose(outputs(np.float32), outputs(np.float64), atol=0.01)
+
+
+@pytest.mark.parametrize(("dtype", "offset"), MOVED, ids=IDS)
+def test_thresholds_of_distances(dtype, offset, rows):
+    X = rows[0]
+    near = ThresholdAffinity().fit(X)
+    far = ThresholdAffinity().fit((X + offset).astype(dtype))
+    np.testing.assert_allclose(far.thresholds_, near.thresholds_)
+    between = near.thresholds_[:, None, None] - euclidean_distances(X)
+    sure = np.abs(between).min(axis=0) > 1e-6
+    moved = (X + offset).astype(dtype)
+    np.testing.assert_array_equal(far(moved, moved)[sure], near(X, X)[sure])
+
+
+@pytest.mark.parametrize(("dtype", "offset"), MOVED, ids=IDS)
+def test_two_stages(dtype, offset, rows):
+    X, y = rows
+    pipeline = make_pipeline(ClassProbabilities(), TALRHasher(8, random_state=0))
+    expected = pipeline.fit(X, y).score(X, y)
+    moved = (X + offset).astype(dtype)
+    assert pipeline.fit(moved, y).score(moved, y) == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize(("dtype", "offset"), MOVED, ids=IDS)
+def test_ranking_svc(dtype, offset, rows):
+    X, y = rows
+    expected = RankingSVC().fit(X, y == 0).score(X, y == 0)
+    moved = (X + offset).astype(dtype)
+    svc = RankingSVC().fit(moved, y == 0)
+    assert svc.score(moved, y == 0) == pytest.approx(expected, abs=0.01)
+
+
+@pytest.mark.parametrize("offset", [0, 1.7e9, 1e12])
+def test_integers_as_large_as_times(offset, rows):
+    """In float32 they would be equal, or nearly so."""
+    X = rows[0].astype(np.int64)
+    index = HashedNeighbors(ITQHasher(64, random_state=0)).fit(X)
+    expected = index.kneighbors(X, return_distance=False)
+    moved = X + np.int64(offset)
+    index = HashedNeighbors(ITQHasher(64, random_state=0)).fit(moved)
+    found = index.kneighbors(moved, return_distance=False)
+    assert np.mean(found == expected) > 0.95
