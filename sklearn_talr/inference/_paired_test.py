@@ -104,9 +104,9 @@ def paired_test(
     -------
     result : PairedTest
         Difference of the means, p-value, and how many patterns or samples it counts. The
-        p-value is NaN where the systems are equal in all queries, of "t" and "bootstrap"
-        also where there is one query only; and theirs is 0 where the systems differ by one
-        amount in all queries. Differences up to 1e-12 count as none.
+        p-value is 1 where the systems are equal in all queries. Of "t" and "bootstrap" it
+        is NaN where there is one query only, and 0 where the systems differ by one amount
+        in all queries. Differences up to 1e-12 count as none.
 
     Raises
     ------
@@ -150,7 +150,9 @@ def paired_test(
         n_resamples,
         independent_random_state(random_state),
     )
-    result = [differences.mean(axis=0), *found]
+    p_value, *rest = found
+    p_value[np.abs(differences).max(axis=0, initial=0) <= ROUNDING] = 1.0
+    result = [differences.mean(axis=0), p_value, *rest]
     if first.ndim == 1:
         result = [column.item() for column in result]
     return PairedTest(*result)

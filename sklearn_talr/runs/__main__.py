@@ -11,7 +11,7 @@ from dataclasses import replace
 from ._compare_command import add_inputs, compare_parser, compare_results
 from ._evaluate import evaluate_run
 from ._files import read_qrels, read_run
-from ._text_tables import aligned, printable
+from ._text_tables import aligned, neutral, printable
 
 _EPILOG = """"sklearn-talr-runs compare" tests which of several runs are better; it has its
 own --help. A file of judgments that is called compare is ./compare. Measures are written as
@@ -107,19 +107,21 @@ def _as_json(results, per_query):
 
 def _as_csv(results, per_query):
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(_rows(results, per_query))
+    rows = ([neutral(cell) for cell in row] for row in _rows(results, per_query))
+    csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue().removesuffix("\n")
 
 
 def _as_table(results, per_query):
     head, *rows = _rows(results, per_query)
     n_names = head.index("expected")
+    shown = ["{:.0%}" if name == "moved" else "{:.4f}" for name in head[n_names:]]
     cells = [
-        [*map(printable, row[:n_names]), *(f"{value:.4f}" for value in row[n_names:])]
+        [*map(printable, row[:n_names])]
+        + [form.format(value) for form, value in zip(shown, row[n_names:])]
         for row in rows
     ]
-    table = aligned([head, *cells], n_left=n_names)
-    return table
+    return aligned([head, *cells], n_left=n_names)
 
 
 _FORMATS = {"table": _as_table, "json": _as_json, "csv": _as_csv}

@@ -6,9 +6,10 @@ from string import ascii_uppercase
 
 import numpy as np
 
-from ._text_tables import aligned, p_value_text, printable
+from ._text_tables import aligned, neutral, p_value_text, printable
 
 _MOST_LISTED = 5  # separations that depend on ties
+_MOST_PAIRS = 15  # of a measure, in text
 _OF_RUNS = "means", "means_low", "means_high", "worst", "best"
 _OF_PAIRS = (
     "difference",
@@ -65,7 +66,10 @@ def comparison_text(comparison):
     else:
         tables = [
             f"{measure}, {queries}\n"
-            + _table_of_runs([row for row in runs if row["measure"] == measure], level)
+            + "\n\n".join(
+                table([row for row in rows if row["measure"] == measure], level)
+                for table, rows in ((_table_of_runs, runs), (_table_of_pairs, pairs))
+            )
             for measure in comparison.measures
         ]
     return "\n\n".join([*tables, _test_text(comparison)])
@@ -93,6 +97,21 @@ def _table_of_runs(runs, level):
             [printable(row["run"]), numbers[0], interval, *numbers[1:], row["tiers"]]
         )
     return aligned(rows)
+
+
+def _table_of_pairs(pairs, level):
+    """Differences and adjusted p-values of the pairs, the surest first."""
+    rows = [["", "difference", f"{level} interval", "adjusted p"]]
+    surest = sorted(pairs, key=lambda row: (row["adjusted_p_value"], row["p_value"]))
+    for row in surest[:_MOST_PAIRS]:
+        name = f"{printable(row['first'])} minus {printable(row['second'])}"
+        interval = f"{row['low']:+.4f} to {row['high']:+.4f}"
+        mark = "*" if row["depends_on_ties"] else ""
+        p_value = p_value_text(row["adjusted_p_value"])
+        rows.append([name + mark, f"{row['difference']:+.4f}", interval, p_value])
+    n_more = len(pairs) - _MOST_PAIRS
+    more = f"\nand {n_more} more pairs: see --format csv, or to_frame" if n_more > 0 else ""
+    return aligned(rows) + more
 
 
 def _test_text(comparison):
@@ -150,7 +169,7 @@ def comparison_csv(comparison):
     text = io.StringIO()
     writer = csv.DictWriter(text, list(pairs[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(pairs)
+    writer.writerows({k: neutral(v) for k, v in row.items()} for row in pairs)
     return text.getvalue().removesuffix("\n")
 
 

@@ -1,5 +1,6 @@
 """Evaluate a run against judgments."""
 
+import warnings
 from dataclasses import replace
 from functools import cache, partial
 from itertools import chain
@@ -18,6 +19,7 @@ from ._result import ORDERS, RunEvaluation
 
 __all__ = ["evaluate_run"]
 
+_MOST_GRADES = 5  # of people who judge: 0 to 4
 _ROUNDING = 1e-24  # the variance of equal values may be so much
 
 
@@ -100,6 +102,11 @@ def evaluate_run(
     TypeError
         If data have none of the forms.
 
+    Warns
+    -----
+    UserWarning
+        If judgments and run seem to be swapped.
+
     See Also
     --------
     compare_runs : Which of two runs is better, and whether ties decide it.
@@ -132,6 +139,7 @@ def evaluate_run(
     qrels = load_qrels(qrels).table
     run = load_run(run)
     found = set(run.table.queries)
+    _warn_if_swapped(qrels, run.table)
     is_found = np.array([query in found for query in qrels.queries], dtype=bool)
     if not is_found.any():
         raise ValueError(
@@ -157,6 +165,20 @@ def evaluate_run(
             variance[:, places] = np.where(drawn > _ROUNDING, drawn, 0.0)
     queries = [qrels.queries[number] for number in evaluated]
     return RunEvaluation(run.name, list(map(str, measures)), queries, *values, variance)
+
+
+def _warn_if_swapped(qrels, run):
+    """Warn where the judgments look like scores, and the scores like judgments."""
+    most = np.diff(qrels.offsets).max(initial=0)
+    pairs = np.stack([qrels.numbers, qrels.values], axis=1)
+    are_scores = most > _MOST_GRADES and len(np.unique(pairs, axis=0)) == len(pairs)
+    if are_scores and np.isin(run.values, np.arange(_MOST_GRADES)).all():
+        warnings.warn(
+            "qrels has another relevance for every document of a query, and run has the "
+            f"scores {np.unique(run.values).tolist()} alone. Judgments come first, then "
+            "the run: are they swapped?",
+            stacklevel=4,  # past the check of parameters
+        )
 
 
 def _of_runs(measures):

@@ -23,6 +23,7 @@ _PATH = {"path": [str, PathLike]}
 _LINE_OF_QRELS = "query, iteration, document, relevance"
 _LINE_OF_RUN = "query, Q0, document, rank, score, tag"
 _LONG = f" has more than {_BYTES_OF_LINE} bytes, so this is no file of TREC's formats."
+_FIELDS_OF_BOTH = 10  # judgments have 4, runs 6
 _NUL = (
     " has a NUL byte, so this is no text, or text in UTF-16, which must be saved as UTF-8."
 )
@@ -225,6 +226,8 @@ def _columns(path, block, lines, n_fields, line_format):
     fields = list(map(bytes.split, block.split(b"\n")[:-1]))
     size = _as_integers(map(len, fields), len(fields))
     problem = f" has {{}} fields instead of {n_fields}: {line_format}."
+    if np.all(size[size > 0] == _FIELDS_OF_BOTH - n_fields):
+        problem += " Judgments have 4 and come first, runs have 6: are the files swapped?"
     _refuse(path, lines, (size > 0) & (size != n_fields), problem, size)
     return lines[size > 0], list(zip(*filter(None, fields)))
 

@@ -132,7 +132,7 @@ def _summary(comparison):
         lines.append(
             f'<p class="warning"><strong>Ties matter.</strong> {n_depend} of {n_separated} '
             f"separation{'' if n_separated == 1 else 's'} would not hold in every order of "
-            "tied documents: see the column “Depends on ties”.</p>"
+            "tied documents: see the column “Separated”.</p>"
         )
     else:
         lines.append("<p>No separation depends on the order of tied documents.</p>")
@@ -194,11 +194,10 @@ def _pairs_table(comparison, measure):
             _with_key(row["difference"], "+"),
             _interval((row["low"], row["high"]), "+"),
             _p_value(row["adjusted_p_value"]),
-            _yes(row["separated"]),
+            _separation(row),
             _with_key(row["effect_size"], "+"),
             _interval((row["lowest"], row["highest"]), "+"),
             (f"{row['undecided']:.0%}", row["undecided"]),
-            _yes(row["depends_on_ties"], f", p = {_p_value(row['adverse_p_value'])[0]}"),
         ]
         for row in records
         if row["measure"] == measure
@@ -207,7 +206,7 @@ def _pairs_table(comparison, measure):
         "Pairs of runs. “By ties” is what orders of tied documents can make of the "
         "difference of the means. “Undecided” is the share of queries in which they "
         "decide which run is better. A separation depends on ties if some order of them "
-        "undoes it; its p-value is that of the worst order."
+        "undoes it; the p-value beside is that of the worst order."
     )
     heads = _heads(_pair_heads(comparison))
     return _table(caption, heads, rows, label=f"{measure}: pairs", kind="pairs")
@@ -223,7 +222,6 @@ def _pair_heads(comparison):
         "Effect size",
         "By ties",
         "Undecided",
-        "Depends on ties",
     ]
 
 
@@ -263,8 +261,14 @@ def _p_value(value):
     return (_MISSING if np.isnan(value) else escape(p_value_text(value))), value
 
 
-def _yes(value, how=""):
-    return (f"<strong>yes</strong>{how}" if value else "no"), float(value)
+def _separation(row):
+    """Whether a pair is separated, and whether that depends on the order of ties."""
+    if not row["separated"]:
+        return "no", 0.0
+    if not row["depends_on_ties"]:
+        return "<strong>yes</strong>", 1.0
+    p_value = _p_value(row["adverse_p_value"])[0]
+    return f"<strong>yes</strong>, depends on ties: p = {p_value}", 0.5
 
 
 def _heads(heads, sorted_by=None):

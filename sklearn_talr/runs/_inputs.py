@@ -90,7 +90,10 @@ class Qrels(_Data):
         self.table = _table_of(data, Qrels, _GRADE)
         values = self.table.values
         for wrong in values[~are_integers(values)][:1]:
-            raise ValueError(f"relevance must be an integer, got {wrong}.")
+            raise ValueError(
+                f"relevance must be an integer, got {wrong}. Judgments come first, then "
+                "the run: are they swapped?"
+            )
         self.table.values = values.astype(np.int64)
 
     def __repr__(self):

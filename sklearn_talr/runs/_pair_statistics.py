@@ -102,6 +102,9 @@ class Inference:
             adjusted = adjust_holm(np.stack([p_value, adverse_p_value], axis=1))
         adjusted[turns, 1] = 1.0
         adjusted[np.isnan(p_value)] = np.nan
+        # Runs that are equal in all queries are in no family; nothing separates them.
+        are_equal = np.abs(differences.expected).max(axis=0) <= ROUNDING
+        p_value[are_equal] = adjusted[are_equal] = 1.0
         return {
             "p_value": p_value,
             "adjusted_p_value": adjusted[:, 0],

@@ -22,6 +22,13 @@ def p_value_text(p_value):
     return f"{p_value:.4f}"
 
 
+def neutral(cell):
+    """A cell of CSV that no spreadsheet takes for a formula: names may begin anyhow."""
+    if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return f"'{cell}"
+    return cell
+
+
 def printable(name):
     """What a terminal or a page shows and does not obey: files may name things anyhow."""
     return name if name.isprintable() else ascii(name)[1:-1]

@@ -180,7 +180,7 @@ def test_large_values_have_the_p_values_of_small_ones(test):
 def test_of_equal_systems_and_rounding(test):
     values = np.array([0.1, 0.7, 0.2])
     for second in (values, values + np.array([1e-16, 0, -1e-16])):
-        assert np.isnan(paired_test(values, second, test=test).p_value)
+        assert paired_test(values, second, test=test).p_value == 1
     one_query = paired_test([0.5], [0.25], test=test).p_value
     assert one_query == 1 if test in ("randomization", "wilcoxon") else np.isnan(one_query)
     if test in ("t", "bootstrap"):

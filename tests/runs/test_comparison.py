@@ -151,7 +151,7 @@ def test_how_often_ties_decide():
     assert comparison.ties_decide
     same = compare_runs(*(evaluate_run(qrels, other, "AP") for _ in range(2)))
     assert (same.difference, same.undecided, same.ties_decide) == (0, 0, False)
-    assert np.isnan(same.p_value)
+    assert same.p_value == same.adjusted_p_value == 1
     assert same.tiers == {"AP": [["1: run", "2: run"]]}
 
 
@@ -174,7 +174,7 @@ def test_a_separation_that_an_order_of_ties_would_undo_is_told():
     with pytest.warns(UserWarning, match=r"'run 1' is better than 'run 0'.*and 1 more"):
         undone = compare_runs(*of_values(worse, better, worse, width=0.2))
     assert undone.adverse_p_value[0] == undone.adverse_p_value[2] == 1  # another run leads
-    assert np.isnan(undone.adverse_p_value[1])  # equal in all queries
+    assert undone.adverse_p_value[1] == 1  # equal in all queries
     with pytest.warns(UserWarning, match="'run 1' is better than 'run 0'"):
         compare_runs(*of_values(worse, better, worse, width=0.2), adjust="tukey")
 
@@ -232,9 +232,9 @@ def test_no_order_of_ties_has_a_larger_p_value_than_the_most_adverse(adjust, dat
     ("difference", "p_value"),
     [
         ([0.25], np.nan),
-        ([0.0], np.nan),
-        ([0.0, 0.0, 0.0], np.nan),
-        ([1e-16, 0.0, -1e-16], np.nan),
+        ([0.0], 1.0),
+        ([0.0, 0.0, 0.0], 1.0),
+        ([1e-16, 0.0, -1e-16], 1.0),
         ([0.25, 0.25, 0.25], 0.0),
         ([-0.3, -0.3], 0.0),
         ([0.1, 0.1 + 1e-16, 0.1 - 1e-16], 0.0),
@@ -318,9 +318,14 @@ def test_without_pandas_a_frame_of_a_comparison_is_refused(compared, monkeypatch
 
 def test_it_prints_tiers_of_several_and_differences_of_two(evaluated, compared):
     tables = str(compared).split("\n\n")
-    assert [table.splitlines()[0] for table in tables[:3]] == [
+    assert [table.splitlines()[0] for table in tables[:6:2]] == [
         f"{measure}, 30 queries" for measure in MEASURES
     ]
+    for place, table in enumerate(tables[1:6:2]):
+        _, *pairs = map(str.split, table.splitlines())
+        p_values = sorted(compared.adjusted_p_value[:, place])
+        shown = [float(row[-1].removeprefix("<")) for row in pairs]
+        assert_allclose(shown, p_values, atol=1e-4)
     rows = [line.split() for line in tables[0].splitlines()[2:]]
     means = [float(row[1]) for row in rows]
     assert means == sorted(means, reverse=True)
@@ -442,8 +447,7 @@ def test_a_pair_of_equal_runs_is_in_no_family(test):
     first, other = rng.uniform(0.3, 0.6, 25), rng.uniform(0.4, 0.7, 25)
     comparison = compare_runs(*of_values(first, first, other, width=0.001), test=test)
     alone = compare_runs(*of_values(first, other, width=0.001), test=test)
-    assert np.isnan(comparison.p_value[0, 0])
-    assert np.isnan(comparison.adverse_p_value[0, 0])
+    assert comparison.p_value[0, 0] == comparison.adverse_p_value[0, 0] == 1
     for column in ("adjusted_p_value", "adverse_p_value"):
         expected = 2 * getattr(alone, column)[0, 0]
         assert 0 < expected < 0.05
