@@ -418,7 +418,10 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         """
 
         def restore(stored):
-            return FittedHasher.of(restore_hasher(stored, trusted, path))
+            hasher = FittedHasher.of(restore_hasher(stored, trusted, path))
+            if not hasattr(hasher.hasher, "encode"):
+                raise ValueError(f"{path} holds {hasher.name} in place of a hasher.")
+            return hasher
 
         params, parts, hasher, more = load_database(path, cls.__name__, mmap, restore)
         if features is not None:

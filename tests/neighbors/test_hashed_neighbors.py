@@ -468,6 +468,17 @@ class TestFiles:
         with pytest.raises(ValueError, match=r"'Mystery'.*another version"):
             HashedNeighbors.load(path, trusted=[f"{__name__}.Mystery"])
 
+    @pytest.mark.parametrize("other", [{"n_bits": 16}, StandardScaler()])
+    def test_what_is_no_hasher_is_refused(self, other, tmp_path):
+        path = tmp_path / "service.npz"
+        HashedNeighbors(ITQ).fit(X[:100]).save(path)
+        with np.load(path) as arrays:
+            arrays = dict(arrays)
+        arrays["hasher"] = np.frombuffer(self.skops.dumps(other), dtype=np.uint8)
+        np.savez(path, **arrays)
+        with pytest.raises(ValueError, match="in place of a hasher"):
+            HashedNeighbors.load(path)
+
     def test_a_compressed_hasher_is_refused(self, tmp_path):
         path, inner = tmp_path / "service.npz", io.BytesIO()
         HashedNeighbors(ITQ).fit(X[:100]).save(path)
