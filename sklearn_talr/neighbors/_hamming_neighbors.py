@@ -190,7 +190,7 @@ class HammingNeighbors(CodeDatabase):
         return search.lookup(queries, n_neighbors, radius)
 
     def _read(self, X, columns=None):
-        return read_codes(refuse_terms(X, "X"), columns)
+        return read_codes(refuse_terms(X, "X"), columns, type(self).__name__)
 
     def _search(self, fitted):
         return SearchByBits(fitted, self.algorithm, self.n_jobs)

@@ -228,7 +228,7 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         self._check_rescoring(hasher)
         features = _dense_rows(X) if self.n_rescored else None
         self._fitted = Fitted.of(
-            *read_codes(codes),
+            *read_codes(codes, owner=type(self).__name__),
             self._settle_affinity(hasher.hasher),
             y,
             hasher=hasher,

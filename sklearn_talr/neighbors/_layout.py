@@ -178,8 +178,8 @@ def _rebuild(header, arrays, hasher):
         names = np.array(names, dtype=object)
         if names.shape != (store.n_bits,):
             raise ValueError(f"names of shape {names.shape} for {store.n_bits} bits.")
-    targets, columns = Targets(affinity, values), Columns(store.n_bits, names)
-    return params, (store, targets, columns)
+    columns = Columns(store.n_bits, names, header["kind"])
+    return params, (store, Targets(affinity, values), columns)
 
 
 def _check_targets(values, affinity, n_items):
