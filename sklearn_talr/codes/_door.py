@@ -5,7 +5,7 @@ from ._distances import code_words, word_distances
 from ._factors import CodeFactors, OneFactors, WordFactors, decode_words, terms_of
 from ._groups import read_groups
 from ._maxsim import QueryTables, TokenSets, maxima_by_entries, query_blocks
-from ._packed import as_packed, as_words
+from ._packed import as_packed, as_words, refuse_terms
 from ._weighted import refuse_codes, saturate, score_codes
 from ._words import Words, signs_of, signs_of_bits, size_of_words
 
@@ -25,6 +25,7 @@ __all__ = [
     "query_blocks",
     "read_groups",
     "refuse_codes",
+    "refuse_terms",
     "saturate",
     "score_codes",
     "signs_of",

@@ -288,6 +288,19 @@ def as_packed(codes, bitorder="little", input_name="codes"):
     return PackedCodes._of(data, bits.shape[1], bitorder)
 
 
+def refuse_terms(codes, input_name):
+    """Raise ValueError where the ranking of codes needs more than their bits."""
+    if isinstance(codes, PackedCodes) and n_terms_of(codes._factors, codes._own):
+        raise ValueError(
+            f"{input_name} are codes with factors or addends, such as those of "
+            "AdditiveHasher, whose Hamming distances rank poorly. Rank them by weights: by "
+            "HashedNeighbors(hasher), or by WeightedHammingNeighbors with query_weights. "
+            "If the Hamming distance is meant, pass their bits, "
+            f"PackedCodes({input_name}.data, {input_name}.n_bits, {input_name}.bitorder)."
+        )
+    return codes
+
+
 def as_words(data):
     """View packed rows as the widest unsigned words that fit, zero padded.
 

@@ -142,7 +142,7 @@ def saturate(activations, xp=np):
 
 
 def score_codes(spread, data, terms=None):
-    """Scores of codes, shape (n_queries, n_codes), float32.
+    """Scores of codes, shape (n_queries, n_codes), of the type of the weights.
 
     The weights of the queries are spread, see `Words.spread`.
     """
@@ -150,7 +150,7 @@ def score_codes(spread, data, terms=None):
     if size_of_words(spread, n_bytes) == 1:
         return apply_terms(spread @ signs_of(data).T, terms)
     # Words of several bits have so many products that tables cost less.
-    sums = np.empty((len(spread), len(data)), dtype=np.float32)
+    sums = np.empty((len(spread), len(data)), dtype=spread.dtype)
     for queries in slices(len(spread), _QUERIES_PER_BLOCK):
         tables = tables_of(spread[queries], n_bytes)
         add_entries(tables, len(data), data.__getitem__, sums[queries])

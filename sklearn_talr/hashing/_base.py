@@ -16,6 +16,7 @@ from ..codes import PackedCodes
 from ..metrics import make_retrieval_scorer
 from ._rows import all_rows_equal
 
+_LARGEST = 1e37  # float32 ends at 3e38
 _BYTES_PER_BLOCK = 2**24  # of the activations of a block, in NumPy
 
 
@@ -411,7 +412,19 @@ def check_more_features(hasher, X, reset=False):
     if sp.issparse(X) and not X.has_canonical_format:
         X = X.copy()  # the user's matrix stays as it is
         X.sum_duplicates()
+    _refuse_extremes(X)
     return X, seen
+
+
+def _refuse_extremes(X):
+    """Raise ValueError if features are too large or too small for float32."""
+    largest = max(float(X.max()), -float(X.min()))
+    if largest > _LARGEST or 0 < largest < 1 / _LARGEST:
+        raise ValueError(
+            f"X has magnitudes up to {largest:.0e}, and weights of queries are computed in "
+            f"float32, from {1 / _LARGEST:.0e} to {_LARGEST:.0e}. Scale the features, as "
+            "by StandardScaler."
+        )
 
 
 def enter_features(hasher, X):

@@ -12,7 +12,7 @@ from sklearn.utils import gen_batches
 from .._compat import StrOptions, validate_params
 from .._threads import map_in_threads, one_thread
 from ..affinity import resolve_affinity
-from ..codes._door import as_packed, code_words
+from ..codes._door import as_packed, code_words, refuse_terms
 from ._histograms import HammingHistogram
 from ._kernels import KERNELS, check_device, count_block
 
@@ -104,8 +104,8 @@ def hamming_histogram(
     Raises
     ------
     ValueError
-        If codes and targets differ in length, or code lengths differ, or there is no such
-        `device`.
+        If codes and targets differ in length, or code lengths differ, or codes have factors
+        or addends, or there is no such `device`.
 
     Notes
     -----
@@ -129,6 +129,8 @@ def hamming_histogram(
            [0, 1, 0]])
     """
     check_device(device)
+    refuse_terms(query_codes, "query_codes")
+    refuse_terms(database_codes, "database_codes")
     affinity, y_query, y_database = _paired_targets(affinity, y_query, y_database)
     query_codes = as_packed(query_codes, input_name="query_codes")
     database_codes = as_packed(database_codes, input_name="database_codes")

@@ -48,7 +48,8 @@ def weighted_histograms(
     if affinity is not None:
         levels = affinity.levels_between(y_query, y_database)
     words, n_items = Words.of_weights(packed.n_bits, weights.shape[1]), len(packed)
-    weights = words.spread(weights, packed.data.shape[1])
+    # In float64, as a search compares, so that both find the same ties.
+    weights = words.spread(weights.astype(np.float64), packed.data.shape[1])
 
     @one_thread()
     def rank(rows):

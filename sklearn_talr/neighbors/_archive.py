@@ -23,6 +23,7 @@ _FORMAT = "sklearn-talr codes"
 # may follow from words.
 _VERSION, _OLDEST = 3, 2
 _ALIGNMENT = 64
+_UNCOMPRESS = "Pass the arrays that numpy.load reads in it to numpy.savez, if you trust it."
 # Errors that zipfile, numpy and json raise when they read damaged bytes.
 _DAMAGE = (
     EOFError,
@@ -42,7 +43,7 @@ _DAMAGE = (
 )
 
 
-class _FileError(ValueError):
+class FileError(ValueError):
     """An error whose message names the file and the remedy already."""
 
 
@@ -84,7 +85,7 @@ def read_arrays(path, names, mmap):
             with zipfile.ZipFile(file) as archive:
                 read = _map_member if mmap else _read_member
                 return _read_archive(archive, path, names, read)
-        except _FileError:
+        except FileError:
             raise
         except _DAMAGE as error:
             raise ValueError(
@@ -94,18 +95,19 @@ def read_arrays(path, names, mmap):
 
 
 def _read_archive(archive, path, names, read):
-    _check_sizes(archive, path)
+    size = os.fstat(archive.fp.fileno()).st_size
+    check_sizes(archive, size, path, _UNCOMPRESS)
     members = {info.filename: info for info in archive.infolist()}
     header = _read_header(archive, members, path)
     foreign = set(members) - {f"{name}.npy" for name in ("header", *names)}
     if foreign or len(members) < len(archive.infolist()):
-        raise _FileError(
+        raise FileError(
             f"{path} holds {min(foreign, default='a member twice')}, which `save` does not "
             "write; save it anew."
         )
     damaged = archive.testzip()
     if damaged is not None:
-        raise _FileError(f"{path} is damaged: the checksum of {damaged} is wrong.")
+        raise FileError(f"{path} is damaged: the checksum of {damaged} is wrong.")
     arrays = {
         name.removesuffix(".npy"): read(archive, info, path)
         for name, info in members.items()
@@ -114,17 +116,16 @@ def _read_archive(archive, path, names, read):
     return header, arrays
 
 
-def _check_sizes(archive, path):
-    """Refuse members that take more memory than they take of the file."""
+def check_sizes(archive, size, name, remedy):
+    """Refuse members of a zip of `size` bytes that take more memory than that.
+
+    Errors call the zip by `name`, and end with a remedy for compression.
+    """
     infos = archive.infolist()
     if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
-        raise _FileError(
-            f"{path} is compressed, which `save` does not do. Pass the arrays that "
-            "numpy.load reads in it to numpy.savez, if you trust it."
-        )
-    size = os.fstat(archive.fp.fileno()).st_size
+        raise FileError(f"{name} is compressed, which `save` does not do. {remedy}")
     if sum(max(info.file_size, info.compress_size) for info in infos) > size:
-        raise _FileError(f"{path} is damaged: its members are larger than the file.")
+        raise FileError(f"{name} is damaged: its members are larger than the file.")
 
 
 def _write_member(archive, name, array):
@@ -146,11 +147,11 @@ def _read_header(archive, members, path):
     except (KeyError, TypeError, ValueError, RecursionError):
         is_ours = False
     if not is_ours:
-        raise _FileError(f"{path} is no file that `save` of an estimator has written.")
+        raise FileError(f"{path} is no file that `save` of an estimator has written.")
     if type(version) is not int or not _OLDEST <= version <= _VERSION:
         is_newer = type(version) is int and version > _VERSION
         remedy = "Update sklearn-talr to load it" if is_newer else "Fit and save it anew"
-        raise _FileError(
+        raise FileError(
             f"{path} has version {version!r} of the format, and this package reads "
             f"versions {_OLDEST} to {_VERSION}. {remedy}."
         )
@@ -182,10 +183,10 @@ def _read_array_header(file, info, path):
     read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
     shape, fortran_order, dtype = read_header[npy.read_magic(file)](file)
     if dtype.hasobject:
-        raise _FileError(f"{path} holds Python objects, which are not loaded.")
+        raise FileError(f"{path} holds Python objects, which are not loaded.")
     n_bytes = file.tell() - start + math.prod(shape) * dtype.itemsize
     if n_bytes != info.file_size or not dtype.itemsize:
-        raise _FileError(
+        raise FileError(
             f"{path} is damaged: {info.filename} is no array of shape {shape} and {dtype}."
         )
     return shape, "F" if fortran_order else "C", dtype

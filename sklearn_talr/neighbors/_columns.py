@@ -1,6 +1,7 @@
 """Codes as they come in: checked, and packed eight bits to the byte."""
 
 import warnings
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -27,13 +28,17 @@ class Columns(NamedTuple):
 
     names : ndarray of shape (n_bits,) of object, or None
         Names of the bits, None if the codes had no column names.
+
+    owner : str, default="HammingNeighbors"
+        Name of the class of the database, for messages.
     """
 
     n_bits: int
     names: np.ndarray | None = None
+    owner: str = "HammingNeighbors"
 
 
-def read_codes(X, columns=None):
+def read_codes(X, columns=None, owner="HammingNeighbors"):
     """Check codes and pack them.
 
     Parameters
@@ -43,6 +48,9 @@ def read_codes(X, columns=None):
 
     columns : Columns, default=None
         What the codes must agree with. None means that they are the first.
+
+    owner : str, default="HammingNeighbors"
+        Name of the class that gets the first codes.
 
     Returns
     -------
@@ -58,7 +66,7 @@ def read_codes(X, columns=None):
         If entries other than 0 and 1 are never below 0, or all the first codes are equal.
     """
     read = _read_packed if isinstance(X, PackedCodes) else _read_signs
-    packed, found, has_signs = read(X, columns)
+    packed, found, has_signs = read(X, columns, owner)
     if not has_signs:
         warnings.warn(
             "X holds entries other than 0 and 1, but none below 0. Positive entries are "
@@ -96,16 +104,16 @@ def read_weights(X, columns):
     """
     n_bits, (*_, n_weights) = columns.n_bits, np.shape(X) or (0,)
     if n_weights != n_bits:
-        columns = Columns(n_weights)
+        columns = Columns(n_weights, owner=columns.owner)
         if not isinstance(X, np.ndarray):
             X = check_array(X, dtype=np.float32, input_name="X")  # drops any names
-    weights = validate_seen(_Reader(columns), X, dtype=(np.float32,))
+    weights = validate_seen(_reader_of(columns.owner)(columns), X, dtype=(np.float32,))
     return weights, Words.of_weights(n_bits, n_weights, "X")
 
 
-def _read_signs(X, columns):
+def _read_signs(X, columns, owner):
     """Packed codes, their columns, and whether their signs tell ones from zeros."""
-    reader = _Reader(columns)
+    reader = _reader_of(owner if columns is None else columns.owner)(columns)
     X = as_numpy(X)
     X = validate_data(reader, X) if columns is None else validate_seen(reader, X)
     if X.dtype.kind == "u" and X.max() > 1:
@@ -135,20 +143,23 @@ class _Reader(BaseEstimator):
 
     def columns(self):
         names = getattr(self, "feature_names_in_", None)
-        return Columns(self.n_features_in_, names)
+        return Columns(self.n_features_in_, names, type(self).__name__)
 
 
-_Reader.__name__ = "HammingNeighbors"  # the name in scikit-learn's messages
+@lru_cache
+def _reader_of(owner):
+    """The class under the name of the owner, which scikit-learn's messages have."""
+    return type(owner, (_Reader,), {})
 
 
-def _read_packed(codes, columns):
+def _read_packed(codes, columns, owner):
     if not len(codes):
         raise ValueError("Found array with 0 sample(s): X holds no codes.")
     if columns is None:
-        columns = Columns(codes.n_bits)
+        columns = Columns(codes.n_bits, owner=owner)
     if codes.n_bits != columns.n_bits:
         raise ValueError(
-            f"X has {codes.n_bits} bits, but HammingNeighbors holds codes of "
+            f"X has {codes.n_bits} bits, but {columns.owner} holds codes of "
             f"{columns.n_bits} bits."
         )
     return as_packed(codes), columns, True

@@ -1,6 +1,6 @@
 """The index of codes that is asked by codes."""
 
-from ..codes import PackedCodes
+from ..codes._door import refuse_terms
 from ._columns import read_codes
 from ._database import INDEX_PARAMETERS, CodeDatabase
 from ._questions import SearchByBits
@@ -190,22 +190,10 @@ class HammingNeighbors(CodeDatabase):
         return search.lookup(queries, n_neighbors, radius)
 
     def _read(self, X, columns=None):
-        return read_codes(_without_terms(X), columns)
+        return read_codes(refuse_terms(X, "X"), columns, type(self).__name__)
 
     def _search(self, fitted):
         return SearchByBits(fitted, self.algorithm, self.n_jobs)
 
     def _queries(self, X, fitted):
-        return _without_terms(X)
-
-
-def _without_terms(codes):
-    """Return codes; raise ValueError where their ranking needs more than their bits."""
-    if isinstance(codes, PackedCodes) and codes.terms is not None:
-        raise ValueError(
-            "X are codes with factors or addends, such as those of AdditiveHasher, whose "
-            "Hamming distances rank poorly. Search them by HashedNeighbors(hasher), or by "
-            "WeightedHammingNeighbors with query_weights. If the Hamming distance is "
-            "meant, pass their bits, PackedCodes(X.data, X.n_bits, X.bitorder)."
-        )
-    return codes
+        return refuse_terms(X, "X")

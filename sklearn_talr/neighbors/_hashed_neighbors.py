@@ -228,7 +228,7 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         self._check_rescoring(hasher)
         features = _dense_rows(X) if self.n_rescored else None
         self._fitted = Fitted.of(
-            *read_codes(codes),
+            *read_codes(codes, owner=type(self).__name__),
             self._settle_affinity(hasher.hasher),
             y,
             hasher=hasher,
@@ -368,12 +368,15 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
             If skops is not installed, which stores the hasher.
 
         ValueError
-            If the affinity, `scoring` or the hasher has no form without pickle.
+            If the affinity, `scoring` or the hasher has no form without pickle, such as a
+            hasher with a torch module, or a step with a lambda. Nothing is written then.
 
         Notes
         -----
-        Nothing is pickled. Features for `n_rescored` are not written. Factors of codes
-        take no byte, since `load` computes them by the hasher.
+        Nothing is pickled. Functions and classes of your own are stored by their names, so
+        the program that loads the file must be able to import them. Features for
+        `n_rescored` are not written. Factors of codes take no byte, since `load` computes
+        them by the hasher.
         """
         fitted, params = self._get_fitted(), self.get_params(deep=False)
         del params["hasher"]
@@ -397,8 +400,10 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
             Features of all items given so far, which `n_rescored` needs.
 
         trusted : sequence of str, default=()
-            Dotted names of types that the hasher may consist of, beside those of NumPy,
-            scikit-learn and this package.
+            Dotted names of types that the hasher may consist of, beside those of this
+            package and those that skops trusts, most of NumPy and scikit-learn. It does not
+            trust the trees of :class:`~sklearn_talr.baselines.FastHasher`: forged ones
+            could crash the process. The error names the types that are missing here.
 
         Returns
         -------
@@ -413,7 +418,10 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         """
 
         def restore(stored):
-            return FittedHasher.of(restore_hasher(stored, trusted, path))
+            hasher = FittedHasher.of(restore_hasher(stored, trusted, path))
+            if not hasattr(hasher.hasher, "encode"):
+                raise ValueError(f"{path} holds {hasher.name} in place of a hasher.")
+            return hasher
 
         params, parts, hasher, more = load_database(path, cls.__name__, mmap, restore)
         if features is not None:

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..affinity import BaseAffinity
-from ..codes._door import CodeFactors, OneFactors, WordFactors
+from ..codes._door import CodeFactors, OneFactors, WordFactors, as_words
 from ..measures import Measure
 from ._archive import read_arrays, write_arrays
 from ._columns import Columns
@@ -165,19 +165,32 @@ def _rebuild(header, arrays, hasher):
     values = arrays.get("targets")
     if header["targets_shape"] is not None:
         parts = tuple(arrays[f"targets_{part}"] for part in _CSR_PARTS)
+        if np.any(parts[2][1:] < parts[2][:-1]):  # which SciPy overlooks below 0
+            raise ValueError("targets_indptr descends.")
         values = sp.csr_array(parts, shape=header["targets_shape"])
         values.check_format(full_check=True)
     if (affinity is None) != (values is None):
         raise ValueError("an affinity needs targets, and targets an affinity.")
-    if values is not None and values.shape[0] != store.n_indices:
-        raise ValueError(f"{values.shape[0]} targets for {store.n_indices} items.")
+    if values is not None:
+        _check_targets(values, affinity, store.n_indices)
     names = header["feature_names"]
     if names is not None:
         names = np.array(names, dtype=object)
         if names.shape != (store.n_bits,):
             raise ValueError(f"names of shape {names.shape} for {store.n_bits} bits.")
-    targets, columns = Targets(affinity, values), Columns(store.n_bits, names)
-    return params, (store, targets, columns)
+    columns = Columns(store.n_bits, names, header["kind"])
+    return params, (store, Targets(affinity, values), columns)
+
+
+def _check_targets(values, affinity, n_items):
+    """Raise ValueError unless `fit` could have made these targets of the items."""
+    if values.dtype.kind not in "biufUSmM":
+        raise ValueError(f"targets of type {values.dtype}.")
+    if affinity.check_targets(values).shape != values.shape or values.shape[0] != n_items:
+        raise ValueError(f"targets of shape {values.shape} for {n_items} items.")
+    if not affinity.by_number:
+        one = values[:1], values[:1]
+        affinity.level_index(*one, affinity.levels_between(*one))
 
 
 def _rebuild_calibration(arrays):
@@ -211,6 +224,8 @@ def _sound_codes(columns, n_bits, terms):
     word = 8 * columns.dtype.itemsize
     if n_bits < 1 or len(columns) != -(-n_bits // word):
         return False
+    if columns.dtype != as_words(np.zeros((1, -(-n_bits // 8)), np.uint8)).dtype:
+        return False
     spare = len(columns) * word - n_bits
     if np.any(columns[-1] >> columns.dtype.type(word - spare)) if spare else False:
         return False
@@ -232,8 +247,8 @@ def _sound_terms(terms, n_codes):
 def _sound_members(n_codes, starts, members, n_samples):
     """Whether every code has items, each item one code, and they ascend within a code."""
     arrays_are_sound = (
-        starts.dtype.kind in "iu"
-        and members.dtype.kind in "iu"
+        starts.dtype.kind == "i"
+        and members.dtype.kind == "i"
         and members.ndim == 1
         and starts.shape == (n_codes + 1,)
         and starts[0] == 0

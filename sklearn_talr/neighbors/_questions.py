@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..codes import hamming_distances
+from ..codes import PackedCodes, hamming_distances
 from ..codes._door import as_words, signs_of_bits, size_of_words
 from ..histogram import RankingHistogram, hamming_histogram
 from ..histogram._door import weighted_histograms
@@ -164,7 +164,9 @@ class SearchByBits(Search):
             yield RankingHistogram.from_scores(y, -hamming_distances(queries, codes))
             return
         targets = self._checked_targets(y)
-        yield hamming_histogram(queries, codes, affinity, *targets, n_jobs=self.n_jobs)
+        # Whoever asks by bits means them, whatever factors their scores have.
+        bits = (PackedCodes(each.data, each.n_bits) for each in (queries, codes))
+        yield hamming_histogram(*bits, affinity, *targets, n_jobs=self.n_jobs)
 
     def _read(self, X):
         """Words of the queries, and their own indices where the items are the queries."""

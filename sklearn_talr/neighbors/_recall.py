@@ -37,13 +37,18 @@ class TrueNeighbors:
         self.items, self._n_neighbors, self._queries = items, n_neighbors, queries
         if metric == "cosine":
             queries, items = _unit(queries), _unit(items)
+        elif metric == "euclidean":
+            queries, items = _centered(queries, items)
+        else:
+            queries, items = _scaled(queries), _scaled(items)
         squares = (items**2).sum(axis=1) / 2 if metric == "euclidean" else 0
-        largest = np.abs(squares).max() + np.sqrt((queries**2).sum(axis=1).max())
+        lengths = [np.sqrt((rows**2).sum(axis=1).max()) for rows in (queries, items)]
+        largest = np.max(squares) + lengths[0] * lengths[1]
         step, self._true = max(1, _CELLS_PER_BLOCK // len(items)), []
         for rows in slices(len(queries), step):
             near = queries[rows] @ items.T - squares
             last = np.partition(near, -n_neighbors, axis=1)[:, -n_neighbors, None]
-            margin = _ROUNDING * np.finfo(near.dtype).eps * max(1, largest)
+            margin = _ROUNDING * np.finfo(near.dtype).eps * largest
             self._true += map(np.flatnonzero, near >= last - margin)
 
     def recalls(self, index):
@@ -68,5 +73,20 @@ class TrueNeighbors:
 
 def _unit(rows):
     """Rows of unit length; those of zeros stay."""
+    rows = _scaled(rows, axis=1)
     lengths = np.sqrt((rows**2).sum(axis=1, keepdims=True))
     return rows / np.where(lengths == 0, 1, lengths)
+
+
+def _centered(queries, items):
+    """Both less the mean of the items, which rounds nothing that tells them apart."""
+    both = _scaled(np.concatenate((queries, items)))
+    centered = both - both[len(queries) :].mean(axis=0, dtype=np.float64)
+    centered = _scaled(centered).astype(both.dtype)
+    return centered[: len(queries)], centered[len(queries) :]
+
+
+def _scaled(rows, axis=None):
+    """Rows times powers of two, so that squares neither overflow nor vanish."""
+    largest = np.abs(rows).max(axis=axis, keepdims=True)
+    return np.ldexp(rows, -np.frexp(largest)[1])

@@ -124,7 +124,7 @@ class WeightedHammingNeighbors(CodeDatabase):
         self.n_jobs = n_jobs
 
     def _read(self, X, columns=None):
-        return read_codes(X, columns)
+        return read_codes(X, columns, type(self).__name__)
 
     def _search(self, fitted):
         return SearchByWeights(fitted, self.n_candidates, n_jobs=self.n_jobs)

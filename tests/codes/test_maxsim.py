@@ -14,7 +14,7 @@ from sklearn_talr.codes import (
     weighted_scores,
 )
 from sklearn_talr.codes._door import QueryTables, TokenSets, Words, query_blocks
-from sklearn_talr.hashing import AdditiveHasher
+from sklearn_talr.hashing import AdditiveHasher, _additive
 
 
 def first_ones(labels):
@@ -90,6 +90,23 @@ def test_scores_are_those_of_a_float_loop_over_decoded_tokens(metric, word_size)
         hasher.query_weights(queries), codes, query_groups=query_groups, groups=groups
     )
     assert_allclose(found * unit, slow_maxsim(scores, query_groups, groups), atol=1e-4)
+
+
+def test_a_last_word_that_is_a_factor_multiplies_the_score_of_its_token(monkeypatch):
+    rng, levels = np.random.default_rng(0), np.linspace(0.3, 1, 16)
+    choose = _additive.choose_words
+    monkeypatch.setattr(
+        _additive, "choose_words", lambda *of: choose(*of)._replace(levels=levels, power=1)
+    )
+    X, queries = rng.normal(size=(300, 6)) + 1, rng.normal(size=(8, 6)) + 1
+    hasher = AdditiveHasher(16, word_size=4, random_state=0).fit(X)
+    codes, groups = hasher.encode(X), rng.integers(0, 50, 300)
+    decoded = hasher.inverse_transform(codes).astype(float) - hasher.mean_
+    of_token = levels[codes.data[:, -1] >> 4]
+    assert len(np.unique(of_token)) > 1
+    found = maxsim_scores(hasher.query_weights(queries), codes, groups=groups)
+    expected = slow_maxsim(queries @ decoded.T * of_token, np.arange(8), groups)
+    assert_allclose(found, expected, atol=1e-4)
 
 
 def test_documents_of_one_token_have_ordinary_scores():

@@ -2,13 +2,19 @@
 
 import doctest
 import re
+from ast import literal_eval
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.frozen import FrozenEstimator
 
-from sklearn_talr.neighbors import HammingNeighbors
+from sklearn_talr.export import to_faiss
+from sklearn_talr.hashing import AdditiveHasher, ITQHasher
+from sklearn_talr.neighbors import HammingNeighbors, HashedNeighbors
+
+INDEX_PARAMETERS = "n_candidates", "n_rescored"
 
 PAGE = Path(__file__).parents[2] / "docs" / "user_guide" / "engines.rst"
 PARTS = re.split(r"^(\S.*)\n[=-]{3,}\n", PAGE.read_text(encoding="utf-8"), flags=re.M)
@@ -66,3 +72,34 @@ def check_found(title, blocks, ready):
     for query, row, distances in zip(bits[1], found, expected):
         assert len(set(row)) == 10
         assert_array_equal((bits[0][row] != query).sum(axis=1), distances)
+
+
+def test_each_row_of_what_to_take_finds_neighbors(learned):
+    """With the hashers, and the parameters, that the page "Embeddings" names."""
+    page = PAGE.with_name("embeddings.rst").read_text(encoding="utf-8")
+    table = re.search(r"list-table:: What to take\n(.*?)\n\S", page, flags=re.S)[1]
+    rows = [re.sub(r"\s+", " ", row) for row in re.split(r"\n   \* - ", table)[2:]]
+    rng = np.random.default_rng(learned.seed)
+    X = rng.normal(size=(9, 32))[np.arange(1_200) % 9] + rng.normal(size=(1_200, 32)) / 9
+    X, n_run = (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32), 0
+    classes = {each.__name__: each for each in (AdditiveHasher, ITQHasher)}
+    for row in rows:
+        named = re.search("|".join(classes), row)
+        if not named:  # labels, and what another row or faiss says
+            assert re.search("two stages|any of these|ResidualQuantizer", row)
+            continue
+        found = dict(re.findall(r"``(\w+)=([^`(]+)``", row))
+        params = {name: literal_eval(value) for name, value in found.items()}
+        of_index = {name: params.pop(name) for name in INDEX_PARAMETERS if name in params}
+        hasher = classes[named[0]](n_bits=64, random_state=0, **params).fit(X)
+        export = re.search(r"``(to_faiss\(.*?\))``", row)
+        if export:
+            pytest.importorskip("faiss")
+            index = eval(export[1], {"to_faiss": to_faiss, "codes": hasher.encode(X)})
+            found = index.search(hasher.query_weights(X[:50]), 10)[1]
+        else:
+            index = HashedNeighbors(FrozenEstimator(hasher), **of_index).fit(X)
+            found = index.kneighbors(X[:50], 10, return_distance=False)
+        assert (found % 9 == np.arange(50)[:, None] % 9).mean() > 0.9, row
+        n_run += 1
+    assert n_run == 4

@@ -23,6 +23,15 @@ TALR = TALRHasher(8, max_iter=2, random_state=0)
 every_hasher = pytest.mark.parametrize("hasher", HASHERS, ids=name_of)
 
 
+@every_hasher
+@pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e-50, 1e50, 1e200, 1e300])
+def test_features_beyond_float32_are_refused(hasher, unit):
+    """Their squares, and the weights of queries, would be 0 or infinite."""
+    X = np.random.default_rng(0).normal(size=(90, 5)) * unit
+    with pytest.raises(ValueError, match=r"X has magnitudes .* Scale the features"):
+        clone(hasher).fit(X, np.arange(90) % 3)
+
+
 @parametrize_with_checks(HASHERS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn_contract(estimator, check):

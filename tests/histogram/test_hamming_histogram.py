@@ -380,6 +380,20 @@ def test_a_plain_callable_may_return_floats():
     assert_array_equal(histogram.counts, [[[0, 0], [1, 1]]])
 
 
+def test_codes_with_factors_are_refused():
+    """Their Hamming distances rank otherwise than their scores, and rank poorly."""
+    bits = pack_codes([[0, 1], [1, 1]])
+    terms = PackedCodes(bits.data, 2, terms=[[1.0], [0.5]])
+    for side, codes in ("query_codes", (terms, bits)), ("database_codes", (bits, terms)):
+        with pytest.raises(ValueError, match=rf"{side} .* factors .*PackedCodes\({side}"):
+            hamming_histogram(*codes, "auto", [0, 1], [0, 1])
+    meant = [
+        PackedCodes(codes.data, codes.n_bits, codes.bitorder) for codes in (terms, bits)
+    ]
+    counted = hamming_histogram(*meant, "auto", [0, 1], [0, 1])
+    assert_array_equal(counted.counts, [[[0, 1, 0], [1, 0, 0]]] * 2)
+
+
 def test_a_plain_callable_on_sparse_targets():
     def shared(y_query, y_database):
         return (y_query @ y_database.T).toarray()

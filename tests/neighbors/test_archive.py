@@ -200,6 +200,11 @@ def of_shared(**state):
     return {"affinity": {"name": "SharedLabelAffinity", "state": state}}
 
 
+def of_thresholds(**state):
+    state = {"quantiles": [0.5, 0.1], "levels": [1, 2], "levels_": [0, 1, 2]} | state
+    return {"affinity": {"name": "ThresholdAffinity", "state": state}}
+
+
 ORDERED = np.arange(400, dtype=np.int32)
 
 
@@ -240,6 +245,20 @@ ORDERED = np.arange(400, dtype=np.int32)
         (of_shared(binary=None), {}, "The 'binary' parameter of SharedLabelAffinity"),
         ({"affinity": None}, {}, "contradict each other"),
         ({}, {"targets": np.arange(3)}, "contradict each other"),
+        ({}, {"targets": np.zeros((400, 1))}, "contradict each other"),
+        ({}, {"targets": np.zeros(400, complex)}, "contradict each other"),
+        ({}, {"targets": np.zeros(400, "V4")}, "contradict each other"),
+        ({}, {"targets": np.full(400, np.nan)}, "contradict each other"),
+        ({}, {"columns": np.arange(400, dtype=">u8")[None]}, "contradict each other"),
+        ({}, {"columns": np.arange(800, dtype="u4").reshape(2, 400)}, "contradict each"),
+        ({}, {"starts": np.arange(401, dtype="u8")}, "contradict each other"),
+        ({}, {"members": np.arange(400, dtype="u4")}, "contradict each other"),
+        (of_thresholds(), {"targets": np.zeros((400, 3))}, "lacks or misstates"),
+        (
+            of_thresholds(thresholds_=[1.0]),
+            {"targets": np.zeros((400, 3))},
+            "lacks or miss",
+        ),
     ],
 )
 def test_files_that_contradict_themselves_are_refused(header, arrays, message, path):
@@ -263,6 +282,14 @@ def test_items_of_a_code_out_of_order_are_refused(path):
     """Ties would be found in that order."""
     HammingNeighbors().fit([[0, 1], [0, 1], [1, 1]]).save(path)
     rewrite(path, members=np.array([1, 0, 2]))
+    with pytest.raises(ValueError, match="contradict each other"):
+        HammingNeighbors.load(path)
+
+
+def test_sparse_targets_that_contradict_themselves_are_refused(path):
+    y = sp.csr_array(np.eye(400, 10))
+    HammingNeighbors().fit(random_codes(np.random.default_rng(0), 400, 64), y).save(path)
+    rewrite(path, targets_indptr=np.append(y.indptr[:-1], np.iinfo(np.int32).min))
     with pytest.raises(ValueError, match="contradict each other"):
         HammingNeighbors.load(path)
 

@@ -9,7 +9,27 @@ from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from sklearn_talr.codes import pack_codes, unpack_codes
-from sklearn_talr.neighbors import HammingNeighbors
+from sklearn_talr.neighbors import HammingNeighbors, WeightedHammingNeighbors
+
+
+class Renamed(HammingNeighbors):
+    """A class of a user's own."""
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("neighbors", [Renamed, WeightedHammingNeighbors])
+def test_messages_name_the_class_that_the_user_has(neighbors, tmp_path):
+    names, path, name = list("abcd"), tmp_path / "codes.npz", neighbors.__name__
+    codes = pd.DataFrame(np.eye(4), columns=names)
+    index = neighbors().fit(codes)
+    index.save(path)
+    for fitted in (index, neighbors.load(path)):
+        with pytest.raises(ValueError, match=rf"\b{name} is expecting 4 feat"):
+            fitted.partial_fit(np.eye(3))
+        with pytest.raises(ValueError, match=rf"\b{name} holds codes of 4 bits"):
+            fitted.partial_fit(pack_codes(np.eye(3)))
+    with pytest.warns(UserWarning, match=rf"\b{name} was fitted without"):
+        neighbors(2).fit(np.eye(4)).kneighbors(codes - 0.5)
 
 
 class TestWhatIsACode:

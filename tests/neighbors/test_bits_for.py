@@ -64,6 +64,39 @@ def test_recall_is_the_mean_over_orders_of_ties(metric, dtype):
         assert_allclose(found[query], expected, atol=0.03)
 
 
+@pytest.mark.parametrize("offset", [0, 300, 10_000, 1_000_000])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_far_from_the_origin_the_same_items_are_near(offset, dtype):
+    rows = np.random.default_rng(0).integers(-50, 50, (600, 8))
+    at_origin, moved = (
+        TrueNeighbors(each[:50], each[50:], 10, "euclidean")._true
+        for each in (rows.astype(float), (rows + offset).astype(dtype))
+    )
+    assert list(map(list, moved)) == list(map(list, at_origin))
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean", "inner_product"])
+@pytest.mark.parametrize("scale", [1e-200, 1e-20, 1e200])
+def test_in_any_unit_the_same_items_are_near(scale, metric):
+    rows = np.random.default_rng(0).integers(-50, 50, (600, 8)).astype(float)
+    expected, scaled = (
+        TrueNeighbors(each[:50], each[50:], 10, metric)._true
+        for each in (rows, rows * scale)
+    )
+    assert list(map(list, scaled)) == list(map(list, expected))
+
+
+@pytest.mark.parametrize("offset", [0, 300, 1_000])
+def test_no_length_will_do_wherever_the_rows_are(offset):
+    rows = np.random.default_rng(0).integers(-(2**9), 2**9, (1_200, 16)) / 2**8 + offset
+    index = HashedNeighbors(ITQHasher(random_state=0))
+    kinds = {"metric": "euclidean", "n_bits": [16], "random_state": 0}
+    for X in (rows.astype(np.float32), rows, (rows * 2**8).astype(int)):
+        with pytest.warns(UserWarning, match="No length"):
+            result = n_bits_for(index, X, 0.8, **kinds)
+        assert result.results["measured"] < 0.3
+
+
 def test_what_is_rescored_by_all_its_floats_is_found():
     index = HashedNeighbors(LSHHasher(8, random_state=0), n_rescored=500).fit(X[:500])
     recalls = TrueNeighbors(X[500:550], X[:500], 10, "euclidean").recalls(index)

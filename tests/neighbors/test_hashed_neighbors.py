@@ -1,12 +1,18 @@
 """A hasher together with its index, against the single steps."""
 
+import io
 import pickle
+import re
+import sys
 import threading
+import tracemalloc
+import zipfile
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn
+from hashers import HASHERS, name_of
 from numpy.testing import assert_array_equal
 from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
@@ -16,10 +22,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_talr import ITQHasher, LSHHasher, TALRHasher
+from sklearn_talr.baselines import FastHasher
 from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities
 from sklearn_talr.metrics import (
     RetrievalCurveDisplay,
@@ -329,8 +336,13 @@ class Mystery(TransformerMixin, BaseEstimator):
         return X
 
 
+def same(X):
+    """A function that any program can import."""
+    return X
+
+
 class TestFiles:
-    io = pytest.importorskip("skops.io", reason="skops is an optional extra")
+    skops = pytest.importorskip("skops.io", reason="skops is an optional extra")
 
     @pytest.mark.parametrize("mmap", [False, True])
     @pytest.mark.parametrize(
@@ -391,6 +403,103 @@ class TestFiles:
         with pytest.raises(ValueError, match="cannot be saved without pickle"):
             index.save(tmp_path / "service.npz")
         assert not (tmp_path / "service.npz").exists()
+
+    @pytest.mark.parametrize("hasher", HASHERS, ids=name_of)
+    def test_hashers_need_no_trust_but_for_trees(self, hasher, tmp_path):
+        path = tmp_path / "service.npz"
+        index = HashedNeighbors(hasher).fit(X[:100], Y[:100])
+        index.save(path)
+        trusted = []
+        if isinstance(hasher, FastHasher):
+            with pytest.raises(ValueError, match="trusted=") as error:
+                HashedNeighbors.load(path)
+            trusted = re.findall(r"'(sklearn\.[\w.]+TreePredictor)'\]\.$", str(error.value))
+        loaded = HashedNeighbors.load(path, trusted=trusted)
+        check_equal(loaded.kneighbors(X[QUERIES]), index.kneighbors(X[QUERIES]))
+
+    @pytest.mark.parametrize("name", ["<lambda>", "nowhere", "same"])
+    def test_functions_that_cannot_be_imported_are_refused(self, name, tmp_path):
+        """Also where a module has another function of that name."""
+
+        def function(X):
+            return X
+
+        function.__name__ = name
+        path = tmp_path / "service.npz"
+        pipeline = make_pipeline(FunctionTransformer(function), ITQ)
+        path.write_bytes(b"before")
+        with pytest.raises(ValueError, match=r"(?s)functiontransformer__func.*importable"):
+            HashedNeighbors(pipeline).fit(X[:100]).save(path)
+        with pytest.raises(ValueError, match=r"(?s)estimator__functiontransformer__func"):
+            HashedNeighbors(FrozenEstimator(pipeline.fit(X))).fit(X[:100]).save(path)
+        assert path.read_bytes() == b"before"
+        assert list(tmp_path.iterdir()) == [path]
+
+    def test_functions_that_can_be_imported_are_saved(self, tmp_path):
+        path = tmp_path / "service.npz"
+        pipeline = make_pipeline(FunctionTransformer(np.log1p), FunctionTransformer(same))
+        index = HashedNeighbors(make_pipeline(pipeline, ITQ)).fit(X[:100])
+        index.save(path)
+        loaded = HashedNeighbors.load(path, trusted=[f"{__name__}.same"])
+        check_equal(loaded.kneighbors(X[QUERIES]), index.kneighbors(X[QUERIES]))
+
+    def test_a_torch_module_is_refused(self, tmp_path):
+        torch = pytest.importorskip("torch")
+        hasher = TALRHasher(8, module=torch.nn.Linear(64, 8), max_iter=1)
+        for estimator, name in (
+            (hasher, "module"),
+            (
+                make_pipeline(StandardScaler(), hasher),
+                "talrhasher__module",
+            ),
+        ):
+            features = X[:100].astype(np.float32)
+            index = HashedNeighbors(estimator).fit(features, Y[:100])
+            with pytest.raises(ValueError, match=f"parameter {name} .*HammingNeighbors"):
+                index.save(tmp_path / "service.npz")
+        assert list(tmp_path.iterdir()) == []
+        HammingNeighbors().fit(index.codes_).save(tmp_path / "codes.npz")
+
+    def test_a_part_that_is_not_here_is_named(self, tmp_path, monkeypatch):
+        """As of hashers whose classes other versions have elsewhere."""
+        path = tmp_path / "service.npz"
+        HashedNeighbors(make_pipeline(Mystery(), ITQ)).fit(X[:100]).save(path)
+        monkeypatch.delattr(sys.modules[__name__], "Mystery")
+        with pytest.raises(ValueError, match=r"'Mystery'.*another version"):
+            HashedNeighbors.load(path, trusted=[f"{__name__}.Mystery"])
+
+    @pytest.mark.parametrize("other", [{"n_bits": 16}, StandardScaler()])
+    def test_what_is_no_hasher_is_refused(self, other, tmp_path):
+        path = tmp_path / "service.npz"
+        HashedNeighbors(ITQ).fit(X[:100]).save(path)
+        with np.load(path) as arrays:
+            arrays = dict(arrays)
+        arrays["hasher"] = np.frombuffer(self.skops.dumps(other), dtype=np.uint8)
+        np.savez(path, **arrays)
+        with pytest.raises(ValueError, match="in place of a hasher"):
+            HashedNeighbors.load(path)
+
+    def test_a_compressed_hasher_is_refused(self, tmp_path):
+        path, inner = tmp_path / "service.npz", io.BytesIO()
+        HashedNeighbors(ITQ).fit(X[:100]).save(path)
+        with np.load(path) as arrays:
+            arrays = dict(arrays)
+        with (
+            zipfile.ZipFile(io.BytesIO(arrays["hasher"].tobytes())) as stored,
+            zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as archive,
+        ):
+            for name in stored.namelist():
+                archive.writestr(name, stored.read(name))
+            archive.writestr("more.npy", bytes(2**27))
+        arrays["hasher"] = np.frombuffer(inner.getvalue(), dtype=np.uint8)
+        np.savez(path, **arrays)
+        tracemalloc.start()
+        try:
+            with pytest.raises(ValueError, match=r"hasher of .* is compressed"):
+                HashedNeighbors.load(path)
+            assert tracemalloc.get_traced_memory()[1] < 2**23
+        finally:
+            tracemalloc.stop()
 
     def test_files_of_other_classes_are_refused(self, tmp_path):
         HashedNeighbors(ITQ).fit(X[:100]).save(tmp_path / "hashed.npz")

@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_talr.codes import PackedCodes, pack_codes
+from sklearn_talr.codes._door import Words
 from sklearn_talr.hashing import AdditiveHasher, ITQHasher, LSHHasher
 from sklearn_talr.metrics import tie_aware_average_precision_score
 from sklearn_talr.neighbors import (
@@ -276,6 +277,20 @@ class TestHashers:
         grid = {"hasher__n_bits": [2, 16]}
         search = GridSearchCV(index, grid, cv=3).fit(self.X[:600], self.y[:600])
         assert search.best_params_ == {"hasher__n_bits": 16}
+
+
+@pytest.mark.parametrize("n_terms", [0, 1, 2])
+@pytest.mark.parametrize("word_size", [1, 4, 8])
+def test_score_finds_the_ties_that_rank_finds(word_size, n_terms):
+    """A weight that float32 loses beside another tells two codes apart."""
+    terms = [[1.0, 0.0][:n_terms]] * 2 if n_terms else None
+    codes = PackedCodes(np.array([[1], [3]], dtype=np.uint8), 8, terms=terms)
+    weights = np.zeros((1, Words(8, word_size).n_weights), dtype=np.float32)
+    weights[0, :2] = 1, -(2.0**-26)
+    for first, expected in (0, 1.0), (1, 0.5):
+        index = weighted().fit(codes, [first, 1 - first])
+        assert index.rank(weights).ties.tolist() == [[0, 1]]
+        assert index.score(weights, [0]) == expected
 
 
 class TestRefusals:
