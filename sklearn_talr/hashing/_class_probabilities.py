@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import as_numpy
+from .._arrays import as_numpy, refuse_missing
 from .._compat import (
     HasMethods,
     Interval,
@@ -311,6 +311,7 @@ def _classifier(estimator, y):
         raise ValueError(
             "ClassProbabilities requires y to be passed, but the target y is None."
         )
+    refuse_missing(y)
     check_classification_targets(y)
     kind, estimator = type_of_target(y), clone(_default(estimator))
     if kind == "multiclass-multioutput":

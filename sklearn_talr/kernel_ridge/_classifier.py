@@ -10,6 +10,7 @@ from sklearn.utils import assert_all_finite, check_array, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
+from .._arrays import as_numpy, refuse_missing
 from .._compat import Interval, StrOptions, check_sample_weight
 from .._random import independent_random_state
 from .._state import replace_fitted, validate_aside, validate_seen
@@ -75,8 +76,9 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
         multiplied.
 
     random_state : int, RandomState instance or None, default=None
-        Draws samples where there are more than 2 000: for the search of the coefficients,
-        and for components.
+        Draws samples where there are more than 2 000, for the search of the coefficients,
+        and components where they are fewer than the samples. Up to 2 000 samples that are
+        all components every fit gives the same.
 
     Attributes
     ----------
@@ -282,6 +284,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
     def _fit(self, X, y, sample_weight, groups):
         """Fitted attributes, and a function for the logits of samples left out."""
         self._validate_params()
+        X, y, sample_weight, groups = map(as_numpy, (X, y, sample_weight, groups))
         X, seen = validate_aside(self, X, dtype=_DTYPES, accept_sparse=self._sparse_format)
         _check_values(X, self.kernel)
         classes, Y, multilabel = _indicators(y, X)
@@ -339,6 +342,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
 
     def _logits(self, X):
         check_is_fitted(self)
+        X = as_numpy(X)
         X = validate_seen(self, X, dtype=_DTYPES, accept_sparse=self._sparse_format)
         _check_values(X, self.kernel)
         logits = sums_of_kernels(X, vars(self), self.kernel)
@@ -374,6 +378,7 @@ def _indicators(y, X):
         raise ValueError(
             "KernelRidgeClassifierCV requires y to be passed, but the target y is None."
         )
+    refuse_missing(y)
     assert_all_finite(y, input_name="y")
     check_classification_targets(y)
     kind = type_of_target(y)

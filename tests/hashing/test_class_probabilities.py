@@ -76,6 +76,15 @@ def test_training_samples_are_judged_by_others(digits):
     assert_array_equal(transformer.fit(X, y).transform(X), whole)
 
 
+@pytest.mark.parametrize("missing", [None, np.nan])
+@pytest.mark.parametrize("form", [list, lambda y: np.array(y, dtype=object)])
+def test_a_missing_label_is_refused(missing, form, digits):
+    y = form([*"ab" * 349, "a", missing])
+    for transformer in (ClassProbabilities(), ClassProbabilities(GaussianNB(), cv=3)):
+        with pytest.raises(ValueError, match="y contains None or NaN"):
+            transformer.fit_transform(digits[0], y)
+
+
 @pytest.mark.filterwarnings("ignore:The least populated class")
 def test_a_class_that_the_other_folds_lack_has_no_probability(digits):
     X, y = digits

@@ -344,6 +344,15 @@ class TestRandomness:
         assert classifier.score(X, y) > 0.95
 
 
+def test_nothing_is_drawn_up_to_2000_samples(monkeypatch):
+    monkeypatch.setattr(_model, "_N_JUDGED", 50)  # another limit, of components alone
+    X = np.random.default_rng(0).normal(size=(2000, 2))
+    y, given = (X[:, 0] + X[:, 1] ** 2 > 1).astype(int), {"alphas": [0.1, 1.0]}
+    one, two = (KernelRidgeClassifierCV(random_state=s, **given) for s in (0, None))
+    assert_array_equal(one.fit_predict_proba(X, y), two.fit_predict_proba(X, y))
+    assert one.gamma_ == two.gamma_
+
+
 class TestThreadsAndProcesses:
     @pytest.fixture(scope="class")
     @classmethod
