@@ -17,6 +17,7 @@ from ..metrics import make_retrieval_scorer
 from ._rows import all_rows_equal
 
 _BYTES_PER_BLOCK = 2**24  # of the activations of a block, in NumPy
+_LARGEST_ID = 2**24  # up to which float32 has all integers
 
 
 class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -417,6 +418,8 @@ def check_more_features(hasher, X, reset=False):
 def enter_features(hasher, X):
     """Return the space of features, and the features; raise if the hasher is for NumPy."""
     space, X = enter(X)
+    if getattr(hasher, "module", None) is not None:
+        _refuse_large_ids(X, space)
     if space is NUMPY or hasher._follows_arrays:
         return space, X
     raise ValueError(
@@ -424,6 +427,21 @@ def enter_features(hasher, X):
         f"{space.library}, and array_api_dispatch=True asks to stay there. Pass a "
         "NumPy array, of a tensor X.numpy(force=True)."
     )
+
+
+def _refuse_large_ids(X, space):
+    """Raise ValueError if integers are too large for float32, which a module is given."""
+    if sp.issparse(X):
+        X = X.tocsr().data
+    X = np.asarray(X) if space is NUMPY else X
+    if not space.xp.isdtype(X.dtype, "integral") or 0 in X.shape:
+        return
+    if max(int(X.max()), -int(X.min())) > _LARGEST_ID:
+        raise ValueError(
+            f"X has integers beyond {_LARGEST_ID}, of which a module, that gets float32, "
+            "cannot tell neighbors apart. Number ids from 0, as np.unique(X, "
+            "return_inverse=True)[1] does, or pass measured numbers as floats."
+        )
 
 
 def feed_forward(X, coefs, intercepts, xp=np):
