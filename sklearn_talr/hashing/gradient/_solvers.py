@@ -37,9 +37,7 @@ def moments_of(solver):
     """Moments of gradients that a solver holds, as NumPy arrays by parameter."""
     return {
         index: {
-            name: as_array(value)
-            for name, value in values.items()
-            if value is not None
+            name: as_array(value) for name, value in values.items() if value is not None
         }
         for index, values in solver.state_dict()["state"].items()
     }

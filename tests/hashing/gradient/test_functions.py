@@ -274,7 +274,7 @@ class TestModule:
         ids, y = few_digits[0].astype(int), few_digits[1]
         with pytest.raises(ValueError, match=r"x\.long\(\)"):
             self.fitted(ids, y, module=OfTokens(lambda x: x))
-        with pytest.raises(ValueError, match="module .* more entries"):
+        with pytest.raises(ValueError, match=r"module .* more entries"):
             self.fitted(ids + 17, y, module=OfTokens(torch.Tensor.long))
         hasher = self.fitted(ids, y, module=OfTokens(torch.Tensor.long), max_iter=1)
         np.testing.assert_array_equal(
