@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import as_numpy, refuse_missing
 from .._compat import (
+    CallbackSupportMixin,
     HasMethods,
     Interval,
     StrOptions,
@@ -30,9 +31,11 @@ from .._compat import (
     routing_enabled,
     safe_indexing,
     safe_split,
+    with_callbacks,
 )
 from .._state import replace_fitted
 from ..kernel_ridge import KernelRidgeClassifierCV
+from ._callbacks import FitCallbacks
 from ._probability_features import BesideScores, softened
 
 __all__ = ["ClassProbabilities"]
@@ -41,7 +44,11 @@ _TEMPERATURE_OF_CLASSES = 1.6  # better than 1 on CIFAR-10 and Fashion-MNIST
 
 
 class ClassProbabilities(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    MetaEstimatorMixin,
+    BaseEstimator,
 ):
     """Probabilities of classes or labels, by any classifier, as features to be hashed.
 
@@ -137,6 +144,7 @@ class ClassProbabilities(
         self.temperature = temperature
         self.passthrough = passthrough
 
+    @with_callbacks
     def fit(self, X, y, **params):
         """Fit the classifier.
 
@@ -162,9 +170,11 @@ class ClassProbabilities(
             return self
         routed = self._routed("fit", params)
         classifier, y = _classifier(self.estimator, y)
+        callbacks = FitCallbacks(self, X, y, 0)
         classifier.fit(X, y, **routed.estimator.fit)
-        return replace_fitted(self, _fitted_by(classifier, y))
+        return self._replace_fitted(_fitted_by(classifier, y), callbacks)
 
+    @with_callbacks
     def fit_transform(self, X, y, **params):
         """Fit the classifier, and return the probabilities of the same samples.
 
@@ -193,7 +203,7 @@ class ClassProbabilities(
         """
         routed = self._routed("fit_transform", params)
         classifier, y = _classifier(self.estimator, y)
-        params = routed.estimator.fit
+        callbacks, params = FitCallbacks(self, X, y, 0), routed.estimator.fit
         if self.cv is None and hasattr(classifier, "fit_predict_proba"):
             probabilities = classifier.fit_predict_proba(X, y, **params)
         elif self.cv is None:
@@ -205,8 +215,7 @@ class ClassProbabilities(
         fitted = _fitted_by(classifier, y)
         if self.passthrough:
             fitted["beside_"] = BesideScores.fit(X, probabilities, fitted["exclusive_"])
-        replace_fitted(self, fitted)
-        return self._features(X, probabilities)
+        return self._replace_fitted(fitted, callbacks)._features(X, probabilities)
 
     def transform(self, X):
         """Compute the probabilities.
@@ -225,6 +234,11 @@ class ClassProbabilities(
         """
         check_is_fitted(self)
         return self._features(X, _probabilities(self.estimator_, X, self.classes_))
+
+    def _replace_fitted(self, fitted, callbacks):
+        callbacks.fitted = lambda: fitted
+        callbacks.end_fit()
+        return replace_fitted(self, fitted)
 
     def _features(self, X, probabilities):
         """What `transform` returns of some samples and their probabilities."""
@@ -257,7 +271,7 @@ class ClassProbabilities(
             warnings.warn(
                 "Some classes or labels are in no fold but one of cv, whose samples get "
                 "probability 0 of them. Pass stratified or shuffled folds as cv.",
-                stacklevel=4,  # scikit-learn wraps fit_transform
+                stacklevel=5,  # scikit-learn wraps fit_transform, and so do callbacks
             )
         params, columns = routed.estimator.fit, _classes_of(classifier)
         tables = Parallel()(

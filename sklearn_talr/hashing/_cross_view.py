@@ -471,6 +471,7 @@ class CrossViewHasher(BaseHasher):
             self.n_bits,
             word_size=largest_words(self.n_bits, len(space.X)),
             metric="inner_product",
+            verbose=self.verbose,
             random_state=rng,
         )
         return [hasher.fit(space.X)] * 2
