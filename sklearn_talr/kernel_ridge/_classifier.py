@@ -75,6 +75,10 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
         Weights of classes, as scikit-learn has them. Those of several labels are
         multiplied.
 
+    verbose : bool, default=False
+        Print the loss of each pair of parameters that is tried: minus the mean
+        log-likelihood of the samples left out.
+
     random_state : int, RandomState instance or None, default=None
         Draws samples where there are more than 2 000, for the search of the coefficients,
         and components where they are fewer than the samples. Up to 2 000 samples that are
@@ -154,6 +158,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
         "alphas": ["array-like", None],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
+        "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
 
@@ -165,6 +170,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
         alphas=None,
         n_components=None,
         class_weight=None,
+        verbose=False,
         random_state=None,
     ):
         self.kernel = kernel
@@ -172,6 +178,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
         self.alphas = alphas
         self.n_components = n_components
         self.class_weight = class_weight
+        self.verbose = verbose
         self.random_state = random_state
 
     def fit(self, X, y, sample_weight=None, groups=None):
@@ -338,6 +345,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
             _grid(self.alphas, "alphas"),
             self.n_components,
             LabelCalibration if multilabel else ClassCalibration,
+            self.verbose,
         )
 
     def _logits(self, X):

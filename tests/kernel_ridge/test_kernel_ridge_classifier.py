@@ -353,6 +353,21 @@ def test_nothing_is_drawn_up_to_2000_samples(monkeypatch):
     assert one.gamma_ == two.gamma_
 
 
+def test_verbose_prints_each_pair_of_parameters(histograms, monkeypatch, capsys):
+    monkeypatch.setattr(_model, "_N_SEARCHED", 100)
+    for n_components in (None, 40):
+        classifier = classifier_of("rbf", n_components=n_components).fit(*histograms)
+        assert not capsys.readouterr().out
+        classifier.set_params(verbose=True).fit(*histograms)
+        lines = capsys.readouterr().out.splitlines()
+        chosen = (
+            f"gamma = {classifier.gamma_:.4g}, alpha = {classifier.alpha_:.4g}, loss = "
+        )
+        assert any(f"100 samples, {chosen}" in line for line in lines)
+        n_samples = len(np.unique(histograms[0], axis=0))
+        assert any(f"{n_samples} samples, {chosen}" in line for line in lines)
+
+
 class TestThreadsAndProcesses:
     @pytest.fixture(scope="class")
     @classmethod
