@@ -1,5 +1,6 @@
 """Base of all hashers: features in, bits out."""
 
+from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
@@ -375,6 +376,16 @@ class Layers(NamedTuple):
 
     def _taken(self, array):
         return array if self.space is NUMPY else self.space.take(array)
+
+
+@contextmanager
+def errors_of(estimator, inner):
+    """Context in which errors name the user's estimator, not an inner one that it asks."""
+    try:
+        yield
+    except ValueError as error:
+        message = str(error).replace(type(inner).__name__, type(estimator).__name__)
+        raise ValueError(message) from error
 
 
 def check_features(hasher, X):

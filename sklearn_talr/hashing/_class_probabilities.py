@@ -35,6 +35,7 @@ from .._compat import (
 )
 from .._state import replace_fitted
 from ..kernel_ridge import KernelRidgeClassifierCV
+from ._base import errors_of
 from ._callbacks import FitCallbacks
 from ._probability_features import BesideScores, softened
 
@@ -233,7 +234,10 @@ class ClassProbabilities(
             other libraries.
         """
         check_is_fitted(self)
-        return self._features(X, _probabilities(self.estimator_, X, self.classes_))
+        by_user = self if self.estimator is None else self.estimator_
+        with errors_of(by_user, self.estimator_):
+            probabilities = _probabilities(self.estimator_, X, self.classes_)
+        return self._features(X, probabilities)
 
     def _replace_fitted(self, fitted, callbacks):
         callbacks.fitted = lambda: fitted
@@ -279,6 +283,27 @@ class ClassProbabilities(
             for fold in folds
         )
         return np.concatenate(tables)[np.argsort(tests)]
+
+    def set_fit_request(self, **requests):
+        """Set what metadata `fit` of the classifier is given, where metadata is routed.
+
+        `estimator` becomes a copy of the classifier, of which its own `set_fit_request`
+        has been called. KernelRidgeClassifierCV wants `groups` without that.
+
+        Parameters
+        ----------
+        **requests : dict
+            As of the classifier, such as ``sample_weight=True``.
+
+        Returns
+        -------
+        self : object
+            The transformer.
+        """
+        self.estimator = clone(_default(self.estimator)).set_fit_request(**requests)
+        return self
+
+    set_fit_transform_request = set_fit_request
 
     def get_metadata_routing(self):
         """Tell scikit-learn which metadata the classifier and the splitter request.

@@ -162,6 +162,9 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    # Where metadata is routed, nobody has to ask for them: no other step wants them.
+    __metadata_request__fit = {"groups": True}
+
     def __init__(
         self,
         kernel="rbf",
@@ -197,7 +200,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
 
         groups : array-like of shape (n_samples,), default=None
             Samples of one group are left out together, as changed copies of one image
-            should be.
+            should be. Where metadata is routed they come without being asked for.
 
         Returns
         -------
