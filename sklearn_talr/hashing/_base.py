@@ -385,6 +385,8 @@ def errors_of(estimator, inner):
         yield
     except ValueError as error:
         message = str(error).replace(type(inner).__name__, type(estimator).__name__)
+        if message == str(error):
+            raise
         raise ValueError(message) from error
 
 
