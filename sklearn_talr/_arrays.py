@@ -131,7 +131,7 @@ def refuse_missing(y):
     values = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
     if has_missing(values.ravel()):
         raise ValueError(
-            "y contains None or NaN; every sample needs a label. Leave out the samples "
+            "y contains NaT, None or NaN; every sample needs a label. Leave out samples "
             "that have none."
         )
 

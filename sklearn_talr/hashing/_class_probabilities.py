@@ -172,7 +172,8 @@ class ClassProbabilities(
         routed = self._routed("fit", params)
         classifier, y = _classifier(self.estimator, y)
         callbacks = FitCallbacks(self, X, y, 0)
-        classifier.fit(X, y, **routed.estimator.fit)
+        with self._asking(classifier):
+            classifier.fit(X, y, **routed.estimator.fit)
         return self._replace_fitted(_fitted_by(classifier, y), callbacks)
 
     @with_callbacks
@@ -205,14 +206,15 @@ class ClassProbabilities(
         routed = self._routed("fit_transform", params)
         classifier, y = _classifier(self.estimator, y)
         callbacks, params = FitCallbacks(self, X, y, 0), routed.estimator.fit
-        if self.cv is None and hasattr(classifier, "fit_predict_proba"):
-            probabilities = classifier.fit_predict_proba(X, y, **params)
-        elif self.cv is None:
-            classifier.fit(X, y, **params)
-            probabilities = _probabilities(classifier, X, _classes_of(classifier))
-        else:
-            classifier.fit(X, y, **params)
-            probabilities = self._by_others(classifier, X, y, routed)
+        with self._asking(classifier):
+            if self.cv is None and hasattr(classifier, "fit_predict_proba"):
+                probabilities = classifier.fit_predict_proba(X, y, **params)
+            elif self.cv is None:
+                classifier.fit(X, y, **params)
+                probabilities = _probabilities(classifier, X, _classes_of(classifier))
+            else:
+                classifier.fit(X, y, **params)
+                probabilities = self._by_others(classifier, X, y, routed)
         fitted = _fitted_by(classifier, y)
         if self.passthrough:
             fitted["beside_"] = BesideScores.fit(X, probabilities, fitted["exclusive_"])
@@ -234,10 +236,13 @@ class ClassProbabilities(
             other libraries.
         """
         check_is_fitted(self)
-        by_user = self if self.estimator is None else self.estimator_
-        with errors_of(by_user, self.estimator_):
+        with self._asking(self.estimator_):
             probabilities = _probabilities(self.estimator_, X, self.classes_)
         return self._features(X, probabilities)
+
+    def _asking(self, classifier):
+        """Context in which errors name this class for a classifier that no user gave."""
+        return errors_of(self if self.estimator is None else classifier, classifier)
 
     def _replace_fitted(self, fitted, callbacks):
         callbacks.fitted = lambda: fitted

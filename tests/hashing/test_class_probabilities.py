@@ -76,11 +76,14 @@ def test_training_samples_are_judged_by_others(digits):
     assert_array_equal(transformer.fit(X, y).transform(X), whole)
 
 
-def test_features_of_another_width_are_refused_by_the_users_class(digits):
+def test_refused_features_name_the_users_class(digits):
     X, y = digits
     transformer = ClassProbabilities().fit(X[:90], y[:90])
     with pytest.raises(ValueError, match="X has 63 features, but ClassProbabilities"):
         transformer.transform(X[:, 1:])
+    for method in (transformer.fit, transformer.fit_transform):
+        with pytest.raises(ValueError, match="ClassProbabilities does not accept missing"):
+            method(X[:90] * np.nan, y[:90])
 
 
 @pytest.mark.parametrize("missing", [None, np.nan])
@@ -88,7 +91,7 @@ def test_features_of_another_width_are_refused_by_the_users_class(digits):
 def test_a_missing_label_is_refused(missing, form, digits):
     y = form([*"ab" * 349, "a", missing])
     for transformer in (ClassProbabilities(), ClassProbabilities(GaussianNB(), cv=3)):
-        with pytest.raises(ValueError, match="y contains None or NaN"):
+        with pytest.raises(ValueError, match="y contains NaT, None or NaN"):
             transformer.fit_transform(digits[0], y)
 
 
