@@ -65,7 +65,7 @@ REFUSALS = {
     "continuous y": ({}, (X, X[:, 0]), "continuous"),
     "no y": ({}, (X, None), "requires y to be passed, but the target y is None"),
     "infinite y": ({}, (X, np.where(y == 0, np.inf, y)), "y contains infinity"),
-    "NaN among names": ({}, (X, [*"ab" * 14, "a", np.nan]), "^y contains NaT, None or NaN"),
+    "NaN among names": ({}, (X, [*"ab" * 14, "a", np.nan]), "^y contains NaT"),
     "None among names": (
         {},
         (X, np.array([*"ab" * 14, "a", None])),
@@ -74,7 +74,7 @@ REFUSALS = {
     "pandas' NA": (
         {},
         (X, pd.Series([*"ab" * 14, "a", pd.NA])),
-        "^y contains NaT, None or NaN",
+        "^y contains NaT",
     ),
     "columns of classes": (
         {},
