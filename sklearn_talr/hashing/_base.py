@@ -447,9 +447,10 @@ def _refuse_large_ids(X, space):
     if sp.issparse(X):
         X = X.tocsr().data
     X = np.asarray(X) if space is NUMPY else X
-    if not space.xp.isdtype(X.dtype, "integral") or 0 in X.shape:
+    xp = space.xp
+    if not xp.isdtype(X.dtype, "integral") or 0 in X.shape:
         return
-    if max(int(X.max()), -int(X.min())) > _LARGEST_ID:
+    if max(int(xp.max(X)), -int(xp.min(X))) > _LARGEST_ID:
         raise ValueError(
             f"X has integers beyond {_LARGEST_ID}, of which a module, that gets float32, "
             "cannot tell neighbors apart. Number ids from 0, as np.unique(X, "

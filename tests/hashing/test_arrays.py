@@ -207,6 +207,14 @@ def test_class_probabilities_are_in_numpy(library, data):
 
 
 @every_library
+def test_a_module_is_refused_integers_that_float32_would_round(library, data):
+    ids, y = library.array(data[0], dtype=np.int64), library.array(data[1])
+    hasher = with_module().fit(ids, y)
+    with pytest.raises(ValueError, match="X has integers"):
+        hasher.transform(ids + 2**25)
+
+
+@every_library
 @pytest.mark.parametrize("params", [{}, {"cv": 3}, {"passthrough": True}])
 def test_the_default_classifier_copies_arrays_to_numpy(params, library, data):
     expected = ClassProbabilities(**params).fit_transform(*data)
