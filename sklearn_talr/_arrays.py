@@ -8,6 +8,7 @@ import sys
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.utils import column_or_1d
 
@@ -114,8 +115,25 @@ def as_numpy(array):
 def has_missing(values):
     """Whether a vector holds NaN, NaT, None or pandas' NA."""
     if values.dtype.kind == "O":
+        values = (v for v in values if getattr(v, "ndim", 0) == 0)
         return any(v is None or is_pandas_na(v) or v != v for v in values)
     return values.dtype.kind in "fmM" and bool(np.any(values != values))
+
+
+def refuse_missing(y):
+    """Raise ValueError if labels, an array or a list, hold NaN, NaT, None or pandas' NA.
+
+    scikit-learn would compare them with strings, and NumPy makes of a NaN in a list of
+    strings the string "nan".
+    """
+    if y is None or sp.issparse(y) or space_of(y) is not NUMPY:
+        return
+    values = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
+    if has_missing(values.ravel()):
+        raise ValueError(
+            "y contains NaT, None or NaN; every sample needs a label. Leave out samples "
+            "that have none."
+        )
 
 
 def check_groups(groups, n_items):

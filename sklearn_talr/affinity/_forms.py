@@ -5,7 +5,7 @@ from collections.abc import Collection
 import numpy as np
 import scipy.sparse as sp
 
-from .._arrays import as_numpy
+from .._arrays import as_numpy, refuse_missing
 
 _COLLECTIONS = Collection, np.ndarray
 _HOW_TO_BINARIZE = (
@@ -22,8 +22,9 @@ def lists_as_array(y):
     Raises
     ------
     ValueError
-        If rows differ in length, as lists of the labels of each sample do, or if some
-        entries of a masked array are masked: as an array they would be like all others.
+        If rows differ in length, as lists of the labels of each sample do, if some
+        entries of a masked array are masked, or a list of strings holds None or NaN: as an
+        array they would be like all others.
     """
     y = as_numpy(y)
     if np.ma.is_masked(y):
@@ -31,12 +32,15 @@ def lists_as_array(y):
     if not isinstance(y, (list, tuple)):
         return y
     try:
-        return np.asarray(y)
+        array = np.asarray(y)
     except ValueError as error:
         raise ValueError(
             "y has rows of different lengths. If they list the labels of each sample, "
             f"{_HOW_TO_BINARIZE}."
         ) from error
+    if array.dtype.kind in "US":
+        refuse_missing(y)
+    return array
 
 
 def refuse_tags(y):

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, column_or_1d, gen_batches
 
-from .._arrays import has_missing
+from .._arrays import refuse_missing
 from ..codes._door import as_words
 from ._affinity import BaseAffinity
 from ._forms import (
@@ -78,8 +78,8 @@ class LabelAffinity(BaseAffinity, BaseEstimator, savable=True):
         y = column_or_1d(lists_as_array(y))
         if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
             raise ValueError("y contains NaN or infinity; every sample needs a label.")
-        if y.dtype.kind in "mM" and has_missing(y):
-            raise ValueError("y contains NaT; every sample needs a label.")
+        if y.dtype.kind in "mM":
+            refuse_missing(y)
         if y.dtype.kind in "if":
             refuse_unlabeled(y)
         return _check_objects(y) if y.dtype.kind == "O" else y
@@ -267,8 +267,7 @@ def _check_objects(y):
     refuse_tags(y)
     if all(issubclass(kind, str) for kind in kinds_of(y)):
         return y.astype(str)  # many times faster to compare than objects
-    if has_missing(y):
-        raise ValueError("y contains None or NaN; every sample needs a label.")
+    refuse_missing(y)
     refuse_mixed_types(y)
     return y
 

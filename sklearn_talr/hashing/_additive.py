@@ -1,5 +1,6 @@
 """A hasher for weighted queries: words whose vectors add up to the features."""
 
+from contextlib import contextmanager
 from functools import partial
 from numbers import Integral, Real
 
@@ -8,13 +9,21 @@ from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import Interval, Options, StrOptions, fit_context
+from .._compat import (
+    CallbackSupportMixin,
+    Interval,
+    Options,
+    StrOptions,
+    fit_context,
+    with_callbacks,
+)
 from .._random import independent_random_state
 from .._state import replace_fitted
 from .._threads import map_in_threads, one_thread
 from ..codes import weighted_scores
 from ..codes._door import as_packed
 from ._base import BaseHasher, Encoder, Layers, check_features, check_more_features
+from ._callbacks import FitCallbacks
 from .words._additive_codes import Moments
 from .words._additive_model import (
     Frame,
@@ -27,7 +36,7 @@ from .words._additive_model import (
 )
 from .words._word_choice import choose_words, largest_words
 from .words._word_fit import alternate_words, first_words, rows_of_sample, start_of_words
-from .words._word_model import WordModel
+from .words._word_model import WordModel, changes_of_words
 
 __all__ = ["AdditiveHasher"]
 
@@ -46,7 +55,7 @@ def _learns_in_parts(hasher):
     return True
 
 
-class AdditiveHasher(BaseHasher):
+class AdditiveHasher(CallbackSupportMixin, BaseHasher):
     """Codes of words whose vectors add up to the features, for weighted queries.
 
     A word is a run of one, four or eight bits of a code. Each of its values stands for a
@@ -101,6 +110,9 @@ class AdditiveHasher(BaseHasher):
         Number of threads that share the rows, in `fit` and wherever rows are encoded. None
         means 1 unless in a `joblib.parallel_config` context, -1 all processors. It changes
         no result, and pays from some ten thousand rows on.
+
+    verbose : bool, default=False
+        Print how many of the bits or words each alternation has changed.
 
     random_state : int, RandomState instance or None, default=None
         Draws what the vectors start from, and the bits that are flipped in search of better
@@ -184,6 +196,7 @@ class AdditiveHasher(BaseHasher):
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
 
@@ -196,6 +209,7 @@ class AdditiveHasher(BaseHasher):
         alpha=0.05,
         max_iter=12,
         n_jobs=None,
+        verbose=False,
         random_state=None,
     ):
         self.n_bits = n_bits
@@ -204,9 +218,11 @@ class AdditiveHasher(BaseHasher):
         self.alpha = alpha
         self.max_iter = max_iter
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
     def fit(self, X, y=None):
         """Find the vectors that the words stand for.
 
@@ -224,10 +240,11 @@ class AdditiveHasher(BaseHasher):
             The fitted hasher.
         """
         X, seen = check_features(self, X)
-        return self._fit(X, seen, self._largest_words(X.shape[0]))
+        return self._fit(X, y, seen, self._largest_words(X.shape[0]))
 
     @available_if(_learns_in_parts)
     @fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
     def partial_fit(self, X, y=None):
         """Improve the vectors of single bits by more rows.
 
@@ -259,25 +276,18 @@ class AdditiveHasher(BaseHasher):
         """
         if not self.__sklearn_is_fitted__():
             X, seen = check_features(self, X)
-            return self._fit(X, seen, self._largest_words(0))
+            return self._fit(X, y, seen, self._largest_words(0))
         X, seen = check_more_features(self, X)
         model = self._model_
         frame = model.frame
         self._check_unchanged(n_bits=model.n_bits, metric=frame.metric)
         self._check_single_bits(model)
+        watch = _Watch(self, X, y, seen, _ITERATIONS_PER_CHUNK, self.n_iter_)
         with one_thread():
             signs = signs_by(model.encode, frame, X, self.n_bits, self.n_jobs)
-            moments, n_iter = alternate(
-                frame,
-                X,
-                signs,
-                model.moments,
-                self.alpha,
-                _ITERATIONS_PER_CHUNK,
-                self.n_jobs,
-            )
-        model = self._bits_by(frame, moments, model.flips)
-        return self._replace_model(model, self.n_iter_ + n_iter, seen)
+            how = signs, model.moments, _ITERATIONS_PER_CHUNK, model.flips, watch
+            model = self._alternate(frame, X, *how)
+        return replace_fitted(self, watch.end_fit(model))
 
     def inverse_transform(self, X):
         """Decode codes: the features that they stand for.
@@ -366,27 +376,37 @@ class AdditiveHasher(BaseHasher):
             )
         return self.word_size
 
-    def _fit(self, X, seen, size):
+    def _fit(self, X, y, seen, size):
         rng = independent_random_state(self.random_state)
+        watch = _Watch(self, X, y, seen, self.max_iter, has_trial=size > 1)
         with one_thread():
             frame = Frame.of(X, self.metric)
             if size > 1:
                 sample = rows_of_sample(frame, X, rng)
-                start, choice = self._choose_words(sample, size, rng)
+                with watch.trial(size, len(sample)):
+                    start, choice = self._choose_words(sample, size, rng)
             if size == 1 or choice.size == 1:
-                model, n_iter = self._fit_bits(frame, X, rng)
+                model = self._fit_bits(frame, X, rng, watch)
             else:
-                model, n_iter = self._fit_words(frame, X, start[size], choice, rng)
-        return self._replace_model(model, n_iter, seen)
+                model = self._fit_words(frame, X, start[size], choice, rng, watch)
+        return replace_fitted(self, watch.end_fit(model))
 
-    def _fit_bits(self, frame, X, rng):
+    def _fit_bits(self, frame, X, rng, watch):
         signs = first_signs(frame, X, self.n_bits, rng, self.n_jobs)
         nothing = Moments.none(self.n_bits, X.shape[1])
-        moments, n_iter = alternate(
-            frame, X, signs, nothing, self.alpha, self.max_iter, self.n_jobs
-        )
         flips = sets_of_bits(self.n_bits, rng)
-        return self._bits_by(frame, moments, flips), n_iter
+        return self._alternate(frame, X, signs, nothing, self.max_iter, flips, watch)
+
+    def _alternate(self, frame, X, signs, before, max_iter, flips, watch):
+        """The model of single bits after some alternations."""
+
+        def model_of(moments):
+            decoder = moments.decoder(self.alpha)
+            return Model(frame, decoder, decoder @ decoder.T, flips, moments)
+
+        watch.model_of = model_of
+        how = before, self.alpha, max_iter, self.n_jobs, watch
+        return model_of(alternate(frame, X, signs, *how))
 
     def _choose_words(self, sample, size, rng):
         """What words start from, by size, and a WordChoice."""
@@ -395,15 +415,18 @@ class AdditiveHasher(BaseHasher):
         how = self.n_bits, size, self.alpha, self.metric
         return start, choose_words(sample, start, *how)
 
-    def _fit_words(self, frame, X, start, choice, rng):
+    def _fit_words(self, frame, X, start, choice, rng, watch):
         size, n_words = choice.size, self.n_bits // choice.size - bool(choice.power)
         each_row = partial(frame.map_blocks, X, n_jobs=self.n_jobs)
         words = first_words(each_row, X.shape[0], n_words, start)
-        codebooks, n_iter = alternate_words(
-            each_row, words, 2**size, self.alpha, self.max_iter, frame.codes_directions
-        )
-        model = WordModel.of(frame, codebooks, choice.levels, choice.power, rng)
-        return model, n_iter
+        changes = changes_of_words(n_words, 2**size, rng)
+
+        def model_of(codebooks):
+            return WordModel.of(frame, codebooks, choice.levels, choice.power, changes)
+
+        watch.model_of = model_of
+        how = 2**size, self.alpha, self.max_iter, frame.codes_directions, watch
+        return model_of(alternate_words(each_row, words, *how))
 
     def _encoder(self):
         fitted = vars(self)
@@ -422,16 +445,12 @@ class AdditiveHasher(BaseHasher):
             n_weights=coef.shape[1],
         )
 
-    def _bits_by(self, frame, moments, flips):
-        """The model of single bits that follows from moments of signs and rows."""
-        decoder = moments.decoder(self.alpha)
-        return Model(frame, decoder, decoder @ decoder.T, flips, moments)
-
-    def _replace_model(self, model, n_iter, seen):
+    def _fitted_by(self, model, n_iter):
+        """Fitted attributes that follow from a model."""
         frame, coef = model.frame, model.vectors().T
         if frame.metric == "euclidean":
             coef = (coef / frame.unit).astype(np.float32)
-        fitted = {
+        return {
             "coefs_": [coef[:, : model.n_bits]],
             "intercepts_": [np.zeros(model.n_bits, dtype=np.float32)],
             "query_coef_": coef,
@@ -440,7 +459,74 @@ class AdditiveHasher(BaseHasher):
             "n_iter_": n_iter,
             "_model_": model,
         }
-        return replace_fitted(self, seen | fitted)
+
+
+class _Watch:
+    """Tells callbacks of the alternations of a fit, and prints them where `verbose` is set.
+
+    Parameters
+    ----------
+    hasher : AdditiveHasher
+        What is fitted.
+
+    X, y : features and what `fit` was given as targets
+        Shown to callbacks.
+
+    seen : dict
+        Fitted attributes that say which features were seen.
+
+    n_most : int
+        At most so many alternations follow.
+
+    n_before : int, default=0
+        Alternations of earlier chunks.
+
+    has_trial : bool, default=False
+        Whether words are tried before.
+
+    Attributes
+    ----------
+    model_of : callable
+        ``model_of(state)``: the model of what an alternation ends with; set before any.
+    """
+
+    def __init__(self, hasher, X, y, seen, n_most, n_before=0, has_trial=False):
+        self._hasher, self._seen = hasher, seen
+        self._n_most, self._n_before, self._n_done = n_most, n_before, 0
+        self._callbacks = FitCallbacks(hasher, X, y, n_most + has_trial)
+
+    @contextmanager
+    def trial(self, size, n_rows):
+        """Context in which words are tried."""
+        if self._hasher.verbose:
+            print(f"Trying words of {size} bits on {n_rows} rows")
+        self._callbacks.begin("trial")
+        yield
+        self._callbacks.end()
+
+    def begin(self):
+        """An alternation begins."""
+        self._callbacks.begin("iteration")
+
+    def end(self, share, state):
+        """An alternation has changed a share of the code; return whether to stop."""
+        self._n_done += 1
+        if self._hasher.verbose:
+            done = f"Iteration {self._n_done}/{self._n_most}"
+            print(f"{done}, {share:.2%} of the code changed")
+        self._callbacks.fitted = lambda: self._fitted(self.model_of(state))
+        return self._callbacks.end()
+
+    def end_fit(self, model):
+        """All is done; return the fitted attributes."""
+        fitted = self._fitted(model)
+        self._callbacks.fitted = lambda: fitted
+        self._callbacks.end_fit()
+        return fitted
+
+    def _fitted(self, model):
+        n_iter = self._n_before + self._n_done
+        return self._seen | self._hasher._fitted_by(model, n_iter)
 
 
 class _Similarities:

@@ -1,5 +1,6 @@
 """Base of all hashers: features in, bits out."""
 
+from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from ._rows import all_rows_equal
 
 _LARGEST = 1e37  # float32 ends at 3e38
 _BYTES_PER_BLOCK = 2**24  # of the activations of a block, in NumPy
+_LARGEST_ID = 2**24  # up to which float32 has all integers
 
 
 class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -377,6 +379,18 @@ class Layers(NamedTuple):
         return array if self.space is NUMPY else self.space.take(array)
 
 
+@contextmanager
+def errors_of(estimator, inner):
+    """Context in which errors name the user's estimator, not an inner one that it asks."""
+    try:
+        yield
+    except ValueError as error:
+        message = str(error).replace(type(inner).__name__, type(estimator).__name__)
+        if message == str(error):
+            raise
+        raise ValueError(message) from error
+
+
 def check_features(hasher, X):
     """Check features to be fitted; at least two rows must differ.
 
@@ -430,6 +444,8 @@ def _refuse_extremes(X):
 def enter_features(hasher, X):
     """Return the space of features, and the features; raise if the hasher is for NumPy."""
     space, X = enter(X)
+    if getattr(hasher, "module", None) is not None:
+        _refuse_large_ids(X, space)
     if space is NUMPY or hasher._follows_arrays:
         return space, X
     raise ValueError(
@@ -437,6 +453,22 @@ def enter_features(hasher, X):
         f"{space.library}, and array_api_dispatch=True asks to stay there. Pass a "
         "NumPy array, of a tensor X.numpy(force=True)."
     )
+
+
+def _refuse_large_ids(X, space):
+    """Raise ValueError if integers are too large for float32, which a module is given."""
+    if sp.issparse(X):
+        X = X.tocsr().data
+    X = np.asarray(X) if space is NUMPY else X
+    xp = space.xp
+    if not xp.isdtype(X.dtype, "integral") or 0 in X.shape:
+        return
+    if max(int(xp.max(X)), -int(xp.min(X))) > _LARGEST_ID:
+        raise ValueError(
+            f"X has integers beyond {_LARGEST_ID}, of which a module, that gets float32, "
+            "cannot tell neighbors apart. Number ids from 0, as np.unique(X, "
+            "return_inverse=True)[1] does, or pass measured numbers as floats."
+        )
 
 
 def feed_forward(X, coefs, intercepts, xp=np):

@@ -20,8 +20,9 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import as_numpy
+from .._arrays import as_numpy, refuse_missing
 from .._compat import (
+    CallbackSupportMixin,
     HasMethods,
     Interval,
     StrOptions,
@@ -30,9 +31,12 @@ from .._compat import (
     routing_enabled,
     safe_indexing,
     safe_split,
+    with_callbacks,
 )
 from .._state import replace_fitted
 from ..kernel_ridge import KernelRidgeClassifierCV
+from ._base import errors_of
+from ._callbacks import FitCallbacks
 from ._probability_features import BesideScores, softened
 
 __all__ = ["ClassProbabilities"]
@@ -41,7 +45,11 @@ _TEMPERATURE_OF_CLASSES = 1.6  # better than 1 on CIFAR-10 and Fashion-MNIST
 
 
 class ClassProbabilities(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    MetaEstimatorMixin,
+    BaseEstimator,
 ):
     """Probabilities of classes or labels, by any classifier, as features to be hashed.
 
@@ -137,6 +145,7 @@ class ClassProbabilities(
         self.temperature = temperature
         self.passthrough = passthrough
 
+    @with_callbacks
     def fit(self, X, y, **params):
         """Fit the classifier.
 
@@ -162,9 +171,12 @@ class ClassProbabilities(
             return self
         routed = self._routed("fit", params)
         classifier, y = _classifier(self.estimator, y)
-        classifier.fit(X, y, **routed.estimator.fit)
-        return replace_fitted(self, _fitted_by(classifier, y))
+        callbacks = FitCallbacks(self, X, y, 0)
+        with self._asking(classifier):
+            classifier.fit(X, y, **routed.estimator.fit)
+        return self._replace_fitted(_fitted_by(classifier, y), callbacks)
 
+    @with_callbacks
     def fit_transform(self, X, y, **params):
         """Fit the classifier, and return the probabilities of the same samples.
 
@@ -193,20 +205,20 @@ class ClassProbabilities(
         """
         routed = self._routed("fit_transform", params)
         classifier, y = _classifier(self.estimator, y)
-        params = routed.estimator.fit
-        if self.cv is None and hasattr(classifier, "fit_predict_proba"):
-            probabilities = classifier.fit_predict_proba(X, y, **params)
-        elif self.cv is None:
-            classifier.fit(X, y, **params)
-            probabilities = _probabilities(classifier, X, _classes_of(classifier))
-        else:
-            classifier.fit(X, y, **params)
-            probabilities = self._by_others(classifier, X, y, routed)
+        callbacks, params = FitCallbacks(self, X, y, 0), routed.estimator.fit
+        with self._asking(classifier):
+            if self.cv is None and hasattr(classifier, "fit_predict_proba"):
+                probabilities = classifier.fit_predict_proba(X, y, **params)
+            elif self.cv is None:
+                classifier.fit(X, y, **params)
+                probabilities = _probabilities(classifier, X, _classes_of(classifier))
+            else:
+                classifier.fit(X, y, **params)
+                probabilities = self._by_others(classifier, X, y, routed)
         fitted = _fitted_by(classifier, y)
         if self.passthrough:
             fitted["beside_"] = BesideScores.fit(X, probabilities, fitted["exclusive_"])
-        replace_fitted(self, fitted)
-        return self._features(X, probabilities)
+        return self._replace_fitted(fitted, callbacks)._features(X, probabilities)
 
     def transform(self, X):
         """Compute the probabilities.
@@ -224,7 +236,18 @@ class ClassProbabilities(
             other libraries.
         """
         check_is_fitted(self)
-        return self._features(X, _probabilities(self.estimator_, X, self.classes_))
+        with self._asking(self.estimator_):
+            probabilities = _probabilities(self.estimator_, X, self.classes_)
+        return self._features(X, probabilities)
+
+    def _asking(self, classifier):
+        """Context in which errors name this class for a classifier that no user gave."""
+        return errors_of(self if self.estimator is None else classifier, classifier)
+
+    def _replace_fitted(self, fitted, callbacks):
+        callbacks.fitted = lambda: fitted
+        callbacks.end_fit()
+        return replace_fitted(self, fitted)
 
     def _features(self, X, probabilities):
         """What `transform` returns of some samples and their probabilities."""
@@ -257,7 +280,7 @@ class ClassProbabilities(
             warnings.warn(
                 "Some classes or labels are in no fold but one of cv, whose samples get "
                 "probability 0 of them. Pass stratified or shuffled folds as cv.",
-                stacklevel=4,  # scikit-learn wraps fit_transform
+                stacklevel=5,  # scikit-learn wraps fit_transform, and so do callbacks
             )
         params, columns = routed.estimator.fit, _classes_of(classifier)
         tables = Parallel()(
@@ -265,6 +288,27 @@ class ClassProbabilities(
             for fold in folds
         )
         return np.concatenate(tables)[np.argsort(tests)]
+
+    def set_fit_request(self, **requests):
+        """Set what metadata `fit` of the classifier is given, where metadata is routed.
+
+        `estimator` becomes a copy of the classifier, of which its own `set_fit_request`
+        has been called. KernelRidgeClassifierCV wants `groups` without that.
+
+        Parameters
+        ----------
+        **requests : dict
+            As of the classifier, such as ``sample_weight=True``.
+
+        Returns
+        -------
+        self : object
+            The transformer.
+        """
+        self.estimator = clone(_default(self.estimator)).set_fit_request(**requests)
+        return self
+
+    set_fit_transform_request = set_fit_request
 
     def get_metadata_routing(self):
         """Tell scikit-learn which metadata the classifier and the splitter request.
@@ -311,6 +355,7 @@ def _classifier(estimator, y):
         raise ValueError(
             "ClassProbabilities requires y to be passed, but the target y is None."
         )
+    refuse_missing(y)
     check_classification_targets(y)
     kind, estimator = type_of_target(y), clone(_default(estimator))
     if kind == "multiclass-multioutput":

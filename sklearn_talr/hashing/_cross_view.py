@@ -11,7 +11,7 @@ from ..losses import AveragePrecisionLoss
 from ..metrics import make_retrieval_scorer
 from . import cross_view
 from ._additive import AdditiveHasher
-from ._base import BaseHasher
+from ._base import BaseHasher, errors_of
 from ._supervised import SupervisedHasher
 from .words._word_choice import largest_words
 
@@ -433,7 +433,8 @@ class CrossViewHasher(BaseHasher):
         """Call a method of the queries' function, whose errors say which features fail."""
         check_is_fitted(self)
         try:
-            return getattr(self.query_hasher_, method)(X)
+            with errors_of(self, self.query_hasher_):
+                return getattr(self.query_hasher_, method)(X)
         except ValueError as error:
             raise ValueError(f"Features of queries cannot be used: {error}") from error
 
@@ -471,6 +472,7 @@ class CrossViewHasher(BaseHasher):
             self.n_bits,
             word_size=largest_words(self.n_bits, len(space.X)),
             metric="inner_product",
+            verbose=self.verbose,
             random_state=rng,
         )
         return [hasher.fit(space.X)] * 2
@@ -493,7 +495,8 @@ class CrossViewHasher(BaseHasher):
 
     def _prepare(self, X):
         check_is_fitted(self)
-        return self.item_hasher_._prepare(X)
+        with errors_of(self, self.item_hasher_):
+            return self.item_hasher_._prepare(X)
 
     def _encoder(self):
         return self.item_hasher_._encoder()

@@ -10,6 +10,7 @@ from sklearn.utils import assert_all_finite, check_array, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
+from .._arrays import as_numpy, refuse_missing
 from .._compat import Interval, StrOptions, check_sample_weight
 from .._random import independent_random_state
 from .._state import replace_fitted, validate_aside, validate_seen
@@ -74,9 +75,14 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
         Weights of classes, as scikit-learn has them. Those of several labels are
         multiplied.
 
+    verbose : bool, default=False
+        Print the loss of each pair of parameters that is tried: minus the mean
+        log-likelihood of the samples left out.
+
     random_state : int, RandomState instance or None, default=None
-        Draws samples where there are more than 2 000: for the search of the coefficients,
-        and for components.
+        Draws samples where there are more than 2 000, for the search of the coefficients,
+        and components where they are fewer than the samples. Up to 2 000 samples that are
+        all components every fit gives the same.
 
     Attributes
     ----------
@@ -152,8 +158,12 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
         "alphas": ["array-like", None],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
+        "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
+
+    # Where metadata is routed, nobody has to ask for them: no other step wants them.
+    __metadata_request__fit = {"groups": True}
 
     def __init__(
         self,
@@ -163,6 +173,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
         alphas=None,
         n_components=None,
         class_weight=None,
+        verbose=False,
         random_state=None,
     ):
         self.kernel = kernel
@@ -170,6 +181,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
         self.alphas = alphas
         self.n_components = n_components
         self.class_weight = class_weight
+        self.verbose = verbose
         self.random_state = random_state
 
     def fit(self, X, y, sample_weight=None, groups=None):
@@ -188,7 +200,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
 
         groups : array-like of shape (n_samples,), default=None
             Samples of one group are left out together, as changed copies of one image
-            should be.
+            should be. Where metadata is routed they come without being asked for.
 
         Returns
         -------
@@ -282,6 +294,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
     def _fit(self, X, y, sample_weight, groups):
         """Fitted attributes, and a function for the logits of samples left out."""
         self._validate_params()
+        X, y, sample_weight, groups = map(as_numpy, (X, y, sample_weight, groups))
         X, seen = validate_aside(self, X, dtype=_DTYPES, accept_sparse=self._sparse_format)
         _check_values(X, self.kernel)
         classes, Y, multilabel = _indicators(y, X)
@@ -335,10 +348,12 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
             _grid(self.alphas, "alphas"),
             self.n_components,
             LabelCalibration if multilabel else ClassCalibration,
+            self.verbose,
         )
 
     def _logits(self, X):
         check_is_fitted(self)
+        X = as_numpy(X)
         X = validate_seen(self, X, dtype=_DTYPES, accept_sparse=self._sparse_format)
         _check_values(X, self.kernel)
         logits = sums_of_kernels(X, vars(self), self.kernel)
@@ -374,6 +389,7 @@ def _indicators(y, X):
         raise ValueError(
             "KernelRidgeClassifierCV requires y to be passed, but the target y is None."
         )
+    refuse_missing(y)
     assert_all_finite(y, input_name="y")
     check_classification_targets(y)
     kind = type_of_target(y)

@@ -25,7 +25,7 @@ NONNEGATIVE = ("chi2",)
 NOT_MOVED = ("chi2", "cosine")
 
 _WIDTHS = np.array([1.4, 1.0, 0.7, 0.5, 0.35])  # of the typical distance of two samples
-_N_MEASURED = 1000
+_N_ALL, _N_MEASURED = 2000, 1000  # samples: so many are all measured, of more a thousand
 
 
 def center_of(X, kernel):
@@ -90,12 +90,13 @@ def typical_gammas(X, kernel, rng):
 
     The Gaussian kernel is exp(-d^2 / (2 w^2)) of the Euclidean distance d, the others are
     exp(-d / w) of the Manhattan or chi-squared distance. The widths w are the median of
-    distances among at most 1 000 samples, times 1.4 to 0.35.
+    distances among all of up to 2 000 samples, or 1 000 of more, times 1.4 to 0.35.
     """
     if kernel in WITHOUT_GAMMA:
         return np.array([0.0])
     n_samples = X.shape[0]
-    some = X[np.sort(rng.choice(n_samples, min(n_samples, _N_MEASURED), replace=False))]
+    n_measured = n_samples if n_samples <= _N_ALL else _N_MEASURED
+    some = X[np.sort(rng.choice(n_samples, n_measured, replace=False))]
     distances = _distances(some, kernel)
     distances = distances[np.triu_indices_from(distances, 1)]
     distances = distances[distances != 0]  # of copies in other groups

@@ -49,6 +49,9 @@ class Problem(NamedTuple):
 
     calibration : {ClassCalibration, LabelCalibration}
         How scores become probabilities.
+
+    verbose : bool, default=False
+        Whether to print how likely each pair of parameters is.
     """
 
     samples: object
@@ -57,6 +60,7 @@ class Problem(NamedTuple):
     alphas: np.ndarray | None
     n_components: int | None
     calibration: type
+    verbose: bool = False
 
     def penalties(self, variance):
         """Penalties to choose from."""
@@ -117,7 +121,11 @@ def fit_model(problem, rng):
     else:
         fit = None  # all samples have been searched
     if fit is not None:
-        _, best = climb(lambda point: fit(alphas[point[0]]), (place,), (len(alphas),))
+
+        def evaluate(point):
+            return _told(problem, gamma, fit(alphas[point[0]]), problem.samples)
+
+        _, best = climb(evaluate, (place,), (len(alphas),))
     if not np.isfinite(best.loss):
         raise np.linalg.LinAlgError("No penalty has a solution.")
     components = problem.samples.X if components is None else components
@@ -186,14 +194,24 @@ def _choose(problem, rng):
         return kernels[gamma]
 
     def evaluate(point):
-        K, alphas = kernel_and_penalties(problem.gammas[point[0]])
-        return _exact_candidate(problem, K, some, alphas[point[1]])
+        gamma = problem.gammas[point[0]]
+        K, alphas = kernel_and_penalties(gamma)
+        candidate = _exact_candidate(problem, K, some, alphas[point[1]])
+        return _told(problem, gamma, candidate, some)
 
     sizes = len(problem.gammas), len(problem.penalties(1.0))
     start = sizes[0] // 2, min(_FIRST_ALPHA, sizes[1] - 1)
     (place_of_gamma, place), best = climb(evaluate, start, sizes)
     gamma = problem.gammas[place_of_gamma]
     return gamma, kernel_and_penalties(gamma)[1], place, best
+
+
+def _told(problem, gamma, candidate, samples):
+    """The candidate, which is printed if that is wanted."""
+    if problem.verbose:
+        point = f"gamma = {gamma:.4g}, alpha = {candidate.alpha:.4g}"
+        print(f"{len(samples.Y)} samples, {point}, loss = {candidate.loss:.6f}")
+    return candidate
 
 
 def _components(problem, rng):

@@ -119,7 +119,8 @@ def bind(loss, training):
     """
     keep_freed_memory()
     if hasattr(loss, "bind"):
-        return loss.bind(training)
+        step, fitted = loss.bind(training)
+        return checked(step, loss), fitted
     levels_of = training.pair_levels()
     values = torch.as_tensor(training.levels, device=training.device)
 
@@ -127,7 +128,30 @@ def bind(loss, training):
         affinity = values[levels_of(batch.samples).long()]
         return loss(batch.bits, affinity.to(batch.activations.dtype))
 
-    return step, {}
+    return checked(step, loss), {}
+
+
+def checked(step, loss):
+    """The same step, or ValueError where the value of a loss cannot be minimized."""
+
+    def checked_step(first, *rest):
+        value, bits = step(first, *rest), getattr(first, "activations", first)
+        is_tensor = isinstance(value, torch.Tensor)
+        if not is_tensor or value.shape != () or not value.is_floating_point():
+            found = type(value).__name__
+            if is_tensor:
+                found = f"a tensor of shape {tuple(value.shape)} and {value.dtype}"
+        elif bits.requires_grad and not value.requires_grad:
+            found = "a tensor that depends on no bit: a constant, or detached"
+        else:
+            return value
+        raise ValueError(
+            f"loss {getattr(loss, '__name__', loss)!r} must return a number that depends "
+            "on the bits, as a float tensor of shape (), as .mean() or .sum() of a tensor "
+            f"gives it without .item(), .detach() and NumPy. Got {found}."
+        )
+
+    return checked_step
 
 
 def to_device(array, device):

@@ -8,7 +8,7 @@ from .._compat import Interval, validate_params
 from ._gather import ProcessGroup
 from ._ranking import mean_loss
 from ._soft_counts import soft_counts
-from ._tie_aware import measure_name
+from ._tie_aware import measure_name, summable_grades
 
 __all__ = ["TieAwareLoss"]
 
@@ -113,6 +113,8 @@ class TieAwareLoss(torch.nn.Module):
         self.n_bins = n_bins
         self.gather = gather
         levels = None if levels is None else _ascending_levels(levels)
+        if levels is not None and self.measure == "nDCG":
+            summable_grades(levels.tolist())
         self.register_buffer("levels", levels, persistent=False)
 
     def forward(

@@ -2,7 +2,15 @@
 
 from ._bound import CountingLoss
 
-__all__ = ["AveragePrecisionLoss", "NDCGLoss", "measure_name", "tie_aware_loss"]
+__all__ = [
+    "AveragePrecisionLoss",
+    "NDCGLoss",
+    "measure_name",
+    "summable_grades",
+    "tie_aware_loss",
+]
+
+_LARGEST_GRADE = 1000  # gains 2**grade - 1 are summed in float64
 
 
 class AveragePrecisionLoss(CountingLoss):
@@ -108,7 +116,8 @@ class NDCGLoss(CountingLoss):
     He et al., "Hashing as Tie-Aware Learning to Rank", CVPR 2018. As
     :class:`AveragePrecisionLoss`, with the NDCG of the ranking, averaged over all orders
     of tied items: eq. 7 there, continued to real counts, see
-    :func:`~sklearn_talr.losses.soft_ndcg`. The gain of an affinity a is 2**a - 1.
+    :func:`~sklearn_talr.losses.soft_ndcg`. The gain of an affinity a is 2**a - 1, and a at
+    most 1 000.
 
     In a hasher that is trained on numbers of shared labels, these numbers are the gains.
     With gains that grow exponentially the few pairs of a minibatch that share the most
@@ -212,8 +221,23 @@ class NDCGLoss(CountingLoss):
     def _options(self, training):
         import torch
 
-        levels = training.affinity.gain_levels(training.levels)
+        levels = summable_grades(training.affinity.gain_levels(training.levels))
         return {"levels": torch.as_tensor(levels).to(training.device)}
+
+    def _options_between(self, training):
+        summable_grades(training.gain_levels)
+        return super()._options_between(training)
+
+
+def summable_grades(grades):
+    """Return grades, or raise ValueError if their gains overflow when they are summed."""
+    if grades[-1] > _LARGEST_GRADE:
+        raise ValueError(
+            f"NDCG has grades, which are affinities, up to {grades[-1]}, whose gains "
+            "2**grade - 1 overflow float64 when they are summed. Number the grades from 0, "
+            f"or bin them, so that none is above {_LARGEST_GRADE}."
+        )
+    return grades
 
 
 def tie_aware_loss(measure, simplified):

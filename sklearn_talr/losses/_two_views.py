@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from ._memory import keep_freed_memory
+from ._minibatch import checked
 
 
 class ViewsTraining(NamedTuple):
@@ -55,7 +56,7 @@ def bind_between(loss, training):
     """
     keep_freed_memory()
     if hasattr(loss, "bind_between"):
-        return loss.bind_between(training)
+        return checked(loss.bind_between(training), loss)
     between = getattr(loss, "between", loss)
     values = torch.as_tensor(np.append(training.levels, -1), device=training.device)
 
@@ -63,4 +64,4 @@ def bind_between(loss, training):
         affinity = values[level_index.long()]  # -1 is the last place
         return between(query_bits, item_bits, affinity.to(query_bits.dtype))
 
-    return step
+    return checked(step, loss)

@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import check_consistent_length, compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._arrays import as_numpy
+from .._arrays import as_numpy, refuse_missing
 from .._compat import Interval, StrOptions, fit_context
 from .._state import held, replace_fitted, validate_aside
 from ..metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
@@ -234,6 +234,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
             If two numbers like 1 and 2, within `groups`, might be meant as grades.
         """
         X, y, groups = map(as_numpy, (X, y, groups))
+        refuse_missing(y)
         (X, y), seen = validate_aside(self, X, y=y, accept_sparse="csr", dtype=_FLOATS)
         classes, target, grades = read_targets(y, self.loss, groups)
         positive = target == 1

@@ -50,7 +50,8 @@ def test_label_affinity_is_one_for_equal_labels(y_query, y_database):
 
 
 def test_a_missing_label_is_refused():
-    for missing in ([0, np.nan], [0, np.inf], ["a", None], pd.Series(["a", pd.NA])):
+    some = ["a", None], ["a", np.nan], ("a", np.nan), pd.Series(["a", pd.NA])
+    for missing in ([0, np.nan], [0, np.inf], *some):
         with pytest.raises(ValueError, match="every sample needs a label"):
             LabelAffinity()(missing, missing)
 

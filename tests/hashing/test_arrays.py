@@ -27,6 +27,7 @@ from sklearn_talr.hashing import (
     SupervisedHasher,
 )
 from sklearn_talr.hashing._base import check_features
+from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV
 from sklearn_talr.losses import MutualInformationLoss, OrthoHashLoss
 
 IN_NUMPY = AdditiveHasher | CrossViewHasher | FastHasher
@@ -203,6 +204,29 @@ def test_class_probabilities_are_in_numpy(library, data):
     assert isinstance(hasher.transform(rows), np.ndarray)
     np.testing.assert_allclose(hasher.transform(rows), expected)
     np.testing.assert_array_equal(hasher.classes_, [0, 1, 2])
+
+
+@every_library
+def test_a_module_is_refused_integers_that_float32_would_round(library, data):
+    ids, y = library.array(data[0], dtype=np.int64), library.array(data[1])
+    hasher = with_module().fit(ids, y)
+    with pytest.raises(ValueError, match="X has integers"):
+        hasher.transform(ids + 2**25)
+
+
+@every_library
+@pytest.mark.parametrize("params", [{}, {"cv": 3}, {"passthrough": True}])
+def test_the_default_classifier_copies_arrays_to_numpy(params, library, data):
+    expected = ClassProbabilities(**params).fit_transform(*data)
+    rows, labels = map(library.array, data)
+    transformer = ClassProbabilities(**params)
+    np.testing.assert_array_equal(transformer.fit_transform(rows, labels), expected)
+    classifier, known = transformer.estimator_, KernelRidgeClassifierCV(random_state=0)
+    known.fit(*data)
+    for method in ("predict", "predict_proba", "decision_function"):
+        found = getattr(classifier, method)(rows)
+        np.testing.assert_array_equal(found, getattr(known, method)(data[0]))
+    assert classifier.score(rows, labels) == known.score(*data)
 
 
 @every_library

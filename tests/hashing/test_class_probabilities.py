@@ -76,6 +76,25 @@ def test_training_samples_are_judged_by_others(digits):
     assert_array_equal(transformer.fit(X, y).transform(X), whole)
 
 
+def test_refused_features_name_the_users_class(digits):
+    X, y = digits
+    transformer = ClassProbabilities().fit(X[:90], y[:90])
+    with pytest.raises(ValueError, match="X has 63 features, but ClassProbabilities"):
+        transformer.transform(X[:, 1:])
+    for method in (transformer.fit, transformer.fit_transform):
+        with pytest.raises(ValueError, match="ClassProbabilities does not accept missing"):
+            method(X[:90] * np.nan, y[:90])
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+@pytest.mark.parametrize("form", [list, lambda y: np.array(y, dtype=object)])
+def test_a_missing_label_is_refused(missing, form, digits):
+    y = form([*"ab" * 349, "a", missing])
+    for transformer in (ClassProbabilities(), ClassProbabilities(GaussianNB(), cv=3)):
+        with pytest.raises(ValueError, match="y contains NaT, None or NaN"):
+            transformer.fit_transform(digits[0], y)
+
+
 @pytest.mark.filterwarnings("ignore:The least populated class")
 def test_a_class_that_the_other_folds_lack_has_no_probability(digits):
     X, y = digits
@@ -281,6 +300,44 @@ class TestLeftOut:
                 assert_array_equal(pipeline.transform(X), classifier.predict_proba(X))
         assert_array_equal(found, expected)
         assert not np.array_equal(found, classifier.fit_predict_proba(X, y))
+
+    @pytest.mark.parametrize(
+        "ask",
+        [
+            lambda: ClassProbabilities(),
+            lambda: ClassProbabilities(KernelRidgeClassifierCV(random_state=0)),
+            lambda: ClassProbabilities().set_fit_request(groups=True),
+            lambda: ClassProbabilities().set_fit_transform_request(groups=True),
+        ],
+    )
+    def test_groups_come_by_any_spelling(self, ask, few):
+        X, y = few
+        groups = np.arange(150) // 3
+        expected = ClassProbabilities().fit_transform(X, y, groups=groups)
+        bits = AdditiveHasher(8, metric="inner_product", max_iter=2, random_state=0)
+        expected = clone(bits).fit(expected).encode(expected).data
+        with sklearn.config_context(enable_metadata_routing=True):
+            pipeline = clone(make_pipeline(ask(), bits)).fit(X, y, groups=groups)
+            left_out = clone(pipeline[0]).fit_transform(X, y, groups=groups)
+            index = HashedNeighbors(clone(pipeline)).fit(X, y, groups=groups)
+            search = GridSearchCV(index, {"n_neighbors": [1]}, cv=GroupKFold(2))
+            assert search.fit(X, y, groups=groups).best_score_ > 0
+        assert_array_equal(pipeline[-1].encode(left_out).data, expected)
+        assert not np.array_equal(left_out, clone(pipeline[0]).fit_transform(X, y))
+        by_step = clone(pipeline).fit(X, y, classprobabilities__groups=groups)
+        assert_array_equal(by_step[-1].encode(left_out).data, expected)
+
+    def test_weights_are_asked_for(self, few):
+        X, y = few
+        weights = np.linspace(0.1, 1, 150)
+        expected = ClassProbabilities().fit_transform(X, y, sample_weight=weights)
+        given = KernelRidgeClassifierCV(random_state=0)
+        with sklearn.config_context(enable_metadata_routing=True):
+            transformer = ClassProbabilities(given).set_fit_request(sample_weight=True)
+            found = make_pipeline(transformer).fit_transform(X, y, sample_weight=weights)
+            with pytest.raises(ValueError, match="set_fit_request"):  # of a copy
+                ClassProbabilities(given).fit(X, y, sample_weight=weights)
+        assert_array_equal(found, expected)
 
     def test_pipelines_train_hashers_on_them(self, few):
         X, y = few

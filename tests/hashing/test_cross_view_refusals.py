@@ -29,6 +29,7 @@ from sklearn_talr.affinity import (
     LabelAffinity,
 )
 from sklearn_talr.hashing import (
+    CrossViewHasher,
     _cross_view,
 )
 from sklearn_talr.hashing.cross_view import (
@@ -101,6 +102,22 @@ def test_refused(data, message, fitted):
     with pytest.raises((ValueError, TypeError), match=f"(?s){message}"):
         fitted.fit(X_, y, X_query=X_query, y_query=y_query)
     assert pickle.dumps(vars(fitted)) == state
+
+
+@pytest.mark.parametrize("params", [{}, {"teacher": None}, {"query": "weights"}])
+def test_refused_questions_name_the_users_class(params):
+    class OwnHasher(CrossViewHasher):
+        pass
+
+    hasher = OwnHasher(8, max_iter=1, **params).fit(X, Y, X_query=Q, y_query=C)
+    for method in ("transform", "encode", "decision_function"):
+        with pytest.raises(ValueError, match=r"^X has 2 features, but OwnHasher"):
+            getattr(hasher, method)(X[:, :2])
+        with pytest.raises(ValueError, match="OwnHasher does not accept missing values"):
+            getattr(hasher, method)(np.full_like(X, np.nan))
+    for method in ("transform_query", "encode_query", "query_weights"):
+        with pytest.raises(ValueError, match=r"queries .* X has 2 features, but OwnHasher"):
+            getattr(hasher, method)(Q[:, :2])
 
 
 def test_a_good_call_after_a_refused_one():

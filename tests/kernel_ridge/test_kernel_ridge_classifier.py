@@ -344,6 +344,30 @@ class TestRandomness:
         assert classifier.score(X, y) > 0.95
 
 
+def test_nothing_is_drawn_up_to_2000_samples(monkeypatch):
+    monkeypatch.setattr(_model, "_N_JUDGED", 50)  # another limit, of components alone
+    X = np.random.default_rng(0).normal(size=(2000, 2))
+    y, given = (X[:, 0] + X[:, 1] ** 2 > 1).astype(int), {"alphas": [0.1, 1.0]}
+    one, two = (KernelRidgeClassifierCV(random_state=s, **given) for s in (0, None))
+    assert_array_equal(one.fit_predict_proba(X, y), two.fit_predict_proba(X, y))
+    assert one.gamma_ == two.gamma_
+
+
+def test_verbose_prints_each_pair_of_parameters(histograms, monkeypatch, capsys):
+    monkeypatch.setattr(_model, "_N_SEARCHED", 100)
+    for n_components in (None, 40):
+        classifier = classifier_of("rbf", n_components=n_components).fit(*histograms)
+        assert not capsys.readouterr().out
+        classifier.set_params(verbose=True).fit(*histograms)
+        lines = capsys.readouterr().out.splitlines()
+        chosen = (
+            f"gamma = {classifier.gamma_:.4g}, alpha = {classifier.alpha_:.4g}, loss = "
+        )
+        assert any(f"100 samples, {chosen}" in line for line in lines)
+        n_samples = len(np.unique(histograms[0], axis=0))
+        assert any(f"{n_samples} samples, {chosen}" in line for line in lines)
+
+
 class TestThreadsAndProcesses:
     @pytest.fixture(scope="class")
     @classmethod

@@ -65,6 +65,17 @@ REFUSALS = {
     "continuous y": ({}, (X, X[:, 0]), "continuous"),
     "no y": ({}, (X, None), "requires y to be passed, but the target y is None"),
     "infinite y": ({}, (X, np.where(y == 0, np.inf, y)), "y contains infinity"),
+    "NaN among names": ({}, (X, [*"ab" * 14, "a", np.nan]), "^y contains NaT"),
+    "None among names": (
+        {},
+        (X, np.array([*"ab" * 14, "a", None])),
+        "^y contains NaT, None",
+    ),
+    "pandas' NA": (
+        {},
+        (X, pd.Series([*"ab" * 14, "a", pd.NA])),
+        "^y contains NaT",
+    ),
     "columns of classes": (
         {},
         (X, np.column_stack([y, y])),

@@ -8,7 +8,7 @@ from hashers import MEASURES
 
 from sklearn_talr import PrecomputedAffinity
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
-from sklearn_talr.hashing import SupervisedHasher
+from sklearn_talr.hashing import CrossViewHasher, SupervisedHasher
 from sklearn_talr.losses import (
     AveragePrecisionLoss,
     MutualInformationLoss,
@@ -121,3 +121,69 @@ def test_what_counts_distances_needs_relaxed_bits():
     for loss in (AveragePrecisionLoss(), NDCGLoss(), MutualInformationLoss()):
         with pytest.raises(ValueError, match="tanh_scale=None leaves unbounded"):
             fitted_in_a_step("numbers", loss, None)
+
+
+@pytest.mark.parametrize("simplified", [False, True])
+def test_grades_whose_gains_overflow_are_refused_at_the_start(simplified):
+    A = 1010 * (GRADES > 1)
+    hasher = SupervisedHasher(8, loss=NDCGLoss(simplified), max_iter=1)
+    for fit in (
+        lambda A: hasher.fit(X, PrecomputedAffinity(A)),
+        lambda A: hasher.set_params(max_iter=1).partial_fit(X, PrecomputedAffinity(A)),
+        lambda A: CrossViewHasher(8, loss=NDCGLoss(simplified), max_iter=1).fit(
+            X, A, X_query=X
+        ),
+        lambda A: TieAwareLoss("nDCG", simplified=simplified, levels=np.unique(A)),
+    ):
+        with pytest.raises(ValueError, match=r"grades, .* 1010, .*overflow.* bin them"):
+            fit(A)
+        fit(np.where(A, 1000, 0))
+    TieAwareLoss("AP", levels=[0, 10_000])
+
+
+class OwnLoss:
+    """A loss that binds itself."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __repr__(self):
+        return "own_loss"
+
+    def __call__(self, bits, affinity):
+        raise NotImplementedError
+
+    def bind(self, training):
+        return lambda batch: self.function(batch.bits), {}
+
+    def bind_between(self, training):
+        return lambda query_bits, item_bits, levels: self.function(query_bits)
+
+
+@pytest.mark.parametrize(
+    ("function", "found"),
+    [
+        (lambda bits: bits.sum(1), r"shape \(30,\)"),
+        (lambda bits: bits.sum().reshape(1), r"shape \(1,\)"),
+        (lambda bits: bits.sum().long(), "int64"),
+        (lambda bits: 0.5, "Got float"),
+        (lambda bits: bits.sum().item(), "Got float"),
+        (lambda bits: None, "Got NoneType"),
+        (lambda bits: torch.tensor(1.0), "constant"),
+        (lambda bits: bits.sum().detach(), "detached"),
+    ],
+)
+def test_own_losses_that_cannot_be_minimized_are_named(function, found):
+    def own_loss(bits, affinity, _=None):
+        return function(bits)
+
+    y = np.arange(30) % 3
+    for loss in (own_loss, OwnLoss(function)):
+        hasher = SupervisedHasher(8, loss=loss, batch_size=30, bit_dropout=0.0)
+        crossing = CrossViewHasher(8, loss=loss, teacher=None, batch_size=30)
+        for fit in (
+            lambda hasher=hasher: hasher.fit(X, y),
+            lambda hasher=crossing: hasher.fit(X, y, X_query=X, y_query=y),
+        ):
+            with pytest.raises(ValueError, match=rf"loss '?own_loss'? must .*{found}"):
+                fit()

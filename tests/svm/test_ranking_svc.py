@@ -544,6 +544,8 @@ def test_undefined_score_is_nan(noisy):
     [
         ({"y": np.zeros(200)}, "only one class"),
         ({"y": np.arange(200) % 3}, "Only binary classification is supported"),
+        ({"y": np.array([*"ab" * 99, "a", None])}, "^y contains NaT"),
+        ({"y": [*"ab" * 99, "a", np.nan]}, "^y contains NaT"),
     ],
 )
 def test_bad_data_are_refused(change, message, noisy):

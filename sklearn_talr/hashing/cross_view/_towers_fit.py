@@ -8,8 +8,8 @@ from sklearn import config_context
 
 from ..._threads import one_thread
 from ...losses._door import ViewsTraining, bind_between
+from .._callbacks import FitCallbacks
 from .._rows import mean_and_unit
-from ..gradient._callbacks import FitCallbacks
 from ..gradient._early_descent import LastEpoch
 from ..gradient._features import make_features
 from ..gradient._functions import FeedForward

@@ -10,8 +10,8 @@ from ..._random import independent_random_state
 from ..._threads import one_thread
 from ...losses._door import Training, bind
 from ...metrics import make_retrieval_scorer
+from .._callbacks import FitCallbacks
 from .._rows import mean_and_unit
-from ._callbacks import FitCallbacks
 from ._early_descent import EarlyDescent, LastEpoch
 from ._features import make_features
 from ._functions import FeedForward, UserModule

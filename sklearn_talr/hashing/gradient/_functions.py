@@ -11,6 +11,7 @@ from ..._arrays import as_numpy
 from ._start import hidden_scale
 
 _ACTIVATION_TYPES = torch.float32, torch.float64, torch.float16
+_EMBEDDINGS = torch.nn.Embedding, torch.nn.EmbeddingBag
 
 
 class FeedForward:
@@ -116,7 +117,7 @@ class UserModule:
     def fitted(self):
         """Attributes of a fitted hasher: the state of the module, in NumPy."""
         state = self.module.state_dict()
-        arrays = {name: np.array(value.cpu().numpy()) for name, value in state.items()}
+        arrays = {name: as_array(value) for name, value in state.items()}
         return {"module_state_": arrays}
 
     def steps(self):
@@ -172,6 +173,13 @@ class ModuleFunction:
         return self
 
 
+def as_array(tensor):
+    """A copy in NumPy, in float32 where NumPy lacks the type, as it lacks bfloat16."""
+    if tensor.is_floating_point() and tensor.dtype not in _ACTIVATION_TYPES:
+        tensor = tensor.float()
+    return np.array(tensor.detach().cpu().numpy())
+
+
 def _mode_kept():
     """Context that restores whether torch records gradients, also after an interrupt.
 
@@ -185,11 +193,19 @@ def _check_activations(module, X, n_bits):
     """Raise ValueError unless a module turns features into activations to be learned."""
     try:
         activations = module(X)
-    except (RuntimeError, TypeError, ValueError) as error:
+    except (IndexError, RuntimeError, TypeError, ValueError) as error:
+        remedy = (
+            "It must take as many features as X has, and hold weights of dtype float32, as "
+            "after module.float()."
+        )
+        if any(isinstance(layer, _EMBEDDINGS) for layer in module.modules()):
+            remedy = (
+                "Token ids reach it as float32, too: let its forward begin with x.long(), "
+                "and give the embedding more entries than the largest id."
+            )
         raise ValueError(
             f"module fails on features of shape {tuple(X.shape)} and dtype float32: "
-            f"{error}. It must take as many features as X has, and hold weights of dtype "
-            "float32, as after module.float()."
+            f"{error}. {remedy}"
         ) from error
     found = getattr(activations, "dtype", type(activations).__name__)
     if found not in _ACTIVATION_TYPES:

@@ -1,7 +1,8 @@
 """Solvers, which turn gradients into steps."""
 
-import numpy as np
 import torch
+
+from ._functions import as_array
 
 
 def make_solver(name, parameters, factors):
@@ -36,9 +37,7 @@ def moments_of(solver):
     """Moments of gradients that a solver holds, as NumPy arrays by parameter."""
     return {
         index: {
-            name: np.array(value.cpu().numpy())
-            for name, value in values.items()
-            if value is not None
+            name: as_array(value) for name, value in values.items() if value is not None
         }
         for index, values in solver.state_dict()["state"].items()
     }

@@ -164,26 +164,28 @@ def signs_by(function, frame, X, n_bits, n_jobs):
     return signs
 
 
-def alternate(frame, X, signs, before, alpha, max_iter, n_jobs):
+def alternate(frame, X, signs, before, alpha, max_iter, n_jobs, watch):
     """Find the best decoder for the signs, then the best signs for the decoder, and so on.
 
-    `signs` are improved in place. Returns the sum of `before`, the moments of earlier rows,
-    and the moments of the last signs; and the number of alternations.
+    `signs` are improved in place. Each alternation is told to `watch`, with the share of
+    signs that it has changed and the moments, and that may stop. Returns the sum of
+    `before`, the moments of earlier rows, and the moments of the last signs.
     """
 
     def moments_of(part, rows):
         return Moments.of(signs[part].astype(np.float32), rows)
 
     moments = sum(frame.map_blocks(X, moments_of, n_jobs), start=before)
-    n_iter, n_changed = 0, 1
-    while n_changed and n_iter < max_iter:
+    for _ in range(max_iter):
+        watch.begin()
         improved = _improve(frame, X, signs, moments.decoder(alpha), n_jobs)
         n_changed, moments = 0, before
         for n_of_block, of_block in improved:
             n_changed += n_of_block
             moments += of_block
-        n_iter += 1
-    return moments, n_iter
+        if watch.end(n_changed / signs.size, moments) or not n_changed:
+            break
+    return moments
 
 
 def _improve(frame, X, signs, decoder, n_jobs):

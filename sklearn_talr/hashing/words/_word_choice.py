@@ -127,8 +127,7 @@ class _Trial(NamedTuple):
         """Words of the rows, and their codebooks."""
         words, free = start(self.rows), self.metric == "cosine"
         how = n_values, self.alpha, _ITERATIONS, free
-        codebooks, _ = alternate_words(self.each_row, words, *how)
-        return words, codebooks
+        return words, alternate_words(self.each_row, words, *how)
 
     def codebooks(self, words, n_values):
         """Codebooks for some of the words."""

@@ -88,25 +88,29 @@ def compiles(n_rows, n_entries):
     return n_rows * n_entries >= _PRODUCTS_TO_COMPILE
 
 
-def alternate_words(each_row, words, n_values, alpha, max_iter, free):
+def alternate_words(each_row, words, n_values, alpha, max_iter, free, watch=None):
     """Find codebooks for the words, words for the codebooks, and so on.
 
     ``each_row(function)`` yields ``function(part, rows)`` for slices of all rows. `words`
-    are improved in place. Returns the codebooks of the last words, and the number of
-    alternations.
+    are improved in place. Each alternation is told to `watch`, if there is one, with the
+    share of words that it has changed and the codebooks, and that may stop. Returns the
+    codebooks of the last words.
     """
-
     how = {"free": free, "compiled": compiles(len(words), words.shape[1] * n_values)}
 
     def improve(part, rows):
         return improve_words(rows, codebooks, words[part], _SWEEPS_PER_ITERATION, **how)
 
-    n_iter, n_changes = 0, words.size
-    while n_changes > _SHARE_OF_LAST_CHANGES * words.size and n_iter < max_iter:
+    codebooks = best_codebooks(each_row, words, n_values, alpha)
+    for _ in range(max_iter):
+        if watch is not None:
+            watch.begin()
+        share = sum(each_row(improve)) / words.size
         codebooks = best_codebooks(each_row, words, n_values, alpha)
-        n_changes = sum(each_row(improve))
-        n_iter += 1
-    return best_codebooks(each_row, words, n_values, alpha), n_iter
+        wants_to_stop = watch is not None and watch.end(share, codebooks)
+        if wants_to_stop or share <= _SHARE_OF_LAST_CHANGES:
+            break
+    return codebooks
 
 
 def best_codebooks(each_row, words, n_values, alpha):

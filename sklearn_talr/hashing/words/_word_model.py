@@ -43,9 +43,8 @@ class WordModel(NamedTuple):
     changes: np.ndarray
 
     @classmethod
-    def of(cls, frame, codebooks, levels, power, rng):
+    def of(cls, frame, codebooks, levels, power, changes):
         """The model of codebooks, to which a word is added that tells a level."""
-        changes = changes_of_words(*codebooks.shape[:2], rng)
         if codebooks.shape[1] == 256:  # those of four bits have had an order from the start
             codebooks = [in_order(codebook) for codebook in codebooks]
         if len(levels):

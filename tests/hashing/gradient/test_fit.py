@@ -17,8 +17,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import LabelAffinity
 from sklearn_talr.hashing import SupervisedHasher
+from sklearn_talr.hashing._callbacks import FitCallbacks
 from sklearn_talr.hashing.gradient import _fit
-from sklearn_talr.hashing.gradient._callbacks import FitCallbacks
 from sklearn_talr.hashing.gradient._data import TrainingData
 from sklearn_talr.hashing.gradient._early_descent import EarlyDescent, LastEpoch
 from sklearn_talr.hashing.gradient._features import Features

@@ -128,6 +128,28 @@ class Ending(torch.nn.Module):
         return self.function(self.layer(X))
 
 
+class InHalfPrecision(torch.nn.Module):
+    """A layer whose weights are in bfloat16, and its activations in float32."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(64, 8, dtype=torch.bfloat16)
+
+    def forward(self, X):
+        return self.layer(X.bfloat16()).float()
+
+
+class OfTokens(torch.nn.Module):
+    """The mean of vectors of 17 tokens, which a function makes of the features."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.vectors, self.function = torch.nn.EmbeddingBag(17, 8), function
+
+    def forward(self, X):
+        return self.vectors(self.function(X))
+
+
 class TestModule:
     def fitted(self, X, y, **params):
         defaults = {"module": Network(), "weight_decay": 0.0, "max_iter": 5}
@@ -239,6 +261,38 @@ class TestModule:
         for change in (torch.Tensor.double, torch.Tensor.half):
             hasher = self.fitted(*few_digits, module=Ending(change), max_iter=1)
             assert hasher.transform(few_digits[0]).shape == (300, 8)
+
+    def test_weights_that_numpy_has_no_type_for(self, few_digits):
+        X, y = few_digits
+        hasher = self.fitted(X, y, module=InHalfPrecision(), max_iter=2)
+        assert hasher.module_state_["layer.weight"].dtype == np.float32
+        loaded = pickle.loads(pickle.dumps(hasher))
+        np.testing.assert_array_equal(loaded.transform(X), hasher.transform(X))
+        assert hasher.partial_fit(X, y).partial_fit(X, y).n_iter_ == 4
+
+    def test_token_ids(self, few_digits):
+        ids, y = few_digits[0].astype(int), few_digits[1]
+        with pytest.raises(ValueError, match=r"x\.long\(\)"):
+            self.fitted(ids, y, module=OfTokens(lambda x: x))
+        with pytest.raises(ValueError, match=r"module .* more entries"):
+            self.fitted(ids + 17, y, module=OfTokens(torch.Tensor.long))
+        hasher = self.fitted(ids, y, module=OfTokens(torch.Tensor.long), max_iter=1)
+        np.testing.assert_array_equal(
+            hasher.transform(ids), hasher.transform(ids.astype(float))
+        )
+
+    @pytest.mark.parametrize("form", [np.asarray, np.ndarray.tolist, sp.csr_array])
+    def test_integers_that_float32_would_round_are_refused(self, form, few_digits):
+        X, y = few_digits
+        hasher = self.fitted(X, y, max_iter=1)
+        ids = X.astype(int)
+        ids[3, 2] = 2**24
+        assert hasher.transform(form(ids)).shape == (300, 8)
+        for large in (2**24 + 1, -(2**24) - 1):
+            ids[3, 2] = large
+            for ask in (hasher.transform, lambda rows: hasher.fit(rows, y)):
+                with pytest.raises(ValueError, match=r"X has integers .*np\.unique"):
+                    ask(form(ids))
 
     def test_a_module_that_has_changed_since_the_fit(self, few_digits):
         hasher = self.fitted(*few_digits).set_params(module=torch.nn.Linear(64, 8))

@@ -1,8 +1,8 @@
-"""Telling scikit-learn's callbacks about a fit and its epochs."""
+"""Telling scikit-learn's callbacks about a fit and its tasks, such as epochs."""
 
 
 class FitCallbacks:
-    """Tells the callbacks of an estimator about its fit and the epochs of it.
+    """Tells the callbacks of an estimator about its fit and the tasks of it.
 
     Parameters
     ----------
@@ -12,32 +12,32 @@ class FitCallbacks:
     X, y : features and targets
         Training data, which callbacks are shown.
 
-    n_epochs : int
-        At most so many epochs follow.
+    n_tasks : int
+        At most so many tasks follow.
 
-    fitted : callable
+    fitted : callable, default=None
         ``fitted() -> dict`` of the attributes that the estimator would have if training
-        stopped now.
+        stopped now. None while there are none; it may be set later.
     """
 
-    def __init__(self, estimator, X, y, n_epochs, fitted):
+    def __init__(self, estimator, X, y, n_tasks, fitted=None):
         self._estimator = estimator
         self._data = {"X": X, "y": y}
-        self._fitted = fitted
-        self._fit = self._epoch = None
+        self.fitted = fitted
+        self._fit = self._task = None
         if hasattr(estimator, "_init_callback_context"):
-            self._fit = estimator._init_callback_context(max_subtasks=n_epochs)
+            self._fit = estimator._init_callback_context(max_subtasks=n_tasks)
             self._fit.call_on_fit_task_begin(estimator=estimator, **self._data)
 
-    def begin(self):
-        """An epoch begins."""
+    def begin(self, name="epoch"):
+        """A task begins."""
         if self._fit is not None:
-            self._epoch = self._fit.subcontext(task_name="epoch")
-            self._epoch.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+            self._task = self._fit.subcontext(task_name=name)
+            self._task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
 
     def end(self):
-        """An epoch has ended; return whether a callback wants to stop."""
-        return self._end(self._epoch)
+        """A task has ended; return whether a callback wants to stop."""
+        return self._end(self._task)
 
     def break_off(self):
         """Leave the fit unfinished for callbacks, since training was interrupted.
@@ -47,7 +47,7 @@ class FitCallbacks:
         self._fit = None
 
     def end_fit(self):
-        """All epochs are done, or a callback or the validation score ended training."""
+        """All tasks are done, or a callback or the validation score ended training."""
         self._end(self._fit)
 
     def _end(self, context):
@@ -55,6 +55,6 @@ class FitCallbacks:
             return False
         return context.call_on_fit_task_end(
             estimator=self._estimator,
-            reconstruction_attributes=self._fitted,
+            reconstruction_attributes=self.fitted,
             **self._data,
         )
