@@ -140,3 +140,10 @@ def test_an_output_that_cannot_be_written_is_one_line(files):
     assert done.returncode == 1
     assert done.stderr.startswith("sklearn-talr-runs: ")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_share_is_printed_as_evaluations_print_it(files, capsys):
+    assert main([*files[:2], "-m", "AP"]) == 0
+    shown = capsys.readouterr().out.split()[-1]
+    assert shown == str(evaluate_run(*files[:2], "AP")).split()[-1]
+    assert shown.endswith("%")

@@ -66,10 +66,31 @@ def test_json_and_csv_hold_all_numbers(files, capsys):
 
 def test_json_has_null_for_what_is_no_number(tmp_path, files, capsys):
     qrels, first, *_ = files
-    assert main(["compare", qrels, first, first, "-m", "AP", "--format", "json"]) == 0
+    one = tmp_path / "one"  # query, of whose differences no interval is known
+    one.write_text("".join(Path(qrels).read_text().splitlines(keepends=True)[:1]))
+    assert main(["compare", str(one), first, first, "-m", "AP", "--format", "json"]) == 0
     (pair,) = json.loads(capsys.readouterr().out)["pairs"]
-    assert pair["p_value"] is None
+    assert pair["low"] is None
+    assert pair["p_value"] == 1
     assert pair["difference"] == 0
+
+
+def test_no_cell_of_csv_is_a_formula(tmp_path, files, capsys):
+    qrels, first, second, *_ = files
+    run = tmp_path / "run"
+    run.write_text(
+        "".join(
+            f"{line.rsplit(maxsplit=1)[0]} =1+1\n"
+            for line in Path(first).read_text().splitlines()
+        )
+    )
+    for command in (["compare"], []):
+        assert main([*command, qrels, str(run), second, "--format", "csv"]) == 0
+        cells = [
+            cell for row in csv.reader(io.StringIO(capsys.readouterr().out)) for cell in row
+        ]
+        assert "'=1+1" in cells
+        assert "=1+1" not in cells
 
 
 def test_latex_has_a_row_for_each_run_and_escapes_names(files, capsys):

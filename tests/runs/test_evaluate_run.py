@@ -292,3 +292,19 @@ def test_what_cannot_be_evaluated_is_refused(qrels, run, measures, message):
 def test_missing_queries_is_checked():
     with pytest.raises(ValueError, match="'missing_queries' parameter of evaluate_run"):
         evaluate_run({"q": {"d": 1}}, {"q": {"d": 1.0}}, missing_queries="drop")
+
+
+def test_swapped_arguments_are_suspected(tmp_path):
+    qrels = {"q1": {f"d{i}": i % 2 for i in range(6)}, "q2": {"d1": 1}}
+    run = {"q1": {f"d{i}": 10 + 3 * i for i in range(6)}, "q2": {"d1": 7}}
+    with pytest.warns(UserWarning, match="qrels.*run.*swapped"):
+        evaluate_run(run, qrels)
+    evaluate_run(qrels, run)
+    evaluate_run(qrels, {query: dict.fromkeys(docs, 1) for query, docs in run.items()})
+    with pytest.raises(ValueError, match="swapped"):
+        evaluate_run({"q1": {"d1": 0.5}}, qrels)
+    paths = [tmp_path / name for name in ("qrels", "run")]
+    paths[0].write_text("q1 0 d1 1\n")
+    paths[1].write_text("q1 Q0 d1 1 2.5 system\n")
+    with pytest.raises(ValueError, match="line 1.*swapped"):
+        evaluate_run(*reversed(paths))

@@ -176,7 +176,7 @@ def test_values_of_queries_are_those_of_the_evaluations():
 
 
 def test_degenerate_comparisons():
-    """Equal runs have no p-value; equal differences have an infinite effect."""
+    """Equal runs have p = 1; equal differences have an infinite effect."""
     values = np.full((4, 1), 0.5)
     runs = [
         RunEvaluation(name, ["AP"], list("abcd"), v, v, v, v)
@@ -184,7 +184,7 @@ def test_degenerate_comparisons():
     ]
     page = Page(compare_runs(*runs, test="t").to_html())
     cells = [(attrs["data-value"], text) for attrs, text in page.of("td") if attrs]
-    assert ("NaN", MISSING) in cells
+    assert ("1.0", "1.0000") in cells
     assert ("-Infinity", "-∞") in cells
     assert ("0.0", "<0.0001") in cells
     single = [RunEvaluation(n, ["AP"], ["q"], *[values[:1]] * 4) for n in "ab"]

@@ -15,95 +15,96 @@ _ARRAYS = "mean", "low", "high", "worst", "best"
 class TiersDisplay:
     """Critical-difference diagram: means of systems, and what joins the inseparable.
 
-        Systems are rows, the best on top. A dot is a mean over queries, the line through it its
-        confidence interval, and the pale bar what orders of tied documents can do to it. A
-        gray bracket on the right is a tier, with its letter: it has a notch in the row of each of
-        its systems. Two systems that share a tier are not separated; two that share none are.
+    Systems are rows, the best on top. A dot is a mean over queries, the line through it its
+    confidence interval, and the pale bar what orders of tied documents can do to it. A
+    gray bracket on the right is a tier, with its letter: it has a notch in the row of each
+    of its systems. Two systems that share a tier are not separated; two that share none
+    are.
 
-        Intervals of two systems may overlap although the data separate them, because tests
-        compare the systems query by query.
+    Intervals of two systems may overlap although the data separate them, because tests
+    compare the systems query by query.
 
-        Make one by `from_comparison`.
+    Make one by `from_comparison`.
 
-        Parameters
-        ----------
-        names : list of str of length n_systems
-            Names of the systems.
+    Parameters
+    ----------
+    names : list of str of length n_systems
+        Names of the systems.
 
-        mean, low, high : array-like of shape (n_systems,)
-            Mean of each system, and the ends of its confidence interval.
+    mean, low, high : array-like of shape (n_systems,)
+        Mean of each system, and the ends of its confidence interval.
 
-        worst, best : array-like of shape (n_systems,)
-            Least and greatest mean over all orders of tied documents.
+    worst, best : array-like of shape (n_systems,)
+        Least and greatest mean over all orders of tied documents.
 
-        tiers : list of lists of str
-            Names of the systems in each tier.
+    tiers : list of lists of str
+        Names of the systems in each tier.
 
-        measure : str or Measure, default="AP"
-            The measure, for the label of its axis.
+    measure : str or Measure, default="AP"
+        The measure, for the label of its axis.
 
-        Attributes
-        ----------
-        dots_ : matplotlib Line2D
-            The means.
+    Attributes
+    ----------
+    dots_ : matplotlib Line2D
+        The means.
 
-        intervals_ : matplotlib LineCollection
-            The confidence intervals.
+    intervals_ : matplotlib LineCollection
+        The confidence intervals.
 
-        ranges_ : matplotlib BarContainer
-            What ties can do.
+    ranges_ : matplotlib BarContainer
+        What ties can do.
 
-        tiers_ : list of matplotlib Line2D
-            A line for each tier.
+    tiers_ : list of matplotlib Line2D
+        A line for each tier.
 
-        ax_ : matplotlib Axes
-            Axes with the picture.
+    ax_ : matplotlib Axes
+        Axes with the picture.
 
-        figure_ : matplotlib Figure
-            Figure of the Axes.
+    figure_ : matplotlib Figure
+        Figure of the Axes.
 
-        See Also
-        --------
-        sklearn_talr.runs.compare_runs : The numbers.
-        RunDifferencesDisplay : Two systems, query by query.
+    See Also
+    --------
+    sklearn_talr.runs.compare_runs : The numbers.
+    RunDifferencesDisplay : Two systems, query by query.
 
-        References
-        ----------
-        J. Demsar, "Statistical Comparisons of Classifiers over Multiple Data Sets", JMLR 7,
-        2006, for the diagram.
+    References
+    ----------
+    J. Demsar, "Statistical Comparisons of Classifiers over Multiple Data Sets", JMLR 7,
+    2006, for the diagram.
 
-        Examples
-        --------
-        .. plot::
-           :include-source:
-           :alt: Four systems in rows. The best and the second share one tier, the second and
-                 the third another, and the last is alone.
+    Examples
+    --------
+    .. plot::
+       :include-source:
+       :alt: Four systems in rows. The best and the second share one tier, the second and
+             the third another, and the last is alone.
 
-           >>> from string import ascii_uppercase
+       >>> from string import ascii_uppercase
 
     import numpy as np
-           >>> from sklearn_talr.metrics import TiersDisplay
-           >>> from sklearn_talr.runs import Run, compare_runs, evaluate_run
-           >>> rng = np.random.default_rng(0)
-           >>> queries = [f"q{i}" for i in range(60)]
-           >>> relevant = {query: {"d0": 1, "d1": 1, "d2": 1} for query in queries}
-           >>> def system(name, gain):
-           ...     scores = {}
-           ...     for query in queries:
-           ...         score = rng.normal(size=30) + gain * (np.arange(30) < 3)
-           ...         ties = dict(enumerate(np.round(12 * score).tolist()))
-           ...         scores[query] = {f"d{i}": score for i, score in ties.items()}
-           ...     return evaluate_run(relevant, Run(scores, name), "AP")
-           >>> systems = [
-           ...     system("dense", 1.7),
-           ...     system("fused", 2.0),
-           ...     system("bm25", 1.4),
-           ...     system("random", 0.0),
-           ... ]
-           >>> comparison = compare_runs(*systems)
-           >>> display = TiersDisplay.from_comparison(comparison)
-           >>> display.names[0], display.names[-1]
-           ('fused', 'random')
+       >>> from sklearn_talr.metrics import TiersDisplay
+       >>> from sklearn_talr.runs import Run, compare_runs, evaluate_run
+       >>> rng = np.random.default_rng(0)
+       >>> queries = [f"q{i}" for i in range(60)]
+       >>> relevant = {query: {"d0": 1, "d1": 1, "d2": 1} for query in queries}
+       >>> def system(name, gain):
+       ...     scores = {}
+       ...     for query in queries:
+       ...         score = rng.normal(size=30) + gain * (np.arange(30) < 3)
+       ...         ties = dict(enumerate(np.round(12 * score).tolist()))
+       ...         scores[query] = {f"d{i}": score for i, score in ties.items()}
+       ...     return evaluate_run(relevant, Run(scores, name), "AP")
+       >>> systems = [
+       ...     system("dense", 1.7),
+       ...     system("fused", 2.0),
+       ...     system("bm25", 1.4),
+       ...     system("random", 0.0),
+       ... ]
+       >>> comparison = compare_runs(*systems)
+       >>> display = TiersDisplay.from_comparison(comparison)
+       >>> display.names[0], display.names[-1]
+       ('fused', 'random')
     """
 
     @validate_params(
