@@ -25,6 +25,7 @@ from sklearn_talr import ClassProbabilities, TALRHasher, make_retrieval_scorer
 
 N_SPLITS, N_BITS = 8, 16
 N_TRAIN = N_TEST = 1000
+SCORER = make_retrieval_scorer("AP")
 HIDDEN = TALRHasher(N_BITS, measure="nDCG", hidden_layer_sizes=256, random_state=0)
 STEPS = {
     "two stages": {"teacher": [ClassProbabilities()]},
@@ -80,7 +81,7 @@ def pipeline():
 def search():
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     grid = [values or {"teacher": ["passthrough"]} for values in STEPS.values()]
-    return GridSearchCV(pipeline(), grid, scoring=make_retrieval_scorer("AP"), cv=folds)
+    return GridSearchCV(pipeline(), grid, scoring=SCORER, cv=folds)
 
 
 def measure(name, seed, method):
@@ -94,7 +95,7 @@ def measure(name, seed, method):
     if method == "search":
         model = search().fit(X_train, y_train)
         chosen = list(STEPS)[model.best_index_]
-        ap = model.best_estimator_.score(X_test, y_test)
+        ap = SCORER(model.best_estimator_, X_test, y_test)
         return {"chosen": chosen, "ap": float(ap)}
     model = pipeline().set_params(**{k: v[0] for k, v in STEPS[method].items()})
     return {
