@@ -15,6 +15,8 @@ from compare_methods import RESULTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "user_guide" / "comparison"
 SCALING = Path(__file__).parents[1] / "results" / "scaling.csv"
+NEW_ROWS = SCALING.with_name("new_rows.csv")
+SMALL = SCALING.with_name("choice.csv")
 SETS = {
     "cifar10": "CIFAR-10",
     "coco17": "COCO",
@@ -24,18 +26,22 @@ SETS = {
     "scenes": "Scenes, NDCG",
 }
 N_BITS = 32
-# Name, method of the comparison, kind of queries, its column of the results
+SMALL_METHODS = "two stages", "hidden layer", "linear", "search"
+# Title; method among new rows, and its column; method of the comparison, for the rest
 CHOICES = [
     (
         "two stages, ``AdditiveHasher`` second",
+        ("two stages, additive", "new weighted"),
         "kernel + additive words",
-        "weighted",
-        "ap_float",
     ),
-    ("two stages, ``TALRHasher`` second", "kernel + TALR-AP", "binary", "ap"),
-    ('hidden layer, ``measure="nDCG"``', "TALR-NDCG, hidden layer", "binary", "ap"),
-    ("linear, ``TALRHasher()``", "TALR-AP", "binary", "ap"),
-    ("ITQ, no labels", "ITQ", "binary", "ap"),
+    ("two stages, ``TALRHasher`` second", ("two stages", "new"), "kernel + TALR-AP"),
+    (
+        'hidden layer, ``measure="nDCG"``',
+        ("hidden layer", "new"),
+        "TALR-NDCG, hidden layer",
+    ),
+    ("linear, ``TALRHasher()``", ("linear", "new"), "TALR-AP"),
+    ("ITQ, no labels", ("ITQ", "new"), "ITQ"),
 ]
 # The same for the question whether a classifier is enough, with bytes of an item
 CLASSIFIERS = [
@@ -86,13 +92,49 @@ def list_table(head, rows):
 
 def choices(results):
     """What each choice reaches on each set, and what a row costs."""
+    names = [name for name in SETS if name not in ("digits", "scenes")]
     rows = []
-    for title, method, queries, column in CHOICES:
-        columns = [column.replace("ap", "ndcg") if s == "scenes" else column for s in SETS]
-        cells = [number(mean(results[s], method, c)) for s, c in zip(SETS, columns)]
-        microseconds = mean(results["cifar10"], method, "encode_seconds_per_million")
+    for title, (method, column), compared in CHOICES:
+        cells = [number(of_new_rows(name, method, column)) for name in names]
+        cells.append(number(mean(results["scenes"], compared, "ndcg")))
+        microseconds = mean(results["cifar10"], compared, "encode_seconds_per_million")
+        queries = "weighted" if "weighted" in column else "binary"
         rows.append([title, queries, *cells, f"{microseconds:.0f}"])
-    return list_table(["method", "queries", *SETS.values(), "µs a row"], rows)
+    head = [SETS[name] for name in (*names, "scenes")]
+    return list_table(["method", "queries", *head, "µs a row"], rows)
+
+
+def of_new_rows(name, method, column):
+    """Mean AP over splits, among items that nothing was trained on."""
+    values = [
+        float(row[column])
+        for row in read(NEW_ROWS)
+        if (row["data"], row["method"]) == (name, method)
+    ]
+    return float(np.mean(values))
+
+
+def small_sets():
+    """AP of three hashers on small sets, and what a search by cross-validation takes."""
+    cells = {}
+    for row in read(SMALL):
+        cells.setdefault((row["data"], row["method"]), []).append(row)
+    body = []
+    for name in dict.fromkeys(name for name, _ in cells):
+        found = {method: cells[name, method] for method in SMALL_METHODS}
+        ap = {k: np.array([float(r["ap"]) for r in rows]) for k, rows in found.items()}
+        chosen = [row["chosen"] for row in found["search"]]
+        shares = [f"{chosen.count(m)} {m}" for m in SMALL_METHODS if m in chosen]
+        spread = max((ap[m] - ap["two stages"]).std(ddof=1) for m in SMALL_METHODS[1:3])
+        means = [number(ap[m].mean()) for m in SMALL_METHODS]
+        error = number(spread / np.sqrt(len(ap["two stages"])))
+        body.append([name, *means, error, ", ".join(shares)])
+    return list_table(["set", *SMALL_METHODS, "± of a difference", "chosen"], body)
+
+
+def read(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def classifiers(results):
@@ -111,8 +153,7 @@ def classifiers(results):
 
 def scaling(path=SCALING):
     """AP by the scale of features, means over splits."""
-    with open(path, newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = read(path)
     sets = list(dict.fromkeys(row["data"] for row in rows))
     cells = {}
     for row in rows:
@@ -134,6 +175,7 @@ def texts():
         "choice": choices(results),
         "classifier": classifiers(results),
         "scaling": scaling(),
+        "small": small_sets(),
     }
 
 

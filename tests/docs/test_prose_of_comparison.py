@@ -205,17 +205,18 @@ def test_why_the_default_is_linear(quotes, found):
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/index.rst"])
-def test_first_pages(page, quotes, found):
-    """The paragraph on CIFAR-10, at 4 bytes."""
+def test_first_pages(page, quotes, comparison):
+    """The paragraph on CIFAR-10, at 4 bytes, among rows that were not trained on."""
+    choice = comparison("render_choice")
     text = (ROOT / page).read_text(encoding="utf-8")
     figures = ["".join(match) for match in quotes.FIGURE.findall(text)]
-    weighted = {"column": "ap_float"}
-    wanted = [
-        found.text("cifar10", quotes.TEACHER),
-        found.text("cifar10", quotes.WORDS_OF_TEACHER, **weighted),
-        found.text("cifar10", "kernel scores", **weighted),
-        found.text("cifar10", "ITQ"),
-        found.text("cifar10", "LSH"),
+    cells = [
+        ("two stages", "new"),
+        ("two stages, additive", "new weighted"),
+        ("floats", "new weighted"),
+        ("ITQ", "new"),
+        ("LSH", "new"),
     ]
+    wanted = [choice.number(choice.of_new_rows("cifar10", *cell)) for cell in cells]
     assert figures[:5] == wanted[: len(figures[:5])]
     assert len(figures) >= 4
