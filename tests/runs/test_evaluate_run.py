@@ -306,5 +306,5 @@ def test_swapped_arguments_are_suspected(tmp_path):
     paths = [tmp_path / name for name in ("qrels", "run")]
     paths[0].write_text("q1 0 d1 1\n")
     paths[1].write_text("q1 Q0 d1 1 2.5 system\n")
-    with pytest.raises(ValueError, match="line 1.*swapped"):
+    with pytest.raises(ValueError, match=r"line 1.*swapped"):
         evaluate_run(*reversed(paths))
