@@ -26,7 +26,7 @@ KERNELS = ["rbf", "cosine", "linear"]
 @parametrize_with_checks(
     [
         KernelRidgeClassifierCV(),
-        KernelRidgeClassifierCV("cosine", n_components=8),
+        KernelRidgeClassifierCV(n_components=8),
         KernelRidgeClassifierCV("linear"),
     ]
 )
