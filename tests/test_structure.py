@@ -20,7 +20,6 @@ CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 GROUND = {
     "_arrays",
     "_compat",
-    "_deprecation",
     "_hashers",
     "_lazy",
     "_random",

@@ -17,7 +17,6 @@ from .._state import replace_fitted, validate_aside, validate_seen
 from .._threads import one_thread
 from ._kernel_functions import (
     KERNELS,
-    NONNEGATIVE,
     center_of,
     measured_from,
     typical_gammas,
@@ -51,9 +50,9 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "chi2", "cosine", "linear"}, default="rbf"
-        Kernel, as :func:`~sklearn.metrics.pairwise.pairwise_kernels` names it. "chi2" is
-        for histograms, "cosine" and "linear" for text.
+    kernel : {"rbf", "cosine", "linear"}, default="rbf"
+        Kernel, as :func:`~sklearn.metrics.pairwise.pairwise_kernels` names it. "cosine" and
+        "linear" are for text.
 
     gammas : array-like of shape (n_gammas,), default=None
         Coefficients of the kernel to choose from, above 0; no matter for "cosine" and
@@ -103,7 +102,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
 
     mean_ : ndarray of shape (n_features,) or None
         Mean of the training samples, which is subtracted from all samples first. None for
-        sparse samples, and for the cosine and chi-squared kernels.
+        sparse samples, and for the cosine kernel.
 
     components_ : {ndarray, sparse matrix} of shape (n_components, n_features)
         Training samples that others are compared with, less the mean. Unit vectors if a
@@ -295,8 +294,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
         """Fitted attributes, and a function for the logits of samples left out."""
         self._validate_params()
         X, y, sample_weight, groups = map(as_numpy, (X, y, sample_weight, groups))
-        X, seen = validate_aside(self, X, dtype=_DTYPES, accept_sparse=self._sparse_format)
-        _check_values(X, self.kernel)
+        X, seen = validate_aside(self, X, dtype=_DTYPES, accept_sparse="csr")
         classes, Y, multilabel = _indicators(y, X)
         weights = _sample_weights(
             sample_weight, self.class_weight, X, Y if multilabel else y
@@ -354,8 +352,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
     def _logits(self, X):
         check_is_fitted(self)
         X = as_numpy(X)
-        X = validate_seen(self, X, dtype=_DTYPES, accept_sparse=self._sparse_format)
-        _check_values(X, self.kernel)
+        X = validate_seen(self, X, dtype=_DTYPES, accept_sparse="csr")
         logits = sums_of_kernels(X, vars(self), self.kernel)
         return logits.astype(X.dtype, copy=False)
 
@@ -363,24 +360,11 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
         calibration = LabelCalibration if self.multilabel_ else ClassCalibration
         return calibration.probabilities(logits)
 
-    @property
-    def _sparse_format(self):
-        return False if self.kernel in NONNEGATIVE else "csr"
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
-        tags.input_tags.sparse = bool(self._sparse_format)
-        tags.input_tags.positive_only = self.kernel in NONNEGATIVE
+        tags.input_tags.sparse = True
         return tags
-
-
-def _check_values(X, kernel):
-    if kernel in NONNEGATIVE and X.min() < 0:
-        raise ValueError(
-            f"Negative values in data passed to X: kernel={kernel!r} compares histograms. "
-            "Pass counts or shares, or take kernel='rbf'."
-        )
 
 
 def _indicators(y, X):

@@ -2,16 +2,10 @@
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.metrics.pairwise import (
-    additive_chi2_kernel,
-    manhattan_distances,
-    pairwise_distances,
-    pairwise_kernels,
-)
+from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 
 __all__ = [
     "KERNELS",
-    "NONNEGATIVE",
     "WITHOUT_GAMMA",
     "center_of",
     "kernel_between",
@@ -19,10 +13,8 @@ __all__ = [
     "typical_gammas",
 ]
 
-KERNELS = ("rbf", "laplacian", "chi2", "cosine", "linear")
+KERNELS = ("rbf", "cosine", "linear")
 WITHOUT_GAMMA = ("cosine", "linear")
-NONNEGATIVE = ("chi2",)
-NOT_MOVED = ("chi2", "cosine")
 
 _WIDTHS = np.array([1.4, 1.0, 0.7, 0.5, 0.35])  # of the typical distance of two samples
 _N_ALL, _N_MEASURED = 2000, 1000  # samples: so many are all measured, of more a thousand
@@ -34,7 +26,7 @@ def center_of(X, kernel):
     Far from the origin kernels would lose digits. The mean is rounded to what float32 can
     hold, so that it is the same for samples of either type.
     """
-    if sp.issparse(X) or kernel in NOT_MOVED:
+    if sp.issparse(X) or kernel == "cosine":
         return None
     mean = X.mean(axis=0, dtype=np.float64)
     with np.errstate(over="ignore"):
@@ -52,10 +44,6 @@ def kernel_between(X, components, kernel, gamma):
     if kernel == "rbf" and not (sp.issparse(X) or sp.issparse(components)):
         return _gaussian(X, components, gamma)
     options = {} if kernel in WITHOUT_GAMMA else {"gamma": gamma}
-    if kernel in NONNEGATIVE:  # compiled by scikit-learn for arrays that can be written
-        X, components = np.require(X, None, "W"), np.require(components, None, "W")
-    if kernel == "laplacian":
-        X, components = _with_short_indices(X), _with_short_indices(components)
     return np.asarray(pairwise_kernels(X, components, metric=kernel, **options))
 
 
@@ -77,27 +65,19 @@ def _squared_lengths(X):
     return np.einsum("ij,ij->i", X, X)
 
 
-def _with_short_indices(X):
-    """The same matrix, as scikit-learn's Manhattan distance is compiled for."""
-    if not sp.issparse(X) or X.indices.dtype == np.int32:
-        return X
-    indices, starts = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return type(X)((X.data, indices, starts), shape=X.shape)
-
-
 def typical_gammas(X, kernel, rng):
     """Coefficients in ascending order, such that distances are neither near 0 nor far.
 
-    The Gaussian kernel is exp(-d^2 / (2 w^2)) of the Euclidean distance d, the others are
-    exp(-d / w) of the Manhattan or chi-squared distance. The widths w are the median of
-    distances among all of up to 2 000 samples, or 1 000 of more, times 1.4 to 0.35.
+    The Gaussian kernel is exp(-d^2 / (2 w^2)) of the Euclidean distance d. The widths w are
+    the median of distances among all of up to 2 000 samples, or 1 000 of more, times 1.4 to
+    0.35.
     """
     if kernel in WITHOUT_GAMMA:
         return np.array([0.0])
     n_samples = X.shape[0]
     n_measured = n_samples if n_samples <= _N_ALL else _N_MEASURED
     some = X[np.sort(rng.choice(n_samples, n_measured, replace=False))]
-    distances = _distances(some, kernel)
+    distances = pairwise_distances(some.astype(np.float64))
     distances = distances[np.triu_indices_from(distances, 1)]
     distances = distances[distances != 0]  # of copies in other groups
     widths = _WIDTHS * (np.median(distances) if len(distances) else 0)
@@ -106,13 +86,4 @@ def typical_gammas(X, kernel, rng):
             "X has distances between samples that are all 0, or too small or too large for "
             "numbers. Pass features that differ, and scale them to about 1."
         )
-    return 1 / (2 * widths**2) if kernel == "rbf" else 1 / widths
-
-
-def _distances(X, kernel):
-    """Distances that the exponent of a kernel has, in double precision."""
-    if kernel == "rbf":
-        return pairwise_distances(X.astype(np.float64))
-    if kernel == "laplacian":
-        return manhattan_distances(_with_short_indices(X.astype(np.float64)))
-    return -additive_chi2_kernel(X.astype(np.float64))
+    return 1 / (2 * widths**2)

@@ -1,7 +1,6 @@
 """Search by codes: a hasher with its index, the index alone, and rescoring by features."""
 
 from ._bits_for import BitsForRecall, n_bits_for
-from ._drift import Drift
 from ._hamming_neighbors import HammingNeighbors
 from ._hashed_neighbors import HashedNeighbors
 from ._item_ranker import ItemRanker
@@ -13,7 +12,6 @@ from ._weighted_neighbors import WeightedHammingNeighbors
 
 __all__ = [
     "BitsForRecall",
-    "Drift",
     "HammingNeighbors",
     "HashedNeighbors",
     "HashedSearchBackend",

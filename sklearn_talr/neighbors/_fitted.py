@@ -33,9 +33,6 @@ class Fitted:
 
     features : array, StackedRows or None
         Features of all items given so far, where candidates are rescored.
-
-    calibration : Calibration or None
-        How well held-out rows are encoded, where `calibrate` was called.
     """
 
     index: CodeIndex
@@ -43,7 +40,6 @@ class Fitted:
     columns: Columns
     hasher: object = None
     features: object = None
-    calibration: object = None
 
     @classmethod
     def of(cls, packed, columns, affinity, y, **more):

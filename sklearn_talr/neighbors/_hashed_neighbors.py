@@ -1,7 +1,7 @@
 """A hasher together with its index, asked by features."""
 
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +15,6 @@ from ._among import check_enough, read_among
 from ._checks import check_n_neighbors
 from ._columns import read_codes
 from ._database import INDEX_PARAMETERS, CodeDatabase
-from ._drift import Calibration
 from ._fitted import Fitted
 from ._hasher_fit import fit_hasher
 from ._layout import load_database, save_database
@@ -270,90 +269,6 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         self._fitted = more
         return self
 
-    def calibrate(self, X):
-        """Remember how well held-out rows are encoded, for `drift` to compare with.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_held_out, n_features)
-            Rows of the kind that is expected, 20 at least and better 1 000. The hasher must
-            not have been fitted to them: training rows are encoded better than fresh ones,
-            which would all be found to be worse.
-
-        Returns
-        -------
-        self : HashedNeighbors
-            The estimator. `fit` forgets the calibration; `partial_fit`, `remove` and `save`
-            keep it.
-        """
-        fitted = self._get_fitted()
-        calibration = Calibration.of(fitted.hasher, X)
-        self._fitted = replace(self._get_fitted(), calibration=calibration)
-        return self
-
-    def drift(self, X, alpha=0.01):
-        """Tell whether rows are encoded worse than the held-out rows of `calibrate`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_incoming, n_features)
-            Incoming rows, as many as came since the last look.
-
-        alpha : float, default=0.01
-            Highest rate of false alarms among looks at rows of the kind that was held out.
-
-        Returns
-        -------
-        drift : Drift
-            Named tuple of ``drifted``, ``p_value``, ``quantiles``, ``held_out`` and
-            ``incoming``.
-
-        Raises
-        ------
-        ValueError
-            If `calibrate` was not called since `fit`.
-
-        Notes
-        -----
-        The error of a row is the squared distance between its features and what its code
-        stands for: what `inverse_transform` of the hasher decodes, or else what a ridge
-        regression on the bits does. `calibrate` fits it to every other held-out row, and
-        keeps the errors of the rest. Rows of unit length are compared where the hasher has
-        ``metric="cosine"``.
-
-        Incoming rows are counted whose errors exceed the median, the 90 % and the 99 %
-        quantile of the held-out errors. The first sees that all rows have moved, the last
-        that a few have. Each count has a p-value that is exact whatever the number of rows
-        and the distribution of errors, as long as rows are drawn independently; the
-        smallest of the three is multiplied by three. An alarm needs some rows: of 5 rows
-        all may lie above the median by chance.
-
-        Better encoded rows are no drift, though they may be of another kind.
-
-        Examples
-        --------
-        Digits are fitted to, held out, and come in. Then they come in upside down:
-
-        >>> from sklearn.datasets import load_digits
-        >>> from sklearn.utils import shuffle
-        >>> from sklearn_talr.hashing import AdditiveHasher
-        >>> from sklearn_talr.neighbors import HashedNeighbors
-        >>> X = shuffle(load_digits().data, random_state=0)
-        >>> index = HashedNeighbors(AdditiveHasher(n_bits=32, random_state=0))
-        >>> index = index.fit(X[:1000]).calibrate(X[1000:1400])
-        >>> index.drift(X[1400:]).drifted, index.drift(X[1400:, ::-1]).drifted
-        (False, True)
-        """
-        if not isinstance(alpha, Real) or not 0 < alpha < 1:
-            raise ValueError(f"alpha must be a number between 0 and 1, got {alpha!r}.")
-        fitted = self._get_fitted()
-        if fitted.calibration is None:
-            raise ValueError(
-                "drift compares with rows that were held out: call calibrate(X) first, "
-                "with rows that the hasher was not fitted to."
-            )
-        return fitted.calibration.compare(fitted.hasher, X, alpha)
-
     def save(self, path):
         """Write the fitted hasher and the codes to one file.
 
@@ -423,7 +338,7 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
                 raise ValueError(f"{path} holds {hasher.name} in place of a hasher.")
             return hasher
 
-        params, parts, hasher, more = load_database(path, cls.__name__, mmap, restore)
+        params, parts, hasher = load_database(path, cls.__name__, mmap, restore)
         if features is not None:
             features = _dense_rows(features)
             if len(features) != parts[0].n_indices:
@@ -431,8 +346,7 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
                     f"features has {len(features)} rows for the {parts[0].n_indices} "
                     "items that were given so far, those removed included."
                 )
-        more |= {"hasher": hasher, "features": features}
-        fitted = Fitted.from_parts(*parts, **more)
+        fitted = Fitted.from_parts(*parts, hasher=hasher, features=features)
         params["hasher"] = clone(hasher.estimator)
         return cls._restored(path, params, fitted)
 

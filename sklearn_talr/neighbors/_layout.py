@@ -8,7 +8,6 @@ from ..codes._door import CodeFactors, OneFactors, WordFactors, as_words
 from ..measures import Measure
 from ._archive import read_arrays, write_arrays
 from ._columns import Columns
-from ._drift import Calibration
 from ._store import CodeStore, bytes_of
 from ._targets import Targets
 
@@ -20,8 +19,6 @@ _RULES = {
 }
 _ARRAYS = {"columns", "starts", "members", "terms", "targets", "hasher"}
 _ARRAYS |= {f"targets_{part}" for part in _CSR_PARTS}
-_CALIBRATION = {"drift_errors": "errors", "drift_decoder": "decoder"}
-_ARRAYS |= set(_CALIBRATION)
 _ARRAYS |= {name for _, names in _RULES.values() for name in names}
 _MISSTATED = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError)
 
@@ -54,9 +51,6 @@ def save_database(path, kind, params, fitted, hasher=None):
     of_factors, terms = _describe_terms(store, fitted.hasher)
     header |= of_factors
     codes |= terms | ({} if hasher is None else {"hasher": hasher})
-    if fitted.calibration is not None:
-        of_file = _CALIBRATION.items()
-        codes |= {name: getattr(fitted.calibration, part) for name, part in of_file}
     write_arrays(path, header, codes | _arrays_of_targets(targets.values))
 
 
@@ -76,9 +70,6 @@ def load_database(path, kind, mmap, restore=None):
     hasher : FittedHasher or None
         The hasher; None without `restore`.
 
-    more : dict
-        What else of a Fitted the file holds.
-
     Raises
     ------
     ValueError
@@ -95,8 +86,7 @@ def load_database(path, kind, mmap, restore=None):
             raise ValueError(f"{path} holds no hasher; save it anew.")
         hasher = restore(arrays["hasher"])
     try:
-        more = _rebuild_calibration(arrays)
-        return *_rebuild(header, arrays, hasher), hasher, more
+        return *_rebuild(header, arrays, hasher), hasher
     except _MISSTATED as error:
         raise ValueError(f"{path} lacks or misstates {error}; save it anew.") from error
     except ValueError as error:
@@ -191,17 +181,6 @@ def _check_targets(values, affinity, n_items):
     if not affinity.by_number:
         one = values[:1], values[:1]
         affinity.level_index(*one, affinity.levels_between(*one))
-
-
-def _rebuild_calibration(arrays):
-    """The calibration, if a file holds one."""
-    if not set(arrays) & set(_CALIBRATION):
-        return {}
-    parts = {part: np.array(arrays[name]) for name, part in _CALIBRATION.items()}
-    calibration = Calibration(**parts)
-    if not calibration.is_sound():
-        raise ValueError("the errors of held-out rows are not sound.")
-    return {"calibration": calibration}
 
 
 def _rebuild_store(header, arrays, hasher):

@@ -7,7 +7,6 @@ A *run* is what a search system returned: documents with scores, for each query.
 from ._comparison import RunComparison, compare_runs
 from ._evaluate import evaluate_run
 from ._files import read_qrels, read_run
-from ._fusion import fuse_runs
 from ._inputs import Qrels, Run
 from ._result import RunEvaluation
 
@@ -18,7 +17,6 @@ __all__ = [
     "RunEvaluation",
     "compare_runs",
     "evaluate_run",
-    "fuse_runs",
     "read_qrels",
     "read_run",
 ]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..inference._door import TESTS
 from ._comparison import compare_runs
-from ._comparison_tables import comparison_csv, comparison_latex
+from ._comparison_tables import comparison_csv
 from ._html_report import html_report
 from ._text_tables import printable
 
@@ -17,7 +17,7 @@ _EPILOG = """The table has the mean of each run, its confidence interval over qu
 worst and the best mean that orders of tied documents can make, and letters: runs that share
 one are not separated. Of two runs it has the difference. Tests are of expected values, over
 all orders of tied documents. CSV has a row for each measure and pair of runs, JSON all
-numbers, LaTeX the means with the letters of their tiers, for the package booktabs."""
+numbers."""
 
 
 def add_inputs(parser):
@@ -105,5 +105,4 @@ _FORMATS = {
     "table": str,
     "json": _comparison_json,
     "csv": comparison_csv,
-    "latex": comparison_latex,
 }

@@ -1,4 +1,4 @@
-"""Comparisons of runs as records, text, CSV and LaTeX."""
+"""Comparisons of runs as records, text and CSV."""
 
 import csv
 import io
@@ -171,33 +171,3 @@ def comparison_csv(comparison):
     writer.writeheader()
     writer.writerows({k: neutral(v) for k, v in row.items()} for row in pairs)
     return text.getvalue().removesuffix("\n")
-
-
-def comparison_latex(comparison):
-    """Means with the letters of their tiers, a row for each run, for LaTeX's booktabs."""
-    runs, _ = comparison_records(comparison)
-    n_measures = len(comparison.measures)
-    head = ["", *map(_for_latex, comparison.measures)]
-    lines = [r"\begin{tabular}{l" + "r@{}l" * n_measures + "}", r"\toprule"]
-    lines.append(
-        " & ".join([""] + [rf"\multicolumn{{2}}{{c}}{{{name}}}" for name in head[1:]])
-        + r" \\"
-    )
-    lines.append(r"\midrule")
-    for name in comparison.names:
-        cells = [
-            rf"{row['mean']:.3f} & $^{{\mathrm{{{row['tiers']}}}}}$"
-            for row in runs
-            if row["run"] == name
-        ]
-        lines.append(" & ".join([_for_latex(name), *cells]) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
-
-
-def _for_latex(text):
-    """Text in which no character means anything to LaTeX."""
-    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"}
-    special |= {"^": r"\textasciicircum{}"} | {c: rf"\{c}" for c in "&%$#_{}"}
-    special |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
-    special |= {c: "{" + c + "}" for c in "[]*-"}  # after a line's end; in ligatures
-    return "".join(special.get(c, c) for c in text)

@@ -315,29 +315,6 @@ def of_lengths(data, hasher, n_bits, column):
     return short(float(row[OF_BITS[column]]))
 
 
-def of_drift(label, column):
-    """Rates of 1 in percent without decimals, and others with two figures."""
-    data, hasher = column.split(", ")
-    label, way = label.partition(", calibrated by training rows")[::2][0], "held-out"
-    kind = label
-    if label.startswith("one in ten"):
-        kind = label.partition(" with ")[2] or label.partition(" of ")[2]
-        kind = f"{kind}, one in ten"
-    kind = kind.removeprefix("with ")
-    key = {"data": {"CIFAR": "cifar10"}.get(data, data), "hasher": hasher}
-    rows = pick(measured("drift"), **key, calibrated_by=way, incoming=kind)
-    return percent(float(rows[0]["alarms"])) if rows else ""
-
-
-def of_drift_of_either(label, column):
-    if "calibrated by training rows" not in label:
-        return of_drift(label, column)
-    data, hasher = column.split(", ")
-    key = {"data": {"CIFAR": "cifar10"}.get(data, data), "hasher": hasher}
-    (row,) = pick(measured("drift"), **key, calibrated_by="training", incoming="fresh")
-    return percent(float(row["alarms"]))
-
-
 def percent(share):
     """Two figures, and three above 99."""
     value = 100 * share
@@ -371,7 +348,6 @@ def of_maxsim(label, column):
 
 OTHER_TABLES = [
     Measured(("Recall of the ten nearest",), BENCH("bits"), "bits", of_lengths, 3),
-    Measured(("Looks that alarm",), BENCH("drift"), "drift", of_drift_of_either),
     Measured(("words of 4",), BENCH("maxsim"), "maxsim", of_maxsim),
 ]
 

@@ -6,7 +6,6 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 from interruptions import Interruption, interrupted_at, statements_of
 from sklearn.exceptions import NotFittedError
 
@@ -61,7 +60,6 @@ REFUSALS = {
         (X, y),
         "too singular for all alphas. Pass larger alphas, or leave them to alphas=None",
     ),
-    "negative counts": ({"kernel": "chi2"}, (X, y), "Negative values .* take kernel='rbf'"),
     "continuous y": ({}, (X, X[:, 0]), "continuous"),
     "no y": ({}, (X, None), "requires y to be passed, but the target y is None"),
     "infinite y": ({}, (X, np.where(y == 0, np.inf, y)), "y contains infinity"),
@@ -110,13 +108,9 @@ def test_refused_questions():
     for method in ("predict", "predict_proba", "decision_function"):
         with pytest.raises(NotFittedError):
             getattr(classifier, method)(X)
-    classifier.set_params(kernel="chi2").fit(np.abs(X), y)
-    with pytest.raises(ValueError, match="Negative values in data passed to X"):
-        classifier.predict(X)
+    classifier.fit(X, y)
     with pytest.raises(ValueError, match="features"):
-        classifier.predict(np.abs(X[:, :2]))
-    with pytest.raises(TypeError, match="dense"):
-        classifier.fit(sp.csr_array(np.abs(X)), y)
+        classifier.predict(X[:, :2])
 
 
 @pytest.mark.parametrize("Y", [np.where(np.arange(30) < 1, 9, y), np.eye(30)[:, :2]])

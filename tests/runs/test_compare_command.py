@@ -93,39 +93,6 @@ def test_no_cell_of_csv_is_a_formula(tmp_path, files, capsys):
         assert "=1+1" not in cells
 
 
-def test_latex_has_a_row_for_each_run_and_escapes_names(files, capsys):
-    assert main(["compare", *files, "-m", *MEASURES, "--format", "latex"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == r"\begin{tabular}{lr@{}lr@{}l}"
-    (row,) = [line for line in lines if line.startswith(r"good\_run & ")]
-    means = evaluate_run(files[0], files[3], MEASURES).means
-    assert row == (
-        rf"good\_run & {means['AP']['expected']:.3f} & $^{{\mathrm{{A}}}}$"
-        rf" & {means['nDCG@10']['expected']:.3f} & $^{{\mathrm{{A}}}}$ \\"
-    )
-    assert sum(" & " in line for line in lines) == 4
-
-
-def test_latex_reads_names_as_they_are(files, capsys):
-    """After the end of a line [ and * would be read as arguments of it."""
-    for path, name in zip(files[1:], ("plain", "[v2]--x", "*<a|b>_{}~^$%\\")):
-        text = Path(path).read_text().splitlines()
-        rows = [" ".join([*line.split()[:-1], name]) for line in text]
-        Path(path).write_text("\n".join(rows))
-    assert main(["compare", *files, "-m", "AP", "--format", "latex"]) == 0
-    names = [
-        line.split(" & ")[0]
-        for line in capsys.readouterr().out.splitlines()
-        if "mathrm" in line
-    ]
-    assert names == [
-        "plain",
-        "{[}v2{]}{-}{-}x",
-        r"{*}\textless{}a\textbar{}b\textgreater{}\_\{\}\textasciitilde{}"
-        r"\textasciicircum{}\$\%\textbackslash{}",
-    ]
-
-
 def test_a_page_is_written_beside_the_table(files, tmp_path, capsys):
     page = tmp_path / "report.html"
     assert main(["compare", *files, "-m", "AP", "--html", str(page)]) == 0
