@@ -303,7 +303,9 @@ def of_two_ways_to_ask(label, column):
         "teacher, then additive words": "two stages, additive",
     }[label]
     name = "new" if column.startswith("binary") else "new weighted"
-    return short(average(pick(measured("new_rows"), data="cifar10", method=method), name, 3))
+    return short(
+        average(pick(measured("new_rows"), data="cifar10", method=method), name, 3)
+    )
 
 
 COMPARE = "python benchmarks/comparison/compare_methods.py --no-tuning --data {}".format
