@@ -55,11 +55,15 @@ def build(folder, n_items):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((N_FITTED, 96)) @ rng.standard_normal((96, N_FEATURES))
     X = X.astype(np.float32)
-    items = ({"id": f"item {row}", "title": f"Title {row}"} for row in range(n_items))
     make = runpy.run_path(str(SERVING / "build.py"))["build"]
     make.__globals__["AdditiveHasher"] = partial(AdditiveHasher, word_size=1)
-    make(X, items, folder)
+    items = [(row, f"item {row}", f"Title {row}") for row in range(n_items)]
+    lines = (json.dumps({"id": i, "title": title}) for _, i, title in items[:N_FITTED])
+    make(X, lines, folder)
     if n_items > N_FITTED:
+        with closing(sqlite3.connect(folder / "catalog.db")) as catalog, catalog:
+            insert = "INSERT INTO items VALUES (?, ?, json_object('title', ?))"
+            catalog.executemany(insert, items[N_FITTED:])
         index = HashedNeighbors.load(folder / "index-1.npz")
         store = import_module("sklearn_talr.neighbors._store").CodeStore
         fitted = import_module("sklearn_talr.neighbors._index").CodeIndex

@@ -7,13 +7,14 @@ import asyncio
 import json
 import logging
 import os
+import re
 import sqlite3
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from fastapi import FastAPI, HTTPException, Response
+from fastapi import Body, FastAPI, HTTPException, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 
@@ -25,13 +26,15 @@ MOST_BYTES = 2_000_000
 Number = Annotated[float, Field(ge=-1e15, le=1e15)]  # neither NaN nor infinite
 Vectors = Annotated[list[list[Number]], Field(min_length=1, max_length=100)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+Value = str | bool | int | Number
 
 
 class Queries(BaseModel):
-    """What `search` takes."""
+    """What `search` takes; a pair of values in `filter` is a range."""
 
     vectors: Vectors
     n_neighbors: Annotated[int, Field(ge=1, le=100)] = 10
+    filter: Annotated[dict[str, Value | tuple[Value, Value]], Field(max_length=20)] = {}
 
 
 class Items(BaseModel):
@@ -99,27 +102,52 @@ def health():
     return answer({"version": served["version"], "n_items": served["index"].n_items_})
 
 
+# Items whose metadata have each key of a filter, with a value from its low to its high
+ALLOWED = """
+    WITH wanted AS MATERIALIZED (
+        SELECT key, json_extract(value, '$[0]') AS low, json_extract(value, '$[1]') AS high
+        FROM json_each(?)
+    )
+    SELECT place FROM items WHERE (SELECT count(*) FROM wanted) = (
+        SELECT count(*) FROM json_each(metadata) AS own JOIN wanted
+        ON own.key = wanted.key AND own.atom BETWEEN low AND high
+    )
+"""
+
+
+def allowed_items(catalog, wanted, index):
+    ranges = {k: v if isinstance(v, tuple) else (v, v) for k, v in wanted.items()}
+    places = np.array(catalog.execute(ALLOWED, [json.dumps(ranges)]).fetchall(), dtype=int)
+    among = np.zeros(index.n_samples_fit_, dtype=bool)
+    among[places[places < len(among)]] = True  # others were added since it was read
+    return among
+
+
 @app.post("/search")
 def search(queries: Queries):
     rows, index = as_rows(queries.vectors), served["index"]
-    n_neighbors = min(queries.n_neighbors, index.n_items_)
-    distances, places = index.kneighbors(rows, n_neighbors)
-    distances, places = distances.tolist(), places.tolist()
+    among, n_allowed = None, index.n_items_
     with closing(open_catalog()) as catalog:
+        if queries.filter:
+            among = allowed_items(catalog, queries.filter, index)
+            n_allowed = int(among.sum())
+        if n_allowed == 0:
+            return answer([[] for _ in rows])
+        n_neighbors = min(queries.n_neighbors, n_allowed)
+        distances, places = index.kneighbors(rows, n_neighbors, among=among)
         found = catalog.execute(
             "SELECT place, id, metadata FROM items "
             "WHERE place IN (SELECT value FROM json_each(?))",
-            [json.dumps([place for row in places for place in row])],
+            [json.dumps(places.ravel().tolist())],
         )
-        items = {place: (name, json.loads(text)) for place, name, text in found}
+        items = {
+            place: {"id": name, "metadata": json.loads(text)} for place, name, text in found
+        }
     return answer(
         [
-            [
-                {"id": items[place][0], "distance": distance, "metadata": items[place][1]}
-                for distance, place in zip(*row)
-                if place in items  # others were removed since the index was read
-            ]
-            for row in zip(distances, places)
+            # others were removed since the index was read
+            [items[place] | {"distance": d} for d, place in zip(*row) if place in items]
+            for row in zip(distances.tolist(), places.tolist())
         ]
     )
 
@@ -134,8 +162,8 @@ def next_version():
         yield catalog, index
         new = FOLDER / f"index-{version + 1}.npz"
         index.save(new)
-        for old in set(FOLDER.glob("index-*.npz")) - {path, new}:
-            old.unlink()
+        for old in set(FOLDER.glob("*index-*")) - {path, new}:
+            old.unlink()  # also what a writer left that was killed
         catalog.execute(f"PRAGMA user_version = {version + 1}")
         catalog.execute("COMMIT")  # metadata and the new index, both or neither
 
@@ -153,7 +181,7 @@ def add(items: Items):
         with next_version() as (catalog, index):
             places = range(index.n_samples_fit_, index.n_samples_fit_ + len(rows))
             catalog.executemany(
-                "INSERT INTO items VALUES (?, ?, ?)", zip(places, items.ids, texts)
+                "INSERT INTO items VALUES (?, ?, json(?))", zip(places, items.ids, texts)
             )
             index.partial_fit(rows)
     except sqlite3.IntegrityError as error:
@@ -161,16 +189,16 @@ def add(items: Items):
     return answer({"n_items": index.n_items_}, 201)
 
 
-@app.delete("/items/{name}")
-def remove(name: str):
+@app.post("/remove")
+def remove(ids: Annotated[set[Name], Body(embed=True, min_length=1)]):
+    gone = "DELETE FROM items WHERE id = ? RETURNING place"
     with next_version() as (catalog, index):
-        row = catalog.execute("DELETE FROM items WHERE id = ? RETURNING place", [name])
-        place = row.fetchone()
-        if place is None:
-            raise HTTPException(404, "no item has this id")
-        if index.n_items_ == 1:
+        places = [place for name in ids for (place,) in catalog.execute(gone, [name])]
+        if len(places) < len(ids):
+            raise HTTPException(404, "no item has one of the ids; none was removed")
+        if len(places) == index.n_items_:
             raise HTTPException(409, "the last item stays; build another folder")
-        index.remove(place)
+        index.remove(places)
     return answer({"n_items": index.n_items_})
 
 
@@ -182,10 +210,16 @@ async def refuse(request, error):
     return answer({"detail": [{"loc": e["loc"], "msg": e["msg"]} for e in first]}, 422)
 
 
+@app.exception_handler(sqlite3.OperationalError)
+async def say_busy(request, error):
+    return answer({"detail": f"the catalog: {error}"}, 503)
+
+
 @app.middleware("http")
 async def limit(request, call_next):
-    if "transfer-encoding" in request.headers:
-        return answer({"detail": "state the length of the body"}, 411)
-    if int(request.headers.get("content-length", 0)) > MOST_BYTES:
+    length = request.headers.get("content-length", "" if request.method == "POST" else "0")
+    if "transfer-encoding" in request.headers or not re.fullmatch("[0-9]{1,18}", length):
+        return answer({"detail": "state the length of the body, a number"}, 400)
+    if int(length) > MOST_BYTES:
         return answer({"detail": f"a body has at most {MOST_BYTES} bytes"}, 413)
     return await call_next(request)

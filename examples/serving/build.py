@@ -11,6 +11,7 @@ import sqlite3
 import sys
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from sklearn.frozen import FrozenEstimator
@@ -21,36 +22,65 @@ from sklearn_talr.neighbors import HashedNeighbors
 N_BITS, ROWS_TO_FIT, ROWS_PER_BLOCK = 256, 20_000, 10_000
 
 
-def build(embeddings, items, folder, n_bits=N_BITS):
-    """Write an index and a catalog; a row of `embeddings` for each dict of `items`."""
-    folder.mkdir(parents=True)
-    rng = np.random.default_rng(0)
-    n_fitted = min(len(embeddings), ROWS_TO_FIT)
-    sample = np.sort(rng.choice(len(embeddings), n_fitted, replace=False))
-    hasher = AdditiveHasher(n_bits, random_state=0).fit(embeddings[sample])
-    index = HashedNeighbors(FrozenEstimator(hasher))
-    for start in range(0, len(embeddings), ROWS_PER_BLOCK):
-        index.partial_fit(embeddings[start : start + ROWS_PER_BLOCK])
-    index.save(folder / "index-1.npz")
-    with closing(sqlite3.connect(folder / "catalog.db")) as catalog, catalog:
+def build(embeddings, lines, folder, n_bits=N_BITS):
+    """Write an index and a catalog; a row of `embeddings` for each line of JSON."""
+    if folder.exists():
+        raise FileExistsError(f"{folder} is there already; remove it, or name another")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f"{folder.name}-", dir=folder.parent) as aside:
+        new = Path(aside, "new")
+        new.mkdir()
+        n_items = write_catalog(lines, new / "catalog.db")
+        if n_items != len(embeddings):
+            raise ValueError(
+                f"{n_items} items for {len(embeddings)} rows of embeddings; write a line "
+                "for each row, in the same order"
+            )
+        write_index(embeddings, new / "index-1.npz", n_bits)
+        new.rename(folder)
+
+
+def write_catalog(lines, path):
+    """Write ids and metadata; return how many."""
+    number = 0
+    with closing(sqlite3.connect(path)) as catalog, catalog:
         catalog.execute(
             "CREATE TABLE items (place INTEGER PRIMARY KEY, id TEXT UNIQUE, metadata TEXT)"
         )
-        catalog.executemany(
-            "INSERT INTO items VALUES (?, ?, ?)",
-            (
-                (
-                    place,
-                    item["id"],
-                    json.dumps({k: v for k, v in item.items() if k != "id"}),
-                )
-                for place, item in enumerate(items)
-            ),
-        )
+        for number, line in enumerate(lines, 1):
+            try:
+                item = json.loads(line)
+                name = item.pop("id", None) if isinstance(item, dict) else None
+                if not isinstance(name, str) or not 1 <= len(name) <= 200:
+                    raise ValueError('no object with an "id" of 1 to 200 characters')
+                row = number - 1, name, json.dumps(item, allow_nan=False)
+                insert = "INSERT OR IGNORE INTO items VALUES (?, ?, json(?))"
+                if catalog.execute(insert, row).rowcount == 0:
+                    raise ValueError(f"the id {name!r} came before")
+            except (ValueError, sqlite3.OperationalError) as error:
+                raise ValueError(f"line {number}: {error}") from error
         catalog.execute("PRAGMA user_version = 1")
+    return number
+
+
+def write_index(embeddings, path, n_bits):
+    """Fit a hasher to some of the rows, and write the codes of all."""
+    n_rows = len(embeddings)
+    rng = np.random.default_rng(0)
+    sample = np.sort(rng.choice(n_rows, min(n_rows, ROWS_TO_FIT), replace=False))
+    print(f"Fitting to {len(sample)} of {n_rows} rows", flush=True)
+    hasher = AdditiveHasher(n_bits, verbose=True, random_state=0)
+    index = HashedNeighbors(FrozenEstimator(hasher.fit(embeddings[sample])))
+    for start in range(0, n_rows, ROWS_PER_BLOCK):
+        index.partial_fit(embeddings[start : start + ROWS_PER_BLOCK])
+        print(f"Encoded {index.n_items_} of {n_rows} rows", flush=True)
+    index.save(path)
 
 
 if __name__ == "__main__":
     embeddings, items, folder = map(Path, sys.argv[1:])
-    lines = items.read_text(encoding="utf-8").splitlines()
-    build(np.load(embeddings, mmap_mode="r"), map(json.loads, lines), folder)
+    try:
+        with items.open(encoding="utf-8", newline="\n") as lines:  # U+2028 ends none
+            build(np.load(embeddings, mmap_mode="r"), lines, folder)
+    except (OSError, ValueError) as error:
+        sys.exit(f"build.py: {error}")

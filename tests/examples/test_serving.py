@@ -1,14 +1,19 @@
 """The service of the guide, as its Dockerfile starts it: two processes, and no PyTorch."""
 
+import asyncio
 import json
 import os
 import re
 import runpy
 import signal
+import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import partialmethod
 from http.client import HTTPConnection
 from pathlib import Path
 from threading import Event
@@ -16,6 +21,7 @@ from threading import Event
 import numpy as np
 import pytest
 
+from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.neighbors import HashedNeighbors
 
 pytest.importorskip("fastapi")
@@ -37,6 +43,15 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 """  # what the image does not have
 X = np.random.default_rng(0).normal(size=(N_ITEMS + 100, N_FEATURES)).astype(np.float32)
+
+
+KEYS = ["year", "", "a.b", 'say "é"', "\\", "'; DROP TABLE items; --"]
+VALUES = [2024, 2023.5, 2025.0, -1, "2024", "boat", "Boot 🚣", "", True, None, [2024], {}]
+
+
+def metadata(row):
+    """Metadata of a row: its number, and other values under some keys."""
+    return {"row": row, KEYS[row % 6]: VALUES[row % 11], "even": row % 2 == 0}
 
 
 class Service:
@@ -78,9 +93,9 @@ class Service:
         finally:
             connection.close()
 
-    def search(self, vectors, n_neighbors=1):
+    def search(self, vectors, n_neighbors=1, **more):
         """Answers of a search that must succeed."""
-        body = {"vectors": np.asarray(vectors).tolist(), "n_neighbors": n_neighbors}
+        body = {"vectors": np.asarray(vectors).tolist(), "n_neighbors": n_neighbors} | more
         status, answer = self.ask("POST", "/search", body)
         assert status == 200, answer
         return answer
@@ -90,7 +105,7 @@ class Service:
         body = {
             "vectors": X[rows].tolist(),
             "ids": [f"photo {row}" for row in rows],
-            "metadata": [{"row": row} for row in rows],
+            "metadata": [metadata(row) for row in rows],
         }
         return self.ask("POST", "/items", body)
 
@@ -129,8 +144,8 @@ def start(tmp_path_factory):
     """Start the service, as often as asked, on one folder; what runs is ended."""
     root = tmp_path_factory.mktemp("service")
     build = runpy.run_path(str(SERVING / "build.py"))["build"]
-    items = [{"id": f"photo {row}", "row": row} for row in range(N_ITEMS)]
-    build(X[:N_ITEMS], items, root / "data", n_bits=16)
+    items = [{"id": f"photo {row}"} | metadata(row) for row in range(N_ITEMS)]
+    build(X[:N_ITEMS], map(json.dumps, items), root / "data", n_bits=16)
     running = []
 
     def start_one():
@@ -158,6 +173,41 @@ def test_ids_and_metadata_of_the_nearest_are_found(service):
     assert service.ask("GET", "/health") == (200, {"version": 1, "n_items": N_ITEMS})
 
 
+RANGES = [[2023, 2024.5], [-1, 2024], ["2", "bz"], ["", "2024"], [3, 2], [0, True]]
+FILTERS = [{key: value} for key in KEYS for value in VALUES[:9] + RANGES]
+FILTERS += [{}, {"even": True}, {"row": [17, 40]}, {"row": 17}, {"none": 1}]
+FILTERS += [f | {"even": False} for f in FILTERS] + [{"row": [30, 300], "year": 2024}]
+
+
+def passes(metadata, wanted):
+    """Whether an item is to be found, by the definition."""
+    for key, value in wanted.items():
+        low, high = value if isinstance(value, list) else (value, value)
+        try:
+            if not low <= metadata[key] <= high:
+                return False
+        except (KeyError, TypeError):  # absent, or of another kind
+            return False
+    return True
+
+
+def test_filters_find_the_nearest_of_the_items_that_pass(service):
+    index = HashedNeighbors.load(service.folder / "index-1.npz")
+    distances, places = index.kneighbors(X[:3], N_ITEMS)
+    n_passed = set()
+    for wanted in FILTERS:
+        for query, found in enumerate(service.search(X[:3], 7, filter=wanted)):
+            kept = [
+                i for i, row in enumerate(places[query]) if passes(metadata(row), wanted)
+            ]
+            n_passed.add(min(7, len(kept)))
+            expected = places[query, kept[:7]].tolist()
+            assert [item["metadata"]["row"] for item in found] == expected, wanted
+            scores = [item["distance"] for item in found]
+            np.testing.assert_allclose(scores, distances[query, kept[:7]], rtol=1e-6)
+    assert n_passed >= {0, 1, 7}
+
+
 ROW = [1.0] * N_FEATURES
 NEW = {"vectors": [ROW], "ids": ["new"], "metadata": [{}]}
 BAD = [
@@ -174,6 +224,13 @@ BAD = [
     ("/search", {"vectors": [[10**400] * N_FEATURES]}, 422, "a valid number"),
     ("/search", {"vectors": [ROW], "n_neighbors": 0}, 422, "greater than or equal to 1"),
     ("/search", {"vectors": [ROW], "n_neighbors": 101}, 422, "less than or equal to 100"),
+    ("/search", {"vectors": [ROW], "filter": ["year"]}, 422, "a valid dictionary"),
+    ("/search", {"vectors": [ROW], "filter": {"year": None}}, 422, "filter"),
+    ("/search", {"vectors": [ROW], "filter": {"year": [1, 2, 3]}}, 422, "filter"),
+    ("/search", {"vectors": [ROW], "filter": {"year": np.nan}}, 422, "filter"),
+    ("/remove", {"ids": []}, 422, "at least 1 item"),
+    ("/remove", {"ids": ["photo 3", "photo"]}, 404, "none was removed"),
+    ("/remove", {"ids": [f"photo {row}" for row in range(N_ITEMS)]}, 409, "the last item"),
     ("/items", NEW | {"ids": []}, 422, "equally many"),
     ("/items", NEW | {"ids": [""]}, 422, "at least 1 character"),
     ("/items", NEW | {"ids": ["\ud800"]}, 422, "valid string"),
@@ -196,7 +253,84 @@ def test_long_bodies_and_those_of_unknown_length_are_refused(service):
     long = {"Content-Length": "3000000"}
     assert service.ask("POST", "/search", "{}", long)[0] == 413
     chunked = {"Transfer-Encoding": "chunked"}
-    assert service.ask("POST", "/search", "0\r\n\r\n", chunked)[0] == 411
+    assert service.ask("POST", "/search", "0\r\n\r\n", chunked)[0] == 400
+
+
+SEARCH = json.dumps({"vectors": [ROW]})
+LENGTHS = [("", 400), ("9" * 16, 413), ("9" * 18, 413), ("9" * 5_000, 400)]
+LENGTHS += [
+    (length, 400) for length in ["abc", "-1", "+1", "1.5", "1e3", "1_0", "0x10", "²"]
+]
+
+
+def status_of(app, headers):
+    """Status of a search of an app without a server, which lets any header through."""
+    headers = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+    scope = {"type": "http", "method": "POST", "path": "/search", "headers": headers}
+    sent = []
+
+    async def receive():
+        return {"type": "http.request", "body": SEARCH.encode()}
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(app(scope | {"query_string": b""}, receive, send))
+    return sent[0]["status"]
+
+
+@pytest.mark.parametrize(("length", "expected"), LENGTHS)
+def test_lengths_that_are_no_numbers_are_refused(service, length, expected):
+    app = runpy.run_path(str(SERVING / "app.py"))["app"]
+    headers = {"content-length": length} if length else {}
+    assert status_of(app, headers) == expected
+    lines = ["POST /search HTTP/1.1", "Host: a", f"Content-Length: {length}"][
+        : 2 + bool(length)
+    ]
+    with socket.create_connection(("127.0.0.1", service.port), SECONDS_TO_WAIT) as client:
+        client.sendall("\r\n".join([*lines, "", SEARCH]).encode("latin-1"))
+        answer = client.recv(1_000).split()
+    assert 400 <= int(answer[1]) < 500
+
+
+@pytest.mark.parametrize("wrong", [-5, 5])
+def test_bodies_of_another_length_than_stated_hurt_nobody_else(service, wrong):
+    head = f"POST /search HTTP/1.1\r\nHost: a\r\nContent-Length: {len(SEARCH) + wrong}"
+    with socket.create_connection(("127.0.0.1", service.port), SECONDS_TO_WAIT) as client:
+        client.sendall(f"{head}\r\nContent-Type: application/json\r\n\r\n{SEARCH}".encode())
+        client.shutdown(socket.SHUT_WR)
+        status = client.recv(1_000).split()[1:2]
+    assert status in ([b"422"], [b"400"], [])
+    assert service.ask("POST", "/search", SEARCH)[0] == 200
+    assert "Traceback" not in service.log.read_text()
+
+
+def test_a_catalog_that_cannot_be_read_is_answered_with_503(service, tmp_path, monkeypatch):
+    monkeypatch.setenv("SEARCH_FOLDER", str(tmp_path))
+    app = runpy.run_path(str(SERVING / "app.py"))
+    index = HashedNeighbors.load(service.folder / "index-1.npz")
+    app["served"].update(version=1, index=index)
+    headers = {"content-length": str(len(SEARCH)), "content-type": "application/json"}
+    assert status_of(app["app"], headers) == 503
+
+
+IDS = ["a b", " ", "é 🚣", "\n", "x" * 200, "'; DROP TABLE items; --", "\0", "a\0b"]
+IDS += ["a/b", "/", "//a//", "..", ".", "../x", "%", "%2F", "?a=b&c#d", '"', "\\"]
+
+
+def test_whatever_id_was_added_is_found_and_removed(service):
+    n_items = service.ask("GET", "/health")[1]["n_items"]
+    body = {"vectors": X[500 : 500 + len(IDS)].tolist(), "ids": IDS}
+    body["metadata"] = [{} for _ in IDS]
+    assert service.ask("POST", "/items", body) == (201, {"n_items": n_items + len(IDS)})
+    service.both_workers_have(n_items + len(IDS))
+    found = service.search(X[500 : 500 + len(IDS)], 20)
+    assert all(name in [item["id"] for item in row] for name, row in zip(IDS, found))
+    answer = service.ask("POST", "/remove", {"ids": IDS[:1] * 2})
+    assert answer == (200, {"n_items": n_items + len(IDS) - 1})
+    assert service.ask("POST", "/remove", {"ids": IDS[:2]})[0] == 404
+    assert service.ask("POST", "/remove", {"ids": IDS[1:]}) == (200, {"n_items": n_items})
+    service.both_workers_have(n_items)
 
 
 def test_rows_are_added_while_others_search_and_outlive_a_restart(service, start):
@@ -205,8 +339,9 @@ def test_rows_are_added_while_others_search_and_outlive_a_restart(service, start
     def search_on():
         n_found = 0
         while not done.is_set():
-            found = [item["metadata"]["row"] for [item] in service.search(X[:20])]
-            assert found == list(range(20))
+            for wanted in ({}, {"row": [0, 1_000]}):
+                found = service.search(X[:20], filter=wanted)
+                assert [item["metadata"]["row"] for [item] in found] == [*range(20)]
             n_found += 1
         return n_found
 
@@ -217,19 +352,21 @@ def test_rows_are_added_while_others_search_and_outlive_a_restart(service, start
         assert [future.result()[0] for future in statuses] == [201] * len(blocks)
         done.set()
         assert all(future.result() > 0 for future in searches)
-    assert service.ask("DELETE", "/items/photo%20501")[0] == 200
-    assert service.ask("DELETE", "/items/photo%20501")[0] == 404
+    assert service.ask("POST", "/remove", {"ids": ["photo 501"]})[0] == 200
+    assert service.ask("POST", "/remove", {"ids": ["photo 501"]})[0] == 404
     service.both_workers_have(N_ITEMS + 39)
     assert len(list(service.folder.glob("index-*.npz"))) == 2
     service.stop()
-    crashed = service.folder / "index-11.npz"  # of a writer that ended before its commit
-    crashed.write_bytes(b"half a file")
+    crashed = [service.folder / name for name in ("index-99.npz", ".index-99.npz.x.tmp")]
+    for path in crashed:  # of writers that ended before their commit
+        path.write_bytes(b"half a file")
     again = start()
     rows = [*range(N_ITEMS, N_ITEMS + 40)]
     found = [item["metadata"]["row"] for [item] in again.search(X[rows])]
     assert found[:1] + found[2:] == rows[:1] + rows[2:]
     assert found[1] != 501
     assert again.add([N_ITEMS + 50])[0] == 201
+    assert not any(path.exists() for path in crashed)
     again.both_workers_have(N_ITEMS + 40)
     assert [item["id"] for [item] in again.search(X[[550]])] == ["photo 550"]
     assert "Traceback" not in service.log.read_text() + again.log.read_text()
@@ -247,3 +384,90 @@ def test_the_image_has_what_the_service_imports():
     assert installed == of_the_package | foreign | {"uvicorn"}
     assert "--no-deps sklearn-talr" in dockerfile()
     assert "torch" not in installed
+
+
+class Built:
+    """What ``python build.py`` does with some lines, here and now."""
+
+    def __init__(self, folder, monkeypatch):
+        self.folder, self._monkeypatch = folder, monkeypatch
+        np.save(folder / "X.npy", X[:300])
+
+    def __call__(self, lines):
+        (self.folder / "items.jsonl").write_bytes("\n".join(lines).encode())
+        names = [str(self.folder / name) for name in ("X.npy", "items.jsonl", "data")]
+        self._monkeypatch.setattr(sys, "argv", ["build.py", *names])
+        runpy.run_path(str(SERVING / "build.py"), run_name="__main__")
+
+
+@pytest.fixture
+def built(tmp_path, monkeypatch):
+    return Built(tmp_path, monkeypatch)
+
+
+LINES = [json.dumps({"id": f"photo {row}"}) for row in range(300)]
+BAD_LINES = [
+    (LINES[:299], ["299 items", "300 rows"]),
+    ([*LINES, '{"id": "more"}'], ["301 items", "300 rows"]),
+    ([], ["0 items", "300 rows"]),
+    ([*LINES[:299], LINES[7]], ["line 300", "'photo 7'"]),
+    ([*LINES[:4], "", *LINES[5:]], ["line 5"]),
+    ([*LINES[:4], "{", *LINES[5:]], ["line 5"]),
+    ([*LINES[:4], "[]", *LINES[5:]], ["line 5", '"id"']),
+    ([*LINES[:4], "{}", *LINES[5:]], ["line 5", '"id"']),
+    ([*LINES[:4], '{"id": 5}', *LINES[5:]], ["line 5", '"id"']),
+    ([*LINES[:4], '{"id": "\\ud800"}', *LINES[5:]], ["line 5", "surrogates"]),
+    ([*LINES[:4], '{"id": "a", "b": NaN}', *LINES[5:]], ["line 5", "Out of range"]),
+]
+
+
+@pytest.mark.parametrize(("lines", "words"), BAD_LINES)
+def test_lines_that_do_not_fit_are_refused_before_the_fit(
+    built, monkeypatch, capsys, lines, words
+):
+    monkeypatch.setattr(AdditiveHasher, "fit", lambda *_: pytest.fail("fitted"))
+    with pytest.raises(SystemExit) as refusal:
+        built(lines)
+    assert all(word in str(refusal.value) for word in words), refusal.value
+    assert sorted(path.name for path in built.folder.iterdir()) == ["X.npy", "items.jsonl"]
+
+
+def test_lines_end_where_json_lines_do(built, monkeypatch, capsys):
+    monkeypatch.setattr(
+        AdditiveHasher, "fit", partialmethod(fit_few_bits, AdditiveHasher.fit)
+    )
+    texts = ["a\u2028b", "a\u2029b", "a\x85b", "\x1c\x1d\x1e", "\x0b\x0c", "\r\n"]
+    first = [json.dumps({"id": t, "title": t}, ensure_ascii=False) for t in texts]
+    built([line + "\r" for line in first] + LINES[len(first) :])
+    with closing(sqlite3.connect(built.folder / "data" / "catalog.db")) as catalog:
+        rows = catalog.execute("SELECT id, metadata FROM items ORDER BY place").fetchall()
+    assert [name for name, _ in rows[: len(texts) + 1]] == [*texts, f"photo {len(texts)}"]
+    assert [json.loads(text) for _, text in rows[: len(texts)]] == [
+        {"title": t} for t in texts
+    ]
+    shown = capsys.readouterr().out
+    assert "300 of 300 rows" in shown
+    assert "Iteration" in shown
+    with pytest.raises(SystemExit, match="remove it"):  # not replaced
+        built(LINES)
+
+
+def fit_few_bits(hasher, fit, X):
+    return fit(hasher.set_params(n_bits=16), X)
+
+
+def test_a_build_that_ends_midway_is_not_in_the_way_of_the_next(built, monkeypatch, capsys):
+    with monkeypatch.context() as patch:
+        patch.setattr(AdditiveHasher, "fit", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            built(LINES)
+    assert not (built.folder / "data").exists()
+    monkeypatch.setattr(
+        AdditiveHasher, "fit", partialmethod(fit_few_bits, AdditiveHasher.fit)
+    )
+    built(LINES)
+    assert HashedNeighbors.load(built.folder / "data" / "index-1.npz").n_items_ == 300
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
