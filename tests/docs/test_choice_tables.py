@@ -33,12 +33,16 @@ def test_the_page_shows_each_table():
 
 
 def test_what_the_page_says_of_the_tables(render):
-    """Two stages lead on the four large sets; a hidden layer is next; ITQ is last."""
+    """Two stages lead on the four large sets, and ITQ is last.
+
+    A hidden layer is ahead of a linear function where an item has one label.
+    """
     for name in ("cifar10", "coco17", "tmc2007", "fashion_mnist"):
         two, hidden, linear, itq = (
             render.of_new_rows(name, *method) for _, method, _ in render.CHOICES[1:]
         )
-        assert two > hidden > linear > itq + 0.1
+        assert two > max(hidden, linear) > min(hidden, linear) > itq + 0.1
+        assert (hidden > linear) == (name in ("cifar10", "fashion_mnist"))
     scenes = render.Results(render.RESULTS / "scenes-defaults.csv")
     methods = [method for *_, method in render.CHOICES[2:4]]
     hidden, linear = (render.mean(scenes, method, "ndcg") for method in methods)
