@@ -1,6 +1,7 @@
 """Networks of one's own: `TALRHasher(module=...)` beside the same network by hand.
 
     python benchmarks/bench_modules.py                  # digits and Fashion-MNIST
+    python benchmarks/bench_modules.py --sets words --rows 3000 --epochs 30 --seeds 0 1 2
     python benchmarks/bench_modules.py --sets digits --networks attention --seeds 0 1
     python benchmarks/bench_modules.py --table          # what is measured, as a table
 
@@ -13,19 +14,28 @@ chosen by the very samples that are scored, which flatters it. *Module* has the 
 *linear* is the built-in function. Scores are tie-aware AP of samples that were not trained
 on, each of which ranks the others: 897 digits, or 5 000 photographs of Fashion-MNIST.
 
+Words are made up by ten Markov chains of letters. A recurrent network, without or with
+batch normalization of its activations, learns them as a module, with batches of four sizes,
+or with cross entropy through a linear layer on the activations: *two stages* are cross
+entropy and then `TALRHasher` on the probabilities of the training words, or of *held-out*
+folds; *warm-up* is cross entropy in half of the epochs, and the module in the other half.
+
 Every cell is a row of a CSV file, ``--csv``. Cells that are there are not measured again.
 Seconds are CPU time of one thread.
 """
 
 import argparse
+import copy
 import time
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
 from _store import RESULTS, Store
 from comparison._data import _arrays
+from sklearn.model_selection import KFold
 from torch import nn
 
 from sklearn_talr import TALRHasher
@@ -34,14 +44,17 @@ from sklearn_talr.losses import TieAwareLoss
 from sklearn_talr.measures import AP
 
 N_BITS, N_SCORED = 32, 5000
-SIDES = {"digits": 8, "fashion_mnist": 28}
+SIDES = {"digits": 8, "fashion_mnist": 28, "words": 12}
 LARGEST = {"digits": 16, "fashion_mnist": 255}
 BY_HAND = {
     f"by hand, rate {rate}, {dropped} dropped": (rate, dropped)
     for rate in (0.001, 0.003, 0.01)
     for dropped in (0.25, 0.5)
 }
-CONTENDERS = ["start", *BY_HAND, "module", "linear"]
+OF_PIXELS = ["start", *BY_HAND, "module", "linear"]
+BATCHES = {f"module, batches of {size}": size for size in (32, 64, 512)}
+STAGES = ["two stages", "two stages, held-out", "warm-up"]
+OF_WORDS = ["start", "module", *BATCHES, *STAGES]
 KEY = ["data", "network", "rows", "epochs", "seed", "contender"]
 FIGURES = ["ap", "seconds"]
 
@@ -75,15 +88,53 @@ def normalized(side):
     return convolutions(side, normalize=True)
 
 
+class Recurrent(nn.Module):
+    """What a recurrent layer has read at the last letter of a word."""
+
+    def __init__(self, side, last=nn.Identity):
+        super().__init__()
+        self.embed = nn.Embedding(27, 32, padding_idx=0)
+        self.read = nn.GRU(32, 64, batch_first=True)
+        self.head = nn.Sequential(nn.Linear(64, N_BITS), last())
+
+    def forward(self, X):
+        ends = (X > 0).sum(1) - 1
+        states, _ = self.read(self.embed(X.long()))
+        return self.head(states[torch.arange(len(X)), ends])
+
+
+def recurrent_normalized(side):
+    return Recurrent(side, partial(nn.BatchNorm1d, N_BITS, affine=False))
+
+
 NETWORKS = {
     "convolutions": convolutions,
     "normalized": normalized,
     "attention": Attention,
+    "recurrent": Recurrent,
+    "recurrent, normalized": recurrent_normalized,
 }
+
+
+def make_words(n_words, seed):
+    """Words of 5 to 12 letters, numbered from 1 and filled up by 0, and their chains."""
+    rng = np.random.default_rng(seed)
+    chains = rng.dirichlet(np.full(26, 0.3), size=(10, 26)).cumsum(2)
+    y, letters = rng.integers(10, size=n_words), rng.integers(26, size=n_words)
+    lengths = rng.integers(5, 13, size=n_words)
+    X = np.zeros((n_words, 12), np.float32)
+    for place in range(12):
+        X[:, place] = np.where(place < lengths, letters + 1, 0)
+        draws = rng.random((n_words, 1))
+        letters = (chains[y, letters] < draws).sum(1).clip(max=25)
+    return X, y
 
 
 def load(name, n_rows, seed):
     """Training and scored samples, features and labels of each."""
+    if name == "words":
+        X, y = make_words(n_rows + 2000, seed)
+        return X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:]
     X, y = _arrays(name)
     y = np.unique(y, return_inverse=True)[1]
     order = np.random.default_rng(seed).permutation(len(X))
@@ -92,11 +143,10 @@ def load(name, n_rows, seed):
     return X[train], y[train], X[scored], y[scored]
 
 
-def train_by_hand(network, X, y, n_epochs, seed, rate, bit_dropout):
+def train_by_hand(network, X, y, n_epochs, seed, rate, loss):
     torch.manual_seed(seed)
     X, y = torch.from_numpy(X), torch.from_numpy(y)
     n_batches = -(-len(X) // min(max(len(X) // 20, 32), 256))
-    loss = TieAwareLoss(bit_dropout=bit_dropout)
     optimizer = torch.optim.AdamW(network.parameters(), lr=rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, n_epochs)
     for epoch in range(n_epochs):
@@ -116,21 +166,54 @@ def codes_of(network, X):
     return torch.cat(parts).numpy().astype(np.uint8)
 
 
+def train_classifier(network, X, y, n_epochs, seed):
+    """The classifier, by cross entropy, of which `network` is the body."""
+    classifier = nn.Sequential(network, nn.Linear(N_BITS, 10))
+    train_by_hand(classifier, X, y, n_epochs, seed, 0.003, nn.CrossEntropyLoss())
+    return classifier.eval()
+
+
+@torch.no_grad()
+def probabilities(classifier, X):
+    return torch.softmax(classifier(torch.from_numpy(X)), 1).numpy()
+
+
+def codes_by_stages(name, network, X, y, X_scored, params):
+    n_epochs, seed = params["max_iter"], params["random_state"]
+    if name == "warm-up":
+        train_classifier(network, X, y, n_epochs // 2, seed)
+        hasher = TALRHasher(N_BITS, module=network, **params)
+        return hasher.set_params(max_iter=n_epochs // 2).fit(X, y).transform(X_scored)
+    untrained = copy.deepcopy(network)
+    classifier = train_classifier(network, X, y, n_epochs, seed)
+    P = probabilities(classifier, X)
+    for rest, fold in KFold(3).split(X) if name == "two stages, held-out" else ():
+        other = copy.deepcopy(untrained)
+        other = train_classifier(other, X[rest], y[rest], n_epochs, seed)
+        P[fold] = probabilities(other, X[fold])
+    hasher = TALRHasher(N_BITS, random_state=seed).fit(P, y)
+    return hasher.transform(probabilities(classifier, X_scored))
+
+
 def measure(cell):
     """AP of the scored samples, and seconds of the training."""
     X, y, X_scored, y_scored = load(cell["data"], cell["rows"], cell["seed"])
     torch.manual_seed(cell["seed"])
     network, name = NETWORKS[cell["network"]](SIDES[cell["data"]]), cell["contender"]
     params = {"max_iter": cell["epochs"], "random_state": cell["seed"]}
-    start = time.process_time()
+    start, codes = time.process_time(), None
     if name in BY_HAND:
-        train_by_hand(network, X, y, cell["epochs"], cell["seed"], *BY_HAND[name])
+        rate, dropped = BY_HAND[name]
+        loss = TieAwareLoss(bit_dropout=dropped)
+        train_by_hand(network, X, y, cell["epochs"], cell["seed"], rate, loss)
+    elif name in STAGES:
+        codes = codes_by_stages(name, network, X, y, X_scored, params)
     elif name != "start":
-        module = network if name == "module" else None
-        hasher = TALRHasher(N_BITS, module=module, **params).fit(X, y)
+        params["module"] = None if name == "linear" else network
+        params["batch_size"] = BATCHES.get(name, "auto")
+        codes = TALRHasher(N_BITS, **params).fit(X, y).transform(X_scored)
     seconds = time.process_time() - start
-    built = name in ("module", "linear")
-    codes = hasher.transform(X_scored) if built else codes_of(network, X_scored)
+    codes = codes_of(network, X_scored) if codes is None else codes
     table = hamming_histogram(codes, codes, "auto", y_scored, y_scored, exclude_self=True)
     return {"ap": float(np.nanmean(AP(table))), "seconds": seconds}
 
@@ -139,8 +222,11 @@ def cells_of(arguments):
     for data in arguments.sets:
         rows = min(arguments.rows, 900) if data == "digits" else arguments.rows
         for network in arguments.networks:
+            if network.startswith("recurrent") != (data == "words"):
+                continue
             for seed in arguments.seeds:
-                for contender in arguments.contenders:
+                contenders = OF_WORDS if data == "words" else OF_PIXELS
+                for contender in arguments.contenders or contenders:
                     values = data, network, rows, arguments.epochs, seed, contender
                     yield dict(zip(KEY, values, strict=True))
 
@@ -163,9 +249,9 @@ def print_table(rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sets", nargs="+", choices=SIDES, default=list(SIDES))
+    parser.add_argument("--sets", nargs="+", choices=SIDES, default=list(SIDES)[:2])
     parser.add_argument("--networks", nargs="+", choices=NETWORKS, default=list(NETWORKS))
-    parser.add_argument("--contenders", nargs="+", choices=CONTENDERS, default=CONTENDERS)
+    parser.add_argument("--contenders", nargs="+", choices={*OF_PIXELS, *OF_WORDS})
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--epochs", type=int, default=10)

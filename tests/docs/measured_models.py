@@ -32,6 +32,24 @@ def of_networks(label, network, column):
     return short(float(found[0]["ap"]))
 
 
+OF_WORDS = {"held-out": "two stages, held-out", "150 words": "module"}
+
+
+def of_words(network, epochs, column):
+    """Mean AP of three draws of words."""
+    contender = OF_WORDS.get(column, column.strip("`"))
+    key = {"data": "words", "network": network, "epochs": epochs, "contender": contender}
+    rows = pick(measured("modules"), **key)
+    if len(rows) < 3:
+        raise NotMeasuredError(network, epochs, column)
+    return short(mean(rows, "ap"))
+
+
+def of_batches(network, column):
+    size = column.removesuffix(" words")
+    return of_words(network, 30, column if size == "150" else f"module, batches of {size}")
+
+
 OF_GRADES = {
     '``RankingSVC("ndcg")``, grades': "RankingSVC, grades",
     "the same, grade 1 and above": "RankingSVC, grade >= 1",
@@ -51,6 +69,9 @@ def of_grades(label, column):
     return short(mean(rows, {"NDCG": "ndcg", "NDCG@10": "ndcg_at_10"}[measure]))
 
 
+WORDS = (
+    "python benchmarks/bench_modules.py --sets words --rows 3000 --epochs 30 --seeds 0 1 2"
+)
 MODELS_TABLES = [
     Measured(
         ("start", "by hand"),
@@ -59,6 +80,8 @@ MODELS_TABLES = [
         of_networks,
         n_labels=2,
     ),
+    Measured(("two stages", "held-out"), WORDS, "modules", of_words, n_labels=2),
+    Measured(("32 words", "512 words"), WORDS, "modules", of_batches),
     Measured(
         ('``RankingSVC("ndcg")``, grades',),
         "python benchmarks/bench_svm.py grades",

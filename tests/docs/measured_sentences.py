@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from guide_tables import gains, mean, measured, pick, short
+from measured_models import of_words
 from measured_quality import (
     average,
     honest,
@@ -506,7 +507,24 @@ COMPARED_SENTENCES = [
     ),
 ]
 
+
+def of_own_networks():
+    """What training on words reaches by two stages and end to end."""
+    columns = "two stages", "held-out", "warm-up", "module"
+    return [
+        of_words("recurrent, normalized", epochs, column)
+        for epochs in (30, 100)
+        for column in columns
+    ]
+
+
+OWN_NETWORKS = (
+    "of {} by two stages, {} with held-out probabilities, {} after a warm-up of half of the "
+    "epochs, and {} from random weights; after 100 epochs of {}, {}, {} and {}."
+)
+
 SENTENCES = [
+    Sentence(OWN_NETWORKS, of_own_networks),
     *COMPARED_SENTENCES,
     *UNSEEN_SENTENCES,
     *PLANNING_SENTENCES,

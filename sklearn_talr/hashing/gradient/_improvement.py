@@ -13,12 +13,13 @@ _TWO_STANDARD_ERRORS = 0.5
 
 _REMEDY = (
     "Try a smaller learning_rate_init, a smaller weight_decay, more epochs (max_iter), or "
-    "features of about unit scale; a network of your own may need normalizing layers."
+    "features of about unit scale; a network of your own may need normalizing layers, "
+    "torch.nn.BatchNorm1d(n_bits, affine=False) as the last, or a warm-up by cross entropy."
 )
 
 
 class Improvement:
-    """Warns if training has made the codes of some samples worse.
+    """Warns if training has made the codes of some samples worse, or most of them equal.
 
     Parameters
     ----------
@@ -44,12 +45,17 @@ class Improvement:
             return
         with one_thread():
             after = self._score(module)
+            collapsed = self._score.is_collapsed(after)
         noise = _TWO_STANDARD_ERRORS / math.sqrt(len(self._score))
+        samples = f"the score of {len(self._score)} {self._samples} samples"
         if after < self._before - noise:
-            warnings.warn(
-                f"Training has lowered the score of {len(self._score)} {self._samples} "
-                f"samples from {self._before:.3f}, where it started, to {after:.3f}. "
-                f"{_REMEDY}",
-                ConvergenceWarning,
-                stacklevel=stacklevel,
-            )
+            found = f"lowered {samples} from {self._before:.3f}, where it started, to"
+        elif collapsed:
+            found = f"made most codes equal, which leaves {samples} at"
+        else:
+            return
+        warnings.warn(
+            f"Training has {found} {after:.3f}. {_REMEDY}",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )

@@ -138,12 +138,24 @@ class ValidationScore:
         return len(self._samples)
 
     def __call__(self, module):
+        """Score of the codes of a module, or, without a module, of codes that are equal."""
         self._module = module
         return self._scorer(self, self._samples, self._targets)
 
     def transform(self, samples):
         """Codes of some samples: to the scorer this object is a fitted hasher."""
+        if self._module is None:
+            return np.zeros((len(samples), 1), np.uint8)
         return encode(self._module, self._features, samples)
+
+    def is_collapsed(self, score):
+        """Whether most of the codes just scored are equal, and rank as if all were."""
+        codes = self.transform(self._samples)
+        counts = np.unique(codes, axis=0, return_counts=True)[1]
+        if 2 * counts.max() < len(codes):
+            return False
+        equal = self(None)
+        return score < equal + 0.01 * (1 - equal)
 
 
 def split_samples(data, n_held_out, rng):

@@ -26,6 +26,9 @@ class Score:
     def __call__(self, module):
         return next(self._scores)
 
+    def is_collapsed(self, score):
+        return False
+
 
 @pytest.mark.parametrize(
     ("n_samples", "before", "after", "warns"),
@@ -72,6 +75,13 @@ def test_a_fit_that_harms_warns_its_caller(few_digits, hasher, samples):
     (warning,) = caught
     assert f"lowered the score of {samples} samples" in str(warning.message)
     assert warning.filename == __file__
+
+
+def test_codes_that_have_collapsed_are_told_even_if_the_first_were_no_better():
+    X = np.random.default_rng(0).standard_normal((300, 64))
+    hasher = small(module=MODULE, **HARM)
+    with pytest.warns(ConvergenceWarning, match="equal.*BatchNorm1d.*cross entropy"):
+        hasher.fit(X, np.arange(300) % 10)
 
 
 def test_training_samples_are_scored_a_thousand_at_most(digits):

@@ -1,0 +1,182 @@
+"""
+A network of your own: cross entropy first, then codes
+======================================================
+
+A hasher turns features into codes. Where there are no good features yet, a network must learn
+them. Of the ways to get codes from it, the simplest comes first: train it as a classifier, and
+give its probabilities to :class:`~sklearn_talr.hashing.TALRHasher`. The ranking loss can also
+train the network itself, :class:`~sklearn_talr.losses.TieAwareLoss`, once cross entropy has
+brought it on its way. :doc:`/user_guide/training` says when that pays.
+"""
+
+# %%
+# Words of ten languages
+# ----------------------
+# Each language is a Markov chain of letters, drawn at random: which letter follows which. Two
+# words are similar if they are of one language. Letters are numbered from 1, and words are
+# filled up by 0. Queries and database are words that nothing is trained on.
+
+import numpy as np
+
+rng = np.random.default_rng(0)
+chains = rng.dirichlet(np.full(26, 0.3), size=(10, 26)).cumsum(axis=2)
+
+
+def make_words(n_words, n_letters=12):
+    y = rng.integers(10, size=n_words)
+    lengths = rng.integers(5, n_letters + 1, size=n_words)
+    letters = rng.integers(26, size=n_words)
+    X = np.zeros((n_words, n_letters), dtype=np.int64)
+    for place in range(n_letters):
+        X[:, place] = np.where(place < lengths, letters + 1, 0)
+        draws = rng.random((n_words, 1))
+        letters = (chains[y, letters] < draws).sum(axis=1).clip(max=25)
+    return X, y
+
+
+X_train, y_train = make_words(3000)
+X_database, y_database = make_words(2000)
+X_query, y_query = make_words(500)
+N_BITS, N_EPOCHS = 16, 20
+
+# %%
+# A recurrent network, and a loop that trains it
+# ----------------------------------------------
+# The network reads a word letter by letter. A linear layer turns what it has read at the last
+# letter into one activation per bit. Batch normalization without weights spreads activations
+# around 0. One more layer makes a classifier of them.
+
+import torch
+from torch import nn
+
+torch.set_num_threads(1)  # steps this small gain nothing from more
+
+
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(27, 32, padding_idx=0)
+        self.read = nn.GRU(32, 64, batch_first=True)
+
+    def forward(self, X):
+        states, _ = self.read(self.embed(X))
+        ends = (X > 0).sum(dim=1) - 1
+        return states[torch.arange(len(X)), ends]
+
+
+def make_bits():
+    torch.manual_seed(0)
+    last = nn.Linear(64, N_BITS), nn.BatchNorm1d(N_BITS, affine=False)
+    return nn.Sequential(Reader(), *last)
+
+
+def train(network, loss, X, y, n_epochs=N_EPOCHS):
+    torch.manual_seed(0)
+    X, y = torch.from_numpy(X), torch.from_numpy(y)
+    optimizer = torch.optim.Adam(network.parameters(), lr=3e-3)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, n_epochs)
+    for _ in range(n_epochs):
+        for batch in torch.randperm(len(X)).tensor_split(len(X) // 128):
+            value = loss(network(X[batch]), y[batch])
+            optimizer.zero_grad()
+            value.backward()
+            optimizer.step()
+        schedule.step()
+    return network.eval()
+
+
+def train_classifier(X, y):
+    classifier = nn.Sequential(make_bits(), nn.Linear(N_BITS, 10))
+    return train(classifier, nn.CrossEntropyLoss(), X, y)
+
+
+# %%
+# Two stages
+# ----------
+# A classifier knows the words that it was trained on too well. So the hasher gets
+# probabilities of words that were held out: three networks each leave out a third. A fourth
+# one, trained on all, serves queries and database.
+
+from sklearn.model_selection import StratifiedKFold
+
+from sklearn_talr import TALRHasher
+
+
+@torch.no_grad()
+def probabilities(classifier, X):
+    return torch.softmax(classifier(torch.from_numpy(X)), dim=1).numpy()
+
+
+held_out = np.zeros((len(X_train), 10), dtype=np.float32)
+for rest, fold in StratifiedKFold(3).split(X_train, y_train):
+    held_out[fold] = probabilities(
+        train_classifier(X_train[rest], y_train[rest]), X_train[fold]
+    )
+classifier = train_classifier(X_train, y_train)
+hasher = TALRHasher(N_BITS, random_state=0).fit(held_out, y_train)
+
+# %%
+# End to end, with and without a warm-up
+# --------------------------------------
+# The classifier without its last layer is a network that has been warmed up: the ranking loss
+# goes on from there. From random weights it has little to go by: a ranking that knows nothing
+# of the classes yet. There it gets as many epochs as the two together.
+# ``TALRHasher(N_BITS, module=bits)`` trains ``bits`` by the same loss, without a loop of your
+# own.
+
+import copy
+
+from sklearn_talr.losses import TieAwareLoss
+
+loss = TieAwareLoss("AP", tanh_scale=2.0)
+warm = train(copy.deepcopy(classifier[0]).train(), loss, X_train, y_train)
+cold = train(make_bits(), loss, X_train, y_train, 2 * N_EPOCHS)
+
+
+@torch.no_grad()
+def signs(bits, X):
+    return (bits(torch.from_numpy(X)) > 0).numpy().astype(np.uint8)
+
+
+# %%
+# What comes of it
+# ----------------
+# Held-out queries rank the database; ties are averaged over all their orders.
+
+from sklearn_talr.histogram import hamming_histogram
+from sklearn_talr.measures import AP
+
+encoders = {
+    "two stages": lambda X: hasher.transform(probabilities(classifier, X)),
+    "warm-up, then the loss": lambda X: signs(warm, X),
+    "the loss alone": lambda X: signs(cold, X),
+}
+histograms = {
+    name: hamming_histogram(encode(X_query), encode(X_database), "auto", y_query, y_database)
+    for name, encode in encoders.items()
+}
+
+print(f"Tie-aware AP of held-out queries, {N_BITS} bits")
+for name, histogram in histograms.items():
+    print(f"  {name:24s}{AP(histogram).mean():.3f}")
+
+# %%
+# Where the two classes of pairs lie
+# ----------------------------------
+# The same counts drawn: how far database words are from their queries. What both kinds of
+# bars share is what a ranking gets wrong.
+
+import matplotlib.pyplot as plt
+
+figure, axes = plt.subplots(1, 3, figsize=(8, 3.2), sharey=True, layout="constrained")
+for ax, (name, histogram) in zip(axes, histograms.items()):
+    different, same = histogram.counts.sum(axis=0)
+    kinds = {"other languages": (different, ""), "the same language": (same, "//")}
+    for label, (pairs, hatch) in kinds.items():
+        ax.bar(range(N_BITS + 1), pairs / pairs.sum(), alpha=0.6, label=label, hatch=hatch)
+    ax.set(title=name, xlabel="Hamming distance", xticks=range(0, N_BITS + 1, 4))
+axes[0].set_ylabel("fraction of pairs")
+axes[1].legend()
+figure.suptitle("Distances of pairs, 16 bits")
+figure.savefig("own_network.png", dpi=150)
+print("Figure saved as own_network.png")
