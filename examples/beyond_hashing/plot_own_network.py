@@ -142,8 +142,8 @@ def signs(bits, X):
 # %%
 # What comes of it
 # ----------------
-# Held-out queries rank the database; ties are averaged over all their orders. Both codes that
-# began with cross entropy are well ahead of those of the loss alone.
+# Held-out queries rank the database; ties are averaged over all their orders. Both codes
+# that began with cross entropy are well ahead of those of the loss alone.
 
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.measures import AP
