@@ -17,9 +17,10 @@ class TieAwareLoss(torch.nn.Module):
     r"""One minus the mean tie-aware AP or NDCG of a batch whose items rank each other.
 
     For networks trained end to end: the last layer gives one activation per bit, and its
-    signs are the code. All work stays on the device of the activations. Let the last layer be
-    ``BatchNorm1d(n_bits, affine=False)`` and, where there are classes, train by cross entropy
-    first: from random weights all relaxed distances nearly tie, and training is unstable.
+    signs are the code. All work stays on the device of the activations. Let the last layer
+    be ``BatchNorm1d(n_bits, affine=False)`` and, where there are classes, train by cross
+    entropy first: from random weights all relaxed distances nearly tie, and training is
+    slow and unstable.
 
     Parameters
     ----------

@@ -519,8 +519,8 @@ def of_own_networks():
 
 
 OWN_NETWORKS = (
-    "of {} by two stages, {} with held-out probabilities, {} after a warm-up of half of the "
-    "epochs, and {} from random weights; after 100 epochs of {}, {}, {} and {}."
+    "of {} by two stages, {} with held-out probabilities, {} after a warm-up of half of "
+    "the epochs, and {} from random weights; after 100 epochs of {}, {}, {} and {}."
 )
 
 SENTENCES = [

@@ -56,7 +56,7 @@ class Attention(nn.Module):
 
 
 def train_by_hand(network, X, y):
-    """The loop of the example on networks that are trained end to end."""
+    """A loop of one's own, with a scale of tanh that rises."""
     X, y = torch.from_numpy(X), torch.from_numpy(y)
     loss = TieAwareLoss(bit_dropout=0.5)
     optimizer = torch.optim.AdamW(network.parameters(), lr=3e-3)
