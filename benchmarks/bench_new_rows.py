@@ -35,7 +35,7 @@ from sklearn_talr.measures import AP
 
 SETS = "cifar10", "fashion_mnist", "coco17", "tmc2007"
 N_BITS, SEEDS, N_QUERIES = 32, (0, 1, 2), 1000
-FIGURES = ["new", "all", "new weighted", "all weighted"]
+FIGURES = ["new", "all", "new_weighted", "all_weighted"]
 HIDDEN = {"measure": "nDCG", "hidden_layer_sizes": 256}
 METHODS = {
     "LSH": lambda seed: LSHHasher(N_BITS, random_state=seed),
@@ -67,14 +67,14 @@ def measure(name, seed, method):
         targets = data.affinity, y_query, data.y_database[keep]
         if method == "floats":
             ap = of_scores(np.inner, queries, items[keep], *targets)
-            yield of_items + " weighted", ap
+            yield of_items + "_weighted", ap
             continue
         yield (
             of_items,
             float(np.nanmean(AP(hamming_histogram(queries, items[keep], *targets)))),
         )
         ap = of_scores(weighted_scores, weights, packed[keep], *targets)
-        yield of_items + " weighted", ap
+        yield of_items + "_weighted", ap
 
 
 def main():

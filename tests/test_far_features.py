@@ -146,3 +146,20 @@ def test_integers_as_large_as_times(offset, rows):
     index = HashedNeighbors(ITQHasher(64, random_state=0)).fit(moved)
     found = index.kneighbors(moved, return_distance=False)
     assert np.mean(found == expected) > 0.95
+
+
+@pytest.mark.parametrize("metric", ["cosine", "inner_product"])
+def test_additive_codes_of_directions(metric, rows):
+    """Their mean is not subtracted from queries, so digits must be kept otherwise."""
+    X = rows[0] + 1e6
+    hashers = [
+        AdditiveHasher(16, metric=metric, max_iter=3, random_state=0).fit(X.astype(dtype))
+        for dtype in (np.float32, np.float64)
+    ]
+    found, expected = (
+        hasher.query_weights(X.astype(dtype))
+        for hasher, dtype in zip(hashers, (np.float32, np.float64))
+    )
+    np.testing.assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
+    codes = [hasher.transform(X) for hasher in hashers]
+    assert np.mean(codes[0] == codes[1]) > 0.99

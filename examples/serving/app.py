@@ -29,7 +29,7 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 Value = str | bool | int | Number
 
 
-class Queries(BaseModel):
+class Queries(BaseModel, extra="forbid"):
     """What `search` takes; a pair of values in `filter` is a range."""
 
     vectors: Vectors
@@ -37,7 +37,7 @@ class Queries(BaseModel):
     filter: Annotated[dict[str, Value | tuple[Value, Value]], Field(max_length=20)] = {}
 
 
-class Items(BaseModel):
+class Items(BaseModel, extra="forbid"):
     """What `add` takes: a vector, an id, and metadata for each item."""
 
     vectors: Vectors

@@ -58,7 +58,8 @@ def write_catalog(lines, path):
                 if catalog.execute(insert, row).rowcount == 0:
                     raise ValueError(f"the id {name!r} came before")
             except (ValueError, sqlite3.OperationalError) as error:
-                raise ValueError(f"line {number}: {error}") from error
+                why = getattr(error, "msg", error)
+                raise ValueError(f"line {number}: {why}") from error
         catalog.execute("PRAGMA user_version = 1")
     return number
 

@@ -356,7 +356,9 @@ class Layers(NamedTuple):
 
     def __call__(self, X):
         """Activations of features, in their dtype."""
-        dtype = np.dtype(np.float32 if X.dtype == self.space.xp.float32 else np.float64)
+        # Without a mean nothing tells how far features are from the origin.
+        in_single = self.mean is not None and X.dtype == self.space.xp.float32
+        dtype = np.dtype(np.float32 if in_single else np.float64)
         intercepts = list(self.intercepts)
         if sp.issparse(X) and self.mean is not None:  # which has to stay sparse
             intercepts[0] = intercepts[0] - self.mean @ self.coefs[0]

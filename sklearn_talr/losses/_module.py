@@ -156,6 +156,10 @@ class TieAwareLoss(torch.nn.Module):
         ValueError
             If the shapes of activations and targets do not fit each other.
         """
+        targets, database_targets = (
+            each if each is None else torch.as_tensor(each, device=activations.device)
+            for each in (targets, database_targets)
+        )
         exclude_self = database_activations is None
         if exclude_self:
             database_activations, database_targets = activations, targets

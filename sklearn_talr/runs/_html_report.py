@@ -47,7 +47,7 @@ _SECTION = """<section class="measure" aria-label="{measure}">
 <h2>{measure}</h2>
 {means}
 <div class="pictures">
-<figure>{tiers}<figcaption>Tiers. A bar joins runs that the data do not
+<figure>{tiers}<figcaption>Tiers. A bracket joins runs that the data do not
 separate.</figcaption></figure>
 <figure>{intervals}<figcaption>Means (dots), their confidence intervals (lines), and what
 orders of tied documents can make of them (boxes).</figcaption></figure>
@@ -268,7 +268,7 @@ def _separation(row):
     if not row["depends_on_ties"]:
         return "<strong>yes</strong>", 1.0
     p_value = _p_value(row["adverse_p_value"])[0]
-    return f"<strong>yes</strong>, depends on ties: p = {p_value}", 0.5
+    return f"<strong>yes</strong>, depends<br>on ties: p = {p_value}", 0.5
 
 
 def _heads(heads, sorted_by=None):

@@ -59,8 +59,7 @@ svg .guide { stroke-dasharray: 2 3; }
 svg .dot { fill: var(--accent); }
 svg .line { stroke: var(--accent); stroke-width: 2; fill: none; }
 svg .ties { fill: var(--ties); opacity: .45; }
-svg .tier { stroke: var(--ink); stroke-width: 3; fill: none; }
-svg .member { fill: var(--ink); }
+svg .tier { stroke: var(--pale); stroke-width: 2; fill: none; }
 [hidden] { display: none; }
 @media print { .choice, .choices { display: none; } .wide { overflow: visible; } }
 """

@@ -52,7 +52,7 @@ def draw_means(names, means, intervals, ties):
 
 
 def draw_tiers(names, means, intervals, tiers):
-    """Draw a critical-difference diagram: a bar joins runs that were not separated.
+    """Draw a critical-difference diagram: a bracket joins runs that were not separated.
 
     The axis holds the intervals, so that small differences do not look large.
 
@@ -84,11 +84,9 @@ def draw_tiers(names, means, intervals, tiers):
     for number, tier in enumerate(tiers):
         x = _WIDTH - _MARGIN - gutter * (len(tiers) - number - 0.5)
         heights = [_height(place) - 8 for place in tier]
-        marks.append(
-            f'<path class="tier" d="M{x:.1f} {min(heights) - 4}V{max(heights) + 4}"/>'
-        )
-        marks += [_dot(x, y, "member") for y in heights]
-    title = "Tiers: a bar joins runs that the data do not separate"
+        marks.append(f'<path class="tier" d="M{x:.1f} {min(heights)}V{max(heights)}"/>')
+        marks += [f'<path class="tier member" d="M{x + 1:.1f} {y}h-7"/>' for y in heights]
+    title = "Tiers: a bracket joins runs that the data do not separate"
     return _svg(title, names, [*_axis(scale, len(names)), *marks])
 
 
@@ -124,8 +122,8 @@ def _height(place):
     return (place + 1) * _ROW
 
 
-def _dot(x, y, kind="dot"):
-    return f'<circle class="{kind}" cx="{x:.1f}" cy="{y}" r="4"/>'
+def _dot(x, y):
+    return f'<circle class="dot" cx="{x:.1f}" cy="{y}" r="4"/>'
 
 
 def _axis(scale, n_rows):

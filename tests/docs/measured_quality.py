@@ -302,7 +302,7 @@ def of_two_ways_to_ask(label, column):
         "teacher, then TALR": "two stages",
         "teacher, then additive words": "two stages, additive",
     }[label]
-    name = "new" if column.startswith("binary") else "new weighted"
+    name = "new" if column.startswith("binary") else "new_weighted"
     return short(
         average(pick(measured("new_rows"), data="cifar10", method=method), name, 3)
     )

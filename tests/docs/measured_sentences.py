@@ -446,7 +446,7 @@ def of_two_stages():
     """Means over splits of both second stages at 4 bytes, and of linear TALR."""
     for method, column in (
         ("two stages", "new"),
-        ("two stages, additive", "new weighted"),
+        ("two stages, additive", "new_weighted"),
         ("linear", "new"),
     ):
         rows = pick(measured("new_rows"), data="cifar10", method=method)

@@ -212,8 +212,8 @@ def test_first_pages(page, quotes, comparison):
     figures = ["".join(match) for match in quotes.FIGURE.findall(text)]
     cells = [
         ("two stages", "new"),
-        ("two stages, additive", "new weighted"),
-        ("floats", "new weighted"),
+        ("two stages, additive", "new_weighted"),
+        ("floats", "new_weighted"),
         ("ITQ", "new"),
         ("LSH", "new"),
     ]

@@ -225,6 +225,7 @@ BAD = [
     ("/search", {"vectors": [ROW], "n_neighbors": 0}, 422, "greater than or equal to 1"),
     ("/search", {"vectors": [ROW], "n_neighbors": 101}, 422, "less than or equal to 100"),
     ("/search", {"vectors": [ROW], "filter": ["year"]}, 422, "a valid dictionary"),
+    ("/search", {"vectors": [ROW], "n_neighbours": 3}, 422, "n_neighbours"),
     ("/search", {"vectors": [ROW], "filter": {"year": None}}, 422, "filter"),
     ("/search", {"vectors": [ROW], "filter": {"year": [1, 2, 3]}}, 422, "filter"),
     ("/search", {"vectors": [ROW], "filter": {"year": np.nan}}, 422, "filter"),

@@ -196,3 +196,11 @@ def test_bit_dropout_leaves_the_same_bits_out_of_queries_and_database():
     loss = TieAwareLoss("AP", bit_dropout=0.5)
     for _ in range(20):
         assert loss(pair, targets, pair.clone(), targets).item() == pytest.approx(0)
+
+
+@pytest.mark.parametrize("kind", ["labels", "indicators"])
+def test_targets_may_be_arrays_or_lists(kind):
+    activations, targets, _ = draw(kind)
+    expected = TieAwareLoss("nDCG")(activations, targets)
+    for form in (targets.numpy(), targets.tolist()):
+        assert TieAwareLoss("nDCG")(activations, form) == expected

@@ -151,7 +151,7 @@ def test_a_warning_tells_of_separations_that_ties_undo():
     assert comparison.depends_on_ties.sum() == 1
     text = comparison.to_html()
     assert "1 of 1 separation would not hold in every order" in text
-    assert "<strong>yes</strong>, depends on ties: p = " in text
+    assert "<strong>yes</strong>, depends<br>on ties: p = " in text
     assert "would not hold" not in compared(2, 40).to_html()
 
 
@@ -228,20 +228,23 @@ def test_pictures_show_means_intervals_ties_and_tiers():
     picture = Picture(draw_tiers(names, means, intervals, [[0, 2], [1]]))
     assert_allclose(picture.values("circle", "dot", "cx"), means, **digits)
     first, second, third = picture.heights("dot")
-    assert picture.heights("member") == [first, third, second]
-    bars = [a["d"] for a, _ in picture.page.of("path") if a["class"] == "tier"]
-    assert [bar.split(" ")[1] for bar in bars] == [
-        f"{first - 4}V{third + 4}",
-        f"{second - 4}V{second + 4}",
-    ]
+    paths = [(a["class"], a["d"].split(" ")[1]) for a, _ in picture.page.of("path")]
+    notches = [d for kind, d in paths if kind == "tier member"]
+    assert notches == [f"{y}h-7" for y in (first, third, second)]
+    bars = [d for kind, d in paths if kind == "tier"]
+    assert bars == [f"{first}V{third}", f"{second}V{second}"]
 
 
 @pytest.mark.parametrize("n_tiers", [1, 3, 40])
 def test_tiers_stand_beside_the_axis(n_tiers):
     names, means = ["a", "b"], [1.0, 0.0]
     svg = draw_tiers(names, means, [(m, m) for m in means], [[0, 1]] * n_tiers)
-    places = [float(a["cx"]) for a, _ in Page(svg).of("circle")]
-    assert 0 < min(places) < max(places[:2]) < min(places[2:]) <= max(places) < 360
+    page = Page(svg)
+    dots = [float(a["cx"]) for a, _ in page.of("circle")]
+    tiers = [a["d"] for a, _ in page.of("path") if a["class"] == "tier"]
+    tiers = [float(d.split(" ")[0].removeprefix("M")) for d in tiers]
+    assert 0 < min(dots) < max(dots) < min(tiers) - 7
+    assert max(tiers) < 360
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5, 1e-7, 120.0])

@@ -217,6 +217,7 @@ def scaled(X, metric):
     X = X.toarray() if sp.issparse(X) else X
     if metric != "cosine":
         return X
+    X = X.astype(np.float64, copy=False)  # cosines of rows far from the origin are near 1
     largest = np.abs(X).max(axis=1, keepdims=True)
     X = X / np.where(largest > 0, largest, 1)  # so that no square is 0 or infinite
     return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), _TINY)
