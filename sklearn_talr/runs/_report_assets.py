@@ -32,7 +32,8 @@ th, td { padding: .3rem .5rem; text-align: right; white-space: nowrap;
 th:first-child { text-align: left; }
 tbody th { font-weight: 500; max-width: 24rem; white-space: normal;
   overflow-wrap: anywhere; min-width: 9rem; }
-.pairs tbody th { min-width: 13rem; }
+.pairs th, .pairs td { padding: .3rem .35rem; }
+.pairs tbody th { min-width: 11rem; }
 .queries tbody th { min-width: 5rem; }
 tbody th span { color: var(--pale); font-weight: 400; }
 thead th { vertical-align: bottom; white-space: normal; }
