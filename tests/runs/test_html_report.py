@@ -5,6 +5,7 @@ import json
 import runpy
 import warnings
 from base64 import b64encode
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -330,6 +331,18 @@ def test_the_page_fits_and_can_be_read(browser, tmp_path, scheme, size):
     assert min(heights) >= 24
     read = browser.execute_script(CHECK_SITE["READ"])
     assert read["elsewhere"] == read["broken"] == []
+
+
+def test_no_column_of_pairs_is_off_the_screen(browser, tmp_path):
+    names = [f"a run of a rather long name, number {number}" for number in range(2)]
+    runs = evaluations(2, 1000, width=0.2, measures=["AP"])
+    runs = [replace(run, name=name) for run, name in zip(runs, names)]
+    with pytest.warns(UserWarning, match="not separated from it in every order"):
+        comparison = compare_runs(*runs)
+    resize(browser, (1100, 1300))
+    browser.get(write_page(tmp_path / "report.html", comparison))
+    hidden = "const t = document.querySelector('.pairs').parentElement;"
+    assert browser.execute_script(f"{hidden} return t.scrollWidth - t.clientWidth") <= 0
 
 
 def test_a_measure_is_chosen(browser, tmp_path):
