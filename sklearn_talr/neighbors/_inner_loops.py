@@ -83,14 +83,6 @@ def add_distances(queries, columns, first, distances, xor, ones):
             distances += np.bitwise_count(xor, out=ones)
 
 
-def compare(store, queries, query, code):
-    """Hamming distances of pairs of a query and a code, in the store's small type."""
-    distances = np.zeros(len(query), dtype=store.distance_type)
-    for query_word, codes in zip(queries.T, store.columns):
-        distances += np.bitwise_count(query_word[query] ^ codes[code])
-    return distances
-
-
 def most_queries_by_tables():
     """Queries up to which tables cost less than products of matrices do.
 
