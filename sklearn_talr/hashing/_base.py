@@ -355,9 +355,13 @@ class Layers(NamedTuple):
         return max(self.coefs[0].shape[0], *(coef.shape[1] for coef in self.coefs))
 
     def __call__(self, X):
-        """Activations of features, in their dtype."""
-        # Without a mean nothing tells how far features are from the origin.
-        in_single = self.mean is not None and X.dtype == self.space.xp.float32
+        """Activations of features, in their dtype, or in float64 where there is no mean.
+
+        Then nothing tells how far features are from the origin. Other libraries do not mix
+        types, and keep that of the features.
+        """
+        keeps_type = self.mean is not None or self.space is not NUMPY
+        in_single = keeps_type and X.dtype == self.space.xp.float32
         dtype = np.dtype(np.float32 if in_single else np.float64)
         intercepts = list(self.intercepts)
         if sp.issparse(X) and self.mean is not None:  # which has to stay sparse

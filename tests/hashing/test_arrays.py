@@ -107,6 +107,18 @@ def test_blocks_of_rows(hasher, library, data):
 
 
 @every_library
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_hasher_of_ones_own_without_a_mean(dtype, library, data):
+    X = data[0].astype(dtype)
+    hasher = ITQHasher(8, random_state=0).fit(X)
+    hasher.intercepts_ = [-hasher.means_[0] @ hasher.coefs_[0]]
+    del hasher.means_
+    given = library.array(X)
+    found = library.numpy(hasher.decision_function(given), given)
+    np.testing.assert_allclose(found, hasher.decision_function(X), atol=1e-4)
+
+
+@every_library
 @pytest.mark.parametrize(
     "hasher",
     [
