@@ -29,7 +29,12 @@ PYTHONS = re.findall(r"Python :: (3\.\d+)", (ROOT / "setup.cfg").read_text())
 DIST = ROOT / "dist"
 # Each NumPy stands beside two of scikit-learn. What is not named is as in constraints.txt.
 ROWS = {
-    "oldest": {"scikit-learn": "1.6.1", "numpy": "2.0.2", "scipy": "1.13.1"},
+    "oldest": {
+        "scikit-learn": "1.6.1",
+        "numpy": "2.0.2",
+        "scipy": "1.13.1",
+        "numba": "0.61.2",
+    },
     "1.7": {"scikit-learn": "1.7.2"},
     "1.8": {"scikit-learn": "1.8.0", "numpy": "2.0.2"},
     "newest": {},

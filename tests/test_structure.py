@@ -22,6 +22,7 @@ GROUND = {
     "_compat",
     "_hashers",
     "_lazy",
+    "_loops",
     "_random",
     "_show_versions",
     "_state",

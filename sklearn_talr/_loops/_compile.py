@@ -1,0 +1,28 @@
+"""How loops are compiled, and where the results are kept."""
+
+import warnings
+
+from numba import njit
+
+
+def compiled(function):
+    """Compile a function by numba at its first call with each kind of arguments.
+
+    Loops run without Python's lock. What was compiled is kept on disk, so that later
+    processes load it: beside the source, in the folder that ``NUMBA_CACHE_DIR`` names, or,
+    where the source lies in a folder that is not writable, in the user's folder of caches.
+    Where there is none of these a warning says so, and every process compiles anew.
+    """
+    try:
+        return njit(nogil=True, cache=True, error_model="numpy")(function)
+    except RuntimeError as error:
+        if "no locator available" not in str(error):
+            raise
+        warnings.warn(
+            "Compiled loops cannot be kept on disk, so that each process compiles them "
+            "anew, which takes seconds: neither the folder of the package nor the user's "
+            "folder of caches is writable. Set NUMBA_CACHE_DIR to a folder that is.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return njit(nogil=True, error_model="numpy")(function)
