@@ -22,7 +22,7 @@ from sklearn.metrics import average_precision_score, ndcg_score
 
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
 from sklearn_talr.codes import PackedCodes, hamming_distances
-from sklearn_talr.histogram import _kernels, hamming_histogram
+from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.measures import AP, nDCG
 
 N_QUERIES, N_DATABASE, N_CLASSES = 1_000, 60_000, 10
@@ -152,9 +152,7 @@ def bench_peers(rng):
             for name, _, function, _, n, _ in peers
         }
         arguments = query, y_query, database, y_database
-        kernels = {"ours, AP and NDCG": with_kernel("scipy", ours, *arguments)}
-        if find_spec("numba"):
-            kernels["ours, with numba"] = with_kernel("numba", ours, *arguments)
+        kernels = {"ours, AP and NDCG": partial(ours, *arguments)}
         seconds = medians(kernels | contenders, repeats=5)
         unit = seconds["ours, AP and NDCG"]
         truth = dict(zip(("AP", "NDCG"), ours(*arguments)))
@@ -174,31 +172,15 @@ def row(name, seconds, ratio, off, ties, scaled=False):
     return f"{name:22s}{mark}{seconds * 1e3:10.1f}{ratio:9.1f}  {off:8.1e}  {ties}"
 
 
-def with_kernel(kernel, function, *arguments, **options):
-    """A call that counts by the named kernel."""
-
-    def run():
-        before = _kernels._PAIRS_BEFORE_NUMBA
-        _kernels._PAIRS_BEFORE_NUMBA = {"numba": -1, "scipy": float("inf")}[kernel]
-        try:
-            return function(*arguments, **options)
-        finally:
-            _kernels._PAIRS_BEFORE_NUMBA = before
-
-    return run
-
-
 def bench_threads(rng):
     """One thread and two."""
     arguments = *draw(rng, 2 * N_QUERIES), *draw(rng, N_DATABASE)
-    for kernel in ("scipy", "numba") if find_spec("numba") else ("scipy",):
-        seconds = medians(
-            {n: with_kernel(kernel, ours, *arguments, n_jobs=n) for n in (1, 2)}, repeats=9
-        )
-        print(
-            f"\n{kernel}: 1 thread {seconds[1] * 1e3:.1f} ms, 2 threads "
-            f"{seconds[2] * 1e3:.1f} ms, speed-up {seconds[1] / seconds[2]:.2f}"
-        )
+    calls = {n: partial(ours, *arguments, n_jobs=n) for n in (1, 2)}
+    seconds = medians(calls, repeats=9)
+    print(
+        f"\n1 thread {seconds[1] * 1e3:.1f} ms, 2 threads {seconds[2] * 1e3:.1f} ms, "
+        f"speed-up {seconds[1] / seconds[2]:.2f}"
+    )
 
 
 def bench_repeats(rng):
@@ -209,12 +191,12 @@ def bench_repeats(rng):
     from sklearn_talr.histogram import _hamming
 
     def plainly(*arguments):
-        before = _hamming._QUERIES_TO_SEEK_REPEATS
-        _hamming._QUERIES_TO_SEEK_REPEATS = float("inf")
+        before = _hamming._QUERIES_TO_MERGE
+        _hamming._QUERIES_TO_MERGE = float("inf")
         try:
             return hamming_histogram(*arguments)
         finally:
-            _hamming._QUERIES_TO_SEEK_REPEATS = before
+            _hamming._QUERIES_TO_MERGE = before
 
     print(f"\n{'distinct codes':>15s}{'every item':>12s}{'as chosen':>12s}{'ratio':>8s}")
     for fraction in (0.01, 0.05, 0.12, 0.25, 0.6, 1.5, 5.0, None):

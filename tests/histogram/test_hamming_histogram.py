@@ -18,6 +18,7 @@ from sklearn_talr.affinity import (
     ThresholdAffinity,
 )
 from sklearn_talr.codes import PackedCodes, pack_codes
+from sklearn_talr.codes._door import as_words
 from sklearn_talr.histogram import HammingHistogram, _hamming, hamming_histogram
 
 N_QUERIES, N_DATABASE = 7, 23
@@ -108,7 +109,6 @@ def assert_counts(histogram, query_codes, codes, affinities, exclude_self=False)
 def blocks(request, monkeypatch):
     """Sizes of blocks that do not divide the numbers of queries and items."""
     if request.param == "tiny blocks":
-        monkeypatch.setattr(_hamming, "_ITEMS_PER_BLOCK", 5)
         monkeypatch.setattr(_hamming, "_ITEMS_PER_ORACLE_BLOCK", 5)
         monkeypatch.setattr(_hamming, "_QUERIES_PER_BLOCK", 3)
 
@@ -170,67 +170,28 @@ def test_codes_so_long_that_cells_need_more_bits(n_bits):
 
 @pytest.mark.parametrize("exclude_self", [False, True])
 @pytest.mark.parametrize("n_bits", [8, 100])
-def test_repeated_codes_are_counted_with_weights(n_bits, exclude_self, monkeypatch):
+@pytest.mark.parametrize("n_classes", [4, 300])
+def test_repeated_codes_are_counted_with_weights(n_classes, n_bits, exclude_self):
     rng = np.random.default_rng(2)
-    codes, y = learned_codes(rng, 600, n_bits, 25), rng.integers(4, size=600)
-    merged = []
-    merge = _hamming._merge_repeats
-
-    def spy(items):
-        merged.append(merge(items))
-        return merged[-1]
-
-    monkeypatch.setattr(_hamming, "_merge_repeats", spy)
+    codes, y = learned_codes(rng, 600, n_bits, 25), rng.integers(n_classes, size=600)
+    merged = _hamming._Items.of(as_words(pack_codes(codes).data), LabelAffinity(), y, True)
+    assert merged.weights is None or merged.weights.sum() == 600
+    assert len(merged.words) <= 25 * n_classes
     arguments = codes, codes, LabelAffinity(), y, y
-    quick = hamming_histogram(*arguments, exclude_self=exclude_self)
-    assert len(merged[0].words) <= 25 * 4
-    assert merged[0].weights.sum() == 600
-    monkeypatch.setattr(_hamming, "_QUERIES_TO_SEEK_REPEATS", 10**9)
-    plain = hamming_histogram(*arguments, exclude_self=exclude_self)
-    assert len(merged) == 1
-    assert_array_equal(quick.counts, plain.counts)
-    affinities = (y[:5, None] == y) * 1
-    distances = reference.hamming_distances(codes[:5], codes)
-    expected = reference.histogram(distances, affinities, [0, 1], n_bits + 1, exclude_self)
-    assert_array_equal(plain.counts[:5], expected)
+    histogram = hamming_histogram(*arguments, exclude_self=exclude_self)
+    assert_counts(histogram, codes, codes, (y[:, None] == y) * 1, exclude_self)
+    few = hamming_histogram(codes[:9], codes, LabelAffinity(), y[:9], y)  # not merged
+    assert_counts(few, codes[:9], codes, (y[:9, None] == y) * 1)
 
 
-@pytest.mark.parametrize(("n_distinct", "merged"), [(400, 1), (None, 0)])
-def test_codes_that_hardly_repeat_are_counted_plainly(n_distinct, merged, monkeypatch):
-    """Merged, and then found not worth it, or not even merged: the counts are the same."""
-    calls = []
-    merge = _hamming._merge_repeats
-    monkeypatch.setattr(
-        _hamming, "_merge_repeats", lambda items: calls.append(1) or merge(items)
-    )
-    rng = np.random.default_rng(4)
-    codes = rng.integers(2, size=(500, 40), dtype=np.uint8)
-    if n_distinct:
-        codes = learned_codes(rng, 500, 40, n_distinct)
-    y = rng.integers(3, size=500)
-    whole = hamming_histogram(codes, codes, "auto", y, y)
-    assert len(calls) == merged
-    parts = [
-        hamming_histogram(codes[i : i + 50], codes, "auto", y[i : i + 50], y)
-        for i in range(0, 500, 50)
-    ]  # too few queries to look for repeats
-    assert_array_equal(whole.counts, np.concatenate([part.counts for part in parts]))
-
-
-@pytest.mark.parametrize(("n_classes", "grouped"), [(2, True), (300, False)])
-def test_many_classes_are_compared_pair_by_pair(n_classes, grouped, monkeypatch):
-    ways = []
-    for way in ("_count_by_group", "_count_by_oracle"):
-        count = getattr(_hamming, way)
-        monkeypatch.setattr(
-            _hamming, way, lambda *a, way=way, count=count: ways.append(way) or count(*a)
-        )
+@pytest.mark.parametrize("n_classes", [1, 3, 20_000])
+@pytest.mark.parametrize("n_bits", [64, 70])
+def test_groups_that_reach_over_tiles_are_counted_once(n_bits, n_classes):
     rng = np.random.default_rng(5)
-    codes = rng.integers(2, size=(400, 64), dtype=np.uint8)
-    y = rng.permutation(np.arange(400) % n_classes)
-    counts = hamming_histogram(codes, codes, "auto", y, y).counts
-    assert ways == ["_count_by_group" if grouped else "_count_by_oracle"]
-    assert_array_equal(counts[:, 1].sum(1), np.bincount(y)[y])
+    codes = rng.integers(2, size=(20_000, n_bits), dtype=np.uint8)
+    y = rng.integers(n_classes, size=20_000)
+    histogram = hamming_histogram(codes[:4], codes, "auto", y[:4], y)
+    assert_counts(histogram, codes[:4], codes, (y[:4, None] == y) * 1)
 
 
 @pytest.mark.parametrize("target", ["labels", "indicators"])

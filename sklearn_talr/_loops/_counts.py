@@ -1,0 +1,80 @@
+"""Counting of pairs by affinity level and Hamming distance."""
+
+from numba.extending import intrinsic
+
+from ._compile import compiled
+
+_ITEMS_PER_TILE = 8_192  # whose codes stay in cache while all queries look at them
+
+
+@intrinsic
+def popcount(context, word):
+    """Number of bits that are set in an unsigned integer."""
+    return word(word), lambda _, builder, __, words: builder.ctpop(words[0])
+
+
+@compiled
+def count_levels(queries, items, starts, level, weights, counts):
+    """Add the pairs of queries and items to their counts.
+
+    Items are sorted by group, and few groups are similar to a query. So all items are
+    counted as not similar first, and then those of the similar groups are moved.
+
+    Parameters
+    ----------
+    queries : ndarray of shape (n_queries, n_words), unsigned
+        Code words of the queries.
+
+    items : ndarray of shape (n_items, n_words), same dtype
+        Code words of the items.
+
+    starts : ndarray of shape (n_groups + 1,), dtype int64
+        Group g are the items from ``starts[g]`` up to ``starts[g + 1]``.
+
+    level : ndarray of shape (n_queries, n_groups), unsigned
+        Place of the affinity level of each query and group, 0 for "not similar".
+
+    weights : ndarray of shape (n_items,) of int64, or None
+        How often each item counts. None means once.
+
+    counts : ndarray of shape (n_queries, n_levels, n_distances), dtype int64
+        Cell [q, v, d] grows by the weights of the items of level v at distance d of q.
+    """
+    group = 0  # the first that the tile has a part of
+    for first in range(0, len(items), _ITEMS_PER_TILE):
+        end = min(first + _ITEMS_PER_TILE, len(items))
+        while starts[group + 1] <= first:
+            group += 1
+        for q in range(len(queries)):
+            query, table = queries[q], counts[q]
+            _add(query, items[first:end], _part(weights, first, end), 1, table[0])
+            g = group
+            while g < level.shape[1] and starts[g] < end:
+                if level[q, g]:
+                    a, b = max(first, starts[g]), min(end, starts[g + 1])
+                    _add(query, items[a:b], _part(weights, a, b), -1, table[0])
+                    _add(query, items[a:b], _part(weights, a, b), 1, table[level[q, g]])
+                g += 1
+
+
+@compiled
+def _part(weights, first, end):
+    """Weights of some items, or None."""
+    return None if weights is None else weights[first:end]
+
+
+@compiled
+def _add(query, items, weights, sign, row):
+    """Add ``sign`` times the weights of items to the counts of their distances."""
+    if len(query) == 1:  # half as many instructions as the loop over words takes
+        word = query[0]
+        for i in range(len(items)):
+            row[popcount(word ^ items[i, 0])] += (
+                sign if weights is None else sign * weights[i]
+            )
+    else:
+        for i in range(len(items)):
+            distance = 0
+            for w in range(len(query)):
+                distance += popcount(query[w] ^ items[i, w])
+            row[distance] += sign if weights is None else sign * weights[i]
