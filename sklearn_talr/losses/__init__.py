@@ -46,12 +46,13 @@ from ._tie_aware import AveragePrecisionLoss, NDCGLoss
 
 if TYPE_CHECKING:
     from ._module import TieAwareLoss
-    from ._soft_average_precision import (
-        simplified_average_precision,
-        soft_average_precision,
-    )
     from ._soft_counts import soft_counts
-    from ._soft_ndcg import simplified_ndcg, soft_ndcg
+    from ._soft_measures import (
+        simplified_average_precision,
+        simplified_ndcg,
+        soft_average_precision,
+        soft_ndcg,
+    )
 
 __all__ = [
     "AveragePrecisionLoss",
@@ -77,10 +78,10 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "TieAwareLoss": "_module",
-        "simplified_average_precision": "_soft_average_precision",
-        "simplified_ndcg": "_soft_ndcg",
-        "soft_average_precision": "_soft_average_precision",
+        "simplified_average_precision": "_soft_measures",
+        "simplified_ndcg": "_soft_measures",
+        "soft_average_precision": "_soft_measures",
         "soft_counts": "_soft_counts",
-        "soft_ndcg": "_soft_ndcg",
+        "soft_ndcg": "_soft_measures",
     },
 )

@@ -6,8 +6,8 @@ import torch
 
 from .._compat import Interval, validate_params
 from ._gather import ProcessGroup
-from ._ranking import mean_loss
 from ._soft_counts import soft_counts
+from ._soft_measures import mean_loss
 from ._tie_aware import measure_name, summable_grades
 
 __all__ = ["TieAwareLoss"]
@@ -180,7 +180,7 @@ class TieAwareLoss(torch.nn.Module):
                 exclude_self=exclude_self,
             )
             measure = self.measure, self.simplified
-            return mean_loss(counts, levels, index.shape[1], *measure, group)
+            return mean_loss(counts, levels, *measure, group)
 
     def extra_repr(self):
         """Show the settings when the module is printed."""

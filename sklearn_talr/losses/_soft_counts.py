@@ -112,100 +112,92 @@ def soft_counts(
 
 
 class _SoftCounts(torch.autograd.Function):
-    """Scatter forward, gather and two matrix products backward, block by block of rows.
+    """A loop forward, and one and two matrix products backward, block by block of rows.
 
-    Forward, one scatter of complex numbers 1 + i frac counts the pairs of each cell, a
-    level and lower bin, and sums their upper shares: as fast as a scatter of one float.
-
-    Between the two passes a pair keeps one small integer, its cell. The position inside
-    the bin is not needed: the kernel is piecewise linear. A cell to spare takes self
-    pairs, whose gradient is 0. Blocks write into the same buffers, which stay in cache.
+    Between the two passes a pair keeps one integer, its cell. The position inside the bin
+    is not needed: the kernel is piecewise linear.
     """
 
     @staticmethod
     def forward(ctx, query, database, level_index, n_levels, n_bins, exclude_self):
-        n_query, n_bits = query.shape
         n_cells = n_levels * (n_bins + 1)
-        cells = torch.empty(
-            level_index.shape, dtype=_cell_dtype(n_cells), device=query.device
-        )
-        pair_dtype = query.dtype.to_complex()
-        sums = query.new_zeros((n_query, n_cells + 1), dtype=pair_dtype)
-        center = query.new_full((1, 1), 0.5 * n_bins)
-        per_distance = -0.5 * n_bins / n_bits
-        blocks = _blocks_of_queries(cells)
-        buffers = _buffers(cells, blocks, query.dtype, pair_dtype, torch.int64)
-        buffers[1].fill_(1)
-        for rows in blocks:
-            position, pair, index = (buffer[: _size(rows)] for buffer in buffers)
-            torch.addmm(center, query[rows], database.T, alpha=per_distance, out=position)
-            position.clamp_(0, n_bins)
-            cell = cells[rows].copy_(position)  # rounds down
-            cell.add_(level_index[rows], alpha=n_bins + 1)
-            if exclude_self:
-                cell.diagonal(rows.start).fill_(n_cells)
-            index.copy_(cell)
-            torch.frac(position, out=pair.imag)
-            sums[rows].scatter_add_(1, index, pair)
+        cells = torch.empty(level_index.shape, dtype=torch.int32, device=query.device)
+        counts = query.new_empty((len(query), n_cells))
+        ctx.scale = 0.5 * n_bins / query.shape[1]
+        count = _count_on_host if _is_on_host(query) else _count_on_device
+        for rows in _blocks_of_queries(cells):
+            products, levels = query[rows] @ database.T, level_index[rows]
+            excluded = rows.start if exclude_self else -1
+            count(products, levels, ctx.scale, n_bins, excluded, counts[rows], cells[rows])
         ctx.save_for_backward(query, database, cells)
-        ctx.per_distance = per_distance
-        number, upper_share = sums.real[:, :-1], sums.imag[:, :-1]
-        counts = number - upper_share
-        counts[:, 1:] += upper_share[:, :-1]  # a level's last bin has none to give
-        return counts.view(n_query, n_levels, n_bins + 1)
+        return counts.view(len(query), n_levels, n_bins + 1)
 
     @staticmethod
     def backward(ctx, grad_counts):
         query, database, cells = ctx.saved_tensors
-        step = _gradient_by_position(grad_counts)
-        scale = ctx.per_distance
+        steps = _gradient_by_position(grad_counts)
         grad_query = torch.empty_like(query)
         # Transposed: a product that adds to its rows is faster than one to its columns.
         grad_database = database.new_zeros(database.shape[::-1])
-        blocks = _blocks_of_queries(cells)
-        buffers = _buffers(cells, blocks, step.dtype, torch.int64)
-        for rows in blocks:
-            grad_product, index = (buffer[: _size(rows)] for buffer in buffers)
-            index.copy_(cells[rows])
-            torch.gather(step[rows], 1, index, out=grad_product)
-            grad_query[rows].addmm_(grad_product, database, beta=0, alpha=scale)
-            grad_database.addmm_(query[rows].T, grad_product, alpha=scale)
+        for rows in _blocks_of_queries(cells):
+            if _is_on_host(query):
+                from .._loops._soft import gradient_of_pairs
+
+                grad_products = steps.new_empty(cells[rows].shape)
+                pairs = steps[rows], cells[rows], grad_products
+                gradient_of_pairs(*(each.numpy() for each in pairs))
+            else:
+                grad_products = torch.gather(steps[rows], 1, cells[rows].long())
+            grad_query[rows].addmm_(grad_products, database, beta=0, alpha=-ctx.scale)
+            grad_database.addmm_(query[rows].T, grad_products, alpha=-ctx.scale)
         return grad_query, grad_database.T, None, None, None, None
+
+
+def _is_on_host(tensor):
+    """Whether compiled loops reach the numbers of a tensor."""
+    return tensor.device.type == "cpu"
+
+
+def _count_on_host(products, levels, scale, n_bins, excluded, counts, cells):
+    from .._loops._soft import count_softly
+
+    levels = levels.to(torch.int32) if levels.dtype == torch.bool else levels
+    products = products.numpy()
+    bins = (products.dtype.type(value) for value in (scale, 0.5 * n_bins, n_bins))
+    tables = levels.contiguous().numpy(), *bins, excluded, counts.numpy(), cells.numpy()
+    count_softly(products, *tables)
+
+
+def _count_on_device(products, levels, scale, n_bins, excluded, counts, cells):
+    """What `count_softly` does, by torch."""
+    position = (0.5 * n_bins - scale * products).clamp_(0, n_bins)
+    lo = position.int().clamp_(max=n_bins - 1)
+    torch.add(lo, levels, alpha=n_bins + 1, out=cells)
+    if excluded >= 0:
+        cells.diagonal(excluded).fill_(counts.shape[1])
+    sums = products.new_zeros((2, len(products), counts.shape[1] + 1))
+    index = cells.long()
+    sums[0].scatter_add_(1, index, torch.ones_like(position))
+    sums[1].scatter_add_(1, index, position.sub_(lo))
+    torch.sub(sums[0, :, :-1], sums[1, :, :-1], out=counts)
+    counts[:, 1:] += sums[1, :, :-2]
 
 
 def _gradient_by_position(grad_counts):
     """Gradient of moving a pair of each cell up by one bin; 0 in the cell to spare.
 
-    The move takes a count from a bin and gives it to the next. In the last bin, which has
-    no next, it is the gradient of the move into it.
+    The move takes a count from a bin and gives it to the next. The last bin has no next,
+    and no pair has its cell.
     """
-    n_query, n_levels, width = grad_counts.shape
-    step = grad_counts.new_zeros(n_query, n_levels * width + 1)
-    by_bin = step[:, :-1].unflatten(1, (n_levels, width))
-    torch.sub(grad_counts[:, :, 1:], grad_counts[:, :, :-1], out=by_bin[:, :, :-1])
-    by_bin[:, :, -1] = by_bin[:, :, -2]
-    return step
+    steps = grad_counts.diff(dim=2, append=grad_counts[:, :, -1:])
+    return torch.nn.functional.pad(steps.flatten(1), (0, 1))
 
 
 def _blocks_of_queries(cells):
     n_query, n_database = cells.shape
-    pairs = _PAIRS_PER_BLOCK if cells.device.type == "cpu" else _PAIRS_PER_DEVICE_BLOCK
+    pairs = _PAIRS_PER_BLOCK if _is_on_host(cells) else _PAIRS_PER_DEVICE_BLOCK
     size = max(_ROWS_PER_BLOCK, pairs // max(1, n_database))
     return [slice(start, min(start + size, n_query)) for start in range(0, n_query, size)]
-
-
-def _buffers(cells, blocks, *dtypes):
-    """Uninitialized tensors of one block of rows, one of each type."""
-    shape = _size(blocks[0]) if blocks else 0, cells.shape[1]
-    return [torch.empty(shape, dtype=dtype, device=cells.device) for dtype in dtypes]
-
-
-def _size(rows):
-    return rows.stop - rows.start
-
-
-def _cell_dtype(n_cells):
-    return torch.int16 if n_cells <= torch.iinfo(torch.int16).max else torch.int32
 
 
 def _check_shapes(query, database, level_index, exclude_self):

@@ -73,7 +73,7 @@ class AveragePrecisionLoss(CountingLoss):
         """
         import torch
 
-        from ._ranking import ranking_loss
+        from ._soft_measures import ranking_loss
 
         index = (affinity > 0).view(torch.uint8)
         levels = torch.arange(2, device=bits.device)
@@ -100,7 +100,7 @@ class AveragePrecisionLoss(CountingLoss):
         """
         import torch
 
-        from ._ranking import ranking_loss_between
+        from ._soft_measures import ranking_loss_between
 
         index, two = (
             affinity.sign().to(torch.int16),
@@ -178,7 +178,7 @@ class NDCGLoss(CountingLoss):
         """
         import torch
 
-        from ._ranking import ranking_loss
+        from ._soft_measures import ranking_loss
 
         if levels is None:
             zero = affinity.new_zeros(1)
@@ -208,7 +208,7 @@ class NDCGLoss(CountingLoss):
         """
         import torch
 
-        from ._ranking import ranking_loss_between
+        from ._soft_measures import ranking_loss_between
 
         if levels is None:
             zero = affinity.new_zeros(1)

@@ -1,0 +1,331 @@
+"""Ranking measures of soft counts, and the loss that is one minus their mean."""
+
+from functools import lru_cache
+
+import numpy as np
+import torch
+
+from .._compat import validate_params
+from ._soft_counts import soft_counts
+
+__all__ = [
+    "simplified_average_precision",
+    "simplified_ndcg",
+    "soft_average_precision",
+    "soft_ndcg",
+]
+
+_CONSTRAINTS = {"counts": [torch.Tensor], "levels": [torch.Tensor, "array-like"]}
+_LEAST_COUNT = -1e-3  # what rounding makes of 0 is less
+
+
+@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+def soft_average_precision(counts, levels):
+    """Tie-aware average precision, continued exactly to real counts.
+
+    The expected AP of a ranking whose items are tied within each distance is, for
+    integer counts (eq. 6 of He et al., CVPR 2018),
+
+        sum_d c+/(c N+) [ r c + (C+ + 1 - r x) (H(C + c) - H(C)) ],   r = (c+ - 1)/(c - 1).
+
+    The paper replaces the harmonic numbers H by logarithms (eq. 11), which diverges at
+    the first non-empty distance (C = 0) and has a pole at c = 1. H(n) continues to real
+    n as ``digamma(n + 1) + 0.577...``, and with it the pole is removable: the same sum is
+
+        sum_d c+/(c N+) [ (c+ - 1) (1 - x M) + (C+ + 1) (1/x + (c - 1) M) ]
+
+    with x = C + 1 and M the mean of the derivative of digamma from x + 1 to x + c, which
+    is smooth for all c >= 0. So the value equals tie-aware AP at integer counts, and
+    gradients are finite at empty distances, at c = 1 and when all items are tied.
+
+    Parameters
+    ----------
+    counts : Tensor of shape (n_query, n_levels, n_bins + 1), float
+        Counts by affinity level and distance, for instance from :func:`soft_counts`.
+
+    levels : Tensor of shape (n_levels,)
+        Affinity values in ascending order, first 0. All positive levels are relevant.
+
+    Returns
+    -------
+    ap : Tensor of shape (n_query,)
+        Values in [0, 1], to be maximized; computed in float64, returned in the dtype of
+        `counts`. 0 where a query has nothing relevant.
+
+    Examples
+    --------
+    One relevant item tied with another item: half the time it comes first.
+
+    >>> import torch
+    >>> from sklearn_talr.losses import soft_average_precision
+    >>> soft_average_precision(torch.tensor([[[1.0], [1.0]]]), torch.tensor([0, 1]))
+    tensor([0.7500])
+    """
+    return _average_precision(counts, levels, False)
+
+
+@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+def simplified_average_precision(counts, levels):
+    """Simplified relaxation of tie-aware average precision, eq. 62 of He et al.
+
+    Replaces the average over the ranks of a tie by its value at the middle rank:
+
+        sum_d c+/N+ (2 C+ + c+ + 1) / (2 C + c + 1).
+
+    Cheaper than :func:`soft_average_precision`. It equals AP when there are no ties; on
+    short tied lists it is off by up to 0.12.
+
+    Parameters
+    ----------
+    counts : Tensor of shape (n_query, n_levels, n_bins + 1), float
+        Counts by affinity level and distance.
+
+    levels : Tensor of shape (n_levels,)
+        Affinity values in ascending order, first 0. All positive levels are relevant.
+
+    Returns
+    -------
+    ap : Tensor of shape (n_query,)
+        To be maximized; 0 where a query has nothing relevant.
+
+    Examples
+    --------
+    The tie of the example of :func:`soft_average_precision`, whose expected AP is 0.75:
+
+    >>> import torch
+    >>> from sklearn_talr.losses import simplified_average_precision
+    >>> simplified_average_precision(torch.tensor([[[1.0], [1.0]]]), torch.tensor([0, 1]))
+    tensor([0.6667])
+    """
+    return _average_precision(counts, levels, True)
+
+
+@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+def soft_ndcg(counts, levels):
+    r"""Tie-aware NDCG, continued exactly to real counts.
+
+    The expected DCG of a ranking whose items are tied within each distance is, for
+    integer counts (eq. 7 of He et al., CVPR 2018), the tie's gains times its mean
+    discount,
+
+    .. math:: \sum_d \frac{G_d}{c_d}\, \bigl( S(C_d + c_d) - S(C_d) \bigr),
+
+    with :math:`G_d` the sum of the gains at distance d, :math:`c_d` the items there and
+    :math:`C_d` those before. The paper replaces the sum S of discounts by an integral (eq.
+    12) that diverges at the first distance, where it starts at :math:`1/\ln 1`. Here S is
+    interpolated between integers, so that the value equals tie-aware DCG at integer counts;
+    it is divided by the DCG of the best ranking of the same counts.
+
+    Parameters
+    ----------
+    counts : Tensor of shape (n_query, n_levels, n_bins + 1), float
+        Counts by affinity level and distance, for instance from :func:`soft_counts`.
+
+    levels : Tensor of shape (n_levels,)
+        Affinity values in ascending order, first 0. The gain is :math:`2^v - 1` of level v.
+
+    Returns
+    -------
+    ndcg : Tensor of shape (n_query,)
+        Values in [0, 1], to be maximized; computed in float64, returned in the dtype of
+        `counts`. 0 where a query has nothing relevant.
+
+    Examples
+    --------
+    One relevant item tied with another item: its discount is 1 or 0.63.
+
+    >>> import torch
+    >>> from sklearn_talr.losses import soft_ndcg
+    >>> soft_ndcg(torch.tensor([[[1.0], [1.0]]]), torch.tensor([0, 1]))
+    tensor([0.8155])
+    """
+    return _ndcg(counts, levels, False)
+
+
+@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+def simplified_ndcg(counts, levels):
+    r"""Simplified relaxation of tie-aware NDCG, eq. 66 of He et al.
+
+    Replaces a tie's mean discount by the discount of its middle rank, which is a lower
+    bound because the discount is convex:
+
+    .. math:: \sum_d \frac{G_d}{\log_2(C_d + c_d/2 + 3/2)},
+
+    divided by the DCG of the best ranking. Equals NDCG when there are no ties.
+
+    Parameters
+    ----------
+    counts : Tensor of shape (n_query, n_levels, n_bins + 1), float
+        Counts by affinity level and distance.
+
+    levels : Tensor of shape (n_levels,)
+        Affinity values in ascending order, first 0. The gain is :math:`2^v - 1` of level v.
+
+    Returns
+    -------
+    ndcg : Tensor of shape (n_query,)
+        To be maximized; 0 where a query has nothing relevant.
+
+    Examples
+    --------
+    The tie of the example of :func:`soft_ndcg`, whose expected NDCG is .8155:
+
+    >>> import torch
+    >>> from sklearn_talr.losses import simplified_ndcg
+    >>> simplified_ndcg(torch.tensor([[[1.0], [1.0]]]), torch.tensor([0, 1]))
+    tensor([0.7565])
+    """
+    return _ndcg(counts, levels, True)
+
+
+# By the name of the measure, and whether it is simplified.
+MEASURES = {
+    ("AP", False): soft_average_precision,
+    ("AP", True): simplified_average_precision,
+    ("nDCG", False): soft_ndcg,
+    ("nDCG", True): simplified_ndcg,
+}
+
+
+def _average_precision(counts, levels, simplified):
+    from .._loops._soft import average_precision
+
+    _check_number_of_levels(counts, levels)
+    return _Measured.apply(counts, average_precision, lambda table: (simplified,))
+
+
+def _ndcg(counts, levels, simplified):
+    from .._loops._soft import ndcg
+
+    _check_number_of_levels(counts, levels)
+    gains = np.exp2(torch.as_tensor(levels, dtype=torch.float64).cpu().numpy()) - 1
+
+    def options(table):
+        n_ranks = int(np.ceil(np.abs(table).sum(axis=(1, 2)).max(initial=0)))
+        return gains, simplified, *_discounts(n_ranks)
+
+    return _Measured.apply(counts, ndcg, options)
+
+
+def _check_number_of_levels(counts, levels):
+    if len(levels) != counts.shape[1]:
+        raise ValueError(
+            f"levels must name the affinity of each level: counts have {counts.shape[1]} "
+            f"levels, but levels has {len(levels)} values."
+        )
+
+
+class _Measured(torch.autograd.Function):
+    """A measure with its gradient by a compiled loop, in float64 on the host.
+
+    Tables of counts are small, wherever the pairs were counted.
+    """
+
+    @staticmethod
+    def forward(ctx, counts, measure, options):
+        table = counts.to("cpu", torch.float64).contiguous().numpy()
+        values, gradients = np.full(len(table), np.nan), np.full_like(table, np.nan)
+        if np.isfinite(table).all():
+            if table.min(initial=0) < _LEAST_COUNT:
+                raise ValueError(f"counts must be at least 0, got {table.min()}.")
+            measure(table, *options(table), values, gradients)
+        ctx.save_for_backward(torch.from_numpy(gradients).to(counts))
+        return torch.from_numpy(values).to(counts)
+
+    @staticmethod
+    def backward(ctx, grad_values):
+        (gradients,) = ctx.saved_tensors
+        return gradients * grad_values[:, None, None], None, None
+
+
+@lru_cache(maxsize=4)
+def _discounts(n_ranks):
+    """Tables by rank, one to spare: D(1), D(2), ... and S(0), S(1), ..."""
+    discounts = 1 / np.log2(np.arange(n_ranks + 2) + 2)
+    return discounts, np.concatenate(([0], np.cumsum(discounts)))
+
+
+def ranking_loss(relaxed, level_index, levels, measure, simplified):
+    """One minus the mean measure of relaxed bits that rank each other.
+
+    Parameters
+    ----------
+    relaxed : Tensor of shape (n, n_bits), float
+        Relaxed bits in [-1, 1].
+
+    level_index : Tensor of shape (n, n), integer
+        Places in `levels` of the affinities of all pairs.
+
+    levels : Tensor of shape (n_levels,)
+        Affinity values in ascending order, first 0.
+
+    measure, simplified : str, bool
+        Key of `MEASURES`.
+
+    Returns
+    -------
+    loss : Tensor, scalar
+        In [0, 1]; 1 without gradient if no sample has something similar.
+    """
+    with torch.autocast(relaxed.device.type, enabled=False):
+        # A view as the queries: autograd then adds gradients in one order.
+        counts = soft_counts(
+            relaxed.view_as(relaxed), relaxed, level_index, len(levels), exclude_self=True
+        )
+        return mean_loss(counts, levels, measure, simplified)
+
+
+def ranking_loss_between(query, items, level_index, levels, measure, simplified):
+    """One minus the mean measure of relaxed queries that rank relaxed items.
+
+    Parameters
+    ----------
+    query, items : Tensors of shapes (n_query, n_bits) and (n_items, n_bits), float
+        Relaxed bits in [-1, 1].
+
+    level_index : Tensor of shape (n_query, n_items), integer
+        Places in `levels` of the affinities of all pairs; -1 leaves a pair out.
+
+    levels : Tensor of shape (n_levels,)
+        Affinity values in ascending order, first 0.
+
+    measure, simplified : str, bool
+        Key of `MEASURES`.
+
+    Returns
+    -------
+    loss : Tensor, scalar
+        In [0, 1]; 1 without gradient if no query has something relevant.
+    """
+    n_levels = len(levels)
+    # Pairs that are left out are counted at a level of their own, which is cut off.
+    index = torch.where(level_index < 0, n_levels, level_index)
+    with torch.autocast(query.device.type, enabled=False):
+        counts = soft_counts(query, items, index, n_levels + 1)[:, :n_levels]
+        return mean_loss(counts, levels, measure, simplified)
+
+
+def mean_loss(counts, levels, measure, simplified, group=None):
+    """One minus the mean measure of the queries that have something similar.
+
+    Parameters
+    ----------
+    counts : Tensor of shape (n_query, n_levels, n_bins + 1), float
+        Soft counts.
+
+    levels : Tensor of shape (n_levels,)
+        Affinity values in ascending order, first 0.
+
+    measure, simplified : str, bool
+        Key of `MEASURES`.
+
+    group : ProcessGroup, default=None
+        Ranks whose queries are averaged over, too.
+    """
+    value = MEASURES[measure, simplified](counts, levels)
+    # Every pair has mass 1. A query with less than a half has no similar item, and no say.
+    has_value = counts.detach()[:, 1:].sum((1, 2)) > 0.5
+    total, n_queries = (value * has_value).sum(), has_value.sum()
+    if group is not None:
+        total, n_queries = group.total(total, n_queries)
+    return 1 - total / n_queries.clamp(min=1)
