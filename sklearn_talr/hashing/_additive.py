@@ -43,11 +43,12 @@ __all__ = ["AdditiveHasher"]
 _ITERATIONS_PER_CHUNK = 2
 _N_NEIGHBORS = 10  # of `score`
 _CELLS_PER_BLOCK = 2**20
+_ROWS_FOR_BOUNDS = 4_096  # whose factors tell within which bounds all are kept
 
 
 def _learns_in_parts(hasher):
     """Whether there is a partial_fit, or AttributeError with the reason."""
-    if hasher.word_size in (4, 8):
+    if hasher.word_size == 8:
         raise AttributeError(
             "partial_fit cannot improve words of several bits, which word_size="
             f"{hasher.word_size} asks for. Call fit with all rows, or set word_size=1."
@@ -58,7 +59,7 @@ def _learns_in_parts(hasher):
 class AdditiveHasher(CallbackSupportMixin, BaseHasher):
     """Codes of words whose vectors add up to the features, for weighted queries.
 
-    A word is a run of one, four or eight bits of a code. Each of its values stands for a
+    A word is a run of one or eight bits of a code. Each of its values stands for a
     vector of its own, and the words of a row are chosen so that the sum of their vectors
     points where the row points. A query is not rounded to bits: its weights are its inner
     products with these vectors. Search the codes by
@@ -79,19 +80,16 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         Number of bits of a code, at least 1. There may be more of them than features.
         Without labels 64 to 512 are usual.
 
-    word_size : {"auto", 1, 4, 8}, default="auto"
+    word_size : {"auto", 1, 8}, default="auto"
         Bits of a word, which must divide `n_bits`. The larger the words, the more a code
         says, if there are rows enough to find their vectors, above all of rows that form
-        clusters. ``"auto"`` tries the largest that divides `n_bits` and has rows enough,
+        clusters. ``"auto"`` tries 8 on rows held out, if that divides `n_bits`, up to 128
+        bits, and if there are :math:`b^2/2` rows with b bits, and at least 1 000. It takes
+        1 if that finds more of the nearest.
 
-        * 8, up to 128 bits, for :math:`b^2/2` rows with b bits, and at least 1 000,
-        * 4, for :math:`b^2/16` rows, and at least 1 000,
-
-        on rows held out, and takes 1 if that finds more of the nearest.
-
-        Words of 8 take the longest to fit. A shortlist by Hamming distance, as
-        `n_candidates` of HashedNeighbors makes it, loses neighbors with words of 8, and few
-        or none with others. `partial_fit` improves words of 1 only.
+        Words of 8 take longer to fit. A shortlist by Hamming distance, as `n_candidates` of
+        HashedNeighbors makes it, loses neighbors with words of 8, and few or none with 1.
+        `partial_fit` improves words of 1 only.
 
     metric : {"cosine", "inner_product", "euclidean"}, default="cosine"
         How features are compared. Under ``"cosine"`` bits are chosen by the direction of
@@ -121,7 +119,8 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
     Attributes
     ----------
     coefs_ : list of one ndarray of shape (n_features, n_bits)
-        Vectors of the single bits, as columns; under ``"euclidean"`` divided by the root
+        Vectors of the single bits, as columns; of words, half of what a bit adds in the
+        mean over the values of its word. Under ``"euclidean"`` divided by the root
         mean square distance of the training rows from their mean, and under
         ``"inner_product"`` in multiples of it. Weights of queries are inner products with
         these, plus the intercepts, so that no weight depends on the unit of the features
@@ -131,10 +130,10 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         Zeros.
 
     query_coef_ : ndarray of shape (n_features, n_weights)
-        All vectors that queries have weights for: first those of the single bits, then
-        those of products of several bits, see :func:`~sklearn_talr.codes.weighted_scores`.
+        All vectors that queries have weights for: those of the bits, or of the values of
+        all words, see :func:`~sklearn_talr.codes.weighted_scores`.
 
-    word_size_ : {1, 4, 8}
+    word_size_ : {1, 8}
         Bits of a word.
 
     mean_ : ndarray of shape (n_features,)
@@ -158,20 +157,16 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
 
     Notes
     -----
-    The vector of a value of a word is written as a sum over the non-empty sets of its bits,
-    of a vector of the set times the product of the signs in it. Single bits are the sets
-    of one. A query has a weight for each set, ``2 ** word_size - 1`` for a word.
+    A query has a weight for each bit, or for each of the 256 values of each word of eight.
 
     Under ``"cosine"`` rows that no sum points to have scores that are too high. Where rows
     held out show that more neighbors are found so, the last word of a code adds no vector
     but says how near the sum points to the row: its value multiplies the score by the
-    cosine of the two, or by its root. Nothing is stored besides the bits.
+    cosine of the two, or by its root. Factors are kept in a byte for each code, as
+    are the distances from the mean under ``"euclidean"``.
 
     The signs of `decision_function` are not the bits of `transform`: a row is not encoded
     in the way a query is. The Hamming distance to these signs is fit for a shortlist only.
-
-    With numba, ``pip install "sklearn-talr[fast]"``, words of thousands of rows are chosen
-    by a compiled loop, which takes some seconds to compile.
 
     Examples
     --------
@@ -191,7 +186,7 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
 
     _parameter_constraints: dict = {
         "n_bits": [Interval(Integral, 1, None, closed="left")],
-        "word_size": [StrOptions({"auto"}), Options(Integral, {1, 4, 8})],
+        "word_size": [StrOptions({"auto"}), Options(Integral, {1, 8})],
         "metric": [StrOptions({"cosine", "inner_product", "euclidean"})],
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -401,8 +396,8 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         """The model of single bits after some alternations."""
 
         def model_of(moments):
-            decoder = moments.decoder(self.alpha)
-            return Model(frame, decoder, decoder @ decoder.T, flips, moments)
+            seen = np.packbits(signs[:_ROWS_FOR_BOUNDS] > 0, axis=1, bitorder="little")
+            return Model.of(frame, moments.decoder(self.alpha), flips, moments, seen)
 
         watch.model_of = model_of
         how = before, self.alpha, max_iter, self.n_jobs, watch
@@ -422,7 +417,8 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         changes = changes_of_words(n_words, 2**size, rng)
 
         def model_of(codebooks):
-            return WordModel.of(frame, codebooks, choice.levels, choice.power, changes)
+            how = choice.levels, choice.power, changes, words[:_ROWS_FOR_BOUNDS]
+            return WordModel.of(frame, codebooks, *how)
 
         watch.model_of = model_of
         how = 2**size, self.alpha, self.max_iter, frame.codes_directions, watch
@@ -437,21 +433,21 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
             Layers(fitted["coefs_"], fitted["intercepts_"], mean),
             model.n_bits,
             query_function.n_units,
-            model.n_terms,
-            model.quantize,
+            quantize=model.quantize,
             n_jobs=self.n_jobs,
-            factors=model.factors,
+            rule=model.rule,
             query_function=query_function,
             n_weights=coef.shape[1],
         )
 
     def _fitted_by(self, model, n_iter):
         """Fitted attributes that follow from a model."""
-        frame, coef = model.frame, model.vectors().T
+        frame, coef, of_bits = model.frame, model.vectors().T, model.vectors_of_bits().T
         if frame.metric == "euclidean":
             coef = (coef / frame.unit).astype(np.float32)
+            of_bits = (of_bits / frame.unit).astype(np.float32)
         return {
-            "coefs_": [coef[:, : model.n_bits]],
+            "coefs_": [of_bits],
             "intercepts_": [np.zeros(model.n_bits, dtype=np.float32)],
             "query_coef_": coef,
             "mean_": frame.mean,

@@ -8,7 +8,7 @@ from sklearn.utils import gen_batches
 
 from ..._threads import map_in_threads, one_thread
 from ...codes import unpack_codes
-from ...codes._door import CodeFactors, OneFactors
+from ...codes._door import CodeFactors, ScoreRule, bounds_of_lengths
 from .._projections import itq_projection
 from ._additive_codes import Moments, descend
 
@@ -32,11 +32,15 @@ class Frame(NamedTuple):
 
     unit : float
         Root mean square distance of the features from their mean; 1 under "cosine".
+
+    rule : ScoreRule, default=None
+        Under "euclidean" that of the addends of codes, by the distance from the mean.
     """
 
     metric: str
     mean: np.ndarray
     unit: float
+    rule: ScoreRule | None = None
 
     @classmethod
     def of(cls, X, metric):
@@ -47,9 +51,22 @@ class Frame(NamedTuple):
         mean = total / X.shape[0]
         if metric == "cosine":
             return cls(metric, mean, 1.0)
+        least, largest = np.inf, 0.0
         for rows in _parts_of_rows(X):
-            squares += float(np.sum((scaled(X[rows], metric) - mean) ** 2))
-        return cls(metric, mean, float(np.sqrt(squares / X.shape[0])) or 1.0)
+            of_rows = np.sum((scaled(X[rows], metric) - mean) ** 2, axis=1)
+            squares += float(of_rows.sum())
+            least, largest = min(least, of_rows.min()), max(largest, of_rows.max())
+        unit = float(np.sqrt(squares / X.shape[0])) or 1.0
+        if metric != "euclidean":
+            return cls(metric, mean, unit)
+        bounds = bounds_of_lengths(np.sqrt(least) / unit, np.sqrt(largest) / unit)
+        return cls(metric, mean, unit, ScoreRule.of_distances(*bounds))
+
+    def lengths(self, rows):
+        """Bytes of the distances of rows from the mean, or None where no score needs them."""
+        if self.rule is None:
+            return None
+        return self.rule.steps_of(np.linalg.norm(rows.astype(np.float64), axis=1))
 
     @property
     def codes_directions(self):
@@ -88,6 +105,21 @@ class Model(NamedTuple):
     gram: np.ndarray
     flips: list
     moments: Moments
+    rule: ScoreRule | None
+
+    @classmethod
+    def of(cls, frame, decoder, flips, moments, seen):
+        """The model of a decoder; `seen` are some packed codes of the training rows.
+
+        Under "cosine" the direction of a row, minus the mean, is a multiple of the sum of
+        its vectors. The factor is that multiple.
+        """
+        gram, rule = decoder @ decoder.T, frame.rule
+        if frame.codes_directions:
+            beyond = 1 - float(frame.mean @ frame.mean)
+            rule = CodeFactors(gram, decoder @ frame.mean, beyond)
+            rule = ScoreRule.of_codes(rule, seen)
+        return cls(frame, decoder, gram, flips, moments, rule)
 
     @property
     def word_size(self):
@@ -99,41 +131,24 @@ class Model(NamedTuple):
         """Bits of a code."""
         return len(self.decoder)
 
-    @property
-    def n_terms(self):
-        """Number of terms that a code is stored with: an addend under "euclidean"."""
-        return 1 if self.frame.metric == "euclidean" else 0
-
     def vectors(self):
         """Vectors that a query has weights for, shape (n_bits, n_features)."""
         return self.decoder
+
+    vectors_of_bits = vectors
 
     def decode(self, packed):
         """Rows that packed codes stand for, shape (n_samples, n_features)."""
         signs = 2 * unpack_codes(packed).astype(np.float32) - 1
         decoded = signs @ self.decoder
         if self.frame.codes_directions:
-            decoded *= self.factors().of(packed.data)[:, None]
+            decoded *= self.rule.factors.of(packed.data)[:, None]
         return decoded
 
-    def factors(self):
-        """Rule of the factors of codes, or None where scores have none.
-
-        Under "cosine" the direction of a row, minus the mean, is a multiple of the sum of
-        its vectors. The factor is that multiple.
-        """
-        if not self.frame.codes_directions:
-            return OneFactors() if self.n_terms else None
-        mean = self.frame.mean
-        return CodeFactors(self.gram, self.decoder @ mean, 1 - float(mean @ mean))
-
     def quantize(self, X, activations):
-        """Bits of rows, and their addends, or None."""
+        """Bits of rows, and bytes of their distances, or None."""
         rows = self.frame.rows(X)
-        signs, addends = self.encode(rows), None
-        if self.frame.metric == "euclidean":
-            addends = np.einsum("ij,ij->i", rows, rows)[:, None] / -2
-        return signs > 0, addends
+        return self.encode(rows) > 0, self.frame.lengths(rows)
 
     def encode(self, rows):
         """Signs of rows."""

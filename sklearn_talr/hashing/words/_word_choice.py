@@ -13,8 +13,7 @@ from ._word_model import cosines_of, encode_rows
 
 # The largest words whose codebooks are found from n rows, if n is at least the square of
 # the number of bits times these. Measured on six sets of 64 to 512 features.
-_ROWS_PER_SQUARE = {8: 1 / 2, 4: 1 / 16}
-_MOST_BITS = {8: 128, 4: np.inf}
+_ROWS_PER_SQUARE, _MOST_BITS = 1 / 2, 128
 _LEAST_ROWS = 1_000  # from which on some can be held out
 _MOST_ROWS, _MOST_HELD_OUT, _SHARE_HELD_OUT = 10_000, 4_000, 0.2
 _MOST_QUERIES = 2_000
@@ -31,7 +30,7 @@ class WordChoice(NamedTuple):
 
     Parameters
     ----------
-    size : {1, 4, 8}
+    size : {1, 8}
         Bits of a word.
 
     levels : ndarray of shape (n_values,) or (0,)
@@ -49,15 +48,12 @@ class WordChoice(NamedTuple):
 def largest_words(n_bits, n_rows):
     """The largest size of words that improve codes when fitted to so many rows.
 
-    A word of eight bits has 256 vectors, one of four bits 16. The more words, the more
-    vectors there are, and the less is left for each to explain. Codes of more than 128 bits
+    A word of eight bits has 256 vectors. The more words, the more vectors there are, and
+    the less is left for each to explain. Codes of more than 128 bits
     would take minutes to fit with words of eight bits.
     """
-    for size, rows_per_square in _ROWS_PER_SQUARE.items():
-        fits = n_bits % size == 0 and n_bits <= _MOST_BITS[size]
-        if fits and n_rows >= max(_LEAST_ROWS, rows_per_square * n_bits**2):
-            return size
-    return 1
+    fits = n_bits % 8 == 0 and n_bits <= _MOST_BITS
+    return 8 if fits and n_rows >= max(_LEAST_ROWS, _ROWS_PER_SQUARE * n_bits**2) else 1
 
 
 def choose_words(rows, start, n_bits, size, alpha, metric):

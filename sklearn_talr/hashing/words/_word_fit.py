@@ -23,7 +23,6 @@ _SWEEPS_PER_ITERATION = 1
 _PRODUCTS_TO_COMPILE = 4_000_000  # of rows and entries in a fit
 _SHARE_OF_LAST_CHANGES = 0.01  # of all words; changes halve from one step to the next
 _PENALTY_OF_PRODUCTS = 10  # of two or more bits, in multiples of that of single bits
-_ENOUGH_ROWS = 20_000  # for words of four bits; fewer have larger penalties on products
 
 
 def first_codebooks(rows, n_words, n_values, rng):
@@ -57,9 +56,8 @@ def rows_of_sample(frame, X, rng):
 def start_of_words(rows, n_bits, size, rng):
     """A function from rows to words to start from.
 
-    Words of eight bits are those of a residual quantizer. Words of four bits are signs of
-    the projection of iterative quantization, four by four, which ends nearer to the rows
-    where there are many words.
+    Words of eight bits are those of a residual quantizer. Single bits are signs of the
+    projection of iterative quantization.
     """
     if size == 8:
         codebooks = first_codebooks(rows, n_bits // size, 2**size, rng)
@@ -117,13 +115,12 @@ def best_codebooks(each_row, words, n_values, alpha):
     """Codebooks of least squared error plus a penalty on the vectors of products.
 
     The penalty is `alpha` per row times the square of the vectors of single bits, and ten
-    times as much for those of products of several bits, or more where words of four bits
-    have few rows. What all values of a word have in common has no vector.
+    times as much for those of products of several bits. What all values of a word have in common has no vector.
     """
     n_rows, n_words = words.shape
     counts = _pair_counts(words, n_values)
     sums = sum(each_row(lambda part, rows: _memberships(words[part], n_values).T @ rows))
-    penalty = n_rows * _penalty(n_values, n_rows, alpha)
+    penalty = n_rows * _penalty(n_values, alpha)
     for first in range(0, len(counts), n_values):
         own = slice(first, first + n_values)
         counts[own, own] += penalty
@@ -156,12 +153,11 @@ def _memberships(words, n_values):
     return sp.csr_array((ones, places.ravel(), ends), shape=(n_rows, n_words * n_values))
 
 
-def _penalty(n_values, n_rows, alpha):
+def _penalty(n_values, alpha):
     """Matrix of the penalty per row, on the entries of a codebook."""
     size = n_values.bit_length() - 1
     products = products_of_values(size)
-    more = max(1, _ENOUGH_ROWS / n_rows) if size == 4 else 1
-    strengths = np.full(n_values - 1, _PENALTY_OF_PRODUCTS * more * alpha)
+    strengths = np.full(n_values - 1, _PENALTY_OF_PRODUCTS * alpha)
     strengths[:size] = alpha
     constant = 100.0  # keeps the sums of entries at zero, and the matrix regular
     return ((products * strengths) @ products.T + constant) / n_values**2

@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from ...codes._door import OneFactors, WordFactors, Words, decode_words
+from ...codes._door import ScoreRule, WordFactors, decode_words
 from ._additive_model import Frame
 from ._word_codes import greedy_words, improve_words, merits, pack_words
 
 _SWEEPS, _SWEEPS_AFTER_CHANGE = 10, 4
-_N_CHANGES, _WORDS_PER_CHANGE = {16: 2, 256: 4}, 8
+_N_CHANGES, _WORDS_PER_CHANGE = 4, 8
 _TINY = np.finfo(np.float32).tiny
 
 
@@ -41,15 +41,31 @@ class WordModel(NamedTuple):
     levels: np.ndarray
     power: float
     changes: np.ndarray
+    rule: ScoreRule | None
 
     @classmethod
-    def of(cls, frame, codebooks, levels, power, changes):
-        """The model of codebooks, to which a word is added that tells a level."""
-        if codebooks.shape[1] == 256:  # those of four bits have had an order from the start
-            codebooks = [in_order(codebook) for codebook in codebooks]
+    def of(cls, frame, codebooks, levels, power, changes, seen):
+        """The model of codebooks, to which a word is added that tells a level.
+
+        `seen` are words of some training rows, of these codebooks as they come.
+        """
+        rule = frame.rule
+        if frame.codes_directions:
+            plain, bare = codebooks, seen
+            if len(levels):  # the least and the largest
+                plain = np.concatenate((codebooks, np.zeros_like(codebooks[:1])))
+                columns = [np.full((len(seen), 1), end, np.uint8) for end in (0, 255)]
+                bare = np.vstack([np.hstack((seen, column)) for column in columns])
+            how = plain, frame.mean, levels**power
+            rule = ScoreRule.of_codes(WordFactors.of_codebooks(*how), bare)
+        codebooks = [in_order(codebook) for codebook in codebooks]
         if len(levels):
             codebooks = [*codebooks, np.zeros_like(codebooks[0])]
-        return cls(frame, np.stack(codebooks), levels, power, changes)
+        codebooks = np.stack(codebooks)
+        if frame.codes_directions:
+            factors = WordFactors.of_codebooks(codebooks, frame.mean, levels**power)
+            rule = rule._replace(factors=factors)
+        return cls(frame, codebooks, levels, power, changes, rule)
 
     @property
     def word_size(self):
@@ -61,37 +77,28 @@ class WordModel(NamedTuple):
         """Bits of a code."""
         return len(self.codebooks) * self.word_size
 
-    @property
-    def n_terms(self):
-        """Number of terms that a code is stored with: an addend under "euclidean"."""
-        return 1 if self.frame.metric == "euclidean" else 0
-
-    def factors(self):
-        """Rule of the factors of codes, or None where scores have none."""
-        if not self.frame.codes_directions:
-            return OneFactors() if self.n_terms else None
-        levels = self.levels**self.power
-        return WordFactors.of_codebooks(self.codebooks, self.frame.mean, levels)
-
     def vectors(self):
         """Vectors that a query has weights for, shape (n_weights, n_features)."""
-        return vectors_of_products(self.codebooks)
+        return self.codebooks.reshape(-1, self.codebooks.shape[2])
+
+    def vectors_of_bits(self):
+        """Half of what each bit adds in the mean, shape (n_bits, n_features)."""
+        values = np.arange(256, dtype=np.uint8)[:, None]
+        signs = np.unpackbits(values, axis=1, bitorder="little") * np.float32(2) - 1
+        of_words = np.einsum("wvf,vb->wbf", self.codebooks, signs / 256, optimize=True)
+        return of_words.reshape(self.n_bits, -1).astype(np.float32)
 
     def decode(self, packed):
         """Rows that packed codes stand for, shape (n_samples, n_features)."""
-        rule = WordFactors.of_codebooks(self.codebooks, self.frame.mean)
-        decoded = decode_words(rule.words(packed.data), self.codebooks)
+        decoded = decode_words(packed.data, self.codebooks)
         if self.frame.codes_directions:
-            decoded *= rule.to_unit_length(packed.data)[:, None]
+            decoded *= self.rule.factors.to_unit_length(packed.data)[:, None]
         return decoded
 
     def quantize(self, X, activations):
-        """Bits of rows, and their addends, or None."""
+        """Bits of rows, and bytes of their distances, or None."""
         rows = self.frame.rows(X)
-        words, addends = self.encode(rows), None
-        if self.frame.metric == "euclidean":
-            addends = np.einsum("ij,ij->i", rows, rows)[:, None] / -2
-        return pack_words(words, self.word_size), addends
+        return pack_words(self.encode(rows), self.word_size), self.frame.lengths(rows)
 
     def encode(self, rows):
         """Words of rows."""
@@ -121,7 +128,7 @@ def encode_rows(rows, codebooks, *, free, compiled=None):
 
 def changes_of_words(n_words, n_values, rng):
     """Changes of some words in random bits, shape (n_changes, n_words), uint8."""
-    n_changes, n_changed = _N_CHANGES[n_values], max(1, n_words // _WORDS_PER_CHANGE)
+    n_changes, n_changed = _N_CHANGES, max(1, n_words // _WORDS_PER_CHANGE)
     changes = np.zeros((n_changes, n_words), dtype=np.uint8)
     for change in changes:
         chosen = rng.choice(n_words, n_changed, replace=False)
@@ -143,20 +150,12 @@ def cosines_of(rows, words, codebooks):
     return np.einsum("ij,ij->i", rows, decoded) / np.maximum(lengths, _TINY)
 
 
-def vectors_of_products(codebooks):
-    """Vectors that products of signs stand for, in the order of the weights of queries."""
-    _, n_values, n_features = codebooks.shape
-    size = n_values.bit_length() - 1
-    products = products_of_values(size)
-    vectors = np.einsum("wvf,vp->wpf", codebooks, products / n_values, optimize=True)
-    of_bits, of_more = vectors[:, :size], vectors[:, size:]
-    parts = of_bits.reshape(-1, n_features), of_more.reshape(-1, n_features)
-    return np.concatenate(parts).astype(np.float32)
-
-
 def products_of_values(size):
     """Products of the signs of the values of a word, those of single bits first."""
-    return Words(size, size).products(np.arange(2**size, dtype=np.uint8)[:, None])
+    values = np.arange(2**size)
+    sets = np.array(sorted(values[1:], key=lambda bits: (bits & (bits - 1) != 0, bits)))
+    n_zeros = np.bitwise_count(sets & ~values[:, None])
+    return np.where(n_zeros % 2, np.float32(-1), np.float32(1))
 
 
 def in_order(codebook):
