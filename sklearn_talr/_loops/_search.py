@@ -65,7 +65,9 @@ def hamming_scan(queries, columns, n_bits, k, radius, whole):
         part = tile[: min(_TILE, n_codes - first)]
         for query in range(n_queries):
             if counts[query] + len(part) > room:
-                counts[query] = _drop(rows[query], distances[query], counts[query], reach[query])
+                counts[query] = _drop(
+                    rows[query], distances[query], counts[query], reach[query]
+                )
                 if counts[query] + len(part) > room:
                     rows, distances = _wider(rows), _wider(distances)
                     room = rows.shape[1]
@@ -110,9 +112,7 @@ def _least(values):
 
 
 @compiled
-def _take_near(
-    part, first, rows, distances, count, at_distance, reach, held, k, whole
-):
+def _take_near(part, first, rows, distances, count, at_distance, reach, held, k, whole):
     limit = reach - (k > 0 and not whole and held >= k)
     for code in range(len(part)):
         distance = np.int64(part[code])
@@ -198,7 +198,12 @@ def weighted_scan(tables, columns, terms, units, k, lowest, margins):
         for query in range(n_queries):
             if counts[query] + len(part) > room:
                 counts[query], limits[query] = _keep_best(
-                    rows[query], scores[query], counts[query], k, limits[query], margins[query]
+                    rows[query],
+                    scores[query],
+                    counts[query],
+                    k,
+                    limits[query],
+                    margins[query],
                 )
                 if counts[query] + len(part) > room:
                     rows, scores = _wider(rows), _wider(scores)
@@ -211,7 +216,12 @@ def weighted_scan(tables, columns, terms, units, k, lowest, margins):
             )
             if k > 0 and counts[query] >= k and counts[query] > before + k:
                 counts[query], limits[query] = _keep_best(
-                    rows[query], scores[query], counts[query], k, limits[query], margins[query]
+                    rows[query],
+                    scores[query],
+                    counts[query],
+                    k,
+                    limits[query],
+                    margins[query],
                 )
     for query in range(n_queries):
         counts[query], limits[query] = _keep_best(

@@ -293,7 +293,9 @@ def tables_of(weights, n_bits, *, as_costs=False):
     shape = n_queries, n_bytes, 8, 1
     tables = np.empty((n_queries, n_bytes, 256), dtype=weights.dtype)
     tables[..., 0], n_values = 0, 1
-    for zero, one in zip(*(np.moveaxis(of.reshape(shape), 2, 0) for of in (of_zero, of_one))):
+    for zero, one in zip(
+        *(np.moveaxis(of.reshape(shape), 2, 0) for of in (of_zero, of_one))
+    ):
         np.add(tables[..., :n_values], one, out=tables[..., n_values : 2 * n_values])
         tables[..., :n_values] += zero
         n_values *= 2
