@@ -72,8 +72,8 @@ def hamming_scan(queries, columns, n_bits, k, radius, whole):
                     rows, distances = _wider(rows), _wider(distances)
                     room = rows.shape[1]
             _write_distances(queries[query], columns, first, part)
-            is_full = k > 0 and not whole and held[query] >= k
-            if _least(part) <= reach[query] - is_full:
+            limit = reach[query] - (k > 0 and not whole and held[query] >= k)
+            if _any_within(part, limit):
                 counts[query], reach[query], held[query] = _take_near(
                     part,
                     first,
@@ -104,11 +104,13 @@ def _write_distances(query, columns, first, distances):
 
 
 @compiled
-def _least(values):
-    least = values[0]
-    for value in values:
-        least = value if value < least else least
-    return least
+def _any_within(distances, limit):
+    if limit < 0:
+        return False
+    found, limit = np.uint8(0), np.uint16(limit)
+    for code in range(len(distances)):  # which is compiled to comparisons of vectors
+        found |= np.uint8(distances[code] <= limit)
+    return found > 0
 
 
 @compiled
@@ -232,10 +234,10 @@ def weighted_scan(tables, columns, terms, units, k, lowest, margins):
 
 @compiled
 def _take_high(part, first, rows, scores, count, limit):
-    highest = part[0]
-    for score in part:
-        highest = score if score > highest else highest
-    if highest >= limit:
+    found, least = np.uint8(0), np.float32(limit)
+    for code in range(len(part)):  # which is compiled to comparisons of vectors
+        found |= np.uint8(part[code] >= least)
+    if found:
         for code in range(len(part)):
             if part[code] >= limit:
                 rows[count], scores[count] = first + code, part[code]
@@ -254,6 +256,30 @@ def _keep_best(rows, scores, count, k, limit, margin):
         rows[n_kept], scores[n_kept] = rows[place], scores[place]
         n_kept += scores[place] >= limit
     return n_kept, limit
+
+
+@compiled
+def write_tables(weights, as_costs, tables):
+    """Write what each value of each byte adds, by the weights of the bits.
+
+    `as_costs`: a bit that is as the query wants it adds 0, and any other minus the magnitude
+    of its weight. The tables have shape (n_queries, n_bytes, 256).
+    """
+    for query in range(len(tables)):
+        for byte in range(tables.shape[1]):
+            table = tables[query, byte]
+            table[0], n_values = 0, 1
+            for bit in range(8):
+                weight = table[0] * 0
+                if 8 * byte + bit < weights.shape[1]:
+                    weight = weights[query, 8 * byte + bit]
+                of_zero, of_one = -weight, weight
+                if as_costs:
+                    of_zero, of_one = min(of_zero, 0 * weight), min(of_one, 0 * weight)
+                for value in range(n_values):
+                    table[n_values + value] = table[value] + of_one
+                    table[value] += of_zero
+                n_values *= 2
 
 
 @compiled

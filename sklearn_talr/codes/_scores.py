@@ -285,20 +285,10 @@ def tables_of(weights, n_bits, *, as_costs=False):
     n_queries, n_bytes = len(weights), -(-n_bits // 8)
     if word_size(n_bits, weights.shape[1]) == 8:
         return weights.reshape(n_queries, n_bytes, 256)
-    padded = np.zeros((n_queries, 8 * n_bytes), dtype=weights.dtype)
-    padded[:, :n_bits] = weights
-    of_zero, of_one = -padded, padded
-    if as_costs:
-        of_zero, of_one = np.minimum(of_zero, 0), np.minimum(of_one, 0)
-    shape = n_queries, n_bytes, 8, 1
+    from .._loops._search import write_tables
+
     tables = np.empty((n_queries, n_bytes, 256), dtype=weights.dtype)
-    tables[..., 0], n_values = 0, 1
-    for zero, one in zip(
-        *(np.moveaxis(of.reshape(shape), 2, 0) for of in (of_zero, of_one))
-    ):
-        np.add(tables[..., :n_values], one, out=tables[..., n_values : 2 * n_values])
-        tables[..., :n_values] += zero
-        n_values *= 2
+    write_tables(fixed(np.ascontiguousarray(weights)), as_costs, tables)
     return tables
 
 

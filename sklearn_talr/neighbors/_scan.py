@@ -95,8 +95,9 @@ class WeightQueries(NamedTuple):
         lowest = np.full(len(weights), -np.inf)
         if radius is not None:
             lowest = np.ldexp(np.full(len(weights), -radius), -exponents) - margins
-        units = np.ldexp(1.0, -exponents).astype(np.float32)
-        scaled = np.ldexp(tables, -exponents[:, None, None]).astype(np.float32)
+        units = np.ldexp(1.0, -exponents)
+        scaled = (tables * units[:, None, None]).astype(np.float32)
+        units = units.astype(np.float32)
         words = _columns(self.index.words, rows)
         terms = arrays_of_terms(
             self.index.terms.rows(slice(None) if rows is None else rows)
