@@ -309,3 +309,14 @@ def what_is_weighed(bits, n_weights):
         return 2.0 * bits - 1
     values = bits.reshape(len(bits), -1, 8) @ 2 ** np.arange(8)
     return (values[:, :, None] == np.arange(256)).reshape(len(bits), -1).astype(float)
+
+
+def wanted_bits(weights, n_bits):
+    """Bits that queries would rather see: of words those of the better half of values."""
+    if weights.shape[1] == n_bits:
+        return weights > 0
+    signs = np.array(
+        [[2 * (value >> bit & 1) - 1 for bit in range(8)] for value in range(256)]
+    )
+    of_words = weights.reshape(len(weights), -1, 256).astype(float) @ signs
+    return of_words.reshape(-1, n_bits) > 0

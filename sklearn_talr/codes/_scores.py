@@ -353,6 +353,9 @@ def precision(tables, terms, *, together=False):
     factor, addend = terms.largest()
     most = np.abs(tables).max(axis=2).sum(axis=1)
     exponents = np.frexp(most * max(factor, 1) + addend)[1]
+    exponents = np.maximum(
+        exponents, -120
+    )  # so that what addends are multiplied by is finite
     if together:
         exponents = np.full_like(exponents, exponents.max())
     most = np.ldexp(most * factor + addend, -exponents)

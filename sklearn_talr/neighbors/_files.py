@@ -42,6 +42,7 @@ def save_index(path, kind, params, index, hasher=None):
         params = params | {"scoring": str(params["scoring"])}
     if callable(params["scoring"]):
         raise ValueError("scoring is a function, which cannot be saved; set a name.")
+    affinity = None if targets.affinity is None else targets.affinity.to_plain()
     arrays = {"words": index.words, "numbers": index.numbers, **index.terms._asdict()}
     if sp.issparse(values):
         csr = sp.csr_array(values)
@@ -52,7 +53,6 @@ def save_index(path, kind, params, index, hasher=None):
         arrays["targets"] = values
     arrays = {name: np.asarray(a) for name, a in arrays.items() if a is not None}
     names, folder = index.columns.names, f"data-{uuid4().hex}"
-    affinity = None if targets.affinity is None else targets.affinity.to_plain()
     header = {
         "format": _FORMAT,
         "version": _VERSION,
@@ -95,8 +95,10 @@ def save_index(path, kind, params, index, hasher=None):
         shutil.rmtree(path / folder, ignore_errors=True)
         raise
     for old in path.glob("data-*"):
-        if old.name != folder and old.is_dir():
+        if old.is_dir() and old.name != folder:
             shutil.rmtree(old, ignore_errors=True)
+        elif not old.is_dir():  # of a save that was killed
+            old.unlink(missing_ok=True)
 
 
 def _flush(file):

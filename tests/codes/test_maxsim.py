@@ -70,7 +70,7 @@ def test_scores_are_sums_of_maxima(n_tokens, n_queries, n_bits, size, n_terms, s
 @pytest.mark.parametrize("metric", ["cosine", "inner_product", "euclidean"])
 @pytest.mark.parametrize("word_size", [1, 8])
 def test_scores_are_those_of_a_float_loop_over_decoded_tokens(metric, word_size):
-    """But for the unit, and for what the mean adds to the scores of all documents."""
+    """But for the unit, for what the mean adds, and for bytes of factors and distances."""
     rng = np.random.default_rng(0)
     X, queries = rng.normal(size=(300, 6)) + 1, rng.normal(size=(8, 6)) + 1
     params = {"word_size": word_size, "metric": metric, "random_state": 0}
@@ -90,7 +90,8 @@ def test_scores_are_those_of_a_float_loop_over_decoded_tokens(metric, word_size)
     found = maxsim_scores(
         hasher.query_weights(queries), codes, query_groups=query_groups, groups=groups
     )
-    assert_allclose(found * unit, slow_maxsim(scores, query_groups, groups), atol=1e-4)
+    atol = {"cosine": 0.03, "inner_product": 1e-4, "euclidean": 0.3}[metric]
+    assert_allclose(found * unit, slow_maxsim(scores, query_groups, groups), atol=atol)
 
 
 def test_documents_of_one_token_have_ordinary_scores():

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from neighbor_cases import ONE_CODE
 from numpy.testing import assert_array_equal
-from reference import n_weights_of, what_is_weighed
+from reference import n_weights_of, wanted_bits, what_is_weighed
 from sklearn.datasets import load_digits
 
 from sklearn_talr.hashing import LSHHasher
@@ -137,7 +137,7 @@ def test_candidates_are_allowed_items(n_candidates, word_size):
     weights = rng.standard_normal((6, n_weights_of(16, word_size)))
     weights = weights.astype(np.float32)
     masks = rng.random((6, 300)) < 0.3
-    near = slow_distances((weights[:, :16] > 0).astype(np.uint8), database)
+    near = slow_distances(wanted_bits(weights, 16).astype(np.uint8), database)
     near[~masks] = np.inf
     last = np.sort(near, axis=1)[:, min(n_candidates, masks.sum(axis=1).min()) - 1]
     expected = slow_distances(weights, database)

@@ -59,7 +59,7 @@ each_mmap = pytest.mark.parametrize("mmap", [False, True])
 def test_a_file_holds_all_that_is_needed(n_bits, kind, mmap, path):
     queries, database = draw("learned", 4, 30, n_bits)
     y, affinity = targets_of(kind, 30)
-    params = {"n_neighbors": 3, "radius": 1, "algorithm": "lookup", "n_jobs": 1}
+    params = {"n_neighbors": 3, "radius": 1, "n_jobs": 1}
     neighbors = HammingNeighbors(**params, affinity=affinity).fit(database, y)
     neighbors.remove([4, 7])
     neighbors.save(path)
@@ -227,7 +227,7 @@ def change_array(name, function):
         (change_header(params=7), "save it anew"),
         (change_header(feature_names=["a"]), "feature_names"),
         (change_header(affinity=None), "targets"),
-        (change_array("words", lambda words: words | 0x80), "words"),
+        (change_array("words", lambda words: words | 0x8000), "words"),
         (change_array("words", lambda words: words.astype(np.float32)), "words"),
         (change_array("words", lambda words: words[:, :3]), "contradict"),
         (change_array("numbers", lambda numbers: numbers[::-1].copy()), "numbers"),

@@ -101,7 +101,7 @@ def test_small_indexes(n_tokens, n_bits, seed):
     assert_allclose(all_distances, expected, atol=1e-5, rtol=1e-5)
 
 
-def test_documents_of_the_same_tokens_are_tied(loops):
+def test_documents_of_the_same_tokens_are_tied():
     """In whatever order these come, and however often."""
     tokens = np.concatenate((X[:5], X[4::-1], X[:5], X[:5], X[5:50]))
     groups = np.concatenate((np.repeat([9, 8, 7, 7], 5), np.arange(100, 145)))

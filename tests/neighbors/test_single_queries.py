@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from neighbor_cases import may_have_one_code
 from numpy.testing import assert_array_equal
-from reference import n_weights_of, what_is_weighed
+from reference import n_weights_of, wanted_bits, what_is_weighed
 
 from sklearn_talr.codes import PackedCodes, pack_codes
 from sklearn_talr.neighbors import WeightedHammingNeighbors, _scan
@@ -66,18 +66,6 @@ def slow_distances(bits, packed, weights):
         return np.where(signed < 0, -signed, 0).sum(axis=2)
     terms = packed.terms.astype(float)
     return -(signed.sum(axis=2) * terms[:, 0] + terms[:, 1:].sum(axis=1))
-
-
-def wanted_bits(weights, n_bits):
-    """Bits that queries would rather see: of words those of the better half of the values."""
-    if weights.shape[1] == n_bits:
-        return weights > 0
-    signs = what_is_weighed(
-        np.array([[v >> b & 1 for b in range(8)] for v in range(256)]), 8
-    )
-    return (weights.reshape(len(weights), -1, 256).astype(float) @ signs).reshape(
-        -1, n_bits
-    ) > 0
 
 
 def weighted(**params):

@@ -102,10 +102,8 @@ def test_radius_finds_all_within(seed, n_bits, radius):
 
 
 @each_size
-def test_many_codes_are_found_in_passes(monkeypatch, word_size):
-    monkeypatch.setattr(_weighted_scan, "_CODES_PER_PASS", 64)
-    monkeypatch.setattr(_weighted_scan, "_CODES_PER_PASS_OF_TABLES", 64)
-    monkeypatch.setattr(_weighted_scan, "_PAIRS_PER_PASS", 32)
+def test_many_codes_are_found_in_passes(word_size):
+
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 2, (3_000, 40), dtype=np.uint8)
     weights = rng.standard_normal((30, n_weights_of(40, word_size)))
