@@ -299,12 +299,12 @@ def products_of_signs(bits, n_weights):
 
 
 def n_weights_of(n_bits, word_size):
-    """Weights of a query that weighs words of so many bits, or bits if these are left over."""
+    """Weights of a query that weighs words of so many bits, or bits if some are over."""
     return 32 * n_bits if word_size == 8 and n_bits % 8 == 0 else n_bits
 
 
 def what_is_weighed(bits, n_weights):
-    """What each weight of a query is multiplied by, for each code: signs, or values as ones."""
+    """What each weight is multiplied by, for each code: signs, or ones for values."""
     if n_weights == bits.shape[1]:
         return 2.0 * bits - 1
     values = bits.reshape(len(bits), -1, 8) @ 2 ** np.arange(8)

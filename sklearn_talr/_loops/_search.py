@@ -1,8 +1,8 @@
 """Compiled loops of search: what is near to queries, by Hamming distance and by weights.
 
-Codes come as *columns*, an array of shape (n_words, n_codes): each word of all codes side by
-side. *Terms* are a tuple of five arrays, see `arrays_of_terms`. Codes are compared tile by
-tile, so that what is found out about them stays in the cache.
+Codes come as *columns*, an array of shape (n_words, n_codes): each word of all codes side
+by side. *Terms* are a tuple of five arrays, see `arrays_of_terms`. Codes are compared tile
+by tile, so that what is found out about them stays in the cache.
 """
 
 import numpy as np
@@ -262,8 +262,8 @@ def _keep_best(rows, scores, count, k, limit, margin):
 def write_tables(weights, as_costs, tables):
     """Write what each value of each byte adds, by the weights of the bits.
 
-    `as_costs`: a bit that is as the query wants it adds 0, and any other minus the magnitude
-    of its weight. The tables have shape (n_queries, n_bytes, 256).
+    `as_costs`: a bit that is as the query wants it adds 0, and any other minus the
+    magnitude of its weight. The tables have shape (n_queries, n_bytes, 256).
     """
     for query in range(len(tables)):
         for byte in range(tables.shape[1]):

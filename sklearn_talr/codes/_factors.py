@@ -1,4 +1,4 @@
-"""Factors and addends of scores, in a byte each: what they follow from, and their tables."""
+"""Factors and addends of scores, a byte each: what they follow from, and their tables."""
 
 from typing import NamedTuple
 

@@ -321,7 +321,7 @@ def fixed(array):
 
 
 def arrays_of_terms(terms):
-    """Terms as compiled loops take them: a tuple of arrays, empty where there is nothing."""
+    """Terms as compiled loops take them: arrays, empty where there is nothing."""
     return tuple(
         fixed(nothing if array is None else array)
         for array, nothing in zip(terms, _NOTHING)

@@ -542,8 +542,8 @@ class CodeDatabase(BaseEstimator):
         if not queries.are_distances:
             raise ValueError(
                 "radius has no meaning for codes whose scores have factors, such as those "
-                "of AdditiveHasher, and for queries that weigh words of several bits: their "
-                "scores are no distances. Ask for n_neighbors."
+                "of AdditiveHasher, and for queries that weigh words: their scores are no "
+                "distances. Ask for n_neighbors."
             )
         return check_weighted_radius(radius)
 
@@ -597,7 +597,7 @@ class CodeDatabase(BaseEstimator):
         ]
 
     def _histograms(self, index, X, y):
-        """The items by affinity and distance to the queries, in tables for some of these."""
+        """The items by affinity and distance to queries, in tables for some of these."""
         affinity, y_database = index.targets
         queries, codes = self._queries(X, index), index.codes
         if affinity is not None:

@@ -1,8 +1,8 @@
 """Folders of plain arrays: an index, its targets and its hasher, without pickle.
 
-A folder holds `index.json` and a folder of files that it names. New files are written beside
-the old ones and flushed. Then one rename replaces `index.json`, and the old files go. So
-there is either the old content or the new one, and arrays that are mapped stay.
+A folder holds `index.json` and a folder of files that it names. New files are written
+beside the old ones and flushed. Then one rename replaces `index.json`, and the old files
+go. So there is either the old content or the new one, and arrays that are mapped stay.
 """
 
 import json
@@ -70,9 +70,9 @@ def save_index(path, kind, params, index, hasher=None):
     }
     header = json.dumps(header, default=np.generic.item, indent=1)  # integers of NumPy
     stored = None if hasher is None else _store_hasher(hasher)
-    if path.exists() and not (path / "index.json").exists():
-        if not path.is_dir() or any(path.iterdir()):
-            raise ValueError(f"{path} exists and is no folder that `save` has written.")
+    is_new = not path.exists() or path.is_dir() and not any(path.iterdir())
+    if not is_new and not (path / "index.json").exists():
+        raise ValueError(f"{path} exists and is no folder that `save` has written.")
     path.mkdir(parents=True, exist_ok=True)
     aside = path / f"{folder}.json"
     try:
@@ -126,7 +126,7 @@ def load_index(path, kind, mmap, restore=None):
     if header.get("version") != _VERSION:
         raise ValueError(
             f"{path} has version {header.get('version')!r} of the format, and this package "
-            f"reads version {_VERSION}. Load it by the release that saved it, or save it anew."
+            f"reads version {_VERSION}. Load it by the release that saved it."
         )
     if header.get("kind") != kind:
         raise ValueError(
@@ -148,7 +148,7 @@ def load_index(path, kind, mmap, restore=None):
         raise ValueError(f"{path} lacks or misstates {error}; save it anew.") from error
     except (ValueError, EOFError, MemoryError) as error:
         raise ValueError(
-            f"The files of {path} are damaged or contradict each other; save it anew: {error}"
+            f"The files of {path} are damaged or contradict each other: {error}; save it anew."
         ) from error
     return params, index, hasher
 

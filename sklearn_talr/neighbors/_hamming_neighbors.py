@@ -140,7 +140,8 @@ class WeightedHammingNeighbors(CodeDatabase):
     other bit. Where the codes carry factors and addends, as those that `encode` of an
     :class:`~sklearn_talr.hashing.AdditiveHasher` returns, the distance is minus the score,
     see :func:`~sklearn_talr.codes.weighted_scores`. The same holds where a query weighs
-    words of eight bits: it then has a weight for each value of each word. The search is exact.
+    words of eight bits: it then has a weight for each value of each word. The search is
+    exact.
 
     :class:`HashedNeighbors` holds a hasher together with such an index, and is asked by
     features. Take this class where codes and weights come from elsewhere.

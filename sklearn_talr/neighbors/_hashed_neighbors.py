@@ -332,8 +332,8 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         Raises
         ------
         ValueError
-            If a file is damaged, the folder not from `save` of this class, or holds types that are
-            not trusted.
+            If a file is damaged, the folder not from `save` of this class, or holds types
+            that are not trusted.
         """
 
         def restore(file):

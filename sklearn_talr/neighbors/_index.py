@@ -7,7 +7,7 @@ import numpy as np
 from ..codes import PackedCodes
 from ..codes._door import Terms, columns_of, fixed
 from ._read import Columns, read_codes
-from ._targets import Targets
+from ._targets import NO_TARGETS, Targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Index:
     columns: Columns
     n_indices: int
     numbers: np.ndarray | None = None
-    targets: Targets = Targets()
+    targets: Targets = NO_TARGETS
     hasher: object = None
     features: object = None
 
@@ -150,7 +150,8 @@ class Index:
 
     def __repr__(self):
         each = self.nbytes / self.n_items
-        return f"Index({self.n_items} items of {self.columns.n_bits} bits, {each:g} bytes each)"
+        n_bits = self.columns.n_bits
+        return f"Index({self.n_items} items of {n_bits} bits, {each:g} bytes each)"
 
 
 def _small(numbers, n_indices):

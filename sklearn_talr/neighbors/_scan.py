@@ -94,7 +94,8 @@ class WeightQueries(NamedTuple):
         exponents, margins = precision(tables, self.index.terms)
         lowest = np.full(len(weights), -np.inf)
         if radius is not None:
-            lowest = np.ldexp(np.full(len(weights), -radius), -exponents) - margins
+            with np.errstate(over="ignore"):  # beyond all distances
+                lowest = np.ldexp(np.full(len(weights), -radius), -exponents) - margins
         units = np.ldexp(1.0, -exponents)
         scaled = (tables * units[:, None, None]).astype(np.float32)
         units = units.astype(np.float32)

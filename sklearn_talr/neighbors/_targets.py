@@ -125,6 +125,9 @@ class Targets(NamedTuple):
         return np.concatenate(elected)
 
 
+NO_TARGETS = Targets()
+
+
 def _numbered(values, first):
     """Numbers of items from the first on; their own numbers must be the same."""
     numbers = np.arange(first, first + values.shape[0])

@@ -63,7 +63,7 @@ class Frame(NamedTuple):
         return cls(metric, mean, unit, ScoreRule.of_distances(*bounds))
 
     def lengths(self, rows):
-        """Bytes of the distances of rows from the mean, or None where no score needs them."""
+        """Bytes of the distances of rows from the mean, or None if no score needs them."""
         if self.rule is None:
             return None
         return self.rule.steps_of(np.linalg.norm(rows.astype(np.float64), axis=1))

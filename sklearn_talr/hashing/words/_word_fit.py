@@ -115,7 +115,8 @@ def best_codebooks(each_row, words, n_values, alpha):
     """Codebooks of least squared error plus a penalty on the vectors of products.
 
     The penalty is `alpha` per row times the square of the vectors of single bits, and ten
-    times as much for those of products of several bits. What all values of a word have in common has no vector.
+    times as much for those of products of several bits. What all values of a word have in
+    common has no vector.
     """
     n_rows, n_words = words.shape
     counts = _pair_counts(words, n_values)
