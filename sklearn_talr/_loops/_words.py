@@ -9,10 +9,10 @@ u          inner product of z with the sum of its entries
 s          squared length of that sum
 =========  ==================================================================
 
-The words of a row are to maximize ``u |u| / s``, the squared cosine with its sign. One word
-at a time is set to what is best while the others stay, which is iterated conditional modes;
-then some words are drawn anew and all are improved once more (Martinez et al., "LSQ++", ECCV
-2018).
+The words of a row are to maximize ``u |u| / s``, the squared cosine with its sign. One
+word at a time is set to what is best while the others stay, which is iterated conditional
+modes; then some words are drawn anew and all are improved once more (Martinez et al.,
+"LSQ++", ECCV 2018).
 """
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from ._compile import compiled
 
 _LANES = 32  # candidates compared at once
+_BITS_PER_TURN, _SWEEPS_AFTER_TURNS = 32, 2
 
 
 @compiled
@@ -155,6 +156,91 @@ def search_words(products, table, squares, words, n_rounds, n_sweeps, share, ane
             n_changed += words[row, word] != now[word]
             words[row, word] = now[word]
     return n_changed
+
+
+@compiled
+def search_bits(products, gram, inner, signs, n_rounds, n_sweeps):
+    """Choose the signs of rows, in place; return how many have changed.
+
+    Parameters
+    ----------
+    products : ndarray of shape (n_rows, n_bits), dtype float32
+        Inner products of rows and the vectors of bits.
+
+    gram : ndarray of shape (n_bits, n_bits), dtype float32
+        Inner products of these vectors.
+
+    inner : ndarray of shape (n_rows, n_bits), dtype float32
+        Inner products of the vectors and their sums with the signs; overwritten.
+
+    signs : ndarray of shape (n_rows, n_bits), dtype float32
+        Signs to start from, -1 or 1.
+
+    n_rounds : int
+        How often some signs are turned, and all improved once more.
+
+    n_sweeps : int
+        At most so often every sign is looked at before that.
+    """
+    n_bits, n_changed = len(gram), 0
+    kept_inner = np.empty(n_bits, dtype=np.float32)
+    kept, first = np.empty(n_bits, dtype=np.float32), np.empty(n_bits, dtype=np.float32)
+    for row in range(len(signs)):
+        along, now, of_row = products[row], signs[row], inner[row]
+        first[:] = now
+        u = s = np.float32(0)
+        for bit in range(n_bits):
+            u += now[bit] * along[bit]
+            s += now[bit] * of_row[bit]
+        u, s = _turn_signs(along, gram, of_row, now, u, s, n_sweeps)
+        state = np.uint64(0x9E3779B97F4A7C15)
+        for bit in range(n_bits):
+            state = (state ^ np.uint64(now[bit] > 0)) * np.uint64(0x100000001B3)
+        for _ in range(n_rounds):
+            kept[:], kept_inner[:] = now, of_row
+            kept_u, kept_s = u, s
+            for _ in range(1 + n_bits // _BITS_PER_TURN):
+                state ^= state << np.uint64(13)
+                state ^= state >> np.uint64(7)
+                state ^= state << np.uint64(17)
+                bit = np.int64((state >> np.uint64(20)) % np.uint64(n_bits))
+                u, s = _turn(along, gram, of_row, now, u, s, bit)
+            u, s = _turn_signs(along, gram, of_row, now, u, s, _SWEEPS_AFTER_TURNS)
+            if not u * abs(u) * kept_s > kept_u * abs(kept_u) * s:
+                now[:], of_row[:] = kept, kept_inner
+                u, s = kept_u, kept_s
+        for bit in range(n_bits):
+            n_changed += first[bit] != now[bit]
+    return n_changed
+
+
+@compiled
+def _turn(along, gram, inner, now, u, s, bit):
+    twice = np.float32(2) * now[bit]
+    u -= twice * along[bit]
+    s += np.float32(4) * gram[bit, bit] - np.float32(2) * twice * inner[bit]
+    for other in range(len(inner)):
+        inner[other] -= twice * gram[bit, other]
+    now[bit] = -now[bit]
+    return u, s
+
+
+@compiled
+def _turn_signs(along, gram, inner, now, u, s, n_sweeps):
+    """Turn each sign that turns the sum nearer to the row."""
+    for _ in range(n_sweeps):
+        n_turned = 0
+        for bit in range(len(now)):
+            twice = np.float32(2) * now[bit]
+            product = u - twice * along[bit]
+            square = s + np.float32(4) * gram[bit, bit]
+            square -= np.float32(2) * twice * inner[bit]
+            if product * abs(product) * s > u * abs(u) * square:
+                u, s = _turn(along, gram, inner, now, u, s, bit)
+                n_turned += 1
+        if n_turned == 0:
+            break
+    return u, s
 
 
 @compiled
