@@ -147,10 +147,10 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
     -----
     A query has a weight for each bit, or for each of the 256 values of each word of eight.
 
-    Under ``"cosine"`` rows that no sum points to have scores that are too high. Where rows
-    held out show that more neighbors are found so, the last word of a code adds no vector
-    but says how near the sum points to the row: its value multiplies the score by the
-    cosine of the two. Factors follow from codes, and are kept in a byte for each.
+    Under ``"cosine"`` rows that no sum points to have scores that are too high. Where more
+    neighbors are found so among the training rows, the factor of a code has the root of its
+    cosine with the row in it, and is stored in a byte besides the bits, as `encode` gives
+    it. Other factors follow from the codes.
 
     The signs of `decision_function` are not the bits of `transform`: a row is not encoded
     in the way a query is. The Hamming distance to these signs is fit for a shortlist only.

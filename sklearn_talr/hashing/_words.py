@@ -13,7 +13,6 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
 from .._threads import map_in_threads, one_thread
-from ..codes import unpack_codes
 from ..codes._door import (
     CodeFactors,
     ScoreRule,
@@ -25,7 +24,8 @@ from ..codes._door import (
 _ROWS_PER_BLOCK = 1_024
 _SWEEPS, _ROUNDS = {1: 10, 8: 4}, 8  # for new rows, by the size of words
 _SHARE_ANEW, _WORDS_ANEW = 0.25, 4  # words of eight bits in each round, at most
-_NO_LEVELS = np.empty(0)
+_N_NEIGHBORS, _LEAST_GAIN = 10, 0.01  # that factors by cosines have to find more
+_LEAST_COSINE = 0.01
 _TINY = np.finfo(np.float32).tiny
 
 
@@ -82,17 +82,21 @@ class Frame(NamedTuple):
             return directions, None
         return directions, self.lengths.steps_of(lengths / self.unit)
 
-    def rule(self, factors_of, data):
-        """The rule of scores of codes; bounds of factors are those of packed codes.
+    @property
+    def start(self):
+        """A point inside of the unit sphere, up to which codes go from it.
 
-        A code stands for a direction of unit length; under "cosine" for the point of the
-        unit sphere that lies in this direction from the mean. ``factors_of(point)`` are the
-        factors of codes whose directions start at a point inside of the sphere.
+        A code stands for a direction, and under "cosine" for the point of the sphere that
+        lies in this direction from the mean.
         """
+        return self.mean if self.metric == "cosine" else np.zeros_like(self.mean)
+
+    def rule(self, factors, data):
+        """The rule of scores of codes; bounds of factors are those of packed codes."""
+        rule = ScoreRule.of_codes(factors, data)
         if self.lengths is None:
-            return ScoreRule.of_codes(factors_of(self.mean), data)
-        rule = ScoreRule.of_codes(factors_of(np.zeros_like(self.mean)), data)
-        table = self.lengths.table[:, None] * np.array([1.0, 0.0], dtype=np.float32)
+            return rule
+        table = self.lengths.table[:, None] * np.array([1, 0], dtype=np.float32)
         if self.metric == "euclidean":
             table[:, 1] = table[:, 0] ** 2 / -2
         return rule._replace(length_table=table)
@@ -109,20 +113,19 @@ class Model:
     vectors : ndarray of shape (n_bits, n_features) or (n_words, 256, n_features)
         Vectors of the bits, or of the values of words of eight bits; float32.
 
+    factors : CodeFactors or WordFactors
+        Multiples of the sums of vectors, by codes.
+
     rule : ScoreRule
         How codes get factors and addends.
-
-    levels : ndarray of shape (256,) or (0,), dtype float64
-        Ascending cosines of rows and decodings that the last word tells; its vectors are
-        zeros. Empty where the last word is one like the others.
 
     moments : Moments, default=None
         Of the rows so far, of single bits.
     """
 
-    def __init__(self, frame, vectors, rule, levels=_NO_LEVELS, moments=None):
-        self.frame, self.vectors, self.rule = frame, vectors, rule
-        self.levels, self.moments = levels, moments
+    def __init__(self, frame, vectors, factors, rule, moments=None):
+        self.frame, self.vectors, self.factors = frame, vectors, factors
+        self.rule, self.moments = rule, moments
 
     def __getstate__(self):
         return {name: value for name, value in vars(self).items() if name != "_table"}
@@ -130,33 +133,60 @@ class Model:
     @classmethod
     def of_bits(cls, frame, vectors, moments, signs):
         """The model of single bits; `signs` are some codes."""
-
-        def factors_of(mean):
-            beyond = 1 - float(mean @ mean)
-            return CodeFactors(vectors @ vectors.T, vectors @ mean, beyond)
-
+        start = frame.start
+        beyond = 1 - float(start @ start)
+        factors = CodeFactors(vectors @ vectors.T, vectors @ start, beyond)
         data = np.packbits(signs > 0, axis=1, bitorder="little")
-        return cls(frame, vectors, frame.rule(factors_of, data), moments=moments)
+        return cls(frame, vectors, factors, frame.rule(factors, data), moments)
 
     @classmethod
-    def of_words(cls, frame, codebooks, words, levels=_NO_LEVELS):
-        """The model of codebooks, to which a word is added where there are levels.
-
-        `words` are words of some rows, of the codebooks as they come.
-        """
+    def of_words(cls, frame, codebooks, words):
+        """The model of codebooks; `words` are some codes, of codebooks as they come."""
         orders = [order_of(codebook) for codebook in codebooks]
         codebooks = np.stack([each[order] for each, order in zip(codebooks, orders)])
-        places = (np.argsort(order)[values] for order, values in zip(orders, words.T))
-        data = np.stack(list(places), axis=1).astype(np.uint8)
-        if len(levels):
-            codebooks = np.concatenate((codebooks, np.zeros_like(codebooks[:1])))
-            ends = [np.full((len(data), 1), end, np.uint8) for end in (0, 255)]
-            data = np.vstack([np.hstack((data, end)) for end in ends])
+        places = [np.argsort(order)[values] for order, values in zip(orders, words.T)]
+        data = np.stack(places, axis=1).astype(np.uint8)
+        factors = WordFactors.of_codebooks(codebooks, frame.start)
+        return cls(frame, codebooks, factors, frame.rule(factors, data))
 
-        def factors_of(mean):
-            return WordFactors.of_codebooks(codebooks, mean, levels)
+    def with_cosines_if_they_pay(self, rows):
+        """The model whose factors tell how near a code points to its row, too, or this one.
 
-        return cls(frame, codebooks, frame.rule(factors_of, data), levels)
+        Rows that no sum of vectors points to have scores that are too high. The root of the
+        cosine makes up for that where it finds more neighbors among some rows.
+        """
+        if self.frame.lengths is not None or len(rows) <= 2 * _N_NEIGHBORS:
+            return self
+        data = np.packbits(self.bits_of(rows), axis=1, bitorder="little")
+        multiples = self._multiples(rows, data)
+        start = self.frame.start
+        along = rows @ start
+        to_sphere = np.sqrt(np.maximum(along**2 + 1 - start @ start, 0)) - along
+        points = (start + rows * to_sphere[:, None]).astype(np.float32)
+        scores = points @ self._sums(data).T
+        nearest = _are_nearest(points @ points.T)
+        plain = nearest & _are_nearest(scores * self.factors.of(data))
+        rooted = nearest & _are_nearest(scores * multiples)
+        if rooted.sum() <= plain.sum() + _LEAST_GAIN * nearest.sum():
+            return self
+        rule = ScoreRule(None, *bounds_of_lengths(multiples.min(), multiples.max()))
+        table = rule.table[:, None] * np.array([1, 0], dtype=np.float32)
+        rule = rule._replace(length_table=table)
+        return Model(self.frame, self.vectors, self.factors, rule, self.moments)
+
+    def _multiples(self, rows, data):
+        """Factors of codes times the roots of their cosines with their rows."""
+        sums = self._sums(data)
+        lengths = np.maximum(np.linalg.norm(sums, axis=1), _TINY)
+        cosines = np.einsum("ij,ij->i", rows, sums) / lengths
+        return self.factors.of(data) * np.sqrt(np.maximum(cosines, _LEAST_COSINE))
+
+    def _sums(self, data):
+        """Sums of the vectors of packed codes, shape (n_codes, n_features)."""
+        if self.word_size == 8:
+            return decode_words(data, self.vectors)
+        bits = np.unpackbits(data, axis=1, count=self.n_bits, bitorder="little")
+        return (2 * bits.astype(np.float32) - 1) @ self.vectors
 
     @property
     def word_size(self):
@@ -179,38 +209,30 @@ class Model:
 
     def decode(self, packed):
         """Features that packed codes stand for, shape (n_samples, n_features)."""
-        data, factors = packed.data, self.rule.factors
-        if self.word_size == 1:
-            decoded = (2 * unpack_codes(packed).astype(np.float32) - 1) @ self.vectors
-            multiples = factors.of(data)
-        else:
-            decoded = decode_words(data, self.vectors)
-            multiples = factors.to_unit_length(data)
-        if packed.lengths is not None:
+        multiples = self.factors.of(packed.data) * self.frame.unit
+        if packed.lengths is not None and self.frame.lengths is not None:
             multiples = multiples * self.rule.length_table[packed.lengths, 0]
-        return decoded * (multiples * self.frame.unit)[:, None] + self.frame.origin
+        return self._sums(packed.data) * multiples[:, None] + self.frame.origin
 
     def quantize(self, X, activations):
         """Bits of features, and bytes of their lengths, or None."""
         rows, lengths = self.frame.split(X)
-        return self.bits_of(rows), lengths
+        bits = self.bits_of(rows)
+        if self.rule.factors is None:
+            data = np.packbits(bits, axis=1, bitorder="little")
+            lengths = self.rule.steps_of(self._multiples(rows, data))
+        return bits, lengths
 
     def bits_of(self, rows):
         """Bits of directions."""
         if self.word_size == 1:
             signs = np.where(rows @ self.vectors.T > 0, 1, -1).astype(np.float32)
-            gram = self.rule.factors.gram
+            gram = self.factors.gram
             improve_signs(rows, self.vectors, gram, signs, _ROUNDS, _SWEEPS[1])
             return signs > 0
-        codebooks = self.vectors[:-1] if len(self.levels) else self.vectors
         if "_table" not in vars(self):  # is as large as it takes long to make
-            self._table = Table(codebooks)
-        words = self._table.words_of(rows)
-        if len(self.levels):
-            halfway = (self.levels[1:] + self.levels[:-1]) / 2
-            nearest = np.searchsorted(halfway, cosines_of(rows, words, codebooks))
-            words = np.hstack([words, nearest[:, None].astype(np.uint8)])
-        return np.unpackbits(words, axis=1, bitorder="little")
+            self._table = Table(self.vectors)
+        return np.unpackbits(self._table.words_of(rows), axis=1, bitorder="little")
 
 
 class Table:
@@ -290,3 +312,10 @@ def scaled(X, metric):
     largest = np.abs(X).max(axis=1, keepdims=True)
     X = X / np.where(largest > 0, largest, 1)  # so that no square is 0 or infinite
     return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), _TINY)
+
+
+def _are_nearest(scores):
+    """Mask of the highest scores of each query, which is not its own neighbor."""
+    np.fill_diagonal(scores, -np.inf)
+    place = scores.shape[1] - _N_NEIGHBORS
+    return scores >= np.partition(scores, place, axis=1)[:, [place]]

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from ..codes._door import decode_words
 from ._projections import itq_projection
 from ._words import Model, Table, cosines_of, improve_signs, in_threads
 
@@ -24,11 +23,9 @@ _ROWS_FOR_BOUNDS = 4_096  # whose factors tell within which bounds all are kept
 _ALPHAS = 0.02, 0.1, 0.4
 _ALPHA_OF_BITS = 0.05
 _LEAST_ROWS, _MOST_HELD_OUT, _SHARE_HELD_OUT = 1_000, 2_000, 0.1
-_WORDS_TO_TRY = 16  # by which alpha is chosen
+_WORDS_TO_TRY = 8  # by which alpha is chosen
 _PENALTY_OF_PRODUCTS = 10  # of two or more bits, in multiples of that of single bits
-_N_NEIGHBORS = 3  # few, since rows held out are fewer than those to be searched
-_LEAST_GAIN = 0.01  # in recall; less may be chance
-_EXTREMES = 0.005, 0.995  # quantiles of the cosines between which the levels are
+_ROWS_TO_TRY = 2_000  # among which factors have to find more neighbors
 
 
 class Moments(NamedTuple):
@@ -88,7 +85,7 @@ def improve_bits(frame, rows, signs, before, alpha, max_iter, n_jobs, watch):
         model = partial(Model.of_bits, frame, moments.vectors(alpha), moments, seen)
         if watch.end(share, model) or not share:
             break
-    return model()
+    return model().with_cosines_if_they_pay(rows[:_ROWS_TO_TRY])
 
 
 def _improve_signs(rows, signs, vectors, gram, part):
@@ -101,22 +98,17 @@ def fit_words(frame, rows, n_words, alpha, max_iter, n_jobs, rng, watch):
     words = np.zeros((len(rows), n_words), dtype=np.uint8)
     _improve_words(rows, words, codebooks, n_jobs, n_rounds=0, anew=True)
     alpha = _best_alpha(rows, words[:, :_WORDS_TO_TRY]) if alpha == "auto" else alpha
-    codebooks, levels = _best_codebooks(rows, words, alpha), np.empty(0)
-    for iteration in range(min(max_iter, _ITERATIONS_OF_WORDS)):
+    codebooks = _best_codebooks(rows, words, alpha)
+    for _ in range(min(max_iter, _ITERATIONS_OF_WORDS)):
         watch.begin()
-        if iteration == 1 and frame.metric == "cosine" and n_words > 1:
-            levels = _levels(rows, words, alpha)
-            if len(levels):
-                words = words[:, :-1].copy()
-                codebooks = _best_codebooks(rows, words, alpha)
         share = _improve_words(rows, words, codebooks, n_jobs) / words.size
 
         seen = words[:_ROWS_FOR_BOUNDS].copy()
         codebooks = _best_codebooks(rows, words, alpha)
-        model = partial(Model.of_words, frame, codebooks, seen, levels)
+        model = partial(Model.of_words, frame, codebooks, seen)
         if watch.end(share, model):
             break
-    return model()
+    return model().with_cosines_if_they_pay(rows[:_ROWS_TO_TRY])
 
 
 def _improve_words(rows, words, codebooks, n_jobs, n_rounds=_ROUNDS, *, anew=False):
@@ -184,17 +176,12 @@ def _best_codebooks(rows, words, alpha):
     return (codebooks - codebooks.mean(axis=1, keepdims=True)).astype(np.float32)
 
 
-def _split(n_rows):
-    """Slices of the rows to fit and of those that are held out."""
-    n_held = min(_MOST_HELD_OUT, int(_SHARE_HELD_OUT * n_rows))
-    return slice(n_held, None), slice(n_held)
-
-
 def _best_alpha(rows, words):
     """The penalty by which rows held out have the highest cosines with their decodings."""
     if len(rows) < _LEAST_ROWS:
         return _ALPHAS[-1]
-    fitted, held_out = _split(len(rows))
+    n_held = min(_MOST_HELD_OUT, int(_SHARE_HELD_OUT * len(rows)))
+    fitted, held_out = slice(n_held, None), slice(n_held)
 
     def cosine(alpha):
         codebooks = _best_codebooks(rows[fitted], words[fitted], alpha)
@@ -202,35 +189,3 @@ def _best_alpha(rows, words):
         return cosines_of(rows[held_out], found, codebooks).mean()
 
     return max(_ALPHAS, key=cosine)
-
-
-def _levels(rows, words, alpha):
-    """Cosines that the last word is to tell, or none where that finds fewer neighbors."""
-    none = np.empty(0)
-    if len(rows) < _LEAST_ROWS:
-        return none
-    fitted, held_out = _split(len(rows))
-    rows, held_out = rows[fitted], rows[held_out]
-    nearest = _are_nearest(held_out @ held_out.T)
-
-    def recall_of(words):
-        codebooks = _best_codebooks(rows, words, alpha)
-        found = Table(codebooks).words_of(held_out)
-        cosines = np.maximum(cosines_of(held_out, found, codebooks), 0)
-        decoded = decode_words(found, codebooks)
-        scores = held_out @ decoded.T / np.linalg.norm(decoded, axis=1)
-        return lambda factors: (nearest & _are_nearest(scores * factors)).mean(), cosines
-
-    recall, _ = recall_of(words[fitted])
-    with_factor, cosines = recall_of(words[fitted][:, :-1])
-    gain = with_factor(cosines) - recall(1.0)
-    if gain <= _LEAST_GAIN * nearest.mean():
-        return none
-    return np.linspace(*np.quantile(cosines, _EXTREMES), 256)
-
-
-def _are_nearest(scores):
-    """Mask of the highest scores of each query, which is not its own neighbor."""
-    np.fill_diagonal(scores, -np.inf)
-    place = scores.shape[1] - _N_NEIGHBORS
-    return scores >= np.partition(scores, place, axis=1)[:, [place]]
