@@ -34,6 +34,7 @@ _HOMES = {
     "runs": "runs",
     "show_versions": "_show_versions",
     "svm": "svm",
+    "warm_up": "_warm_up",
 }
 
 __all__ = list(_HOMES)

@@ -68,11 +68,6 @@ class FittedHasher(NamedTuple):
             return self.encode(X)
         return self.hasher.encode_query(self._prepare_query(X))
 
-    def factors(self):
-        """Rule of the factors of its codes, where they follow from these, or None."""
-        rule = getattr(self.hasher, "_rule_of_factors", None)
-        return None if rule is None else rule()
-
     def query_weights(self, X):
         """Weights of features that are queries."""
         return self.hasher.query_weights(self._prepare_query(X))

@@ -83,7 +83,6 @@ def describe_machine():
     return {
         "Python": _packages(),
         "Machine": _machine(),
-        "Loops": _loops(),
         "torch": torch,
         "Libraries of threads": _libraries_of_threads(),
         "Environment": {name: os.environ.get(name, "not set") for name in VARIABLES},
@@ -130,17 +129,6 @@ def describe_processor():
         command = ["sysctl", "-n", "machdep.cpu.brand_string"]
         name = subprocess.run(command, capture_output=True, text=True).stdout.strip()
     return name or platform.processor() or platform.machine()
-
-
-def _loops():
-    """What counts the bits in which codes differ."""
-    if find_spec("numba") is None:
-        bits = "NumPy and SciPy, since numba is not installed"
-    elif f"{__package__}.neighbors._compiled" in sys.modules:
-        bits = "numba"
-    else:
-        bits = "NumPy and SciPy; numba after about a second of work"
-    return {"bit counts": bits}
 
 
 def _torch():

@@ -11,7 +11,6 @@ from sklearn_talr.neighbors import HammingNeighbors
 # The warning where all items are equal, which tests of ties mean to have.
 ONE_CODE = "All rows of X have the same code"
 may_have_one_code = pytest.mark.filterwarnings(f"ignore:{ONE_CODE}")
-ALGORITHMS = ["auto", "brute", "lookup", "multi_index"]
 
 
 def random_codes(rng, n_items, n_bits):
@@ -61,8 +60,8 @@ def ranking(queries, database):
     return [sorted((d, i) for i, d in enumerate(row)) for row in distances.tolist()]
 
 
-def fit(database, algorithm="auto", **params):
-    neighbors = HammingNeighbors(algorithm=algorithm, **params)
+def fit(database, **params):
+    neighbors = HammingNeighbors(**params)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ONE_CODE)
         return neighbors.fit(database)

@@ -296,3 +296,27 @@ def products_of_signs(bits, n_weights):
         for bit in chosen:
             products[:, place] *= signs[:, bit]
     return products
+
+
+def n_weights_of(n_bits, word_size):
+    """Weights of a query that weighs words of so many bits, or bits if some are over."""
+    return 32 * n_bits if word_size == 8 and n_bits % 8 == 0 else n_bits
+
+
+def what_is_weighed(bits, n_weights):
+    """What each weight is multiplied by, for each code: signs, or ones for values."""
+    if n_weights == bits.shape[1]:
+        return 2.0 * bits - 1
+    values = bits.reshape(len(bits), -1, 8) @ 2 ** np.arange(8)
+    return (values[:, :, None] == np.arange(256)).reshape(len(bits), -1).astype(float)
+
+
+def wanted_bits(weights, n_bits):
+    """Bits that queries would rather see: of words those of the better half of values."""
+    if weights.shape[1] == n_bits:
+        return weights > 0
+    signs = np.array(
+        [[2 * (value >> bit & 1) - 1 for bit in range(8)] for value in range(256)]
+    )
+    of_words = weights.reshape(len(weights), -1, 256).astype(float) @ signs
+    return of_words.reshape(-1, n_bits) > 0

@@ -41,7 +41,7 @@ Y, OTHER_Y = np.arange(40) % 3, np.arange(40) // 2 % 3
 
 CASES = [(hasher, "fit", {}) for hasher in HASHERS]
 CASES += [
-    (AdditiveHasher(8, word_size=4, max_iter=2), "fit", {}),
+    (AdditiveHasher(8, word_size=8, max_iter=2), "fit", {}),
     (TALRHasher(8), "partial_fit", {}),
     (SupervisedHasher(8, loss=HashNetLoss()), "partial_fit", {}),
     (TALRHasher(8, max_iter=2), "fit", {"warm_start": True}),
@@ -82,7 +82,7 @@ def state_of(hasher):
 @pytest.fixture(scope="module", autouse=True)
 def full_caches():
     """Caches of products are filled once, by statements that no later call comes by."""
-    AdditiveHasher(8, word_size=4, max_iter=1).fit(X).encode(X)
+    AdditiveHasher(8, word_size=8, max_iter=1).fit(X).encode(X)
 
 
 @every_way_to_fit

@@ -51,7 +51,7 @@ def is_clean(call):
 HASHERS = [
     ITQHasher(8, random_state=0),
     AdditiveHasher(8, max_iter=2, random_state=0),
-    AdditiveHasher(8, word_size=4, max_iter=2, random_state=0),
+    AdditiveHasher(8, word_size=8, max_iter=2, random_state=0),
     FastHasher(2, n_trees=2, max_depth=2, random_state=0),
     TALRHasher(8, max_iter=1, random_state=0, hidden_layer_sizes=6),
     TALRHasher(8, max_iter=1, random_state=0, module=torch.nn.Linear(5, 8)),

@@ -66,18 +66,6 @@ def test_threads_processor_and_variables_are_told(described, monkeypatch):
     assert variables["OPENBLAS_CORETYPE"] == "not set"
 
 
-def test_it_says_what_counts_bits(monkeypatch):
-    monkeypatch.setattr(_show_versions, "find_spec", lambda name: None)
-    assert (
-        "numba is not installed" in _show_versions.describe_machine()["Loops"]["bit counts"]
-    )
-    monkeypatch.setattr(_show_versions, "find_spec", lambda name: name)
-    monkeypatch.setitem(sys.modules, "sklearn_talr.neighbors._compiled", object())
-    assert _show_versions._loops() == {"bit counts": "numba"}
-    monkeypatch.delitem(sys.modules, "sklearn_talr.neighbors._compiled")
-    assert _show_versions._loops()["bit counts"].startswith("NumPy and SciPy; numba")
-
-
 def test_torch_tells_its_threads(described):
     torch = pytest.importorskip("torch")
     assert described["torch"]["threads"] == torch.get_num_threads()

@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import re
+import shutil
 import sqlite3
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
@@ -53,7 +54,7 @@ def open_catalog():
 
 def newest(catalog):
     version = catalog.execute("PRAGMA user_version").fetchone()[0]
-    return version, FOLDER / f"index-{version}.npz"
+    return version, FOLDER / f"index-{version}"
 
 
 # Readers: each worker maps the newest index, and looks for a newer one every second
@@ -160,10 +161,10 @@ def next_version():
         version, path = newest(catalog)
         index = HashedNeighbors.load(path)
         yield catalog, index
-        new = FOLDER / f"index-{version + 1}.npz"
+        new = FOLDER / f"index-{version + 1}"
         index.save(new)
         for old in set(FOLDER.glob("*index-*")) - {path, new}:
-            old.unlink()  # also what a writer left that was killed
+            shutil.rmtree(old)  # also what a writer left that was killed
         catalog.execute(f"PRAGMA user_version = {version + 1}")
         catalog.execute("COMMIT")  # metadata and the new index, both or neither
 

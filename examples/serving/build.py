@@ -36,7 +36,7 @@ def build(embeddings, lines, folder, n_bits=N_BITS):
                 f"{n_items} items for {len(embeddings)} rows of embeddings; write a line "
                 "for each row, in the same order"
             )
-        write_index(embeddings, new / "index-1.npz", n_bits)
+        write_index(embeddings, new / "index-1", n_bits)
         new.rename(folder)
 
 

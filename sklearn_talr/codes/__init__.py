@@ -7,10 +7,14 @@ array always says how many of its bits count and in which order they lie, so tha
 are never taken for 8 and little-endian bytes are never compared with big-endian ones.
 """
 
-from ._distances import hamming_distances
-from ._maxsim import maxsim_scores
-from ._packed import PackedCodes, concatenate_codes, pack_codes, unpack_codes
-from ._weighted import weighted_scores
+from ._packed import (
+    PackedCodes,
+    concatenate_codes,
+    hamming_distances,
+    pack_codes,
+    unpack_codes,
+)
+from ._scores import maxsim_scores, weighted_scores
 
 __all__ = [
     "PackedCodes",

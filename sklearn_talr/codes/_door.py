@@ -1,38 +1,50 @@
 """Names that other rooms take from this one, beyond the public ones."""
 
-from ._byte_tables import add_entries, tables_of, tables_of_words
-from ._distances import code_words, word_distances
-from ._factors import CodeFactors, OneFactors, WordFactors, decode_words, terms_of
+from ._factors import (
+    CodeFactors,
+    ScoreRule,
+    Terms,
+    WordFactors,
+    bounds_of_lengths,
+    decode_words,
+)
 from ._groups import read_groups
-from ._maxsim import QueryTables, TokenSets, maxima_by_entries, query_blocks
-from ._packed import as_packed, as_words, refuse_terms
-from ._weighted import refuse_codes, saturate, score_codes
-from ._words import Words, signs_of, signs_of_bits, size_of_words
+from ._packed import as_packed, as_words, code_words, refuse_terms
+from ._scores import (
+    TokenSets,
+    arrays_of_terms,
+    columns_of,
+    fixed,
+    precision,
+    refuse_codes,
+    saturate,
+    signs_of_bits,
+    tables_of,
+    token_blocks,
+    word_size,
+)
 
 __all__ = [
     "CodeFactors",
-    "OneFactors",
-    "QueryTables",
+    "ScoreRule",
+    "Terms",
     "TokenSets",
     "WordFactors",
-    "Words",
-    "add_entries",
+    "arrays_of_terms",
     "as_packed",
     "as_words",
+    "bounds_of_lengths",
     "code_words",
+    "columns_of",
     "decode_words",
-    "maxima_by_entries",
-    "query_blocks",
+    "fixed",
+    "precision",
     "read_groups",
     "refuse_codes",
     "refuse_terms",
     "saturate",
-    "score_codes",
-    "signs_of",
     "signs_of_bits",
-    "size_of_words",
     "tables_of",
-    "tables_of_words",
-    "terms_of",
-    "word_distances",
+    "token_blocks",
+    "word_size",
 ]

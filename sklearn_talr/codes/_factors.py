@@ -1,4 +1,4 @@
-"""Factors of scores that follow from the codes, so that no index and no file holds them."""
+"""Factors and addends of scores, a byte each: what they follow from, and their tables."""
 
 from typing import NamedTuple
 
@@ -10,10 +10,169 @@ from .._threads import one_thread
 _CODES_PER_BLOCK = 8_192
 _TINY = np.finfo(np.float32).tiny
 _NO_LEVELS = np.empty(0)
+_STEPS = np.arange(256)
+_BEYOND = 0.1  # share by which bounds are wider than what was seen
+_LARGEST_RATIO = 100.0  # of the longest row to the shortest that is told apart
+
+
+class Terms(NamedTuple):
+    """Factors and addends that the scores of some codes have.
+
+    Parameters
+    ----------
+    given : ndarray of shape (n_codes, 1) or (n_codes, 2), dtype float32, default=None
+        Factors, and perhaps addends, as a user gave them. The others are then None.
+
+    factors : ndarray of shape (n_codes,), dtype uint8, default=None
+        Places of the factors in their table.
+
+    lengths : ndarray of shape (n_codes,), dtype uint8, default=None
+        Bytes that do not follow from the codes, such as lengths of rows: places in the
+        other table.
+
+    factor_table : ndarray of shape (256,), dtype float32, default=None
+        What the bytes of factors stand for.
+
+    length_table : ndarray of shape (256, 2), dtype float32, default=None
+        A further factor, and an addend, by the bytes of lengths.
+    """
+
+    given: np.ndarray | None = None
+    factors: np.ndarray | None = None
+    lengths: np.ndarray | None = None
+    factor_table: np.ndarray | None = None
+    length_table: np.ndarray | None = None
+
+    @property
+    def n_terms(self):
+        """Number of terms of a code: none, a factor, or a factor and an addend."""
+        if self.given is not None:
+            return self.given.shape[1]
+        return 2 if self.lengths is not None else int(self.factors is not None)
+
+    @property
+    def nbytes(self):
+        """Bytes of what is kept for each code."""
+        return sum(array.nbytes for array in self[:3] if array is not None)
+
+    @property
+    def values(self):
+        """Factors, and addends, as a float32 array of shape (n_codes, n_terms), or None."""
+        if self.given is not None or self.n_terms == 0:
+            return self.given
+        factors = np.float32(1) if self.factors is None else self.factor_table[self.factors]
+        if self.lengths is None:
+            return factors[:, None]
+        values = self.length_table[self.lengths]
+        values[:, 0] *= factors
+        return values
+
+    def rows(self, rows):
+        """The terms of some of the codes."""
+        chosen = (None if array is None else array[rows] for array in self[:3])
+        return Terms(*chosen, *self[3:])
+
+    def has_tables_of(self, other):
+        """Whether bytes mean the same here and there."""
+        kinds = (
+            (self.given is None) == (other.given is None),
+            (self.factors is None) == (other.factors is None),
+            (self.lengths is None) == (other.lengths is None),
+        )
+        return all(kinds) and all(map(np.array_equal, self[3:], other[3:]))
+
+    @staticmethod
+    def join(parts):
+        """The terms of several sets of codes, of as many terms each."""
+        if not all(part.has_tables_of(parts[0]) for part in parts):
+            parts = [Terms(part.values) for part in parts]
+        columns = zip(*(part[:3] for part in parts))
+        joined = (None if of[0] is None else np.concatenate(of) for of in columns)
+        return Terms(*joined, *parts[0][3:])
+
+    def largest(self):
+        """The largest magnitudes of a factor and of an addend."""
+        if self.given is not None:
+            factor, *addend = np.abs(self.given).max(axis=0).tolist()
+            return factor, sum(addend)
+        factor, addend = 1.0, 0.0
+        if self.factors is not None:
+            factor = float(self.factor_table.max())
+        if self.lengths is not None:
+            of_lengths = np.abs(self.length_table).max(axis=0)
+            factor, addend = factor * float(of_lengths[0]), float(of_lengths[1])
+        return factor, addend
+
+
+class ScoreRule(NamedTuple):
+    """How the codes of a hasher get their terms.
+
+    Parameters
+    ----------
+    factors : CodeFactors or WordFactors, default=None
+        What factors follow from; None means that there are none.
+
+    low, high : float
+        Logarithms of the least and the largest factor. What is beyond becomes one of them.
+
+    length_table : ndarray of shape (256, 2), dtype float32, default=None
+        A further factor, and an addend, for each byte that comes with a code and does not
+        follow from it; None means that there are no such bytes.
+    """
+
+    factors: object = None
+    low: float = 0.0
+    high: float = 0.0
+    length_table: np.ndarray | None = None
+
+    @classmethod
+    def of_codes(cls, factors, data):
+        """The rule of factors, with bounds a bit beyond those of some packed codes."""
+        return cls(factors, *_bounds(factors.of(data)))
+
+    @classmethod
+    def of_distances(cls, low, high):
+        """The rule of addends minus r**2 / 2, for distances r by their bytes."""
+        table = np.ones((256, 2), dtype=np.float32)
+        table[:, 1] = np.exp(2 * (low + (high - low) / 255 * _STEPS)) / -2
+        return cls(None, low, high, table)
+
+    @property
+    def table(self):
+        """What the bytes of factors stand for, shape (256,), dtype float32."""
+        return np.exp(self.low + (self.high - self.low) / 255 * _STEPS).astype(np.float32)
+
+    def bytes_of(self, data):
+        """Bytes of the factors of packed codes in little bit order."""
+        return self.steps_of(self.factors.of(data))
+
+    def steps_of(self, values):
+        """The bytes nearest to positive values, by logarithm between the bounds."""
+        width = max(self.high - self.low, _TINY)
+        steps = 255 / width * (np.log(np.maximum(values, _TINY)) - self.low)
+        return np.clip(np.rint(steps), 0, 255).astype(np.uint8)
+
+    def terms(self, data, lengths=None):
+        """Terms of packed codes, and of the bytes that came with them."""
+        if self.factors is None:
+            return Terms(None, None, lengths, None, self.length_table)
+        return Terms(None, self.bytes_of(data), lengths, self.table, self.length_table)
+
+
+def bounds_of_lengths(least, largest):
+    """Logarithms between which the lengths of rows are told apart."""
+    return _bounds(np.array([max(least, largest / _LARGEST_RATIO, _TINY), largest]))
+
+
+def _bounds(values):
+    logs = np.log(np.maximum(values, _TINY))
+    low, high = float(logs.min()), float(logs.max())
+    more = _BEYOND * max(high - low, _BEYOND)
+    return low - more, high + more
 
 
 class CodeFactors(NamedTuple):
-    """Rule of the factors of codes whose features are compared by cosine.
+    """Factors of codes whose features are compared by cosine.
 
     The sum W'b of the vectors of a code with the signs b starts at the mean of the
     features. The factor is the multiple of the sum that ends on the unit sphere.
@@ -34,64 +193,40 @@ class CodeFactors(NamedTuple):
     along: np.ndarray
     beyond: float
 
-    @property
-    def nbytes(self):
-        """Bytes that a file would hold in place of the factors."""
-        return self.gram.nbytes + self.along.nbytes
-
     def of(self, data):
-        """Factors of packed codes in little bit order, float32."""
-        factors, n_bits = np.empty(len(data), dtype=np.float32), len(self.along)
+        """Factors of packed codes in little bit order, float64."""
+        factors, n_bits = np.empty(len(data)), len(self.along)
         gram = self.gram.astype(np.float64)
         with one_thread():
             for rows in _parts_of_codes(len(data)):
                 bits = np.unpackbits(data[rows], axis=1, count=n_bits, bitorder="little")
-                factors[rows] = self._of_signs(2.0 * bits - 1, gram)
+                signs = 2.0 * bits - 1
+                # In float32 the last digits of a factor depend on the rows beside it.
+                norms = np.einsum("ij,ij->i", signs @ gram, signs)
+                norms = np.sqrt(np.maximum(norms, _TINY))
+                along = signs @ self.along / norms
+                factors[rows] = _lengths(along, self.beyond) / norms
         return factors
-
-    def _of_signs(self, signs, gram):
-        """Factors of rows of signs, in float64.
-
-        In float32 the last digits of a factor depend on the rows beside it.
-        """
-        norms = np.sqrt(np.maximum(np.einsum("ij,ij->i", signs @ gram, signs), _TINY))
-        along = signs @ self.along / norms
-        return _lengths(along, self.beyond) / norms
-
-    def fits(self, n_bits):
-        """Whether the rule is one of finite numbers for codes of `n_bits` bits."""
-        return (
-            self.gram.shape == (n_bits, n_bits)
-            and self.along.shape == (n_bits,)
-            and self.gram.dtype.kind == self.along.dtype.kind == "f"
-            and all(np.isfinite(part).all() for part in self)
-        )
-
-    def same_as(self, other):
-        """Whether another rule, which may be None, gives every code the same factor."""
-        return self is other or (
-            isinstance(other, CodeFactors) and all(map(np.array_equal, self, other))
-        )
 
 
 class WordFactors(NamedTuple):
-    """Rule of the factors of codes whose words of several bits stand for vectors.
+    """Factors of codes whose words of eight bits stand for vectors.
 
     The factor is that of `CodeFactors`. Where `levels` are given, the last word adds no
     vector: its value v says that the factor is to be multiplied by ``levels[v]``.
 
     Parameters
     ----------
-    codebooks : ndarray of shape (n_words, n_values, n_features), dtype float32
+    codebooks : ndarray of shape (n_words, 256, n_features), dtype float32
         Vectors of the values of each word.
 
-    along : ndarray of shape (n_words, n_values), dtype float64
+    along : ndarray of shape (n_words, 256), dtype float64
         Inner products of these vectors with the mean.
 
     beyond : float
         One minus the squared length of the mean.
 
-    levels : ndarray of shape (n_values,) or (0,), dtype float64
+    levels : ndarray of shape (256,) or (0,), dtype float64
         What the values of the last word multiply factors by, if they do.
     """
 
@@ -105,55 +240,22 @@ class WordFactors(NamedTuple):
         """The rule of codebooks of features with a mean."""
         return cls(codebooks, codebooks @ mean, 1 - float(mean @ mean), levels)
 
-    @property
-    def nbytes(self):
-        """Bytes that a file would hold in place of the factors."""
-        return self.codebooks.nbytes + self.along.nbytes + self.levels.nbytes
-
     def of(self, data):
-        """Factors of packed codes in little bit order, float32."""
+        """Factors of packed codes, float64."""
         factors = self.to_unit_length(data)
-        if len(self.levels):
-            factors *= self.levels[self.words(data)[:, -1]]
-        return factors.astype(np.float32)
+        return factors * self.levels[data[:, -1]] if len(self.levels) else factors
 
     def to_unit_length(self, data):
         """Multiples of the decodings that end on the unit sphere, float64."""
         factors = np.empty(len(data))
         for rows in _parts_of_codes(len(data)):
-            words = self.words(data[rows])
+            words = data[rows]
             decoded = decode_words(words, self.codebooks)
             squares = np.einsum("ij,ij->i", decoded, decoded, dtype=np.float64)
             norms = np.sqrt(np.maximum(squares, _TINY))
             along = self.along[np.arange(len(self.along)), words].sum(axis=1) / norms
             factors[rows] = _lengths(along, self.beyond) / norms
         return factors
-
-    def words(self, data):
-        """Words of packed codes, shape (n_codes, n_words), uint8."""
-        if self.codebooks.shape[1] == 256:
-            return data
-        halves = np.stack((data & 15, data >> 4), axis=2)
-        halves = halves.reshape(len(data), 2 * data.shape[1])
-        return halves[:, : len(self.codebooks)]
-
-    def fits(self, n_bits):
-        """Whether the rule is one of finite numbers for codes of `n_bits` bits."""
-        n_words, n_values = self.codebooks.shape[:2] if self.codebooks.ndim == 3 else (0, 0)
-        return (
-            {16: 4, 256: 8}.get(n_values, 0) * n_words == n_bits
-            and self.along.shape == (n_words, n_values)
-            and self.levels.shape in ((n_values,), (0,))
-            and self.codebooks.dtype == np.float32
-            and self.along.dtype == self.levels.dtype == np.float64
-            and all(np.isfinite(part).all() for part in self)
-        )
-
-    def same_as(self, other):
-        """Whether another rule, which may be None, gives every code the same factor."""
-        return self is other or (
-            isinstance(other, WordFactors) and all(map(np.array_equal, self, other))
-        )
 
 
 def decode_words(words, codebooks):
@@ -162,20 +264,6 @@ def decode_words(words, codebooks):
     for values, codebook in zip(words.T, codebooks):
         decoded += codebook[values]
     return decoded
-
-
-class OneFactors:
-    """Rule of codes that have addends, and 1 for a factor."""
-
-    nbytes = 0
-
-    def of(self, data):
-        """Ones, one for each code, float32."""
-        return np.ones(len(data), dtype=np.float32)
-
-    def same_as(self, other):
-        """Whether another rule, which may be None, gives every code the same factor."""
-        return isinstance(other, OneFactors)
 
 
 def _parts_of_codes(n_codes):
@@ -190,20 +278,3 @@ def _lengths(along, beyond):
     squared length of the mean.
     """
     return np.sqrt(np.maximum(along**2 + beyond, _TINY)) - along
-
-
-def terms_of(factors, data, addends):
-    """Factors and addends of packed codes in little bit order, side by side.
-
-    `factors` is the rule of the factors, or None where `addends` holds factors and addends.
-    Returns an array of shape (n_codes, 1) or (n_codes, 2), or None.
-    """
-    if factors is None:
-        return addends
-    columns = [factors.of(data)[:, None]] + ([] if addends is None else [addends])
-    return np.hstack(columns)
-
-
-def n_terms_of(factors, own):
-    """Number of terms of a code, of which `own` lacks those that `factors` gives."""
-    return (factors is not None) + (0 if own is None else own.shape[1])

@@ -7,10 +7,17 @@ from sklearn.utils import check_array
 
 from .._arrays import as_numpy
 from .._compat import Interval, StrOptions, validate_params
-from ._factors import n_terms_of, terms_of
+from ._factors import Terms
 
-__all__ = ["PackedCodes", "concatenate_codes", "pack_codes", "unpack_codes"]
+__all__ = [
+    "PackedCodes",
+    "concatenate_codes",
+    "hamming_distances",
+    "pack_codes",
+    "unpack_codes",
+]
 
+NO_TERMS = Terms()
 _BIT_ORDER = [StrOptions({"little", "big"})]
 
 
@@ -43,12 +50,16 @@ class PackedCodes:
         ``(n_samples, n_bits)``, the shape of the unpacked codes.
 
     terms : ndarray of shape (n_samples, 1) or (n_samples, 2), dtype float32, or None
-        Factors and addends of the codes. Factors that follow from the codes, as those of
-        :class:`~sklearn_talr.hashing.AdditiveHasher`, are computed when first asked for.
-        Codes with terms are ranked by weighted queries: their Hamming distances say little.
+        Factors and addends of the codes. Those of a hasher, such as
+        :class:`~sklearn_talr.hashing.AdditiveHasher`, are kept in a byte each. Codes with
+        terms are ranked by weighted queries: their Hamming distances say little.
+
+    lengths : ndarray of shape (n_samples,), dtype uint8, or None
+        Bytes that a hasher has stored beside the codes, such as those of the lengths of the
+        rows, from which addends follow.
 
     nbytes : int
-        Bytes of the codes, and of terms that do not follow from them.
+        Bytes of the codes and of their terms.
 
     Examples
     --------
@@ -73,32 +84,30 @@ class PackedCodes:
         self.n_bits = int(n_bits)
         self.bitorder = bitorder
         self._check_layout()
-        self._own = None if terms is None else _check_terms(terms, len(self.data))
-        self._factors = self._terms = None
+        self._terms = Terms() if terms is None else _check_terms(terms, len(self.data))
 
     @classmethod
-    def _of(cls, data, n_bits, bitorder, own=None, factors=None):
-        """Make packed codes of bytes that are known to be right, without checks.
-
-        `own` holds the terms. With `factors`, the rule that factors follow from, `own`
-        holds addends only, or is None, and the bytes are in little bit order.
-        """
+    def _of(cls, data, n_bits, bitorder="little", terms=NO_TERMS):
+        """Make packed codes of bytes and Terms that are known to be right, unchecked."""
         packed = cls.__new__(cls)
         packed.data, packed.n_bits, packed.bitorder = data, n_bits, bitorder
-        packed._own, packed._factors, packed._terms = own, factors, None
+        packed._terms = terms
         return packed
 
     @property
     def terms(self):
         """Factors, and perhaps addends, of the scores of the codes."""
-        if self._terms is None:
-            self._terms = terms_of(self._factors, self.data, self._own)
-        return self._terms
+        return self._terms.values
+
+    @property
+    def lengths(self):
+        """Bytes that a hasher has stored beside the codes, or None."""
+        return self._terms.lengths
 
     @property
     def nbytes(self):
-        """Bytes of the codes, and of terms that do not follow from them."""
-        return self.data.nbytes + (0 if self._own is None else self._own.nbytes)
+        """Bytes of the codes and of their terms."""
+        return self.data.nbytes + self._terms.nbytes
 
     def _check_layout(self):
         n_bytes = -(-self.n_bits // 8)
@@ -131,9 +140,10 @@ class PackedCodes:
         """Select rows (a slice, a mask or an index array); the result stays packed."""
         if isinstance(rows, tuple):  # scikit-learn indexes with (rows, ...)
             rows = rows[0]
-        data = np.atleast_2d(self.data[rows])
-        own = None if self._own is None else np.atleast_2d(self._own[rows])
-        return PackedCodes._of(data, self.n_bits, self.bitorder, own, self._factors)
+        if isinstance(rows, Integral):
+            rows = [rows]
+        terms = self._terms.rows(rows)
+        return PackedCodes._of(self.data[rows], self.n_bits, self.bitorder, terms)
 
     def __array__(self, dtype=None, copy=None):
         """Return the bits, never the bytes: `np.asarray` must not change the meaning."""
@@ -250,19 +260,53 @@ def concatenate_codes(parts):
         if not isinstance(part, PackedCodes):
             raise TypeError(f"parts must be PackedCodes, got {type(part).__name__}.")
     parts = [as_packed(part) for part in parts if len(part)]
-    kinds = {(part.n_bits, n_terms_of(part._factors, part._own)) for part in parts}
+    kinds = {(part.n_bits, part._terms.n_terms) for part in parts}
     if len(kinds) != 1:
         raise ValueError(
             "parts must hold codes of one hasher, got these numbers of bits and of terms: "
             f"{sorted(kinds)}."
         )
-    factors = parts[0]._factors
-    if factors is not None and not all(factors.same_as(part._factors) for part in parts):
-        factors = None
-    own = [part.terms if factors is None else part._own for part in parts]
-    own = None if own[0] is None else np.concatenate(own)
     data = np.concatenate([part.data for part in parts])
-    return PackedCodes._of(data, parts[0].n_bits, "little", own, factors)
+    terms = Terms.join([part._terms for part in parts])
+    return PackedCodes._of(data, parts[0].n_bits, "little", terms)
+
+
+@validate_params(
+    {"query_codes": ["array-like"], "database_codes": ["array-like"]},
+    prefer_skip_nested_validation=True,
+)
+def hamming_distances(query_codes, database_codes):
+    """Count the differing bits of every pair of codes.
+
+    Parameters
+    ----------
+    query_codes : array-like of shape (n_queries, n_bits) of 0/1, or PackedCodes
+        Codes of the queries.
+
+    database_codes : array-like of shape (n_database, n_bits) of 0/1, or PackedCodes
+        Codes of the database.
+
+    Returns
+    -------
+    distances : ndarray of shape (n_queries, n_database), dtype int32
+        Distances in [0, n_bits]. Signed, so that ``-distances`` is a ranking score.
+
+    Raises
+    ------
+    ValueError
+        If the two sides differ in length, or one holds no codes.
+
+    Examples
+    --------
+    >>> from sklearn_talr.codes import hamming_distances
+    >>> hamming_distances([[0, 0, 0]], [[0, 0, 1], [1, 1, 1]])
+    array([[1, 3]], dtype=int32)
+    """
+    queries, database = code_words(query_codes, database_codes)
+    distances = np.zeros((len(queries), len(database)), dtype=np.int32)
+    for query_word, database_word in zip(queries.T, database.T):
+        distances += np.bitwise_count(query_word[:, None] ^ database_word)
+    return distances
 
 
 def as_packed(codes, bitorder="little", input_name="codes"):
@@ -276,7 +320,7 @@ def as_packed(codes, bitorder="little", input_name="codes"):
         if codes.bitorder == bitorder:
             return codes
         data = np.packbits(_as_bits(codes), axis=1, bitorder=bitorder)
-        return PackedCodes._of(data, codes.n_bits, bitorder, codes.terms)
+        return PackedCodes._of(data, codes.n_bits, bitorder, codes._terms)
     bits = check_array(as_numpy(codes), dtype=None, input_name=input_name)
     if bits.dtype.kind not in "biuf" or np.any((bits != 0) & (bits != 1)):
         raise ValueError(
@@ -290,7 +334,7 @@ def as_packed(codes, bitorder="little", input_name="codes"):
 
 def refuse_terms(codes, input_name):
     """Raise ValueError where the ranking of codes needs more than their bits."""
-    if isinstance(codes, PackedCodes) and n_terms_of(codes._factors, codes._own):
+    if isinstance(codes, PackedCodes) and codes._terms.n_terms:
         raise ValueError(
             f"{input_name} are codes with factors or addends, such as those of "
             "AdditiveHasher, whose Hamming distances rank poorly. Rank them by weights: by "
@@ -299,6 +343,22 @@ def refuse_terms(codes, input_name):
             f"PackedCodes({input_name}.data, {input_name}.n_bits, {input_name}.bitorder)."
         )
     return codes
+
+
+def code_words(query_codes, database_codes):
+    """Lay both sets of codes out as unsigned words, the widest that fit.
+
+    Returns two arrays of shape (n, n_words) and one dtype, uint8 to uint64, zero padded:
+    XOR and popcount run on whole words. Raises ValueError when the lengths differ.
+    """
+    queries = as_packed(query_codes, input_name="query_codes")
+    database = as_packed(database_codes, input_name="database_codes")
+    if queries.n_bits != database.n_bits:
+        raise ValueError(
+            f"query_codes have {queries.n_bits} bits and database_codes "
+            f"{database.n_bits}; both must come from the same hash function."
+        )
+    return as_words(queries.data), as_words(database.data)
 
 
 def as_words(data):
@@ -327,4 +387,4 @@ def _check_terms(terms, n_codes):
             f"terms must have shape ({n_codes}, 1) or ({n_codes}, 2), a factor and perhaps "
             f"an addend for each code, got {terms.shape}."
         )
-    return terms
+    return Terms(terms)

@@ -21,8 +21,7 @@ are refused, since no engine can apply these. `encode` of AdditiveHasher returns
 The error says how to export the bits alone.
 
 Weighted queries: an index that ``to_faiss(codes, weighted=True)`` has made is searched by
-``hasher.query_weights(X)``. With codes of an AdditiveHasher, which may have words of four
-bits, pass ``word_size=hasher.word_size_``. For runtimes without this library,
+``hasher.query_weights(X)``. For runtimes without this library,
 ``export_onnx(hasher, path, output="query_weights")`` writes a graph that computes them.
 
 Systems that pack as `numpy.packbits` does, such as the "ubinary" of sentence-transformers,

@@ -5,24 +5,20 @@ from numbers import Integral
 
 import numpy as np
 
-from .._compat import Interval, Options
-from ..codes._door import Words
+from .._compat import Interval
 from ._codes_and_ids import check_codes, validate_export, warn_of_repeats
 
 __all__ = ["to_faiss", "to_usearch"]
 
 _BINARY = "BFlat"
 _BITS_AT_ONCE = 4  # the fast scan of faiss has 16 centroids in a sub-quantizer
-# The weight that lifts all scores, by the size of words. A table of a query of length 1
-# ranges over 4 at most, or over 5.7 where values of a word differ in 8 of 15 products, in
+# The weight that lifts all scores. A table of a query of length 1 ranges over 4 at most, in
 # 255 steps. The lift is at least one step, and never so much that it makes steps wider.
-_LIFTS = {1: 1 / 64, 4: 1 / 32}
+_LIFT = 1 / 64
 
 
-@validate_export(
-    description=[str], weighted=["boolean"], word_size=[Options(Integral, set(_LIFTS))]
-)
-def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False, word_size=1):
+@validate_export(description=[str], weighted=["boolean"])
+def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False):
     """Build an index of faiss, for queries that are codes or for weighted queries.
 
     Search the first kind with ``index.search(pack_codes(queries).data, k)``, and the second
@@ -49,11 +45,6 @@ def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False, word_size=
         :func:`~sklearn_talr.codes.weighted_scores`, over the length (the Euclidean norm)
         of the weights, to within the rounding of its tables.
 
-    word_size : {1, 4}, default=1
-        Bits of the words that a query weighs, `word_size_` of an AdditiveHasher: with 4 its
-        `query_weights` have a column for each product of the bits of a word. Codes do not
-        tell. The fast scan of faiss has no words of eight bits.
-
     Returns
     -------
     index : faiss.IndexBinary or faiss.Index
@@ -63,8 +54,8 @@ def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False, word_size=
     ------
     ValueError
         If `codes` are no codes or have factors or addends, `ids` are not different integers
-        less than 2**63, one for each code, a `description` is given together with
-        ``weighted=True``, or words of four bits without it.
+        less than 2**63, one for each code, or a `description` is given together with
+        ``weighted=True``.
 
     Warns
     -----
@@ -77,8 +68,7 @@ def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False, word_size=
     *below* r.
 
     An index for weighted queries is an ``IndexPQFastScan`` whose 16 centroids per four bits
-    are the corners of a cube, or the products of the bits of a word, so that it is not
-    trained and holds codes without any error.
+    are the corners of a cube, so that it is not trained and holds codes without any error.
     It finds as many items as it is asked for, if it has them, also where all weights are 0.
     It brings weights to length 1 in 32 bits, where lengths below 1e-18 or above 1e18
     become 0. faiss rounds its tables of the weights to 8 bits: fetch more than are wanted,
@@ -117,11 +107,7 @@ def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False, word_size=
                 f"description={description!r} is a kind of binary index; leave it out with "
                 "weighted=True, which makes one kind only."
             )
-        return _fast_scan(faiss, packed, word_size, None if ids is None else names)
-    if word_size > 1:
-        raise ValueError(
-            f"word_size={word_size} is for queries that weigh words; set weighted=True."
-        )
+        return _fast_scan(faiss, packed, None if ids is None else names)
     n_links = re.match(r"BHNSW(\d+)", description)
     if n_links:
         warn_of_repeats(packed, int(n_links[1]))
@@ -136,53 +122,39 @@ def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False, word_size=
     return named
 
 
-def _fast_scan(faiss, packed, word_size, ids):
-    """Product quantizer whose centroids are the products of the values of four bits.
+def _fast_scan(faiss, packed, ids):
+    """Product quantizer whose centroids are the corners of a cube, the signs of four bits.
 
     The bytes of codes are then the bytes of the quantizer, and nothing is encoded. One more
     word, of zeros, lifts all scores: faiss drops items whose rounded score is the lowest
     that its tables allow, and makes no table for a query whose weights are all 0.
     """
     n_words = -(-packed.n_bits // _BITS_AT_ONCE)
-    products = _products_of_values(word_size)
-    n_dims = (n_words + 1) * products.shape[1]
+    values = np.arange(2**_BITS_AT_ONCE, dtype=np.uint8)[:, None]
+    bits = np.unpackbits(values, axis=1, count=_BITS_AT_ONCE, bitorder="little")
+    signs = 2 * bits.astype(np.float32) - 1
+    n_weights, n_dims = packed.n_bits, (n_words + 1) * _BITS_AT_ONCE
     plain = faiss.IndexPQ(n_dims, n_words + 1, _BITS_AT_ONCE, faiss.METRIC_INNER_PRODUCT)
-    lifting = np.zeros_like(products)
+    lifting = np.zeros_like(signs)
     lifting[1:, 0] = -1  # lower than centroid 0, which all items have
-    centroids = np.vstack((np.tile(products, (n_words, 1)), lifting))
+    centroids = np.vstack((np.tile(signs, (n_words, 1)), lifting))
     faiss.copy_array_to_vector(centroids.ravel(), plain.pq.centroids)
     plain.is_trained = True
     codes = np.zeros((len(packed), plain.pq.code_size), dtype=np.uint8)
     codes[:, : packed.data.shape[1]] = packed.data
     plain.add_sa_codes(codes)
     index = faiss.IndexPQFastScan(plain)
+    # What faiss does to a query: length 1, zeros where there is no weight, the lift.
     mean = np.zeros(n_dims, dtype=np.float32)
-    mean[-products.shape[1]] = -_LIFTS[word_size]  # faiss subtracts the mean
-    for transform in reversed(_transforms(faiss, Words(packed.n_bits, word_size), mean)):
-        index = faiss.IndexPreTransform(transform, index)
-    return index if ids is None else _named(faiss, index, ids)
-
-
-def _products_of_values(word_size):
-    """Products of the values of four bits, word by word, by their numbers."""
-    words = Words(_BITS_AT_ONCE, word_size)
-    values = np.arange(2**_BITS_AT_ONCE, dtype=np.uint8)[:, None]
-    return words.products(values)[:, np.concatenate(words.places())]
-
-
-def _transforms(faiss, words, mean):
-    """Transforms that faiss applies to a query: length 1, order by words, the lift."""
-    places = np.full(len(mean), -1, dtype=np.int32)  # zeros but where there is a weight
-    places[: words.n_weights] = np.concatenate(words.places())
-    lift = faiss.CenteringTransform(len(mean))
+    mean[-_BITS_AT_ONCE] = -_LIFT  # faiss subtracts the mean
+    lift = faiss.CenteringTransform(n_dims)
     faiss.copy_array_to_vector(mean, lift.mean)
     lift.is_trained = True
-    n_weights, n_dims = words.n_weights, len(mean)
-    return (
-        faiss.NormalizationTransform(n_weights),
-        faiss.RemapDimensionsTransform(n_weights, n_dims, faiss.swig_ptr(places)),
-        lift,
-    )
+    places = np.where(np.arange(n_dims) < n_weights, np.arange(n_dims), -1).astype(np.int32)
+    remap = faiss.RemapDimensionsTransform(n_weights, n_dims, faiss.swig_ptr(places))
+    for transform in (lift, remap, faiss.NormalizationTransform(n_weights)):
+        index = faiss.IndexPreTransform(transform, index)
+    return index if ids is None else _named(faiss, index, ids)
 
 
 def _named(faiss, index, ids):

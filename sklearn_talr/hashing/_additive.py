@@ -1,7 +1,5 @@
 """A hasher for weighted queries: words whose vectors add up to the features."""
 
-from contextlib import contextmanager
-from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -24,30 +22,20 @@ from ..codes import weighted_scores
 from ..codes._door import as_packed
 from ._base import BaseHasher, Encoder, Layers, check_features, check_more_features
 from ._callbacks import FitCallbacks
-from .words._additive_codes import Moments
-from .words._additive_model import (
-    Frame,
-    Model,
-    alternate,
-    first_signs,
-    scaled,
-    sets_of_bits,
-    signs_by,
-)
-from .words._word_choice import choose_words, largest_words
-from .words._word_fit import alternate_words, first_words, rows_of_sample, start_of_words
-from .words._word_model import WordModel, changes_of_words
+from ._words import Frame, scaled
+from ._words_fit import fit_bits, fit_words, improve_bits
 
 __all__ = ["AdditiveHasher"]
 
 _ITERATIONS_PER_CHUNK = 2
 _N_NEIGHBORS = 10  # of `score`
 _CELLS_PER_BLOCK = 2**20
+_LEAST_ROWS, _ROWS_PER_BIT, _MOST_BITS = 1_000, 10, 256  # of words of eight
 
 
 def _learns_in_parts(hasher):
     """Whether there is a partial_fit, or AttributeError with the reason."""
-    if hasher.word_size in (4, 8):
+    if hasher.word_size == 8:
         raise AttributeError(
             "partial_fit cannot improve words of several bits, which word_size="
             f"{hasher.word_size} asks for. Call fit with all rows, or set word_size=1."
@@ -58,7 +46,7 @@ def _learns_in_parts(hasher):
 class AdditiveHasher(CallbackSupportMixin, BaseHasher):
     """Codes of words whose vectors add up to the features, for weighted queries.
 
-    A word is a run of one, four or eight bits of a code. Each of its values stands for a
+    A word is a run of one or eight bits of a code. Each of its values stands for a
     vector of its own, and the words of a row are chosen so that the sum of their vectors
     points where the row points. A query is not rounded to bits: its weights are its inner
     products with these vectors. Search the codes by
@@ -68,8 +56,8 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
     bits. HammingNeighbors refuses the codes of `encode`, unless ``metric="inner_product"``.
     It cannot tell the bits of `transform` from other codes.
 
-    The vectors are found by alternating least squares and coordinate descent over the
-    words. This is additive quantization (Babenko and Lempitsky, CVPR 2014). Words of one
+    The vectors are found by alternating least squares and local search over the words. This
+    is additive quantization (Babenko and Lempitsky, CVPR 2014). Words of one
     bit add or subtract a vector, as in a binary autoencoder with a linear decoder
     (Carreira-Perpinan and Raziperchikolaei, CVPR 2015).
 
@@ -79,32 +67,33 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         Number of bits of a code, at least 1. There may be more of them than features.
         Without labels 64 to 512 are usual.
 
-    word_size : {"auto", 1, 4, 8}, default="auto"
+    word_size : {"auto", 1, 8}, default="auto"
         Bits of a word, which must divide `n_bits`. The larger the words, the more a code
-        says, if there are rows enough to find their vectors, above all of rows that form
-        clusters. ``"auto"`` tries the largest that divides `n_bits` and has rows enough,
+        says, if there are rows enough to find their vectors. ``"auto"`` means 8 if that
+        divides `n_bits`, up to 256 bits, for 10 rows a bit and at least 1 000, and
+        otherwise 1.
 
-        * 8, up to 128 bits, for :math:`b^2/2` rows with b bits, and at least 1 000,
-        * 4, for :math:`b^2/16` rows, and at least 1 000,
-
-        on rows held out, and takes 1 if that finds more of the nearest.
-
-        Words of 8 take the longest to fit. A shortlist by Hamming distance, as
+        Words of 8 take longer to fit and to encode. A shortlist by Hamming distance, as
         `n_candidates` of HashedNeighbors makes it, loses neighbors with words of 8, and few
-        or none with others. `partial_fit` improves words of 1 only.
+        or none with 1. `partial_fit` improves words of 1 only.
 
     metric : {"cosine", "inner_product", "euclidean"}, default="cosine"
-        How features are compared. Under ``"cosine"`` bits are chosen by the direction of
-        the sum of their vectors alone, and its length follows. Under ``"euclidean"`` each
-        row has its squared distance from the mean besides its bits. Moving all features, of
-        items and queries alike, then changes no score.
+        How features are compared. Words tell the direction of a row, from the mean of all
+        rows, or from 0 under ``"inner_product"``. The length of the row is in a byte
+        besides its bits, unless cosines are compared. Under ``"euclidean"`` moving all
+        features, of items and queries alike, changes no score.
 
-    alpha : float, default=0.05
-        Strength of the ridge penalty on the vectors, per row. That on the vectors of
-        products of several bits is ten times as strong or more, see Notes.
+    alpha : "auto" or float, default="auto"
+        Strength of the ridge penalty on the vectors, per row. ``"auto"`` means, for words
+        of 8, that of 0.02, 0.1 and 0.4 whose words point nearest to rows held out, and 0.05
+        for words of 1.
 
     max_iter : int, default=12
-        Greatest number of alternations: find the vectors, then choose the words.
+        Greatest number of alternations: find the vectors, then choose the words. Words of 8
+        need no more than 3.
+
+    max_samples : int or None, default=20_000
+        `fit` draws so many rows if there are more. None means all.
 
     n_jobs : int, default=None
         Number of threads that share the rows, in `fit` and wherever rows are encoded. None
@@ -115,31 +104,29 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         Print how many of the bits or words each alternation has changed.
 
     random_state : int, RandomState instance or None, default=None
-        Draws what the vectors start from, and the bits that are flipped in search of better
-        codes.
+        Draws the rows that are fitted, and what the vectors start from.
 
     Attributes
     ----------
     coefs_ : list of one ndarray of shape (n_features, n_bits)
-        Vectors of the single bits, as columns; under ``"euclidean"`` divided by the root
-        mean square distance of the training rows from their mean, and under
-        ``"inner_product"`` in multiples of it. Weights of queries are inner products with
-        these, plus the intercepts, so that no weight depends on the unit of the features
-        more than they do.
+        Vectors of the bits, as columns; of words of 8, half of what a bit adds in the mean
+        over the values of its word. Unless cosines are compared they are divided by the
+        root mean square length of the training rows, from their mean or from 0. So no
+        weight depends on the unit of the features more than they do.
 
     intercepts_ : list of one ndarray of shape (n_bits,)
         Zeros.
 
     query_coef_ : ndarray of shape (n_features, n_weights)
-        All vectors that queries have weights for: first those of the single bits, then
-        those of products of several bits, see :func:`~sklearn_talr.codes.weighted_scores`.
+        All vectors that queries have weights for: those of the bits, or of the values of
+        all words, see :func:`~sklearn_talr.codes.weighted_scores`.
 
-    word_size_ : {1, 4, 8}
+    word_size_ : {1, 8}
         Bits of a word.
 
     mean_ : ndarray of shape (n_features,)
-        Mean of the rows, after these were scaled to unit length under ``"cosine"``. Under
-        ``"euclidean"`` it is subtracted from queries, too.
+        Mean of the rows fitted, after these were scaled to unit length under ``"cosine"``.
+        Under ``"euclidean"`` it is subtracted from queries, too.
 
     n_iter_ : int
         Alternations done.
@@ -158,20 +145,15 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
 
     Notes
     -----
-    The vector of a value of a word is written as a sum over the non-empty sets of its bits,
-    of a vector of the set times the product of the signs in it. Single bits are the sets
-    of one. A query has a weight for each set, ``2 ** word_size - 1`` for a word.
+    A query has a weight for each bit, or for each of the 256 values of each word of eight.
 
-    Under ``"cosine"`` rows that no sum points to have scores that are too high. Where rows
-    held out show that more neighbors are found so, the last word of a code adds no vector
-    but says how near the sum points to the row: its value multiplies the score by the
-    cosine of the two, or by its root. Nothing is stored besides the bits.
+    Under ``"cosine"`` rows that no sum points to have scores that are too high. Where more
+    neighbors are found so among the training rows, the factor of a code has the root of its
+    cosine with the row in it, and is stored in a byte besides the bits, as `encode` gives
+    it. Other factors follow from the codes.
 
     The signs of `decision_function` are not the bits of `transform`: a row is not encoded
     in the way a query is. The Hamming distance to these signs is fit for a shortlist only.
-
-    With numba, ``pip install "sklearn-talr[fast]"``, words of thousands of rows are chosen
-    by a compiled loop, which takes some seconds to compile.
 
     Examples
     --------
@@ -191,10 +173,11 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
 
     _parameter_constraints: dict = {
         "n_bits": [Interval(Integral, 1, None, closed="left")],
-        "word_size": [StrOptions({"auto"}), Options(Integral, {1, 4, 8})],
+        "word_size": [StrOptions({"auto"}), Options(Integral, {1, 8})],
         "metric": [StrOptions({"cosine", "inner_product", "euclidean"})],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_samples": [Interval(Integral, 2, None, closed="left"), None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -206,8 +189,9 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         *,
         word_size="auto",
         metric="cosine",
-        alpha=0.05,
+        alpha="auto",
         max_iter=12,
+        max_samples=20_000,
         n_jobs=None,
         verbose=False,
         random_state=None,
@@ -217,6 +201,7 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         self.metric = metric
         self.alpha = alpha
         self.max_iter = max_iter
+        self.max_samples = max_samples
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -229,7 +214,7 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         Parameters
         ----------
         X : {array-like, CSR} of shape (n_samples, n_features)
-            Features of at least two samples. Memory-mapped rows are read in blocks.
+            Features of at least two samples.
 
         y : Ignored
             Present for API consistency.
@@ -240,7 +225,22 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
             The fitted hasher.
         """
         X, seen = check_features(self, X)
-        return self._fit(X, y, seen, self._largest_words(X.shape[0]))
+        if self.word_size == 8 and self.n_bits % 8:
+            raise ValueError(
+                f"n_bits={self.n_bits} is no multiple of word_size=8. "
+                'Change one of them, or set word_size="auto".'
+            )
+        rng = independent_random_state(self.random_state)
+        n_rows = X.shape[0]
+        n_kept = min(n_rows, self.max_samples or n_rows)
+        # An order at random: some of the first rows stand for all.
+        sample = X[rng.permutation(n_rows)[:n_kept]]
+        size = self.word_size
+        if size == "auto":
+            fits = self.n_bits % 8 == 0 and self.n_bits <= _MOST_BITS
+            enough = n_kept >= max(_LEAST_ROWS, _ROWS_PER_BIT * self.n_bits)
+            size = 8 if fits and enough else 1
+        return self._fit(X, y, seen, sample, size, rng)
 
     @available_if(_learns_in_parts)
     @fit_context(prefer_skip_nested_validation=True)
@@ -276,17 +276,28 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         """
         if not self.__sklearn_is_fitted__():
             X, seen = check_features(self, X)
-            return self._fit(X, y, seen, self._largest_words(0))
+            rng = independent_random_state(self.random_state)
+            return self._fit(X, y, seen, X[rng.permutation(X.shape[0])], 1, rng)
         X, seen = check_more_features(self, X)
         model = self._model_
         frame = model.frame
-        self._check_unchanged(n_bits=model.n_bits, metric=frame.metric)
-        self._check_single_bits(model)
+        for name, value in {"n_bits": model.n_bits, "metric": frame.metric}.items():
+            if getattr(self, name) != value:
+                raise ValueError(
+                    f"partial_fit cannot change {name} from {value!r} to "
+                    f"{getattr(self, name)!r}. Call fit to start anew."
+                )
+        if model.word_size > 1:
+            raise ValueError(
+                "partial_fit cannot improve words of 8 bits, as `fit` "
+                "chose for this hasher. Call fit with all rows, or set word_size=1 and fit."
+            )
         watch = _Watch(self, X, y, seen, _ITERATIONS_PER_CHUNK, self.n_iter_)
         with one_thread():
-            signs = signs_by(model.encode, frame, X, self.n_bits, self.n_jobs)
-            how = signs, model.moments, _ITERATIONS_PER_CHUNK, model.flips, watch
-            model = self._alternate(frame, X, *how)
+            rows, _ = frame.split(X)
+            signs = 2 * model.bits_of(rows).astype(np.float32) - 1
+            how = self.alpha, _ITERATIONS_PER_CHUNK, self.n_jobs, watch
+            model = improve_bits(frame, rows, signs, model.moments, *how)
         return replace_fitted(self, watch.end_fit(model))
 
     def inverse_transform(self, X):
@@ -300,7 +311,8 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         Returns
         -------
         X_original : ndarray of shape (n_samples, n_features), dtype float32
-            Decodings, of unit length under ``"cosine"``.
+            Decodings, of unit length under ``"cosine"``. Otherwise PackedCodes of `encode`
+            know the lengths of rows, and 0/1 stand for rows of root mean square length.
         """
         check_is_fitted(self)
         model = self._model_
@@ -310,8 +322,7 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
                 f"X has {packed.n_bits} bits, but the codes of this hasher have "
                 f"{model.n_bits}."
             )
-        decoded = model.decode(packed) * model.frame.unit
-        return (decoded + model.frame.mean).astype(np.float32)
+        return model.decode(packed).astype(np.float32)
 
     def score(self, X, y=None):
         """Recall of the 10 nearest other samples by codes and weighted queries.
@@ -350,83 +361,16 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
     def __sklearn_is_fitted__(self):
         return "_model_" in vars(self)
 
-    def _check_unchanged(self, **fitted):
-        for name, value in fitted.items():
-            if getattr(self, name) != value:
-                raise ValueError(
-                    f"partial_fit cannot change {name} from {value!r} to "
-                    f"{getattr(self, name)!r}. Call fit to start anew."
-                )
-
-    def _check_single_bits(self, model):
-        if model.word_size > 1:
-            raise ValueError(
-                f"partial_fit cannot improve words of {model.word_size} bits, as `fit` "
-                "chose for this hasher. Call fit with all rows, or set word_size=1 and fit."
-            )
-
-    def _largest_words(self, n_rows):
-        """Bits of a word, for so many rows."""
-        if self.word_size == "auto":
-            return largest_words(self.n_bits, n_rows)
-        if self.n_bits % self.word_size:
-            raise ValueError(
-                f"n_bits={self.n_bits} is no multiple of word_size={self.word_size}. "
-                'Change one of them, or set word_size="auto".'
-            )
-        return self.word_size
-
-    def _fit(self, X, y, seen, size):
-        rng = independent_random_state(self.random_state)
-        watch = _Watch(self, X, y, seen, self.max_iter, has_trial=size > 1)
+    def _fit(self, X, y, seen, sample, size, rng):
+        watch = _Watch(self, X, y, seen, self.max_iter)
         with one_thread():
-            frame = Frame.of(X, self.metric)
-            if size > 1:
-                sample = rows_of_sample(frame, X, rng)
-                with watch.trial(size, len(sample)):
-                    start, choice = self._choose_words(sample, size, rng)
-            if size == 1 or choice.size == 1:
-                model = self._fit_bits(frame, X, rng, watch)
-            else:
-                model = self._fit_words(frame, X, start[size], choice, rng, watch)
+            frame = Frame.of(sample, self.metric)
+            fit, n_words = (
+                (fit_words, self.n_bits // 8) if size == 8 else (fit_bits, self.n_bits)
+            )
+            how = self.alpha, self.max_iter, self.n_jobs, rng, watch
+            model = fit(frame, frame.split(sample)[0], n_words, *how)
         return replace_fitted(self, watch.end_fit(model))
-
-    def _fit_bits(self, frame, X, rng, watch):
-        signs = first_signs(frame, X, self.n_bits, rng, self.n_jobs)
-        nothing = Moments.none(self.n_bits, X.shape[1])
-        flips = sets_of_bits(self.n_bits, rng)
-        return self._alternate(frame, X, signs, nothing, self.max_iter, flips, watch)
-
-    def _alternate(self, frame, X, signs, before, max_iter, flips, watch):
-        """The model of single bits after some alternations."""
-
-        def model_of(moments):
-            decoder = moments.decoder(self.alpha)
-            return Model(frame, decoder, decoder @ decoder.T, flips, moments)
-
-        watch.model_of = model_of
-        how = before, self.alpha, max_iter, self.n_jobs, watch
-        return model_of(alternate(frame, X, signs, *how))
-
-    def _choose_words(self, sample, size, rng):
-        """What words start from, by size, and a WordChoice."""
-        sizes = [size, 1] if self.word_size == "auto" else [size]
-        start = {each: start_of_words(sample, self.n_bits, each, rng) for each in sizes}
-        how = self.n_bits, size, self.alpha, self.metric
-        return start, choose_words(sample, start, *how)
-
-    def _fit_words(self, frame, X, start, choice, rng, watch):
-        size, n_words = choice.size, self.n_bits // choice.size - bool(choice.power)
-        each_row = partial(frame.map_blocks, X, n_jobs=self.n_jobs)
-        words = first_words(each_row, X.shape[0], n_words, start)
-        changes = changes_of_words(n_words, 2**size, rng)
-
-        def model_of(codebooks):
-            return WordModel.of(frame, codebooks, choice.levels, choice.power, changes)
-
-        watch.model_of = model_of
-        how = 2**size, self.alpha, self.max_iter, frame.codes_directions, watch
-        return model_of(alternate_words(each_row, words, *how))
 
     def _encoder(self):
         fitted = vars(self)
@@ -437,21 +381,22 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
             Layers(fitted["coefs_"], fitted["intercepts_"], mean),
             model.n_bits,
             query_function.n_units,
-            model.n_terms,
-            model.quantize,
+            quantize=model.quantize,
             n_jobs=self.n_jobs,
-            factors=model.factors,
+            rule=model.rule,
             query_function=query_function,
             n_weights=coef.shape[1],
         )
 
     def _fitted_by(self, model, n_iter):
         """Fitted attributes that follow from a model."""
-        frame, coef = model.frame, model.vectors().T
-        if frame.metric == "euclidean":
-            coef = (coef / frame.unit).astype(np.float32)
+        frame = model.frame
+        coef, of_bits = (
+            (vectors.reshape(-1, vectors.shape[-1]).T / frame.unit).astype(np.float32)
+            for vectors in (model.vectors, model.vectors_of_bits())
+        )
         return {
-            "coefs_": [coef[:, : model.n_bits]],
+            "coefs_": [of_bits],
             "intercepts_": [np.zeros(model.n_bits, dtype=np.float32)],
             "query_coef_": coef,
             "mean_": frame.mean,
@@ -480,41 +425,27 @@ class _Watch:
 
     n_before : int, default=0
         Alternations of earlier chunks.
-
-    has_trial : bool, default=False
-        Whether words are tried before.
-
-    Attributes
-    ----------
-    model_of : callable
-        ``model_of(state)``: the model of what an alternation ends with; set before any.
     """
 
-    def __init__(self, hasher, X, y, seen, n_most, n_before=0, has_trial=False):
+    def __init__(self, hasher, X, y, seen, n_most, n_before=0):
         self._hasher, self._seen = hasher, seen
         self._n_most, self._n_before, self._n_done = n_most, n_before, 0
-        self._callbacks = FitCallbacks(hasher, X, y, n_most + has_trial)
-
-    @contextmanager
-    def trial(self, size, n_rows):
-        """Context in which words are tried."""
-        if self._hasher.verbose:
-            print(f"Trying words of {size} bits on {n_rows} rows")
-        self._callbacks.begin("trial")
-        yield
-        self._callbacks.end()
+        self._callbacks = FitCallbacks(hasher, X, y, n_most)
 
     def begin(self):
         """An alternation begins."""
         self._callbacks.begin("iteration")
 
-    def end(self, share, state):
-        """An alternation has changed a share of the code; return whether to stop."""
+    def end(self, share, model):
+        """An alternation has changed a share of the code; return whether to stop.
+
+        ``model()`` is what it has led to.
+        """
         self._n_done += 1
         if self._hasher.verbose:
             done = f"Iteration {self._n_done}/{self._n_most}"
             print(f"{done}, {share:.2%} of the code changed")
-        self._callbacks.fitted = lambda: self._fitted(self.model_of(state))
+        self._callbacks.fitted = lambda: self._fitted(model())
         return self._callbacks.end()
 
     def end_fit(self, model):

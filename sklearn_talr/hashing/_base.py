@@ -14,6 +14,7 @@ from .._arrays import NUMPY, Space, as_numpy, enter
 from .._state import held, validate_aside, validate_seen
 from .._threads import map_in_threads, one_thread, slices
 from ..codes import PackedCodes
+from ..codes._door import Terms
 from ..metrics import make_retrieval_scorer
 from ._rows import all_rows_equal
 
@@ -132,17 +133,19 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         X, encoder = self._prepare(X)
         data = np.empty((X.shape[0], -(-encoder.n_bits // 8)), dtype=np.uint8)
-        terms = encoder.empty_terms(X.shape[0])
+        rule, lengths = encoder.rule, None
+        if rule is not None and rule.length_table is not None:
+            lengths = np.empty(X.shape[0], dtype=np.uint8)
 
         def keep(rows, block, activations):
             bits, of_rows = encoder.quantize(block, activations)
             data[rows] = np.packbits(as_numpy(bits), axis=1, bitorder="little")
-            if terms is not None:
-                terms[rows] = of_rows
+            if lengths is not None:
+                lengths[rows] = of_rows
 
         encoder.do_blocks(X, keep)
-        factors = encoder.factors()
-        return PackedCodes._of(data, encoder.n_bits, "little", terms, factors)
+        terms = Terms() if rule is None else rule.terms(data, lengths)
+        return PackedCodes._of(data, encoder.n_bits, "little", terms)
 
     def score(self, X, y=None):
         """Tie-aware average precision of these samples, each ranking all the others.
@@ -176,10 +179,6 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         layers = Layers(fitted["coefs_"], fitted["intercepts_"], *fitted.get("means_", []))
         return Encoder(layers, layers.coefs[-1].shape[1], layers.n_units)
 
-    def _rule_of_factors(self):
-        """Rule of the factors of codes, where they follow from these, or None."""
-        return self._encoder().factors()
-
     def _trains_in(self, space):
         """Whether `fit` leaves features of another library where they are."""
         return False
@@ -201,12 +200,8 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
 
 def take_signs(X, activations):
-    """Bits that are 1 where activations are positive, and None for terms."""
+    """Bits that are 1 where activations are positive, and None for lengths."""
     return activations > 0, None
-
-
-def no_factors():
-    """No rule of factors: None."""
 
 
 class Encoder(NamedTuple):
@@ -225,13 +220,9 @@ class Encoder(NamedTuple):
     n_units : int
         Numbers per row of the largest array that the function makes.
 
-    n_terms : int, default=0
-        Numbers per row that a code in the database is stored with, since they do not
-        follow from its bits.
-
     quantize : callable, default=take_signs
-        ``quantize(X, activations) -> (bits, terms)``: bits of rows in the database, bool or
-        uint8, and an array of shape (n_samples, n_terms), or None.
+        ``quantize(X, activations) -> (bits, lengths)``: bits of rows in the database, bool
+        or uint8, and a byte for each row, where the rule has a table of these, or None.
 
     space : Space, default=NUMPY
         Where features and activations are.
@@ -243,8 +234,8 @@ class Encoder(NamedTuple):
     n_jobs : int, default=None
         Number of these threads, as for `map_in_threads`.
 
-    factors : callable, default=no_factors
-        ``factors() -> CodeFactors or OneFactors or None``: rule of the factors of codes.
+    rule : ScoreRule, default=None
+        How codes get factors and addends. None means that they have none.
 
     weigh : callable, default=None
         ``weigh(activations, xp) -> query_weights``; None means the activations themselves.
@@ -263,12 +254,11 @@ class Encoder(NamedTuple):
     function: object
     n_bits: int
     n_units: int
-    n_terms: int = 0
     quantize: object = take_signs
     space: Space = NUMPY
     has_threads: bool = False
     n_jobs: int | None = None
-    factors: object = no_factors
+    rule: object = None
     weigh: object = None
     query_function: object = None
     n_weights: int = 0
@@ -287,10 +277,6 @@ class Encoder(NamedTuple):
         """The encoder of features in another space."""
         function = self.function.moved_to(space)
         return self._replace(function=function, space=space, has_threads=True)
-
-    def empty_terms(self, n_rows):
-        """Empty array for the terms of rows, or None where codes have no terms."""
-        return np.empty((n_rows, self.n_terms), np.float32) if self.n_terms else None
 
     def activations(self, X):
         """Activations of all rows, shape (n_samples, n_bits), float32."""

@@ -13,7 +13,6 @@ from . import cross_view
 from ._additive import AdditiveHasher
 from ._base import BaseHasher, errors_of
 from ._supervised import SupervisedHasher
-from .words._word_choice import largest_words
 
 __all__ = ["CrossViewHasher"]
 
@@ -463,14 +462,9 @@ class CrossViewHasher(BaseHasher):
         return cross_view.teach_judgments(views, rng)
 
     def _fit_additive(self, space, rng):
-        """One hasher of the common space, for weighted queries.
-
-        Its words are the largest that there are rows for. A trial by neighbors, as the
-        hasher makes it, does not see that these rank relevant items better.
-        """
+        """One hasher of the common space, for weighted queries."""
         hasher = AdditiveHasher(
             self.n_bits,
-            word_size=largest_words(self.n_bits, len(space.X)),
             metric="inner_product",
             verbose=self.verbose,
             random_state=rng,

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from .._threads import map_in_threads, one_thread
-from ..codes._door import Words, score_codes
+from ..codes._door import arrays_of_terms, columns_of, fixed, tables_of
 from ._histograms import RankingHistogram
 
 _CELLS_PER_BLOCK = 2**21
@@ -21,7 +21,7 @@ def weighted_histograms(
     Parameters
     ----------
     weights : ndarray of shape (n_queries, n_weights), dtype float32
-        Weights of the bits, or of the products of words.
+        Weights of the bits, or of the values of words.
 
     packed : PackedCodes
         Little-endian codes of the database; items of one code and terms are tied.
@@ -44,16 +44,19 @@ def weighted_histograms(
     histogram : RankingHistogram
         Histogram of the next block of queries.
     """
-    distinct, place = _distinct_codes(packed)
+    from .._loops._search import write_scores
+
     if affinity is not None:
         levels = affinity.levels_between(y_query, y_database)
-    words, n_items = Words.of_weights(packed.n_bits, weights.shape[1]), len(packed)
-    # In float64, as a search compares, so that both find the same ties.
-    weights = words.spread(weights.astype(np.float64), packed.data.shape[1])
+    n_items, columns = len(packed), columns_of(packed.data)
+    terms = arrays_of_terms(packed._terms)
 
     @one_thread()
     def rank(rows):
-        scores = score_codes(weights[rows], distinct.data, distinct.terms)[:, place]
+        # In float64, as a search compares, so that both find the same ties.
+        tables = tables_of(weights[rows].astype(np.float64), packed.n_bits)
+        scores = np.empty((len(tables), n_items))
+        write_scores(fixed(tables), columns, terms, scores)
         true = y_query[rows]
         if affinity is not None:
             true = levels[affinity.level_index(true, y_database, levels)]
@@ -65,18 +68,3 @@ def weighted_histograms(
 
     blocks = gen_batches(len(weights), max(1, _CELLS_PER_BLOCK // n_items))
     yield from map_in_threads(rank, blocks, n_jobs)
-
-
-def _distinct_codes(packed):
-    """Return distinct codes, and the place of each item's code among them.
-
-    Equal codes then have exactly equal scores.
-    """
-    key = packed.data
-    if packed.terms is not None:
-        key = np.hstack((key, packed.terms.view(np.uint8)))
-    key = np.ascontiguousarray(key)
-    _, first, place = np.unique(
-        key.view(f"V{key.shape[1]}").ravel(), return_index=True, return_inverse=True
-    )
-    return packed[first], place.ravel()

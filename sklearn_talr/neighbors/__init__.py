@@ -1,14 +1,13 @@
 """Search by codes: a hasher with its index, the index alone, and rescoring by features."""
 
 from ._bits_for import BitsForRecall, n_bits_for
-from ._hamming_neighbors import HammingNeighbors
+from ._database import Ranking
+from ._hamming_neighbors import HammingNeighbors, WeightedHammingNeighbors
 from ._hashed_neighbors import HashedNeighbors
 from ._item_ranker import ItemRanker
 from ._maxsim_neighbors import MaxSimNeighbors
 from ._rescoring import rescore
-from ._results import Lookup, Ranking
 from ._search_backend import HashedSearchBackend
-from ._weighted_neighbors import WeightedHammingNeighbors
 
 __all__ = [
     "BitsForRecall",
@@ -16,7 +15,6 @@ __all__ = [
     "HashedNeighbors",
     "HashedSearchBackend",
     "ItemRanker",
-    "Lookup",
     "MaxSimNeighbors",
     "Ranking",
     "WeightedHammingNeighbors",

@@ -1,31 +1,60 @@
 """A database of codes: it grows, shrinks, is searched and ranked, and is kept in files."""
 
 from numbers import Integral, Real
+from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval, StrOptions
+from ..codes import PackedCodes, hamming_distances
+from ..codes._door import signs_of_bits
+from ..histogram import RankingHistogram, hamming_histogram
+from ..histogram._door import weighted_histograms
 from ..measures import parse_measure
 from ..measures._door import average_queries, check_weights
-from ._answers import graph_of
-from ._fitted import Fitted
-from ._layout import load_database, save_database
-from ._results import ragged
+from ._files import load_index, save_index
+from ._index import Index
+from ._read import (
+    check_enough,
+    check_n_neighbors,
+    check_radius,
+    check_weighted_radius,
+    read_among,
+    read_weights,
+)
+from ._rescoring import ragged
+from ._scan import BitQueries, WeightQueries, answers
 
-# Constraints of the parameters that say how codes are compared with codes.
-INDEX_PARAMETERS = {
-    "algorithm": [StrOptions({"auto", "brute", "lookup", "multi_index"})],
-}
+
+class Ranking(NamedTuple):
+    """All items in the order of their distance to each query.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n_queries, n_items)
+        Distances, ascending.
+
+    indices : ndarray of shape (n_queries, n_items) of int64
+        Indices of the items; tied ones ascend.
+
+    ties : ndarray of shape (n_queries, n_items) of int64
+        Number of the tie that each place belongs to, 0 for the nearest.
+    """
+
+    distances: np.ndarray
+    indices: np.ndarray
+    ties: np.ndarray
 
 
 class CodeDatabase(BaseEstimator):
     """Base of all estimators of this room: items, questions about them, and their files.
 
-    A child defines the constructor and two methods: `_read` makes codes of items, and
-    `_search` returns the object that answers queries. A child whose queries come in another
-    form than that object takes redefines `_queries`.
+    A child defines the constructor and three methods: `_read` makes codes of items,
+    `_asks_by` says whether queries are bits or weights, and `_queries` makes these of what
+    a user asks by.
 
     All that is fitted stands in one attribute, `_fitted`, which is never changed but
     replaced as a whole, last of all. So a call that fails or is interrupted leaves the
@@ -44,12 +73,12 @@ class CodeDatabase(BaseEstimator):
         """Packed codes of items, and their Columns, `columns` if these are given."""
         raise NotImplementedError
 
-    def _search(self, fitted):
-        """The object that answers queries: SearchByBits or SearchByWeights."""
+    def _asks_by(self, index):
+        """What queries are: "bits" or "weights"."""
         raise NotImplementedError
 
-    def _queries(self, X, fitted):
-        """Queries as the object that `_search` returns takes them."""
+    def _queries(self, X, index):
+        """Codes or weights of queries."""
         return X
 
     def fit(self, X, y=None):
@@ -76,7 +105,7 @@ class CodeDatabase(BaseEstimator):
             what it was before.
         """
         self._validate_params()
-        self._fitted = Fitted.of(*self._read(X), self.affinity, y)
+        self._fitted = Index.of(*self._read(X), self.affinity, y)
         return self
 
     def partial_fit(self, X, y=None):
@@ -149,8 +178,7 @@ class CodeDatabase(BaseEstimator):
     ):
         """Find the nearest items of each query.
 
-        Items at the same distance are ordered by index, the smallest first, whatever the
-        algorithm.
+        Items at the same distance are ordered by index, the smallest first.
 
         Parameters
         ----------
@@ -255,13 +283,19 @@ class CodeDatabase(BaseEstimator):
         >>> indices[1]
         array([], dtype=int64)
         """
-        search, queries = self._ask(self._get_fitted(), X)
-        radius = self.radius if radius is None else radius
-        found = list(search.within(queries, radius, among))
-        indices = ragged([index for _, index in found])
+        index = self._get_fitted()
+        queries, n_queries, own = self._ask(index, X)
+        radius = self._check_radius(queries, self.radius if radius is None else radius)
+        allowed = None if among is None else read_among(among, index, n_queries)
+        how = {"allowed": allowed, "own": own, "n_jobs": self.n_jobs}
+        distances, indices = [], []
+        for counts, rows, of_rows in answers(queries, n_queries, 0, radius, **how):
+            ends = np.cumsum(counts)[:-1]
+            indices += np.split(index.indices_of(rows), ends)
+            distances += np.split(of_rows, ends)
         if return_distance:
-            return ragged([distance for distance, _ in found]), indices
-        return indices
+            return ragged(distances), ragged(indices)
+        return ragged(indices)
 
     def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
         """Find the nearest items of each query, as a sparse matrix.
@@ -295,7 +329,10 @@ class CodeDatabase(BaseEstimator):
             raise ValueError(f"mode must be 'connectivity' or 'distance', got {mode!r}.")
         fitted = self._get_fitted()
         distances, indices, _ = self._nearest(fitted, X, n_neighbors)
-        return graph_of(distances, indices, fitted.store.n_indices, mode)
+        values = np.ones_like(distances) if mode == "connectivity" else distances
+        ends = np.arange(0, indices.size + 1, indices.shape[1])
+        shape = len(indices), fitted.n_indices
+        return csr_array((values.ravel().astype(float), indices.ravel(), ends), shape=shape)
 
     def predict(self, X):
         """Predict labels by a vote of the `n_neighbors` nearest items.
@@ -319,8 +356,12 @@ class CodeDatabase(BaseEstimator):
         ValueError
             If `y` of `fit` was neither labels nor label indicators.
         """
-        search, queries = self._ask(self._get_fitted(), X)
-        return search.predict(queries, self.n_neighbors)
+        index = self._get_fitted()
+        queries, n_queries, _ = self._ask(index, X, of_items=False)
+        n_places = check_n_neighbors(self.n_neighbors, index.n_items)
+        allowed = self._candidates(queries, n_queries, n_places)
+        found = answers(queries, n_queries, n_places, allowed=allowed, n_jobs=self.n_jobs)
+        return index.targets.vote(index.indices, found, n_places)
 
     def rank(self, X):
         """Rank all items for each query.
@@ -352,8 +393,11 @@ class CodeDatabase(BaseEstimator):
         >>> neighbors.rank([[0, 0]]).ties
         array([[0, 0, 1]])
         """
-        search, queries = self._ask(self._get_fitted(), X)
-        return search.rank(queries)
+        index = self._get_fitted()
+        distances, indices, _ = self._nearest_of_all(index, X, index.n_items)
+        ties = np.zeros(distances.shape, dtype=np.int64)
+        np.cumsum(np.diff(distances, axis=1) > 0, axis=1, out=ties[:, 1:])
+        return Ranking(distances, indices, ties)
 
     def score(self, X, y, sample_weight=None):
         """Tie-aware measure of queries against the fitted database.
@@ -380,41 +424,33 @@ class CodeDatabase(BaseEstimator):
         measure = self.scoring if callable(self.scoring) else parse_measure(self.scoring)
         if y is None:
             raise ValueError("y is needed to know what is relevant to the queries.")
-        search, queries = self._ask(self._get_fitted(), X)
-        histograms = search.histograms(queries, y)
+        histograms = self._histograms(self._get_fitted(), X, y)
         values = [np.asarray(measure(histogram), dtype=float) for histogram in histograms]
         values = np.concatenate(values)
         return average_queries(values, check_weights(sample_weight, len(values)))
 
     def save(self, path):
-        """Write the fitted estimator to a file.
+        """Write the fitted estimator to a folder.
 
         Parameters
         ----------
         path : path-like
-            The file, ending in ".npz" by custom. If it exists it is replaced at once when
-            everything is written, with its permissions kept; a crash before leaves it as
-            it was. A link is followed.
+            The folder: a new one, an empty one, or one that `save` has written. What it
+            held is replaced at once when everything is written; a crash before leaves it as
+            it was.
 
         Raises
         ------
         ValueError
             If the affinity is not one of labels, shared labels, judgments or thresholds, or
             `scoring` is a function: only arrays and names are saved. Such an estimator
-            can be pickled.
+            can be pickled. Also if the folder holds something else.
 
         Notes
         -----
-        An item takes as many bytes in the file as in memory, see `n_bytes_per_item_`, but
-        for what follows from its code: of the codes of an
-        :class:`~sklearn_talr.hashing.AdditiveHasher` the factors, four bytes each, are
-        computed by `load`. With its metric ``"cosine"`` they follow from as many numbers
-        as the square of the number of bits, or from its vectors for words of several bits;
-        these are saved where they take fewer bytes. `load` then takes some microseconds
-        more for each code.
-
-        The file states the version of its format, an integer. Files of older versions can
-        be loaded if nothing in them has changed its meaning.
+        The folder holds a file ``index.json``, which states the version of the format and
+        the shapes, and a folder of ``.npy`` files that it names. Nothing is pickled. An
+        item takes as many bytes in the files as in memory, see `n_bytes_per_item_`.
 
         Examples
         --------
@@ -423,27 +459,26 @@ class CodeDatabase(BaseEstimator):
         >>> from sklearn_talr.neighbors import HammingNeighbors
         >>> neighbors = HammingNeighbors(n_neighbors=1).fit([[0, 0], [0, 1]])
         >>> with TemporaryDirectory() as folder:
-        ...     neighbors.save(Path(folder) / "codes.npz")
-        ...     loaded = HammingNeighbors.load(Path(folder) / "codes.npz")
+        ...     neighbors.save(Path(folder) / "codes")
+        ...     loaded = HammingNeighbors.load(Path(folder) / "codes")
         >>> loaded.kneighbors([[1, 1]])
         (array([[1]]), array([[1]]))
         """
-        fitted, params = self._get_fitted(), self.get_params(deep=False)
-        save_database(path, type(self).__name__, params, fitted)
+        params = self.get_params(deep=False)
+        save_index(path, type(self).__name__, params, self._get_fitted())
 
     @classmethod
     def load(cls, path, *, mmap=False):
-        """Read a fitted estimator from a file.
+        """Read a fitted estimator from a folder.
 
         Parameters
         ----------
         path : path-like
-            A file that `save` has written.
+            A folder that `save` has written.
 
         mmap : bool, default=False
-            Whether to leave the arrays on disk and read what a query needs. The file
-            must then stay as it is while the result is in use; replacing it by `save` is
-            safe except on Windows.
+            Whether to leave the arrays on disk and read what a query needs. Replacing the
+            folder by `save` is safe meanwhile, except on Windows.
 
         Returns
         -------
@@ -453,16 +488,15 @@ class CodeDatabase(BaseEstimator):
         Raises
         ------
         ValueError
-            If the file is truncated, damaged, not from `save` of this class, of a version
-            of the format that this package does not read, or if it has been compressed or
-            added to.
+            If the files are truncated, contradict each other, are not from `save` of this
+            class, or of a version of the format that this package does not read.
         """
-        params, parts, *_ = load_database(path, cls.__name__, mmap)
-        return cls._restored(path, params, Fitted.from_parts(*parts))
+        params, index, _ = load_index(path, cls.__name__, mmap)
+        return cls._restored(path, params, index)
 
     @classmethod
     def _restored(cls, path, params, fitted):
-        """The estimator that a file describes."""
+        """The estimator that a folder describes."""
         try:
             neighbors = cls(**params)
             neighbors._validate_params()
@@ -475,21 +509,116 @@ class CodeDatabase(BaseEstimator):
         return hasattr(self, "_fitted")
 
     def _get_fitted(self):
-        """The Fitted of this moment, to be taken once in each call."""
+        """The Index of this moment, to be taken once in each call."""
         fitted = vars(self).get("_fitted")
         if fitted is None:
             check_is_fitted(self)
         return fitted
 
-    def _ask(self, fitted, X):
-        """The object that answers queries, and the queries as it takes them."""
-        return self._search(fitted), self._queries(X, fitted)
+    def _ask(self, index, X, of_items=True):
+        """Queries as a search takes them, how many there are, and their rows if items.
 
-    def _nearest(self, fitted, X, n_neighbors, return_tied=False, among=None):
+        None stands for the items, unless `of_items` forbids it.
+        """
+        queries, by_bits = self._queries(X, index), self._asks_by(index) == "bits"
+        if queries is None and of_items and by_bits:
+            words = np.ascontiguousarray(index.words.T)
+            return BitQueries(index, words), index.n_items, np.arange(index.n_items)
+        if by_bits:
+            packed = index.read(queries)
+            return BitQueries.of(index, packed.data), len(packed), None
+        if queries is None:
+            raise ValueError(
+                "X is needed: the items are known by their bits alone, and queries have "
+                "weights."
+            )
+        weights = read_weights(queries, index.columns)
+        return WeightQueries(index, weights), len(weights), None
+
+    def _check_radius(self, queries, radius):
+        """A radius that has a meaning for the queries."""
+        if isinstance(queries, BitQueries):
+            return check_radius(radius, queries.index.columns.n_bits)
+        if not queries.are_distances:
+            raise ValueError(
+                "radius has no meaning for codes whose scores have factors, such as those "
+                "of AdditiveHasher, and for queries that weigh words: their scores are no "
+                "distances. Ask for n_neighbors."
+            )
+        return check_weighted_radius(radius)
+
+    def _nearest(self, index, X, n_neighbors, return_tied=False, among=None):
         """Distances, indices and ties of the nearest items."""
-        search, queries = self._ask(fitted, X)
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
-        return search.nearest(queries, n_neighbors, return_tied, among)
+        return self._nearest_of_all(index, X, n_neighbors, return_tied, among)
+
+    def _nearest_of_all(self, index, X, n_neighbors, return_tied=False, among=None):
+        queries, n_queries, own = self._ask(index, X)
+        n_neighbors = check_n_neighbors(n_neighbors, index.n_items - (own is not None))
+        allowed = None
+        if among is not None:
+            allowed = read_among(among, index, n_queries)
+            check_enough(allowed, own, n_neighbors)
+        allowed = self._candidates(queries, n_queries, n_neighbors, allowed)
+        found = answers(
+            queries,
+            n_queries,
+            n_neighbors,
+            whole=return_tied,
+            allowed=allowed,
+            own=own,
+            n_jobs=self.n_jobs,
+        )
+        distances, indices, tied = [], [], []
+        for counts, rows, of_rows in found:
+            ends, rows = np.cumsum(counts), index.indices_of(rows)
+            places = (ends - counts)[:, None] + np.arange(n_neighbors)
+            distances.append(of_rows[places])
+            indices.append(rows[places])
+            if return_tied:
+                is_last = of_rows == np.repeat(of_rows[ends - 1], counts)
+                n_tied = np.add.reduceat(is_last, ends - counts)
+                tied += np.split(rows[is_last], np.cumsum(n_tied)[:-1])
+        return np.concatenate(distances), np.concatenate(indices), tied
+
+    def _candidates(self, queries, n_queries, n_neighbors, allowed=None):
+        """Rows that may be found: where `n_candidates` is set, the nearest by bits."""
+        n_candidates = getattr(self, "n_candidates", None)
+        if n_candidates is None or isinstance(queries, BitQueries):
+            return allowed
+        index, n_near = queries.index, max(n_candidates, n_neighbors)
+        signs = signs_of_bits(queries.weights, index.columns.n_bits)
+        near = BitQueries.of(index, signs)
+        near = answers(near, n_queries, n_near, allowed=allowed, n_jobs=self.n_jobs)
+        return [
+            np.sort(rows)
+            for counts, of_block, _ in near
+            for rows in np.split(of_block, np.cumsum(counts)[:-1])
+        ]
+
+    def _histograms(self, index, X, y):
+        """The items by affinity and distance to queries, in tables for some of these."""
+        affinity, y_database = index.targets
+        queries, codes = self._queries(X, index), index.codes
+        if affinity is not None:
+            y = affinity.check_targets(y)
+            affinity.check_width(y, y_database.shape[0])
+            y_database = y_database[index.indices]
+        if self._asks_by(index) == "weights":
+            weights = read_weights(queries, index.columns)
+            y = np.asarray(y) if affinity is None else y
+            yield from weighted_histograms(
+                weights, codes, affinity, y, y_database, n_jobs=self.n_jobs
+            )
+            return
+        # Whoever asks by bits means them, whatever factors their scores have.
+        bits = [
+            PackedCodes._of(each.data, each.n_bits) for each in (index.read(queries), codes)
+        ]
+        if affinity is None:
+            yield RankingHistogram.from_scores(y, -hamming_distances(*bits))
+            return
+        yield hamming_histogram(*bits, affinity, y, y_database, n_jobs=self.n_jobs)
 
     @property
     def affinity_(self):
@@ -516,11 +645,6 @@ class CodeDatabase(BaseEstimator):
         return self._get_fitted().indices
 
     @property
-    def n_distinct_codes_(self):
-        """Number of different codes among the items."""
-        return len(self._get_fitted().store)
-
-    @property
     def n_features_in_(self):
         """Number of bits of a code."""
         return self._get_fitted().columns.n_bits
@@ -528,15 +652,15 @@ class CodeDatabase(BaseEstimator):
     @property
     def n_bytes_per_item_(self):
         """Bytes of memory for an item, in the mean, without targets."""
-        store = self._get_fitted().store
-        return store.nbytes / store.n_items
+        index = self._get_fitted()
+        return index.nbytes / index.n_items
 
     @property
     def n_items_(self):
         """Number of items."""
-        return self._get_fitted().store.n_items
+        return self._get_fitted().n_items
 
     @property
     def n_samples_fit_(self):
         """Number of items given so far, those removed included."""
-        return self._get_fitted().store.n_indices
+        return self._get_fitted().n_indices

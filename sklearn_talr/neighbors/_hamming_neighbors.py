@@ -1,18 +1,19 @@
-"""The index of codes that is asked by codes."""
+"""The indexes of codes alone: asked by codes, and by weights."""
 
-from ..codes._door import refuse_terms
-from ._columns import read_codes
-from ._database import INDEX_PARAMETERS, CodeDatabase
-from ._questions import SearchByBits
+from numbers import Integral
+
+from .._compat import Interval
+from ..codes._door import refuse_codes, refuse_terms
+from ._database import CodeDatabase
+from ._read import read_codes
 
 
 class HammingNeighbors(CodeDatabase):
     """Exact nearest neighbors by Hamming distance, with all that are tied if asked for.
 
-    Items and queries are codes. Every distinct code is stored and compared once, with the
-    items that have it. Learned codes repeat, so the time of a search grows with their
-    variety and not with their number. :class:`HashedNeighbors` holds a hasher together with
-    such an index, and is asked by features.
+    Items and queries are codes. A query is compared with all of them, by a compiled loop.
+    :class:`HashedNeighbors` holds a hasher together with such an index, and is asked by
+    features.
 
     Parameters
     ----------
@@ -21,18 +22,6 @@ class HammingNeighbors(CodeDatabase):
 
     radius : int, default=2
         Radius of `radius_neighbors`, from 0.
-
-    algorithm : {"auto", "brute", "lookup", "multi_index"}, default="auto"
-        How to search. All algorithms find the same items.
-
-        * ``"brute"`` compares with every distinct code.
-        * ``"lookup"`` looks buckets up in a hash table, by flipping bits of the query.
-        * ``"multi_index"`` has a table for each of several parts of the code, so that
-          fewer bits need to be flipped: for long codes.
-        * ``"auto"`` takes whichever costs least. It begins by comparing, tries the others
-          on a few queries where they promise to cost less, and keeps what did.
-
-        All but ``"brute"`` compare with every code where that costs less than looking up.
 
     affinity : "auto" or affinity oracle, default="auto"
         Decides who is similar to whom, for `score`. ``"auto"`` chooses by the form of `y`,
@@ -59,11 +48,8 @@ class HammingNeighbors(CodeDatabase):
         Number of items in the database.
 
     n_bytes_per_item_ : float
-        Bytes of memory for an item, in the mean, without targets: of its code, and of its
-        place in the list of items that have the code.
-
-    n_distinct_codes_ : int
-        Number of different codes among the items.
+        Bytes of memory for an item, without targets: those of its code, and of its index
+        once items have been removed.
 
     codes_ : PackedCodes
         Codes of the items, in the order of `indices_`.
@@ -121,79 +107,146 @@ class HammingNeighbors(CodeDatabase):
     array(['b'], dtype='<U1')
     """
 
-    _parameter_constraints: dict = CodeDatabase._parameter_constraints | INDEX_PARAMETERS
-
     def __init__(
         self,
         n_neighbors=10,
         radius=2,
         *,
-        algorithm="auto",
         affinity="auto",
         scoring="AP",
         n_jobs=None,
     ):
         self.n_neighbors = n_neighbors
         self.radius = radius
-        self.algorithm = algorithm
         self.affinity = affinity
         self.scoring = scoring
         self.n_jobs = n_jobs
 
-    def lookup(self, X, n_neighbors=None, radius=None):
-        """Look buckets up, nearest first, and tell what it cost.
-
-        This is the hash lookup of Jiang, Li and Li (section 2.2, Figure 1). It begins with
-        the query's own bucket, goes on with the buckets at distance 1, and so on until at
-        least `n_neighbors` items are gathered, or up to a given radius. Buckets are taken
-        whole, so everything tied with an item found is found. Where comparing with all
-        codes costs less than the buckets that lie ahead, the codes are compared instead.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_columns) or PackedCodes
-            Queries, as the class takes them: codes, weights of bits, or features.
-
-        n_neighbors : int, default=None
-            Number of items to gather, at least. None means that of the constructor.
-
-        radius : int, default=None
-            Radius up to which to look, in place of a number of items.
-
-        Returns
-        -------
-        found : Lookup
-            Named tuple of ``distances``, ``indices``, ``radius``, ``n_buckets`` and
-            ``n_candidates``.
-
-        Notes
-        -----
-        The parameter `algorithm` decides about the tables. "multi_index" has several, each
-        of some of the bits, and `n_buckets` counts the buckets of all of them. "brute" has
-        none. "auto" means "lookup" here.
-
-        Examples
-        --------
-        >>> from sklearn_talr.neighbors import HammingNeighbors
-        >>> database = [[0, 1, 1], [0, 0, 1], [0, 1, 0], [0, 0, 1]]
-        >>> found = HammingNeighbors(algorithm="lookup").fit(database).lookup(
-        ...     [[0, 0, 0]], n_neighbors=1
-        ... )
-        >>> found.radius, found.indices[0]
-        (array([1]), array([1, 2, 3]))
-        """
-        if radius is not None and n_neighbors is not None:
-            raise ValueError("n_neighbors and radius exclude each other; pass one of them.")
-        if n_neighbors is None:
-            n_neighbors = self.n_neighbors
-        search, queries = self._ask(self._get_fitted(), X)
-        return search.lookup(queries, n_neighbors, radius)
-
     def _read(self, X, columns=None):
         return read_codes(refuse_terms(X, "X"), columns, type(self).__name__)
 
-    def _search(self, fitted):
-        return SearchByBits(fitted, self.algorithm, self.n_jobs)
+    def _asks_by(self, index):
+        return "bits"
 
-    def _queries(self, X, fitted):
+    def _queries(self, X, index):
         return refuse_terms(X, "X")
+
+
+class WeightedHammingNeighbors(CodeDatabase):
+    """Nearest neighbors by weighted Hamming distance: codes that are asked by weights.
+
+    Items are codes. A query is an array of weights, one for each bit: the sign of a weight
+    is the bit that the query wants, and its magnitude is what a code pays that has the
+    other bit. Where the codes carry factors and addends, as those that `encode` of an
+    :class:`~sklearn_talr.hashing.AdditiveHasher` returns, the distance is minus the score,
+    see :func:`~sklearn_talr.codes.weighted_scores`. The same holds where a query weighs
+    words of eight bits: it then has a weight for each value of each word. The search is
+    exact.
+
+    :class:`HashedNeighbors` holds a hasher together with such an index, and is asked by
+    features. Take this class where codes and weights come from elsewhere.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Number of neighbors of `kneighbors` and of places that `predict` counts.
+
+    radius : float, default=2
+        Radius of `radius_neighbors`, from 0.
+
+    n_candidates : int, default=None
+        How many items that are nearest by Hamming distance are compared by weights. None
+        compares all, which is exact, and costs less as long as there are fewer than about
+        100 000 items. The distance is that to the bits that a query would rather see.
+
+    affinity : "auto" or affinity oracle, default="auto"
+        Decides who is similar to whom, for `score`. ``"auto"`` chooses by the form of `y`,
+        see :mod:`sklearn_talr.affinity`. An oracle that is fitted already keeps its levels.
+
+    scoring : str, Measure or callable, default="AP"
+        Tie-aware metric that `score` averages, as for :class:`HammingNeighbors`.
+
+    n_jobs : int, default=None
+        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1
+        all processors.
+
+    Attributes
+    ----------
+    affinity_ : affinity oracle or None
+        The oracle of `score`, None if `fit` was not given `y`.
+
+    n_features_in_ : int
+        Number of bits of a code.
+
+    n_items_ : int
+        Number of items in the database.
+
+    n_bytes_per_item_ : float
+        Bytes of memory for an item, without targets: of its code, of its factor and addend,
+        and of its index once items have been removed.
+
+    codes_ : PackedCodes
+        Codes of the items, in the order of `indices_`.
+
+    indices_ : ndarray of shape (n_items,)
+        Indices of the items, ascending.
+
+    n_samples_fit_ : int
+        Number of items given so far, those removed included.
+
+    feature_names_in_ : ndarray of shape (n_bits,)
+        Names of the bits, if the codes have column names.
+
+    See Also
+    --------
+    HashedNeighbors : A hasher together with its index.
+    HammingNeighbors : The index of codes that is asked by codes.
+    sklearn_talr.codes.weighted_scores : Scores of all pairs.
+
+    Notes
+    -----
+    What :class:`HammingNeighbors` says about codes, indices and threads holds here, too.
+    `radius_neighbors` refuses codes with factors or addends, and queries that weigh words:
+    their scores are no distances. Names of columns are compared where a query has a weight
+    for each bit; values of words have no names.
+
+    Examples
+    --------
+    Both codes differ from the signs of the query in one bit, and are tied by Hamming
+    distance. The first differs where the query is surer, so it is farther away:
+
+    >>> from sklearn_talr.neighbors import WeightedHammingNeighbors
+    >>> index = WeightedHammingNeighbors(n_neighbors=2).fit([[0, 1, 0], [1, 0, 0]])
+    >>> index.kneighbors([[2.0, 0.5, -1.0]])
+    (array([[0.5, 2. ]]), array([[1, 0]]))
+    """
+
+    _parameter_constraints: dict = CodeDatabase._parameter_constraints | {
+        "n_candidates": [Interval(Integral, 1, None, closed="left"), None]
+    }
+
+    def __init__(
+        self,
+        n_neighbors=10,
+        radius=2,
+        *,
+        n_candidates=None,
+        affinity="auto",
+        scoring="AP",
+        n_jobs=None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.n_candidates = n_candidates
+        self.affinity = affinity
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+
+    def _read(self, X, columns=None):
+        return read_codes(X, columns, type(self).__name__)
+
+    def _asks_by(self, index):
+        return "weights"
+
+    def _queries(self, X, index):
+        return X if X is None else refuse_codes(X, "X")

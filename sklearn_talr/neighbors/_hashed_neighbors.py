@@ -5,28 +5,27 @@ from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.utils import get_tags
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from .._compat import HasMethods, Interval, StrOptions, routing_enabled
+from .._compat import HasMethods, Interval, StrOptions, num_samples, routing_enabled
 from .._hashers import QUERIES, FittedHasher
-from ._among import check_enough, read_among
-from ._checks import check_n_neighbors
-from ._columns import read_codes
-from ._database import INDEX_PARAMETERS, CodeDatabase
-from ._fitted import Fitted
-from ._hasher_fit import fit_hasher
-from ._layout import load_database, save_database
-from ._questions import SearchByBits, SearchByWeights
+from ..affinity import PrecomputedAffinity
+from ..codes import concatenate_codes
+from ._database import CodeDatabase
+from ._files import load_index, restore_hasher, save_index
+from ._index import Index
+from ._read import check_enough, check_n_neighbors, read_among, read_codes
 from ._rescoring import StackedRows, rescore
-from ._stored_hasher import restore_hasher, store_hasher
 
 
 class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
     """Nearest neighbors of features, by the codes of a hasher: the hasher and its index.
 
-    `fit` fits the hasher and stores the codes of the same rows. Queries are features. The
+    `fit` fits the hasher, to a sample where there are many rows, and stores the codes of
+    all rows. Queries are features. The
     index is asked in the way that the hasher's codes are made for: by Hamming distance to
     the bits of the query, or by the weights of the query, see `query`. Answers equal those
     of the single steps: `encode` of the hasher, then :class:`HammingNeighbors`, or
@@ -67,8 +66,9 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         What rescored items are put in order by, see :func:`rescore`. `kneighbors` returns
         these values for distances; inner products descend.
 
-    algorithm : str, default="auto"
-        How Hamming distances are searched, as for :class:`HammingNeighbors`.
+    max_samples : int, default=20_000
+        How many rows the hasher is fitted to, if there are more: so many are drawn. None
+        means all. A `fit` with further arguments, such as ``X_query``, takes all rows.
 
     affinity : "auto" or affinity oracle, default="auto"
         Decides who is similar to whom, for `score`, as for :class:`HammingNeighbors`.
@@ -79,6 +79,9 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
     n_jobs : int, default=None
         Number of threads of a search. None means 1 unless in a `joblib.parallel_config`
         context, -1 all processors. The hasher has its own.
+
+    random_state : int, RandomState instance or None, default=None
+        Draws the rows that the hasher is fitted to. The hasher has its own.
 
     Attributes
     ----------
@@ -98,10 +101,9 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         Number of items in the database.
 
     n_bytes_per_item_ : float
-        Bytes of memory for an item, in the mean, without targets and features.
-
-    n_distinct_codes_ : int
-        Number of different codes among the items.
+        Bytes of memory for an item, without targets and features: those of its code, one
+        for its factor and one for its length, where the hasher has these, and of its index
+        once items have been removed.
 
     codes_ : PackedCodes
         Codes of the items, in the order of `indices_`.
@@ -125,7 +127,7 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
 
     In a Pipeline the codes are those that the hasher makes of the rows as they reach it in
     `fit`. So behind ``ClassProbabilities(cv=5)`` items have probabilities of a classifier
-    that has not seen them.
+    that has not seen them. The same holds of items that were not drawn.
 
     A hasher of two views, fitted with ``X_query``, hashes queries by a function of their
     own. In a Pipeline the steps before it are for items: queries reach it as they are.
@@ -147,17 +149,15 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
     array([[0, 0, 0]])
     """
 
-    _parameter_constraints: dict = (
-        CodeDatabase._parameter_constraints
-        | INDEX_PARAMETERS
-        | {
-            "hasher": [HasMethods("fit")],
-            "query": [StrOptions(QUERIES)],
-            "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
-            "n_rescored": [Interval(Integral, 1, None, closed="left"), None],
-            "rescore_metric": [StrOptions({"euclidean", "inner_product"})],
-        }
-    )
+    _parameter_constraints: dict = CodeDatabase._parameter_constraints | {
+        "hasher": [HasMethods("fit")],
+        "query": [StrOptions(QUERIES)],
+        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
+        "n_rescored": [Interval(Integral, 1, None, closed="left"), None],
+        "rescore_metric": [StrOptions({"euclidean", "inner_product"})],
+        "max_samples": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+    }
 
     def __init__(
         self,
@@ -169,10 +169,11 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         n_candidates=None,
         n_rescored=None,
         rescore_metric="euclidean",
-        algorithm="auto",
+        max_samples=20_000,
         affinity="auto",
         scoring="AP",
         n_jobs=None,
+        random_state=None,
     ):
         self.hasher = hasher
         self.query = query
@@ -181,13 +182,14 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         self.n_candidates = n_candidates
         self.n_rescored = n_rescored
         self.rescore_metric = rescore_metric
-        self.algorithm = algorithm
+        self.max_samples = max_samples
         self.affinity = affinity
         self.scoring = scoring
         self.n_jobs = n_jobs
+        self.random_state = random_state
 
     def fit(self, X, y=None, **fit_params):
-        """Fit the hasher, and store the codes of the same rows.
+        """Fit the hasher to a sample of the rows, and store the codes of all rows.
 
         Parameters
         ----------
@@ -223,10 +225,11 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         self._validate_params()
         if routing_enabled():
             fit_params = process_routing(self, "fit", **fit_params).hasher.fit
-        hasher, codes = fit_hasher(clone(self.hasher), X, y, fit_params)
+        how = self.max_samples, self.random_state
+        hasher, codes = fit_hasher(clone(self.hasher), X, y, fit_params, *how)
         self._check_rescoring(hasher)
         features = _dense_rows(X) if self.n_rescored else None
-        self._fitted = Fitted.of(
+        self._fitted = Index.of(
             *read_codes(codes, owner=type(self).__name__),
             self._settle_affinity(hasher.hasher),
             y,
@@ -270,12 +273,12 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         return self
 
     def save(self, path):
-        """Write the fitted hasher and the codes to one file.
+        """Write the fitted hasher and the codes to a folder.
 
         Parameters
         ----------
         path : path-like
-            The file, as for `save` of :class:`HammingNeighbors`.
+            The folder, as for `save` of :class:`HammingNeighbors`.
 
         Raises
         ------
@@ -289,23 +292,24 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         Notes
         -----
         Nothing is pickled. Functions and classes of your own are stored by their names, so
-        the program that loads the file must be able to import them. Features for
-        `n_rescored` are not written. Factors of codes take no byte, since `load` computes
-        them by the hasher.
+        the program that loads the folder must be able to import them. Features for
+        `n_rescored` are not written.
         """
         fitted, params = self._get_fitted(), self.get_params(deep=False)
         del params["hasher"]
-        stored = store_hasher(fitted.hasher.estimator)
-        save_database(path, type(self).__name__, params, fitted, stored)
+        if not isinstance(self.random_state, Integral):  # which nothing asks any more
+            params["random_state"] = None
+        hasher = fitted.hasher.estimator
+        save_index(path, type(self).__name__, params, fitted, hasher)
 
     @classmethod
     def load(cls, path, *, mmap=False, features=None, trusted=()):
-        """Read a fitted hasher and its codes from a file.
+        """Read a fitted hasher and its codes from a folder.
 
         Parameters
         ----------
         path : path-like
-            A file that `save` has written.
+            A folder that `save` has written.
 
         mmap : bool, default=False
             Whether to leave the codes on disk and read what a query needs, as for `load` of
@@ -328,25 +332,25 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         Raises
         ------
         ValueError
-            If the file is damaged, not from `save` of this class, or holds types that are
-            not trusted.
+            If a file is damaged, the folder not from `save` of this class, or holds types
+            that are not trusted.
         """
 
-        def restore(stored):
-            hasher = FittedHasher.of(restore_hasher(stored, trusted, path))
+        def restore(file):
+            hasher = FittedHasher.of(restore_hasher(file, trusted))
             if not hasattr(hasher.hasher, "encode"):
                 raise ValueError(f"{path} holds {hasher.name} in place of a hasher.")
             return hasher
 
-        params, parts, hasher = load_database(path, cls.__name__, mmap, restore)
+        params, fitted, hasher = load_index(path, cls.__name__, mmap, restore)
         if features is not None:
             features = _dense_rows(features)
-            if len(features) != parts[0].n_indices:
+            if len(features) != fitted.n_indices:
                 raise ValueError(
-                    f"features has {len(features)} rows for the {parts[0].n_indices} "
+                    f"features has {len(features)} rows for the {fitted.n_indices} "
                     "items that were given so far, those removed included."
                 )
-        fitted = Fitted.from_parts(*parts, hasher=hasher, features=features)
+            fitted = replace(fitted, features=features)
         params["hasher"] = clone(hasher.estimator)
         return cls._restored(path, params, fitted)
 
@@ -362,17 +366,14 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
         return router.add(hasher=self.hasher, method_mapping=mapping)
 
-    def _search(self, fitted):
-        how = {"algorithm": self.algorithm, "n_jobs": self.n_jobs}
-        if fitted.hasher.asks_by(self.query) == "bits":
-            return SearchByBits(fitted, **how)
-        return SearchByWeights(fitted, self.n_candidates, **how)
+    def _asks_by(self, index):
+        return index.hasher.asks_by(self.query)
 
-    def _queries(self, X, fitted):
+    def _queries(self, X, index):
         if X is None:
             return None
-        by_bits = fitted.hasher.asks_by(self.query) == "bits"
-        return fitted.hasher.encode_query(X) if by_bits else fitted.hasher.query_weights(X)
+        by_bits = self._asks_by(index) == "bits"
+        return index.hasher.encode_query(X) if by_bits else index.hasher.query_weights(X)
 
     def _settle_affinity(self, hasher):
         """Take the oracle of a hasher of two views: y alone does not tell of both."""
@@ -398,11 +399,11 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
                 "n_rescored orders items by their features, for queries X, without ties. "
                 "Fit with n_rescored set, or load(path, features=...), or set it to None."
             )
-        n_items = fitted.store.n_items
+        n_items = fitted.n_items
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
         n_neighbors = check_n_neighbors(n_neighbors, n_items)
         if among is not None:
-            allowed = read_among(among, fitted.store, len(X))
+            allowed = read_among(among, fitted, len(X))
             n_items = check_enough(allowed, None, n_neighbors)
         n_rescored = min(max(self.n_rescored, n_neighbors), n_items)
         _, candidates, _ = super()._nearest(fitted, X, n_rescored, among=among)
@@ -449,3 +450,55 @@ def _feature_rows(X):
 
 def _dense_rows(X):
     return StackedRows([_feature_rows(X)])
+
+
+class _Recorder(BaseEstimator):
+    """Last step of a Pipeline that is fitted: keeps codes of the rows that reach it."""
+
+    def __init__(self, hasher):
+        self.hasher = hasher
+
+    def fit(self, X, y=None, **fit_params):
+        self.hasher.fit(X, y, **fit_params)
+        self.codes_ = self.hasher.encode(X)
+        return self
+
+    def get_metadata_routing(self):
+        return self.hasher.get_metadata_routing()
+
+
+def fit_hasher(estimator, X, y, fit_params, max_samples=None, random_state=None):
+    """Fit a hasher, or a Pipeline that ends in one; return it and the codes of the rows."""
+    n_rows, sample = num_samples(X), None
+    can_draw = not fit_params and not isinstance(y, PrecomputedAffinity)
+    if max_samples is not None and n_rows > max_samples and can_draw:
+        rng = check_random_state(random_state)
+        sample = np.sort(rng.choice(n_rows, max_samples, replace=False))
+    seen = X if sample is None else _safe_indexing(X, sample)
+    y = y if sample is None or y is None else _safe_indexing(y, sample)
+    if not isinstance(estimator, Pipeline):
+        hasher = FittedHasher.of(estimator.fit(seen, y, **fit_params))
+        _checked_hasher(hasher.hasher)
+        return hasher, hasher.encode(X)
+    name, last = estimator.steps[-1]
+    estimator.steps[-1] = name, _Recorder(_checked_hasher(last))
+    estimator.fit(seen, y, **fit_params)
+    codes = estimator[-1].codes_
+    estimator.steps[-1] = name, last
+    hasher = FittedHasher.of(estimator)
+    if sample is not None:  # rows that were drawn keep the codes that they had in `fit`
+        order = np.arange(n_rows, 2 * n_rows)
+        order[sample] = np.arange(len(sample))
+        order[order >= n_rows] += len(sample) - n_rows
+        codes = concatenate_codes([codes, hasher.encode(X)])[order]
+    return hasher, codes
+
+
+def _checked_hasher(hasher):
+    """Return a hasher; raise TypeError where an estimator makes no codes."""
+    if not hasattr(hasher, "encode"):
+        raise TypeError(
+            f"hasher must be a hasher, with a method `encode`, or a Pipeline that ends in "
+            f"one, got {hasher!r}."
+        )
+    return hasher

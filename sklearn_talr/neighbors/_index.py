@@ -1,116 +1,158 @@
-"""The index of a database: its codes, the tables of them, and who answers a question."""
+"""What is searched: the codes of the items, and all else that a fitted estimator knows."""
 
-from itertools import chain
+from dataclasses import dataclass, replace
 
 import numpy as np
-from joblib import effective_n_jobs
 
-from .._threads import map_in_threads, slices
-from ..codes._door import word_distances
-from ._buckets import BucketSearcher, make_tables
-from ._choice import Choice
-from ._cost import n_tables_for
-from ._found import first_limits
-from ._scan import Scanner
-
-_QUERIES_PER_BLOCK = 1_024
-_FOUND_PER_BLOCK = 2**24
-_SAMPLE_QUERIES, _SAMPLE_CODES = 8, 1_024  # tell how many are found
+from ..codes import PackedCodes
+from ..codes._door import Terms, columns_of, fixed
+from ._read import Columns, read_codes
+from ._targets import NO_TARGETS, Targets
 
 
-class CodeIndex:
-    """Codes and the tables of them, which are made when first needed.
+@dataclass(frozen=True, eq=False)
+class Index:
+    """Codes, items and targets, never changed but replaced as a whole.
+
+    A call takes this object once. So codes, targets and hasher fit together although
+    another thread adds or removes items meanwhile. Items are known by two numbers: its
+    *row* is the place of an item among the codes that are there, its *index* the place
+    among all items given so far, which stays when others are removed.
 
     Parameters
     ----------
-    store : CodeStore
-        The codes and their items.
+    words : ndarray of shape (n_words, n_items), unsigned
+        Codes as `columns_of` lays them out.
+
+    terms : Terms
+        Factors and addends of the codes.
+
+    columns : Columns
+        Length of the codes and names of their bits.
+
+    n_indices : int
+        Indices given so far; those of removed items are not given again.
+
+    numbers : ndarray of shape (n_items,) or None
+        Index of each row, ascending; None while nothing has been removed.
+
+    targets : Targets
+        Targets of all items given so far, if any.
+
+    hasher : FittedHasher or None
+        The hasher of HashedNeighbors.
+
+    features : StackedRows or None
+        Features of all items given so far, where candidates are rescored.
     """
 
-    def __init__(self, store):
-        self.store = store
-        self._tables = {}
-        self._choice = Choice(store, self._tables)
+    words: np.ndarray
+    terms: Terms
+    columns: Columns
+    n_indices: int
+    numbers: np.ndarray | None = None
+    targets: Targets = NO_TARGETS
+    hasher: object = None
+    features: object = None
 
-    def __getstate__(self):
-        return {"store": self.store}
+    @classmethod
+    def of(cls, packed, columns, affinity, y, **more):
+        """The index of the first items."""
+        targets = Targets.of(affinity, y, len(packed))
+        words = columns_of(packed.data)
+        return cls(words, packed._terms, columns, len(packed), targets=targets, **more)
 
-    def __setstate__(self, state):
-        self.__init__(**state)
-
-    def ask(self, question, queries, argument, *, algorithm, n_jobs):
-        """Answer a question about blocks of queries.
-
-        Parameters
-        ----------
-        question : {"within", "at_least"}
-            Whether to find the codes within a radius, or within the smallest radius that
-            holds at least so many items.
-
-        queries : ndarray of shape (n_queries, n_words), unsigned
-            Words of the queries.
-
-        argument : int
-            The radius or the number of items.
-
-        algorithm, n_jobs : parameters of HammingNeighbors
-
-        Returns
-        -------
-        answers : iterable of (slice, Found)
-            Consecutive queries, and the codes that they found.
-        """
-        if algorithm != "auto":
-            searcher = self.searcher(self._n_tables(algorithm))
-            return self._in_blocks(searcher, question, queries, argument, n_jobs)
-        n_unknown = self._choice.n_unknown(question, argument)
-        first, rest = [], slice(n_unknown, None)
-        if n_unknown > 0:
-            head = queries[:n_unknown]
-            first = list(self._in_blocks(self.searcher(0), question, head, argument, 1))
-            for rows, found in first:
-                self._choice.see(question, argument, head[rows], found)
-        n_tables = self._choice.n_tables(question, argument, len(queries))
-        if n_unknown >= len(queries):
-            return first
-        searcher = self.searcher(n_tables)
-        others = self._in_blocks(searcher, question, queries[rest], argument, n_jobs)
-        moved = ((slice(b.start + n_unknown, b.stop + n_unknown), f) for b, f in others)
-        return chain(first, moved)
-
-    def searcher(self, n_tables):
-        """Who looks up in so many tables, or compares with all codes if there are none."""
-        if not n_tables:
-            return Scanner(self.store)
-        if n_tables not in self._tables:
-            self._tables[n_tables] = make_tables(self.store, n_tables)
-        return BucketSearcher(self.store, Scanner(self.store), self._tables[n_tables])
-
-    def _n_tables(self, algorithm):
-        several = n_tables_for(self.store)
-        return {"brute": 0, "lookup": 1, "multi_index": several}[algorithm]
-
-    def _in_blocks(self, searcher, question, queries, argument, n_jobs):
-        """Share the queries out to threads, in blocks that do not find too much."""
-        ask, n_queries = getattr(searcher, question), len(queries)
-        if n_queries == 1:
-            return [(slice(0, 1), ask(queries, argument))]
-        size = _block_size(self.store, question, queries, argument)
-        blocks = list(
-            slices(n_queries, min(size, -(-n_queries // effective_n_jobs(n_jobs))))
-        )
-        return zip(
-            blocks, map_in_threads(lambda b: ask(queries[b], argument), blocks, n_jobs)
+    def add(self, packed, y):
+        """The index with more items, whose codes must have terms if the others do."""
+        have, given = self.terms.n_terms, packed._terms.n_terms
+        if have != given:
+            raise ValueError(
+                f"X has {given} terms per code and the codes of the database have {have}. "
+                "Add codes that `encode` of the same hasher returns."
+            )
+        n_indices, numbers = self.n_indices + len(packed), self.numbers
+        if numbers is not None:
+            numbers = np.concatenate((numbers, np.arange(self.n_indices, n_indices)))
+        return replace(
+            self,
+            words=fixed(np.hstack((self.words, columns_of(packed.data)))),
+            terms=Terms.join([self.terms, packed._terms]),
+            n_indices=n_indices,
+            numbers=None if numbers is None else _small(numbers, n_indices),
+            targets=self.targets.append(y, len(packed)),
         )
 
+    def remove(self, indices):
+        """The index without the items of these indices."""
+        indices = np.atleast_1d(np.asarray(indices))
+        if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
+            raise ValueError(
+                f"indices must be integers of shape (n_removed,), got {indices.dtype} of "
+                f"shape {indices.shape}. Turn a mask into indices by np.flatnonzero."
+            )
+        rows = self.rows_of(np.unique(indices).astype(np.int64), "indices")
+        if not rows.size:
+            return self
+        if rows.size == self.n_items:
+            raise ValueError("indices would leave no item; fit another database instead.")
+        stays = np.ones(self.n_items, dtype=bool)
+        stays[rows] = False
+        return replace(
+            self,
+            words=fixed(np.ascontiguousarray(self.words[:, stays])),
+            terms=self.terms.rows(stays),
+            numbers=_small(self.indices[stays], self.n_indices),
+        )
 
-def _block_size(store, question, queries, argument):
-    """Queries that will not find more codes together than fit into memory."""
-    queries, codes = queries[:_SAMPLE_QUERIES], store.words[:_SAMPLE_CODES]
-    radius = argument
-    if question == "at_least":
-        radius = first_limits(store, queries, argument)[:, None]
-    near = word_distances(queries, codes, np.uint16) <= radius
-    expected = len(store) * near.mean(axis=1).max()
-    expected += len(store) / 256  # what the sample may have missed
-    return int(max(4, min(_QUERIES_PER_BLOCK, _FOUND_PER_BLOCK // expected)))
+    def rows_of(self, indices, name, remedy=""):
+        """Rows of indices, which must be those of items; errors call them by `name`."""
+        rows, is_here = indices, (indices >= 0) & (indices < self.n_indices)
+        if self.numbers is not None:
+            rows = np.searchsorted(self.numbers, indices)
+            is_here &= self.numbers[np.minimum(rows, self.n_items - 1)] == indices
+        if not is_here.all():
+            raise ValueError(
+                f"{name} contains {indices[~is_here][:5].tolist()}, which are not in the "
+                f"database.{remedy}"
+            )
+        return rows
+
+    @property
+    def n_items(self):
+        """Number of items."""
+        return self.words.shape[1]
+
+    @property
+    def nbytes(self):
+        """Bytes of all that is kept for the items, without targets and features."""
+        numbers = 0 if self.numbers is None else self.numbers.nbytes
+        return self.words.nbytes + self.terms.nbytes + numbers
+
+    @property
+    def indices(self):
+        """Indices of the items, ascending."""
+        numbers = np.arange(self.n_items) if self.numbers is None else self.numbers
+        return numbers.astype(np.int64, copy=False)
+
+    def indices_of(self, rows):
+        """Indices of rows."""
+        return rows if self.numbers is None else self.numbers[rows].astype(np.int64)
+
+    @property
+    def codes(self):
+        """Packed codes of the items, in the order of their indices."""
+        data = np.ascontiguousarray(self.words.T).view(np.uint8)
+        return PackedCodes._of(data, self.columns.n_bits, "little", self.terms)
+
+    def read(self, X):
+        """Packed codes of queries, which must have the columns of the database."""
+        return read_codes(X, self.columns)[0]
+
+    def __repr__(self):
+        each = self.nbytes / self.n_items
+        n_bits = self.columns.n_bits
+        return f"Index({self.n_items} items of {n_bits} bits, {each:g} bytes each)"
+
+
+def _small(numbers, n_indices):
+    return numbers.astype(np.int64 if n_indices >> 31 else np.int32, copy=False)

@@ -1,5 +1,6 @@
 """The index of documents that are sets of tokens, asked by sets of tokens."""
 
+from dataclasses import dataclass, replace
 from numbers import Integral
 
 import numpy as np
@@ -8,11 +9,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import HasMethods, Interval, num_samples
-from ..codes._door import as_packed, read_groups
-from ._checks import check_n_neighbors
-from ._documents import Documents
-from ._hasher_fit import fit_hasher
-from ._results import ragged
+from .._threads import map_in_threads
+from ..codes import concatenate_codes
+from ..codes._door import TokenSets, as_packed, read_groups, token_blocks, word_size
+from ._hashed_neighbors import fit_hasher
+from ._read import check_n_neighbors
+from ._rescoring import ragged
 
 
 class MaxSimNeighbors(MetaEstimatorMixin, BaseEstimator):
@@ -62,7 +64,8 @@ class MaxSimNeighbors(MetaEstimatorMixin, BaseEstimator):
         Number of tokens in the database.
 
     n_bytes_per_item_ : float
-        Bytes of memory for a token, in the mean.
+        Bytes of memory for a token, in the mean: those of its code, factor and length, and
+        of where documents start.
 
     n_features_in_ : int
         Number of features of a token, if the hasher tells.
@@ -81,9 +84,6 @@ class MaxSimNeighbors(MetaEstimatorMixin, BaseEstimator):
     Any number of threads may ask while one thread calls `fit`, `partial_fit` or `remove`:
     each call is answered from one state. Place i of `groups_` never gets another label, but
     by `fit`.
-
-    With numba, ``pip install "sklearn-talr[fast]"``, a compiled loop takes over after some
-    seconds of search.
 
     Examples
     --------
@@ -303,13 +303,13 @@ class MaxSimNeighbors(MetaEstimatorMixin, BaseEstimator):
     @property
     def n_items_(self):
         """Number of tokens in the database."""
-        return len(self._get_fitted().packed)
+        return len(self._get_fitted().tokens.packed)
 
     @property
     def n_bytes_per_item_(self):
         """Bytes of memory for a token, in the mean."""
         fitted = self._get_fitted()
-        return fitted.nbytes / len(fitted.packed)
+        return fitted.nbytes / len(fitted.tokens.packed)
 
     @property
     def n_features_in_(self):
@@ -337,3 +337,121 @@ class MaxSimNeighbors(MetaEstimatorMixin, BaseEstimator):
         if fitted is None:
             check_is_fitted(self)
         return fitted
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """All that a fitted index of documents knows, never changed but replaced as a whole.
+
+    Parameters
+    ----------
+    hasher : FittedHasher
+        The hasher of the tokens.
+
+    tokens : TokenSets
+        Codes of the tokens, those of each document side by side.
+
+    present : ndarray of shape (n_documents,), dtype int64
+        Places in `labels` of the documents that are there, ascending.
+
+    labels : ndarray of shape (n_labels,)
+        Label of each document given so far, those removed included.
+
+    are_rows : bool
+        Whether each row is a document, since no groups were given.
+    """
+
+    hasher: object
+    tokens: TokenSets
+    present: np.ndarray
+    labels: np.ndarray
+    are_rows: bool
+
+    @classmethod
+    def of(cls, hasher, packed, groups):
+        """The first documents; groups are labels of the rows, or None."""
+        labels, numbers = read_groups(groups, len(packed))
+        return cls(hasher, *_token_sets(packed, numbers), labels, groups is None)
+
+    def add(self, packed, groups):
+        """The documents and more tokens, of new documents or of those that are there."""
+        if self.are_rows != (groups is None):
+            given, now = ("no groups", "some")[:: 1 if self.are_rows else -1]
+            raise ValueError(f"fit was given {given} and partial_fit {now}: groups.")
+        n_labels = len(self.labels)
+        if groups is None:
+            labels = n_labels + np.arange(len(packed))
+        else:
+            of_rows = read_groups(groups, len(packed))
+            labels = of_rows.labels[of_rows.numbers]
+        if _type_of_labels(labels) != _type_of_labels(self.labels):
+            raise ValueError(
+                f"groups are of type {labels.dtype} and those of fit of type "
+                f"{self.labels.dtype}: labels must be of one type."
+            )
+        labels = np.concatenate((self.labels, labels))
+        labels, numbers = read_groups(labels, len(labels))
+        packed = concatenate_codes([self.tokens.packed, packed])
+        numbers = np.concatenate((self.numbers, numbers[n_labels:]))
+        tokens, present = _token_sets(packed, numbers)
+        return replace(self, tokens=tokens, present=present, labels=labels)
+
+    def remove(self, groups):
+        """The documents without those of these labels; the others stay where they are."""
+        groups = np.atleast_1d(np.asarray(groups))
+        here = self.labels[self.present]
+        missing = groups[~np.isin(groups, here)]
+        if missing.size:
+            raise ValueError(
+                f"groups contains {missing[:5].tolist()}, which are not in the database."
+            )
+        removed = np.isin(self.labels, groups)[self.numbers]
+        if removed.all():
+            raise ValueError("groups would leave no document; fit another index instead.")
+        tokens, present = _token_sets(self.tokens.packed[~removed], self.numbers[~removed])
+        return replace(self, tokens=tokens, present=present)
+
+    @property
+    def numbers(self):
+        """Places in `labels` of the documents of the tokens, ascending."""
+        return np.repeat(self.present, np.diff(self.tokens.starts))
+
+    @property
+    def nbytes(self):
+        """Bytes of all that is kept for the tokens."""
+        starts, present = self.tokens.starts, self.present
+        return self.tokens.packed.nbytes + starts.nbytes + present.nbytes
+
+    def nearest(self, X, groups, n_neighbors, n_jobs):
+        """Generate scores, places in `labels`, and places tied with the last, by query."""
+        weights = np.asarray(self.hasher.query_weights(X), dtype=np.float32)
+        tokens = self.tokens
+        word_size(tokens.packed.n_bits, weights.shape[1])
+        numbers = read_groups(groups, len(weights)).numbers
+        for tables in token_blocks(weights, numbers, tokens):
+            scores = tables.scores(tokens, n_jobs)
+
+            def look(query, tables=tables, scores=scores):
+                # What may be among the nearest is compared in float64.
+                last = tokens.n_documents - n_neighbors
+                limit = np.partition(scores[query], last)[last] - tables.margins[query]
+                places = np.flatnonzero(scores[query] >= limit)
+                exact = tables.exact_scores(query, tokens.some(places))
+                order = np.lexsort((places, -exact))
+                tied = places[exact == exact[order[n_neighbors - 1]]]
+                order = order[:n_neighbors]
+                return exact[order], self.present[places[order]], self.present[tied]
+
+            yield from map_in_threads(look, range(len(scores)), n_jobs)
+
+
+def _token_sets(packed, numbers):
+    """Tokens by document, and the numbers of the documents that are there."""
+    present = np.unique(numbers)
+    return TokenSets.of(packed, np.searchsorted(present, numbers)), present
+
+
+def _type_of_labels(labels):
+    """Numbers, texts, or what else labels are."""
+    kind = labels.dtype.kind
+    return "number" if kind in "biuf" else kind

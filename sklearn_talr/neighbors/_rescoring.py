@@ -9,7 +9,6 @@ from sklearn.utils import check_array
 
 from .._compat import Interval, validate_params
 from .._threads import one_thread
-from ._results import ragged
 
 
 @validate_params(
@@ -40,8 +39,8 @@ def rescore(X_query, X_database, candidates, *, metric="euclidean", n_neighbors=
         side is wider.
 
     candidates : array of shape (n_queries, n_candidates) of int, or of n_queries arrays
-        Indices of the candidates of each query, as `kneighbors`, `radius_neighbors` or
-        `lookup` return them.
+        Indices of the candidates of each query, as `kneighbors` or
+        `radius_neighbors` return them.
 
     metric : {"euclidean", "inner_product"}, default="euclidean"
         Distances, the smallest first, or products, the largest first.
@@ -208,3 +207,11 @@ def _check_candidates(candidates, n_queries, n_samples):
                 f"{row.min()} to {row.max()}."
             )
     return [row.astype(np.int64, copy=False) for row in rows]
+
+
+def ragged(arrays):
+    """Arrays of various lengths as an array of arrays, as scikit-learn returns them."""
+    result = np.empty(len(arrays), dtype=object)
+    for place, array in enumerate(arrays):
+        result[place] = array
+    return result

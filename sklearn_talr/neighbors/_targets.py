@@ -84,6 +84,49 @@ class Targets(NamedTuple):
         classes, memberships = found
         return memberships.astype(np.int64), classes
 
+    def vote(self, indices, answers, n_places):
+        """Let the nearest items decide, those that are tied for the last places fairly.
+
+        When the last of k places falls into a tie, each of the tied items has the same
+        share of the places that are left: with t items nearer and n items tied, (k - t) / n
+        of a vote. Votes are counted in units of 1 / n, so they are integers, and equal
+        votes are equal.
+
+        Parameters
+        ----------
+        indices : ndarray of shape (n_items,)
+            Indices of the rows.
+
+        answers : iterable
+            What `answers` of :mod:`~._scan` generates, of whole ties.
+
+        n_places : int
+            Number of neighbors that vote.
+
+        Returns
+        -------
+        elected : ndarray of shape (n_queries,) or (n_queries, n_labels)
+            The class with most votes, the first of several. Where items carry several
+            labels: 1 for each label that more than half of the places vote for, else 0.
+        """
+        by_item, classes = self.ballots()
+        by_row, elected = by_item[indices], []
+        for counts, rows, distances in answers:
+            query = np.repeat(np.arange(len(counts)), counts)
+            is_last = distances == distances[np.cumsum(counts) - 1][query]
+            tied = np.bincount(query[is_last], minlength=len(counts))
+            weights = np.where(is_last, (n_places - counts + tied)[query], tied[query])
+            shape = len(counts), by_row.shape[0]
+            votes = (sp.csr_array((weights, (query, rows)), shape=shape) @ by_row).toarray()
+            if classes is None:
+                elected.append((2 * votes > n_places * tied[:, None]).astype(np.int64))
+            else:
+                elected.append(classes[votes.argmax(axis=1)])
+        return np.concatenate(elected)
+
+
+NO_TARGETS = Targets()
+
 
 def _numbered(values, first):
     """Numbers of items from the first on; their own numbers must be the same."""

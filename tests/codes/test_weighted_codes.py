@@ -5,16 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr.codes import (
     PackedCodes,
-    _weighted,
     hamming_distances,
     pack_codes,
     weighted_scores,
 )
-from sklearn_talr.codes._weighted import score_codes
 
 
 def draw(n_codes, n_bits, seed=0):
@@ -91,23 +88,6 @@ def test_blocks_of_codes_and_threads_change_no_score():
     for n_jobs in (None, 2):
         found = weighted_scores(weights, packed, n_jobs=n_jobs)
         assert_allclose(found, expected, atol=1e-4)
-
-
-def test_products_are_held_to_one_thread(monkeypatch):
-    found = []
-
-    def recorded(*args):
-        pools = threadpool_info()
-        found.extend(p["num_threads"] for p in pools if p["user_api"] == "blas")
-        return score_codes(*args)
-
-    monkeypatch.setattr(_weighted, "score_codes", recorded)
-    monkeypatch.setattr(_weighted, "_CODES_PER_BLOCK", 7)
-    bits, weights = draw(40, 33)
-    with threadpool_limits(2, user_api="blas"):
-        for n_jobs in (None, 2):
-            weighted_scores(weights, bits, n_jobs=n_jobs)
-    assert set(found) == {1}
 
 
 class TestZeros:

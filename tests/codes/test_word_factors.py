@@ -1,6 +1,4 @@
-"""Factors that follow from words, against their definition."""
-
-import pickle
+"""Factors that follow from codes, and the bytes that they are kept in."""
 
 import numpy as np
 import pytest
@@ -8,39 +6,37 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_talr.codes import PackedCodes, pack_codes
-from sklearn_talr.codes._door import CodeFactors, OneFactors, WordFactors, decode_words
+from sklearn_talr.codes import PackedCodes, concatenate_codes, pack_codes, weighted_scores
+from sklearn_talr.codes._door import (
+    CodeFactors,
+    ScoreRule,
+    WordFactors,
+    bounds_of_lengths,
+    decode_words,
+)
 
-sizes = st.sampled_from([4, 8])
 
-
-def rule_of(seed, size, n_words, has_levels, n_features=5):
+def rule_of(seed, n_words, has_levels, n_features=5):
     rng = np.random.default_rng(seed)
-    shape = n_words, 2**size, n_features
-    codebooks = rng.standard_normal(shape).astype(np.float32)
+    codebooks = rng.standard_normal((n_words, 256, n_features)).astype(np.float32)
     mean = rng.standard_normal(n_features)
     mean *= rng.random() / np.linalg.norm(mean)  # as means of rows of unit length are
     levels = np.empty(0)
     if has_levels:
-        codebooks[-1], levels = 0, np.sort(rng.random(2**size))
+        codebooks[-1], levels = 0, np.sort(rng.random(256))
     return WordFactors.of_codebooks(codebooks, mean, levels), mean
 
 
-def draw(seed, size, n_words, n_codes=20):
-    bits = np.random.default_rng(seed).integers(0, 2, (n_codes, n_words * size))
-    values = bits.reshape(n_codes, n_words, size) @ 2 ** np.arange(size)
-    return pack_codes(bits).data, values
+def draw(seed, n_words, n_codes=20):
+    return np.random.default_rng(seed).integers(0, 256, (n_codes, n_words), dtype=np.uint8)
 
 
-@given(st.integers(0, 2**32), sizes, st.integers(2, 5), st.booleans())
+@given(st.integers(0, 2**32), st.integers(2, 5), st.booleans())
 @settings(max_examples=30, deadline=None)
-def test_decodings_end_on_the_unit_sphere(seed, size, n_words, has_levels):
-    rule, mean = rule_of(seed, size, n_words, has_levels)
-    data, values = draw(seed, size, n_words)
-    assert_array_equal(rule.words(data), values)
-    factors = rule.of(data)
-    assert factors.dtype == np.float32
-    for words, factor in zip(values, factors):
+def test_decodings_end_on_the_unit_sphere(seed, n_words, has_levels):
+    rule, mean = rule_of(seed, n_words, has_levels)
+    data = draw(seed, n_words)
+    for words, factor in zip(data, rule.of(data)):
         decoded = sum(book[word] for book, word in zip(rule.codebooks, words.tolist()))
         assert_allclose(decode_words(words[None], rule.codebooks)[0], decoded, atol=1e-5)
         if has_levels:
@@ -49,56 +45,71 @@ def test_decodings_end_on_the_unit_sphere(seed, size, n_words, has_levels):
         assert np.linalg.norm(mean + factor * decoded) == pytest.approx(1, abs=1e-4)
 
 
-@given(st.integers(0, 2**32), sizes)
-@settings(max_examples=10, deadline=None)
-def test_factors_do_not_depend_on_the_codes_beside_them(seed, size):
-    rule, _ = rule_of(seed, size, 4, True, n_features=70)
-    data, _ = draw(seed, size, 4)
+def test_factors_do_not_depend_on_the_codes_beside_them(monkeypatch):
+    rule, _ = rule_of(0, 4, True, n_features=70)
+    data = draw(0, 4)
     alone = np.concatenate([rule.of(data[row : row + 1]) for row in range(len(data))])
+    assert_array_equal(rule.of(data), alone)
+    monkeypatch.setattr("sklearn_talr.codes._factors._CODES_PER_BLOCK", 7)
     assert_array_equal(rule.of(data), alone)
 
 
-def test_no_codes_have_no_factors():
-    empty = np.empty((0, 2), dtype=np.uint8)
-    for rule in (rule_of(0, 4, 4, True)[0], CodeFactors(np.eye(16), np.zeros(16), 1.0)):
-        assert rule.of(empty).shape == (0,)
-        assert PackedCodes._of(empty, 16, "little", None, rule).terms.shape == (0, 1)
+@pytest.mark.parametrize("of_words", [False, True])
+def test_a_factor_is_kept_in_a_byte(of_words):
+    factors = (
+        rule_of(0, 2, True)[0] if of_words else CodeFactors(np.eye(16), np.ones(16), 1.0)
+    )
+    data = draw(1, 2, 500)
+    rule = ScoreRule.of_codes(factors, data)
+    codes = PackedCodes._of(data, 16, "little", rule.terms(data))
+    exact = factors.of(data)
+    step = np.log(rule.table[-1] / rule.table[0]) / 255
+    assert_allclose(np.log(codes.terms[:, 0]), np.log(exact), atol=0.51 * step)
+    assert codes.nbytes == 500 * 3
+    assert rule.bytes_of(data[:0]).shape == (0,)
+    weights = np.random.default_rng(2).normal(size=(3, 16)).astype(np.float32)
+    plain = PackedCodes(data, 16, terms=codes.terms)
+    assert_array_equal(weighted_scores(weights, codes), weighted_scores(weights, plain))
+    joined = concatenate_codes([codes, codes[:7]])
+    assert joined.nbytes == 507 * 3
+    assert_array_equal(joined.terms[500:], codes.terms[:7])
+    assert concatenate_codes([codes, plain]).nbytes == 1_000 * 6
 
 
-def test_blocks_of_codes_are_all_codes(monkeypatch):
-    rule, _ = rule_of(0, 4, 3, True)
-    data, _ = draw(0, 4, 3)
-    expected = rule.of(data)
-    monkeypatch.setattr("sklearn_talr.codes._factors._CODES_PER_BLOCK", 7)
-    assert_array_equal(rule.of(data), expected)
+def test_what_is_beyond_the_bounds_becomes_one_of_them():
+    data = draw(1, 2, 500)
+    rule = ScoreRule.of_codes(CodeFactors(np.eye(16), np.zeros(16), 1.0), data)
+    assert_array_equal(rule.steps_of(np.array([0, 1e-30, 1e30])), [0, 0, 255])
+
+
+def test_bytes_of_distances_give_addends():
+    low, high = bounds_of_lengths(0.5, 2.0)
+    rule, distances = ScoreRule.of_distances(low, high), np.linspace(0.5, 2, 50)
+    lengths = rule.steps_of(distances)
+    codes = PackedCodes._of(
+        draw(0, 1, 50), 8, "little", rule.terms(draw(0, 1, 50), lengths)
+    )
+    assert_array_equal(codes.lengths, lengths)
+    assert_array_equal(codes.terms[:, 0], 1)
+    assert_allclose(codes.terms[:, 1], -(distances**2) / 2, rtol=0.01)
+    assert codes.nbytes == 100
+
+
+def test_a_byte_that_comes_with_a_code_multiplies_and_is_added():
+    data, weights = draw(0, 1, 50), np.ones((1, 8), dtype=np.float32) / 2
+    table = np.random.default_rng(0).random((256, 2)).astype(np.float32)
+    factors = CodeFactors(np.eye(8), np.zeros(8), 1.0)
+    rule = ScoreRule.of_codes(factors, data)._replace(length_table=table)
+    lengths = np.arange(50, dtype=np.uint8)
+    codes = PackedCodes._of(data, 8, "little", rule.terms(data, lengths))
+    sums = weighted_scores(weights, PackedCodes(data, 8))
+    expected = sums * rule.table[rule.bytes_of(data)] * table[:50, 0] + table[:50, 1]
+    assert_allclose(weighted_scores(weights, codes), expected, rtol=1e-5)
+    assert codes.nbytes == 150
 
 
 def test_words_without_vectors_have_finite_factors():
-    rule = WordFactors.of_codebooks(np.zeros((2, 16, 3), np.float32), np.zeros(3))
-    assert np.isfinite(rule.of(draw(0, 4, 2)[0])).all()
-
-
-@pytest.mark.parametrize("size", [4, 8])
-def test_rules_are_the_same_where_all_their_numbers_are(size):
-    rule, _ = rule_of(0, size, 3, True)
-    assert rule.same_as(rule)
-    assert rule.same_as(pickle.loads(pickle.dumps(rule)))
-    others = [rule_of(1, size, 3, True)[0], rule._replace(levels=rule.levels / 2), None]
-    others += [rule._replace(beyond=rule.beyond / 2), rule._replace(levels=np.empty(0))]
-    others += [CodeFactors(np.eye(3), np.zeros(3), 1.0), OneFactors()]
-    assert not any(map(rule.same_as, others))
-    assert not any(other.same_as(rule) for other in others[-2:])
-
-
-@pytest.mark.parametrize("size", [4, 8])
-def test_a_rule_fits_codes_as_long_as_its_words(size):
-    rule, _ = rule_of(0, size, 3, True)
-    fitting = [n_bits for n_bits in range(40) if rule.fits(n_bits)]
-    assert fitting == [3 * size]
-    assert rule._replace(levels=np.empty(0)).fits(3 * size)
-    for name in ("codebooks", "along", "levels"):
-        part = getattr(rule, name)
-        for wrong in (part[:-1], part[:, None], part * np.nan, part > 0):
-            assert not rule._replace(**{name: wrong}).fits(3 * size)
-    assert not rule._replace(beyond=np.inf).fits(3 * size)
-    assert rule.nbytes == sum(part.nbytes for part in rule if np.ndim(part))
+    rule = WordFactors.of_codebooks(np.zeros((2, 256, 3), np.float32), np.zeros(3))
+    data = pack_codes(np.eye(16)).data
+    assert np.isfinite(rule.of(data)).all()
+    assert np.isfinite(ScoreRule.of_codes(rule, data).table).all()

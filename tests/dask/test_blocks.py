@@ -334,7 +334,7 @@ def test_blocks_are_indexed_once():
 
 
 def test_blocks_are_indexed_with_the_parameters_given():
-    neighbors = HammingNeighbors(algorithm="multi_index", n_neighbors=3)
+    neighbors = HammingNeighbors(n_neighbors=3)
     for block in dask.compute(*index(neighbors, in_blocks(BITS, (40, 20)))):
         assert block is not neighbors
         assert block.get_params() == neighbors.get_params()

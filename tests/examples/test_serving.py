@@ -164,7 +164,7 @@ def service(start):
 
 
 def test_ids_and_metadata_of_the_nearest_are_found(service):
-    index = HashedNeighbors.load(service.folder / "index-1.npz")
+    index = HashedNeighbors.load(service.folder / "index-1")
     distances, places = index.kneighbors(X[:3], 5)
     for row, found in enumerate(service.search(X[:3], 5)):
         assert [item["metadata"]["row"] for item in found] == places[row].tolist()
@@ -192,7 +192,7 @@ def passes(metadata, wanted):
 
 
 def test_filters_find_the_nearest_of_the_items_that_pass(service):
-    index = HashedNeighbors.load(service.folder / "index-1.npz")
+    index = HashedNeighbors.load(service.folder / "index-1")
     distances, places = index.kneighbors(X[:3], N_ITEMS)
     n_passed = set()
     for wanted in FILTERS:
@@ -309,7 +309,7 @@ def test_bodies_of_another_length_than_stated_hurt_nobody_else(service, wrong):
 def test_a_catalog_that_cannot_be_read_is_answered_with_503(service, tmp_path, monkeypatch):
     monkeypatch.setenv("SEARCH_FOLDER", str(tmp_path))
     app = runpy.run_path(str(SERVING / "app.py"))
-    index = HashedNeighbors.load(service.folder / "index-1.npz")
+    index = HashedNeighbors.load(service.folder / "index-1")
     app["served"].update(version=1, index=index)
     headers = {"content-length": str(len(SEARCH)), "content-type": "application/json"}
     assert status_of(app["app"], headers) == 503
@@ -356,9 +356,9 @@ def test_rows_are_added_while_others_search_and_outlive_a_restart(service, start
     assert service.ask("POST", "/remove", {"ids": ["photo 501"]})[0] == 200
     assert service.ask("POST", "/remove", {"ids": ["photo 501"]})[0] == 404
     service.both_workers_have(N_ITEMS + 39)
-    assert len(list(service.folder.glob("index-*.npz"))) == 2
+    assert len(list(service.folder.glob("index-*"))) == 2
     service.stop()
-    crashed = [service.folder / name for name in ("index-99.npz", ".index-99.npz.x.tmp")]
+    crashed = [service.folder / name for name in ("index-99", ".index-99.x.tmp")]
     for path in crashed:  # of writers that ended before their commit
         path.write_bytes(b"half a file")
     again = start()
@@ -467,7 +467,7 @@ def test_a_build_that_ends_midway_is_not_in_the_way_of_the_next(built, monkeypat
         AdditiveHasher, "fit", partialmethod(fit_few_bits, AdditiveHasher.fit)
     )
     built(LINES)
-    assert HashedNeighbors.load(built.folder / "data" / "index-1.npz").n_items_ == 300
+    assert HashedNeighbors.load(built.folder / "data" / "index-1").n_items_ == 300
 
 
 def interrupt(*_):

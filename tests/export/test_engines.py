@@ -12,7 +12,6 @@ from sklearn.datasets import load_digits
 
 from sklearn_talr import export
 from sklearn_talr.codes import PackedCodes, pack_codes, weighted_scores
-from sklearn_talr.codes._door import Words
 from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.neighbors import HammingNeighbors
 
@@ -71,40 +70,29 @@ def test_faiss_makes_the_index_it_is_told_to(description):
     assert index.ntotal == neighbors.n_items_
 
 
-def weighted_case(n_bits, word_size=1, n_queries=8, n_items=500):
+def weighted_case(n_bits, n_queries=8, n_items=500):
     rng = np.random.default_rng(n_bits)
-    shape = n_queries, Words(n_bits, word_size).n_weights
+    shape = n_queries, n_bits
     weights = rng.normal(size=shape).astype(np.float32)
     return random_codes(rng, n_items, n_bits), weights
 
 
-each_word_size = pytest.mark.parametrize("word_size", [1, 4])
-
-
-def widest_tables(weights, words):
+def widest_tables(weights):
     """The widest range, over runs of four bits, of what their values add to a score."""
-    places, ranges = words.places(), []
-    n_places = 4 // words.size
-    for first in range(0, len(places), n_places):
-        run = Words(min(4, words.n_bits - first * words.size), words.size)
-        products = run.products(np.arange(2**run.n_bits, dtype=np.uint8)[:, None])
-        of_run = np.concatenate(places[first : first + n_places])
-        table = weights[:, of_run] @ products[:, np.concatenate(run.places())].T
-        ranges.append(np.ptp(table, axis=1))
-    return np.max(ranges, axis=0)
+    runs = [weights[:, first : first + 4] for first in range(0, weights.shape[1], 4)]
+    return np.max([2 * np.abs(run).sum(axis=1) for run in runs], axis=0)
 
 
 @pytest.mark.parametrize("n_bits", [1, 7, 12, 64, 101])
 @pytest.mark.parametrize("ids", [np.arange(500), np.arange(500)[::-1] * 3 - 70])
-@each_word_size
-def test_faiss_scores_codes_by_weighted_queries(n_bits, ids, word_size):
+def test_faiss_scores_codes_by_weighted_queries(n_bits, ids):
     """Every score is off by at most half a step for each table that faiss rounds.
 
     There is one table more than words, and scores are over the length of the weights.
     """
     pytest.importorskip("faiss")
-    codes, weights = weighted_case(n_bits, word_size)
-    index = export.to_faiss(codes, ids=ids, weighted=True, word_size=word_size)
+    codes, weights = weighted_case(n_bits)
+    index = export.to_faiss(codes, ids=ids, weighted=True)
     scores, found = index.search(weights, 100)
     scores = scores * np.linalg.norm(weights, axis=1, keepdims=True)
     order = np.argsort(ids)
@@ -112,26 +100,25 @@ def test_faiss_scores_codes_by_weighted_queries(n_bits, ids, word_size):
     assert_array_equal(ids[places], found)
     assert all(len(set(row)) == 100 for row in places)
     exact = weighted_scores(weights, codes)
-    steps = widest_tables(weights, Words(n_bits, word_size)) / 255
+    steps = widest_tables(weights) / 255
     most = steps[:, None] / 2 * (-(-n_bits // 4) + 1) + 1e-4
     assert (np.abs(scores - np.take_along_axis(exact, places, axis=1)) <= most).all()
     assert (np.abs(scores + np.sort(-exact, axis=1)[:, :100]) <= most).all()
 
 
 @pytest.mark.parametrize("seed", range(60))
-@each_word_size
-def test_faiss_finds_as_many_as_are_asked_for(seed, word_size):
+def test_faiss_finds_as_many_as_are_asked_for(seed):
     """Also the opposite of a query, whose score is the lowest, and without any weight."""
     faiss = pytest.importorskip("faiss")
     rng = np.random.default_rng(seed)
     n_items, n_bits = rng.integers(1, [40, 20])
     codes = random_codes(rng, n_items, n_bits)
-    shape = 6, Words(n_bits, word_size).n_weights
+    shape = 6, n_bits
     weights = rng.normal(size=shape) * 10.0 ** rng.integers(-9, 10, (6, 1))
     weights[0], weights[1:4] = 0, rng.integers(-1, 2, (3, shape[1]))
     weights = weights.astype(np.float32)
     ids = np.arange(n_items) + 7
-    made = export.to_faiss(codes, ids=ids, weighted=True, word_size=word_size)
+    made = export.to_faiss(codes, ids=ids, weighted=True)
     for index in (made, faiss.deserialize_index(faiss.serialize_index(made))):
         for k in (1, rng.integers(1, n_items + 1), n_items):
             scores, found = index.search(weights, int(k))
@@ -145,11 +132,10 @@ def test_faiss_finds_as_many_as_are_asked_for(seed, word_size):
 
 
 @pytest.mark.parametrize("n_bits", [64, 101])
-@each_word_size
-def test_the_best_scores_are_among_the_first_of_faiss(n_bits, word_size):
+def test_the_best_scores_are_among_the_first_of_faiss(n_bits):
     pytest.importorskip("faiss")
-    codes, weights = weighted_case(n_bits, word_size, n_items=20_000)
-    index = export.to_faiss(pack_codes(codes), weighted=True, word_size=word_size)
+    codes, weights = weighted_case(n_bits, n_items=20_000)
+    index = export.to_faiss(pack_codes(codes), weighted=True)
     _, found = index.search(weights, 15)
     best = np.argsort(-weighted_scores(weights, codes), axis=1, kind="stable")[:, :10]
     assert all(row[0] in first for row, first in zip(best, found[:, :3]))
@@ -157,12 +143,11 @@ def test_the_best_scores_are_among_the_first_of_faiss(n_bits, word_size):
 
 
 @pytest.mark.parametrize("n_bits", [8, 101])
-@each_word_size
-def test_faiss_holds_codes_without_error_and_writes_them(n_bits, word_size):
+def test_faiss_holds_codes_without_error_and_writes_them(n_bits):
     faiss = pytest.importorskip("faiss")
-    codes, weights = weighted_case(n_bits, word_size)
-    products = Words(n_bits, word_size).products(pack_codes(codes).data)
-    asked = {"weighted": True, "word_size": word_size}
+    codes, weights = weighted_case(n_bits)
+    products = 2.0 * codes - 1
+    asked = {"weighted": True}
     index = export.to_faiss(codes, **asked)
     assert_array_equal(index.reconstruct_n(0, len(codes)), products)
     named = export.to_faiss(codes, ids=np.arange(500) + 7, **asked)
@@ -175,16 +160,15 @@ def test_faiss_holds_codes_without_error_and_writes_them(n_bits, word_size):
     assert_array_equal(named.reconstruct(2**40 + 3), products[3])
 
 
-@each_word_size
 def test_factors_are_applied_to_what_faiss_found(word_size):
     """As the documentation says: faiss finds candidates, exact scores order them."""
     pytest.importorskip("faiss")
     X = load_digits().data.astype(np.float32)
     params = {"metric": "euclidean", "max_iter": 4, "random_state": 0}
-    hasher = AdditiveHasher(64, word_size=word_size, **params).fit(X)
+    hasher = AdditiveHasher(64, **params).fit(X)
     codes, weights = hasher.encode(X), hasher.query_weights(X[:20])
     bits = PackedCodes(codes.data, codes.n_bits, codes.bitorder)
-    index = export.to_faiss(bits, weighted=True, word_size=word_size)
+    index = export.to_faiss(bits, weighted=True)
     _, found = index.search(weights, 1_000)
     for row, places in zip(weights, found):
         scores = weighted_scores([row], codes[places])[0]
@@ -195,8 +179,6 @@ def test_factors_are_applied_to_what_faiss_found(word_size):
 
 def test_words_are_for_weighted_queries():
     pytest.importorskip("faiss")
-    with pytest.raises(ValueError, match="word_size=4 is for queries"):
-        export.to_faiss(np.eye(3), word_size=4)
 
 
 def test_a_weighted_index_has_no_description():
@@ -526,7 +508,6 @@ def test_bad_arguments_are_refused():
         ("connection", lambda: export.to_lancedb(np.eye(3), "folder")),
         ("ids", lambda: export.to_faiss(np.eye(3), ids=7)),
         ("weighted", lambda: export.to_faiss(np.eye(3), weighted="yes")),
-        ("word_size", lambda: export.to_faiss(np.eye(3), weighted=True, word_size=8)),
     ]:
         with pytest.raises(ValueError, match=f"The '{name}' parameter of to_"):
             call()

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from reference import sets_of_bits
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
@@ -17,13 +16,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_talr.codes import weighted_scores
 from sklearn_talr.hashing import AdditiveHasher
-from sklearn_talr.hashing.words._word_codes import pack_words
-from sklearn_talr.hashing.words._word_model import merits_of, vectors_of_products
 from sklearn_talr.neighbors import HashedNeighbors
 
 METRICS = ["cosine", "inner_product", "euclidean"]
 each_metric = pytest.mark.parametrize("metric", METRICS)
-each_size = pytest.mark.parametrize("word_size", [4, 8])
+each_size = pytest.mark.parametrize("word_size", [1, 8])
 
 
 @pytest.fixture(scope="module", name="X")
@@ -31,20 +28,9 @@ def digits_as_float32():
     return load_digits().data[:600].astype(np.float32)
 
 
-def small(word_size=4, n_bits=16, **params):
+def small(word_size=8, n_bits=16, **params):
     params = {"max_iter": 2, "random_state": 0} | params
     return AdditiveHasher(n_bits, word_size=word_size, **params)
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_words_of_several_bits_are_taken_where_they_find_more(seed):
-    rng = np.random.default_rng(seed)
-    without_clusters = rng.random((3_000, 32))
-    clusters = rng.standard_normal((100, 32))[rng.integers(100, size=3_000)]
-    with_clusters = clusters + 0.3 * rng.standard_normal((3_000, 32))
-    hasher = AdditiveHasher(64, max_iter=1, random_state=0)
-    assert hasher.fit(without_clusters).word_size_ == 1
-    assert hasher.fit(with_clusters).word_size_ == 8
 
 
 def everything(hasher, X):
@@ -69,22 +55,6 @@ def test_scikit_learn_checks(estimator, check):
 
 class TestScores:
     @each_size
-    def test_entries_are_sums_of_vectors_of_products(self, word_size):
-        n_values = 2**word_size
-        codebooks = np.random.default_rng(0).standard_normal((2, n_values, 3))
-        codebooks -= codebooks.mean(axis=1, keepdims=True)
-        vectors = vectors_of_products(codebooks.astype(np.float32))
-        values = np.arange(n_values, dtype=np.uint8)[:, None]
-        signs = 2 * pack_words(values, word_size) - 1.0
-        for word in range(2):
-            sums = np.zeros((n_values, 3))
-            for bits, vector in zip(sets_of_bits(2 * word_size, word_size), vectors):
-                of_word = [bit - word * word_size for bit in bits]
-                if 0 <= of_word[0] < word_size:
-                    sums += signs[:, of_word].prod(axis=1)[:, None] * vector
-            assert_allclose(sums, codebooks[word], atol=1e-5)
-
-    @each_size
     @each_metric
     def test_scores_are_those_of_decodings(self, metric, word_size, X):
         hasher = small(word_size, metric=metric).fit(X)
@@ -107,34 +77,6 @@ class TestScores:
         if metric == "cosine":
             lengths = np.linalg.norm(decodings + hasher.mean_, axis=1)
             assert_allclose(lengths, 1, rtol=1e-4)
-
-    def test_the_last_word_multiplies_scores(self):
-        """Of rows that are coded well and others that are not."""
-        X = np.random.default_rng(0).standard_normal((2_000, 128))
-        X[:1_000, 12:] *= 0.05
-        hasher = small(n_bits=32).fit(X)
-        levels = hasher._model_.levels**hasher._model_.power
-        assert len(levels) == 16
-        codes = hasher.encode(X)
-        exact, other = codes.data[:1_000, -1] >> 4, codes.data[1_000:, -1] >> 4
-        assert levels[exact].mean() > levels[other].mean()
-        assert not hasher.query_coef_[:, 28:32].any()
-        queries, decodings = X[:20], hasher.inverse_transform(codes) - hasher.mean_
-        expected = queries @ decodings.T * levels[codes.data[:, -1] >> 4]
-        scores = weighted_scores(hasher.query_weights(queries), codes)
-        assert_allclose(scores, expected, atol=1e-4 * np.abs(expected).max())
-        lengths = np.linalg.norm(decodings + hasher.mean_, axis=1)
-        assert_allclose(lengths, 1, rtol=1e-4)
-
-    @each_size
-    @each_metric
-    def test_changed_words_are_kept_where_they_are_better(self, metric, word_size, X):
-        model = small(word_size, 32, metric=metric).fit(X)._model_
-        rows, free = model.frame.rows(X), metric == "cosine"
-        words = model.encode(rows), model._replace(changes=model.changes[:0]).encode(rows)
-        better, plain = (merits_of(rows, w, model.codebooks, free) for w in words)
-        assert (better >= plain).all()
-        assert (better > plain).any()
 
 
 class TestWhatIsFound:
@@ -202,9 +144,6 @@ class TestAnyFeatures:
 @each_size
 class TestSameResults:
     def test_any_number_of_threads(self, word_size, X, monkeypatch):
-        monkeypatch.setattr(
-            "sklearn_talr.hashing.words._additive_model._CELLS_PER_BLOCK", 4_096
-        )
         monkeypatch.setattr("sklearn_talr.hashing._base._BYTES_PER_BLOCK", 65_536)
         alone, shared = (small(word_size, n_jobs=n_jobs).fit(X) for n_jobs in (None, 2))
         assert_alike(alone, shared, X)

@@ -86,7 +86,7 @@ class TestWhatIsACode:
         X = np.random.default_rng(0).normal(size=(20, 8))
         sigmoid, neighbors = 1 / (1 + np.exp(-X)), fit(X)
         for codes in (sigmoid, np.maximum(X, 0), sigmoid[:1]):
-            for call in (fit, fit(X).partial_fit, neighbors.kneighbors, neighbors.lookup):
+            for call in (fit, fit(X).partial_fit, neighbors.kneighbors):
                 with pytest.warns(UserWarning, match=r"none below 0.*X - 0\.5") as warned:
                     call(codes)
                 assert len(warned) == 1
@@ -153,7 +153,6 @@ def test_a_bad_radius_is_refused(radius):
     [
         {"n_neighbors": 0},
         {"radius": -1},
-        {"algorithm": "tree"},
         {"affinity": "labels"},
         {"scoring": 3},
         {"n_jobs": 0.5},
@@ -170,7 +169,6 @@ def test_bad_parameters_are_named(params):
         lambda n: n.kneighbors([[0, 1]]),
         lambda n: n.radius_neighbors([[0, 1]]),
         lambda n: n.rank([[0, 1]]),
-        lambda n: n.lookup([[0, 1]]),
         lambda n: n.predict([[0, 1]]),
         lambda n: n.score([[0, 1]], [1]),
         lambda n: n.remove([0]),

@@ -17,8 +17,7 @@ from sklearn_talr.neighbors import (
     MaxSimNeighbors,
     n_bits_for,
 )
-from sklearn_talr.neighbors._bits_for import _carried_on
-from sklearn_talr.neighbors._recall import TrueNeighbors
+from sklearn_talr.neighbors._bits_for import TrueNeighbors, _carried_on
 
 X, _ = load_digits(return_X_y=True)
 RNG = np.random.default_rng(0)

@@ -72,9 +72,9 @@ def test_rows_that_belong_together_are_numbered(hasher):
 def test_one_file_holds_both_views(hasher, tmp_path):
     pytest.importorskip("skops")
     index = HashedNeighbors(hasher).fit(X, **BY_GRADE)
-    index.save(tmp_path / "index.npz")
+    index.save(tmp_path / "index")
     for twin in (
-        HashedNeighbors.load(tmp_path / "index.npz"),
+        HashedNeighbors.load(tmp_path / "index"),
         pickle.loads(pickle.dumps(index)),
     ):
         assert_array_equal(twin.kneighbors(Q)[1], index.kneighbors(Q)[1])

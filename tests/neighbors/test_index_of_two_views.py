@@ -175,7 +175,7 @@ def test_features_of_two_kinds_are_not_compared():
 def test_one_file_holds_both_functions(query, y, tmp_path):
     pytest.importorskip("skops")
     hasher = FrozenEstimator(TwoViews(default_query=query).fit(X, **FIT))
-    path = tmp_path / "index.npz"
+    path = tmp_path / "index"
     index = HashedNeighbors(hasher).fit(X, y)
     index.save(path)
     again = HashedNeighbors.load(path, trusted=["two_views.TwoViews"])

@@ -14,9 +14,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_talr import ITQHasher, LSHHasher
-from sklearn_talr.codes import _maxsim, maxsim_scores, weighted_scores
+from sklearn_talr.codes import _scores, maxsim_scores, weighted_scores
 from sklearn_talr.hashing import AdditiveHasher
-from sklearn_talr.neighbors import HashedNeighbors, MaxSimNeighbors, _inner_loops
+from sklearn_talr.neighbors import HashedNeighbors, MaxSimNeighbors
 from sklearn_talr.runs import Run, evaluate_run
 
 RNG = np.random.default_rng(0)
@@ -24,7 +24,7 @@ X, QUERIES = RNG.normal(size=(400, 8)), RNG.normal(size=(30, 8))
 GROUPS, QUERY_GROUPS = RNG.integers(0, 60, 400), RNG.integers(0, 7, 30)
 LSH = LSHHasher(16, random_state=0)
 ADDITIVE = AdditiveHasher(16, max_iter=3, random_state=0)
-OF_WORDS = clone(ADDITIVE).set_params(word_size=4, metric="euclidean")
+OF_WORDS = clone(ADDITIVE).set_params(word_size=1, metric="euclidean")
 OF_BYTES = clone(ADDITIVE).set_params(word_size=8)
 
 
@@ -65,18 +65,8 @@ def check_found(index, tokens, groups, n_neighbors=7):
     assert indices.tolist() == [[place for _, place in row] for row in expected]
 
 
-@pytest.fixture(params=["NumPy", "numba"])
-def loops(request, monkeypatch):
-    """Searches by either of the inner loops."""
-    compiled = None
-    if request.param == "numba":
-        pytest.importorskip("numba", reason="numba is an optional extra")
-        from sklearn_talr.neighbors import _compiled as compiled
-    monkeypatch.setattr(_inner_loops.numba, "loops", compiled)
-
-
 @pytest.mark.parametrize("hasher", [LSH, ADDITIVE, OF_WORDS, OF_BYTES], ids=str)
-def test_the_nearest_documents_are_found(hasher, loops):
+def test_the_nearest_documents_are_found(hasher):
     index = MaxSimNeighbors(hasher).fit(X, groups=GROUPS)
     assert_array_equal(index.groups_, first_of(GROUPS))
     assert index.n_groups_ == len(set(GROUPS))
@@ -111,7 +101,7 @@ def test_small_indexes(n_tokens, n_bits, seed):
     assert_allclose(all_distances, expected, atol=1e-5, rtol=1e-5)
 
 
-def test_documents_of_the_same_tokens_are_tied(loops):
+def test_documents_of_the_same_tokens_are_tied():
     """In whatever order these come, and however often."""
     tokens = np.concatenate((X[:5], X[4::-1], X[:5], X[:5], X[5:50]))
     groups = np.concatenate((np.repeat([9, 8, 7, 7], 5), np.arange(100, 145)))
@@ -135,8 +125,8 @@ def test_single_rows_are_found_as_by_weights():
 def test_queries_alone_are_answered_as_together(monkeypatch):
     index = MaxSimNeighbors(ADDITIVE).fit(X, groups=GROUPS)
     together = index.kneighbors(QUERIES, groups=QUERY_GROUPS)
-    monkeypatch.setattr(_maxsim, "_QUERY_TOKENS_PER_BLOCK", 5)
-    monkeypatch.setattr(_maxsim, "_GROUPS_PER_PART", 8)
+    monkeypatch.setattr(_scores, "_TOKENS_PER_BLOCK", 5)
+    monkeypatch.setattr(_scores, "_DOCUMENTS_PER_PART", 8)
     for found in (
         index.kneighbors(QUERIES, groups=QUERY_GROUPS),
         clone(index)

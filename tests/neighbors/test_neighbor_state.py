@@ -153,7 +153,6 @@ QUESTIONS = {
     "kneighbors_graph": lambda n: [n.kneighbors_graph(n_neighbors=2).toarray()],
     "radius_neighbors": lambda n: n.radius_neighbors(radius=3)[1],
     "rank": lambda n: n.rank(QUERIES),
-    "lookup": lambda n: n.lookup(QUERIES, radius=2).indices,
     "predict": lambda n: [n.predict(QUERIES)],
     "score": lambda n: [n.score(QUERIES, [0, 1, 2, 0])],
     "codes_": lambda n: [np.asarray(n.codes_)],
@@ -187,7 +186,7 @@ def test_a_call_answers_from_the_state_that_it_found(name):
 
 def test_readers_see_whole_states_while_a_writer_works():
     """8 readers, 10 000 calls: each item comes once more, goes, and votes alike."""
-    neighbors = HammingNeighbors(1, algorithm="brute").fit(CODES, LABELS)
+    neighbors = HammingNeighbors(1).fit(CODES, LABELS)
     queries = pack_codes(np.unique(CODES, axis=0)[:2])
     votes = neighbors.predict(queries)
     before = neighbors.rank(queries).distances.tolist()

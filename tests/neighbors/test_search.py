@@ -1,4 +1,4 @@
-"""HammingNeighbors finds what brute force finds, by every way there is."""
+"""HammingNeighbors finds what brute force finds."""
 
 import pickle
 
@@ -8,14 +8,12 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from neighbor_cases import (
-    ALGORITHMS,
     CODES,
     check_neighbors,
     check_radius,
     draw,
     fit,
     may_have_one_code,
-    random_codes,
     ranking,
 )
 from numpy.testing import assert_array_equal
@@ -23,9 +21,7 @@ from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_talr.neighbors import HammingNeighbors, _buckets, _found, _index, _scan
-
-by_buckets = pytest.mark.parametrize("algorithm", ["lookup", "multi_index"])
+from sklearn_talr.neighbors import HammingNeighbors, _scan
 
 
 @parametrize_with_checks([HammingNeighbors()])
@@ -41,46 +37,11 @@ def test_comparing_finds_the_nearest(n_bits):
     """Words of every width, one and several of them, and counts beyond a byte."""
     for kind in CODES:
         queries, database = draw(kind, 6, 40, n_bits, seed=n_bits)
-        neighbors = fit(database, "brute")
+        neighbors = fit(database)
         for n_neighbors in (1, 7, 40):
             check_neighbors(neighbors, queries, database, n_neighbors)
         for radius in sorted({0, 1, n_bits // 3, n_bits}):
             check_radius(neighbors, queries, database, radius)
-
-
-@by_buckets
-@pytest.mark.parametrize("n_bits", [1, 3, 8, 12])
-def test_all_buckets_hold_the_nearest(n_bits, algorithm, only_buckets):
-    for kind in CODES:
-        queries, database = draw(kind, 12, 50, n_bits, seed=n_bits)
-        neighbors = fit(database, algorithm)
-        for n_neighbors in (1, 7, 50):
-            check_neighbors(neighbors, queries, database, n_neighbors)
-        for radius in range(n_bits + 1):
-            check_radius(neighbors, queries, database, radius)
-
-
-@by_buckets
-@pytest.mark.parametrize("n_bits", [20, 64, 130])
-def test_long_codes_are_looked_up_by_hashed_addresses(n_bits, algorithm, only_buckets):
-    rng = np.random.default_rng(n_bits)
-    database = random_codes(rng, 300, n_bits)
-    queries = database[rng.integers(300, size=20)].copy()
-    for query in queries:  # up to three bits away from an item
-        query[rng.integers(n_bits, size=3)] ^= 1
-    neighbors = fit(database, algorithm)
-    for radius in range(4):
-        check_radius(neighbors, queries, database, radius)
-    check_neighbors(neighbors, queries, database, 1)
-
-
-@by_buckets
-def test_what_buckets_do_not_hold_is_compared(algorithm):
-    """Far neighbors of long codes lie behind more buckets than there are codes."""
-    queries, database = draw("random", 6, 40, 70)
-    neighbors = fit(database, algorithm)
-    check_neighbors(neighbors, queries, database, 7)
-    check_radius(neighbors, queries, database, 35)
 
 
 @settings(deadline=None, max_examples=60)
@@ -88,12 +49,11 @@ def test_what_buckets_do_not_hold_is_compared(algorithm):
     n_bits=st.integers(1, 70),
     n_items=st.integers(1, 40),
     kind=st.sampled_from(sorted(CODES)),
-    algorithm=st.sampled_from(ALGORITHMS),
     data=st.data(),
 )
-def test_any_search_equals_brute_force(n_bits, n_items, kind, algorithm, data):
+def test_any_search_equals_brute_force(n_bits, n_items, kind, data):
     queries, database = draw(kind, 3, n_items, n_bits, data.draw(st.integers(0, 999)))
-    neighbors = fit(database, algorithm)
+    neighbors = fit(database)
     check_neighbors(neighbors, queries, database, data.draw(st.integers(1, n_items)))
     check_radius(neighbors, queries, database, data.draw(st.integers(0, n_bits)))
 
@@ -111,28 +71,31 @@ def test_the_order_of_the_database_only_names_the_items(n_bits, seed):
         assert_array_equal(items, np.sort(order[names]))
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_many_queries_in_several_blocks(algorithm, monkeypatch):
-    monkeypatch.setattr(_index, "_QUERIES_PER_BLOCK", 16)
-    monkeypatch.setattr(_scan, "_PAIRS_PER_PASS", 512)
-    monkeypatch.setattr(_scan, "_CODES_PER_PASS", 24)
-    monkeypatch.setattr(_found, "_ITEMS_PER_PASS", 100)
-    monkeypatch.setattr(_buckets, "_PROBES_PER_PASS", 50)
-    monkeypatch.setattr(_buckets, "_CANDIDATES_PER_PASS", 7)
-    monkeypatch.setattr(_index, "_FOUND_PER_BLOCK", 2_000)
-    queries, database = draw("learned", 70, 90, 24)
-    for codes in (database, *(draw(kind, 1, 90, 24)[1] for kind in ("random", "crowded"))):
+def test_many_queries_in_several_blocks_and_tiles():
+    queries, database = draw("learned", 70, 3_000, 24)
+    for codes in (
+        database,
+        *(draw(kind, 1, 3_000, 24)[1] for kind in ("random", "crowded")),
+    ):
         for n_jobs in (None, 2):
-            neighbors = fit(codes, algorithm, n_jobs=n_jobs)
+            neighbors = fit(codes, n_jobs=n_jobs)
             check_neighbors(neighbors, queries, codes, 9)
             check_radius(neighbors, queries, codes, 5)
 
 
-@pytest.mark.parametrize("algorithm", ["brute", "lookup"])
-def test_items_as_queries_are_not_their_own_neighbors(algorithm):
+@pytest.mark.parametrize("n_bits", [8, 64])
+def test_threads_share_the_codes_of_few_queries(n_bits, monkeypatch):
+    monkeypatch.setattr(_scan, "_CODES_PER_THREAD", 1_000)
+    queries, database = draw("random", 3, 5_000, n_bits)
+    neighbors = fit(database, n_jobs=3)
+    check_neighbors(neighbors, queries, database, 9)
+    check_radius(neighbors, queries, database, n_bits // 4)
+
+
+def test_items_as_queries_are_not_their_own_neighbors():
     for kind in CODES:
         _, database = draw(kind, 2, 30, 10)
-        neighbors = fit(database, algorithm)
+        neighbors = fit(database)
         expected = [
             [pair for pair in row if pair[1] != own]
             for own, row in enumerate(ranking(database, database))
@@ -188,17 +151,9 @@ def test_rank_holds_all_items_and_their_ties(n_bits, kind):
         assert_array_equal(ties, [numbers[d] for d in distances])
 
 
-def test_parameters_may_change_after_fit():
-    queries, database = draw("learned", 5, 40, 20)
-    neighbors = fit(database)
-    for algorithm in ALGORITHMS:
-        neighbors.set_params(algorithm=algorithm)
-        check_neighbors(neighbors, queries, database, 6)
-
-
 def test_clones_and_pickles():
     queries, database = draw("learned", 5, 40, 70)
-    neighbors = fit(database, "multi_index")
+    neighbors = fit(database)
     neighbors.radius_neighbors(queries, 2)
     copy = pickle.loads(pickle.dumps(neighbors))
     check_neighbors(copy, queries, database, 6)
@@ -212,7 +167,6 @@ def test_searching_changes_nothing_that_is_fitted():
     before = dict(vars(neighbors))
     neighbors.kneighbors(queries)
     neighbors.radius_neighbors(queries)
-    neighbors.lookup(queries)
     assert vars(neighbors) == before
 
 
@@ -222,7 +176,6 @@ def test_codes_come_back_in_order():
     assert_array_equal(np.asarray(neighbors.codes_), database)
     assert_array_equal(neighbors.indices_, np.arange(30))
     assert neighbors.n_items_ == neighbors.n_samples_fit_ == 30
-    assert neighbors.n_distinct_codes_ == len(np.unique(database, axis=0))
 
 
 def test_reference_of_this_file():

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from neighbor_cases import ALGORITHMS, CODES, draw, may_have_one_code, ranking
+from neighbor_cases import CODES, draw, may_have_one_code, ranking
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.model_selection import GridSearchCV, ShuffleSplit
@@ -156,15 +156,14 @@ def votes_over_all_orders(row, labels, n_neighbors):
 @settings(deadline=None, max_examples=60)
 @given(
     kind=st.sampled_from(sorted(CODES)),
-    algorithm=st.sampled_from(ALGORITHMS),
     n_neighbors=st.integers(1, 8),
     seed=st.integers(0, 999),
 )
-def test_votes_are_means_over_all_orders_of_ties(kind, algorithm, n_neighbors, seed):
+def test_votes_are_means_over_all_orders_of_ties(kind, n_neighbors, seed):
     queries, database = draw(kind, 4, 8, 5, seed)
     rng = np.random.default_rng(seed)
     rows = ranking(queries, database)
-    neighbors = HammingNeighbors(n_neighbors, algorithm=algorithm)
+    neighbors = HammingNeighbors(n_neighbors)
 
     y = rng.choice(["x", "y", "z"], 8)
     classes = np.unique(y)

@@ -1,10 +1,12 @@
-"""Codes as they come in: checked, and packed eight bits to the byte."""
+"""What comes in: codes, weights, numbers and allow-lists, checked."""
 
 import warnings
 from functools import lru_cache
+from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
@@ -13,7 +15,7 @@ from .._arrays import as_numpy
 from .._state import validate_seen
 from .._threads import slices
 from ..codes import PackedCodes
-from ..codes._door import Words, as_packed
+from ..codes._door import as_packed, word_size
 
 _ROWS_PER_BLOCK = 65_536
 
@@ -89,18 +91,15 @@ def read_weights(X, columns):
     Parameters
     ----------
     X : array-like of shape (n_queries, n_weights)
-        Weights of the bits, or of the products of words.
+        Weights of the bits, or of the values of words.
 
     columns : Columns
-        What they must agree with. Weights of words have no names, as products have none.
+        What they must agree with. Weights of words have no names, as values have none.
 
     Returns
     -------
     weights : ndarray of shape (n_queries, n_weights), dtype float32
         The weights.
-
-    words : Words
-        What they weigh.
     """
     n_bits, (*_, n_weights) = columns.n_bits, np.shape(X) or (0,)
     if n_weights != n_bits:
@@ -108,7 +107,8 @@ def read_weights(X, columns):
         if not isinstance(X, np.ndarray):
             X = check_array(X, dtype=np.float32, input_name="X")  # drops any names
     weights = validate_seen(_reader_of(columns.owner)(columns), X, dtype=(np.float32,))
-    return weights, Words.of_weights(n_bits, n_weights, "X")
+    word_size(n_bits, n_weights, "X")
+    return weights
 
 
 def _read_signs(X, columns, owner):
@@ -170,8 +170,136 @@ def _pack_signs(X):
     data = np.empty((len(X), -(-X.shape[1] // 8)), dtype=np.uint8)
     for rows in slices(len(X), _ROWS_PER_BLOCK):
         data[rows] = np.packbits(X[rows] > 0, axis=1, bitorder="little")
-    return PackedCodes._of(data, X.shape[1], "little")
+    return PackedCodes._of(data, X.shape[1])
 
 
 def _all_equal(data):
     return np.array_equal(data.min(axis=0), data.max(axis=0))
+
+
+def check_n_neighbors(n_neighbors, most):
+    """A number of neighbors from 1 to `most`, as an int."""
+    if not _is_integer(n_neighbors) or n_neighbors < 1:
+        raise ValueError(f"n_neighbors must be a positive integer, got {n_neighbors!r}.")
+    if n_neighbors > most:
+        raise ValueError(
+            f"n_neighbors={n_neighbors} is more than the {most} items to be found."
+        )
+    return int(n_neighbors)
+
+
+def check_radius(radius, n_bits):
+    """A radius from 0, as an int; beyond `n_bits` there is nothing more to find."""
+    if not _is_integer(radius) or radius < 0:
+        raise ValueError(f"radius must be an integer of at least 0, got {radius!r}.")
+    return min(int(radius), n_bits)
+
+
+def check_weighted_radius(radius):
+    """A weighted distance from 0, as a float."""
+    is_number = isinstance(radius, Real) and not isinstance(radius, bool)
+    if not is_number or not radius >= 0:
+        raise ValueError(f"radius must be a number of at least 0, got {radius!r}.")
+    return float(radius)
+
+
+def _is_integer(value):
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def read_among(among, index, n_queries):
+    """Check an allow-list.
+
+    Parameters
+    ----------
+    among : array-like, sparse matrix or sequence of array-likes
+        Indices or a mask, for all queries or for each.
+
+    index : Index
+        The items.
+
+    n_queries : int
+        Number of queries.
+
+    Returns
+    -------
+    allowed : ndarray of int64, or list of as many such arrays as there are queries
+        Rows that may be found, ascending.
+    """
+    if not sp.issparse(among):
+        if not isinstance(among, np.ndarray) or among.dtype == object:
+            among = list(among)
+            has_rows = len(among) > 0 and np.ndim(among[0]) > 0
+            if has_rows and np.asarray(among[0]).dtype != bool:
+                return _read_lists([np.asarray(row) for row in among], index, n_queries)
+        among = np.asarray(among)
+        if among.dtype != bool:
+            if among.ndim == 2:
+                return _read_lists(list(among), index, n_queries)
+            return _read_list(among, index)
+    shapes = [(n_queries, index.n_indices)]
+    shapes += [] if sp.issparse(among) else [(index.n_indices,)]
+    if among.shape not in shapes:
+        raise ValueError(
+            f"among is a mask of shape {among.shape}. Masks have an entry for each item "
+            f"given so far: shape {shapes[-1]}, or {shapes[0]} with a row for each query."
+        )
+    if sp.issparse(among):
+        masks = sp.csr_array(among.astype(bool))
+        masks.eliminate_zeros()
+        of_queries = [
+            np.unique(part) for part in np.split(masks.indices, masks.indptr[1:-1])
+        ]
+        if index.numbers is None:
+            return [part.astype(np.int64) for part in of_queries]
+        return [
+            np.flatnonzero(np.isin(index.numbers, part, assume_unique=True))
+            for part in of_queries
+        ]
+    masks = among if index.numbers is None else among[..., index.numbers]
+    return np.flatnonzero(masks) if masks.ndim == 1 else [*map(np.flatnonzero, masks)]
+
+
+def _read_lists(lists, index, n_queries):
+    if len(lists) != n_queries:
+        raise ValueError(
+            f"among has {len(lists)} lists for {n_queries} queries. Pass a list for each "
+            "query, or one array of indices for all."
+        )
+    return [_read_list(each, index) for each in lists]
+
+
+def _read_list(indices, index):
+    """Rows of a list of indices, ascending, each once."""
+    if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
+        raise ValueError(
+            f"among must be indices or a mask of bool, got {indices.dtype} of shape "
+            f"{indices.shape}. Pass indices as in `indices_`, or turn numbers into a mask, "
+            "as in `among > 0`."
+        )
+    remedy = (
+        " Pass indices that are in `indices_`, or a mask, in which removed items are "
+        "ignored."
+    )
+    return index.rows_of(np.unique(indices).astype(np.int64), "among", remedy)
+
+
+def check_enough(allowed, own, n_neighbors):
+    """The least number of items allowed to a query, which must be the neighbors asked for.
+
+    `own` are the rows of the queries where they are items, or None.
+    """
+    lists = allowed if isinstance(allowed, list) else [allowed]
+    counts = np.array([len(rows) for rows in lists])
+    if own is not None:
+        if isinstance(allowed, list):
+            counts = counts - [row in rows for row, rows in zip(own, allowed)]
+        else:
+            counts = counts - np.isin(own, allowed)
+    if counts.min() < n_neighbors:
+        query = int(counts.argmin())
+        raise ValueError(
+            f"among allows {counts[query]} items for query {query}, fewer than "
+            f"n_neighbors={n_neighbors}. Allow more items, or ask for fewer neighbors."
+        )
+    return int(counts.min())

@@ -1,0 +1,418 @@
+"""Compiled loops of search: what is near to queries, by Hamming distance and by weights.
+
+Codes come as *columns*, an array of shape (n_words, n_codes): each word of all codes side
+by side. *Terms* are a tuple of five arrays, see `arrays_of_terms`. Codes are compared tile
+by tile, so that what is found out about them stays in the cache.
+"""
+
+import numpy as np
+from numba import float32
+from numba.extending import intrinsic
+
+from ._compile import compiled
+
+_TILE = 1_024  # codes
+
+
+@intrinsic
+def _count_ones(typing_context, word):
+    """Instruction that counts the ones of a word."""
+    return word(word), lambda _, builder, __, words: builder.ctpop(words[0])
+
+
+@compiled
+def hamming_scan(queries, columns, n_bits, k, radius, whole):
+    """Find codes near to queries by Hamming distance.
+
+    Parameters
+    ----------
+    queries : array of shape (n_queries, n_words), of the type of the columns
+
+    columns : array of shape (n_words, n_codes)
+
+    n_bits : int
+        Length of a code.
+
+    k : int
+        Number of codes wanted; 0 asks for all within the radius.
+
+    radius : int
+        Greatest distance.
+
+    whole : bool
+        Whether all codes at the distance of the last are wanted, too. If not, the first k
+        are among what is found, and perhaps not all that are tied with the last.
+
+    Returns
+    -------
+    counts : array of shape (n_queries,)
+        How many codes each query has found.
+
+    rows, distances : arrays of shape (n_found,)
+        Numbers of the codes, query by query and ascending, and their distances.
+    """
+    n_queries, n_codes = len(queries), columns.shape[1]
+    room = 2 * _TILE + 4 * min(k, n_codes)
+    rows = np.empty((n_queries, room), dtype=np.int64)
+    distances = np.empty((n_queries, room), dtype=np.uint16)
+    counts = np.zeros(n_queries, dtype=np.int64)
+    # The reach of a query is a distance that holds k codes, or all that are wanted.
+    reach = np.full(n_queries, radius)
+    held = np.zeros(n_queries, dtype=np.int64)
+    at_distance = np.zeros((n_queries, n_bits + 1), dtype=np.int64)
+    tile = np.empty(_TILE, dtype=np.uint16)
+    for first in range(0, n_codes, _TILE):
+        part = tile[: min(_TILE, n_codes - first)]
+        for query in range(n_queries):
+            if counts[query] + len(part) > room:
+                counts[query] = _drop(
+                    rows[query], distances[query], counts[query], reach[query]
+                )
+                if counts[query] + len(part) > room:
+                    rows, distances = _wider(rows), _wider(distances)
+                    room = rows.shape[1]
+            _write_distances(queries[query], columns, first, part)
+            limit = reach[query] - (k > 0 and not whole and held[query] >= k)
+            if _any_within(part, limit):
+                counts[query], reach[query], held[query] = _take_near(
+                    part,
+                    first,
+                    rows[query],
+                    distances[query],
+                    counts[query],
+                    at_distance[query],
+                    reach[query],
+                    held[query],
+                    k,
+                    whole,
+                )
+    for query in range(n_queries):
+        counts[query] = _drop(rows[query], distances[query], counts[query], reach[query])
+    return counts, _flat(rows, counts), _flat(distances, counts)
+
+
+@compiled
+def _write_distances(query, columns, first, distances):
+    for place in range(len(query)):
+        word, column = query[place], columns[place, first : first + len(distances)]
+        if place == 0:
+            for code in range(len(distances)):
+                distances[code] = _count_ones(word ^ column[code])
+        else:
+            for code in range(len(distances)):
+                distances[code] += _count_ones(word ^ column[code])
+
+
+@compiled
+def _any_within(distances, limit):
+    if limit < 0:
+        return False
+    found, limit = np.uint8(0), np.uint16(limit)
+    for code in range(len(distances)):  # which is compiled to comparisons of vectors
+        found |= np.uint8(distances[code] <= limit)
+    return found > 0
+
+
+@compiled
+def _take_near(part, first, rows, distances, count, at_distance, reach, held, k, whole):
+    limit = reach - (k > 0 and not whole and held >= k)
+    for code in range(len(part)):
+        distance = np.int64(part[code])
+        if distance > limit:
+            continue
+        rows[count], distances[count] = first + code, distance
+        count += 1
+        if k > 0:
+            at_distance[distance] += 1
+            held += 1
+            while held - at_distance[reach] >= k:
+                held -= at_distance[reach]
+                reach -= 1
+            limit = reach - (not whole and held >= k)
+    return count, reach, held
+
+
+@compiled
+def _drop(rows, values, count, limit):
+    """Drop what is farther than a limit; return how many are left."""
+    n_kept = 0
+    for place in range(count):
+        rows[n_kept], values[n_kept] = rows[place], values[place]
+        n_kept += values[place] <= limit
+    return n_kept
+
+
+@compiled
+def _wider(values):
+    wider = np.empty((values.shape[0], 2 * values.shape[1]), dtype=values.dtype)
+    wider[:, : values.shape[1]] = values
+    return wider
+
+
+@compiled
+def _flat(values, counts):
+    flat, start = np.empty(counts.sum(), dtype=values.dtype), 0
+    for query in range(len(counts)):
+        flat[start : start + counts[query]] = values[query, : counts[query]]
+        start += counts[query]
+    return flat
+
+
+@compiled
+def weighted_scan(tables, columns, terms, units, k, lowest, margins):
+    """Find codes that may be among those of highest score.
+
+    Parameters
+    ----------
+    tables : array of shape (n_queries, n_bytes, 256), dtype float32
+        What each value of each byte adds to a score.
+
+    columns : array of shape (n_words, n_codes)
+
+    terms : tuple of arrays
+
+    units : array of shape (n_queries,), dtype float32
+        What addends are multiplied by.
+
+    k : int
+        Number of codes wanted; 0 asks for all that reach the lowest score.
+
+    lowest : array of shape (n_queries,), dtype float64
+        Scores to begin with, below which nothing is wanted.
+
+    margins : array of shape (n_queries,), dtype float64
+        Twice the largest error of a score.
+
+    Returns
+    -------
+    counts, rows
+        As of `hamming_scan`.
+    """
+    n_queries, n_codes = len(tables), columns.shape[1]
+    room = 2 * _TILE + 4 * min(k, n_codes)
+    rows = np.empty((n_queries, room), dtype=np.int64)
+    scores = np.empty((n_queries, room), dtype=np.float32)
+    counts = np.zeros(n_queries, dtype=np.int64)
+    limits = lowest.copy()
+    tile = np.empty(_TILE, dtype=np.float32)
+    for first in range(0, n_codes, _TILE):
+        part = tile[: min(_TILE, n_codes - first)]
+        for query in range(n_queries):
+            if counts[query] + len(part) > room:
+                counts[query], limits[query] = _keep_best(
+                    rows[query],
+                    scores[query],
+                    counts[query],
+                    k,
+                    limits[query],
+                    margins[query],
+                )
+                if counts[query] + len(part) > room:
+                    rows, scores = _wider(rows), _wider(scores)
+                    room = rows.shape[1]
+            _write_sums(tables[query], columns, first, part)
+            _apply_terms(terms, units[query], first, part)
+            before = counts[query]
+            counts[query] = _take_high(
+                part, first, rows[query], scores[query], before, limits[query]
+            )
+            if k > 0 and counts[query] >= k and counts[query] > before + k:
+                counts[query], limits[query] = _keep_best(
+                    rows[query],
+                    scores[query],
+                    counts[query],
+                    k,
+                    limits[query],
+                    margins[query],
+                )
+    for query in range(n_queries):
+        counts[query], limits[query] = _keep_best(
+            rows[query], scores[query], counts[query], k, limits[query], margins[query]
+        )
+    return counts, _flat(rows, counts)
+
+
+@compiled
+def _take_high(part, first, rows, scores, count, limit):
+    found, least = np.uint8(0), np.float32(limit)
+    for code in range(len(part)):  # which is compiled to comparisons of vectors
+        found |= np.uint8(part[code] >= least)
+    if found:
+        for code in range(len(part)):
+            if part[code] >= limit:
+                rows[count], scores[count] = first + code, part[code]
+                count += 1
+    return count
+
+
+@compiled
+def _keep_best(rows, scores, count, k, limit, margin):
+    """Drop what cannot be among the k best; return how many are left, and the limit."""
+    if k > 0 and count >= k:
+        best = np.partition(scores[:count], count - k)[count - k]
+        limit = max(limit, best - margin)
+    n_kept = 0
+    for place in range(count):
+        rows[n_kept], scores[n_kept] = rows[place], scores[place]
+        n_kept += scores[place] >= limit
+    return n_kept, limit
+
+
+@compiled
+def write_tables(weights, as_costs, tables):
+    """Write what each value of each byte adds, by the weights of the bits.
+
+    `as_costs`: a bit that is as the query wants it adds 0, and any other minus the
+    magnitude of its weight. The tables have shape (n_queries, n_bytes, 256).
+    """
+    for query in range(len(tables)):
+        for byte in range(tables.shape[1]):
+            table = tables[query, byte]
+            table[0], n_values = 0, 1
+            for bit in range(8):
+                weight = table[0] * 0
+                if 8 * byte + bit < weights.shape[1]:
+                    weight = weights[query, 8 * byte + bit]
+                of_zero, of_one = -weight, weight
+                if as_costs:
+                    of_zero, of_one = min(of_zero, 0 * weight), min(of_one, 0 * weight)
+                for value in range(n_values):
+                    table[n_values + value] = table[value] + of_one
+                    table[value] += of_zero
+                n_values *= 2
+
+
+@compiled
+def write_scores(tables, columns, terms, scores):
+    """Write the scores of all codes by all queries, in the precision of the tables."""
+    unit = scores.dtype.type(1)
+    for first in range(0, columns.shape[1], _TILE):
+        for query in range(len(tables)):
+            part = scores[query, first : first + _TILE]
+            _write_sums(tables[query], columns, first, part)
+            _apply_terms(terms, unit, first, part)
+
+
+@compiled
+def write_scores_of_pairs(tables, columns, terms, counts, rows, scores):
+    """Write the scores of pairs in float64: as many rows as the counts say, by query.
+
+    A score depends on nothing but query and code.
+    """
+    end, one = 0, np.empty(1, dtype=np.float64)
+    for query in range(len(counts)):
+        start, end = end, end + counts[query]
+        for pair in range(start, end):
+            row = rows[pair]
+            _write_sums(tables[query], columns, row, one)
+            _apply_terms(terms, 1.0, row, one)
+            scores[pair] = one[0]
+
+
+@compiled
+def _write_sums(tables, columns, first, sums):
+    """Sums of what the bytes of codes add, from the first code on."""
+    size = columns.itemsize
+    for place in range(len(columns)):
+        column = columns[place, first : first + len(sums)]
+        if place == 0:
+            sums[:] = 0
+        if size == 8:
+            table = tables[8 * place : 8 * place + 8]
+            for code in range(len(sums)):
+                word = np.uint64(column[code])
+                left = table[0, word & 255] + table[1, (word >> 8) & 255]
+                right = table[2, (word >> 16) & 255] + table[3, (word >> 24) & 255]
+                left += table[4, (word >> 32) & 255] + table[5, (word >> 40) & 255]
+                right += table[6, (word >> 48) & 255] + table[7, word >> 56]
+                sums[code] += left + right
+        else:
+            for byte in range(size):
+                entries = tables[size * place + byte]
+                for code in range(len(sums)):
+                    sums[code] += entries[(column[code] >> (8 * byte)) & 255]
+
+
+@compiled
+def _apply_terms(terms, unit, first, scores):
+    """Multiply sums by the factors of their codes, and add the addends."""
+    given, factors, lengths, factor_table, length_table = terms
+    if given.shape[1] > 0:
+        for code in range(len(scores)):
+            scores[code] *= given[first + code, 0]
+        if given.shape[1] > 1:
+            for code in range(len(scores)):
+                scores[code] += given[first + code, 1] * unit
+        return
+    if len(lengths):
+        for code in range(len(scores)):
+            of_length = length_table[lengths[first + code]]
+            factor = of_length[0]
+            if len(factors):
+                factor *= factor_table[factors[first + code]]
+            scores[code] = scores[code] * factor + of_length[1] * unit
+    elif len(factors):
+        for code in range(len(scores)):
+            scores[code] *= factor_table[factors[first + code]]
+
+
+@compiled
+def maxsim_scan(by_entry, data, terms, unit, starts, maxima):
+    """Write the highest score of each token of queries in each document.
+
+    Parameters
+    ----------
+    by_entry : array of shape (n_bytes, 256, n_tokens), float32 or float64
+        What each value of each byte of a code adds to the score by a token.
+
+    data : array of shape (n_codes, n_bytes), dtype uint8
+        The codes of the tokens of all documents.
+
+    terms : tuple of arrays
+
+    unit : float
+        What addends are multiplied by.
+
+    starts : array of shape (n_documents + 1,)
+        Codes of document d are those from ``starts[d]`` to ``starts[d + 1]``.
+
+    maxima : array of shape (n_documents, n_tokens)
+        Where the maxima are written.
+    """
+    given, factors, lengths, factor_table, length_table = terms
+    n_bytes, n_tokens = data.shape[1], maxima.shape[1]
+    whole = n_bytes - n_bytes % 4
+    sums = np.empty(n_tokens, dtype=maxima.dtype)
+    for document in range(len(maxima)):
+        best = maxima[document]
+        best[:] = -np.inf
+        for code in range(starts[document], starts[document + 1]):
+            octets = data[code]
+            sums[:] = 0
+            for place in range(0, whole, 4):
+                first = by_entry[place, octets[place]]
+                second = by_entry[place + 1, octets[place + 1]]
+                third = by_entry[place + 2, octets[place + 2]]
+                fourth = by_entry[place + 3, octets[place + 3]]
+                for token in range(n_tokens):  # which is compiled to sums of vectors
+                    left, right = first[token] + second[token], third[token] + fourth[token]
+                    sums[token] += left + right
+            for place in range(whole, n_bytes):
+                entries = by_entry[place, octets[place]]
+                for token in range(n_tokens):
+                    sums[token] += entries[token]
+            factor, addend = float32(1), float32(0)
+            if given.shape[1] > 0:
+                factor = given[code, 0]
+                if given.shape[1] > 1:
+                    addend = given[code, 1]
+            else:
+                if len(lengths):
+                    factor = length_table[lengths[code], 0]
+                    addend = length_table[lengths[code], 1]
+                if len(factors):
+                    factor *= factor_table[factors[code]]
+            added = maxima.dtype.type(addend * unit)
+            for token in range(n_tokens):
+                score = sums[token] * factor + added
+                best[token] = score if score > best[token] else best[token]

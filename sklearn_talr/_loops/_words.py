@@ -1,0 +1,264 @@
+"""Words of eight bits by iterated local search; bits by coordinate descent.
+
+=========  ==================================================================
+symbol     meaning
+=========  ==================================================================
+z          a row, a direction
+k          its words; word g stands for the entry of that number of codebook g
+u          inner product of z with the sum of its entries
+s          squared length of that sum
+=========  ==================================================================
+
+The words of a row are to maximize ``u |u| / s``, the squared cosine with its sign. One
+word at a time is set to what is best while the others stay, which is iterated conditional
+modes; then some words are drawn anew and all are improved once more (Martinez et al.,
+"LSQ++", ECCV 2018).
+"""
+
+import numpy as np
+
+from ._compile import compiled
+
+_LANES = 32  # candidates compared at once
+_BITS_PER_TURN, _SWEEPS_AFTER_TURNS = 32, 2
+
+
+@compiled
+def _best(along, squares, inner, u, s, merits):
+    """The best of 256 entries, where the other words have u and s, and its merit."""
+    for value in range(256):
+        product = u + along[value]
+        square = s + squares[value] + np.float32(2) * inner[value]
+        square = max(square, np.float32(1e-20))
+        merits[value] = product * abs(product) / square
+    for lane in range(_LANES):
+        best = merits[256 + lane] = merits[lane]
+    for start in range(_LANES, 256, _LANES):
+        for lane in range(_LANES):
+            one, other = merits[256 + lane], merits[start + lane]
+            merits[256 + lane] = other if other > one else one
+    best = merits[256]
+    for lane in range(1, _LANES):
+        best = max(best, merits[256 + lane])
+    for value in range(256):
+        if merits[value] == best:
+            return value, best
+    return 0, best
+
+
+@compiled
+def _sweep(along, table, squares, now, inner, sums, merits):
+    """Set each word to its best entry in turn; return how many have changed."""
+    n_changed = 0
+    for word in range(len(now)):
+        first, old = 256 * word, now[word]
+        own = slice(first, first + 256)
+        u = sums[0] - along[first + old]
+        s = sums[1] - squares[first + old] - np.float32(2) * inner[first + old]
+        new, _ = _best(along[own], squares[own], inner[own], u, s, merits)
+        if new != old:
+            sums[0] = u + along[first + new]
+            sums[1] = s + squares[first + new] + np.float32(2) * inner[first + new]
+            added, removed = table[first + new], table[first + old]
+            for entry in range(len(inner)):
+                inner[entry] += added[entry] - removed[entry]
+            now[word] = new
+            n_changed += 1
+    return n_changed
+
+
+@compiled
+def search_words(products, table, squares, words, n_rounds, n_sweeps, share, anew):
+    """Choose the words of rows, in place; return how many have changed.
+
+    Parameters
+    ----------
+    products : ndarray of shape (n_rows, n_entries), dtype float32
+        Inner products of rows and entries.
+
+    table : ndarray of shape (n_entries, n_entries), dtype float32
+        Inner products of entries, zero between entries of one codebook.
+
+    squares : ndarray of shape (n_entries,), dtype float32
+        Squared lengths of the entries.
+
+    words : ndarray of shape (n_rows, n_words), dtype uint8
+        Words to start from.
+
+    n_rounds : int
+        How often words are drawn anew.
+
+    n_sweeps : int
+        At most so often every word is looked at in a round.
+
+    anew : bool
+        Whether words are chosen one after another first.
+    """
+    n_words, n_entries = words.shape[1], len(squares)
+    merits = np.empty(256 + _LANES, dtype=np.float32)
+    inner = np.empty(n_entries, dtype=np.float32)
+    kept = np.empty(n_entries, dtype=np.float32)
+    now = np.empty(n_words, dtype=np.int64)
+    best = np.empty(n_words, dtype=np.int64)
+    sums, best_sums = np.zeros(2, dtype=np.float32), np.zeros(2, dtype=np.float32)
+    n_changed = 0
+    for row in range(len(words)):
+        along = products[row]
+        inner[:] = 0
+        u = s = np.float32(0)
+        for word in range(n_words):
+            first = 256 * word
+            own = slice(first, first + 256)
+            new = np.int64(words[row, word])
+            if anew:
+                new, _ = _best(along[own], squares[own], inner[own], u, s, merits)
+            u += along[first + new]
+            s += squares[first + new] + np.float32(2) * inner[first + new]
+            added = table[first + new]
+            for entry in range(n_entries):
+                inner[entry] += added[entry]
+            now[word] = new
+        sums[0], sums[1] = u, s
+        for _ in range(10 if anew else n_sweeps):
+            if not _sweep(along, table, squares, now, inner, sums, merits):
+                break
+        # A row draws by its own words: so its code does not depend on other rows.
+        state = np.uint64(0x9E3779B97F4A7C15)
+        for word in range(n_words):
+            state = (state ^ np.uint64(now[word])) * np.uint64(0x100000001B3)
+        for _ in range(n_rounds):
+            best[:] = now
+            kept[:] = inner
+            best_sums[:] = sums
+            for word in range(n_words):
+                state ^= state << np.uint64(13)
+                state ^= state >> np.uint64(7)
+                state ^= state << np.uint64(17)
+                if (state >> np.uint64(40)) & np.uint64(0xFFFF) < share * 65536:
+                    old, first = now[word], 256 * word
+                    new = np.int64((state >> np.uint64(20)) & np.uint64(255))
+                    sums[0] += along[first + new] - along[first + old]
+                    sums[1] += squares[first + new] - squares[first + old]
+                    sums[1] += np.float32(2) * (inner[first + new] - inner[first + old])
+                    added, removed = table[first + new], table[first + old]
+                    for entry in range(n_entries):
+                        inner[entry] += added[entry] - removed[entry]
+                    now[word] = new
+            for _ in range(n_sweeps):
+                if not _sweep(along, table, squares, now, inner, sums, merits):
+                    break
+            merit = sums[0] * abs(sums[0]) / sums[1]
+            if not merit > best_sums[0] * abs(best_sums[0]) / best_sums[1]:
+                now[:] = best
+                inner[:] = kept
+                sums[:] = best_sums
+        for word in range(n_words):
+            n_changed += words[row, word] != now[word]
+            words[row, word] = now[word]
+    return n_changed
+
+
+@compiled
+def search_bits(products, gram, inner, signs, n_rounds, n_sweeps):
+    """Choose the signs of rows, in place; return how many have changed.
+
+    Parameters
+    ----------
+    products : ndarray of shape (n_rows, n_bits), dtype float32
+        Inner products of rows and the vectors of bits.
+
+    gram : ndarray of shape (n_bits, n_bits), dtype float32
+        Inner products of these vectors.
+
+    inner : ndarray of shape (n_rows, n_bits), dtype float32
+        Inner products of the vectors and their sums with the signs; overwritten.
+
+    signs : ndarray of shape (n_rows, n_bits), dtype float32
+        Signs to start from, -1 or 1.
+
+    n_rounds : int
+        How often some signs are turned, and all improved once more.
+
+    n_sweeps : int
+        At most so often every sign is looked at before that.
+    """
+    n_bits, n_changed = len(gram), 0
+    kept_inner = np.empty(n_bits, dtype=np.float32)
+    kept, first = np.empty(n_bits, dtype=np.float32), np.empty(n_bits, dtype=np.float32)
+    for row in range(len(signs)):
+        along, now, of_row = products[row], signs[row], inner[row]
+        first[:] = now
+        u = s = np.float32(0)
+        for bit in range(n_bits):
+            u += now[bit] * along[bit]
+            s += now[bit] * of_row[bit]
+        u, s = _turn_signs(along, gram, of_row, now, u, s, n_sweeps)
+        state = np.uint64(0x9E3779B97F4A7C15)
+        for bit in range(n_bits):
+            state = (state ^ np.uint64(now[bit] > 0)) * np.uint64(0x100000001B3)
+        for _ in range(n_rounds):
+            kept[:], kept_inner[:] = now, of_row
+            kept_u, kept_s = u, s
+            for _ in range(1 + n_bits // _BITS_PER_TURN):
+                state ^= state << np.uint64(13)
+                state ^= state >> np.uint64(7)
+                state ^= state << np.uint64(17)
+                bit = np.int64((state >> np.uint64(20)) % np.uint64(n_bits))
+                u, s = _turn(along, gram, of_row, now, u, s, bit)
+            u, s = _turn_signs(along, gram, of_row, now, u, s, _SWEEPS_AFTER_TURNS)
+            if not u * abs(u) * kept_s > kept_u * abs(kept_u) * s:
+                now[:], of_row[:] = kept, kept_inner
+                u, s = kept_u, kept_s
+        for bit in range(n_bits):
+            n_changed += first[bit] != now[bit]
+    return n_changed
+
+
+@compiled
+def _turn(along, gram, inner, now, u, s, bit):
+    twice = np.float32(2) * now[bit]
+    u -= twice * along[bit]
+    s += np.float32(4) * gram[bit, bit] - np.float32(2) * twice * inner[bit]
+    for other in range(len(inner)):
+        inner[other] -= twice * gram[bit, other]
+    now[bit] = -now[bit]
+    return u, s
+
+
+@compiled
+def _turn_signs(along, gram, inner, now, u, s, n_sweeps):
+    """Turn each sign that turns the sum nearer to the row."""
+    for _ in range(n_sweeps):
+        n_turned = 0
+        for bit in range(len(now)):
+            twice = np.float32(2) * now[bit]
+            product = u - twice * along[bit]
+            square = s + np.float32(4) * gram[bit, bit]
+            square -= np.float32(2) * twice * inner[bit]
+            if product * abs(product) * s > u * abs(u) * square:
+                u, s = _turn(along, gram, inner, now, u, s, bit)
+                n_turned += 1
+        if n_turned == 0:
+            break
+    return u, s
+
+
+@compiled
+def count_pairs(words, counts):
+    """Add how many rows have each pair of entries, for the pairs of words in order."""
+    n_rows, n_words = words.shape
+    for first in range(n_words):
+        for row in range(n_rows):
+            of_entry = counts[256 * first + words[row, first]]
+            for second in range(first, n_words):
+                of_entry[256 * second + words[row, second]] += 1
+
+
+@compiled
+def sum_rows(words, rows, sums):
+    """Add each row to the sums of its entries, shape (n_entries, n_features)."""
+    for row in range(len(rows)):
+        for word in range(words.shape[1]):
+            of_entry = sums[256 * word + words[row, word]]
+            for feature in range(rows.shape[1]):
+                of_entry[feature] += rows[row, feature]

@@ -1,0 +1,510 @@
+"""Scores of codes by weighted queries: bits that count as much as the query says.
+
+A weighted query is not rounded to bits. It has one weight w_j for each bit, which is
+negative where the query would rather see a 0. A code with the signs s_j, 1 for a one and -1
+for a zero, scores
+
+    factor * sum_j w_j s_j + addend.
+
+Factor and addend belong to the code. They are 1 and 0 unless the hasher of the code says
+otherwise. With 1 and 0 the order of the scores is that of weighted Hamming distances (Zhang
+et al., "Binary Code Ranking with Weighted Hamming Distance", CVPR 2013), in which a
+differing bit costs \\|w_j\\|:
+
+    sum of \\|w_j\\| over differing bits = (sum_j \\|w_j\\| - sum_j w_j s_j) / 2.
+
+A query may also weigh words of eight bits. It then has 256 weights for each word: what each
+value of the word adds to the score.
+
+A *document* is a set of tokens, each stored as a code. A query is a set of tokens, each
+with weights. Every token of the query looks for the token of the document that scores
+highest, and the document's score is the sum of these maxima (Khattab and Zaharia, "ColBERT:
+Efficient and Effective Passage Search via Contextualized Late Interaction over BERT", SIGIR
+2020).
+
+Gordo et al., "Asymmetric Distances for Binary Embeddings" (CVPR 2011), compare codes with
+queries that are not binarized.
+"""
+
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils import check_array
+
+from .._arrays import as_numpy
+from .._compat import validate_params
+from .._threads import map_in_threads, slices
+from ._groups import read_groups
+from ._packed import PackedCodes, as_packed
+
+__all__ = ["maxsim_scores", "weighted_scores"]
+
+_CODES_PER_BLOCK = 8_192
+_TOKENS_PER_PASS = 32  # whose tables stay in the cache
+_TOKENS_PER_BLOCK = 256  # whose tables are held in float64
+_DOCUMENTS_PER_PART = 2**10  # that one thread takes at once
+_LEAST = 2.0**-149  # the least number in float32
+# What loops get in place of given terms, bytes and tables that codes do not have
+_NOTHING = (
+    np.empty((0, 0), np.float32),
+    np.empty(0, np.uint8),
+    np.empty(0, np.uint8),
+    np.empty(0, np.float32),
+    np.empty((0, 2), np.float32),
+)
+
+
+@validate_params(
+    {
+        "query_weights": ["array-like"],
+        "database_codes": ["array-like"],
+        "n_jobs": [Integral, None],
+    },
+    prefer_skip_nested_validation=True,
+)
+def weighted_scores(query_weights, database_codes, *, n_jobs=None):
+    """Score every code by every weighted query.
+
+    Parameters
+    ----------
+    query_weights : array-like of shape (n_queries, n_weights)
+        How much each bit counts, as `query_weights` of a hasher returns it. A query that
+        weighs words of several bits has more weights than codes have bits, see Notes.
+
+    database_codes : array-like of shape (n_database, n_bits) of 0/1, or PackedCodes
+        Codes of the database. Factors and addends of packed codes are applied.
+
+    n_jobs : int, default=None
+        Number of threads that share the codes. None means 1 unless in a
+        `joblib.parallel_config` context, -1 all processors.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_queries, n_database), dtype float32
+        The higher, the nearer.
+
+    Raises
+    ------
+    ValueError
+        If codes of this length are not asked by so many weights, or the queries are codes
+        in place of weights.
+
+    Notes
+    -----
+    A query that weighs words of eight bits has 256 weights for each word: weight
+    ``256 * w + v`` is what word w adds to the score if its value is v. Bit 0 of a word, the
+    first, is worth 1. Codes of 8 bits have 8 weights for bits, or 256 for a word.
+
+    Examples
+    --------
+    Both codes differ from the signs of the query in one bit, so that they are tied by
+    Hamming distance. The first differs where the query is surer:
+
+    >>> from sklearn_talr.codes import weighted_scores
+    >>> weighted_scores([[2.0, 0.5, 1.0]], [[0, 1, 1], [1, 0, 1]])
+    array([[-0.5,  2.5]], dtype=float32)
+
+    A query of one word of eight bits, which gives value v a score of v / 2:
+
+    >>> import numpy as np
+    >>> codes = [[0, 0, 0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0]]
+    >>> weighted_scores(np.arange(256)[None] / 2, codes)
+    array([[0. , 0.5]], dtype=float32)
+    """
+    from .._loops._search import write_scores
+
+    weights = as_weights(query_weights)
+    packed = as_packed(database_codes, input_name="database_codes")
+    tables = fixed(tables_of(weights, packed.n_bits))
+    scores = np.empty((len(weights), len(packed)), dtype=np.float32)
+
+    def score(codes):
+        part, terms = packed.data[codes], arrays_of_terms(packed._terms.rows(codes))
+        of_part = np.empty((len(weights), len(part)), dtype=np.float32)
+        write_scores(tables, columns_of(part), terms, of_part)
+        scores[:, codes] = of_part
+
+    for _ in map_in_threads(score, slices(len(packed), _CODES_PER_BLOCK), n_jobs):
+        pass
+    return scores
+
+
+@validate_params(
+    {
+        "query_weights": ["array-like"],
+        "database_codes": ["array-like"],
+        "query_groups": ["array-like", None],
+        "groups": ["array-like", None],
+        "n_jobs": [Integral, None],
+    },
+    prefer_skip_nested_validation=True,
+)
+def maxsim_scores(
+    query_weights, database_codes, *, query_groups=None, groups=None, n_jobs=None
+):
+    """Score documents, which are sets of codes, by queries, which are sets of weights.
+
+    The score of a document is a sum over the tokens of the query: of the highest score that
+    the token has among the codes of the document, see :func:`weighted_scores`. This is
+    *MaxSim*, or late interaction, as of ColBERT.
+
+    Parameters
+    ----------
+    query_weights : array-like of shape (n_query_tokens, n_weights)
+        How much each bit counts for each token of the queries, as `query_weights` of a
+        hasher returns it.
+
+    database_codes : array-like of shape (n_tokens, n_bits) of 0/1, or PackedCodes
+        Codes of the tokens of all documents. Factors and addends of packed codes are
+        applied.
+
+    query_groups : array-like of shape (n_query_tokens,), default=None
+        Label of the query that each token belongs to, in any order. None means that each
+        token is a query of its own.
+
+    groups : array-like of shape (n_tokens,), default=None
+        Label of the document that each code belongs to, in any order. None means that each
+        code is a document of its own.
+
+    n_jobs : int, default=None
+        Number of threads that share the documents. None means 1 unless in a
+        `joblib.parallel_config` context, -1 all processors.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_queries, n_documents), dtype float32
+        The higher, the nearer. Queries and documents come in the order in which their
+        labels first come.
+
+    Raises
+    ------
+    ValueError
+        If there is not one label for each row, codes of this length are not asked by so
+        many weights, or the queries are codes in place of weights.
+
+    See Also
+    --------
+    weighted_scores : Scores of single codes by single queries.
+    sklearn_talr.neighbors.MaxSimNeighbors : The index, to search in.
+
+    Notes
+    -----
+    For codes of an :class:`~sklearn_talr.hashing.AdditiveHasher` the scores are those of
+    the tokens that its `inverse_transform` decodes, but for what the mean of the features
+    adds, which is the same for all documents, and for the last word of a code: where it is
+    a factor, it multiplies the score of its token and is no part of the decoding. Tokens of
+    a query count by their length: give them unit length, as ColBERT does, where each should
+    count as much.
+
+    Examples
+    --------
+    Three codes are two documents. One query has two tokens. In document "a" both find a
+    code that they match, in "b" the second token finds none:
+
+    >>> from sklearn_talr.codes import maxsim_scores
+    >>> codes, groups = [[1, 1], [0, 0], [1, 1]], ["a", "a", "b"]
+    >>> weights = [[1.0, 0.5], [-1.0, -1.0]]
+    >>> maxsim_scores(weights, codes, query_groups=[0, 0], groups=groups)
+    array([[ 3.5, -0.5]], dtype=float32)
+    """
+    weights = as_weights(query_weights)
+    packed = as_packed(database_codes, input_name="database_codes")
+    word_size(packed.n_bits, weights.shape[1])
+    documents = TokenSets.of(packed, read_groups(groups, len(packed)).numbers)
+    of_queries = read_groups(query_groups, len(weights), "query_groups").numbers
+    scores = [
+        np.ldexp(block.scores(documents, n_jobs=n_jobs), block.exponent)
+        for block in token_blocks(weights, of_queries, documents)
+    ]
+    return np.concatenate(scores).astype(np.float32)
+
+
+def as_weights(queries, input_name="query_weights"):
+    """Weights of queries, checked, as an array of shape (n_queries, n_weights), float32."""
+    weights = refuse_codes(queries, input_name)
+    return check_array(weights, dtype=np.float32, input_name=input_name)
+
+
+def refuse_codes(queries, input_name):
+    """Return weights of queries in NumPy; raise ValueError where they are codes."""
+    queries = as_numpy(queries)
+    if _are_bits(queries):
+        raise ValueError(
+            f"{input_name} are codes, and weights are needed: what `query_weights` of the "
+            "hasher returns. HashedNeighbors asks its index as the hasher wants it."
+        )
+    return queries
+
+
+def saturate(activations, xp=np):
+    """Weights of queries for codes that were fitted to labels.
+
+    An activation far from 0 says that a bit is sure, and not that it matters as much more.
+    `xp` is the library of the activations.
+    """
+    scale = xp.mean(xp.abs(activations), axis=1, keepdims=True)
+    tiny = float(np.finfo(np.float32).tiny)
+    return xp.tanh(activations * (2 / xp.clip(scale, tiny, None)))
+
+
+def word_size(n_bits, n_weights, input_name="query_weights"):
+    """Bits of the words that queries with so many weights weigh: 1 or 8.
+
+    Raises ValueError, which calls the weights by `input_name`, where there are none.
+    """
+    if n_weights == n_bits:
+        return 1
+    if n_weights == 32 * n_bits and n_bits % 8 == 0:
+        return 8
+    of_words = f", or by {32 * n_bits} for words of eight bits" if n_bits % 8 == 0 else ""
+    raise ValueError(
+        f"{input_name} has {n_weights} columns. Codes of {n_bits} bits are asked by "
+        f"{n_bits} weights{of_words}. Both must come from the same hash function."
+    )
+
+
+def tables_of(weights, n_bits, *, as_costs=False):
+    """What each value of each byte of a code adds to its score.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_queries, n_weights)
+
+    n_bits : int
+        Length of the codes.
+
+    as_costs : bool, default=False
+        Whether a bit that is as the query wants it adds 0, and any other minus the
+        magnitude of its weight. Only for weights of bits.
+
+    Returns
+    -------
+    tables : ndarray of shape (n_queries, n_bytes, 256), of the type of the weights
+    """
+    n_queries, n_bytes = len(weights), -(-n_bits // 8)
+    if word_size(n_bits, weights.shape[1]) == 8:
+        return weights.reshape(n_queries, n_bytes, 256)
+    from .._loops._search import write_tables
+
+    tables = np.empty((n_queries, n_bytes, 256), dtype=weights.dtype)
+    write_tables(fixed(np.ascontiguousarray(weights)), as_costs, tables)
+    return tables
+
+
+def signs_of_bits(weights, n_bits):
+    """Bits that queries would rather see, packed eight to the byte.
+
+    Of a word it is for each bit whether the values that have it add more in the mean.
+    """
+    if word_size(n_bits, weights.shape[1]) == 8:
+        values = np.arange(256, dtype=np.uint8)[:, None]
+        signs = 2.0 * np.unpackbits(values, axis=1, bitorder="little") - 1
+        weights = weights.reshape(len(weights), -1, 256) @ signs
+        weights = weights.reshape(len(weights), n_bits)
+    return np.packbits(weights > 0, axis=1, bitorder="little")
+
+
+def columns_of(data):
+    """Packed codes as columns: an array of shape (n_words, n_codes) of the widest words."""
+    n_bytes = data.shape[1]
+    word = next(size for size in (8, 4, 2, 1) if n_bytes % size == 0)
+    words = np.ascontiguousarray(data).view(f"u{word}")
+    return fixed(np.ascontiguousarray(words.T))
+
+
+def fixed(array):
+    """A view that may not be written to, as of arrays of files: loops compile for one."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def arrays_of_terms(terms):
+    """Terms as compiled loops take them: arrays, empty where there is nothing."""
+    return tuple(
+        fixed(nothing if array is None else array)
+        for array, nothing in zip(terms, _NOTHING)
+    )
+
+
+def precision(tables, terms, *, together=False):
+    """How the scores of tables are to be computed in float32.
+
+    Parameters
+    ----------
+    tables : ndarray of shape (n_queries, n_bytes, 256), dtype float64
+
+    terms : Terms
+        Those of the codes.
+
+    together : bool, default=False
+        Whether all queries have one exponent.
+
+    Returns
+    -------
+    exponents : ndarray of shape (n_queries,), dtype int
+        Tables are to be divided by two to this power. So no score is too large for float32,
+        and powers of two round nothing.
+
+    margins : ndarray of shape (n_queries,), dtype float64
+        Twice the largest error of a score that is divided so.
+    """
+    factor, addend = terms.largest()
+    most = np.abs(tables).max(axis=2).sum(axis=1)
+    exponents = np.frexp(most * max(factor, 1) + addend)[1]
+    exponents = np.maximum(
+        exponents, -120
+    )  # so that what addends are multiplied by is finite
+    if together:
+        exponents = np.full_like(exponents, exponents.max())
+    most = np.ldexp(most * factor + addend, -exponents)
+    # A sum is rounded once for each byte, and its entries and terms are rounded.
+    eps = np.finfo(np.float32).eps
+    error = (tables.shape[1] + 8) * (eps * most + max(factor, 1) * _LEAST)
+    return exponents, 2 * error
+
+
+class TokenSets(NamedTuple):
+    """Codes of tokens, those of each document side by side.
+
+    Parameters
+    ----------
+    packed : PackedCodes
+        Codes in little bit order.
+
+    starts : ndarray of shape (n_documents + 1,), dtype int64
+        Tokens of document d are ``packed[starts[d]:starts[d + 1]]``, one at least.
+    """
+
+    packed: PackedCodes
+    starts: np.ndarray
+
+    @classmethod
+    def of(cls, packed, numbers):
+        """Sort little-endian codes by the numbers of their documents, 0, 1 and so on."""
+        if np.any(numbers[1:] < numbers[:-1]):
+            packed = packed[np.argsort(numbers, kind="stable")]
+        return cls(packed, np.concatenate(([0], np.cumsum(np.bincount(numbers)))))
+
+    @property
+    def n_documents(self):
+        """Number of documents."""
+        return len(self.starts) - 1
+
+    def some(self, documents):
+        """Documents by their numbers."""
+        sizes = np.diff(self.starts)[documents]
+        ends = np.cumsum(sizes)
+        rows = np.repeat(self.starts[documents] - (ends - sizes), sizes)
+        rows += np.arange(ends[-1])
+        return TokenSets(self.packed[rows], np.concatenate(([0], ends)))
+
+    def write_maxima(self, by_entry, unit, documents, maxima):
+        """Write the highest score of each token of queries in a slice of documents."""
+        from .._loops._search import maxsim_scan
+
+        starts = fixed(self.starts[documents.start : documents.stop + 1])
+        terms = arrays_of_terms(self.packed._terms)
+        data = fixed(np.ascontiguousarray(self.packed.data))
+        maxsim_scan(fixed(by_entry), data, terms, unit, starts, maxima)
+
+
+def token_blocks(weights, numbers, documents):
+    """Generate QueryTables of queries, each of not too many tokens.
+
+    `numbers` are those of the queries of the tokens.
+    """
+    n_bits = documents.packed.n_bits
+    order = np.argsort(numbers, kind="stable")
+    starts = np.concatenate(([0], np.cumsum(np.bincount(numbers))))
+    first, n_queries = 0, len(starts) - 1
+    while first < n_queries:
+        limit = starts[first] + _TOKENS_PER_BLOCK
+        last = max(first + 1, int(np.searchsorted(starts, limit, side="right")) - 1)
+        rows = order[starts[first] : starts[last]]
+        tables = tables_of(weights[rows].astype(np.float64), n_bits)
+        exponents, margins = precision(tables, documents.packed._terms, together=True)
+        by_entry = np.ascontiguousarray(np.moveaxis(np.ldexp(tables, -exponents[0]), 0, 2))
+        of_queries = starts[first : last + 1] - starts[first]
+        margins = np.add.reduceat(margins, of_queries[:-1])
+        yield QueryTables(by_entry, of_queries, int(exponents[0]), margins)
+        first = last
+
+
+class QueryTables(NamedTuple):
+    """What each byte of a code adds to the scores of the tokens of some queries.
+
+    Parameters
+    ----------
+    tables : ndarray of shape (n_bytes, 256, n_query_tokens), dtype float64
+        The tables, divided by two to the power of `exponent`.
+
+    starts : ndarray of shape (n_queries + 1,), dtype int64
+        Where the tokens of each query start.
+
+    exponent : int
+        Scores are to be multiplied by two to this power.
+
+    margins : ndarray of shape (n_queries,)
+        Twice the largest error of a score in float32.
+    """
+
+    tables: np.ndarray
+    starts: np.ndarray
+    exponent: int
+    margins: np.ndarray
+
+    def scores(self, documents, n_jobs=None):
+        """Scores of documents by the queries, of sums in float32.
+
+        Returns an array of shape (n_queries, n_documents), dtype float64.
+        """
+        scores = np.zeros((len(self.starts) - 1, documents.n_documents))
+        blocks = [
+            (tokens, np.ascontiguousarray(self.tables[:, :, tokens], dtype=np.float32))
+            for tokens in slices(self.tables.shape[2], _TOKENS_PER_PASS)
+        ]
+
+        def look(part):
+            for tokens, by_entry in blocks:
+                shape = part.stop - part.start, by_entry.shape[2]
+                maxima = np.empty(shape, dtype=np.float32)
+                documents.write_maxima(by_entry, 2.0**-self.exponent, part, maxima)
+                first = int(np.searchsorted(self.starts, tokens.start, side="right")) - 1
+                last = int(np.searchsorted(self.starts, tokens.stop))
+                begins = np.maximum(self.starts[first:last], tokens.start) - tokens.start
+                sums = np.add.reduceat(maxima, begins, axis=1, dtype=np.float64)
+                scores[first:last, part] += sums.T
+
+        parts = slices(documents.n_documents, _DOCUMENTS_PER_PART)
+        for _ in map_in_threads(look, parts, n_jobs):
+            pass
+        return scores
+
+    def exact_scores(self, query, documents):
+        """Scores of documents by one query, in float64.
+
+        They depend on the order neither of the documents, nor of their tokens, nor of those
+        of the query.
+        """
+        of_query = slice(self.starts[query], self.starts[query + 1])
+        tables = np.ascontiguousarray(self.tables[:, :, of_query])
+        maxima = np.empty((documents.n_documents, tables.shape[2]))
+        everything = slice(0, documents.n_documents)
+        documents.write_maxima(tables, 2.0**-self.exponent, everything, maxima)
+        return np.ldexp(np.sort(maxima, axis=1).sum(axis=1), self.exponent)
+
+
+def _are_bits(queries):
+    """Whether queries are codes: packed, of a type for bits, or both zeros and ones only.
+
+    An array of zeros alone holds the weights of queries that know nothing.
+    """
+    if isinstance(queries, PackedCodes):
+        return True
+    queries = np.asarray(queries)
+    if queries.dtype.kind in "bu":
+        return True
+    ones = queries == 1
+    return bool(ones.any()) and not ones.all() and bool((ones | (queries == 0)).all())

@@ -1,0 +1,321 @@
+"""Rows as directions and lengths, and the model that codes them by words.
+
+A word of one bit adds or subtracts a vector; a word of eight bits adds one of 256. The sum
+of the vectors of a code points where its row points, from an origin: the mean of the rows,
+or 0 under "inner_product", where it is the direction of the row from 0 that counts.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from sklearn.utils import gen_batches
+
+from .._threads import map_in_threads, one_thread
+from ..codes._door import (
+    CodeFactors,
+    ScoreRule,
+    WordFactors,
+    bounds_of_lengths,
+    decode_words,
+)
+
+_ROWS_PER_BLOCK = 1_024
+_SWEEPS, _ROUNDS = {1: 10, 8: 4}, 8  # for new rows, by the size of words
+_SHARE_ANEW, _WORDS_ANEW = 0.25, 4  # words of eight bits in each round, at most
+_N_NEIGHBORS, _LEAST_GAIN = 10, 0.01  # that factors by cosines have to find more
+_LEAST_COSINE = 0.01
+_TINY = np.finfo(np.float32).tiny
+
+
+class Frame(NamedTuple):
+    """How features become the rows that are coded.
+
+    Parameters
+    ----------
+    metric : {"cosine", "inner_product", "euclidean"}
+        How features are compared.
+
+    mean : ndarray of shape (n_features,), dtype float64
+        Mean of the features, after these were scaled to unit length under "cosine".
+
+    unit : float
+        Root mean square length of the features from the origin; 1 under "cosine".
+
+    lengths : ScoreRule, default=None
+        How lengths, in that unit, become bytes; none have to under "cosine".
+    """
+
+    metric: str
+    mean: np.ndarray
+    unit: float
+    lengths: ScoreRule | None = None
+
+    @classmethod
+    def of(cls, X, metric):
+        """The frame of features."""
+        X = scaled(X, metric)
+        frame = cls(metric, X.mean(axis=0, dtype=np.float64), 1.0)
+        if metric == "cosine":
+            return frame
+        lengths = np.linalg.norm(X - frame.origin, axis=1)
+        unit = float(np.sqrt(np.mean(lengths**2))) or 1.0
+        bounds = bounds_of_lengths(lengths.min() / unit, lengths.max() / unit)
+        return frame._replace(unit=unit, lengths=ScoreRule(None, *bounds))
+
+    @property
+    def origin(self):
+        """Where directions start."""
+        return np.zeros_like(self.mean) if self.metric == "inner_product" else self.mean
+
+    def split(self, X):
+        """Directions of features, float32, and bytes of their lengths, or None.
+
+        The origin is taken off in float64. So rows far from it lose no digits that they
+        have, and moving all features moves no row.
+        """
+        X = scaled(X, self.metric) - self.origin
+        lengths = np.linalg.norm(X, axis=1)
+        directions = (X / np.maximum(lengths, _TINY)[:, None]).astype(np.float32)
+        if self.lengths is None:
+            return directions, None
+        return directions, self.lengths.steps_of(lengths / self.unit)
+
+    @property
+    def start(self):
+        """A point inside of the unit sphere, up to which codes go from it.
+
+        A code stands for a direction, and under "cosine" for the point of the sphere that
+        lies in this direction from the mean.
+        """
+        return self.mean if self.metric == "cosine" else np.zeros_like(self.mean)
+
+    def rule(self, factors, data):
+        """The rule of scores of codes; bounds of factors are those of packed codes."""
+        rule = ScoreRule.of_codes(factors, data)
+        if self.lengths is None:
+            return rule
+        table = self.lengths.table[:, None] * np.array([1, 0], dtype=np.float32)
+        if self.metric == "euclidean":
+            table[:, 1] = table[:, 0] ** 2 / -2
+        return rule._replace(length_table=table)
+
+
+class Model:
+    """What encodes rows: a frame, and the vectors of words.
+
+    Parameters
+    ----------
+    frame : Frame
+        How features become directions and lengths.
+
+    vectors : ndarray of shape (n_bits, n_features) or (n_words, 256, n_features)
+        Vectors of the bits, or of the values of words of eight bits; float32.
+
+    factors : CodeFactors or WordFactors
+        Multiples of the sums of vectors, by codes.
+
+    rule : ScoreRule
+        How codes get factors and addends.
+
+    moments : Moments, default=None
+        Of the rows so far, of single bits.
+    """
+
+    def __init__(self, frame, vectors, factors, rule, moments=None):
+        self.frame, self.vectors, self.factors = frame, vectors, factors
+        self.rule, self.moments = rule, moments
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "_table"}
+
+    @classmethod
+    def of_bits(cls, frame, vectors, moments, signs):
+        """The model of single bits; `signs` are some codes."""
+        start = frame.start
+        beyond = 1 - float(start @ start)
+        factors = CodeFactors(vectors @ vectors.T, vectors @ start, beyond)
+        data = np.packbits(signs > 0, axis=1, bitorder="little")
+        return cls(frame, vectors, factors, frame.rule(factors, data), moments)
+
+    @classmethod
+    def of_words(cls, frame, codebooks, words):
+        """The model of codebooks; `words` are some codes, of codebooks as they come."""
+        orders = [order_of(codebook) for codebook in codebooks]
+        codebooks = np.stack([each[order] for each, order in zip(codebooks, orders)])
+        places = [np.argsort(order)[values] for order, values in zip(orders, words.T)]
+        data = np.stack(places, axis=1).astype(np.uint8)
+        factors = WordFactors.of_codebooks(codebooks, frame.start)
+        return cls(frame, codebooks, factors, frame.rule(factors, data))
+
+    def with_cosines_if_they_pay(self, rows):
+        """The model whose factors tell how near a code points to its row, too, or this one.
+
+        Rows that no sum of vectors points to have scores that are too high. The root of the
+        cosine makes up for that where it finds more neighbors among some rows.
+        """
+        if self.frame.lengths is not None or len(rows) <= 2 * _N_NEIGHBORS:
+            return self
+        data = np.packbits(self.bits_of(rows), axis=1, bitorder="little")
+        multiples = self._multiples(rows, data)
+        start = self.frame.start
+        along = rows @ start
+        to_sphere = np.sqrt(np.maximum(along**2 + 1 - start @ start, 0)) - along
+        points = (start + rows * to_sphere[:, None]).astype(np.float32)
+        scores = points @ self._sums(data).T
+        nearest = _are_nearest(points @ points.T)
+        plain = nearest & _are_nearest(scores * self.factors.of(data))
+        rooted = nearest & _are_nearest(scores * multiples)
+        if rooted.sum() <= plain.sum() + _LEAST_GAIN * nearest.sum():
+            return self
+        rule = ScoreRule(None, *bounds_of_lengths(multiples.min(), multiples.max()))
+        table = rule.table[:, None] * np.array([1, 0], dtype=np.float32)
+        rule = rule._replace(length_table=table)
+        return Model(self.frame, self.vectors, self.factors, rule, self.moments)
+
+    def _multiples(self, rows, data):
+        """Factors of codes times the roots of their cosines with their rows."""
+        sums = self._sums(data)
+        lengths = np.maximum(np.linalg.norm(sums, axis=1), _TINY)
+        cosines = np.einsum("ij,ij->i", rows, sums) / lengths
+        return self.factors.of(data) * np.sqrt(np.maximum(cosines, _LEAST_COSINE))
+
+    def _sums(self, data):
+        """Sums of the vectors of packed codes, shape (n_codes, n_features)."""
+        if self.word_size == 8:
+            return decode_words(data, self.vectors)
+        bits = np.unpackbits(data, axis=1, count=self.n_bits, bitorder="little")
+        return (2 * bits.astype(np.float32) - 1) @ self.vectors
+
+    @property
+    def word_size(self):
+        """Bits of a word."""
+        return 1 if self.vectors.ndim == 2 else 8
+
+    @property
+    def n_bits(self):
+        """Bits of a code."""
+        return len(self.vectors) * self.word_size
+
+    def vectors_of_bits(self):
+        """Vectors of the bits; of words, half of what each adds in the mean."""
+        if self.word_size == 1:
+            return self.vectors
+        values = np.arange(256, dtype=np.uint8)[:, None]
+        signs = np.unpackbits(values, axis=1, bitorder="little") * np.float32(2) - 1
+        of_words = np.einsum("wvf,vb->wbf", self.vectors, signs / 256, optimize=True)
+        return of_words.reshape(self.n_bits, -1).astype(np.float32)
+
+    def decode(self, packed):
+        """Features that packed codes stand for, shape (n_samples, n_features)."""
+        multiples = self.factors.of(packed.data) * self.frame.unit
+        if packed.lengths is not None and self.frame.lengths is not None:
+            multiples = multiples * self.rule.length_table[packed.lengths, 0]
+        return self._sums(packed.data) * multiples[:, None] + self.frame.origin
+
+    def quantize(self, X, activations):
+        """Bits of features, and bytes of their lengths, or None."""
+        rows, lengths = self.frame.split(X)
+        bits = self.bits_of(rows)
+        if self.rule.factors is None:
+            data = np.packbits(bits, axis=1, bitorder="little")
+            lengths = self.rule.steps_of(self._multiples(rows, data))
+        return bits, lengths
+
+    def bits_of(self, rows):
+        """Bits of directions."""
+        if self.word_size == 1:
+            signs = np.where(rows @ self.vectors.T > 0, 1, -1).astype(np.float32)
+            gram = self.factors.gram
+            improve_signs(rows, self.vectors, gram, signs, _ROUNDS, _SWEEPS[1])
+            return signs > 0
+        if "_table" not in vars(self):  # is as large as it takes long to make
+            self._table = Table(self.vectors)
+        return np.unpackbits(self._table.words_of(rows), axis=1, bitorder="little")
+
+
+class Table:
+    """Inner products of all entries of codebooks, by which the words of rows are found."""
+
+    def __init__(self, codebooks):
+        _, n_values, n_features = codebooks.shape
+        self._entries = codebooks.reshape(-1, n_features)
+        self._table = self._entries @ self._entries.T
+        self._squares = np.diag(self._table).copy()
+        for first in range(0, len(self._table), n_values):  # a row has one of these
+            own = slice(first, first + n_values)
+            self._table[own, own] = 0
+
+    def words_of(self, rows):
+        """Words of new rows, shape (n_rows, n_words), uint8."""
+        words = np.zeros((len(rows), len(self._squares) // 256), dtype=np.uint8)
+        self.improve(rows, words, _ROUNDS, _SWEEPS[8], anew=True)
+        return words
+
+    def improve(self, rows, words, n_rounds, n_sweeps, *, anew=False):
+        """Improve words in place, or choose them anew; return how many have changed."""
+        from .._loops._words import search_words
+
+        share = min(_SHARE_ANEW, _WORDS_ANEW / words.shape[1])
+        n_changed = 0
+        for part in gen_batches(len(rows), _ROWS_PER_BLOCK):
+            products = rows[part] @ self._entries.T
+            how = self._table, self._squares, words[part], n_rounds, n_sweeps, share, anew
+            n_changed += search_words(products, *how)
+        return n_changed
+
+
+def improve_signs(rows, vectors, gram, signs, n_rounds, n_sweeps):
+    """Improve signs in place; return how many have changed."""
+    from .._loops._words import search_bits
+
+    inner = signs @ gram
+    return search_bits(rows @ vectors.T, gram, inner, signs, n_rounds, n_sweeps)
+
+
+def in_threads(function, rows, n_jobs):
+    """Results of ``function(part)`` for slices of rows, which threads share."""
+    blocks = gen_batches(len(rows), _ROWS_PER_BLOCK)
+    return map_in_threads(one_thread()(function), blocks, n_jobs)
+
+
+def cosines_of(rows, words, codebooks):
+    """Cosine of each row of unit length with the decoding of its words."""
+    decoded = decode_words(words, codebooks)
+    lengths = np.maximum(np.linalg.norm(decoded, axis=1), _TINY)
+    return np.einsum("ij,ij->i", rows, decoded) / lengths
+
+
+def order_of(codebook):
+    """An order of entries in which values with equal bits have entries that are near.
+
+    Each bit halves what the bits above it have left, along a principal direction of the
+    codebook. So the Hamming distance of codes says something, too.
+    """
+    n_values = len(codebook)
+    directions = scipy.linalg.svd(codebook, full_matrices=False)[2]
+    cells = np.arange(n_values)[None]
+    for bit in range(n_values.bit_length() - 1):
+        heights = codebook[cells] @ directions[bit % len(directions)]
+        cells = np.take_along_axis(cells, np.argsort(heights, axis=1), axis=1)
+        cells = cells.reshape(2 * len(cells), -1)
+    return cells.ravel()
+
+
+def scaled(X, metric):
+    """Rows as an array of float32 or float64, of unit length under "cosine"."""
+    X = X.toarray() if sp.issparse(X) else np.asarray(X)
+    if metric != "cosine":
+        return X
+    X = X.astype(np.float64, copy=False)  # cosines of rows far from the origin are near 1
+    largest = np.abs(X).max(axis=1, keepdims=True)
+    X = X / np.where(largest > 0, largest, 1)  # so that no square is 0 or infinite
+    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), _TINY)
+
+
+def _are_nearest(scores):
+    """Mask of the highest scores of each query, which is not its own neighbor."""
+    np.fill_diagonal(scores, -np.inf)
+    place = scores.shape[1] - _N_NEIGHBORS
+    return scores >= np.partition(scores, place, axis=1)[:, [place]]

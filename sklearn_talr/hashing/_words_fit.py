@@ -1,0 +1,191 @@
+"""How the vectors of words are found: least squares and better words in turn.
+
+Words of eight bits start as a residual quantizer (Chen et al., "Approximate Nearest
+Neighbor Search by Residual Vector Quantization", Sensors 2010), single bits as iterative
+quantization. Then vectors of least squared error are found for all words at once, and words
+anew, as in additive quantization (Babenko and Lempitsky, CVPR 2014; Martinez et al.,
+"LSQ++", ECCV 2018).
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from ._projections import itq_projection
+from ._words import Model, Table, cosines_of, improve_signs, in_threads
+
+_ROWS_TO_START_FROM = 10_000
+_LLOYD_STEPS = 3
+_SWEEPS, _ROUNDS, _ITERATIONS_OF_WORDS = 2, 2, 3  # while vectors change
+_ROWS_FOR_BOUNDS = 4_096  # whose factors tell within which bounds all are kept
+_ALPHAS = 0.02, 0.1, 0.4
+_ALPHA_OF_BITS = 0.05
+_LEAST_ROWS, _MOST_HELD_OUT, _SHARE_HELD_OUT = 1_000, 2_000, 0.1
+_WORDS_TO_TRY = 8  # by which alpha is chosen
+_PENALTY_OF_PRODUCTS = 10  # of two or more bits, in multiples of that of single bits
+_ROWS_TO_TRY = 2_000  # among which factors have to find more neighbors
+
+
+class Moments(NamedTuple):
+    """Sums over rows z with signs b from which the best vectors of bits follow.
+
+    Parameters
+    ----------
+    of_signs : ndarray of shape (n_bits, n_bits)
+        Sum of b b'.
+
+    with_rows : ndarray of shape (n_bits, n_features)
+        Sum of b z'.
+
+    n_rows : int
+        Number of rows summed over.
+    """
+
+    of_signs: np.ndarray
+    with_rows: np.ndarray
+    n_rows: int
+
+    @classmethod
+    def of(cls, signs, rows, before=None):
+        """The moments of rows, besides those of rows before."""
+        own = cls(signs.T @ signs, signs.T @ rows, len(signs))
+        return own if before is None else cls(*(a + b for a, b in zip(own, before)))
+
+    def vectors(self, alpha):
+        """Vectors of least squared error plus `alpha` per row times their own square."""
+        alpha = _ALPHA_OF_BITS if alpha == "auto" else alpha
+        penalized = self.of_signs + alpha * self.n_rows * np.eye(len(self.of_signs))
+        return np.linalg.solve(penalized, self.with_rows).astype(np.float32)
+
+
+def fit_bits(frame, rows, n_bits, alpha, max_iter, n_jobs, rng, watch):
+    """The model of single bits for rows in random order."""
+    projection = itq_projection(rows[:_ROWS_TO_START_FROM], n_bits, rng)
+    signs = np.where(rows @ projection.astype(np.float32) > 0, 1, -1).astype(np.float32)
+    return improve_bits(frame, rows, signs, None, alpha, max_iter, n_jobs, watch)
+
+
+def improve_bits(frame, rows, signs, before, alpha, max_iter, n_jobs, watch):
+    """The model of single bits after some alternations.
+
+    `before` are moments of earlier rows, or None. Each alternation is told to `watch`,
+    which may stop.
+    """
+
+    moments, model = Moments.of(signs, rows, before), None
+    for _ in range(max_iter):
+        watch.begin()
+        vectors = moments.vectors(alpha)
+        improve = partial(_improve_signs, rows, signs, vectors, vectors @ vectors.T)
+        share = sum(in_threads(improve, rows, n_jobs)) / signs.size
+        moments = Moments.of(signs, rows, before)
+        seen = signs[:_ROWS_FOR_BOUNDS].copy()
+        model = partial(Model.of_bits, frame, moments.vectors(alpha), moments, seen)
+        if watch.end(share, model) or not share:
+            break
+    return model().with_cosines_if_they_pay(rows[:_ROWS_TO_TRY])
+
+
+def _improve_signs(rows, signs, vectors, gram, part):
+    return improve_signs(rows[part], vectors, gram, signs[part], 0, _SWEEPS)
+
+
+def fit_words(frame, rows, n_words, alpha, max_iter, n_jobs, rng, watch):
+    """The model of words of eight bits for rows in random order."""
+    codebooks = _residual_codebooks(rows[:_ROWS_TO_START_FROM], n_words, rng)
+    words = np.zeros((len(rows), n_words), dtype=np.uint8)
+    _improve_words(rows, words, codebooks, n_jobs, n_rounds=0, anew=True)
+    alpha = _best_alpha(rows, words[:, :_WORDS_TO_TRY]) if alpha == "auto" else alpha
+    codebooks = _best_codebooks(rows, words, alpha)
+    for _ in range(min(max_iter, _ITERATIONS_OF_WORDS)):
+        watch.begin()
+        share = _improve_words(rows, words, codebooks, n_jobs) / words.size
+
+        seen = words[:_ROWS_FOR_BOUNDS].copy()
+        codebooks = _best_codebooks(rows, words, alpha)
+        model = partial(Model.of_words, frame, codebooks, seen)
+        if watch.end(share, model):
+            break
+    return model().with_cosines_if_they_pay(rows[:_ROWS_TO_TRY])
+
+
+def _improve_words(rows, words, codebooks, n_jobs, n_rounds=_ROUNDS, *, anew=False):
+    """Improve words in place, or choose them anew; return how many have changed."""
+    table = Table(codebooks)
+
+    def improve(part):
+        return table.improve(rows[part], words[part], n_rounds, _SWEEPS, anew=anew)
+
+    return sum(in_threads(improve, rows, n_jobs))
+
+
+def _residual_codebooks(rows, n_words, rng):
+    """Codebooks of a residual quantizer, shape (n_words, 256, n_features), float32."""
+    residuals = rows.copy()
+    codebooks = np.empty((n_words, 256, rows.shape[1]), dtype=np.float32)
+    for codebook in codebooks:
+        # Means of clusters, by a few steps of Lloyd's algorithm.
+        chosen = rng.choice(len(rows), 256, replace=len(rows) < 256)
+        codebook[:] = residuals[chosen]
+        for _ in range(_LLOYD_STEPS):
+            nearest = _nearest(residuals, codebook)
+            sizes = np.bincount(nearest, minlength=256)[:, None]
+            sums = _sums(nearest[:, None], residuals)
+            np.divide(sums, sizes, out=codebook, where=sizes > 0)
+        residuals -= codebook[_nearest(residuals, codebook)]
+    return codebooks
+
+
+def _nearest(rows, entries):
+    scores = rows @ entries.T - np.einsum("ij,ij->i", entries, entries) / 2
+    return scores.argmax(axis=1).astype(np.uint8)
+
+
+def _sums(words, rows):
+    """Sums of the rows that have each entry, shape (n_entries, n_features), float32."""
+    from .._loops._words import sum_rows
+
+    sums = np.zeros((256 * words.shape[1], rows.shape[1]), dtype=np.float32)
+    sum_rows(words, rows, sums)
+    return sums
+
+
+def _best_codebooks(rows, words, alpha):
+    """Codebooks of least squared error plus a penalty on the vectors of products.
+
+    A codebook is written as a sum over sets of its bits, of a vector times the product of
+    the signs. The penalty is `alpha` per row times the square of the vectors of single
+    bits, and ten times as much for others. What all values have in common has no vector.
+    """
+    from .._loops._words import count_pairs
+
+    n_words = words.shape[1]
+    counts = np.zeros((256 * n_words, 256 * n_words), dtype=np.float32)
+    count_pairs(words, counts)
+    penalty = np.full((256, 256), (100 - _PENALTY_OF_PRODUCTS * alpha) / 256**2)
+    penalty[np.diag_indices(256)] += _PENALTY_OF_PRODUCTS * alpha / 256
+    for first in range(0, len(counts), 256):
+        own = slice(first, first + 256)
+        counts[own, own] += len(rows) * penalty
+    solved = scipy.linalg.solve(
+        counts, _sums(words, rows), assume_a="pos", overwrite_a=True, overwrite_b=True
+    )
+    codebooks = solved.reshape(n_words, 256, -1)
+    return (codebooks - codebooks.mean(axis=1, keepdims=True)).astype(np.float32)
+
+
+def _best_alpha(rows, words):
+    """The penalty by which rows held out have the highest cosines with their decodings."""
+    if len(rows) < _LEAST_ROWS:
+        return _ALPHAS[-1]
+    n_held = min(_MOST_HELD_OUT, int(_SHARE_HELD_OUT * len(rows)))
+    fitted, held_out = slice(n_held, None), slice(n_held)
+
+    def cosine(alpha):
+        codebooks = _best_codebooks(rows[fitted], words[fitted], alpha)
+        found = Table(codebooks).words_of(rows[held_out])
+        return cosines_of(rows[held_out], found, codebooks).mean()
+
+    return max(_ALPHAS, key=cosine)

@@ -1,0 +1,312 @@
+"""Folders that databases are kept in: whole, or refused."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from neighbor_cases import check_same, draw, random_codes
+from numpy.testing import assert_array_equal
+
+from sklearn_talr import PrecomputedAffinity
+from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
+from sklearn_talr.hashing import AdditiveHasher
+from sklearn_talr.neighbors import (
+    HammingNeighbors,
+    HashedNeighbors,
+    WeightedHammingNeighbors,
+    _files,
+)
+
+
+def targets_of(kind, n):
+    rng = np.random.default_rng(1)
+    indicator = rng.integers(0, 2, (n, 4))
+    return {
+        "none": (None, "auto"),
+        "labels": (rng.integers(0, 3, n), "auto"),
+        "strings": (np.array(["cat", "dog", "horse"])[rng.integers(0, 3, n)], "auto"),
+        "indicator": (indicator, SharedLabelAffinity(binary=True)),
+        "sparse": (sp.csr_array(indicator), "auto"),
+        "features": (rng.random((n, 3)), ThresholdAffinity((0.5, 0.1), (1, 2))),
+    }[kind]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "codes"
+
+
+each_mmap = pytest.mark.parametrize("mmap", [False, True])
+
+
+@each_mmap
+@pytest.mark.parametrize(
+    ("n_bits", "kind"),
+    [
+        (1, "none"),
+        (12, "labels"),
+        (32, "strings"),
+        (64, "indicator"),
+        (70, "sparse"),
+        (200, "features"),
+    ],
+)
+def test_a_file_holds_all_that_is_needed(n_bits, kind, mmap, path):
+    queries, database = draw("learned", 4, 30, n_bits)
+    y, affinity = targets_of(kind, 30)
+    params = {"n_neighbors": 3, "radius": 1, "n_jobs": 1}
+    neighbors = HammingNeighbors(**params, affinity=affinity).fit(database, y)
+    neighbors.remove([4, 7])
+    neighbors.save(path)
+    loaded = HammingNeighbors.load(path, mmap=mmap)
+    check_same(loaded, neighbors, queries)
+    assert {name: loaded.get_params()[name] for name in params} == params
+    assert type(loaded.affinity) is type(affinity)
+    assert loaded.n_features_in_ == n_bits
+    if y is not None:
+        rows = [0, 5, 9]
+        assert loaded.score(database[rows], y[rows]) == neighbors.score(
+            database[rows], y[rows]
+        )
+    if kind not in ("none", "features"):
+        assert_array_equal(loaded.predict(queries), neighbors.predict(queries))
+    both = [
+        n.partial_fit(queries, None if y is None else y[:4]) for n in (loaded, neighbors)
+    ]
+    check_same(*both, queries)
+
+
+def test_numbers_of_numpy_are_saved_as_parameters(path):
+    HammingNeighbors(np.int64(2), radius=np.int8(1)).fit(np.eye(3)).save(path)
+    loaded = HammingNeighbors.load(path)
+    assert (loaded.n_neighbors, loaded.radius) == (2, 1)
+
+
+def test_column_names_are_kept(path):
+    pd = pytest.importorskip("pandas")
+    HammingNeighbors().fit(pd.DataFrame(np.eye(3), columns=list("abc"))).save(path)
+    loaded = HammingNeighbors.load(path)
+    assert_array_equal(loaded.feature_names_in_, ["a", "b", "c"])
+
+
+def test_what_has_no_plain_form_is_not_saved(path):
+    codes = [[0, 0], [0, 1]]
+    precomputed = HammingNeighbors().fit(codes, PrecomputedAffinity([[1, 0], [0, 1]]))
+    with pytest.raises(ValueError, match="affinity PrecomputedAffinity cannot be saved"):
+        precomputed.save(path)
+    with pytest.raises(ValueError, match="scoring is a function, which cannot be saved"):
+        HammingNeighbors(scoring=len).fit(codes).save(path)
+    with pytest.raises(ValueError, match="y holds Python objects, which cannot be saved"):
+        HammingNeighbors().fit(codes, np.array([0, 1], dtype=object)).save(path)
+    with pytest.raises(ValueError, match="affinity _MyLabels cannot be saved"):
+        HammingNeighbors(affinity=_MyLabels()).fit(codes, [0, 1]).save(path)
+    assert not path.exists()
+
+
+class _MyLabels(LabelAffinity):
+    """What it does beside is unknown to the file."""
+
+
+def data_of(path):
+    """The folder of the arrays."""
+    return path / json.loads((path / "index.json").read_text())["folder"]
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_an_item_costs_its_code_and_a_byte(metric, path):
+    """In memory, and on disk but for the header of each file."""
+    X = np.random.default_rng(0).normal(size=(3_000, 8))
+    hasher = AdditiveHasher(32, word_size=1, metric=metric, random_state=0)
+    index = HashedNeighbors(hasher).fit(X)
+    assert index.n_bytes_per_item_ == 5
+    index.save(path)
+    parts = [data_of(path) / f"{name}.npy" for name in ("words", "factors", "lengths")]
+    n_bytes = sum(part.stat().st_size for part in parts if part.exists())
+    assert n_bytes == 5 * 3_000 + 2 * 128
+    loaded = HashedNeighbors.load(path, mmap=True)
+    assert loaded.n_bytes_per_item_ == 5
+    for mine, theirs in zip(index.kneighbors(X[:9]), loaded.kneighbors(X[:9])):
+        assert_array_equal(mine, theirs)
+
+
+def test_numpy_reads_what_is_saved(path):
+    _, database = draw("random", 2, 50, 64)
+    HammingNeighbors().fit(database).save(path)
+    header = json.loads((path / "index.json").read_text())
+    assert header["shapes"] == {"words": [1, 50]}
+    assert (header["version"], header["bitorder"]) == (4, "little")
+    words = np.load(data_of(path) / "words.npy", mmap_mode="r", allow_pickle=False)
+    assert_array_equal(
+        words[0].copy().view(np.uint8), np.packbits(database, 1, "little").ravel()
+    )
+
+
+@each_mmap
+@pytest.mark.parametrize("removes", [False, True])
+def test_given_terms_and_removed_items_come_back(removes, mmap, path):
+    from sklearn_talr.codes import PackedCodes, pack_codes
+
+    rng = np.random.default_rng(0)
+    data = pack_codes(random_codes(rng, 60, 24)).data
+    index = WeightedHammingNeighbors(3).fit(
+        PackedCodes(data, 24, terms=rng.random((60, 2)))
+    )
+    if removes:
+        index.remove([0, 17])
+    index.save(path)
+    check_same(
+        WeightedHammingNeighbors.load(path, mmap=mmap), index, rng.normal(size=(4, 24))
+    )
+
+
+def test_a_folder_of_others_is_left_alone(path):
+    path.mkdir()
+    (path / "notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match="no folder that `save` has written"):
+        HammingNeighbors().fit([[0, 1]]).save(path)
+    assert [each.name for each in path.iterdir()] == ["notes.txt"]
+    with pytest.raises(FileNotFoundError):
+        HammingNeighbors.load(path)
+
+
+def test_saving_anew_leaves_nothing_of_the_old(path):
+    for n_items in (9, 5):
+        HammingNeighbors().fit(np.eye(n_items, dtype=int)).save(path)
+    assert len(list(path.iterdir())) == 2
+    assert HammingNeighbors.load(path).n_items_ == 5
+
+
+@each_mmap
+@pytest.mark.parametrize("name", ["words.npy", "targets.npy"])
+def test_a_truncated_file_is_refused(name, mmap, path):
+    HammingNeighbors().fit(np.eye(200, dtype=int), np.arange(200)).save(path)
+    file = data_of(path) / name
+    content = file.read_bytes()
+    for length in (0, 5, 100, len(content) - 1):
+        file.write_bytes(content[:length])
+        with pytest.raises(ValueError, match="save it anew"):
+            HammingNeighbors.load(path, mmap=mmap)
+    file.unlink()
+    with pytest.raises(ValueError, match="save it anew"):
+        HammingNeighbors.load(path, mmap=mmap)
+
+
+def change_header(**changes):
+    def change(path):
+        header = json.loads((path / "index.json").read_text()) | changes
+        (path / "index.json").write_text(json.dumps(header))
+
+    return change
+
+
+def change_array(name, function):
+    def change(path):
+        file = data_of(path) / f"{name}.npy"
+        np.save(file, function(np.load(file)))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (change_header(version=5), "has version 5 of the format"),
+        (change_header(format="other"), "no folder that `save`"),
+        (change_header(kind="Other"), "was saved by Other; load it by that class"),
+        (change_header(n_bits=40), "save it anew"),
+        (change_header(n_bits="11"), "save it anew"),
+        (change_header(n_samples=3), "save it anew"),
+        (change_header(bitorder="big"), "contradict each other.*bitorder"),
+        (change_header(shapes={"words": [2, 2]}), "contradict each other"),
+        (change_header(shapes={}), "lacks or misstates"),
+        (change_header(params=7), "save it anew"),
+        (change_header(feature_names=["a"]), "feature_names"),
+        (change_header(affinity=None), "targets"),
+        (change_array("words", lambda words: words | 0x8000), "words"),
+        (change_array("words", lambda words: words.astype(np.float32)), "words"),
+        (change_array("words", lambda words: words[:, :3]), "contradict"),
+        (change_array("numbers", lambda numbers: numbers[::-1].copy()), "numbers"),
+        (change_array("numbers", lambda numbers: numbers + 2), "numbers"),
+        (change_array("given", lambda terms: terms * np.nan), "terms"),
+        (change_array("given", lambda terms: terms.astype(float)), "terms"),
+        (change_array("targets", lambda targets: targets[:4]), "contradict"),
+        (change_array("targets", lambda targets: targets.astype(object)), "save it anew"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(change, message, path):
+    from sklearn_talr.codes import PackedCodes, pack_codes
+
+    codes = pack_codes(random_codes(np.random.default_rng(0), 8, 11))
+    codes = PackedCodes(codes.data, 11, terms=np.ones((8, 1)))
+    WeightedHammingNeighbors().fit(codes, np.arange(8)).remove([3]).save(path)
+    change(path)
+    for mmap in (False, True):
+        with pytest.raises(ValueError, match=message):
+            WeightedHammingNeighbors.load(path, mmap=mmap)
+
+
+def test_an_error_while_saving_leaves_the_old_folder(path, monkeypatch):
+    HammingNeighbors().fit(np.eye(9, dtype=int)).save(path)
+    before = sorted(path.rglob("*"))
+    calls = []
+
+    def fail_late(file):
+        calls.append(file)
+        if len(calls) == 2:
+            raise OSError("No space left on device")
+
+    monkeypatch.setattr(_files, "_flush", fail_late)
+    with pytest.raises(OSError, match="No space left"):
+        HammingNeighbors().fit([[0, 1]], [1]).save(path)
+    assert sorted(path.rglob("*")) == before
+    assert HammingNeighbors.load(path).n_items_ == 9
+
+
+# Saves to the path, and dies when a file has been flushed, the first, the second, ...
+CRASH = """
+import os, signal, sys
+import numpy as np
+from sklearn_talr.neighbors import HammingNeighbors, _files
+
+def crash(file):
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+_files._flush = crash
+neighbors = HammingNeighbors().fit(np.ones((5, 64)), np.ones(5))
+for number in (1, 2, 3):
+    left = number
+    if os.fork() == 0:
+        neighbors.save(sys.argv[1])
+        os._exit(0)
+    print(os.WTERMSIG(os.wait()[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_crash_while_saving_leaves_what_was_there(path):
+    HammingNeighbors().fit(np.eye(9, dtype=int)).save(path)
+    command = [sys.executable, "-c", CRASH, path]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout.split() == [str(int(signal.SIGKILL))] * 3
+    assert HammingNeighbors.load(path).n_items_ == 9
+    HammingNeighbors().fit([[0, 1]]).save(path)
+    assert len(list(path.glob("data-*"))) == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps files that are mapped")
+def test_replacing_a_mapped_folder_is_safe(path):
+    queries, database = draw("random", 3, 50, 64)
+    HammingNeighbors().fit(database).save(path)
+    mapped = HammingNeighbors.load(path, mmap=True)
+    HammingNeighbors().fit(1 - database[:7]).save(path)
+    check_same(mapped, HammingNeighbors().fit(database), queries)
+    mapped.save(path)
+    check_same(HammingNeighbors.load(path), HammingNeighbors().fit(database), queries)
