@@ -16,8 +16,8 @@ def warm_up():
     >>> import sklearn_talr
     >>> sklearn_talr.warm_up()
     """
-    from ..codes import PackedCodes, maxsim_scores, weighted_scores
-    from ..neighbors import HammingNeighbors, WeightedHammingNeighbors
+    from .codes import PackedCodes, maxsim_scores, weighted_scores
+    from .neighbors import HammingNeighbors, WeightedHammingNeighbors
 
     for n_bytes in (1, 2, 4, 8):  # the words that codes are compared by
         codes = PackedCodes(

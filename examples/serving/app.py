@@ -19,6 +19,7 @@ from fastapi import Body, FastAPI, HTTPException, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 
+from sklearn_talr import warm_up
 from sklearn_talr.neighbors import HashedNeighbors
 
 # Settings, and what a request may hold
@@ -78,6 +79,7 @@ async def lifespan(app):
             except Exception:
                 logging.exception("The newest index was not read; an older one is served.")
 
+    warm_up()
     refresh()
     task = asyncio.create_task(stay_fresh())
     yield

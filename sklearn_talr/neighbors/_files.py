@@ -70,7 +70,7 @@ def save_index(path, kind, params, index, hasher=None):
     }
     header = json.dumps(header, default=np.generic.item, indent=1)  # integers of NumPy
     stored = None if hasher is None else _store_hasher(hasher)
-    is_new = not path.exists() or path.is_dir() and not any(path.iterdir())
+    is_new = not path.exists() or (path.is_dir() and not any(path.iterdir()))
     if not is_new and not (path / "index.json").exists():
         raise ValueError(f"{path} exists and is no folder that `save` has written.")
     path.mkdir(parents=True, exist_ok=True)
@@ -148,7 +148,8 @@ def load_index(path, kind, mmap, restore=None):
         raise ValueError(f"{path} lacks or misstates {error}; save it anew.") from error
     except (ValueError, EOFError, MemoryError) as error:
         raise ValueError(
-            f"The files of {path} are damaged or contradict each other: {error}; save it anew."
+            f"The files of {path} are damaged or contradict each other: {error}. "
+            "Then save it anew."
         ) from error
     return params, index, hasher
 

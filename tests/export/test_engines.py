@@ -160,12 +160,12 @@ def test_faiss_holds_codes_without_error_and_writes_them(n_bits):
     assert_array_equal(named.reconstruct(2**40 + 3), products[3])
 
 
-def test_factors_are_applied_to_what_faiss_found(word_size):
+def test_factors_are_applied_to_what_faiss_found():
     """As the documentation says: faiss finds candidates, exact scores order them."""
     pytest.importorskip("faiss")
     X = load_digits().data.astype(np.float32)
     params = {"metric": "euclidean", "max_iter": 4, "random_state": 0}
-    hasher = AdditiveHasher(64, **params).fit(X)
+    hasher = AdditiveHasher(64, word_size=1, **params).fit(X)
     codes, weights = hasher.encode(X), hasher.query_weights(X[:20])
     bits = PackedCodes(codes.data, codes.n_bits, codes.bitorder)
     index = export.to_faiss(bits, weighted=True)
@@ -175,10 +175,6 @@ def test_factors_are_applied_to_what_faiss_found(word_size):
         best = places[np.argsort(-scores, kind="stable")[:5]]
         expected = np.argsort(-weighted_scores([row], codes)[0], kind="stable")[:5]
         assert_array_equal(np.sort(best), np.sort(expected))
-
-
-def test_words_are_for_weighted_queries():
-    pytest.importorskip("faiss")
 
 
 def test_a_weighted_index_has_no_description():
