@@ -149,15 +149,18 @@ class Model:
         factors = WordFactors.of_codebooks(codebooks, frame.start)
         return cls(frame, codebooks, factors, frame.rule(factors, data))
 
-    def with_cosines_if_they_pay(self, rows):
-        """The model whose factors tell how near a code points to its row, too, or this one.
+    def with_factors(self, rows):
+        """The model whose factors have the bounds of the codes of some rows.
 
-        Rows that no sum of vectors points to have scores that are too high. The root of the
+        Under "cosine" they tell how near a code points to its row, too, if that pays. Rows
+        that no sum of vectors points to have scores that are too high. The root of the
         cosine makes up for that where it finds more neighbors among some rows.
         """
-        if self.frame.lengths is not None or len(rows) <= 2 * _N_NEIGHBORS:
-            return self
         data = np.packbits(self.bits_of(rows), axis=1, bitorder="little")
+        rule = self.frame.rule(self.factors, data)
+        plainly = Model(self.frame, self.vectors, self.factors, rule, self.moments)
+        if self.frame.lengths is not None or len(rows) <= 2 * _N_NEIGHBORS:
+            return plainly
         multiples = self._multiples(rows, data)
         start = self.frame.start
         along = rows @ start
@@ -168,7 +171,7 @@ class Model:
         plain = nearest & _are_nearest(scores * self.factors.of(data))
         rooted = nearest & _are_nearest(scores * multiples)
         if rooted.sum() <= plain.sum() + _LEAST_GAIN * nearest.sum():
-            return self
+            return plainly
         rule = ScoreRule(None, *bounds_of_lengths(multiples.min(), multiples.max()))
         table = rule.table[:, None] * np.array([1, 0], dtype=np.float32)
         rule = rule._replace(length_table=table)
@@ -226,7 +229,9 @@ class Model:
     def bits_of(self, rows):
         """Bits of directions."""
         if self.word_size == 1:
-            signs = np.where(rows @ self.vectors.T > 0, 1, -1).astype(np.float32)
+            signs = np.where(
+                _products(rows, self.vectors) > 0, np.float32(1), np.float32(-1)
+            )
             gram = self.factors.gram
             improve_signs(rows, self.vectors, gram, signs, _ROUNDS, _SWEEPS[1])
             return signs > 0
@@ -260,7 +265,7 @@ class Table:
         share = min(_SHARE_ANEW, _WORDS_ANEW / words.shape[1])
         n_changed = 0
         for part in gen_batches(len(rows), _ROWS_PER_BLOCK):
-            products = rows[part] @ self._entries.T
+            products = _products(rows[part], self._entries)
             how = self._table, self._squares, words[part], n_rounds, n_sweeps, share, anew
             n_changed += search_words(products, *how)
         return n_changed
@@ -270,8 +275,17 @@ def improve_signs(rows, vectors, gram, signs, n_rounds, n_sweeps):
     """Improve signs in place; return how many have changed."""
     from .._loops._words import search_bits
 
-    inner = signs @ gram
-    return search_bits(rows @ vectors.T, gram, inner, signs, n_rounds, n_sweeps)
+    products, inner = _products(rows, vectors), _products(signs, gram)
+    return search_bits(products, gram, inner, signs, n_rounds, n_sweeps)
+
+
+def _products(rows, vectors):
+    """Inner products in float32, whose last digits do not depend on the rows beside a row.
+
+    In float32 they would: BLAS adds in another order where it has other rows, and a word
+    that is hardly better than another would depend on them, too.
+    """
+    return (rows.astype(np.float64) @ vectors.T.astype(np.float64)).astype(np.float32)
 
 
 def in_threads(function, rows, n_jobs):

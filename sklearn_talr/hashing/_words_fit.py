@@ -85,7 +85,7 @@ def improve_bits(frame, rows, signs, before, alpha, max_iter, n_jobs, watch):
         model = partial(Model.of_bits, frame, moments.vectors(alpha), moments, seen)
         if watch.end(share, model) or not share:
             break
-    return model().with_cosines_if_they_pay(rows[:_ROWS_TO_TRY])
+    return model().with_factors(rows[:_ROWS_TO_TRY])
 
 
 def _improve_signs(rows, signs, vectors, gram, part):
@@ -108,7 +108,7 @@ def fit_words(frame, rows, n_words, alpha, max_iter, n_jobs, rng, watch):
         model = partial(Model.of_words, frame, codebooks, seen)
         if watch.end(share, model):
             break
-    return model().with_cosines_if_they_pay(rows[:_ROWS_TO_TRY])
+    return model().with_factors(rows[:_ROWS_TO_TRY])
 
 
 def _improve_words(rows, words, codebooks, n_jobs, n_rounds=_ROUNDS, *, anew=False):

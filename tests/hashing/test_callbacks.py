@@ -131,7 +131,7 @@ def test_fits_without_support_of_callbacks(few_digits, monkeypatch):
 
 ADDITIVE = [
     AdditiveHasher(32, max_iter=3, random_state=0),  # too few rows for words of many bits
-    AdditiveHasher(32, word_size=4, max_iter=3, random_state=0),
+    AdditiveHasher(32, word_size=8, max_iter=3, random_state=0),
     AdditiveHasher(16, word_size=8, max_iter=3, metric="euclidean", random_state=0),
 ]
 
@@ -219,7 +219,7 @@ def test_verbose_prints_each_iteration(few_digits, capsys):
     for hasher in ADDITIVE:
         hasher = clone(hasher).set_params(verbose=True).fit(X, y)
         lines = capsys.readouterr().out.splitlines()
-        assert lines[0].startswith("Trying words" if hasher.word_size_ > 1 else "Iteration")
+        assert lines[0].startswith("Iteration 1/3, ")
         assert lines[-1].startswith(f"Iteration {hasher.n_iter_}/3, ")
         assert clone(hasher).set_params(verbose=False).fit(X, y)
         assert not capsys.readouterr().out
