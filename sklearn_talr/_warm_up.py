@@ -1,4 +1,4 @@
-"""Compile or load all inner loops before they are needed."""
+"""Compile or load the loops of search and counting before they are needed."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ __all__ = ["warm_up"]
 
 
 def warm_up():
-    """Compile or load all inner loops, as a service may do before its first request.
+    """Compile or load the loops of search and of counting, before a first request.
 
     Otherwise the first call that needs a loop does so: in seconds where it has never been
     compiled, in tenths of a second where it lies on disk.
@@ -17,6 +17,7 @@ def warm_up():
     >>> sklearn_talr.warm_up()
     """
     from .codes import PackedCodes, maxsim_scores, weighted_scores
+    from .histogram import hamming_histogram
     from .neighbors import HammingNeighbors, WeightedHammingNeighbors
 
     for n_bytes in (1, 2, 4, 8):  # the words that codes are compared by
@@ -25,6 +26,7 @@ def warm_up():
         )
         weights = np.full((1, 8 * n_bytes), 0.5, dtype=np.float32)
         HammingNeighbors(1).fit(codes).kneighbors(codes)
+        hamming_histogram(codes, codes, "auto", [0, 1], [0, 1])
         WeightedHammingNeighbors(1).fit(codes).kneighbors(weights)
         weighted_scores(weights, codes)
     maxsim_scores(weights, codes)
