@@ -1,11 +1,9 @@
 // The calculator of the page "Size an index". It asks no server.
-// CONSTANTS is JSON, which tests read: bytes as the index keeps them, and milliseconds as
+// CONSTANTS is JSON, which tests read: milliseconds as
 // `benchmarks/bench_size.py --constants` prints them.
 (() => {
   "use strict";
   const CONSTANTS = {
-    "bytes": {"narrow_words": [1, 2, 4], "word": 8, "term": 4, "start": 8, "place": 4,
-              "wide_place": 8, "places_are_wide_from": 2147483648},
     "ms": {"Hamming": {"call_ms": 0.12, "ms_per_million_items": 0.23,
              "ms_per_million_units": 0.96},
            "weighted": {"call_ms": 0.13, "ms_per_million_items": 5.2,
@@ -16,7 +14,6 @@
   const LIMITS = {
     items: [1, 1e15, "items"],
     bits: [1, 65536, "bits"],
-    distinct: [0.000001, 100, "the share of distinct codes"],
     own: [0, 1e9, "bytes of ids and metadata"],
     features: [1, 1e6, "numbers in an embedding"],
     wait: [0.01, 1e9, "milliseconds"],
@@ -24,18 +21,7 @@
 
   // Bytes and milliseconds ------------------------------------------------------------------
 
-  const wordBytes = bits => {
-    const bytes = Math.ceil(bits / 8), constants = CONSTANTS.bytes;
-    const narrow = constants.narrow_words.find(size => bytes <= size);
-    return narrow || constants.word * Math.ceil(bytes / constants.word);
-  };
-
-  const indexBytes = ({items, codes, bits, terms}) => {
-    const c = CONSTANTS.bytes;
-    const place = items < c.places_are_wide_from ? c.place : c.wide_place;
-    const ofCode = wordBytes(bits) + c.start + c.term * terms;
-    return codes * ofCode + c.start + items * place;
-  };
+  const indexBytes = ({items, bits, terms}) => items * (Math.ceil(bits / 8) + terms);
 
   const ms = (way, items, units) => {
     const c = CONSTANTS.ms[way];
@@ -45,19 +31,16 @@
 
   const estimate = input => {
     const {items, bits, terms, features, own} = input;
-    const codes = Math.max(1, Math.round(items * input.distinct / 100));
-    const index = indexBytes({items, codes, bits, terms});
+    const index = indexBytes({items, bits, terms});
     const rescored = input.keep * items * features;
     return {
-      codes,
       index,
       perItem: index / items,
-      file: index - (terms ? CONSTANTS.bytes.term * codes : 0),
       rescored,
       own: own * items,
       all: index + rescored + own * items,
-      hamming: ms("Hamming", codes, Math.ceil(bits / 64)),
-      weighted: ms("weighted", codes, Math.ceil(bits / 8)),
+      hamming: ms("Hamming", items, Math.ceil(bits / 64)),
+      weighted: ms("weighted", items, Math.ceil(bits / 8)),
       floats: ms("floats", items, features),
       floatBytes: 4 * items * features,
     };
@@ -147,7 +130,6 @@
       const texts = found && {
         index: inBytes(found.index),
         perItem: `${short(found.perItem)}\u00a0bytes`,
-        file: inBytes(found.file),
         rescored: inBytes(found.rescored),
         own: inBytes(found.own),
         all: inBytes(found.all),
@@ -169,6 +151,6 @@
     update();
   };
 
-  window.sizeIt = {CONSTANTS, estimate, inBytes, inTime, read, wordBytes};
+  window.sizeIt = {CONSTANTS, estimate, inBytes, inTime, read};
   for (const form of document.querySelectorAll("form.size-it")) start(form);
 })();

@@ -11,7 +11,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from sklearn_talr.codes import PackedCodes
+from sklearn_talr.codes import pack_codes
 from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.neighbors import (
     HammingNeighbors,
@@ -33,62 +33,27 @@ NOTHING = "\N{EN DASH}"
 BITS = [1, 8, 9, 16, 17, 32, 33, 64, 65, 100, 128, 256, 512]
 
 
-def index_bytes(items, codes, bits, terms):
-    """What the page says an index takes, by the constants of its script."""
-    of = CONSTANTS["bytes"]
-    octets = -(-bits // 8)
-    narrow = [size for size in of["narrow_words"] if octets <= size]
-    word = narrow[0] if narrow else of["word"] * -(-octets // of["word"])
-    place = "place" if items < of["places_are_wide_from"] else "wide_place"
-    of_codes = codes * (word + of["start"] + of["term"] * terms)
-    return of_codes + of["start"] + items * of[place]
-
-
-def random_codes(n_bits, terms):
-    """A hundred codes, some of which repeat."""
-    rng = np.random.default_rng(n_bits)
-    bits = rng.integers(0, 2, (60, n_bits), dtype=np.uint8)
-    data = np.packbits(bits, axis=1, bitorder="little")[rng.integers(60, size=100)]
-    values = np.ones((100, terms)) if terms else None
-    return PackedCodes(data, n_bits, terms=values)
+def index_bytes(items, bits, terms):
+    """What the page says an index takes."""
+    return items * (-(-bits // 8) + terms)
 
 
 @pytest.mark.parametrize("n_bits", BITS)
-@pytest.mark.parametrize("terms", [0, 1, 2])
-def test_indexes_take_the_bytes_that_the_page_says(n_bits, terms):
-    kind = WeightedHammingNeighbors if terms else HammingNeighbors
-    neighbors = kind().fit(random_codes(n_bits, terms))
-    expected = index_bytes(100, neighbors.n_distinct_codes_, n_bits, terms)
-    assert round(neighbors.n_bytes_per_item_ * 100) == expected
-
-
-def test_places_are_wide_where_they_exceed_31_bits():
-    store = import_module("sklearn_talr.neighbors._store").CodeStore
-    codes = random_codes(64, 0)
-    for first, place in [(2**31 - 101, "place"), (2**31 - 100, "wide_place")]:
-        kept = store.from_codes(codes, first_index=first)
-        assert kept.members.itemsize == CONSTANTS["bytes"][place]
-    assert CONSTANTS["bytes"]["places_are_wide_from"] == 2**31
+@pytest.mark.parametrize("kind", [HammingNeighbors, WeightedHammingNeighbors])
+def test_indexes_take_the_bytes_that_the_page_says(kind, n_bits):
+    bits = np.random.default_rng(n_bits).integers(0, 2, (100, n_bits), dtype=np.uint8)
+    neighbors = kind().fit(pack_codes(bits))
+    assert round(neighbors.n_bytes_per_item_ * 100) == index_bytes(100, n_bits, 0)
 
 
 @pytest.mark.parametrize(
-    ("metric", "terms"), [("inner_product", 0), ("cosine", 1), ("euclidean", 2)]
+    ("metric", "terms"), [("cosine", 1), ("inner_product", 2), ("euclidean", 2)]
 )
-def test_files_and_memory_of_a_hasher_and_its_index(metric, terms, tmp_path):
-    """Factors are in memory only; the hasher, and a few kilobytes, are in the file too."""
+def test_memory_of_a_hasher_and_its_index(metric, terms):
     X = np.random.default_rng(0).normal(size=(900, 12)).astype(np.float32)
     hasher = AdditiveHasher(24, metric=metric, word_size=1, max_iter=2, random_state=0)
-    few, many = (HashedNeighbors(hasher).fit(X[:n]) for n in (300, 900))
-    expected, sizes = [], []
-    for index in (few, many):
-        codes = index.n_distinct_codes_
-        memory = index_bytes(index.n_items_, codes, 24, terms)
-        assert round(index.n_bytes_per_item_ * index.n_items_) == memory
-        index.save(tmp_path / "index.npz")
-        expected.append(memory - bool(terms) * CONSTANTS["bytes"]["term"] * codes)
-        sizes.append((tmp_path / "index.npz").stat().st_size)
-    assert abs(np.diff(sizes) - np.diff(expected))[0] < 1_024
-    assert 0 < sizes[0] - expected[0] < 64_000
+    index = HashedNeighbors(hasher).fit(X)
+    assert round(index.n_bytes_per_item_ * 900) == index_bytes(900, 24, terms)
 
 
 def test_milliseconds_are_those_of_the_measured_file(monkeypatch):
@@ -157,31 +122,28 @@ def messages(site):
 
 def test_the_browser_computes_the_same_bytes(site, form):
     cases = [
-        [items, round(items * distinct / 100), bits, terms, distinct]
+        [items, bits, terms]
         for items in (1, 1_000, 10**6, 2**31, 10**12)
         for bits in BITS
         for terms in (0, 1, 2)
-        for distinct in (100, 50)
     ]
     found = site.browser.execute_script(
         """const rest = {features: 1, own: 0, keep: 0};
-        return arguments[0].map(([items, codes, bits, terms, distinct]) =>
-        sizeIt.estimate({items, bits, terms, distinct, ...rest}).index);""",
+        return arguments[0].map(([items, bits, terms]) =>
+        sizeIt.estimate({items, bits, terms, ...rest}).index);""",
         cases,
     )
-    rounded = [[items, max(1, -(-items * d // 100)), *rest] for items, _, *rest, d in cases]
-    assert found == [index_bytes(*case) for case in rounded]
+    assert found == [index_bytes(*case) for case in cases]
 
 
 def test_the_form_shows_memory_time_and_advice(site, form):
     shown = form()
-    assert shown["index"] == "48 MB"
-    assert shown["perItem"] == "48 bytes"
-    assert shown["file"] == "44 MB"
+    assert shown["index"] == "33 MB"
+    assert shown["perItem"] == "33 bytes"
     assert shown["rescored"] == shown["own"] == "0 bytes"
-    assert shown["advice"].endswith("32 times less memory. Take codes.")
-    assert form(terms="0")["index"] == "44 MB"
-    assert form(keep="4", own="100")["all"] == "1.68 GB"  # 1 536 + 100 + 44 MB
+    assert shown["advice"].endswith("46.5 times less memory. Take codes.")
+    assert form(terms="0")["index"] == "32 MB"
+    assert form(keep="4", own="100")["all"] == "1.67 GB"  # 1 536 + 100 + 33 MB
     weighted, binary = (form(query=kind)["time"] for kind in ("weights", "bits"))
     assert weighted != binary
     assert "n_candidates=1000" in form(query="weights", wait="10")["advice"]
@@ -202,8 +164,8 @@ def test_numbers_are_read_as_people_write_them(site, form):
         "1.0E+6",
         " 1e6 ",
     ):
-        assert form(items=text)["index"] == "48 MB", text
-    assert form(items="2")["index"] == "104 bytes"
+        assert form(items=text)["index"] == "33 MB", text
+    assert form(items="2")["index"] == "66 bytes"
     for text in (
         "",
         "many",
@@ -228,8 +190,6 @@ def test_what_cannot_be_is_marked_beside_its_field(site, form):
         ("items", "1e999", "At most 1,000,000,000,000,000 for items."),
         ("bits", "0", "At least 1 for bits."),
         ("bits", "65537", "At most 65,536 for bits."),
-        ("distinct", "101", "At most 100 for the share of distinct codes."),
-        ("distinct", "0", "At least 0.000001 for the share of distinct codes."),
         ("features", "0", "At least 1 for numbers in an embedding."),
         ("own", "1e10", "At most 1,000,000,000 for bytes of ids and metadata."),
     ]:
@@ -256,7 +216,7 @@ def test_every_field_has_a_label_and_is_reached_by_the_keyboard(site, form):
         """return [...document.querySelectorAll("input, select")].map(field =>
         [field.name, [...field.labels].map(label => label.textContent.trim()).join()]);"""
     )
-    assert len(names) == 9
+    assert len(names) == 8
     assert all(label for _, label in names)
     reached = []
     for _ in names:
@@ -266,7 +226,7 @@ def test_every_field_has_a_label_and_is_reached_by_the_keyboard(site, form):
     field = site.browser.find_element("name", "bits")
     field.clear()
     field.send_keys("64")
-    assert form()["index"] == "24 MB"
+    assert form()["index"] == "9 MB"
 
 
 @pytest.mark.parametrize("size", ["SCREEN", "PHONE"])
