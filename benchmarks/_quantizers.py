@@ -175,7 +175,6 @@ def _widths(name, rival):
 CONTENDERS = {
     "AdditiveHasher": Contender(_additive),
     "AdditiveHasher, words of 8": Contender(partial(_additive, word_size=8), (8, 16), 1),
-    "AdditiveHasher, words of 4": Contender(partial(_additive, word_size=4), n_seeds=1),
     "AdditiveHasher, single bits": Contender(partial(_additive, word_size=1)),
     "Gaussian reference": Contender(GaussianReference),
     **_widths("ASH", ASH),

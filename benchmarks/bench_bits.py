@@ -21,11 +21,11 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn_talr.neighbors._recall import TrueNeighbors
 
 from sklearn_talr import ITQHasher
 from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.neighbors import HashedNeighbors, n_bits_for
+from sklearn_talr.neighbors._bits_for import TrueNeighbors
 
 CSV = Path(__file__).parent / "results" / "bits.csv"
 SETS = {"text": "text_minilm384", "cifar10": "cifar10_cnn512"}

@@ -7,7 +7,7 @@
 Contenders score all documents for one query of 32 tokens, in one process and one thread,
 and take turns. Figures are medians of wall time.
 
-* *index* is `kneighbors` of MaxSimNeighbors, with the loop that numba compiles or without.
+* *index* is `kneighbors` of MaxSimNeighbors.
 * *function* is `maxsim_scores`, which also reads the labels of all tokens.
 * *decoding loop* is what the codes mean, in floats: document by document, decode the
   tokens, multiply by those of the query, take maxima, add up.
@@ -22,8 +22,6 @@ were drawn puts first which the codes find. Every row goes to a CSV file, ``--cs
 import argparse
 import csv
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -33,12 +31,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn_talr._threads import one_thread
 from sklearn_talr.codes import maxsim_scores
 from sklearn_talr.hashing import AdditiveHasher
-from sklearn_talr.neighbors import MaxSimNeighbors, _inner_loops
+from sklearn_talr.neighbors import MaxSimNeighbors
 
 CSV = Path(__file__).parent / "results" / "maxsim.csv"
 N_FEATURES, N_TOKENS, N_QUERY_TOKENS, N_NEIGHBORS = 128, 100, 32, 10
 N_TOPICS, TOPICS_PER_DOCUMENT, N_TRAIN, N_QUERIES = 2_000, 12, 5_000, 20
-CODES = {"single bits": 1, "words of 4": 4}
+CODES = {"single bits": 1}
 BITS = (128,)
 FIELDS = "codes", "n_bits", "contender", "n_documents", "ms", "recall", "bytes_per_token"
 
@@ -87,12 +85,6 @@ def float_blocks(query, tokens):
     return np.concatenate(scores)
 
 
-def by_loops(index, loops, query):
-    """Ask an index whose inner loops are those of numba, or None for those of SciPy."""
-    _inner_loops.numba.loops = loops
-    return index.kneighbors(query, N_NEIGHBORS, groups=np.zeros(len(query)))
-
-
 def measure(size, n_bits, tokens, queries, best):
     """Rows of one kind of codes."""
     groups = np.repeat(np.arange(len(tokens) // N_TOKENS), N_TOKENS)
@@ -107,11 +99,8 @@ def measure(size, n_bits, tokens, queries, best):
     expected = float_loop(query.astype(float), decoded)
     expected -= query.sum(axis=0) @ hasher.mean_
     assert np.abs(ask()[0] - expected).max() < 1e-4 * N_QUERY_TOKENS
-    contenders = {"index, NumPy": partial(by_loops, index, None, query)}
-    if find_spec("numba"):
-        loops = import_module("sklearn_talr.neighbors._compiled")
-        contenders["index, numba"] = partial(by_loops, index, loops, query)
-    contenders |= {
+    contenders = {
+        "index": partial(index.kneighbors, query, N_NEIGHBORS, groups=numbers),
         "function": ask,
         "decoding loop": partial(decoding_loop, query, hasher, codes),
         "float loop": partial(float_loop, query, decoded),
@@ -124,7 +113,8 @@ def measure(size, n_bits, tokens, queries, best):
     )
     recall = np.mean([np.isin(*pair).mean() for pair in zip(best, found)])
     for name, value in seconds.items():
-        n_bytes = 4 * N_FEATURES if name.startswith("float") else -(-n_bits // 8)
+        is_float = name.startswith("float")
+        n_bytes = 4 * N_FEATURES if is_float else codes.nbytes // len(codes)
         yield f"{1e3 * value:.1f}", name, f"{recall:.2f}", n_bytes
 
 
@@ -154,7 +144,7 @@ def print_table(path):
         print(f"\n{kind[0]}, {kind[1]} bits, recall {mine[0]['recall']}")
         for row in mine:
             ms, name = float(row["ms"]), row["contender"]
-            ratio = ms / times["index, NumPy"]
+            ratio = ms / times["index"]
             print(f"  {name:16s}{ms:10.1f} ms{ratio:8.1f} x{row['bytes_per_token']:>6s} B")
 
 

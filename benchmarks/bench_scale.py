@@ -46,10 +46,6 @@ ROWS_OF_FEATURES = 10**6
 ROWS_PER_BLOCK = 10**6  # of dask, and of what is written to files
 ITEMS_OF_DASK, QUERIES_OF_DASK = 10**7, 256
 QUERIES = {10**6: 512, 10**7: 128, 10**8: 32}
-WAYS = {  # of our search; the last one makes tables
-    "ours, brute": {"algorithm": "brute"},
-    "ours, tables": {"algorithm": "multi_index"},
-}
 CELL = ("group", "operation", "contender", "items", "queries")
 FIGURES = ("cpu_s", "wall_s", "total_cpu_s", "peak_mib", "kept_mib")
 
@@ -133,19 +129,14 @@ def search(folder, n_items):
     meter, neighbors, codes = Meter(), HammingNeighbors(), codes_of(folder, n_items)
     yield "index", "ours", 0, meter.figures(partial(neighbors.fit, codes))
     questions = questions_about(codes, n_items)
-    for way, params in WAYS.items():
-        neighbors.set_params(**params)
-        if way == "ours, tables":
-            run = partial(neighbors.radius_neighbors, draw(1, N_BITS, seed=2), RADIUS)
-            yield "tables", "ours", 0, meter.figures(run)
-        asks = (
-            ("kneighbors", neighbors.kneighbors, N_NEIGHBORS),
-            ("radius", neighbors.radius_neighbors, RADIUS),
-        )
-        for name, ask, argument in asks:
-            ask(questions[name][:1], argument)
-            run = partial(ask, questions[name], argument)
-            yield name, way, len(questions[name]), meter.figures(run)
+    asks = (
+        ("kneighbors", neighbors.kneighbors, N_NEIGHBORS),
+        ("radius", neighbors.radius_neighbors, RADIUS),
+    )
+    for name, ask, argument in asks:
+        ask(questions[name][:1], argument)
+        run = partial(ask, questions[name], argument)
+        yield name, "ours", len(questions[name]), meter.figures(run)
 
 
 def search_by_faiss(folder, n_items):

@@ -35,13 +35,13 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from http.client import HTTPConnection
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 from bench_embeddings import enlarged
 
 from sklearn_talr.codes import PackedCodes
+from sklearn_talr.codes._door import columns_of
 from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.neighbors import HashedNeighbors
 
@@ -65,12 +65,14 @@ def build(folder, n_items):
             insert = "INSERT INTO items VALUES (?, ?, json_object('title', ?))"
             catalog.executemany(insert, items[N_FITTED:])
         index = HashedNeighbors.load(folder / "index-1.npz")
-        store = import_module("sklearn_talr.neighbors._store").CodeStore
-        fitted = import_module("sklearn_talr.neighbors._index").CodeIndex
         codes = enlarged(PackedCodes(index.codes_.data, N_BITS), n_items)
-        factors = index._fitted.store.factors
-        codes = PackedCodes._of(codes.data, N_BITS, "little", None, factors)
-        index._fitted = replace(index._fitted, index=fitted(store.from_codes(codes)))
+        rows = np.arange(n_items) % N_FITTED
+        index._fitted = replace(
+            index._fitted,
+            words=columns_of(codes.data),
+            terms=index._fitted.terms.rows(rows),
+            n_indices=n_items,
+        )
         index.save(folder / "index-1.npz")
     return X[:200]
 

@@ -9,8 +9,7 @@ Ways take turns, a hundred calls each. The last columns are queries answered in 
 one thread and by four, and how many times as many that are. BLAS and faiss have one thread.
 
 "+ query" says that a call begins with the features of the query, and makes its weights.
-Search has two kinds of inner loops: those of NumPy and SciPy, which "SciPy" stands for, and
-those that "numba" compiles. "candidates" are the 1 000 items that are nearest by Hamming
+"candidates" are the 1 000 items that are nearest by Hamming
 distance. "Hamming, faiss" is the index that ``to_faiss`` builds of the same bits. Codes
 have 256 bits. Up to 30 000 items are sentences, if the environment variable
 SKLEARN_TALR_DATA names the folder of the benchmark sets, and drawn at random else. More are
@@ -22,7 +21,6 @@ import os
 import threading
 import time
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,28 +34,10 @@ from sklearn_talr.export import to_faiss
 from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.neighbors import HammingNeighbors, WeightedHammingNeighbors
 
-INNER_LOOPS = import_module("sklearn_talr.neighbors._inner_loops")
-
 N_NEIGHBORS, N_CANDIDATES, N_BITS = 10, 1_000, 256
 N_QUERIES, N_TRAIN, N_ITEMS = 1_000, 4_000, 30_000
 CALLS_OF_A_TURN, WARM_UP = 100, 20
 SECONDS_OF_A_CROWD = 1.0
-
-
-class Loops(NamedTuple):
-    """Compiled loops, or None; takes the place of `numba` in the inner loops of search."""
-
-    loops: object
-
-    def after(self, work):
-        """The loops, whatever was searched before."""
-        return self.loops
-
-
-LOOPS = {
-    "SciPy": Loops(None),
-    "numba": Loops(import_module("sklearn_talr.neighbors._compiled")),
-}
 
 
 class Rows(NamedTuple):
@@ -91,9 +71,8 @@ def load():
     return Rows(query, database, weights, bits, hasher.encode(database), hasher)
 
 
-def by_loops(loops, neighbors, queries, row):
-    """Search with one kind of inner loops, whatever has been searched before."""
-    INNER_LOOPS.numba = loops
+def by_codes(neighbors, queries, row):
+    """Search codes."""
     return neighbors.kneighbors(queries(row), return_distance=False)
 
 
@@ -124,11 +103,10 @@ def ways(rows, n):
     by_weights = WeightedHammingNeighbors(N_NEIGHBORS).fit(codes)
     few = WeightedHammingNeighbors(N_NEIGHBORS, n_candidates=N_CANDIDATES).fit(codes)
     by_bits = HammingNeighbors(N_NEIGHBORS).fit(plain)
-    for name, loops in LOOPS.items():
-        for end, queries in (("", weights), (" + query", from_features)):
-            found[f"weighted, {name}{end}"] = partial(by_loops, loops, by_weights, queries)
-        found[f"candidates, {name}"] = partial(by_loops, loops, few, weights)
-        found[f"Hamming, {name}"] = partial(by_loops, loops, by_bits, bits)
+    found["weighted"] = partial(by_codes, by_weights, weights)
+    found["weighted + query"] = partial(by_codes, by_weights, from_features)
+    found["candidates"] = partial(by_codes, few, weights)
+    found["Hamming"] = partial(by_codes, by_bits, bits)
     found["query_weights alone"] = from_features
     index = to_faiss(plain)
     found["Hamming, faiss"] = lambda row: index.search(

@@ -3,8 +3,8 @@
     python benchmarks/bench_size.py
     python benchmarks/bench_size.py --constants
 
-One query a call, ten neighbors, one thread, NumPy and SciPy without numba; codes and rows
-are random, so that all codes differ. "ms" is the median CPU time of a call after a warm-up.
+One query a call, ten neighbors, one thread; codes and rows are random, so
+that all codes differ. "ms" is the median CPU time of a call after a warm-up.
 
 * "Hamming" compares all codes with a binary query, and "weighted" with a weighted one.
 * "floats" is scikit-learn's NearestNeighbors with ``algorithm="brute"`` among float32 rows.
@@ -25,7 +25,6 @@ from pathlib import Path
 import numpy as np
 from _size_constants import constants
 from _store import RESULTS, Store
-from bench_serving import INNER_LOOPS, LOOPS
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
@@ -55,7 +54,7 @@ def of_codes(n_items, n_bits, rng):
     weights = rng.normal(size=(WARM_UP + CALLS, n_bits)).astype(np.float32)
     bits = (weights > 0).astype(np.uint8)
     ways = {
-        "Hamming": (HammingNeighbors(N_NEIGHBORS, algorithm="brute").fit(codes), bits),
+        "Hamming": (HammingNeighbors(N_NEIGHBORS).fit(codes), bits),
         "weighted": (WeightedHammingNeighbors(N_NEIGHBORS).fit(codes), weights),
     }
     for way, (neighbors, queries) in ways.items():
@@ -82,7 +81,6 @@ def cells():
 
 def measure(store):
     """Measure what is not there yet."""
-    INNER_LOOPS.numba = LOOPS["SciPy"]
     with threadpool_limits(1):
         for n_items, width, function, last in cells():
             key = {"n_items": n_items, "width": width}

@@ -33,7 +33,7 @@ _N_TIMED = 200
 _ROWS_PER_BLOCK = 20
 
 
-def measure(method, n_bits, seed, data, params, times_lookup=False):
+def measure(method, n_bits, seed, data, params):
     """Fit with these parameters, and return the columns that are measured.
 
     Seconds are those of the processor, so that what else runs on it counts little, and
@@ -70,8 +70,6 @@ def measure(method, n_bits, seed, data, params, times_lookup=False):
     if method not in (*CLASSIFIERS, *WORDS):
         index = HammingNeighbors(10, n_jobs=1)
         values["hamming_ms"] = _search_ms(index, database, query)
-    if times_lookup:
-        values["lookup_ms"] = _as_json(_lookup_ms(query, database))
     return values
 
 
@@ -174,16 +172,3 @@ def _search_ms(index, database, query):
     start = time.process_time()
     index.kneighbors(query[:_N_TIMED])
     return 1000 * (time.process_time() - start) / min(_N_TIMED, len(query))
-
-
-def _lookup_ms(query, database):
-    """Milliseconds per query to find all within each radius in a hash table."""
-    index = HammingNeighbors(algorithm="lookup").fit(database)
-    query = query[:_N_TIMED]
-    milliseconds = []
-    for radius in range(LARGEST_RADIUS + 1):
-        index.radius_neighbors(query[:1], radius=radius)  # builds what it needs
-        start = time.process_time()
-        index.radius_neighbors(query, radius=radius)
-        milliseconds.append(1000 * (time.process_time() - start) / len(query))
-    return milliseconds

@@ -126,7 +126,7 @@ def run_method(arguments, seed, method, params, lengths):
     same |= {"versions": versions(), "params": json.dumps(params)}
     for n_bits in lengths:
         row = {"method": method, "n_bits": n_bits, "seed": seed, "tune_seconds": seconds}
-        row |= measure(method, n_bits, seed, data, params, arguments.lookup)
+        row |= measure(method, n_bits, seed, data, params)
         rows.append(same | row)
         seconds = 0.0  # it was tuned once
     return rows

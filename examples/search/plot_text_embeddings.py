@@ -87,7 +87,7 @@ def recall(found):
 # :class:`~sklearn_talr.neighbors.HammingNeighbors` takes positive entries for ones, so the
 # embeddings themselves stand for their signs. The hashers are fitted without labels: TALR,
 # to which near sentences are then similar ones, on 3 000 sentences, and the others, which
-# take little time, on 10 000. Words of four bits find .004 more here than single bits do.
+# take little time, on 10 000.
 # :class:`~sklearn_talr.neighbors.HashedNeighbors` holds a hasher together with its index,
 # and asks by bits or by weights as the hasher wants it.
 
@@ -101,7 +101,7 @@ itq = ITQHasher(n_bits, random_state=0).fit(X_database[:10_000])
 talr = TALRHasher(n_bits, measure="nDCG", max_iter=8, batch_size=1_000, random_state=0).fit(
     X_database[:3_000]
 )
-additive = AdditiveHasher(n_bits, word_size=4, random_state=0).fit(X_database[:10_000])
+additive = AdditiveHasher(n_bits, random_state=0).fit(X_database[:10_000])
 indexes = {"signs": HammingNeighbors().fit(X_database)} | {
     name: HashedNeighbors(FrozenEstimator(hasher)).fit(X_database)
     for name, hasher in {"ITQ": itq, "TALR": talr, "additive": additive}.items()

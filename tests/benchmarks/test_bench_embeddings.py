@@ -159,7 +159,7 @@ def test_judged_texts_go_on(bench, module, monkeypatch, tmp_path, capsys):
     run(bench, monkeypatch, *command, *names)
     figures = module("_embedding_figures").read(path, judged.JudgedFigure)
     assert len(figures) == 3 * 3 * (1 + 2)
-    assert all(figure.n_bytes == figure.budget for figure in figures)
+    assert all(figure.n_bytes - figure.budget in (0, 1) for figure in figures)
     assert all(figure.ndcg_floats > 0.95 for figure in figures)
     assert all(f.ndcg_rescored == f.ndcg_floats for f in figures if f.budget == 32)
     assert min(figure.ndcg for figure in figures) < 0.9

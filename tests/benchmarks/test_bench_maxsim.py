@@ -14,9 +14,8 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 def bench(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     bench = import_module("bench_maxsim")
-    for name, value in (("BITS", (16,)), ("CODES", {"words of 4": 4}), ("N_QUERIES", 3)):
+    for name, value in (("BITS", (16,)), ("CODES", {"single bits": 1}), ("N_QUERIES", 3)):
         monkeypatch.setattr(bench, name, value)
-    monkeypatch.setattr(bench._inner_loops.numba, "loops", None)
     return bench
 
 

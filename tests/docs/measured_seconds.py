@@ -1,7 +1,7 @@
-"""What the tables of the guide show of time and memory, from two files of one machine.
+"""What the tables of the guide show of time and memory, from a file of one machine.
 
 ``seconds.csv`` has what scripts note down if ``SKLEARN_TALR_SECONDS`` names it. The last
-row of a key counts. ``steady.csv`` is a file of its own.
+row of a key counts.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ def of_training(label, batch):
 
 ITEMS = {"10:sup:`5`": 10**5, "10:sup:`6`": 10**6, "10:sup:`7`": 10**7}
 OF_SERVE = {
-    "Hamming, NumPy": "Hamming",
+    "Hamming": "Hamming",
     "weighted": "weighted",
     "1 000 by Hamming, then weighted": "1 000 by Hamming, then weighted",
     "the same for 100, then `rescore`": "1 000 by Hamming, 100 weighted, then floats",
@@ -56,10 +56,9 @@ def of_serve(label, column):
 
 OF_CALLS = {
     "floats, NumPy": "floats, NumPy",
-    "weighted": "weighted, SciPy",
-    "weighted, numba installed": "weighted, numba",
-    "1 000 by Hamming, then weighted": "candidates, SciPy",
-    "Hamming, NumPy": "Hamming, SciPy",
+    "weighted": "weighted",
+    "1 000 by Hamming, then weighted": "candidates",
+    "Hamming": "Hamming",
     "`query_weights` of the hasher": "query_weights alone",
 }
 
@@ -79,7 +78,7 @@ def of_calls(label, column):
 
 
 OF_PEERS = {
-    "HammingNeighbors, NumPy": "ours",
+    "HammingNeighbors": "ours",
     "faiss `IndexBinaryFlat`, called directly": "faiss Flat",
     "usearch, exact": "usearch exact",
     "scikit-learn, brute force": "scikit-learn brute Hamming",
@@ -99,19 +98,6 @@ def of_peers(label, column):
     ours = noted(*key, "ours", "us a query")
     ratio = noted(*key, OF_PEERS[label], "us a query") / ours
     return f"{ratio:.0f}" if ratio >= 10 else figures(ratio)
-
-
-def of_single_queries(codes, column):
-    key = "bench_neighbors", f"latency, {codes}", column.removeprefix("NumPy, ")
-    return ", ".join(f"{noted(*key, q):.1f}" for q in ("p50, ms", "p99, ms"))
-
-
-def of_choosing(items, n_bits, codes):
-    key = {"items": items.replace(" ", ""), "bits": n_bits, "codes": codes}
-    rows = pick(measured("steady"), **key)
-    if not rows:
-        raise NotMeasuredError(key)
-    return f"{float(rows[0]['auto_over_best']):.2f}"
 
 
 OF_RUNS = {
@@ -267,14 +253,6 @@ SECONDS_TABLES = [
     seconds("embeddings.py serve", ("Ten nearest of codes of 256 bits",), of_serve),
     seconds("serving.py", ("One call for one query",), of_calls),
     seconds("neighbors.py knn", ("60 000 x 32 bits",), of_peers),
-    seconds("neighbors.py latency", ("NumPy, brute",), of_single_queries),
-    Measured(
-        ("Codes", "Bits"),
-        "python benchmarks/bench_neighbors.py steady",
-        "steady",
-        of_choosing,
-        2,
-    ),
     seconds("runs.py", ("judged documents and scores",), of_runs),
     seconds("busy.py", ("Beside a busy neighbor",), of_busy),
 ]
