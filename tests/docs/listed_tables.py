@@ -83,7 +83,6 @@ COMPARED_ELSEWHERE = [
 NOT_MEASURED = [
     ("task", "what more bits bring"),
     ("set", "database", "affinity"),
-    ("part", "for 256 bits"),
     ("loss", "what is minimized", "learns from"),
     ("what", "bytes"),
     ("Supported by 0.1",),
