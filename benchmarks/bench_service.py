@@ -64,7 +64,7 @@ def build(folder, n_items):
         with closing(sqlite3.connect(folder / "catalog.db")) as catalog, catalog:
             insert = "INSERT INTO items VALUES (?, ?, json_object('title', ?))"
             catalog.executemany(insert, items[N_FITTED:])
-        index = HashedNeighbors.load(folder / "index-1.npz")
+        index = HashedNeighbors.load(folder / "index-1")
         codes = enlarged(PackedCodes(index.codes_.data, N_BITS), n_items)
         rows = np.arange(n_items) % N_FITTED
         index._fitted = replace(
@@ -73,7 +73,7 @@ def build(folder, n_items):
             terms=index._fitted.terms.rows(rows),
             n_indices=n_items,
         )
-        index.save(folder / "index-1.npz")
+        index.save(folder / "index-1")
     return X[:200]
 
 
@@ -175,16 +175,21 @@ def add_rows(port, X):
     return time.perf_counter() - start
 
 
+def size_of(folder):
+    """Bytes of all files in a folder."""
+    return sum(p.stat().st_size for p in folder.rglob("*") if p.is_file())
+
+
 def measure(n_items, seconds, python):
     """A row of the table."""
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent) / "data"
         X = build(folder, n_items)
-        path = folder / "index-1.npz"
+        path = folder / "index-1"
         bodies = [json.dumps({"vectors": [row]}) for row in X.tolist()]
         start = time.process_time()
         HashedNeighbors.load(path, mmap=True)
-        loaded, size = time.process_time() - start, path.stat().st_size
+        loaded, size = time.process_time() - start, size_of(path)
         with closing(sqlite3.connect(folder / "catalog.db")) as catalog:
             assert catalog.execute("SELECT count(*) FROM items").fetchone() == (n_items,)
         with Service(folder, python) as service:
