@@ -149,6 +149,6 @@
     update();
   };
 
-  window.sizeIt = {CONSTANTS, estimate, inBytes, inTime, read, wordBytes};
+  window.sizeIt = {CONSTANTS, estimate, inBytes, inTime, read};
   for (const form of document.querySelectorAll("form.size-it")) start(form);
 })();

@@ -208,7 +208,7 @@ def test_moving_a_relevant_item_forward_is_rewarded():
         assert positives[0] > positives[1] > positives[2]
 
 
-@pytest.mark.parametrize("before", [0.0, 1.3, 59.0, 5000.0])
+@pytest.mark.parametrize("before", [0.4, 1.3, 59.0, 5000.0])
 @pytest.mark.parametrize("c", [0.0, 1e-7, 0.2, 0.9995, 1.0, 1 + 1e-7, 1.0005, 3.0, 250.0])
 def test_average_precision_where_its_formula_divides_zero_by_zero(before, c):
     """Against digamma with 40 digits. Derivatives at a pole are right to about 1e-3."""
@@ -230,9 +230,8 @@ def test_average_precision_where_its_formula_divides_zero_by_zero(before, c):
         by_p = (truth(c, p + aside / 10) - expected) / (aside / 10)
     counts.requires_grad_()
     total = soft_average_precision(counts, levels) * counts[0, 1].sum()
-    first = counts[:, :, :1].detach().requires_grad_()
-    if before:
-        total = total - soft_average_precision(first, levels) * first[0, 1].sum()
+    first = counts[:, :, :1].detach()
+    total = total - soft_average_precision(first, levels) * first[0, 1].sum()
     total.sum().backward()
     assert float(total.detach()) == pytest.approx(float(expected), rel=1e-6, abs=1e-7)
     assert float(counts.grad[0, 0, 1]) == pytest.approx(float(by_c), rel=4e-3, abs=2e-5)
