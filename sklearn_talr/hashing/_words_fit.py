@@ -82,10 +82,16 @@ def improve_bits(frame, rows, signs, before, alpha, max_iter, n_jobs, watch):
         share = sum(in_threads(improve, rows, n_jobs)) / signs.size
         moments = Moments.of(signs, rows, before)
         seen = signs[:_ROWS_FOR_BOUNDS].copy()
-        model = partial(Model.of_bits, frame, moments.vectors(alpha), moments, seen)
+        found = Model.of_bits, frame, moments.vectors(alpha), moments, seen
+        model = partial(_finished, rows, *found)
         if watch.end(share, model) or not share:
             break
-    return model().with_factors(rows[:_ROWS_TO_TRY])
+    return model()
+
+
+def _finished(rows, make, *found):
+    """The model of what was found, with factors that suit some rows."""
+    return make(*found).with_factors(rows[:_ROWS_TO_TRY])
 
 
 def _improve_signs(rows, signs, vectors, gram, part):
@@ -105,10 +111,10 @@ def fit_words(frame, rows, n_words, alpha, max_iter, n_jobs, rng, watch):
 
         seen = words[:_ROWS_FOR_BOUNDS].copy()
         codebooks = _best_codebooks(rows, words, alpha)
-        model = partial(Model.of_words, frame, codebooks, seen)
+        model = partial(_finished, rows, Model.of_words, frame, codebooks, seen)
         if watch.end(share, model):
             break
-    return model().with_factors(rows[:_ROWS_TO_TRY])
+    return model()
 
 
 def _improve_words(rows, words, codebooks, n_jobs, n_rounds=_ROUNDS, *, anew=False):

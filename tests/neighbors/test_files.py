@@ -117,19 +117,19 @@ def data_of(path):
     return path / json.loads((path / "index.json").read_text())["folder"]
 
 
-@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
-def test_an_item_costs_its_code_and_a_byte(metric, path):
+@pytest.mark.parametrize(("metric", "terms"), [("cosine", 1), ("euclidean", 2)])
+def test_an_item_costs_its_code_and_its_bytes(metric, terms, path):
     """In memory, and on disk but for the header of each file."""
     X = np.random.default_rng(0).normal(size=(3_000, 8))
     hasher = AdditiveHasher(32, word_size=1, metric=metric, random_state=0)
     index = HashedNeighbors(hasher).fit(X)
-    assert index.n_bytes_per_item_ == 5
+    assert index.n_bytes_per_item_ == 4 + terms
     index.save(path)
     parts = [data_of(path) / f"{name}.npy" for name in ("words", "factors", "lengths")]
     n_bytes = sum(part.stat().st_size for part in parts if part.exists())
-    assert n_bytes == 5 * 3_000 + 2 * 128
+    assert n_bytes == (4 + terms) * 3_000 + (1 + terms) * 128
     loaded = HashedNeighbors.load(path, mmap=True)
-    assert loaded.n_bytes_per_item_ == 5
+    assert loaded.n_bytes_per_item_ == 4 + terms
     for mine, theirs in zip(index.kneighbors(X[:9]), loaded.kneighbors(X[:9])):
         assert_array_equal(mine, theirs)
 
