@@ -79,7 +79,7 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
 
     metric : {"cosine", "inner_product", "euclidean"}, default="cosine"
         How features are compared. Words tell the direction of a row, from the mean of all
-        rows, or from 0 under ``"inner_product"``. The length of the row is in a byte
+        rows. The length of the row is in a byte
         besides its bits, unless cosines are compared. Under ``"euclidean"`` moving all
         features, of items and queries alike, changes no score.
 
@@ -111,7 +111,7 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
     coefs_ : list of one ndarray of shape (n_features, n_bits)
         Vectors of the bits, as columns; of words of 8, half of what a bit adds in the mean
         over the values of its word. Unless cosines are compared they are divided by the
-        root mean square length of the training rows, from their mean or from 0. So no
+        root mean square length of the training rows, from their mean. So no
         weight depends on the unit of the features more than they do.
 
     intercepts_ : list of one ndarray of shape (n_bits,)

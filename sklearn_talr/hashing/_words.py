@@ -1,8 +1,8 @@
 """Rows as directions and lengths, and the model that codes them by words.
 
 A word of one bit adds or subtracts a vector; a word of eight bits adds one of 256. The sum
-of the vectors of a code points where its row points, from an origin: the mean of the rows,
-or 0 under "inner_product", where it is the direction of the row from 0 that counts.
+of the vectors of a code points where its row points from the mean of the rows. What the
+mean adds to inner products is the same for all items.
 """
 
 from typing import NamedTuple
@@ -41,7 +41,7 @@ class Frame(NamedTuple):
         Mean of the features, after these were scaled to unit length under "cosine".
 
     unit : float
-        Root mean square length of the features from the origin; 1 under "cosine".
+        Root mean square length of the features less the mean; 1 under "cosine".
 
     lengths : ScoreRule, default=None
         How lengths, in that unit, become bytes; none have to under "cosine".
@@ -59,23 +59,18 @@ class Frame(NamedTuple):
         frame = cls(metric, X.mean(axis=0, dtype=np.float64), 1.0)
         if metric == "cosine":
             return frame
-        lengths = np.linalg.norm(X - frame.origin, axis=1)
+        lengths = np.linalg.norm(X - frame.mean, axis=1)
         unit = float(np.sqrt(np.mean(lengths**2))) or 1.0
         bounds = bounds_of_lengths(lengths.min() / unit, lengths.max() / unit)
         return frame._replace(unit=unit, lengths=ScoreRule(None, *bounds))
 
-    @property
-    def origin(self):
-        """Where directions start."""
-        return np.zeros_like(self.mean) if self.metric == "inner_product" else self.mean
-
     def split(self, X):
         """Directions of features, float32, and bytes of their lengths, or None.
 
-        The origin is taken off in float64. So rows far from it lose no digits that they
+        The mean is taken off in float64. So rows far from 0 lose no digits that they
         have, and moving all features moves no row.
         """
-        X = scaled(X, self.metric) - self.origin
+        X = scaled(X, self.metric) - self.mean
         lengths = np.linalg.norm(X, axis=1)
         directions = (X / np.maximum(lengths, _TINY)[:, None]).astype(np.float32)
         if self.lengths is None:
@@ -215,7 +210,7 @@ class Model:
         multiples = self.factors.of(packed.data) * self.frame.unit
         if packed.lengths is not None and self.frame.lengths is not None:
             multiples = multiples * self.rule.length_table[packed.lengths, 0]
-        return self._sums(packed.data) * multiples[:, None] + self.frame.origin
+        return self._sums(packed.data) * multiples[:, None] + self.frame.mean
 
     def quantize(self, X, activations):
         """Bits of features, and bytes of their lengths, or None."""

@@ -63,7 +63,7 @@ class TestScores:
         codes = hasher.encode(items)
         weights = hasher.query_weights(queries)
         assert weights.shape == (30, {1: 32, 8: 1024}[word_size])
-        origin = np.zeros(64) if metric == "inner_product" else hasher.mean_
+        origin = hasher.mean_
         decodings = hasher.inverse_transform(codes) - origin
         if metric == "cosine":
             # A factor that tells of the cosine does not end on the sphere.
