@@ -16,7 +16,7 @@ from sklearn_talr import _show_versions
 
 ROOT = Path(__file__).parents[1]
 # Extras for those who use the package; the others are for those who work on it.
-FOR_USERS = "dask", "plot", "engines", "embeddings", "fast", "save", "onnx", "runs"
+FOR_USERS = "dask", "plot", "engines", "embeddings", "save", "onnx", "runs"
 
 
 @pytest.fixture

@@ -79,8 +79,8 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
 
     metric : {"cosine", "inner_product", "euclidean"}, default="cosine"
         How features are compared. Words tell the direction of a row, from the mean of all
-        rows. The length of the row is in a byte
-        besides its bits, unless cosines are compared. Under ``"euclidean"`` moving all
+        rows. The length of the row is in a byte besides its bits, unless cosines are
+        compared. Under ``"euclidean"`` moving all
         features, of items and queries alike, changes no score.
 
     alpha : "auto" or float, default="auto"
@@ -165,7 +165,7 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
     >>> index = HashedNeighbors(hasher, n_neighbors=5)
     >>> found = index.fit(X[300:], y[300:]).predict(X[:300])
     >>> round(float((found == y[:300]).mean()), 1)
-    0.9
+    1.0
     """
 
     default_query = "weights"
