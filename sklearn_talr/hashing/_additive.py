@@ -164,8 +164,8 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
     >>> hasher = AdditiveHasher(n_bits=32, random_state=0)
     >>> index = HashedNeighbors(hasher, n_neighbors=5)
     >>> found = index.fit(X[300:], y[300:]).predict(X[:300])
-    >>> round(float((found == y[:300]).mean()), 1)
-    1.0
+    >>> bool((found == y[:300]).mean() > 0.9)
+    True
     """
 
     default_query = "weights"
