@@ -6,8 +6,7 @@ import torch
 
 from .._compat import Interval, validate_params
 from ._gather import ProcessGroup
-from ._soft_counts import soft_counts
-from ._soft_measures import mean_loss
+from ._soft_measures import ranking_loss
 from ._tie_aware import measure_name, summable_grades
 
 __all__ = ["TieAwareLoss"]
@@ -171,16 +170,9 @@ class TieAwareLoss(torch.nn.Module):
                     group, database, targets, database_targets
                 )
             index, levels = self._level_index(targets, database_targets)
-            counts = soft_counts(
-                query,
-                database,
-                index,
-                len(levels),
-                n_bins=self.n_bins,
-                exclude_self=exclude_self,
-            )
-            measure = self.measure, self.simplified
-            return mean_loss(counts, levels, *measure, group)
+            how = levels, self.measure, self.simplified
+            options = {"n_bins": self.n_bins, "exclude_self": exclude_self, "group": group}
+            return ranking_loss(query, database, index, *how, **options)
 
     def extra_repr(self):
         """Show the settings when the module is printed."""
@@ -204,8 +196,8 @@ class TieAwareLoss(torch.nn.Module):
         if kept is not None and group is not None:
             kept = group.same(kept)
         relaxed = self._relax_bits(query, kept)
-        if database is query:  # as a view: autograd then adds gradients in one order
-            return relaxed.view_as(relaxed), relaxed
+        if database is query:
+            return relaxed, relaxed
         return relaxed, self._relax_bits(database, kept)
 
     def _relax_bits(self, activations, kept):

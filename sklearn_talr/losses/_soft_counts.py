@@ -97,7 +97,6 @@ def soft_counts(
              [0.0000, 1.0000, 0.0000]]])
     """
     n_bins = relaxed_query.shape[1] if n_bins is None else n_bins
-    _check_shapes(relaxed_query, relaxed_database, level_index, exclude_self)
     keep_freed_memory()
     dtype = torch.promote_types(relaxed_query.dtype, torch.float32)  # half cannot count
     counts = _SoftCounts.apply(
@@ -112,45 +111,82 @@ def soft_counts(
 
 
 class _SoftCounts(torch.autograd.Function):
-    """A loop forward, and one and two matrix products backward, block by block of rows.
-
-    Between the two passes a pair keeps one integer, its cell. The position inside the bin
-    is not needed: the kernel is piecewise linear.
-    """
+    """Counts, and their gradient by the relaxed bits."""
 
     @staticmethod
     def forward(ctx, query, database, level_index, n_levels, n_bins, exclude_self):
-        n_cells = n_levels * (n_bins + 1)
-        cells = torch.empty(level_index.shape, dtype=torch.int32, device=query.device)
-        counts = query.new_empty((len(query), n_cells))
-        ctx.scale = 0.5 * n_bins / query.shape[1]
-        count = _count_on_host if _is_on_host(query) else _count_on_device
-        for rows in _blocks_of_queries(cells):
-            products, levels = query[rows] @ database.T, level_index[rows]
-            excluded = rows.start if exclude_self else -1
-            count(products, levels, ctx.scale, n_bins, excluded, counts[rows], cells[rows])
+        how = level_index, n_levels, n_bins, exclude_self
+        counts, cells = count_pairs(query, database, *how)
         ctx.save_for_backward(query, database, cells)
-        return counts.view(len(query), n_levels, n_bins + 1)
+        return counts
 
     @staticmethod
     def backward(ctx, grad_counts):
-        query, database, cells = ctx.saved_tensors
-        steps = _gradient_by_position(grad_counts)
-        grad_query = torch.empty_like(query)
-        # Transposed: a product that adds to its rows is faster than one to its columns.
-        grad_database = database.new_zeros(database.shape[::-1])
-        for rows in _blocks_of_queries(cells):
-            if _is_on_host(query):
-                from .._loops._soft import gradient_of_pairs
+        return *gradients_of_bits(*ctx.saved_tensors, grad_counts), None, None, None, None
 
-                grad_products = steps.new_empty(cells[rows].shape)
-                pairs = steps[rows], cells[rows], grad_products
-                gradient_of_pairs(*(each.numpy() for each in pairs))
-            else:
-                grad_products = torch.gather(steps[rows], 1, cells[rows].long())
-            grad_query[rows].addmm_(grad_products, database, beta=0, alpha=-ctx.scale)
-            grad_database.addmm_(query[rows].T, grad_products, alpha=-ctx.scale)
-        return grad_query, grad_database.T, None, None, None, None
+
+def count_pairs(query, database, level_index, n_levels, n_bins, exclude_self):
+    """Soft counts, and what their gradient has to know of each pair: its cell.
+
+    The position inside of the bin is not needed: the kernel is piecewise linear.
+
+    Parameters
+    ----------
+    query, database, level_index, n_levels, n_bins, exclude_self
+        As of :func:`soft_counts`, and relaxed bits of float32 or float64.
+
+    Returns
+    -------
+    counts : Tensor of shape (n_query, n_levels, n_bins + 1), float
+
+    cells : Tensor of shape (n_query, n_database), int32
+        See `count_softly`.
+    """
+    _check_shapes(query, database, level_index, exclude_self)
+    n_cells = n_levels * (n_bins + 1)
+    cells = torch.empty(level_index.shape, dtype=torch.int32, device=query.device)
+    counts = query.new_empty((len(query), n_cells))
+    scale = _bins_per_product(query, n_bins)
+    count = _count_on_host if _is_on_host(query) else _count_on_device
+    for rows in _blocks_of_queries(cells):
+        products, levels = query[rows] @ database.T, level_index[rows]
+        excluded = rows.start if exclude_self else -1
+        count(products, levels, scale, n_bins, excluded, counts[rows], cells[rows])
+    return counts.view(len(query), n_levels, n_bins + 1), cells
+
+
+def gradients_of_bits(query, database, cells, grad_counts):
+    """Gradients by the relaxed bits of queries and of the database.
+
+    Parameters
+    ----------
+    query, database, cells : Tensor
+        What :func:`count_pairs` took, and the cells that it returned.
+
+    grad_counts : Tensor of shape (n_query, n_levels, n_bins + 1), float
+        Gradient by the counts.
+    """
+    steps, n_bins = _gradient_by_position(grad_counts), grad_counts.shape[2] - 1
+    scale, grad_query = _bins_per_product(query, n_bins), torch.empty_like(query)
+    # Transposed: a product that adds to its rows is faster than one to its columns.
+    grad_database = database.new_zeros(database.shape[::-1])
+    for rows in _blocks_of_queries(cells):
+        if _is_on_host(query):
+            from .._loops._soft import gradient_of_pairs
+
+            grad_products = steps.new_empty(cells[rows].shape)
+            pairs = steps[rows], cells[rows], grad_products
+            gradient_of_pairs(*(each.numpy() for each in pairs))
+        else:
+            grad_products = torch.gather(steps[rows], 1, cells[rows].long())
+        grad_query[rows].addmm_(grad_products, database, beta=0, alpha=-scale)
+        grad_database.addmm_(query[rows].T, grad_products, alpha=-scale)
+    return grad_query, grad_database.T
+
+
+def _bins_per_product(bits, n_bins):
+    """By how many bins a pair is nearer whose bits have a product that is larger by 1."""
+    return 0.5 * n_bins / bits.shape[1]
 
 
 def _is_on_host(tensor):

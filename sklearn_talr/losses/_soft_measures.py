@@ -6,7 +6,8 @@ import numpy as np
 import torch
 
 from .._compat import validate_params
-from ._soft_counts import soft_counts
+from ._memory import keep_freed_memory
+from ._soft_counts import count_pairs, gradients_of_bits
 
 __all__ = [
     "simplified_average_precision",
@@ -61,7 +62,7 @@ def soft_average_precision(counts, levels):
     >>> soft_average_precision(torch.tensor([[[1.0], [1.0]]]), torch.tensor([0, 1]))
     tensor([0.7500])
     """
-    return _average_precision(counts, levels, False)
+    return _Measure.apply(counts, levels, "AP", False)
 
 
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
@@ -97,7 +98,7 @@ def simplified_average_precision(counts, levels):
     >>> simplified_average_precision(torch.tensor([[[1.0], [1.0]]]), torch.tensor([0, 1]))
     tensor([0.6667])
     """
-    return _average_precision(counts, levels, True)
+    return _Measure.apply(counts, levels, "AP", True)
 
 
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
@@ -139,7 +140,7 @@ def soft_ndcg(counts, levels):
     >>> soft_ndcg(torch.tensor([[[1.0], [1.0]]]), torch.tensor([0, 1]))
     tensor([0.8155])
     """
-    return _ndcg(counts, levels, False)
+    return _Measure.apply(counts, levels, "nDCG", False)
 
 
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
@@ -175,67 +176,50 @@ def simplified_ndcg(counts, levels):
     >>> simplified_ndcg(torch.tensor([[[1.0], [1.0]]]), torch.tensor([0, 1]))
     tensor([0.7565])
     """
-    return _ndcg(counts, levels, True)
+    return _Measure.apply(counts, levels, "nDCG", True)
 
 
-# By the name of the measure, and whether it is simplified.
-MEASURES = {
-    ("AP", False): soft_average_precision,
-    ("AP", True): simplified_average_precision,
-    ("nDCG", False): soft_ndcg,
-    ("nDCG", True): simplified_ndcg,
-}
-
-
-def _average_precision(counts, levels, simplified):
-    from .._loops._soft import average_precision
-
-    _check_number_of_levels(counts, levels)
-    return _Measured.apply(counts, average_precision, lambda table: (simplified,))
-
-
-def _ndcg(counts, levels, simplified):
-    from .._loops._soft import ndcg
-
-    _check_number_of_levels(counts, levels)
-    gains = np.exp2(torch.as_tensor(levels, dtype=torch.float64).cpu().numpy()) - 1
-
-    def options(table):
-        n_ranks = int(np.ceil(np.abs(table).sum(axis=(1, 2)).max(initial=0)))
-        return gains, simplified, *_discounts(n_ranks)
-
-    return _Measured.apply(counts, ndcg, options)
-
-
-def _check_number_of_levels(counts, levels):
-    if len(levels) != counts.shape[1]:
-        raise ValueError(
-            f"levels must name the affinity of each level: counts have {counts.shape[1]} "
-            f"levels, but levels has {len(levels)} values."
-        )
-
-
-class _Measured(torch.autograd.Function):
-    """A measure with its gradient by a compiled loop, in float64 on the host.
-
-    Tables of counts are small, wherever the pairs were counted.
-    """
+class _Measure(torch.autograd.Function):
+    """Values of a measure by query, and their gradient by the counts."""
 
     @staticmethod
-    def forward(ctx, counts, measure, options):
-        table = counts.to("cpu", torch.float64).contiguous().numpy()
-        values, gradients = np.full(len(table), np.nan), np.full_like(table, np.nan)
-        if np.isfinite(table).all():
-            if table.min(initial=0) < _LEAST_COUNT:
-                raise ValueError(f"counts must be at least 0, got {table.min()}.")
-            measure(table, *options(table), values, gradients)
+    def forward(ctx, counts, levels, measure, simplified):
+        if len(levels) != counts.shape[1]:
+            raise ValueError(
+                "levels must name the affinity of each level: counts have "
+                f"{counts.shape[1]} levels, but levels has {len(levels)} values."
+            )
+        values, gradients = _evaluate(counts, levels, measure, simplified)
         ctx.save_for_backward(torch.from_numpy(gradients).to(counts))
         return torch.from_numpy(values).to(counts)
 
     @staticmethod
     def backward(ctx, grad_values):
         (gradients,) = ctx.saved_tensors
-        return gradients * grad_values[:, None, None], None, None
+        return gradients * grad_values[:, None, None], None, None, None
+
+
+def _evaluate(counts, levels, measure, simplified):
+    """Values of a measure, and their gradients by the counts: arrays of float64.
+
+    Tables of counts are small, wherever the pairs were counted: a compiled loop on the host
+    reads them. Both are NaN if any count is NaN or infinite.
+    """
+    from .._loops import _soft as loops
+
+    table = counts.detach().to("cpu", torch.float64).contiguous().numpy()
+    values, gradients = np.full(len(table), np.nan), np.full_like(table, np.nan)
+    if not np.isfinite(table).all():
+        return values, gradients
+    if table.min(initial=0) < _LEAST_COUNT:
+        raise ValueError(f"counts must be at least 0, got {table.min()}.")
+    if measure == "AP":
+        loops.average_precision(table, simplified, values, gradients)
+        return values, gradients
+    gains = np.exp2(torch.as_tensor(levels, dtype=torch.float64).cpu().numpy()) - 1
+    n_ranks = int(np.ceil(np.abs(table).sum(axis=(1, 2)).max(initial=0)))
+    loops.ndcg(table, gains, simplified, *_discounts(n_ranks), values, gradients)
+    return values, gradients
 
 
 @lru_cache(maxsize=4)
@@ -245,87 +229,110 @@ def _discounts(n_ranks):
     return discounts, np.concatenate(([0], np.cumsum(discounts)))
 
 
-def ranking_loss(relaxed, level_index, levels, measure, simplified):
-    """One minus the mean measure of relaxed bits that rank each other.
-
-    Parameters
-    ----------
-    relaxed : Tensor of shape (n, n_bits), float
-        Relaxed bits in [-1, 1].
-
-    level_index : Tensor of shape (n, n), integer
-        Places in `levels` of the affinities of all pairs.
-
-    levels : Tensor of shape (n_levels,)
-        Affinity values in ascending order, first 0.
-
-    measure, simplified : str, bool
-        Key of `MEASURES`.
-
-    Returns
-    -------
-    loss : Tensor, scalar
-        In [0, 1]; 1 without gradient if no sample has something similar.
-    """
-    with torch.autocast(relaxed.device.type, enabled=False):
-        # A view as the queries: autograd then adds gradients in one order.
-        counts = soft_counts(
-            relaxed.view_as(relaxed), relaxed, level_index, len(levels), exclude_self=True
-        )
-        return mean_loss(counts, levels, measure, simplified)
-
-
-def ranking_loss_between(query, items, level_index, levels, measure, simplified):
+def ranking_loss(
+    query,
+    items,
+    level_index,
+    levels,
+    measure,
+    simplified,
+    *,
+    n_bins=None,
+    exclude_self=False,
+    with_unknown=False,
+    group=None,
+):
     """One minus the mean measure of relaxed queries that rank relaxed items.
 
     Parameters
     ----------
     query, items : Tensors of shapes (n_query, n_bits) and (n_items, n_bits), float
-        Relaxed bits in [-1, 1].
+        Relaxed bits in [-1, 1]. Items that rank each other are both.
 
     level_index : Tensor of shape (n_query, n_items), integer
-        Places in `levels` of the affinities of all pairs; -1 leaves a pair out.
+        Places in `levels` of the affinities of all pairs.
 
     levels : Tensor of shape (n_levels,)
         Affinity values in ascending order, first 0.
 
-    measure, simplified : str, bool
-        Key of `MEASURES`.
+    measure : {"AP", "nDCG"}
+        What is to be maximized.
+
+    simplified : bool
+        Whether each tie counts by its middle rank.
+
+    n_bins : int, default=None
+        As of :func:`soft_counts`.
+
+    exclude_self : bool, default=False
+        Whether query i does not rank item i.
+
+    with_unknown : bool, default=False
+        Whether a level of -1 leaves a pair out.
+
+    group : ProcessGroup, default=None
+        Ranks whose queries are averaged over, too.
 
     Returns
     -------
     loss : Tensor, scalar
         In [0, 1]; 1 without gradient if no query has something relevant.
     """
-    n_levels = len(levels)
-    # Pairs that are left out are counted at a level of their own, which is cut off.
-    index = torch.where(level_index < 0, n_levels, level_index)
+    keep_freed_memory()
+    dtype = torch.promote_types(query.dtype, torch.float32)  # half cannot count
+    query, items = query.to(dtype), items.to(dtype)
+    if items is query:  # as a view: autograd then adds gradients in one order
+        query = query.view_as(query)
+    n_bins = query.shape[1] if n_bins is None else n_bins
+    how = levels, measure, simplified, n_bins, exclude_self, with_unknown
     with torch.autocast(query.device.type, enabled=False):
-        counts = soft_counts(query, items, index, n_levels + 1)[:, :n_levels]
-        return mean_loss(counts, levels, measure, simplified)
+        total, n_queries = _MeasureOfBits.apply(query, items, level_index, *how)
+        if group is not None:
+            total, n_queries = group.total(total, n_queries)
+        return 1 - total / n_queries.clamp(min=1)
 
 
-def mean_loss(counts, levels, measure, simplified, group=None):
-    """One minus the mean measure of the queries that have something similar.
+class _MeasureOfBits(torch.autograd.Function):
+    """Sum of a measure over the queries that have something relevant, and their number.
 
-    Parameters
-    ----------
-    counts : Tensor of shape (n_query, n_levels, n_bins + 1), float
-        Soft counts.
-
-    levels : Tensor of shape (n_levels,)
-        Affinity values in ascending order, first 0.
-
-    measure, simplified : str, bool
-        Key of `MEASURES`.
-
-    group : ProcessGroup, default=None
-        Ranks whose queries are averaged over, too.
+    Counts, measure and gradients are computed in one go. Autograd, with a node for each
+    step, would take longer than all of them.
     """
-    value = MEASURES[measure, simplified](counts, levels)
-    # Every pair has mass 1. A query with less than a half has no similar item, and no say.
-    has_value = counts.detach()[:, 1:].sum((1, 2)) > 0.5
-    total, n_queries = (value * has_value).sum(), has_value.sum()
-    if group is not None:
-        total, n_queries = group.total(total, n_queries)
-    return 1 - total / n_queries.clamp(min=1)
+
+    @staticmethod
+    def forward(
+        ctx,
+        query,
+        items,
+        level_index,
+        levels,
+        measure,
+        simplified,
+        n_bins,
+        exclude_self,
+        with_unknown,
+    ):
+        n_levels = len(levels)
+        if with_unknown:  # counted at a level of its own, which is cut off
+            level_index = torch.where(level_index < 0, n_levels, level_index)
+        how = n_levels + with_unknown, n_bins, exclude_self
+        counts, cells = count_pairs(query, items, level_index, *how)
+        counts = counts[:, :n_levels]
+        values, gradients = _evaluate(counts, levels, measure, simplified)
+        # Every pair has mass 1: a query with less than a half has nothing relevant. NaN
+        # times 0 is NaN, and is seen.
+        has_value = (counts[:, 1:].sum((1, 2)) > 0.5).cpu().numpy()
+        if any(ctx.needs_input_grad):
+            gradients *= has_value[:, None, None]
+            by_counts = torch.from_numpy(gradients).to(counts)
+            if with_unknown:
+                by_counts = torch.nn.functional.pad(by_counts, (0, 0, 0, 1))
+            ctx.save_for_backward(*gradients_of_bits(query, items, cells, by_counts))
+        n_queries = torch.tensor(has_value.sum(), device=query.device)
+        ctx.mark_non_differentiable(n_queries)
+        return query.new_tensor((values * has_value).sum()), n_queries
+
+    @staticmethod
+    def backward(ctx, grad_total, _):
+        grad_query, grad_items = ctx.saved_tensors
+        return grad_total * grad_query, grad_total * grad_items, *[None] * 7

@@ -77,7 +77,8 @@ class AveragePrecisionLoss(CountingLoss):
 
         index = (affinity > 0).view(torch.uint8)
         levels = torch.arange(2, device=bits.device)
-        return ranking_loss(bits, index, levels, "AP", self.simplified)
+        how = levels, "AP", self.simplified
+        return ranking_loss(bits, bits, index, *how, exclude_self=True)
 
     def between(self, query_bits, item_bits, affinity, levels=None):
         """Compute the loss of queries that rank items of another kind.
@@ -100,14 +101,11 @@ class AveragePrecisionLoss(CountingLoss):
         """
         import torch
 
-        from ._soft_measures import ranking_loss_between
+        from ._soft_measures import ranking_loss
 
-        index, two = (
-            affinity.sign().to(torch.int16),
-            torch.arange(2, device=affinity.device),
-        )
-        bits = query_bits, item_bits
-        return ranking_loss_between(*bits, index, two, "AP", self.simplified)
+        index = affinity.sign().to(torch.int16)
+        how = torch.arange(2, device=affinity.device), "AP", self.simplified
+        return ranking_loss(query_bits, item_bits, index, *how, with_unknown=True)
 
 
 class NDCGLoss(CountingLoss):
@@ -184,7 +182,8 @@ class NDCGLoss(CountingLoss):
             zero = affinity.new_zeros(1)
             levels = torch.unique(torch.cat([zero, affinity.flatten()]))
             affinity = torch.searchsorted(levels, affinity.contiguous())
-        return ranking_loss(bits, affinity, levels, "nDCG", self.simplified)
+        how = levels, "nDCG", self.simplified
+        return ranking_loss(bits, bits, affinity, *how, exclude_self=True)
 
     def between(self, query_bits, item_bits, affinity, levels=None):
         """Compute the loss of queries that rank items of another kind.
@@ -208,15 +207,15 @@ class NDCGLoss(CountingLoss):
         """
         import torch
 
-        from ._soft_measures import ranking_loss_between
+        from ._soft_measures import ranking_loss
 
         if levels is None:
             zero = affinity.new_zeros(1)
             levels = torch.unique(torch.cat([zero, affinity.flatten().clamp(min=0)]))
             index = torch.searchsorted(levels, affinity.contiguous())
             affinity = index.masked_fill(affinity < 0, -1)
-        bits = query_bits, item_bits
-        return ranking_loss_between(*bits, affinity, levels, "nDCG", self.simplified)
+        how = levels, "nDCG", self.simplified
+        return ranking_loss(query_bits, item_bits, affinity, *how, with_unknown=True)
 
     def _options(self, training):
         import torch
