@@ -56,7 +56,7 @@ def count_softly(products, levels, scale, half, top, excluded, counts, cells):
         Inner products of relaxed bits.
 
     levels : ndarray of shape (n_queries, n_items), integer
-        Places of affinity levels.
+        Places of affinity levels; negative for pairs that are not to be counted.
 
     scale, half, top : float of the type of the products
         Bins by which a product of 1 is nearer than one of 0; half the number of bins, which
@@ -74,19 +74,15 @@ def count_softly(products, levels, scale, half, top, excluded, counts, cells):
     n_cells = counts.shape[1]
     sums, upper = np.empty((2, n_cells + 1)), np.empty_like(products[0])
     for q in range(len(products)):
-        _place(products[q], levels[q], scale, half, top, cells[q], upper)
-        if excluded >= 0:
-            cells[q, excluded + q] = n_cells
-        sums[:] = 0
-        _add(cells[q], upper, sums[0], sums[1])
-        counts[q, 0] = sums[0, 0] - sums[1, 0]
-        for cell in range(1, n_cells):
-            counts[q, cell] = sums[0, cell] - sums[1, cell] + sums[1, cell - 1]
+        own = excluded + q if excluded >= 0 else -1
+        _place(products[q], levels[q], scale, half, top, n_cells, own, cells[q], upper)
+        _add(cells[q], upper, sums, counts[q])
 
 
 @compiled
-def _place(products, levels, scale, half, top, cells, upper):
+def _place(products, levels, scale, half, top, n_cells, own, cells, upper):
     """The cell of each pair of a query, and its share in the next; vectorized."""
+    spare = np.int32(n_cells)
     zero, last, width = half - half, np.int32(top - 1), np.int32(top + 1)
     for i in range(len(products)):
         position = half - scale * products[i]
@@ -94,37 +90,124 @@ def _place(products, levels, scale, half, top, cells, upper):
         lo = min(np.int32(min(position, top)), last)
         # The difference of a product from itself makes the share NaN where the product is.
         upper[i] = min(position, top) - np.float32(lo) + (products[i] - products[i])
-        cells[i] = np.int32(levels[i]) * width + lo
+        level = np.int32(levels[i])
+        cells[i] = level * width + lo if level >= 0 else spare
+    if own >= 0:
+        cells[own] = spare
 
 
 @compiled
-def _add(cells, upper, numbers, shares):
+def _add(cells, upper, sums, counts):
+    """Counts of a query from the cells of its pairs and their shares in the next."""
+    sums[:] = 0
+    numbers, shares = sums[0], sums[1]
     for i in range(len(cells)):
         cell = np.uint32(cells[i])
         numbers[cell] += 1
         shares[cell] += upper[i]
+    counts[0] = numbers[0] - shares[0]
+    for cell in range(1, len(counts)):
+        counts[cell] = numbers[cell] - shares[cell] + shares[cell - 1]
 
 
 @compiled
 def gradient_of_pairs(steps, cells, gradient):
     """Look the gradient of each pair up by its cell, and write it to `gradient`."""
     for q in range(len(cells)):
-        step, of_query, out = steps[q], cells[q], gradient[q]
-        for i in range(len(of_query)):
-            out[i] = step[np.uint32(of_query[i])]
+        _look_up(steps[q], cells[q], gradient[q])
 
 
 @compiled
-def average_precision(counts, simplified, values, gradients):
-    """Average precision of tables of counts, and its gradient.
+def _look_up(steps, cells, out):
+    for i in range(len(cells)):
+        out[i] = steps[np.uint32(cells[i])]
+
+
+@compiled
+def rank_softly(
+    products,
+    levels,
+    scale,
+    half,
+    top,
+    excluded,
+    gains,
+    simplified,
+    discounts,
+    sums_of_discounts,
+):
+    """Measure the rankings of a block of queries, and differentiate by all pairs.
+
+    Each query is counted, measured and differentiated while its numbers are in the cache.
+
+    Parameters
+    ----------
+    products : ndarray of shape (n_queries, n_items), float
+        Inner products of relaxed bits. Receives the gradient of the sum of the values by
+        the positions of the pairs, in bins.
+
+    levels, scale, half, top, excluded
+        As of `count_softly`.
+
+    gains, simplified, discounts, sums_of_discounts
+        As of `measure_counts`. Gains have one entry for each level also for AP.
+
+    Returns
+    -------
+    total, n_queries : float
+        Sum of the values of the queries that have something relevant, and their number.
+    """
+    n_levels, n_distances = len(gains), int(top) + 1
+    n_cells = n_levels * n_distances
+    upper, cells = np.empty_like(products[0]), np.empty(products.shape[1], dtype=np.int32)
+    sums, steps = np.empty((2, n_cells + 1)), np.zeros(n_cells + 1, dtype=products.dtype)
+    counts = np.empty((n_levels, n_distances))
+    gradients, of_cells = np.empty_like(counts), counts.reshape(n_cells)
+    tables = np.empty((6, n_distances))
+    total = n_valued = 0.0
+    for q in range(len(products)):
+        own = excluded + q if excluded >= 0 else -1
+        _place(products[q], levels[q], scale, half, top, n_cells, own, cells, upper)
+        _add(cells, upper, sums, of_cells)
+        # Every pair has mass 1: a query with less than a half has nothing relevant.
+        if counts[1:].sum() <= 0.5:
+            products[q] = 0
+            continue
+        if np.isfinite(counts.sum()):
+            how = gains, simplified, discounts, sums_of_discounts
+            total += _measure(counts, *how, tables, gradients)
+        else:
+            total += np.nan
+            gradients[:] = np.nan
+        n_valued += 1
+        for level in range(n_levels):
+            for d in range(n_distances - 1):
+                step = gradients[level, d + 1] - gradients[level, d]
+                steps[level * n_distances + d] = step
+        _look_up(steps, cells, products[q])
+    return total, n_valued
+
+
+@compiled
+def measure_counts(
+    counts, gains, simplified, discounts, sums_of_discounts, values, gradients
+):
+    """Ranking measures of tables of counts, and their gradients.
 
     Parameters
     ----------
     counts : ndarray of shape (n_queries, n_levels, n_distances), dtype float64
-        Counts; all levels but the first are relevant.
+        Counts.
+
+    gains : ndarray of shape (n_levels,), dtype float64
+        Gain of an item of each level, ascending.
 
     simplified : bool
-        Whether each tie has the precision at its middle rank.
+        Whether each tie counts by its middle rank.
+
+    discounts, sums_of_discounts : ndarray of shape (n_ranks,), dtype float64
+        D(1), D(2), ... and S(0), S(1), ..., two more than any query has items, for NDCG.
+        Empty for AP, to which all levels but the first are relevant.
 
     values : ndarray of shape (n_queries,)
         Receives the values, 0 where nothing is relevant.
@@ -132,27 +215,41 @@ def average_precision(counts, simplified, values, gradients):
     gradients : ndarray of the shape of `counts`
         Receives the gradients.
     """
-    n_distances = counts.shape[2]
-    tables = np.empty((6, n_distances))
-    c, p = tables[0], tables[1]
+    tables = np.empty((6, counts.shape[2]))
+    how = gains, simplified, discounts, sums_of_discounts
     for q in range(len(counts)):
-        p[:] = 0
-        for level in range(1, counts.shape[1]):
-            p += counts[q, level]
-        c[:] = counts[q, 0] + p
-        n_relevant = p.sum()
-        weight = 1 / n_relevant if n_relevant > 0 else 0.0
-        if simplified:
-            value = weight * _simplified_sum(c, p, tables[2:])
-        else:
-            value = weight * _precision_sum(c, p, tables[2:])
-        values[q] = value
-        for d in range(n_distances):
-            by_c = tables[2, d] * weight
-            gradients[q, 0, d] = by_c
-            by_p = (tables[3, d] - value) * weight
-            for level in range(1, counts.shape[1]):
-                gradients[q, level, d] = by_c + by_p
+        values[q] = _measure(counts[q], *how, tables, gradients[q])
+
+
+@compiled
+def _measure(counts, gains, simplified, discounts, sums, tables, gradients):
+    if len(discounts):
+        return _ndcg(counts, gains, simplified, discounts, sums, tables, gradients)
+    return _average_precision(counts, simplified, tables, gradients)
+
+
+@compiled
+def _average_precision(counts, simplified, tables, gradients):
+    n_levels, n_distances = counts.shape
+    tables = tables[:, :n_distances]
+    c, p = tables[0], tables[1]
+    p[:] = 0
+    for level in range(1, n_levels):
+        p += counts[level]
+    c[:] = counts[0] + p
+    n_relevant = p.sum()
+    weight = 1 / n_relevant if n_relevant > 0 else 0.0
+    if simplified:
+        value = weight * _simplified_sum(c, p, tables[2:])
+    else:
+        value = weight * _precision_sum(c, p, tables[2:])
+    for d in range(n_distances):
+        by_c = tables[2, d] * weight
+        gradients[0, d] = by_c
+        by_p = (tables[3, d] - value) * weight
+        for level in range(1, n_levels):
+            gradients[level, d] = by_c + by_p
+    return value
 
 
 @compiled
@@ -256,51 +353,30 @@ def _digamma_and_trigamma(x):
 
 
 @compiled
-def ndcg(counts, gains, simplified, discounts, sums, values, gradients):
-    """NDCG of tables of counts, and its gradient.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_queries, n_levels, n_distances), dtype float64
-        Counts.
-
-    gains : ndarray of shape (n_levels,), dtype float64
-        Gain of an item of each level, ascending.
-
-    simplified : bool
-        Whether each tie has the discount of its middle rank.
-
-    discounts, sums : ndarray of shape (n_ranks,), dtype float64
-        D(1), D(2), ... and S(0), S(1), ..., two more than any query has items.
-
-    values : ndarray of shape (n_queries,)
-        Receives the values, 0 where nothing is relevant.
-
-    gradients : ndarray of the shape of `counts`
-        Receives the gradients.
-    """
-    _, n_levels, n_distances = counts.shape
-    tables, ideals = np.empty((4, n_distances)), np.empty((4, n_levels))
+def _ndcg(counts, gains, simplified, discounts, sums, tables, gradients):
+    n_levels, n_distances = counts.shape
+    tables = tables[:, :n_distances]
     c, gain, mean, by_c = tables[0], tables[1], tables[2], tables[3]
+    # The ideal ranking: a tie for each level, the best first.
+    ideals = np.empty((4, n_levels))
     totals, best, ideal_mean, by_total = ideals[0], ideals[1], ideals[2], ideals[3]
-    for q in range(len(counts)):
-        c[:] = 0
-        gain[:] = 0
-        for level in range(n_levels):
-            c += counts[q, level]
-            gain += gains[level] * counts[q, level]
-            totals[n_levels - 1 - level] = counts[q, level].sum()  # best first
-            best[n_levels - 1 - level] = gains[level] * totals[n_levels - 1 - level]
-        ideal = _gain_of_ties(best, totals, False, discounts, sums, ideal_mean, by_total)
-        value = _gain_of_ties(gain, c, simplified, discounts, sums, mean, by_c)
-        weight = 1 / ideal if ideal > 0 else 0.0
-        value *= weight
-        values[q] = value
-        for level in range(n_levels):
-            turned, g = n_levels - 1 - level, gains[level]
-            of_ideal = value * (by_total[turned] + g * ideal_mean[turned])
-            for d in range(n_distances):
-                gradients[q, level, d] = (by_c[d] + g * mean[d] - of_ideal) * weight
+    c[:] = 0
+    gain[:] = 0
+    for level in range(n_levels):
+        c += counts[level]
+        gain += gains[level] * counts[level]
+        totals[n_levels - 1 - level] = counts[level].sum()
+        best[n_levels - 1 - level] = gains[level] * totals[n_levels - 1 - level]
+    ideal = _gain_of_ties(best, totals, False, discounts, sums, ideal_mean, by_total)
+    value = _gain_of_ties(gain, c, simplified, discounts, sums, mean, by_c)
+    weight = 1 / ideal if ideal > 0 else 0.0
+    value *= weight
+    for level in range(n_levels):
+        turned, g = n_levels - 1 - level, gains[level]
+        of_ideal = value * (by_total[turned] + g * ideal_mean[turned])
+        for d in range(n_distances):
+            gradients[level, d] = (by_c[d] + g * mean[d] - of_ideal) * weight
+    return value
 
 
 @compiled

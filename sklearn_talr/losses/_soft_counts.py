@@ -63,7 +63,8 @@ def soft_counts(
         Relaxed bits of the database items. May be the tensor of the queries itself.
 
     level_index : Tensor of shape (n_query, n_database), integer
-        Affinity level of each pair in [0, n_levels), 0 for "not similar".
+        Affinity level of each pair in [0, n_levels), 0 for "not similar"; -1 leaves a pair
+        out.
 
     n_levels : int
         Number of affinity levels, at least 1.
@@ -77,12 +78,13 @@ def soft_counts(
     Returns
     -------
     counts : Tensor of shape (n_query, n_levels, n_bins + 1), float
-        Soft counts; each query's sum to the number of its database items.
+        Soft counts; each query's sum to the number of its pairs.
 
     Raises
     ------
     ValueError
-        If shapes do not fit or `n_bins` or `n_levels` is below 1.
+        If shapes do not fit, `n_bins` or `n_levels` is below 1, or an index of a level is
+        below -1 or not below `n_levels`.
 
     Examples
     --------
@@ -97,6 +99,14 @@ def soft_counts(
              [0.0000, 1.0000, 0.0000]]])
     """
     n_bins = relaxed_query.shape[1] if n_bins is None else n_bins
+    check_shapes(relaxed_query, relaxed_database, level_index, exclude_self)
+    if level_index.numel():
+        lowest, highest = int(level_index.min()), int(level_index.max())
+        if lowest < -1 or highest >= n_levels:
+            raise ValueError(
+                f"level_index must be in [0, n_levels) = [0, {n_levels}), or -1, got "
+                f"values from {lowest} to {highest}."
+            )
     keep_freed_memory()
     dtype = torch.promote_types(relaxed_query.dtype, torch.float32)  # half cannot count
     counts = _SoftCounts.apply(
@@ -111,85 +121,48 @@ def soft_counts(
 
 
 class _SoftCounts(torch.autograd.Function):
-    """Counts, and their gradient by the relaxed bits."""
+    """A loop forward, and one and two matrix products backward, block by block of rows.
+
+    Between the two passes a pair keeps one integer, its cell. The position inside the bin
+    is not needed: the kernel is piecewise linear.
+    """
 
     @staticmethod
     def forward(ctx, query, database, level_index, n_levels, n_bins, exclude_self):
-        how = level_index, n_levels, n_bins, exclude_self
-        counts, cells = count_pairs(query, database, *how)
+        n_cells = n_levels * (n_bins + 1)
+        cells = torch.empty(level_index.shape, dtype=torch.int32, device=query.device)
+        counts = query.new_empty((len(query), n_cells))
+        ctx.scale = 0.5 * n_bins / query.shape[1]
+        count = _count_on_host if is_on_host(query) else _count_on_device
+        for rows in blocks_of_queries(cells):
+            products, levels = query[rows] @ database.T, level_index[rows]
+            excluded = rows.start if exclude_self else -1
+            count(products, levels, ctx.scale, n_bins, excluded, counts[rows], cells[rows])
         ctx.save_for_backward(query, database, cells)
-        return counts
+        return counts.view(len(query), n_levels, n_bins + 1)
 
     @staticmethod
     def backward(ctx, grad_counts):
-        return *gradients_of_bits(*ctx.saved_tensors, grad_counts), None, None, None, None
+        query, database, cells = ctx.saved_tensors
+        steps = _gradient_by_position(grad_counts)
+        grad_query = torch.empty_like(query)
+        # Transposed: a product that adds to its rows is faster than one to its columns.
+        grad_database = database.new_zeros(database.shape[::-1])
+        for rows in blocks_of_queries(cells):
+            if is_on_host(query):
+                from .._loops._soft import gradient_of_pairs
+
+                grad_products = steps.new_empty(cells[rows].shape)
+                pairs = steps[rows], cells[rows], grad_products
+                gradient_of_pairs(*(each.numpy() for each in pairs))
+            else:
+                grad_products = torch.gather(steps[rows], 1, cells[rows].long())
+            grad_query[rows].addmm_(grad_products, database, beta=0, alpha=-ctx.scale)
+            grad_database.addmm_(query[rows].T, grad_products, alpha=-ctx.scale)
+        return grad_query, grad_database.T, None, None, None, None
 
 
-def count_pairs(query, database, level_index, n_levels, n_bins, exclude_self):
-    """Soft counts, and what their gradient has to know of each pair: its cell.
-
-    The position inside of the bin is not needed: the kernel is piecewise linear.
-
-    Parameters
-    ----------
-    query, database, level_index, n_levels, n_bins, exclude_self
-        As of :func:`soft_counts`, and relaxed bits of float32 or float64.
-
-    Returns
-    -------
-    counts : Tensor of shape (n_query, n_levels, n_bins + 1), float
-
-    cells : Tensor of shape (n_query, n_database), int32
-        See `count_softly`.
-    """
-    _check_shapes(query, database, level_index, exclude_self)
-    n_cells = n_levels * (n_bins + 1)
-    cells = torch.empty(level_index.shape, dtype=torch.int32, device=query.device)
-    counts = query.new_empty((len(query), n_cells))
-    scale = _bins_per_product(query, n_bins)
-    count = _count_on_host if _is_on_host(query) else _count_on_device
-    for rows in _blocks_of_queries(cells):
-        products, levels = query[rows] @ database.T, level_index[rows]
-        excluded = rows.start if exclude_self else -1
-        count(products, levels, scale, n_bins, excluded, counts[rows], cells[rows])
-    return counts.view(len(query), n_levels, n_bins + 1), cells
-
-
-def gradients_of_bits(query, database, cells, grad_counts):
-    """Gradients by the relaxed bits of queries and of the database.
-
-    Parameters
-    ----------
-    query, database, cells : Tensor
-        What :func:`count_pairs` took, and the cells that it returned.
-
-    grad_counts : Tensor of shape (n_query, n_levels, n_bins + 1), float
-        Gradient by the counts.
-    """
-    steps, n_bins = _gradient_by_position(grad_counts), grad_counts.shape[2] - 1
-    scale, grad_query = _bins_per_product(query, n_bins), torch.empty_like(query)
-    # Transposed: a product that adds to its rows is faster than one to its columns.
-    grad_database = database.new_zeros(database.shape[::-1])
-    for rows in _blocks_of_queries(cells):
-        if _is_on_host(query):
-            from .._loops._soft import gradient_of_pairs
-
-            grad_products = steps.new_empty(cells[rows].shape)
-            pairs = steps[rows], cells[rows], grad_products
-            gradient_of_pairs(*(each.numpy() for each in pairs))
-        else:
-            grad_products = torch.gather(steps[rows], 1, cells[rows].long())
-        grad_query[rows].addmm_(grad_products, database, beta=0, alpha=-scale)
-        grad_database.addmm_(query[rows].T, grad_products, alpha=-scale)
-    return grad_query, grad_database.T
-
-
-def _bins_per_product(bits, n_bins):
-    """By how many bins a pair is nearer whose bits have a product that is larger by 1."""
-    return 0.5 * n_bins / bits.shape[1]
-
-
-def _is_on_host(tensor):
+def is_on_host(tensor):
     """Whether compiled loops reach the numbers of a tensor."""
     return tensor.device.type == "cpu"
 
@@ -197,11 +170,16 @@ def _is_on_host(tensor):
 def _count_on_host(products, levels, scale, n_bins, excluded, counts, cells):
     from .._loops._soft import count_softly
 
+    pairs = arrays_of_pairs(products, levels, scale, n_bins)
+    count_softly(*pairs, excluded, counts.numpy(), cells.numpy())
+
+
+def arrays_of_pairs(products, levels, scale, n_bins):
+    """Inner products, levels, and bins as numbers, as compiled loops take them."""
     levels = levels.to(torch.int32) if levels.dtype == torch.bool else levels
     products = products.numpy()
     bins = (products.dtype.type(value) for value in (scale, 0.5 * n_bins, n_bins))
-    tables = levels.contiguous().numpy(), *bins, excluded, counts.numpy(), cells.numpy()
-    count_softly(products, *tables)
+    return products, levels.contiguous().numpy(), *bins
 
 
 def _count_on_device(products, levels, scale, n_bins, excluded, counts, cells):
@@ -209,6 +187,7 @@ def _count_on_device(products, levels, scale, n_bins, excluded, counts, cells):
     position = (0.5 * n_bins - scale * products).clamp_(0, n_bins)
     lo = position.int().clamp_(max=n_bins - 1)
     torch.add(lo, levels, alpha=n_bins + 1, out=cells)
+    cells.masked_fill_(levels < 0, counts.shape[1])
     if excluded >= 0:
         cells.diagonal(excluded).fill_(counts.shape[1])
     sums = products.new_zeros((2, len(products), counts.shape[1] + 1))
@@ -229,14 +208,15 @@ def _gradient_by_position(grad_counts):
     return torch.nn.functional.pad(steps.flatten(1), (0, 1))
 
 
-def _blocks_of_queries(cells):
-    n_query, n_database = cells.shape
-    pairs = _PAIRS_PER_BLOCK if _is_on_host(cells) else _PAIRS_PER_DEVICE_BLOCK
-    size = max(_ROWS_PER_BLOCK, pairs // max(1, n_database))
+def blocks_of_queries(pairs):
+    """Slices of queries whose pairs stay in the cache, or fill an accelerator."""
+    n_query, n_database = pairs.shape
+    n_pairs = _PAIRS_PER_BLOCK if is_on_host(pairs) else _PAIRS_PER_DEVICE_BLOCK
+    size = max(_ROWS_PER_BLOCK, n_pairs // max(1, n_database))
     return [slice(start, min(start + size, n_query)) for start in range(0, n_query, size)]
 
 
-def _check_shapes(query, database, level_index, exclude_self):
+def check_shapes(query, database, level_index, exclude_self):
     if query.ndim != 2 or database.ndim != 2 or query.shape[1] != database.shape[1]:
         raise ValueError(
             "relaxed_query and relaxed_database must be 2-D with equally many bits, got "

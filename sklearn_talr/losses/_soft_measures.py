@@ -7,7 +7,13 @@ import torch
 
 from .._compat import validate_params
 from ._memory import keep_freed_memory
-from ._soft_counts import count_pairs, gradients_of_bits
+from ._soft_counts import (
+    arrays_of_pairs,
+    blocks_of_queries,
+    check_shapes,
+    is_on_host,
+    soft_counts,
+)
 
 __all__ = [
     "simplified_average_precision",
@@ -18,6 +24,7 @@ __all__ = [
 
 _CONSTRAINTS = {"counts": [torch.Tensor], "levels": [torch.Tensor, "array-like"]}
 _LEAST_COUNT = -1e-3  # what rounding makes of 0 is less
+_NO_DISCOUNTS = np.empty(0)
 
 
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
@@ -205,21 +212,25 @@ def _evaluate(counts, levels, measure, simplified):
     Tables of counts are small, wherever the pairs were counted: a compiled loop on the host
     reads them. Both are NaN if any count is NaN or infinite.
     """
-    from .._loops import _soft as loops
+    from .._loops._soft import measure_counts
 
     table = counts.detach().to("cpu", torch.float64).contiguous().numpy()
     values, gradients = np.full(len(table), np.nan), np.full_like(table, np.nan)
-    if not np.isfinite(table).all():
-        return values, gradients
-    if table.min(initial=0) < _LEAST_COUNT:
-        raise ValueError(f"counts must be at least 0, got {table.min()}.")
-    if measure == "AP":
-        loops.average_precision(table, simplified, values, gradients)
-        return values, gradients
-    gains = np.exp2(torch.as_tensor(levels, dtype=torch.float64).cpu().numpy()) - 1
-    n_ranks = int(np.ceil(np.abs(table).sum(axis=(1, 2)).max(initial=0)))
-    loops.ndcg(table, gains, simplified, *_discounts(n_ranks), values, gradients)
+    if np.isfinite(table).all():
+        if table.min(initial=0) < _LEAST_COUNT:
+            raise ValueError(f"counts must be at least 0, got {table.min()}.")
+        n_items = np.abs(table).sum(axis=(1, 2)).max(initial=0)
+        how = _tables_of_measure(levels, measure, simplified, n_items)
+        measure_counts(table, *how, values, gradients)
     return values, gradients
+
+
+def _tables_of_measure(levels, measure, simplified, n_items):
+    """Gains by level, whether ties count by their middle, and discounts of ranks."""
+    levels = torch.as_tensor(levels, dtype=torch.float64).cpu().numpy()
+    if measure == "AP":
+        return levels, simplified, _NO_DISCOUNTS, _NO_DISCOUNTS
+    return np.exp2(levels) - 1, simplified, *_discounts(int(np.ceil(n_items)))
 
 
 @lru_cache(maxsize=4)
@@ -239,7 +250,6 @@ def ranking_loss(
     *,
     n_bins=None,
     exclude_self=False,
-    with_unknown=False,
     group=None,
 ):
     """One minus the mean measure of relaxed queries that rank relaxed items.
@@ -250,7 +260,7 @@ def ranking_loss(
         Relaxed bits in [-1, 1]. Items that rank each other are both.
 
     level_index : Tensor of shape (n_query, n_items), integer
-        Places in `levels` of the affinities of all pairs.
+        Places in `levels` of the affinities of all pairs; -1 leaves a pair out.
 
     levels : Tensor of shape (n_levels,)
         Affinity values in ascending order, first 0.
@@ -267,9 +277,6 @@ def ranking_loss(
     exclude_self : bool, default=False
         Whether query i does not rank item i.
 
-    with_unknown : bool, default=False
-        Whether a level of -1 leaves a pair out.
-
     group : ProcessGroup, default=None
         Ranks whose queries are averaged over, too.
 
@@ -279,60 +286,67 @@ def ranking_loss(
         In [0, 1]; 1 without gradient if no query has something relevant.
     """
     keep_freed_memory()
+    check_shapes(query, items, level_index, exclude_self)
     dtype = torch.promote_types(query.dtype, torch.float32)  # half cannot count
     query, items = query.to(dtype), items.to(dtype)
     if items is query:  # as a view: autograd then adds gradients in one order
         query = query.view_as(query)
     n_bins = query.shape[1] if n_bins is None else n_bins
-    how = levels, measure, simplified, n_bins, exclude_self, with_unknown
     with torch.autocast(query.device.type, enabled=False):
-        total, n_queries = _MeasureOfBits.apply(query, items, level_index, *how)
+        rank = _rank_on_host if is_on_host(query) else _rank_on_device
+        how = levels, measure, simplified, n_bins, exclude_self
+        total, n_queries = rank(query, items, level_index, *how)
         if group is not None:
             total, n_queries = group.total(total, n_queries)
         return 1 - total / n_queries.clamp(min=1)
 
 
-class _MeasureOfBits(torch.autograd.Function):
-    """Sum of a measure over the queries that have something relevant, and their number.
+def _rank_on_host(query, items, level_index, levels, measure, simplified, *bins):
+    """Sum of a measure over queries that have something relevant, and their number."""
+    how = _tables_of_measure(levels, measure, simplified, len(items))
+    return _RankingOnHost.apply(query, items, level_index, how, *bins)
 
-    Counts, measure and gradients are computed in one go. Autograd, with a node for each
-    step, would take longer than all of them.
+
+class _RankingOnHost(torch.autograd.Function):
+    """Counts, measure and gradient of each query in one go.
+
+    Autograd, with a node for each step, would take longer than all of them.
     """
 
     @staticmethod
-    def forward(
-        ctx,
-        query,
-        items,
-        level_index,
-        levels,
-        measure,
-        simplified,
-        n_bins,
-        exclude_self,
-        with_unknown,
-    ):
-        n_levels = len(levels)
-        if with_unknown:  # counted at a level of its own, which is cut off
-            level_index = torch.where(level_index < 0, n_levels, level_index)
-        how = n_levels + with_unknown, n_bins, exclude_self
-        counts, cells = count_pairs(query, items, level_index, *how)
-        counts = counts[:, :n_levels]
-        values, gradients = _evaluate(counts, levels, measure, simplified)
-        # Every pair has mass 1: a query with less than a half has nothing relevant. NaN
-        # times 0 is NaN, and is seen.
-        has_value = (counts[:, 1:].sum((1, 2)) > 0.5).cpu().numpy()
-        if any(ctx.needs_input_grad):
-            gradients *= has_value[:, None, None]
-            by_counts = torch.from_numpy(gradients).to(counts)
-            if with_unknown:
-                by_counts = torch.nn.functional.pad(by_counts, (0, 0, 0, 1))
-            ctx.save_for_backward(*gradients_of_bits(query, items, cells, by_counts))
-        n_queries = torch.tensor(has_value.sum(), device=query.device)
+    def forward(ctx, query, items, level_index, how, n_bins, exclude_self):
+        from .._loops._soft import rank_softly
+
+        scale, total, n_queries = 0.5 * n_bins / query.shape[1], 0.0, 0
+        grad_query = torch.empty_like(query)
+        # Transposed: a product that adds to its rows is faster than one to its columns.
+        grad_items = items.new_zeros(items.shape[::-1])
+        for rows in blocks_of_queries(level_index):
+            products = query[rows] @ items.T
+            pairs = arrays_of_pairs(products, level_index[rows], scale, n_bins)
+            excluded = rows.start if exclude_self else -1
+            value, n_valued = rank_softly(*pairs, excluded, *how)
+            total, n_queries = total + value, n_queries + n_valued
+            # The products have become the gradient by positions.
+            grad_query[rows].addmm_(products, items, beta=0, alpha=-scale)
+            grad_items.addmm_(query[rows].T, products, alpha=-scale)
+        ctx.save_for_backward(grad_query, grad_items.T)
+        n_queries = query.new_tensor(n_queries)
         ctx.mark_non_differentiable(n_queries)
-        return query.new_tensor((values * has_value).sum()), n_queries
+        return query.new_tensor(total), n_queries
 
     @staticmethod
     def backward(ctx, grad_total, _):
         grad_query, grad_items = ctx.saved_tensors
-        return grad_total * grad_query, grad_total * grad_items, *[None] * 7
+        return grad_total * grad_query, grad_total * grad_items, None, None, None, None
+
+
+def _rank_on_device(
+    query, items, level_index, levels, measure, simplified, n_bins, exclude_self
+):
+    options = {"n_bins": n_bins, "exclude_self": exclude_self}
+    counts = soft_counts(query, items, level_index, len(levels), **options)
+    values = _Measure.apply(counts, levels, measure, simplified)
+    # Every pair has mass 1: a query with less than a half has nothing relevant.
+    has_value = counts.detach()[:, 1:].sum((1, 2)) > 0.5
+    return (values * has_value).sum(), has_value.sum()

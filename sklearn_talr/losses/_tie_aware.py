@@ -105,7 +105,7 @@ class AveragePrecisionLoss(CountingLoss):
 
         index = affinity.sign().to(torch.int16)
         how = torch.arange(2, device=affinity.device), "AP", self.simplified
-        return ranking_loss(query_bits, item_bits, index, *how, with_unknown=True)
+        return ranking_loss(query_bits, item_bits, index, *how)
 
 
 class NDCGLoss(CountingLoss):
@@ -215,7 +215,7 @@ class NDCGLoss(CountingLoss):
             index = torch.searchsorted(levels, affinity.contiguous())
             affinity = index.masked_fill(affinity < 0, -1)
         how = levels, "nDCG", self.simplified
-        return ranking_loss(query_bits, item_bits, affinity, *how, with_unknown=True)
+        return ranking_loss(query_bits, item_bits, affinity, *how)
 
     def _options(self, training):
         import torch

@@ -109,7 +109,7 @@ def test_a_device_counts_like_the_loop(monkeypatch, exclude_self):
     weights = torch.from_numpy(rng.standard_normal((40, 3, 9)))
     found = []
     for on_host in (True, False):
-        monkeypatch.setattr(module, "_is_on_host", lambda tensor, host=on_host: host)
+        monkeypatch.setattr(module, "is_on_host", lambda tensor, host=on_host: host)
         leaf = query.clone().requires_grad_()
         options = {"n_bins": 8, "exclude_self": exclude_self}
         counts = soft_counts(leaf, leaf, index, 3, **options)
