@@ -7,6 +7,8 @@ import torch
 from ...losses._door import to_device
 from .._rows import row_blocks
 
+_MOST_COPIED = 2**24  # numbers, on the host: 64 MiB
+
 
 def make_features(X, mean, unit, device, as_they_are=False):
     """Make `Features` of an array, or `DeviceFeatures` of a tensor."""
@@ -21,9 +23,8 @@ class Features:
     Parameters
     ----------
     X : ndarray (also memory-mapped) or CSR of shape (n_samples, n_features)
-        Checked features, neither copied nor made dense as a whole: to center the rows of
-        a batch takes no longer than to gather them. But a CUDA device with room gets a
-        float32 copy of dense features.
+        Checked features. A centered float32 copy of dense ones is kept where it is small,
+        or a CUDA device has room. Others are neither copied nor made dense as a whole.
 
     mean : ndarray of shape (n_features,) or float
         Subtracted from the rows.
@@ -94,6 +95,8 @@ class DeviceFeatures(Features):
 
 
 def _may_copy(X, device):
-    if not isinstance(X, np.ndarray) or device.type != "cuda":
+    if not isinstance(X, np.ndarray):
         return False
+    if device.type != "cuda":
+        return X.size <= _MOST_COPIED
     return 4 * X.size <= torch.cuda.mem_get_info(device)[0] // 4

@@ -93,16 +93,18 @@ class AdamMini(torch.optim.Optimizer):
         if not state:
             state["step"] = torch.zeros(())
             state["exp_avg"] = torch.zeros_like(parameter)
-            state["exp_avg_sq"] = _unit_means(torch.zeros_like(parameter))
+            state["exp_avg_sq"] = _unit_squares(torch.zeros_like(parameter))
         state["step"] += 1
         step, (decay, square_decay) = state["step"].item(), group["betas"]
         state["exp_avg"].lerp_(grad, 1 - decay)
-        state["exp_avg_sq"].lerp_(_unit_means(grad.square()), 1 - square_decay)
+        state["exp_avg_sq"].lerp_(_unit_squares(grad), 1 - square_decay)
         size = (state["exp_avg_sq"] / (1 - square_decay**step)).sqrt_().add_(group["eps"])
-        parameter.sub_(state["exp_avg"] / size, alpha=group["lr"] / (1 - decay**step))
+        rate = group["lr"] / (1 - decay**step)
+        parameter.addcdiv_(state["exp_avg"], size, value=-rate)
 
 
-def _unit_means(values):
-    """Mean of each row of a matrix, or of a whole vector, in the shape of the input."""
+def _unit_squares(values):
+    """Mean square of each row of a matrix, or of a whole vector, as a column."""
     dims = tuple(range(1, values.ndim)) if values.ndim > 1 else None
-    return values.mean(dim=dims, keepdim=True)
+    norms = torch.linalg.vector_norm(values, dim=dims, keepdim=True)
+    return norms.square_().div_(values.numel() // norms.numel())

@@ -156,7 +156,7 @@ class Trainer:
     def _run_step(self, features, samples, progress, rate):
         set_learning_rate(self.optimizer, rate)
         loss = self.batch_loss(self.module(features.batch(samples)), samples, progress)
-        self.optimizer.zero_grad()
+        self.module.zero_grad()
         loss.backward()
         self.optimizer.step()
         self._decay_weights(rate)

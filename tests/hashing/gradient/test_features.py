@@ -29,17 +29,18 @@ def test_batches_of_any_kind_are_equal(few_digits, tmp_path, monkeypatch, dtype)
     rows = np.array([5, 3, 299])
     expected = ((X[rows] - mean) / unit).astype(np.float32)
     mapped = memory_mapped(tmp_path, X)
-    for kind in (X, mapped, sp.csr_array(X), sp.csr_matrix(X)):
-        features = Features(kind, mean, unit, CPU)
-        assert features._resident is None
-        batch = features.batch(rows)
-        assert batch.dtype == torch.float32
-        np.testing.assert_array_equal(batch.numpy(), expected)
-    # As on a device that has room for a copy.
-    monkeypatch.setattr(_features, "_may_copy", lambda X, device: True)
+    for most_copied in (0, X.size):
+        monkeypatch.setattr(_features, "_MOST_COPIED", most_copied)
+        for kind in (X, mapped, sp.csr_array(X), sp.csr_matrix(X)):
+            features = Features(kind, mean, unit, CPU)
+            is_copied = most_copied and not sp.issparse(kind)
+            assert (features._resident is not None) == is_copied
+            batch = features.batch(rows)
+            assert batch.dtype == torch.float32
+            np.testing.assert_array_equal(batch.numpy(), expected)
+    # Block by block, as on a device that has room for a copy.
     monkeypatch.setattr(_rows, "_CELLS_PER_BLOCK", 1000)
     features = Features(X, mean, unit, CPU)
-    assert features._resident.dtype == torch.float32
     np.testing.assert_array_equal(features.batch(rows).numpy(), expected)
 
 
