@@ -110,8 +110,8 @@ def _write_distances(query, columns, first, distances):
 @compiled
 def _least(distances):
     least = distances[0]
-    for distance in distances:  # which is compiled to minima of vectors
-        least = distance if distance < least else least
+    for code in range(len(distances)):  # which is compiled to minima of vectors
+        least = distances[code] if distances[code] < least else least
     return least
 
 
