@@ -518,6 +518,11 @@ class CodeDatabase(BaseEstimator):
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_fitted")
 
+    def __repr__(self, N_CHAR_MAX=700):
+        unfitted = super().__repr__(N_CHAR_MAX)
+        index = vars(self).get("_fitted")
+        return unfitted if index is None else f"{unfitted} of {index}"
+
     def _get_fitted(self):
         """The Index of this moment, to be taken once in each call."""
         fitted = vars(self).get("_fitted")
@@ -637,8 +642,12 @@ class CodeDatabase(BaseEstimator):
     @property
     def n_bytes_per_item_(self):
         """Bytes of memory for an item, in the mean, without targets."""
-        index = self._get_fitted()
-        return index.nbytes / index.n_items
+        return self.nbytes / self.n_items_
+
+    @property
+    def nbytes(self):
+        """Bytes of memory for all items, without targets and features."""
+        return self._get_fitted().nbytes
 
     @property
     def n_items_(self):

@@ -11,7 +11,8 @@ from ._read import read_codes
 class HammingNeighbors(CodeDatabase):
     """Exact nearest neighbors by Hamming distance, with all that are tied if asked for.
 
-    Items and queries are codes. A query is compared with all of them, by a compiled loop.
+    Items and queries are codes. A query is compared with all of them, by a compiled loop,
+    or looked up in tables, where many are asked within a small radius of many items.
     :class:`HashedNeighbors` holds a hasher together with such an index, and is asked by
     features.
 
@@ -48,8 +49,12 @@ class HammingNeighbors(CodeDatabase):
         Number of items in the database.
 
     n_bytes_per_item_ : float
-        Bytes of memory for an item, without targets: those of its code, and of its index
-        once items have been removed.
+        Bytes of memory for an item, without targets: those of its code, of its index once
+        items have been removed, and of tables for lookup within a radius once there are
+        some.
+
+    nbytes : int
+        Bytes of memory for all items.
 
     codes_ : PackedCodes
         Codes of the items, in the order of `indices_`.
@@ -184,6 +189,9 @@ class WeightedHammingNeighbors(CodeDatabase):
     n_bytes_per_item_ : float
         Bytes of memory for an item, without targets: of its code, of its factor and addend,
         and of its index once items have been removed.
+
+    nbytes : int
+        Bytes of memory for all items.
 
     codes_ : PackedCodes
         Codes of the items, in the order of `indices_`.

@@ -105,6 +105,9 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         for its factor and one for its length, where the hasher has these, and of its index
         once items have been removed.
 
+    nbytes : int
+        Bytes of memory for all items.
+
     codes_ : PackedCodes
         Codes of the items, in the order of `indices_`.
 

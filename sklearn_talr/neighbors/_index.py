@@ -188,10 +188,9 @@ class Index:
         data = np.ascontiguousarray(self.words.T).view(np.uint8)
         return PackedCodes._of(data, self.columns.n_bits, "little", self.terms)
 
-    def __repr__(self):
+    def __str__(self):
         each = self.nbytes / self.n_items
-        n_bits = self.columns.n_bits
-        return f"Index({self.n_items} items of {n_bits} bits, {each:g} bytes each)"
+        return f"{self.n_items} items, {each:.4g} bytes each"
 
 
 def _small(numbers, n_indices):
