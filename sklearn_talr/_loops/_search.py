@@ -14,6 +14,7 @@ from numba.extending import intrinsic
 from ._compile import compiled
 
 _TILE = 1_024  # codes
+_UNBOUNDED = 4 * _TILE  # codes that limits are made of before bounds are of use
 _EPS = 2.0**-23  # of float32
 _LEAST = 2.0**-149  # the least number in float32
 
@@ -165,7 +166,9 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
     """Find codes that may be among those of highest score, and score them in float64.
 
     Scores in float32 tell which codes these are. They are computed from tables that are
-    divided by a power of two, so that no score is too large.
+    divided by a power of two, so that no score is too large. Where bits have weights, four
+    bits of their magnitudes bound the scores first, by counts of ones. What the bound lets
+    through is looked up in the tables.
 
     Parameters
     ----------
@@ -202,7 +205,11 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
     exact, table = np.empty((n_bytes, 256)), np.empty((n_bytes, 256), dtype=np.float32)
     rows = np.empty(4 * _TILE, dtype=np.int64)
     scores, sums = np.empty(len(rows), dtype=np.float32), np.empty(_TILE, dtype=np.float32)
-    exact_scores = np.empty(len(rows))
+    exact_scores, costs = np.empty(len(rows)), np.empty(_TILE, dtype=np.uint32)
+    signs = np.empty(len(columns), dtype=np.uint64)
+    planes = np.empty((4, len(columns)), dtype=np.uint64)
+    can_bound = weights.shape[1] <= 8 * n_bytes and columns.itemsize == 8
+    can_bound = can_bound and terms[0].shape[1] == 0  # other factors are not negative
     counts, start = np.zeros(n_queries, dtype=np.int64), 0
     for query in range(n_queries):
         write_table(weights[query], as_costs, exact)
@@ -211,6 +218,10 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
         unit = math.ldexp(1.0, -exponent)
         margin = margin_of(most, unit, n_bytes, largest)
         _write_scaled(exact, unit, table)
+        is_bounded, step = can_bound, 0.0
+        if can_bound:
+            step = _write_planes(weights[query], signs, planes) * unit
+        base, step = (0.0, step) if as_costs else (most * unit, 2 * step)
         count, room, limit = 0, k, -radius * unit - margin
         for first in range(0, n_codes, _TILE):
             part = sums[: min(_TILE, n_codes - first)]
@@ -220,8 +231,16 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
                     _twice(scores),
                     _twice(exact_scores),
                 )
-            _write_sums(table, columns, first, part)
-            _apply_terms(terms, np.float32(unit), first, part)
+            if is_bounded and first >= _UNBOUNDED:
+                _write_costs(signs, planes, columns, first, costs)
+                for code in range(len(part)):
+                    part[code] = np.float32(base) - np.float32(step) * costs[code]
+                _apply_terms(terms, np.float32(unit), first, part)
+                how = table, columns, terms, np.float32(unit)
+                is_bounded = 2 * _look_up(how, first, part, limit) < len(part)
+            else:
+                _write_sums(table, columns, first, part)
+                _apply_terms(terms, np.float32(unit), first, part)
             count = _take_high(part, first, rows[start:], scores[start:], count, limit)
             if k > 0 and count > room:
                 count, limit = _keep_best(
@@ -233,6 +252,56 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
         _write_exact(exact, columns, terms, rows[start:end], exact_scores[start:end])
         counts[query], start = count, end
     return counts, rows[:start].copy(), exact_scores[:start].copy()
+
+
+@compiled
+def _write_planes(weights, signs, planes):
+    """Write signs of weights and four bits of their magnitudes, as words of bits.
+
+    Returns what the lowest bit is worth. All four are worth no more than the weight.
+    """
+    signs[:], planes[:], most = 0, 0, 0.0
+    for weight in weights:
+        most = max(most, abs(weight))
+    step = most / 15
+    for bit in range(len(weights)):
+        word, mask = bit // 64, np.uint64(1) << np.uint64(bit % 64)
+        if weights[bit] > 0:
+            signs[word] |= mask
+        level = int(abs(weights[bit]) / step) if step > 0 else 0
+        for plane in range(4):
+            if (level >> plane) & 1:
+                planes[plane, word] |= mask
+    return step
+
+
+@compiled
+def _write_costs(signs, planes, columns, first, costs):
+    """Write what differing bits of codes cost, by the four bits of their weights."""
+    costs[:] = 0
+    last = min(first + len(costs), columns.shape[1])
+    for place in range(len(columns)):
+        sign, column = signs[place], columns[place, first:last]
+        ones, twos, fours, eights = planes[:, place]
+        for code in range(len(column)):
+            differ = sign ^ np.uint64(column[code])
+            cost = _count_ones(differ & ones) + (_count_ones(differ & twos) << np.uint64(1))
+            cost += _count_ones(differ & fours) << np.uint64(2)
+            costs[code] += cost + (_count_ones(differ & eights) << np.uint64(3))
+
+
+@compiled
+def _look_up(how, first, scores, limit):
+    """Make scores of bounds that reach a limit; return how many these are."""
+    table, columns, terms, unit = how
+    n_reached = 0
+    for code in range(len(scores)):
+        if scores[code] >= limit:
+            score = scores[code : code + 1]
+            _write_sums(table, columns, first + code, score)
+            _apply_terms(terms, unit, first + code, score)
+            n_reached += 1
+    return n_reached
 
 
 @compiled
