@@ -9,14 +9,6 @@ from .._arrays import as_numpy
 from .._compat import Interval, StrOptions, validate_params
 from ._factors import Terms
 
-__all__ = [
-    "PackedCodes",
-    "concatenate_codes",
-    "hamming_distances",
-    "pack_codes",
-    "unpack_codes",
-]
-
 NO_TERMS = Terms()
 _BIT_ORDER = [StrOptions({"little", "big"})]
 

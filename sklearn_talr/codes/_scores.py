@@ -38,8 +38,6 @@ from .._threads import map_in_threads, slices
 from ._groups import read_groups
 from ._packed import PackedCodes, as_packed
 
-__all__ = ["maxsim_scores", "weighted_scores"]
-
 _CODES_PER_BLOCK = 8_192
 _TOKENS_PER_PASS = 32  # whose tables stay in the cache
 _TOKENS_PER_BLOCK = 256  # whose tables are held in float64

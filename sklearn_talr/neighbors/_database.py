@@ -23,8 +23,6 @@ from ._read import (
     check_radius,
     check_weighted_radius,
     read_among,
-    read_codes,
-    read_weights,
 )
 from ._rescoring import ragged
 from ._scan import answers
@@ -50,16 +48,50 @@ class Ranking(NamedTuple):
     ties: np.ndarray
 
 
-class CodeDatabase(BaseEstimator):
-    """Base of all estimators of this room: items, questions about them, and their files.
-
-    A child defines the constructor and three methods: `_read` makes codes of items,
-    `_asks_by` says whether queries are bits or weights, and `_queries` makes these of what
-    a user asks by.
+class FittedAtOnce(BaseEstimator):
+    """Base of estimators whose fitted state is one object.
 
     All that is fitted stands in one attribute, `_fitted`, which is never changed but
     replaced as a whole, last of all. So a call that fails or is interrupted leaves the
     estimator as it was, and a call in another thread takes either the old or the new.
+    """
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_fitted")
+
+    def __repr__(self, N_CHAR_MAX=700):
+        unfitted = super().__repr__(N_CHAR_MAX)
+        fitted = vars(self).get("_fitted")
+        return unfitted if fitted is None else f"{unfitted} of {fitted}"
+
+    def _get_fitted(self):
+        """The fitted state of this moment, to be taken once in each call."""
+        fitted = vars(self).get("_fitted")
+        if fitted is None:
+            check_is_fitted(self)
+        return fitted
+
+    @property
+    def n_items_(self):
+        """Number of items."""
+        return self._get_fitted().n_items
+
+    @property
+    def nbytes(self):
+        """Bytes of memory for all items, without targets and features."""
+        return self._get_fitted().nbytes
+
+    @property
+    def n_bytes_per_item_(self):
+        """Bytes of memory for an item, in the mean, without targets."""
+        return self.nbytes / self.n_items_
+
+
+class CodeDatabase(FittedAtOnce):
+    """Base of all estimators of this room: items, questions about them, and their files.
+
+    A child defines the constructor and two methods: `_read` makes codes of items, and
+    `_queries` makes words of bits, or weights, of what a user asks by.
     """
 
     _parameter_constraints: dict = {
@@ -74,13 +106,9 @@ class CodeDatabase(BaseEstimator):
         """Packed codes of items, and their Columns, `columns` if these are given."""
         raise NotImplementedError
 
-    def _asks_by(self, index):
-        """What queries are: "bits" or "weights"."""
-        raise NotImplementedError
-
     def _queries(self, X, index):
-        """Codes or weights of queries."""
-        return X
+        """Queries as a search takes them: words of bits, or weights; None are the items."""
+        raise NotImplementedError
 
     def fit(self, X, y=None):
         """Store the codes of a database.
@@ -285,7 +313,7 @@ class CodeDatabase(BaseEstimator):
         array([], dtype=int64)
         """
         index = self._get_fitted()
-        queries, own = self._ask(index, X)
+        queries, own = self._queries(X, index), _own_rows(X, index)
         radius = self.radius if radius is None else radius
         if queries.dtype.kind == "u":
             radius = check_radius(radius, index.n_bits)
@@ -368,7 +396,9 @@ class CodeDatabase(BaseEstimator):
             If `y` of `fit` was neither labels nor label indicators.
         """
         index = self._get_fitted()
-        queries, _ = self._ask(index, X, of_items=False)
+        if X is None:
+            raise ValueError("X is needed: predict takes queries, and no items for them.")
+        queries = self._queries(X, index)
         n_places = check_n_neighbors(self.n_neighbors, index.n_items)
         found = self._found(index, queries, n_places)
         return index.targets.vote(index.indices, found, n_places)
@@ -515,43 +545,10 @@ class CodeDatabase(BaseEstimator):
         neighbors._fitted = fitted
         return neighbors
 
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "_fitted")
-
-    def __repr__(self, N_CHAR_MAX=700):
-        unfitted = super().__repr__(N_CHAR_MAX)
-        index = vars(self).get("_fitted")
-        return unfitted if index is None else f"{unfitted} of {index}"
-
-    def _get_fitted(self):
-        """The Index of this moment, to be taken once in each call."""
-        fitted = vars(self).get("_fitted")
-        if fitted is None:
-            check_is_fitted(self)
-        return fitted
-
-    def _ask(self, index, X, of_items=True):
-        """Queries as a search takes them, and their rows if they are the items.
-
-        None stands for the items, unless `of_items` forbids it.
-        """
-        queries, by_bits = self._queries(X, index), self._asks_by(index) == "bits"
-        if queries is None and of_items and by_bits:
-            return np.ascontiguousarray(index.words.T), np.arange(index.n_items)
-        if by_bits:
-            packed, _ = read_codes(queries, index.columns)
-            return np.ascontiguousarray(columns_of(packed.data).T), None
-        if queries is None:
-            raise ValueError(
-                "X is needed: the items are known by their bits alone, and queries have "
-                "weights."
-            )
-        return read_weights(queries, index.columns), None
-
     def _nearest(self, index, X, n_neighbors, return_tied=False, among=None):
         """Distances, indices and ties of the nearest items."""
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
-        queries, own = self._ask(index, X)
+        queries, own = self._queries(X, index), _own_rows(X, index)
         k = check_n_neighbors(n_neighbors, index.n_items - (own is not None))
         allowed = None
         if among is not None:
@@ -588,23 +585,22 @@ class CodeDatabase(BaseEstimator):
     def _histograms(self, index, X, y):
         """The items by affinity and distance to queries, in tables for some of these."""
         affinity, y_database = index.targets
+        if X is None:
+            raise ValueError("X is needed: score takes queries, and no items for them.")
         queries, codes = self._queries(X, index), index.codes
         if affinity is not None:
             y = affinity.check_targets(y)
             affinity.check_width(y, y_database.shape[0])
             y_database = y_database[index.indices]
-        if self._asks_by(index) == "weights":
-            weights = read_weights(queries, index.columns)
+        if queries.dtype.kind == "f":
             y = np.asarray(y) if affinity is None else y
             yield from weighted_histograms(
-                weights, codes, affinity, y, y_database, n_jobs=self.n_jobs
+                queries, codes, affinity, y, y_database, n_jobs=self.n_jobs
             )
             return
         # Whoever asks by bits means them, whatever factors their scores have.
-        bits = [
-            PackedCodes._of(each.data, each.n_bits)
-            for each in (read_codes(queries, index.columns)[0], codes)
-        ]
+        data = queries.view(np.uint8), codes.data
+        bits = [PackedCodes._of(each, index.n_bits) for each in data]
         if affinity is None:
             yield RankingHistogram.from_scores(y, -hamming_distances(*bits))
             return
@@ -640,21 +636,11 @@ class CodeDatabase(BaseEstimator):
         return self._get_fitted().n_bits
 
     @property
-    def n_bytes_per_item_(self):
-        """Bytes of memory for an item, in the mean, without targets."""
-        return self.nbytes / self.n_items_
-
-    @property
-    def nbytes(self):
-        """Bytes of memory for all items, without targets and features."""
-        return self._get_fitted().nbytes
-
-    @property
-    def n_items_(self):
-        """Number of items."""
-        return self._get_fitted().n_items
-
-    @property
     def n_samples_fit_(self):
         """Number of items given so far, those removed included."""
         return self._get_fitted().n_indices
+
+
+def _own_rows(X, index):
+    """Rows of the queries where these are the items, or None."""
+    return np.arange(index.n_items) if X is None else None

@@ -5,7 +5,7 @@ from numbers import Integral
 from .._compat import Interval
 from ..codes._door import refuse_codes, refuse_terms
 from ._database import CodeDatabase
-from ._read import read_codes
+from ._read import read_bits, read_codes, read_weights
 
 
 class HammingNeighbors(CodeDatabase):
@@ -130,11 +130,8 @@ class HammingNeighbors(CodeDatabase):
     def _read(self, X, columns=None):
         return read_codes(refuse_terms(X, "X"), columns, type(self).__name__)
 
-    def _asks_by(self, index):
-        return "bits"
-
     def _queries(self, X, index):
-        return refuse_terms(X, "X")
+        return read_bits(refuse_terms(X, "X"), index)
 
 
 class WeightedHammingNeighbors(CodeDatabase):
@@ -253,8 +250,6 @@ class WeightedHammingNeighbors(CodeDatabase):
     def _read(self, X, columns=None):
         return read_codes(X, columns, type(self).__name__)
 
-    def _asks_by(self, index):
-        return "weights"
-
     def _queries(self, X, index):
-        return X if X is None else refuse_codes(X, "X")
+        weights = None if X is None else refuse_codes(X, "X")
+        return read_weights(weights, index.columns)

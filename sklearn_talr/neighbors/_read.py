@@ -15,7 +15,7 @@ from .._arrays import as_numpy
 from .._state import validate_seen
 from .._threads import slices
 from ..codes import PackedCodes
-from ..codes._door import as_packed, word_size
+from ..codes._door import as_packed, columns_of, word_size
 
 _ROWS_PER_BLOCK = 65_536
 
@@ -85,6 +85,17 @@ def read_codes(X, columns=None, owner="HammingNeighbors"):
     return packed, found
 
 
+def read_bits(X, index):
+    """Check codes of queries, and lay them out as the words of an index lie.
+
+    None means the items of the index.
+    """
+    if X is None:
+        return np.ascontiguousarray(index.words.T)
+    packed, _ = read_codes(X, index.columns)
+    return np.ascontiguousarray(columns_of(packed.data).T)
+
+
 def read_weights(X, columns):
     """Check weights of queries of codes with these columns.
 
@@ -101,6 +112,11 @@ def read_weights(X, columns):
     weights : ndarray of shape (n_queries, n_weights), dtype float32
         The weights.
     """
+    if X is None:
+        raise ValueError(
+            "X is needed: the items are known by their bits alone, and queries have "
+            "weights."
+        )
     n_bits, (*_, n_weights) = columns.n_bits, np.shape(X) or (0,)
     if n_weights != n_bits:
         columns = Columns(n_weights, owner=columns.owner)
