@@ -313,7 +313,8 @@ class CodeDatabase(FittedAtOnce):
         array([], dtype=int64)
         """
         index = self._get_fitted()
-        queries, own = self._queries(X, index), _own_rows(X, index)
+        queries = self._queries(X, index)
+        own = np.arange(index.n_items) if X is None else None
         radius = self.radius if radius is None else radius
         if queries.dtype.kind == "u":
             radius = check_radius(radius, index.n_bits)
@@ -548,7 +549,8 @@ class CodeDatabase(FittedAtOnce):
     def _nearest(self, index, X, n_neighbors, return_tied=False, among=None):
         """Distances, indices and ties of the nearest items."""
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
-        queries, own = self._queries(X, index), _own_rows(X, index)
+        queries = self._queries(X, index)
+        own = np.arange(index.n_items) if X is None else None
         k = check_n_neighbors(n_neighbors, index.n_items - (own is not None))
         allowed = None
         if among is not None:
@@ -639,8 +641,3 @@ class CodeDatabase(FittedAtOnce):
     def n_samples_fit_(self):
         """Number of items given so far, those removed included."""
         return self._get_fitted().n_indices
-
-
-def _own_rows(X, index):
-    """Rows of the queries where these are the items, or None."""
-    return np.arange(index.n_items) if X is None else None
