@@ -14,6 +14,7 @@ from numba.extending import intrinsic
 from ._compile import compiled
 
 _TILE = 1_024  # codes
+_MANY = 2**16  # codes, from which on bounds of scores pay
 _UNBOUNDED = 4 * _TILE  # codes that limits are made of before bounds are of use
 _EPS = 2.0**-23  # of float32
 _LEAST = 2.0**-149  # the least number in float32
@@ -208,7 +209,8 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
     exact_scores, costs = np.empty(len(rows)), np.empty(_TILE, dtype=np.uint32)
     signs = np.empty(len(columns), dtype=np.uint64)
     planes = np.empty((4, len(columns)), dtype=np.uint64)
-    can_bound = weights.shape[1] <= 8 * n_bytes and columns.itemsize == 8
+    can_bound = n_codes >= _MANY and weights.shape[1] <= 8 * n_bytes
+    can_bound = can_bound and columns.itemsize == 8
     can_bound = can_bound and terms[0].shape[1] == 0  # other factors are not negative
     counts, start = np.zeros(n_queries, dtype=np.int64), 0
     for query in range(n_queries):
