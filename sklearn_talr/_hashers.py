@@ -49,9 +49,11 @@ class FittedHasher(NamedTuple):
             return query
         return getattr(self.hasher, "default_query", "bits")
 
-    def prepare(self, X):
-        """Features as the hasher takes them."""
-        return X if self.before is None else self.before.transform(X)
+    def prepare(self, X, is_query=False):
+        """Features as the hasher takes them; of two views, earlier steps are for items."""
+        if self.before is None or (is_query and self.has_two_views):
+            return X
+        return self.before.transform(X)
 
     @property
     def has_two_views(self):
@@ -66,12 +68,8 @@ class FittedHasher(NamedTuple):
         """Packed codes of features of queries."""
         if not hasattr(self.hasher, "encode_query"):
             return self.encode(X)
-        return self.hasher.encode_query(self._prepare_query(X))
+        return self.hasher.encode_query(self.prepare(X, is_query=True))
 
     def query_weights(self, X):
         """Weights of features that are queries."""
-        return self.hasher.query_weights(self._prepare_query(X))
-
-    def _prepare_query(self, X):
-        """Features of queries as the hasher takes them: earlier steps are for items."""
-        return X if self.has_two_views else self.prepare(X)
+        return self.hasher.query_weights(self.prepare(X, is_query=True))

@@ -5,6 +5,8 @@ by side. *Terms* are a tuple of five arrays, see `arrays_of_terms`. Codes are co
 by tile, so that what is found out about them stays in the cache.
 """
 
+import math
+
 import numpy as np
 from numba import float32
 from numba.extending import intrinsic
@@ -12,6 +14,10 @@ from numba.extending import intrinsic
 from ._compile import compiled
 
 _TILE = 1_024  # codes
+_MANY = 2**16  # codes, from which on bounds of scores pay
+_UNBOUNDED = 4 * _TILE  # codes that limits are made of before bounds are of use
+_EPS = 2.0**-23  # of float32
+_LEAST = 2.0**-149  # the least number in float32
 
 
 @intrinsic
@@ -73,7 +79,7 @@ def hamming_scan(queries, columns, n_bits, k, radius, whole):
                     room = rows.shape[1]
             _write_distances(queries[query], columns, first, part)
             limit = reach[query] - (k > 0 and not whole and held[query] >= k)
-            if _any_within(part, limit):
+            if _least(part) <= limit:
                 counts[query], reach[query], held[query] = _take_near(
                     part,
                     first,
@@ -104,13 +110,11 @@ def _write_distances(query, columns, first, distances):
 
 
 @compiled
-def _any_within(distances, limit):
-    if limit < 0:
-        return False
-    found, limit = np.uint8(0), np.uint16(limit)
-    for code in range(len(distances)):  # which is compiled to comparisons of vectors
-        found |= np.uint8(distances[code] <= limit)
-    return found > 0
+def _least(distances):
+    least = distances[0]
+    for code in range(len(distances)):  # which is compiled to minima of vectors
+        least = distances[code] if distances[code] < least else least
+    return least
 
 
 @compiled
@@ -159,77 +163,194 @@ def _flat(values, counts):
 
 
 @compiled
-def weighted_scan(tables, columns, terms, units, k, lowest, margins):
-    """Find codes that may be among those of highest score.
+def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
+    """Find codes that may be among those of highest score, and score them in float64.
+
+    Scores in float32 tell which codes these are. They are computed from tables that are
+    divided by a power of two, so that no score is too large. Where bits have weights, four
+    bits of their magnitudes bound the scores first, by counts of ones. What the bound lets
+    through is looked up in the tables.
 
     Parameters
     ----------
-    tables : array of shape (n_queries, n_bytes, 256), dtype float32
-        What each value of each byte adds to a score.
+    weights : array of shape (n_queries, n_weights), dtype float32
+        Weights of bits, or of all values of each byte.
 
     columns : array of shape (n_words, n_codes)
 
     terms : tuple of arrays
 
-    units : array of shape (n_queries,), dtype float32
-        What addends are multiplied by.
+    largest : tuple of float
+        Largest magnitudes of a factor and of an addend.
+
+    as_costs : bool
+        As for `write_table`.
 
     k : int
-        Number of codes wanted; 0 asks for all that reach the lowest score.
+        Number of codes wanted; 0 asks for all within the radius.
 
-    lowest : array of shape (n_queries,), dtype float64
-        Scores to begin with, below which nothing is wanted.
-
-    margins : array of shape (n_queries,), dtype float64
-        Twice the largest error of a score.
+    radius : float
+        Minus the least score wanted. What is beyond it by less than the error in float32
+        is perhaps found, too.
 
     Returns
     -------
     counts, rows
         As of `hamming_scan`.
+
+    scores : array of shape (n_found,), dtype float64
+        A score depends on nothing but query and code.
     """
-    n_queries, n_codes = len(tables), columns.shape[1]
-    room = 2 * _TILE + 4 * min(k, n_codes)
-    rows = np.empty((n_queries, room), dtype=np.int64)
-    scores = np.empty((n_queries, room), dtype=np.float32)
-    counts = np.zeros(n_queries, dtype=np.int64)
-    limits = lowest.copy()
-    tile = np.empty(_TILE, dtype=np.float32)
-    for first in range(0, n_codes, _TILE):
-        part = tile[: min(_TILE, n_codes - first)]
-        for query in range(n_queries):
-            if counts[query] + len(part) > room:
-                counts[query], limits[query] = _keep_best(
-                    rows[query],
-                    scores[query],
-                    counts[query],
-                    k,
-                    limits[query],
-                    margins[query],
-                )
-                if counts[query] + len(part) > room:
-                    rows, scores = _wider(rows), _wider(scores)
-                    room = rows.shape[1]
-            _write_sums(tables[query], columns, first, part)
-            _apply_terms(terms, units[query], first, part)
-            before = counts[query]
-            counts[query] = _take_high(
-                part, first, rows[query], scores[query], before, limits[query]
-            )
-            if k > 0 and counts[query] >= k and counts[query] > before + k:
-                counts[query], limits[query] = _keep_best(
-                    rows[query],
-                    scores[query],
-                    counts[query],
-                    k,
-                    limits[query],
-                    margins[query],
-                )
+    n_queries, n_codes = len(weights), columns.shape[1]
+    n_bytes = len(columns) * columns.itemsize
+    exact, table = np.empty((n_bytes, 256)), np.empty((n_bytes, 256), dtype=np.float32)
+    rows = np.empty(4 * _TILE, dtype=np.int64)
+    scores, sums = np.empty(len(rows), dtype=np.float32), np.empty(_TILE, dtype=np.float32)
+    exact_scores, costs = np.empty(len(rows)), np.empty(_TILE, dtype=np.uint32)
+    signs = np.empty(len(columns), dtype=np.uint64)
+    planes = np.empty((4, len(columns)), dtype=np.uint64)
+    can_bound = n_codes >= _MANY and weights.shape[1] <= 8 * n_bytes
+    can_bound = can_bound and columns.itemsize == 8
+    can_bound = can_bound and terms[0].shape[1] == 0  # other factors are not negative
+    counts, start = np.zeros(n_queries, dtype=np.int64), 0
     for query in range(n_queries):
-        counts[query], limits[query] = _keep_best(
-            rows[query], scores[query], counts[query], k, limits[query], margins[query]
-        )
-    return counts, _flat(rows, counts)
+        write_table(weights[query], as_costs, exact)
+        most = largest_sum(exact)
+        exponent = exponent_of(most, largest)
+        unit = math.ldexp(1.0, -exponent)
+        margin = margin_of(most, unit, n_bytes, largest)
+        _write_scaled(exact, unit, table)
+        is_bounded, step = can_bound, 0.0
+        if can_bound:
+            step = _write_planes(weights[query], signs, planes) * unit
+        base, step = (0.0, step) if as_costs else (most * unit, 2 * step)
+        count, room, limit = 0, k, -radius * unit - margin
+        for first in range(0, n_codes, _TILE):
+            part = sums[: min(_TILE, n_codes - first)]
+            while start + count + len(part) > len(rows):
+                rows, scores, exact_scores = (
+                    _twice(rows),
+                    _twice(scores),
+                    _twice(exact_scores),
+                )
+            if is_bounded and first >= _UNBOUNDED:
+                _write_costs(signs, planes, columns, first, costs)
+                for code in range(len(part)):
+                    part[code] = np.float32(base) - np.float32(step) * costs[code]
+                _apply_terms(terms, np.float32(unit), first, part)
+                how = table, columns, terms, np.float32(unit)
+                is_bounded = 2 * _look_up(how, first, part, limit) < len(part)
+            else:
+                _write_sums(table, columns, first, part)
+                _apply_terms(terms, np.float32(unit), first, part)
+            count = _take_high(part, first, rows[start:], scores[start:], count, limit)
+            if k > 0 and count > room:
+                count, limit = _keep_best(
+                    rows[start:], scores[start:], count, k, limit, margin
+                )
+                room = 2 * count + _TILE // 8
+        count, limit = _keep_best(rows[start:], scores[start:], count, k, limit, margin)
+        end = start + count
+        _write_exact(exact, columns, terms, rows[start:end], exact_scores[start:end])
+        counts[query], start = count, end
+    return counts, rows[:start].copy(), exact_scores[:start].copy()
+
+
+@compiled
+def _write_planes(weights, signs, planes):
+    """Write signs of weights and four bits of their magnitudes, as words of bits.
+
+    Returns what the lowest bit is worth. All four are worth no more than the weight.
+    """
+    signs[:], planes[:], most = 0, 0, 0.0
+    for weight in weights:
+        most = max(most, abs(weight))
+    step = most / 15
+    for bit in range(len(weights)):
+        word, mask = bit // 64, np.uint64(1) << np.uint64(bit % 64)
+        if weights[bit] > 0:
+            signs[word] |= mask
+        level = int(abs(weights[bit]) / step) if step > 0 else 0
+        for plane in range(4):
+            if (level >> plane) & 1:
+                planes[plane, word] |= mask
+    return step
+
+
+@compiled
+def _write_costs(signs, planes, columns, first, costs):
+    """Write what differing bits of codes cost, by the four bits of their weights."""
+    costs[:] = 0
+    last = min(first + len(costs), columns.shape[1])
+    for place in range(len(columns)):
+        sign, column = signs[place], columns[place, first:last]
+        ones, twos, fours, eights = planes[:, place]
+        for code in range(len(column)):
+            differ = sign ^ np.uint64(column[code])
+            cost = _count_ones(differ & ones) + (_count_ones(differ & twos) << np.uint64(1))
+            cost += _count_ones(differ & fours) << np.uint64(2)
+            costs[code] += cost + (_count_ones(differ & eights) << np.uint64(3))
+
+
+@compiled
+def _look_up(how, first, scores, limit):
+    """Make scores of bounds that reach a limit; return how many these are."""
+    table, columns, terms, unit = how
+    n_reached = 0
+    for code in range(len(scores)):
+        if scores[code] >= limit:
+            score = scores[code : code + 1]
+            _write_sums(table, columns, first + code, score)
+            _apply_terms(terms, unit, first + code, score)
+            n_reached += 1
+    return n_reached
+
+
+@compiled
+def exponent_of(most, largest):
+    """Power of two that tables are to be divided by, which rounds nothing.
+
+    `most` is the largest sum of entries of tables, and `largest` has the largest magnitudes
+    of a factor and of an addend. No score that is divided so is too large for float32.
+    """
+    factor, addend = largest
+    exponent = math.frexp(most * max(factor, 1.0) + addend)[1]
+    return max(exponent, -120)  # so that what addends are multiplied by is finite
+
+
+@compiled
+def margin_of(most, unit, n_bytes, largest):
+    """Twice the largest error of a score in float32, if tables are multiplied by a unit."""
+    factor, addend = largest
+    # A sum is rounded once for each byte, and its entries and terms are rounded.
+    error = _EPS * unit * (most * factor + addend) + max(factor, 1.0) * _LEAST
+    return 2 * (n_bytes + 8) * error
+
+
+@compiled
+def largest_sum(table):
+    """Sum of the largest magnitudes of the entries of each byte."""
+    total = 0.0
+    for entries in table:
+        most = 0.0
+        for entry in entries:
+            most = max(most, abs(entry))
+        total += most
+    return total
+
+
+@compiled
+def _write_scaled(exact, unit, table):
+    for byte in range(len(table)):
+        for value in range(256):
+            table[byte, value] = exact[byte, value] * unit
+
+
+@compiled
+def _twice(values):
+    twice = np.empty(2 * len(values), dtype=values.dtype)
+    twice[: len(values)] = values
+    return twice
 
 
 @compiled
@@ -259,27 +380,34 @@ def _keep_best(rows, scores, count, k, limit, margin):
 
 
 @compiled
-def write_tables(weights, as_costs, tables):
-    """Write what each value of each byte adds, by the weights of the bits.
+def write_table(weights, as_costs, table):
+    """Write what each value of each byte adds, by the weights of bits or of all values.
 
     `as_costs`: a bit that is as the query wants it adds 0, and any other minus the
-    magnitude of its weight. The tables have shape (n_queries, n_bytes, 256).
+    magnitude of its weight. The table has shape (n_bytes, 256).
     """
-    for query in range(len(tables)):
-        for byte in range(tables.shape[1]):
-            table = tables[query, byte]
-            table[0], n_values = 0, 1
-            for bit in range(8):
-                weight = table[0] * 0
-                if 8 * byte + bit < weights.shape[1]:
-                    weight = weights[query, 8 * byte + bit]
-                of_zero, of_one = -weight, weight
-                if as_costs:
-                    of_zero, of_one = min(of_zero, 0 * weight), min(of_one, 0 * weight)
-                for value in range(n_values):
-                    table[n_values + value] = table[value] + of_one
-                    table[value] += of_zero
-                n_values *= 2
+    if len(weights) == table.size:
+        table[:] = weights.reshape(table.shape)
+        return
+    for byte in range(len(table)):
+        entries, n_values = table[byte], 1
+        entries[0] = 0
+        for bit in range(8 * byte, 8 * byte + 8):
+            weight = weights[bit] if bit < len(weights) else weights[0] * 0
+            of_zero, of_one = -table.dtype.type(weight), table.dtype.type(weight)
+            if as_costs:
+                of_zero, of_one = min(of_zero, 0 * of_one), min(of_one, 0 * of_one)
+            for value in range(n_values):
+                entries[n_values + value] = entries[value] + of_one
+                entries[value] += of_zero
+            n_values *= 2
+
+
+@compiled
+def write_tables(weights, tables):
+    """Write the tables of queries, shape (n_queries, n_bytes, 256)."""
+    for query in range(len(weights)):
+        write_table(weights[query], False, tables[query])
 
 
 @compiled
@@ -294,19 +422,12 @@ def write_scores(tables, columns, terms, scores):
 
 
 @compiled
-def write_scores_of_pairs(tables, columns, terms, counts, rows, scores):
-    """Write the scores of pairs in float64: as many rows as the counts say, by query.
-
-    A score depends on nothing but query and code.
-    """
-    end, one = 0, np.empty(1, dtype=np.float64)
-    for query in range(len(counts)):
-        start, end = end, end + counts[query]
-        for pair in range(start, end):
-            row = rows[pair]
-            _write_sums(tables[query], columns, row, one)
-            _apply_terms(terms, 1.0, row, one)
-            scores[pair] = one[0]
+def _write_exact(table, columns, terms, rows, scores):
+    one = np.empty(1, dtype=np.float64)
+    for place in range(len(rows)):
+        _write_sums(table, columns, rows[place], one)
+        _apply_terms(terms, 1.0, rows[place], one)
+        scores[place] = one[0]
 
 
 @compiled

@@ -9,14 +9,6 @@ from .._arrays import as_numpy
 from .._compat import Interval, StrOptions, validate_params
 from ._factors import Terms
 
-__all__ = [
-    "PackedCodes",
-    "concatenate_codes",
-    "hamming_distances",
-    "pack_codes",
-    "unpack_codes",
-]
-
 NO_TERMS = Terms()
 _BIT_ORDER = [StrOptions({"little", "big"})]
 
@@ -84,7 +76,16 @@ class PackedCodes:
         self.n_bits = int(n_bits)
         self.bitorder = bitorder
         self._check_layout()
-        self._terms = Terms() if terms is None else _check_terms(terms, len(self.data))
+        self._terms = Terms()
+        if terms is not None:
+            terms = check_array(terms, dtype=np.float32, input_name="terms")
+            n_codes = len(self.data)
+            if terms.shape not in ((n_codes, 1), (n_codes, 2)):
+                raise ValueError(
+                    f"terms must have shape ({n_codes}, 1) or ({n_codes}, 2), a factor and "
+                    f"perhaps an addend for each code, got {terms.shape}."
+                )
+            self._terms = Terms(terms)
 
     @classmethod
     def _of(cls, data, n_bits, bitorder="little", terms=NO_TERMS):
@@ -378,13 +379,3 @@ def as_words(data):
 
 def _as_bits(packed):
     return np.unpackbits(packed.data, axis=1, count=packed.n_bits, bitorder=packed.bitorder)
-
-
-def _check_terms(terms, n_codes):
-    terms = check_array(terms, dtype=np.float32, input_name="terms")
-    if terms.shape not in ((n_codes, 1), (n_codes, 2)):
-        raise ValueError(
-            f"terms must have shape ({n_codes}, 1) or ({n_codes}, 2), a factor and perhaps "
-            f"an addend for each code, got {terms.shape}."
-        )
-    return Terms(terms)

@@ -38,13 +38,10 @@ from .._threads import map_in_threads, slices
 from ._groups import read_groups
 from ._packed import PackedCodes, as_packed
 
-__all__ = ["maxsim_scores", "weighted_scores"]
-
 _CODES_PER_BLOCK = 8_192
 _TOKENS_PER_PASS = 32  # whose tables stay in the cache
 _TOKENS_PER_BLOCK = 256  # whose tables are held in float64
 _DOCUMENTS_PER_PART = 2**10  # that one thread takes at once
-_LEAST = 2.0**-149  # the least number in float32
 # What loops get in place of given terms, bytes and tables that codes do not have
 _NOTHING = (
     np.empty((0, 0), np.float32),
@@ -264,7 +261,7 @@ def word_size(n_bits, n_weights, input_name="query_weights"):
     )
 
 
-def tables_of(weights, n_bits, *, as_costs=False):
+def tables_of(weights, n_bits):
     """What each value of each byte of a code adds to its score.
 
     Parameters
@@ -274,21 +271,15 @@ def tables_of(weights, n_bits, *, as_costs=False):
     n_bits : int
         Length of the codes.
 
-    as_costs : bool, default=False
-        Whether a bit that is as the query wants it adds 0, and any other minus the
-        magnitude of its weight. Only for weights of bits.
-
     Returns
     -------
     tables : ndarray of shape (n_queries, n_bytes, 256), of the type of the weights
     """
-    n_queries, n_bytes = len(weights), -(-n_bits // 8)
-    if word_size(n_bits, weights.shape[1]) == 8:
-        return weights.reshape(n_queries, n_bytes, 256)
     from .._loops._search import write_tables
 
-    tables = np.empty((n_queries, n_bytes, 256), dtype=weights.dtype)
-    write_tables(fixed(np.ascontiguousarray(weights)), as_costs, tables)
+    word_size(n_bits, weights.shape[1])
+    tables = np.empty((len(weights), -(-n_bits // 8), 256), dtype=weights.dtype)
+    write_tables(fixed(np.ascontiguousarray(weights)), tables)
     return tables
 
 
@@ -326,43 +317,6 @@ def arrays_of_terms(terms):
         fixed(nothing if array is None else array)
         for array, nothing in zip(terms, _NOTHING)
     )
-
-
-def precision(tables, terms, *, together=False):
-    """How the scores of tables are to be computed in float32.
-
-    Parameters
-    ----------
-    tables : ndarray of shape (n_queries, n_bytes, 256), dtype float64
-
-    terms : Terms
-        Those of the codes.
-
-    together : bool, default=False
-        Whether all queries have one exponent.
-
-    Returns
-    -------
-    exponents : ndarray of shape (n_queries,), dtype int
-        Tables are to be divided by two to this power. So no score is too large for float32,
-        and powers of two round nothing.
-
-    margins : ndarray of shape (n_queries,), dtype float64
-        Twice the largest error of a score that is divided so.
-    """
-    factor, addend = terms.largest()
-    most = np.abs(tables).max(axis=2).sum(axis=1)
-    exponents = np.frexp(most * max(factor, 1) + addend)[1]
-    exponents = np.maximum(
-        exponents, -120
-    )  # so that what addends are multiplied by is finite
-    if together:
-        exponents = np.full_like(exponents, exponents.max())
-    most = np.ldexp(most * factor + addend, -exponents)
-    # A sum is rounded once for each byte, and its entries and terms are rounded.
-    eps = np.finfo(np.float32).eps
-    error = (tables.shape[1] + 8) * (eps * most + max(factor, 1) * _LEAST)
-    return exponents, 2 * error
 
 
 class TokenSets(NamedTuple):
@@ -415,7 +369,9 @@ def token_blocks(weights, numbers, documents):
 
     `numbers` are those of the queries of the tokens.
     """
-    n_bits = documents.packed.n_bits
+    from .._loops._search import exponent_of, margin_of
+
+    n_bits, largest = documents.packed.n_bits, documents.packed._terms.largest()
     order = np.argsort(numbers, kind="stable")
     starts = np.concatenate(([0], np.cumsum(np.bincount(numbers))))
     first, n_queries = 0, len(starts) - 1
@@ -424,11 +380,14 @@ def token_blocks(weights, numbers, documents):
         last = max(first + 1, int(np.searchsorted(starts, limit, side="right")) - 1)
         rows = order[starts[first] : starts[last]]
         tables = tables_of(weights[rows].astype(np.float64), n_bits)
-        exponents, margins = precision(tables, documents.packed._terms, together=True)
-        by_entry = np.ascontiguousarray(np.moveaxis(np.ldexp(tables, -exponents[0]), 0, 2))
+        sums = np.abs(tables).max(axis=2).sum(axis=1)
+        exponent = exponent_of(sums.max(), largest)
+        how = 2.0**-exponent, tables.shape[1], largest
+        margins = [margin_of(most, *how) for most in sums]
+        by_entry = np.ascontiguousarray(np.moveaxis(np.ldexp(tables, -exponent), 0, 2))
         of_queries = starts[first : last + 1] - starts[first]
         margins = np.add.reduceat(margins, of_queries[:-1])
-        yield QueryTables(by_entry, of_queries, int(exponents[0]), margins)
+        yield QueryTables(by_entry, of_queries, exponent, margins)
         first = last
 
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval, StrOptions
 from ..codes import PackedCodes, hamming_distances
-from ..codes._door import signs_of_bits
+from ..codes._door import columns_of, signs_of_bits
 from ..histogram import RankingHistogram, hamming_histogram
 from ..histogram._door import weighted_histograms
 from ..measures import parse_measure
@@ -23,10 +23,9 @@ from ._read import (
     check_radius,
     check_weighted_radius,
     read_among,
-    read_weights,
 )
 from ._rescoring import ragged
-from ._scan import BitQueries, WeightQueries, answers
+from ._scan import answers
 
 
 class Ranking(NamedTuple):
@@ -49,16 +48,50 @@ class Ranking(NamedTuple):
     ties: np.ndarray
 
 
-class CodeDatabase(BaseEstimator):
-    """Base of all estimators of this room: items, questions about them, and their files.
-
-    A child defines the constructor and three methods: `_read` makes codes of items,
-    `_asks_by` says whether queries are bits or weights, and `_queries` makes these of what
-    a user asks by.
+class FittedAtOnce(BaseEstimator):
+    """Base of estimators whose fitted state is one object.
 
     All that is fitted stands in one attribute, `_fitted`, which is never changed but
     replaced as a whole, last of all. So a call that fails or is interrupted leaves the
     estimator as it was, and a call in another thread takes either the old or the new.
+    """
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_fitted")
+
+    def __repr__(self, N_CHAR_MAX=700):
+        unfitted = super().__repr__(N_CHAR_MAX)
+        fitted = vars(self).get("_fitted")
+        return unfitted if fitted is None else f"{unfitted} of {fitted}"
+
+    def _get_fitted(self):
+        """The fitted state of this moment, to be taken once in each call."""
+        fitted = vars(self).get("_fitted")
+        if fitted is None:
+            check_is_fitted(self)
+        return fitted
+
+    @property
+    def n_items_(self):
+        """Number of items."""
+        return self._get_fitted().n_items
+
+    @property
+    def nbytes(self):
+        """Bytes of memory for all items, without targets and features."""
+        return self._get_fitted().nbytes
+
+    @property
+    def n_bytes_per_item_(self):
+        """Bytes of memory for an item, in the mean, without targets."""
+        return self.nbytes / self.n_items_
+
+
+class CodeDatabase(FittedAtOnce):
+    """Base of all estimators of this room: items, questions about them, and their files.
+
+    A child defines the constructor and two methods: `_read` makes codes of items, and
+    `_queries` makes words of bits, or weights, of what a user asks by.
     """
 
     _parameter_constraints: dict = {
@@ -73,13 +106,9 @@ class CodeDatabase(BaseEstimator):
         """Packed codes of items, and their Columns, `columns` if these are given."""
         raise NotImplementedError
 
-    def _asks_by(self, index):
-        """What queries are: "bits" or "weights"."""
-        raise NotImplementedError
-
     def _queries(self, X, index):
-        """Codes or weights of queries."""
-        return X
+        """Queries as a search takes them: words of bits, or weights; None are the items."""
+        raise NotImplementedError
 
     def fit(self, X, y=None):
         """Store the codes of a database.
@@ -284,12 +313,23 @@ class CodeDatabase(BaseEstimator):
         array([], dtype=int64)
         """
         index = self._get_fitted()
-        queries, n_queries, own = self._ask(index, X)
-        radius = self._check_radius(queries, self.radius if radius is None else radius)
-        allowed = None if among is None else read_among(among, index, n_queries)
+        queries = self._queries(X, index)
+        own = np.arange(index.n_items) if X is None else None
+        radius = self.radius if radius is None else radius
+        if queries.dtype.kind == "u":
+            radius = check_radius(radius, index.n_bits)
+        elif index.has_distances(queries):
+            radius = check_weighted_radius(radius)
+        else:
+            raise ValueError(
+                "radius has no meaning for codes whose scores have factors, such as those "
+                "of AdditiveHasher, and for queries that weigh words: their scores are no "
+                "distances. Ask for n_neighbors."
+            )
+        allowed = None if among is None else read_among(among, index, len(queries))
         how = {"allowed": allowed, "own": own, "n_jobs": self.n_jobs}
         distances, indices = [], []
-        for counts, rows, of_rows in answers(queries, n_queries, 0, radius, **how):
+        for counts, rows, of_rows in answers(index, queries, 0, radius, **how):
             ends = np.cumsum(counts)[:-1]
             indices += np.split(index.indices_of(rows), ends)
             distances += np.split(of_rows, ends)
@@ -357,10 +397,11 @@ class CodeDatabase(BaseEstimator):
             If `y` of `fit` was neither labels nor label indicators.
         """
         index = self._get_fitted()
-        queries, n_queries, _ = self._ask(index, X, of_items=False)
+        if X is None:
+            raise ValueError("X is needed: predict takes queries, and no items for them.")
+        queries = self._queries(X, index)
         n_places = check_n_neighbors(self.n_neighbors, index.n_items)
-        allowed = self._candidates(queries, n_queries, n_places)
-        found = answers(queries, n_queries, n_places, allowed=allowed, n_jobs=self.n_jobs)
+        found = self._found(index, queries, n_places)
         return index.targets.vote(index.indices, found, n_places)
 
     def rank(self, X):
@@ -394,7 +435,7 @@ class CodeDatabase(BaseEstimator):
         array([[0, 0, 1]])
         """
         index = self._get_fitted()
-        distances, indices, _ = self._nearest_of_all(index, X, index.n_items)
+        distances, indices, _ = CodeDatabase._nearest(self, index, X, index.n_items)
         ties = np.zeros(distances.shape, dtype=np.int64)
         np.cumsum(np.diff(distances, axis=1) > 0, axis=1, out=ties[:, 1:])
         return Ranking(distances, indices, ties)
@@ -505,74 +546,21 @@ class CodeDatabase(BaseEstimator):
         neighbors._fitted = fitted
         return neighbors
 
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "_fitted")
-
-    def _get_fitted(self):
-        """The Index of this moment, to be taken once in each call."""
-        fitted = vars(self).get("_fitted")
-        if fitted is None:
-            check_is_fitted(self)
-        return fitted
-
-    def _ask(self, index, X, of_items=True):
-        """Queries as a search takes them, how many there are, and their rows if items.
-
-        None stands for the items, unless `of_items` forbids it.
-        """
-        queries, by_bits = self._queries(X, index), self._asks_by(index) == "bits"
-        if queries is None and of_items and by_bits:
-            words = np.ascontiguousarray(index.words.T)
-            return BitQueries(index, words), index.n_items, np.arange(index.n_items)
-        if by_bits:
-            packed = index.read(queries)
-            return BitQueries.of(index, packed.data), len(packed), None
-        if queries is None:
-            raise ValueError(
-                "X is needed: the items are known by their bits alone, and queries have "
-                "weights."
-            )
-        weights = read_weights(queries, index.columns)
-        return WeightQueries(index, weights), len(weights), None
-
-    def _check_radius(self, queries, radius):
-        """A radius that has a meaning for the queries."""
-        if isinstance(queries, BitQueries):
-            return check_radius(radius, queries.index.columns.n_bits)
-        if not queries.are_distances:
-            raise ValueError(
-                "radius has no meaning for codes whose scores have factors, such as those "
-                "of AdditiveHasher, and for queries that weigh words: their scores are no "
-                "distances. Ask for n_neighbors."
-            )
-        return check_weighted_radius(radius)
-
     def _nearest(self, index, X, n_neighbors, return_tied=False, among=None):
         """Distances, indices and ties of the nearest items."""
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
-        return self._nearest_of_all(index, X, n_neighbors, return_tied, among)
-
-    def _nearest_of_all(self, index, X, n_neighbors, return_tied=False, among=None):
-        queries, n_queries, own = self._ask(index, X)
-        n_neighbors = check_n_neighbors(n_neighbors, index.n_items - (own is not None))
+        queries = self._queries(X, index)
+        own = np.arange(index.n_items) if X is None else None
+        k = check_n_neighbors(n_neighbors, index.n_items - (own is not None))
         allowed = None
         if among is not None:
-            allowed = read_among(among, index, n_queries)
-            check_enough(allowed, own, n_neighbors)
-        allowed = self._candidates(queries, n_queries, n_neighbors, allowed)
-        found = answers(
-            queries,
-            n_queries,
-            n_neighbors,
-            whole=return_tied,
-            allowed=allowed,
-            own=own,
-            n_jobs=self.n_jobs,
-        )
+            allowed = read_among(among, index, len(queries))
+            check_enough(allowed, own, k)
+        found = self._found(index, queries, k, return_tied, allowed, own)
         distances, indices, tied = [], [], []
         for counts, rows, of_rows in found:
             ends, rows = np.cumsum(counts), index.indices_of(rows)
-            places = (ends - counts)[:, None] + np.arange(n_neighbors)
+            places = (ends - counts)[:, None] + np.arange(k)
             distances.append(of_rows[places])
             indices.append(rows[places])
             if return_tied:
@@ -581,40 +569,40 @@ class CodeDatabase(BaseEstimator):
                 tied += np.split(rows[is_last], np.cumsum(n_tied)[:-1])
         return np.concatenate(distances), np.concatenate(indices), tied
 
-    def _candidates(self, queries, n_queries, n_neighbors, allowed=None):
-        """Rows that may be found: where `n_candidates` is set, the nearest by bits."""
+    def _found(self, index, queries, k, whole=True, allowed=None, own=None):
+        """Answers; where `n_candidates` is set, of the items that are nearest by bits."""
         n_candidates = getattr(self, "n_candidates", None)
-        if n_candidates is None or isinstance(queries, BitQueries):
-            return allowed
-        index, n_near = queries.index, max(n_candidates, n_neighbors)
-        signs = signs_of_bits(queries.weights, index.columns.n_bits)
-        near = BitQueries.of(index, signs)
-        near = answers(near, n_queries, n_near, allowed=allowed, n_jobs=self.n_jobs)
-        return [
-            np.sort(rows)
-            for counts, of_block, _ in near
-            for rows in np.split(of_block, np.cumsum(counts)[:-1])
-        ]
+        if n_candidates is not None and queries.dtype.kind == "f":
+            signs = columns_of(signs_of_bits(queries, index.n_bits)).T
+            signs, n_near = np.ascontiguousarray(signs), max(n_candidates, k)
+            how = {"allowed": allowed, "n_jobs": self.n_jobs}
+            allowed = [
+                np.sort(rows)
+                for counts, of_block, _ in answers(index, signs, n_near, **how)
+                for rows in np.split(of_block, np.cumsum(counts)[:-1])
+            ]
+        how = {"whole": whole, "allowed": allowed, "own": own, "n_jobs": self.n_jobs}
+        return answers(index, queries, k, **how)
 
     def _histograms(self, index, X, y):
         """The items by affinity and distance to queries, in tables for some of these."""
         affinity, y_database = index.targets
+        if X is None:
+            raise ValueError("X is needed: score takes queries, and no items for them.")
         queries, codes = self._queries(X, index), index.codes
         if affinity is not None:
             y = affinity.check_targets(y)
             affinity.check_width(y, y_database.shape[0])
             y_database = y_database[index.indices]
-        if self._asks_by(index) == "weights":
-            weights = read_weights(queries, index.columns)
+        if queries.dtype.kind == "f":
             y = np.asarray(y) if affinity is None else y
             yield from weighted_histograms(
-                weights, codes, affinity, y, y_database, n_jobs=self.n_jobs
+                queries, codes, affinity, y, y_database, n_jobs=self.n_jobs
             )
             return
         # Whoever asks by bits means them, whatever factors their scores have.
-        bits = [
-            PackedCodes._of(each.data, each.n_bits) for each in (index.read(queries), codes)
-        ]
+        data = queries.view(np.uint8), codes.data
+        bits = [PackedCodes._of(each, index.n_bits) for each in data]
         if affinity is None:
             yield RankingHistogram.from_scores(y, -hamming_distances(*bits))
             return
@@ -647,18 +635,7 @@ class CodeDatabase(BaseEstimator):
     @property
     def n_features_in_(self):
         """Number of bits of a code."""
-        return self._get_fitted().columns.n_bits
-
-    @property
-    def n_bytes_per_item_(self):
-        """Bytes of memory for an item, in the mean, without targets."""
-        index = self._get_fitted()
-        return index.nbytes / index.n_items
-
-    @property
-    def n_items_(self):
-        """Number of items."""
-        return self._get_fitted().n_items
+        return self._get_fitted().n_bits
 
     @property
     def n_samples_fit_(self):

@@ -81,10 +81,8 @@ def save_index(path, kind, params, index, hasher=None):
             with open(path / folder / f"{name}.npy", "xb") as file:
                 np.save(file, array, allow_pickle=False)
                 _flush(file)
-        for place, content in (
-            (path / folder / "hasher.skops", stored),
-            (aside, header.encode()),
-        ):
+        contents = {path / folder / "hasher.skops": stored, aside: header.encode()}
+        for place, content in contents.items():
             if content is not None:
                 with open(place, "xb") as file:
                     file.write(content)
@@ -156,11 +154,7 @@ def load_index(path, kind, mmap, restore=None):
 
 def _rebuild(header, arrays, hasher):
     """Parameters and Index of what was read, whose parts do not contradict each other."""
-    n_bits, n_samples, names = (
-        header["n_bits"],
-        header["n_samples"],
-        header["feature_names"],
-    )
+    n_bits, n_samples = header["n_bits"], header["n_samples"]
     words, numbers = fixed(arrays["words"]), arrays.get("numbers")
     affinity = header["affinity"]
     affinity = None if affinity is None else BaseAffinity.from_plain(affinity)
@@ -172,6 +166,7 @@ def _rebuild(header, arrays, hasher):
             raise ValueError("targets_indptr descends.")
         values = sp.csr_array(parts, shape=header["targets_shape"])
         values.check_format(full_check=True)
+    names = header["feature_names"]
     names = None if names is None else np.array(names, dtype=object)
     n_items, n_bytes = words.shape[1], len(words) * words.dtype.itemsize
     word = next(size for size in (8, 4, 2, 1) if n_bytes % size == 0)
@@ -182,15 +177,13 @@ def _rebuild(header, arrays, hasher):
         "n_samples": type(n_samples) is int and n_samples >= n_items > 0,
         "bitorder": header["bitorder"] == "little",
         "words": words.dtype == f"u{word}" and words[-1].max() <= limit,
-        "numbers": n_items == n_samples
-        if numbers is None
-        else _are_numbers(numbers, header),
+        "numbers": numbers is not None or n_items == n_samples,
         "terms": _are_sound(terms, n_items),
         "feature_names": names is None or names.shape == (n_bits,),
         "targets": (affinity is None) == (values is None),
     }
-    if numbers is not None and numbers.shape != (n_items,):
-        sound["numbers"] = False
+    if numbers is not None:
+        sound["numbers"] = _are_numbers(numbers, n_items, n_samples)
     if values is not None and sound["targets"]:
         checked = affinity.check_targets(values)
         sound["targets"] = (
@@ -213,33 +206,29 @@ def _rebuild(header, arrays, hasher):
     return params, Index(words, terms, columns, *rest)
 
 
-def _are_numbers(numbers, header):
-    is_int, ascends = numbers.dtype.kind == "i", np.all(numbers[1:] > numbers[:-1])
-    return is_int and ascends and numbers[0] >= 0 and numbers[-1] < header["n_samples"]
+def _are_numbers(numbers, n_items, n_samples):
+    """Whether so many indices ascend, each below the number of samples."""
+    if numbers.shape != (n_items,) or numbers.dtype.kind != "i":
+        return False
+    return (
+        bool(np.all(numbers[1:] > numbers[:-1]))
+        and 0 <= numbers[0] <= numbers[-1] < n_samples
+    )
 
 
 def _are_sound(terms, n_items):
     """Whether terms are finite numbers, or bytes and tables, for so many codes."""
     given, *octets, factor_table, length_table = terms
-    if given is not None and (given.dtype != np.float32 or not np.isfinite(given).all()):
-        return False
-    shapes = (
-        ((n_items, 1), (n_items, 2)),
-        ((n_items,),),
-        ((n_items,),),
-        ((256,),),
-        ((256, 2),),
-    )
-    return (
-        all(a is None or a.shape in of for a, of in zip(terms, shapes))
-        and all(a is None or a.dtype == np.uint8 for a in octets)
-        and all(
-            (a is None) == (table is None)
-            and (a is None or (table.dtype == np.float32 and np.isfinite(table).all()))
-            for a, table in zip(octets, (factor_table, length_table))
-        )
-        and (given is None or octets == [None, None])
-    )
+    shapes = [(n_items, 1), (n_items, 2)], [(n_items,)], [(n_items,)], [(256,)], [(256, 2)]
+    kinds = np.float32, np.uint8, np.uint8, np.float32, np.float32
+    for array, shape, kind in zip(terms, shapes, kinds):
+        if array is None:
+            continue
+        if array.shape not in shape or array.dtype != kind or not np.isfinite(array).all():
+            return False
+    pairs = zip(octets, (factor_table, length_table))
+    has_all = all((each is None) == (table is None) for each, table in pairs)
+    return has_all and (given is None or octets == [None, None])
 
 
 def _store_hasher(hasher):

@@ -5,13 +5,14 @@ from numbers import Integral
 from .._compat import Interval
 from ..codes._door import refuse_codes, refuse_terms
 from ._database import CodeDatabase
-from ._read import read_codes
+from ._read import read_bits, read_codes, read_weights
 
 
 class HammingNeighbors(CodeDatabase):
     """Exact nearest neighbors by Hamming distance, with all that are tied if asked for.
 
-    Items and queries are codes. A query is compared with all of them, by a compiled loop.
+    Items and queries are codes. A query is compared with all of them, by a compiled loop,
+    or looked up in tables, where many are asked within a small radius of many items.
     :class:`HashedNeighbors` holds a hasher together with such an index, and is asked by
     features.
 
@@ -48,8 +49,12 @@ class HammingNeighbors(CodeDatabase):
         Number of items in the database.
 
     n_bytes_per_item_ : float
-        Bytes of memory for an item, without targets: those of its code, and of its index
-        once items have been removed.
+        Bytes of memory for an item, without targets: those of its code, of its index once
+        items have been removed, and of tables for lookup within a radius once there are
+        some.
+
+    nbytes : int
+        Bytes of memory for all items.
 
     codes_ : PackedCodes
         Codes of the items, in the order of `indices_`.
@@ -125,11 +130,8 @@ class HammingNeighbors(CodeDatabase):
     def _read(self, X, columns=None):
         return read_codes(refuse_terms(X, "X"), columns, type(self).__name__)
 
-    def _asks_by(self, index):
-        return "bits"
-
     def _queries(self, X, index):
-        return refuse_terms(X, "X")
+        return read_bits(refuse_terms(X, "X"), index)
 
 
 class WeightedHammingNeighbors(CodeDatabase):
@@ -184,6 +186,9 @@ class WeightedHammingNeighbors(CodeDatabase):
     n_bytes_per_item_ : float
         Bytes of memory for an item, without targets: of its code, of its factor and addend,
         and of its index once items have been removed.
+
+    nbytes : int
+        Bytes of memory for all items.
 
     codes_ : PackedCodes
         Codes of the items, in the order of `indices_`.
@@ -245,8 +250,6 @@ class WeightedHammingNeighbors(CodeDatabase):
     def _read(self, X, columns=None):
         return read_codes(X, columns, type(self).__name__)
 
-    def _asks_by(self, index):
-        return "weights"
-
     def _queries(self, X, index):
-        return X if X is None else refuse_codes(X, "X")
+        weights = None if X is None else refuse_codes(X, "X")
+        return read_weights(weights, index.columns)

@@ -17,11 +17,44 @@ from ..codes import concatenate_codes
 from ._database import CodeDatabase
 from ._files import load_index, restore_hasher, save_index
 from ._index import Index
-from ._read import check_enough, check_n_neighbors, read_among, read_codes
+from ._read import (
+    check_enough,
+    check_n_neighbors,
+    read_among,
+    read_bits,
+    read_codes,
+    read_weights,
+)
 from ._rescoring import StackedRows, rescore
 
 
-class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
+class WithHasher(MetaEstimatorMixin):
+    """What an index tells of its hasher."""
+
+    @property
+    def hasher_(self):
+        """The fitted hasher."""
+        return self._get_fitted().hasher.estimator
+
+    @property
+    def n_features_in_(self):
+        """Number of features, if the hasher tells."""
+        return self.hasher_.n_features_in_
+
+    @property
+    def feature_names_in_(self):
+        """Names of the features, if `fit` saw any."""
+        return self.hasher_.feature_names_in_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        of_hasher = get_tags(self.hasher)
+        tags.input_tags.sparse = of_hasher.input_tags.sparse
+        tags.target_tags.required = of_hasher.target_tags.required
+        return tags
+
+
+class HashedNeighbors(WithHasher, CodeDatabase):
     """Nearest neighbors of features, by the codes of a hasher: the hasher and its index.
 
     `fit` fits the hasher, to a sample where there are many rows, and stores the codes of
@@ -104,6 +137,9 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         Bytes of memory for an item, without targets and features: those of its code, one
         for its factor and one for its length, where the hasher has these, and of its index
         once items have been removed.
+
+    nbytes : int
+        Bytes of memory for all items.
 
     codes_ : PackedCodes
         Codes of the items, in the order of `indices_`.
@@ -366,14 +402,11 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
         return router.add(hasher=self.hasher, method_mapping=mapping)
 
-    def _asks_by(self, index):
-        return index.hasher.asks_by(self.query)
-
     def _queries(self, X, index):
-        if X is None:
-            return None
-        by_bits = self._asks_by(index) == "bits"
-        return index.hasher.encode_query(X) if by_bits else index.hasher.query_weights(X)
+        if index.hasher.asks_by(self.query) == "bits":
+            return read_bits(None if X is None else index.hasher.encode_query(X), index)
+        weights = None if X is None else index.hasher.query_weights(X)
+        return read_weights(weights, index.columns)
 
     def _settle_affinity(self, hasher):
         """Take the oracle of a hasher of two views: y alone does not tell of both."""
@@ -416,26 +449,9 @@ class HashedNeighbors(MetaEstimatorMixin, CodeDatabase):
         )
         return values, indices, []
 
-    @property
-    def hasher_(self):
-        """The fitted hasher."""
-        return self._get_fitted().hasher.estimator
-
-    @property
-    def n_features_in_(self):
-        """Number of features, if the hasher tells."""
-        return self.hasher_.n_features_in_
-
-    @property
-    def feature_names_in_(self):
-        """Names of the features, if `fit` saw any."""
-        return self.hasher_.feature_names_in_
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        of_hasher = get_tags(self.hasher)
-        tags.input_tags.sparse = of_hasher.input_tags.sparse and not self.n_rescored
-        tags.target_tags.required = of_hasher.target_tags.required
+        tags.input_tags.sparse &= not self.n_rescored
         return tags
 
 

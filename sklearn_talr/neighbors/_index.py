@@ -1,13 +1,17 @@
 """What is searched: the codes of the items, and all else that a fitted estimator knows."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..codes import PackedCodes
-from ..codes._door import Terms, columns_of, fixed
-from ._read import Columns, read_codes
+from ..codes._door import Terms, columns_of, fixed, word_size
+from ._read import Columns
 from ._targets import NO_TARGETS, Targets
+
+_LEAST_ITEMS = 2**18  # from which on lookup pays
+_LEAST_QUERIES = 100  # within a radius that have been asked, before tables are made
+_CODES_PER_LOOK = 64  # that are scanned while one code is looked up
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +48,9 @@ class Index:
 
     features : StackedRows or None
         Features of all items given so far, where candidates are rescored.
+
+    lookup : dict
+        How many queries within a radius have been "asked", and "buckets" that they led to.
     """
 
     words: np.ndarray
@@ -54,6 +61,7 @@ class Index:
     targets: Targets = NO_TARGETS
     hasher: object = None
     features: object = None
+    lookup: dict = field(default_factory=dict, init=False)
 
     @classmethod
     def of(cls, packed, columns, affinity, y, **more):
@@ -117,6 +125,42 @@ class Index:
             )
         return rows
 
+    def buckets_within(self, radius, n_queries):
+        """Buckets that hold what is within a radius, or None where a scan takes less time.
+
+        They are made once as many queries have been asked as take that long.
+        """
+        n_tables = radius + 1
+        width = min(self.n_bits // n_tables, self.n_items.bit_length() - 1)
+        if n_tables * _CODES_PER_LOOK > 2**width or self.n_items >> 31:
+            return None
+        if self.n_items < _LEAST_ITEMS:
+            return None
+        asked = self.lookup["asked"] = self.lookup.get("asked", 0) + n_queries
+        buckets = self.lookup.get("buckets")
+        if buckets is None or len(buckets.firsts) < n_tables:
+            if asked < _LEAST_QUERIES:
+                return None
+            from .._loops._buckets import Buckets
+
+            buckets = Buckets.of(self.words, self.n_bits, n_tables, width)
+            self.lookup["buckets"] = buckets
+        pays = buckets.n_candidates * _CODES_PER_LOOK <= self.n_items
+        return buckets if pays else None
+
+    def __getstate__(self):
+        return vars(self) | {"lookup": {}}
+
+    @property
+    def n_bits(self):
+        """Length of a code."""
+        return self.columns.n_bits
+
+    def has_distances(self, weights):
+        """Whether queries of weights have distances to the codes, and not scores alone."""
+        is_plain = self.terms.n_terms == 0
+        return is_plain and word_size(self.n_bits, weights.shape[1]) == 1
+
     @property
     def n_items(self):
         """Number of items."""
@@ -125,8 +169,8 @@ class Index:
     @property
     def nbytes(self):
         """Bytes of all that is kept for the items, without targets and features."""
-        numbers = 0 if self.numbers is None else self.numbers.nbytes
-        return self.words.nbytes + self.terms.nbytes + numbers
+        kept = self.words, self.terms, self.numbers, self.lookup.get("buckets")
+        return sum(each.nbytes for each in kept if each is not None)
 
     @property
     def indices(self):
@@ -144,14 +188,9 @@ class Index:
         data = np.ascontiguousarray(self.words.T).view(np.uint8)
         return PackedCodes._of(data, self.columns.n_bits, "little", self.terms)
 
-    def read(self, X):
-        """Packed codes of queries, which must have the columns of the database."""
-        return read_codes(X, self.columns)[0]
-
-    def __repr__(self):
+    def __str__(self):
         each = self.nbytes / self.n_items
-        n_bits = self.columns.n_bits
-        return f"Index({self.n_items} items of {n_bits} bits, {each:g} bytes each)"
+        return f"{self.n_items} items, {each:.4g} bytes each"
 
 
 def _small(numbers, n_indices):

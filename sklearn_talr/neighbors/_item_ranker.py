@@ -16,8 +16,6 @@ from .._state import replace_fitted, validate_aside
 from ..affinity import JudgmentAffinity
 from ._hashed_neighbors import HashedNeighbors
 
-__all__ = ["ItemRanker"]
-
 
 class ItemRanker(MetaEstimatorMixin, BaseEstimator):
     """Rank given items for queries of another kind: the samples are queries.

@@ -4,20 +4,19 @@ from dataclasses import dataclass, replace
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import clone
 
 from .._compat import HasMethods, Interval, num_samples
 from .._threads import map_in_threads
 from ..codes import concatenate_codes
 from ..codes._door import TokenSets, as_packed, read_groups, token_blocks, word_size
-from ._hashed_neighbors import fit_hasher
+from ._database import FittedAtOnce
+from ._hashed_neighbors import WithHasher, fit_hasher
 from ._read import check_n_neighbors
 from ._rescoring import ragged
 
 
-class MaxSimNeighbors(MetaEstimatorMixin, BaseEstimator):
+class MaxSimNeighbors(WithHasher, FittedAtOnce):
     """Nearest documents that are sets of tokens, by sums of maxima: a hasher and its index.
 
     Models such as ColBERT have a vector for each token of a text. A query is compared with
@@ -66,6 +65,9 @@ class MaxSimNeighbors(MetaEstimatorMixin, BaseEstimator):
     n_bytes_per_item_ : float
         Bytes of memory for a token, in the mean: those of its code, factor and length, and
         of where documents start.
+
+    nbytes : int
+        Bytes of memory for all tokens.
 
     n_features_in_ : int
         Number of features of a token, if the hasher tells.
@@ -281,11 +283,6 @@ class MaxSimNeighbors(MetaEstimatorMixin, BaseEstimator):
         return result if len(result) > 1 else result[0]
 
     @property
-    def hasher_(self):
-        """The fitted hasher."""
-        return self._get_fitted().hasher.estimator
-
-    @property
     def groups_(self):
         """Label of each document given so far, in the order in which they first came."""
         return self._get_fitted().labels
@@ -299,44 +296,6 @@ class MaxSimNeighbors(MetaEstimatorMixin, BaseEstimator):
     def n_groups_(self):
         """Number of documents in the database."""
         return len(self._get_fitted().present)
-
-    @property
-    def n_items_(self):
-        """Number of tokens in the database."""
-        return len(self._get_fitted().tokens.packed)
-
-    @property
-    def n_bytes_per_item_(self):
-        """Bytes of memory for a token, in the mean."""
-        fitted = self._get_fitted()
-        return fitted.nbytes / len(fitted.tokens.packed)
-
-    @property
-    def n_features_in_(self):
-        """Number of features, if the hasher tells."""
-        return self.hasher_.n_features_in_
-
-    @property
-    def feature_names_in_(self):
-        """Names of the features, if `fit` saw any."""
-        return self.hasher_.feature_names_in_
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "_fitted")
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        of_hasher = get_tags(self.hasher)
-        tags.input_tags.sparse = of_hasher.input_tags.sparse
-        tags.target_tags.required = of_hasher.target_tags.required
-        return tags
-
-    def _get_fitted(self):
-        """The Documents of this moment, to be taken once in each call."""
-        fitted = vars(self).get("_fitted")
-        if fitted is None:
-            check_is_fitted(self)
-        return fitted
 
 
 @dataclass(frozen=True, eq=False)
@@ -415,6 +374,15 @@ class Documents:
     def numbers(self):
         """Places in `labels` of the documents of the tokens, ascending."""
         return np.repeat(self.present, np.diff(self.tokens.starts))
+
+    @property
+    def n_items(self):
+        """Number of tokens."""
+        return len(self.tokens.packed)
+
+    def __str__(self):
+        each = self.nbytes / self.n_items
+        return f"{len(self.present)} documents, {each:.4g} bytes for each token"
 
     @property
     def nbytes(self):

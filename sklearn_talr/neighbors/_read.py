@@ -15,7 +15,7 @@ from .._arrays import as_numpy
 from .._state import validate_seen
 from .._threads import slices
 from ..codes import PackedCodes
-from ..codes._door import as_packed, word_size
+from ..codes._door import as_packed, columns_of, word_size
 
 _ROWS_PER_BLOCK = 65_536
 
@@ -76,13 +76,24 @@ def read_codes(X, columns=None, owner="HammingNeighbors"):
             "as in X - 0.5.",
             stacklevel=2,
         )
-    elif columns is None and len(packed) > 1 and _all_equal(packed.data):
+    elif columns is None and len(packed) > 1 and not np.ptp(packed.data, axis=0).any():
         warnings.warn(
             "All rows of X have the same code, so every item is tied with every other. "
             "Positive entries are ones: subtract a threshold if there should be more.",
             stacklevel=2,
         )
     return packed, found
+
+
+def read_bits(X, index):
+    """Check codes of queries, and lay them out as the words of an index lie.
+
+    None means the items of the index.
+    """
+    if X is None:
+        return np.ascontiguousarray(index.words.T)
+    packed, _ = read_codes(X, index.columns)
+    return np.ascontiguousarray(columns_of(packed.data).T)
 
 
 def read_weights(X, columns):
@@ -101,6 +112,11 @@ def read_weights(X, columns):
     weights : ndarray of shape (n_queries, n_weights), dtype float32
         The weights.
     """
+    if X is None:
+        raise ValueError(
+            "X is needed: the items are known by their bits alone, and queries have "
+            "weights."
+        )
     n_bits, (*_, n_weights) = columns.n_bits, np.shape(X) or (0,)
     if n_weights != n_bits:
         columns = Columns(n_weights, owner=columns.owner)
@@ -122,9 +138,12 @@ def _read_signs(X, columns, owner):
             "packed codes. Say what they mean: PackedCodes(bytes, n_bits, bitorder), and "
             "unpack_codes of that for bits."
         )
-    blocks = (X[rows] for rows in slices(len(X), _ROWS_PER_BLOCK))
-    has_signs = X.min() < 0 or all(np.all(block == (block > 0)) for block in blocks)
-    return _pack_signs(X), columns or reader.columns(), has_signs
+    blocks = list(slices(len(X), _ROWS_PER_BLOCK))
+    has_signs = X.min() < 0 or all(np.all(X[b] == (X[b] > 0)) for b in blocks)
+    # "Is positive" of every entry, without a boolean copy of all of X
+    packed = [np.packbits(X[b] > 0, axis=1, bitorder="little") for b in blocks]
+    packed = PackedCodes._of(np.concatenate(packed), X.shape[1])
+    return packed, columns or reader.columns(), has_signs
 
 
 class _Reader(BaseEstimator):
@@ -163,18 +182,6 @@ def _read_packed(codes, columns, owner):
             f"{columns.n_bits} bits."
         )
     return as_packed(codes), columns, True
-
-
-def _pack_signs(X):
-    """Pack "is positive" of every entry, without a boolean copy of all of X."""
-    data = np.empty((len(X), -(-X.shape[1] // 8)), dtype=np.uint8)
-    for rows in slices(len(X), _ROWS_PER_BLOCK):
-        data[rows] = np.packbits(X[rows] > 0, axis=1, bitorder="little")
-    return PackedCodes._of(data, X.shape[1])
-
-
-def _all_equal(data):
-    return np.array_equal(data.min(axis=0), data.max(axis=0))
 
 
 def check_n_neighbors(n_neighbors, most):

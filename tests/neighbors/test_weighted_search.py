@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_talr.codes import PackedCodes, pack_codes
+from sklearn_talr.codes._door import Terms
 from sklearn_talr.hashing import AdditiveHasher, ITQHasher, LSHHasher
 from sklearn_talr.metrics import tie_aware_average_precision_score
 from sklearn_talr.neighbors import (
@@ -343,3 +344,37 @@ class TestRefusals:
     def test_radius_is_a_distance(self, radius):
         with pytest.raises(ValueError, match="radius"):
             weighted().fit(self.bits).radius_neighbors(self.weights, radius=radius)
+
+
+@pytest.mark.parametrize("has_terms", [False, True])
+@pytest.mark.parametrize("n_bits", [64, 128, 250])
+def test_bounds_of_scores_drop_nothing(n_bits, has_terms):
+    """Four bits of each weight bound scores, where there are many items."""
+    rng, n_items = np.random.default_rng(n_bits), 70_000
+    bits = rng.integers(0, 2, (n_items, n_bits), dtype=np.uint8)
+    bits[rng.integers(0, n_items, 3_000)] = bits[7]  # ties
+    weights = np.stack(
+        [
+            rng.normal(size=n_bits),
+            rng.standard_cauchy(n_bits),
+            (2.0 * bits[7] - 1) * rng.random(n_bits),
+            np.full(n_bits, 0.25),
+            np.zeros(n_bits),
+            1e-38 * rng.normal(size=n_bits),
+            1e36 * rng.normal(size=n_bits),
+        ]
+    ).astype(np.float32)
+    terms = Terms()
+    if has_terms:
+        octets = rng.integers(0, 256, (2, n_items), dtype=np.uint8)
+        table = np.linspace(0.5, 2, 256, dtype=np.float32)
+        terms = Terms(None, *octets, table, np.stack([table, -(table**2)], axis=1))
+    packed = PackedCodes._of(pack_codes(bits).data, n_bits, "little", terms)
+    one_by_one = weights.astype(float)[:, None]
+    exact = np.concatenate([slow_distances(w, bits, packed.terms) for w in one_by_one])
+    expected = np.sort(exact, axis=1)
+    atol = 1e-12 * np.abs(exact).max(axis=1) if has_terms else np.full(7, 1e-45)
+    found = weighted().fit(packed)
+    for k in (1, 40, 2_000):
+        for row, nearest, off in zip(found.kneighbors(weights, k)[0], expected, atol):
+            assert_allclose(row, nearest[:k], rtol=1e-9, atol=off)
