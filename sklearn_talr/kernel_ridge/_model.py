@@ -110,22 +110,32 @@ def fit_model(problem, rng):
     """Choose the parameters and fit all samples.
 
     Both parameters are chosen by the likelihood of samples that were left out of a
-    regression on 2 000 of them at most, and the penalty once more with all samples.
+    regression on 2 000 of them at most. More samples seldom need a larger penalty, so
+    that one is compared with the next smaller one where all samples are components. With
+    fewer components the penalty is chosen once more among all.
     """
     gamma, alphas, place, best = _choose(problem, rng)
     components = _components(problem, rng)
     if components is not None:
         fit = _component_fits(problem, components, gamma, rng)
-    elif len(problem.samples.Y) > _N_SEARCHED:
-        fit = _exact_fits(problem, gamma)
-    else:
-        fit = None  # all samples have been searched
-    if fit is not None:
 
         def evaluate(point):
             return _told(problem, gamma, fit(alphas[point[0]]), problem.samples)
 
         _, best = climb(evaluate, (place,), (len(alphas),))
+    elif len(problem.samples.Y) > _N_SEARCHED:
+        X = problem.samples.X
+        K = problem.kernel_with(X, X, gamma)
+
+        def fit(alpha):
+            candidate = _exact_candidate(problem, K, problem.samples, alpha)
+            return _told(problem, gamma, candidate, problem.samples)
+
+        fits = (fit(alpha) for alpha in alphas[max(0, place - 1) : place + 1])
+        best = min(fits, key=lambda candidate: candidate.loss)
+        while not np.isfinite(best.loss) and place + 1 < len(alphas):  # K is too singular
+            place += 1
+            best = fit(alphas[place])
     if not np.isfinite(best.loss):
         raise np.linalg.LinAlgError("No penalty has a solution.")
     components = problem.samples.X if components is None else components
@@ -181,7 +191,6 @@ def _choose(problem, rng):
 
     def kernel_and_penalties(gamma):
         if gamma not in kernels:
-            kernels.clear()  # one at a time takes memory
             K = problem.kernel_with(some.X, some.X, gamma)
             variance = _typical_variance(K, some.weights)
             if variance <= _ROUNDING * np.mean(some.weights * np.diag(K)):
@@ -233,13 +242,6 @@ def _components(problem, rng):
     if n_components >= n_samples:
         return None
     return X[np.sort(rng.choice(n_samples, n_components, replace=False))]
-
-
-def _exact_fits(problem, gamma):
-    """A function of the penalty that fits all samples with all as components."""
-    X = problem.samples.X
-    K = problem.kernel_with(X, X, gamma)
-    return lambda alpha: _exact_candidate(problem, K, problem.samples, alpha)
 
 
 def _component_fits(problem, components, gamma, rng):

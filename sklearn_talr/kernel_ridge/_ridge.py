@@ -175,7 +175,10 @@ class ComponentRidge:
 
 
 def _centered(K, column_means, mean):
-    return K - column_means - column_means[:, None] + mean
+    A = K - column_means
+    A -= column_means[:, None]
+    A += mean
+    return A
 
 
 def _inverse_half(A):
