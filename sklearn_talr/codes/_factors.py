@@ -9,7 +9,6 @@ from .._threads import one_thread
 
 _CODES_PER_BLOCK = 8_192
 _TINY = np.finfo(np.float32).tiny
-_NO_LEVELS = np.empty(0)
 _STEPS = np.arange(256)
 _BEYOND = 0.1  # share by which bounds are wider than what was seen
 _LARGEST_RATIO = 100.0  # of the longest row to the shortest that is told apart
@@ -130,13 +129,6 @@ class ScoreRule(NamedTuple):
         """The rule of factors, with bounds a bit beyond those of some packed codes."""
         return cls(factors, *_bounds(factors.of(data)))
 
-    @classmethod
-    def of_distances(cls, low, high):
-        """The rule of addends minus r**2 / 2, for distances r by their bytes."""
-        table = np.ones((256, 2), dtype=np.float32)
-        table[:, 1] = np.exp(2 * (low + (high - low) / 255 * _STEPS)) / -2
-        return cls(None, low, high, table)
-
     @property
     def table(self):
         """What the bytes of factors stand for, shape (256,), dtype float32."""
@@ -212,8 +204,7 @@ class CodeFactors(NamedTuple):
 class WordFactors(NamedTuple):
     """Factors of codes whose words of eight bits stand for vectors.
 
-    The factor is that of `CodeFactors`. Where `levels` are given, the last word adds no
-    vector: its value v says that the factor is to be multiplied by ``levels[v]``.
+    The factor is that of `CodeFactors`.
 
     Parameters
     ----------
@@ -225,28 +216,19 @@ class WordFactors(NamedTuple):
 
     beyond : float
         One minus the squared length of the mean.
-
-    levels : ndarray of shape (256,) or (0,), dtype float64
-        What the values of the last word multiply factors by, if they do.
     """
 
     codebooks: np.ndarray
     along: np.ndarray
     beyond: float
-    levels: np.ndarray
 
     @classmethod
-    def of_codebooks(cls, codebooks, mean, levels=_NO_LEVELS):
+    def of_codebooks(cls, codebooks, mean):
         """The rule of codebooks of features with a mean."""
-        return cls(codebooks, codebooks @ mean, 1 - float(mean @ mean), levels)
+        return cls(codebooks, codebooks @ mean, 1 - float(mean @ mean))
 
     def of(self, data):
         """Factors of packed codes, float64."""
-        factors = self.to_unit_length(data)
-        return factors * self.levels[data[:, -1]] if len(self.levels) else factors
-
-    def to_unit_length(self, data):
-        """Multiples of the decodings that end on the unit sphere, float64."""
         factors = np.empty(len(data))
         for rows in _parts_of_codes(len(data)):
             words = data[rows]

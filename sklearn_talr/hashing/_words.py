@@ -24,7 +24,8 @@ from ..codes._door import (
 _ROWS_PER_BLOCK = 1_024
 _SWEEPS, _ROUNDS = {1: 10, 8: 4}, 8  # for new rows, by the size of words
 _SHARE_ANEW, _WORDS_ANEW = 0.25, 4  # words of eight bits in each round, at most
-_N_NEIGHBORS, _LEAST_GAIN = 10, 0.01  # that factors by cosines have to find more
+_N_NEIGHBORS, _LEAST_GAIN = 10, 0.003  # that factors by cosines have to find more
+_ROWS_FOR_BOUNDS = 4_096  # whose factors tell within which bounds all are kept
 _LEAST_COSINE = 0.01
 _TINY = np.finfo(np.float32).tiny
 
@@ -65,7 +66,7 @@ class Frame(NamedTuple):
         return frame._replace(unit=unit, lengths=ScoreRule(None, *bounds))
 
     def split(self, X):
-        """Directions of features, float32, and bytes of their lengths, or None.
+        """Directions of features, float32, and their lengths; 1 under "cosine".
 
         The mean is taken off in float64. So rows far from 0 lose no digits that they
         have, and moving all features moves no row.
@@ -74,8 +75,8 @@ class Frame(NamedTuple):
         lengths = np.linalg.norm(X, axis=1)
         directions = (X / np.maximum(lengths, _TINY)[:, None]).astype(np.float32)
         if self.lengths is None:
-            return directions, None
-        return directions, self.lengths.steps_of(lengths / self.unit)
+            return directions, np.ones(len(X))
+        return directions, lengths / self.unit
 
     @property
     def start(self):
@@ -87,14 +88,26 @@ class Frame(NamedTuple):
         return self.mean if self.metric == "cosine" else np.zeros_like(self.mean)
 
     def rule(self, factors, data):
-        """The rule of scores of codes; bounds of factors are those of packed codes."""
+        """The rule of scores of codes; bounds of factors are those of packed codes.
+
+        Under "inner_product" one byte tells the factor times the length.
+        """
         rule = ScoreRule.of_codes(factors, data)
         if self.lengths is None:
             return rule
+        if self.metric == "inner_product":
+            bounds = rule.low + self.lengths.low, rule.high + self.lengths.high
+            return rule_of_multiples(*bounds)
         table = self.lengths.table[:, None] * np.array([1, 0], dtype=np.float32)
-        if self.metric == "euclidean":
-            table[:, 1] = table[:, 0] ** 2 / -2
+        table[:, 1] = table[:, 0] ** 2 / -2
         return rule._replace(length_table=table)
+
+
+def rule_of_multiples(low, high):
+    """The rule of codes whose factors are in bytes of their own, with their logarithms."""
+    rule = ScoreRule(None, low, high)
+    table = rule.table[:, None] * np.array([1, 0], dtype=np.float32)
+    return rule._replace(length_table=table)
 
 
 class Model:
@@ -116,11 +129,14 @@ class Model:
 
     moments : Moments, default=None
         Of the rows so far, of single bits.
+
+    cosine : float, default=None
+        Mean cosine of rows that were held out with their decodings; None of few rows.
     """
 
-    def __init__(self, frame, vectors, factors, rule, moments=None):
+    def __init__(self, frame, vectors, factors, rule, moments=None, cosine=None):
         self.frame, self.vectors, self.factors = frame, vectors, factors
-        self.rule, self.moments = rule, moments
+        self.rule, self.moments, self.cosine = rule, moments, cosine
 
     def __getstate__(self):
         return {name: value for name, value in vars(self).items() if name != "_table"}
@@ -144,40 +160,53 @@ class Model:
         factors = WordFactors.of_codebooks(codebooks, frame.start)
         return cls(frame, codebooks, factors, frame.rule(factors, data))
 
-    def with_factors(self, rows):
+    def with_factors(self, rows, is_rooted=False, cosine=None):
         """The model whose factors have the bounds of the codes of some rows.
 
-        Under "cosine" they tell how near a code points to its row, too, if that pays. Rows
-        that no sum of vectors points to have scores that are too high. The root of the
-        cosine makes up for that where it finds more neighbors among some rows.
+        `is_rooted` and `cosine` are what `judge` has returned.
         """
-        data = np.packbits(self.bits_of(rows), axis=1, bitorder="little")
-        rule = self.frame.rule(self.factors, data)
-        plainly = Model(self.frame, self.vectors, self.factors, rule, self.moments)
+        data = self._codes_of(rows[:_ROWS_FOR_BOUNDS])
+        if is_rooted:
+            multiples = self._multiples(rows[:_ROWS_FOR_BOUNDS], data)
+            bounds = bounds_of_lengths(multiples.min(), multiples.max())
+            rule = rule_of_multiples(*bounds)
+        else:
+            rule = self.frame.rule(self.factors, data)
+        how = self.frame, self.vectors, self.factors, rule, self.moments, cosine
+        return Model(*how)
+
+    def judge(self, rows):
+        """Whether factors are to tell how near codes point to rows, and their mean cosine.
+
+        Rows that no sum of vectors points to have scores that are too high. A root of the
+        cosine makes up for that under "cosine", if it finds more neighbors among the rows.
+        """
+        data, start = self._codes_of(rows), self.frame.start
+        plain, sums = self.factors.of(data), self._sums(data)
+        lengths = np.maximum(np.linalg.norm(sums, axis=1), _TINY)
+        cosine = float(np.mean(np.einsum("ij,ij->i", rows, sums) / lengths))
         if self.frame.lengths is not None or len(rows) <= 2 * _N_NEIGHBORS:
-            return plainly
-        multiples = self._multiples(rows, data)
-        start = self.frame.start
+            return False, cosine
         along = rows @ start
         to_sphere = np.sqrt(np.maximum(along**2 + 1 - start @ start, 0)) - along
         points = (start + rows * to_sphere[:, None]).astype(np.float32)
-        scores = points @ self._sums(data).T
-        nearest = _are_nearest(points @ points.T)
-        plain = nearest & _are_nearest(scores * self.factors.of(data))
-        rooted = nearest & _are_nearest(scores * multiples)
-        if rooted.sum() <= plain.sum() + _LEAST_GAIN * nearest.sum():
-            return plainly
-        rule = ScoreRule(None, *bounds_of_lengths(multiples.min(), multiples.max()))
-        table = rule.table[:, None] * np.array([1, 0], dtype=np.float32)
-        rule = rule._replace(length_table=table)
-        return Model(self.frame, self.vectors, self.factors, rule, self.moments)
+        scores, nearest = points @ sums.T, _are_nearest(points @ points.T)
+        plainly, rooted = (
+            (nearest & _are_nearest(scores * multiples)).sum()
+            for multiples in (plain, self._multiples(rows, data))
+        )
+        return rooted > plainly + _LEAST_GAIN * nearest.sum(), cosine
+
+    def _codes_of(self, rows):
+        """Packed codes of directions."""
+        return np.packbits(self.bits_of(rows), axis=1, bitorder="little")
 
     def _multiples(self, rows, data):
-        """Factors of codes times the roots of their cosines with their rows."""
+        """Factors of codes times the fourth roots of their cosines with their rows."""
         sums = self._sums(data)
         lengths = np.maximum(np.linalg.norm(sums, axis=1), _TINY)
         cosines = np.einsum("ij,ij->i", rows, sums) / lengths
-        return self.factors.of(data) * np.sqrt(np.maximum(cosines, _LEAST_COSINE))
+        return self.factors.of(data) * np.maximum(cosines, _LEAST_COSINE) ** 0.25
 
     def _sums(self, data):
         """Sums of the vectors of packed codes, shape (n_codes, n_features)."""
@@ -207,19 +236,26 @@ class Model:
 
     def decode(self, packed):
         """Features that packed codes stand for, shape (n_samples, n_features)."""
-        multiples = self.factors.of(packed.data) * self.frame.unit
+        multiples = self.factors.of(packed.data)
         if packed.lengths is not None and self.frame.lengths is not None:
-            multiples = multiples * self.rule.length_table[packed.lengths, 0]
+            is_whole = self.rule.factors is None  # the byte tells factor and length
+            of_bytes = self.rule.length_table[packed.lengths, 0].astype(np.float64)
+            multiples = of_bytes if is_whole else multiples * of_bytes
+        multiples *= self.frame.unit
         return self._sums(packed.data) * multiples[:, None] + self.frame.mean
 
     def quantize(self, X, activations):
-        """Bits of features, and bytes of their lengths, or None."""
+        """Bits of features, and the bytes that belong to them, or None."""
         rows, lengths = self.frame.split(X)
         bits = self.bits_of(rows)
         if self.rule.factors is None:
             data = np.packbits(bits, axis=1, bitorder="little")
-            lengths = self.rule.steps_of(self._multiples(rows, data))
-        return bits, lengths
+            if self.frame.lengths is None:
+                return bits, self.rule.steps_of(self._multiples(rows, data))
+            return bits, self.rule.steps_of(self.factors.of(data) * lengths)
+        if self.frame.lengths is None:
+            return bits, None
+        return bits, self.frame.lengths.steps_of(lengths)
 
     def bits_of(self, rows):
         """Bits of directions."""

@@ -19,13 +19,13 @@ from ._words import Model, Table, cosines_of, improve_signs, in_threads
 _ROWS_TO_START_FROM = 10_000
 _LLOYD_STEPS = 3
 _SWEEPS, _ROUNDS, _ITERATIONS_OF_WORDS = 2, 2, 3  # while vectors change
-_ROWS_FOR_BOUNDS = 4_096  # whose factors tell within which bounds all are kept
+_ROWS_FOR_BOUNDS = 4_096  # codes whose factors bound those of all, while vectors change
 _ALPHAS = 0.02, 0.1, 0.4
 _ALPHA_OF_BITS = 0.05
 _LEAST_ROWS, _MOST_HELD_OUT, _SHARE_HELD_OUT = 1_000, 2_000, 0.1
 _WORDS_TO_TRY = 8  # by which alpha is chosen
-_PENALTY_OF_PRODUCTS = 10  # of two or more bits, in multiples of that of single bits
-_ROWS_TO_TRY = 2_000  # among which factors have to find more neighbors
+_PENALTY_OF_ENTRIES = 10  # in multiples of `alpha`
+_LESS_ERROR = 0.95  # that of words of eight over that of single bits, to be preferred
 
 
 class Moments(NamedTuple):
@@ -60,6 +60,24 @@ class Moments(NamedTuple):
         return np.linalg.solve(penalized, self.with_rows).astype(np.float32)
 
 
+class Unwatched:
+    """Nobody is told of the alternations."""
+
+    def begin(self):
+        pass
+
+    def end(self, share, model):
+        return False
+
+
+def are_words_better(of_words, of_bits):
+    """Whether words of eight do better than single bits for rows that were held out.
+
+    At equal error single bits find more neighbors.
+    """
+    return 1 - of_words.cosine < _LESS_ERROR * (1 - of_bits.cosine)
+
+
 def fit_bits(frame, rows, n_bits, alpha, max_iter, n_jobs, rng, watch):
     """The model of single bits for rows in random order."""
     projection = itq_projection(rows[:_ROWS_TO_START_FROM], n_bits, rng)
@@ -74,6 +92,11 @@ def improve_bits(frame, rows, signs, before, alpha, max_iter, n_jobs, watch):
     which may stop.
     """
 
+    def solve(part):
+        moments = Moments.of(signs[part], rows[part], before)
+        seen = signs[:_ROWS_FOR_BOUNDS].copy()
+        return Model.of_bits(frame, moments.vectors(alpha), moments, seen)
+
     moments, model = Moments.of(signs, rows, before), None
     for _ in range(max_iter):
         watch.begin()
@@ -81,17 +104,28 @@ def improve_bits(frame, rows, signs, before, alpha, max_iter, n_jobs, watch):
         improve = partial(_improve_signs, rows, signs, vectors, vectors @ vectors.T)
         share = sum(in_threads(improve, rows, n_jobs)) / signs.size
         moments = Moments.of(signs, rows, before)
-        seen = signs[:_ROWS_FOR_BOUNDS].copy()
-        found = Model.of_bits, frame, moments.vectors(alpha), moments, seen
-        model = partial(_finished, rows, *found)
+        model = partial(_finished, rows, solve)
         if watch.end(share, model) or not share:
             break
     return model()
 
 
-def _finished(rows, make, *found):
-    """The model of what was found, with factors that suit some rows."""
-    return make(*found).with_factors(rows[:_ROWS_TO_TRY])
+def _finished(rows, solve):
+    """The model of all rows, judged by rows that another one is solved without.
+
+    `solve` takes a slice of the rows, and returns the model of their codes.
+    """
+    model, n_held = solve(slice(None)), _n_held_out(rows)
+    if not n_held:
+        return model.with_factors(rows)
+    return model.with_factors(rows, *solve(slice(n_held, None)).judge(rows[:n_held]))
+
+
+def _n_held_out(rows):
+    """How many of the first rows are held out; none of few."""
+    if len(rows) < _LEAST_ROWS:
+        return 0
+    return min(_MOST_HELD_OUT, int(_SHARE_HELD_OUT * len(rows)))
 
 
 def _improve_signs(rows, signs, vectors, gram, part):
@@ -105,13 +139,18 @@ def fit_words(frame, rows, n_words, alpha, max_iter, n_jobs, rng, watch):
     _improve_words(rows, words, codebooks, n_jobs, n_rounds=0, anew=True)
     alpha = _best_alpha(rows, words[:, :_WORDS_TO_TRY]) if alpha == "auto" else alpha
     codebooks = _best_codebooks(rows, words, alpha)
+
+    def solve(part):
+        is_all = part == slice(None)
+        of_part = codebooks if is_all else _best_codebooks(rows[part], words[part], alpha)
+        return Model.of_words(frame, of_part, words[:_ROWS_FOR_BOUNDS].copy())
+
     for _ in range(min(max_iter, _ITERATIONS_OF_WORDS)):
         watch.begin()
         share = _improve_words(rows, words, codebooks, n_jobs) / words.size
 
-        seen = words[:_ROWS_FOR_BOUNDS].copy()
         codebooks = _best_codebooks(rows, words, alpha)
-        model = partial(_finished, rows, Model.of_words, frame, codebooks, seen)
+        model = partial(_finished, rows, solve)
         if watch.end(share, model):
             break
     return model()
@@ -159,19 +198,19 @@ def _sums(words, rows):
 
 
 def _best_codebooks(rows, words, alpha):
-    """Codebooks of least squared error plus a penalty on the vectors of products.
+    """Codebooks of least squared error plus a penalty on their entries.
 
-    A codebook is written as a sum over sets of its bits, of a vector times the product of
-    the signs. The penalty is `alpha` per row times the square of the vectors of single
-    bits, and ten times as much for others. What all values have in common has no vector.
+    The penalty is ten times `alpha` per row times the mean square of the entries of a
+    codebook, and 100 per row times the square of their mean, which other codebooks could
+    have as well.
     """
     from .._loops._words import count_pairs
 
     n_words = words.shape[1]
     counts = np.zeros((256 * n_words, 256 * n_words), dtype=np.float32)
     count_pairs(words, counts)
-    penalty = np.full((256, 256), (100 - _PENALTY_OF_PRODUCTS * alpha) / 256**2)
-    penalty[np.diag_indices(256)] += _PENALTY_OF_PRODUCTS * alpha / 256
+    penalty = np.full((256, 256), (100 - _PENALTY_OF_ENTRIES * alpha) / 256**2)
+    penalty[np.diag_indices(256)] += _PENALTY_OF_ENTRIES * alpha / 256
     for first in range(0, len(counts), 256):
         own = slice(first, first + 256)
         counts[own, own] += len(rows) * penalty
@@ -184,9 +223,9 @@ def _best_codebooks(rows, words, alpha):
 
 def _best_alpha(rows, words):
     """The penalty by which rows held out have the highest cosines with their decodings."""
-    if len(rows) < _LEAST_ROWS:
+    n_held = _n_held_out(rows)
+    if not n_held:
         return _ALPHAS[-1]
-    n_held = min(_MOST_HELD_OUT, int(_SHARE_HELD_OUT * len(rows)))
     fitted, held_out = slice(n_held, None), slice(n_held)
 
     def cosine(alpha):

@@ -11,42 +11,36 @@ from sklearn_talr.codes._door import (
     CodeFactors,
     ScoreRule,
     WordFactors,
-    bounds_of_lengths,
     decode_words,
 )
 
 
-def rule_of(seed, n_words, has_levels, n_features=5):
+def rule_of(seed, n_words, n_features=5):
     rng = np.random.default_rng(seed)
     codebooks = rng.standard_normal((n_words, 256, n_features)).astype(np.float32)
     mean = rng.standard_normal(n_features)
     mean *= rng.random() / np.linalg.norm(mean)  # as means of rows of unit length are
-    levels = np.empty(0)
-    if has_levels:
-        codebooks[-1], levels = 0, np.sort(rng.random(256))
-    return WordFactors.of_codebooks(codebooks, mean, levels), mean
+    return WordFactors.of_codebooks(codebooks, mean), mean
 
 
 def draw(seed, n_words, n_codes=20):
     return np.random.default_rng(seed).integers(0, 256, (n_codes, n_words), dtype=np.uint8)
 
 
-@given(st.integers(0, 2**32), st.integers(2, 5), st.booleans())
+@given(st.integers(0, 2**32), st.integers(2, 5))
 @settings(max_examples=30, deadline=None)
-def test_decodings_end_on_the_unit_sphere(seed, n_words, has_levels):
-    rule, mean = rule_of(seed, n_words, has_levels)
+def test_decodings_end_on_the_unit_sphere(seed, n_words):
+    rule, mean = rule_of(seed, n_words)
     data = draw(seed, n_words)
     for words, factor in zip(data, rule.of(data)):
         decoded = sum(book[word] for book, word in zip(rule.codebooks, words.tolist()))
         assert_allclose(decode_words(words[None], rule.codebooks)[0], decoded, atol=1e-5)
-        if has_levels:
-            factor /= rule.levels[words[-1]]
         assert factor > 0
         assert np.linalg.norm(mean + factor * decoded) == pytest.approx(1, abs=1e-4)
 
 
 def test_factors_do_not_depend_on_the_codes_beside_them(monkeypatch):
-    rule, _ = rule_of(0, 4, True, n_features=70)
+    rule, _ = rule_of(0, 4, n_features=70)
     data = draw(0, 4)
     alone = np.concatenate([rule.of(data[row : row + 1]) for row in range(len(data))])
     assert_array_equal(rule.of(data), alone)
@@ -56,9 +50,7 @@ def test_factors_do_not_depend_on_the_codes_beside_them(monkeypatch):
 
 @pytest.mark.parametrize("of_words", [False, True])
 def test_a_factor_is_kept_in_a_byte(of_words):
-    factors = (
-        rule_of(0, 2, True)[0] if of_words else CodeFactors(np.eye(16), np.ones(16), 1.0)
-    )
+    factors = rule_of(0, 2)[0] if of_words else CodeFactors(np.eye(16), np.ones(16), 1.0)
     data = draw(1, 2, 500)
     rule = ScoreRule.of_codes(factors, data)
     codes = PackedCodes._of(data, 16, "little", rule.terms(data))
@@ -80,19 +72,6 @@ def test_what_is_beyond_the_bounds_becomes_one_of_them():
     data = draw(1, 2, 500)
     rule = ScoreRule.of_codes(CodeFactors(np.eye(16), np.zeros(16), 1.0), data)
     assert_array_equal(rule.steps_of(np.array([0, 1e-30, 1e30])), [0, 0, 255])
-
-
-def test_bytes_of_distances_give_addends():
-    low, high = bounds_of_lengths(0.5, 2.0)
-    rule, distances = ScoreRule.of_distances(low, high), np.linspace(0.5, 2, 50)
-    lengths = rule.steps_of(distances)
-    codes = PackedCodes._of(
-        draw(0, 1, 50), 8, "little", rule.terms(draw(0, 1, 50), lengths)
-    )
-    assert_array_equal(codes.lengths, lengths)
-    assert_array_equal(codes.terms[:, 0], 1)
-    assert_allclose(codes.terms[:, 1], -(distances**2) / 2, rtol=0.01)
-    assert codes.nbytes == 100
 
 
 def test_a_byte_that_comes_with_a_code_multiplies_and_is_added():

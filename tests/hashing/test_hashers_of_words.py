@@ -13,10 +13,12 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr.codes import weighted_scores
-from sklearn_talr.hashing import AdditiveHasher
+from sklearn_talr.hashing import AdditiveHasher, _words
 from sklearn_talr.hashing._words import Model
+from sklearn_talr.hashing._words_fit import Moments, _best_codebooks
 from sklearn_talr.neighbors import HashedNeighbors
 
 METRICS = ["cosine", "inner_product", "euclidean"]
@@ -83,6 +85,58 @@ class TestScores:
         else:
             true = np.linalg.norm(items - origin, axis=1)
             assert_allclose(np.linalg.norm(decodings, axis=1), true, rtol=1e-2)
+
+    @each_size
+    @pytest.mark.parametrize(
+        ("metric", "more"), [("cosine", 1), ("inner_product", 1), ("euclidean", 2)]
+    )
+    def test_bytes_that_an_item_takes(self, metric, more, word_size, X):
+        codes = small(word_size, 32, metric=metric).fit(X).encode(X)
+        assert codes.nbytes == (4 + more) * len(X)
+
+
+class TestVectors:
+    def test_of_bits_are_a_ridge_regression(self):
+        rng = np.random.default_rng(3)
+        signs, rows = rng.choice([-1.0, 1.0], (30, 7)), rng.standard_normal((30, 5))
+        found = Moments.of(signs, rows).vectors(0.1)
+        gradient = signs.T @ (signs @ found - rows) + 0.1 * 30 * found
+        assert_allclose(gradient, 0, atol=1e-4)
+
+    def test_of_words_are_a_ridge_regression(self):
+        """Least squares with a row more for each penalty; then the means go."""
+        rng = np.random.default_rng(0)
+        words = rng.integers(0, 256, (700, 2), dtype=np.uint8)
+        rows = rng.standard_normal((700, 3)).astype(np.float32)
+        one_hot = np.eye(256)[words].reshape(700, 512)
+        entries = np.sqrt(700 * 10 * 0.1 / 256) * np.eye(512)
+        sums = np.sqrt(700 * (100 - 10 * 0.1)) / 256 * np.kron(np.eye(2), np.ones(256))
+        design = np.vstack([one_hot, entries, sums])
+        wanted = np.vstack([rows, np.zeros((514, 3))])
+        expected = np.linalg.lstsq(design, wanted, rcond=None)[0].reshape(2, 256, 3)
+        expected -= expected.mean(axis=1, keepdims=True)
+        assert_allclose(_best_codebooks(rows, words, 0.1), expected, atol=1e-3)
+
+
+class TestThreads:
+    @each_size
+    def test_loops_are_held_to_one_of_blas(self, word_size, X, monkeypatch):
+        seen = []
+        products = _words._products
+
+        def recorded(*arrays):
+            seen.append({pool["num_threads"] for pool in threadpool_info()})
+            return products(*arrays)
+
+        monkeypatch.setattr(_words, "_products", recorded)
+        for n_jobs in (None, 2):
+            with threadpool_limits(2):
+                hasher = small(word_size, n_jobs=n_jobs).fit(X)
+                hasher.encode(X)
+                blas = threadpool_info()
+                assert {pool["num_threads"] for pool in blas} == {2}
+        assert seen
+        assert all(threads == {1} for threads in seen)
 
 
 class TestWhatIsFound:
