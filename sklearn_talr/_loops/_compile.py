@@ -26,3 +26,13 @@ def compiled(function):
             stacklevel=2,
         )
         return njit(nogil=True, error_model="numpy")(function)
+
+
+@compiled
+def copy_to(target, source):
+    """Copy an array to another one of equal length.
+
+    The assignment of NumPy, which has to tell shapes that differ, takes seconds to compile.
+    """
+    for place in range(len(source)):
+        target[place] = source[place]

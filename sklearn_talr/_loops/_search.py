@@ -11,7 +11,7 @@ import numpy as np
 from numba import float32
 from numba.extending import intrinsic
 
-from ._compile import compiled
+from ._compile import compiled, copy_to
 
 _TILE = 1_024  # codes
 _MANY = 2**16  # codes, from which on bounds of scores pay
@@ -149,7 +149,8 @@ def _drop(rows, values, count, limit):
 @compiled
 def _wider(values):
     wider = np.empty((values.shape[0], 2 * values.shape[1]), dtype=values.dtype)
-    wider[:, : values.shape[1]] = values
+    for row in range(len(values)):
+        copy_to(wider[row], values[row])
     return wider
 
 
@@ -157,7 +158,7 @@ def _wider(values):
 def _flat(values, counts):
     flat, start = np.empty(counts.sum(), dtype=values.dtype), 0
     for query in range(len(counts)):
-        flat[start : start + counts[query]] = values[query, : counts[query]]
+        copy_to(flat[start:], values[query, : counts[query]])
         start += counts[query]
     return flat
 
@@ -349,7 +350,7 @@ def _write_scaled(exact, unit, table):
 @compiled
 def _twice(values):
     twice = np.empty(2 * len(values), dtype=values.dtype)
-    twice[: len(values)] = values
+    copy_to(twice, values)
     return twice
 
 
@@ -370,13 +371,32 @@ def _take_high(part, first, rows, scores, count, limit):
 def _keep_best(rows, scores, count, k, limit, margin):
     """Drop what cannot be among the k best; return how many are left, and the limit."""
     if k > 0 and count >= k:
-        best = np.partition(scores[:count], count - k)[count - k]
-        limit = max(limit, best - margin)
+        limit = max(limit, _kth_highest(scores[:count].copy(), k) - margin)
     n_kept = 0
     for place in range(count):
         rows[n_kept], scores[n_kept] = rows[place], scores[place]
         n_kept += scores[place] >= limit
     return n_kept, limit
+
+
+@compiled
+def _kth_highest(values, k):
+    """The k-th highest of values, which are put into another order: quickselect."""
+    place, low, high = len(values) - k, 0, len(values) - 1
+    while low < high:
+        pivot, i, j = values[(low + high) // 2], low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i, j = i + 1, j - 1
+        if place > j and place < i:
+            break
+        low, high = (low, j) if place <= j else (i, high)
+    return values[place]
 
 
 @compiled
@@ -387,7 +407,8 @@ def write_table(weights, as_costs, table):
     magnitude of its weight. The table has shape (n_bytes, 256).
     """
     if len(weights) == table.size:
-        table[:] = weights.reshape(table.shape)
+        for byte in range(len(table)):
+            copy_to(table[byte], weights[256 * byte : 256 * byte + 256])
         return
     for byte in range(len(table)):
         entries, n_values = table[byte], 1

@@ -170,10 +170,16 @@ def rank_softly(
         _place(products[q], levels[q], scale, half, top, n_cells, own, cells, upper)
         _add(cells, upper, sums, of_cells)
         # Every pair has mass 1: a query with less than a half has nothing relevant.
-        if counts[1:].sum() <= 0.5:
-            products[q] = 0
+        n_relevant = n_items = 0.0
+        for level in range(n_levels):
+            for d in range(n_distances):
+                n_items += counts[level, d]
+                n_relevant += counts[level, d] if level else 0.0
+        if n_relevant <= 0.5:
+            for i in range(len(cells)):
+                products[q, i] = 0
             continue
-        if np.isfinite(counts.sum()):
+        if np.isfinite(n_items):
             how = gains, simplified, discounts, sums_of_discounts
             total += _measure(counts, *how, tables, gradients)
         else:
@@ -233,11 +239,13 @@ def _average_precision(counts, simplified, tables, gradients):
     n_levels, n_distances = counts.shape
     tables = tables[:, :n_distances]
     c, p = tables[0], tables[1]
-    p[:] = 0
-    for level in range(1, n_levels):
-        p += counts[level]
-    c[:] = counts[0] + p
-    n_relevant = p.sum()
+    n_relevant = 0.0
+    for d in range(n_distances):
+        p[d] = 0
+        for level in range(1, n_levels):
+            p[d] += counts[level, d]
+        c[d] = counts[0, d] + p[d]
+        n_relevant += p[d]
     weight = 1 / n_relevant if n_relevant > 0 else 0.0
     if simplified:
         value = weight * _simplified_sum(c, p, tables[2:])
@@ -363,10 +371,13 @@ def _ndcg(counts, gains, simplified, discounts, sums, tables, gradients):
     c[:] = 0
     gain[:] = 0
     for level in range(n_levels):
-        c += counts[level]
-        gain += gains[level] * counts[level]
-        totals[n_levels - 1 - level] = counts[level].sum()
-        best[n_levels - 1 - level] = gains[level] * totals[n_levels - 1 - level]
+        total = 0.0
+        for d in range(n_distances):
+            c[d] += counts[level, d]
+            gain[d] += gains[level] * counts[level, d]
+            total += counts[level, d]
+        totals[n_levels - 1 - level] = total
+        best[n_levels - 1 - level] = gains[level] * total
     ideal = _gain_of_ties(best, totals, False, discounts, sums, ideal_mean, by_total)
     value = _gain_of_ties(gain, c, simplified, discounts, sums, mean, by_c)
     weight = 1 / ideal if ideal > 0 else 0.0

@@ -17,7 +17,7 @@ modes; then some words are drawn anew and all are improved once more (Martinez e
 
 import numpy as np
 
-from ._compile import compiled
+from ._compile import compiled, copy_to
 
 _LANES = 32  # candidates compared at once
 _BITS_PER_TURN, _SWEEPS_AFTER_TURNS = 32, 2
@@ -127,9 +127,9 @@ def search_words(products, table, squares, words, n_rounds, n_sweeps, share, ane
         for word in range(n_words):
             state = (state ^ np.uint64(now[word])) * np.uint64(0x100000001B3)
         for _ in range(n_rounds):
-            best[:] = now
-            kept[:] = inner
-            best_sums[:] = sums
+            copy_to(best, now)
+            copy_to(kept, inner)
+            copy_to(best_sums, sums)
             for word in range(n_words):
                 state ^= state << np.uint64(13)
                 state ^= state >> np.uint64(7)
@@ -149,9 +149,9 @@ def search_words(products, table, squares, words, n_rounds, n_sweeps, share, ane
                     break
             merit = sums[0] * abs(sums[0]) / sums[1]
             if not merit > best_sums[0] * abs(best_sums[0]) / best_sums[1]:
-                now[:] = best
-                inner[:] = kept
-                sums[:] = best_sums
+                copy_to(now, best)
+                copy_to(inner, kept)
+                copy_to(sums, best_sums)
         for word in range(n_words):
             n_changed += words[row, word] != now[word]
             words[row, word] = now[word]
@@ -187,7 +187,7 @@ def search_bits(products, gram, inner, signs, n_rounds, n_sweeps):
     kept, first = np.empty(n_bits, dtype=np.float32), np.empty(n_bits, dtype=np.float32)
     for row in range(len(signs)):
         along, now, of_row = products[row], signs[row], inner[row]
-        first[:] = now
+        copy_to(first, now)
         u = s = np.float32(0)
         for bit in range(n_bits):
             u += now[bit] * along[bit]
@@ -197,7 +197,8 @@ def search_bits(products, gram, inner, signs, n_rounds, n_sweeps):
         for bit in range(n_bits):
             state = (state ^ np.uint64(now[bit] > 0)) * np.uint64(0x100000001B3)
         for _ in range(n_rounds):
-            kept[:], kept_inner[:] = now, of_row
+            copy_to(kept, now)
+            copy_to(kept_inner, of_row)
             kept_u, kept_s = u, s
             for _ in range(1 + n_bits // _BITS_PER_TURN):
                 state ^= state << np.uint64(13)
@@ -207,7 +208,8 @@ def search_bits(products, gram, inner, signs, n_rounds, n_sweeps):
                 u, s = _turn(along, gram, of_row, now, u, s, bit)
             u, s = _turn_signs(along, gram, of_row, now, u, s, _SWEEPS_AFTER_TURNS)
             if not u * abs(u) * kept_s > kept_u * abs(kept_u) * s:
-                now[:], of_row[:] = kept, kept_inner
+                copy_to(now, kept)
+                copy_to(of_row, kept_inner)
                 u, s = kept_u, kept_s
         for bit in range(n_bits):
             n_changed += first[bit] != now[bit]
