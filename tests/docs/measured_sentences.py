@@ -458,7 +458,8 @@ def shares_found(data, contender):
 COMPARED_SENTENCES = [
     Sentence(
         "the first has an average precision (AP) of {} among rows that were not trained "
-        "on, the second {}, and linear TALR of the features {} (means of three splits).",
+        "on, the second {} with a fifth byte, and linear TALR of the features {} (means of "
+        "three splits).",
         of_two_stages,
     ),
     Sentence(
