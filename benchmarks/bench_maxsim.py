@@ -29,7 +29,7 @@ from _timing import medians
 from sklearn.frozen import FrozenEstimator
 
 from sklearn_talr._threads import one_thread
-from sklearn_talr.codes import maxsim_scores
+from sklearn_talr.codes import maxsim_scores, weighted_scores
 from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.neighbors import MaxSimNeighbors
 
@@ -96,8 +96,8 @@ def measure(size, n_bits, tokens, queries, best):
     decoded, weights = hasher.inverse_transform(codes), hasher.query_weights(query)
     numbers = np.zeros(len(query))
     ask = partial(maxsim_scores, weights, codes, query_groups=numbers, groups=groups)
-    expected = float_loop(query.astype(float), decoded)
-    expected -= query.sum(axis=0) @ hasher.mean_
+    by_token = weighted_scores(weights, codes).reshape(len(query), -1, N_TOKENS)
+    expected = by_token.max(axis=2).sum(axis=0)
     assert np.abs(ask()[0] - expected).max() < 1e-4 * N_QUERY_TOKENS
     contenders = {
         "index": partial(index.kneighbors, query, N_NEIGHBORS, groups=numbers),

@@ -189,10 +189,9 @@ def maxsim_scores(
     -----
     For codes of an :class:`~sklearn_talr.hashing.AdditiveHasher` the scores are those of
     the tokens that its `inverse_transform` decodes, but for what the mean of the features
-    adds, which is the same for all documents, and for the last word of a code: where it is
-    a factor, it multiplies the score of its token and is no part of the decoding. Tokens of
-    a query count by their length: give them unit length, as ColBERT does, where each should
-    count as much.
+    adds, which is the same for all documents, and for what factors tell of cosines. Tokens
+    of a query count by their length: give them unit length, as ColBERT does, where each
+    should count as much.
 
     Examples
     --------
