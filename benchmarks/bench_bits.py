@@ -25,7 +25,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn_talr import ITQHasher
 from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.neighbors import HashedNeighbors, n_bits_for
-from sklearn_talr.neighbors._bits_for import TrueNeighbors
+from sklearn_talr.neighbors._bits_for import recall_of, true_neighbors
 
 CSV = Path(__file__).parent / "results" / "bits.csv"
 SETS = {"text": "text_minilm384", "cifar10": "cifar10_cnn512"}
@@ -66,12 +66,13 @@ def measure(index, n_bits, queries, items):
         params = {"n_bits": [n_bits], "n_items": N_ITEMS, "random_state": 0}
         found = n_bits_for(index, sample, 1.0, X_query=queries, **params)
     row = {name: found.results[name][0] for name in MEASURED}
-    true = TrueNeighbors(queries, items, N_NEIGHBORS, "cosine")
+    asked = queries, N_NEIGHBORS
+    true = true_neighbors(items, *asked, "cosine")
     whole = with_bits(index, n_bits)
-    row["actual"] = true.recalls(clone(whole).fit(items)).mean()
+    row["actual"] = recall_of(clone(whole).fit(items), *asked, true).mean()
     frozen = FrozenEstimator(clone(whole.hasher).fit(items[:N_TRAIN]))
     whole.set_params(hasher=frozen)
-    row["actual_hasher_of_sample"] = true.recalls(whole.fit(items)).mean()
+    row["actual_hasher_of_sample"] = recall_of(whole.fit(items), *asked, true).mean()
     return {name: f"{value:.4f}" for name, value in row.items()}
 
 

@@ -10,41 +10,30 @@ order: by default (``zero_division=np.nan``) it is NaN and left out of means, so
 means are over the same queries.
 """
 
-from ._average_precision_score import (
-    tie_aware_average_precision_score,
-)
-from ._dcg_scores import (
-    tie_aware_dcg_score,
-    tie_aware_ndcg_score,
-)
-from ._displays import (
-    RadiusDisplay,
-    RetrievalCurveDisplay,
-    RunDifferencesDisplay,
-    TieBreakingDisplay,
-    TiersDisplay,
-)
-from ._first_relevant_scores import (
-    tie_aware_hit_rate_score,
-    tie_aware_reciprocal_rank_score,
-)
-from ._found_pairs import pair_precision, pair_recall, radius_at_precision
-from ._precision_recall_scores import (
-    tie_aware_f1_score,
-    tie_aware_precision_score,
-    tie_aware_recall_score,
-)
-from ._radius import (
+from ._displays import RadiusDisplay, RetrievalCurveDisplay, TieBreakingDisplay
+from ._lookup import (
     empty_lookup_fraction,
     lookup_cost,
+    pair_precision,
+    pair_recall,
+    radius_at_precision,
     radius_aware_map,
     radius_precision,
     radius_recall,
 )
-from ._ranking_scorer import make_ranking_scorer
-from ._report import retrieval_report, retrieval_report_from_estimator
-from ._scorer import make_retrieval_scorer
-from ._tie_breaking import tie_breaking_range
+from ._report import retrieval_report, retrieval_report_from_estimator, tie_breaking_range
+from ._run_displays import RunDifferencesDisplay, TiersDisplay
+from ._scorers import make_ranking_scorer, make_retrieval_scorer
+from ._scores import (
+    tie_aware_average_precision_score,
+    tie_aware_dcg_score,
+    tie_aware_f1_score,
+    tie_aware_hit_rate_score,
+    tie_aware_ndcg_score,
+    tie_aware_precision_score,
+    tie_aware_recall_score,
+    tie_aware_reciprocal_rank_score,
+)
 
 __all__ = [
     "RadiusDisplay",

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
+from sklearn.preprocessing import normalize
 from sklearn.utils import check_array, check_random_state
 
 from .._compat import HasMethods, Interval, StrOptions, validate_params
@@ -196,17 +197,55 @@ def n_bits_for(
     >>> result.n_bits
     64
     """
+    lengths = np.unique(n_bits)
+    if not lengths.size or lengths.dtype.kind not in "iu" or lengths[0] < 1:
+        raise ValueError(f"n_bits must hold integers of at least 1, got {n_bits!r}.")
+    if not isinstance(index, HashedNeighbors):
+        raise TypeError(f"index must be a HashedNeighbors, got {index!r}.")
+    inner = FittedHasher.of(index.hasher).hasher
+    if isinstance(index.hasher, FrozenEstimator) or not hasattr(inner, "n_bits"):
+        raise ValueError(
+            f"the hasher of index is frozen or has no parameter n_bits: {index.hasher!r}. "
+            "Pass one that is not fitted; n_train rows fit it."
+        )
+    # Disjoint rows become queries, rows to fit the hasher to, and items.
     rng = check_random_state(random_state)
-    lengths = _checked_lengths(n_bits)
-    _checked_index(index)
     X = check_array(X, dtype=(np.float64, np.float32))
     n_items = len(X) if n_items is None else int(n_items)
-    sample = _Sample.draw(X, X_query, n_queries, n_train, n_items, rng)
-    sizes, true = sample.measured(n_neighbors, metric)
+    X = X[rng.permutation(len(X))]
+    if X_query is None:
+        X_query, X = np.split(X, [min(n_queries, len(X) // 5)])
+    else:
+        X_query = check_array(X_query, dtype=X.dtype, input_name="X_query")
+    if len(X_query) < 2 or X_query.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"two queries are needed at least, with {X.shape[1]} features as X has, got an "
+            f"array of shape {X_query.shape}."
+        )
+    n_train = len(X) // 2 if n_train is None else n_train
+    train, items = X[:n_train], X[n_train:][:n_items]
+    sizes = len(items) // _PARTS**2, len(items) // _PARTS, len(items)
+    if sizes[0] < _LEAST_ITEMS * n_neighbors:
+        raise ValueError(
+            f"{len(items)} items are too few to measure the recall of {n_neighbors} "
+            f"neighbors at three sizes: {_LEAST_ITEMS * n_neighbors * _PARTS**2} are "
+            "needed. Pass more rows X, or lower n_neighbors or n_train, or raise n_items."
+        )
+    # The two smaller sizes are measured on four parts of the items.
+    starts = sizes[1] * np.arange(_PARTS)
+    parts = [[items[i : i + size] for i in starts] for size in sizes[:2]] + [[items]]
+    asked = X_query, n_neighbors
+    true = [[true_neighbors(part, *asked, metric) for part in each] for each in parts]
+    steps = np.log(n_items / sizes[-1]) / np.log(_PARTS)
     seed, rows = rng.randint(np.iinfo(np.int32).max), []
-    for length in lengths:
-        recalls = _recalls(index, length, sample.train, true)
-        steps = np.log(n_items / sizes[-1]) / np.log(_PARTS)
+    for length in lengths.tolist():
+        fitted = clone(index)
+        FittedHasher.of(fitted.hasher).hasher.set_params(n_bits=length)
+        fitted.set_params(hasher=FrozenEstimator(fitted.hasher.fit(train)))
+        recalls = [
+            np.mean([recall_of(fitted.fit(p), *asked, t) for p, t in zip(*each)], axis=0)
+            for each in zip(parts, true)
+        ]
         rows.append((length, *_carried_on(recalls, steps, confidence_level, seed)))
         if rows[-1][3] >= target:
             break
@@ -223,59 +262,43 @@ def n_bits_for(
     return BitsForRecall(found, float(target), n_items, sizes, results)
 
 
-class _Sample(NamedTuple):
-    """Rows that are queries, rows that are items, and rows that are for training only."""
-
-    queries: np.ndarray
-    items: np.ndarray
-    train: np.ndarray
-
-    @classmethod
-    def draw(cls, X, X_query, n_queries, n_train, n_items, rng):
-        """Draw disjoint rows of each kind."""
-        X = X[rng.permutation(len(X))]
-        if X_query is None:
-            n_queries = min(n_queries, len(X) // 5)
-            X_query, X = X[:n_queries], X[n_queries:]
-        else:
-            X_query = check_array(X_query, dtype=X.dtype, input_name="X_query")
-        if len(X_query) < 2 or X_query.shape[1] != X.shape[1]:
-            raise ValueError(
-                f"two queries are needed at least, with {X.shape[1]} features as X has, "
-                f"got an array of shape {X_query.shape}."
-            )
-        n_train = len(X) // 2 if n_train is None else n_train
-        return cls(X_query, X[n_train:][:n_items], X[:n_train])
-
-    def measured(self, n_neighbors, metric):
-        """Three sizes, and the true neighbors in parts of each."""
-        largest = len(self.items)
-        sizes = largest // _PARTS**2, largest // _PARTS, largest
-        if sizes[0] < _LEAST_ITEMS * n_neighbors:
-            least = _LEAST_ITEMS * n_neighbors * _PARTS**2
-            raise ValueError(
-                f"{largest} items are too few to measure the recall of {n_neighbors} "
-                f"neighbors at three sizes: {least} are needed. Pass more rows X, or lower "
-                "n_neighbors or n_train, or raise n_items."
-            )
-        true = []
-        for size in sizes:
-            starts = [0] if size == largest else sizes[1] * np.arange(_PARTS)
-            parts = [self.items[start : start + size] for start in starts]
-            how = n_neighbors, metric
-            true.append([TrueNeighbors(self.queries, part, *how) for part in parts])
-        return sizes, true
+def true_neighbors(items, queries, n_neighbors, metric):
+    """Indices of each query's nearest items by features, with all as near as the last."""
+    # Powers of two change no digit, and keep squares from overflow and from vanishing.
+    both = np.concatenate((queries, items)).astype(np.float64)
+    largest = np.abs(both).max(axis=1 if metric == "cosine" else None, keepdims=True)
+    both, squares = np.ldexp(both, -np.frexp(largest)[1]), 0
+    if metric == "cosine":
+        both = normalize(both)
+    if metric == "euclidean":
+        both -= both[len(queries) :].mean(axis=0)
+        squares = (both[len(queries) :] ** 2).sum(axis=1) / 2
+    queries, items = np.split(both, [len(queries)])
+    margin = _ROUNDING * np.finfo(np.float64).eps * (both**2).sum(axis=1).max()
+    step, true = max(1, _CELLS_PER_BLOCK // len(items)), []
+    for rows in slices(len(queries), step):
+        near = queries[rows] @ items.T - squares
+        last = np.partition(near, -n_neighbors, axis=1)[:, -n_neighbors, None]
+        true += map(np.flatnonzero, near >= last - margin)
+    return true
 
 
-def _recalls(index, length, train, true):
-    """Recall of each query at each size, of codes of one length by one hasher."""
-    index = clone(index)
-    FittedHasher.of(index.hasher).hasher.set_params(n_bits=length)
-    index.set_params(hasher=FrozenEstimator(index.hasher.fit(train)))
-    return [
-        np.mean([part.recalls(clone(index).fit(part.items)) for part in parts], axis=0)
-        for parts in true
-    ]
+def recall_of(index, queries, n_neighbors, true):
+    """Share of true neighbors found, by query; the mean over the orders of tied items."""
+    if index.n_rescored is not None:
+        found = index.kneighbors(queries, n_neighbors, return_distance=False)
+        return np.array([np.isin(*each).sum() for each in zip(found, true)]) / n_neighbors
+    recalls = []
+    for *found, of_query in zip(
+        *index.kneighbors(queries, n_neighbors, return_tied=True), true
+    ):
+        distances, indices, tied = found
+        nearer = indices[distances < distances[-1]]
+        share = np.isin(tied, of_query).mean()
+        recalls.append(
+            np.isin(nearer, of_query).sum() + (n_neighbors - len(nearer)) * share
+        )
+    return np.array(recalls) / n_neighbors
 
 
 def _carried_on(recalls, steps, confidence_level, seed):
@@ -297,115 +320,3 @@ def _carried_on(recalls, steps, confidence_level, seed):
     low -= max(0.0, promised - measured) * steps * (steps + 1) / 2
     bounds = max(0.0, float(low)), min(1.0, float(high))
     return measured, recall, *bounds, promised - measured
-
-
-def _checked_lengths(n_bits):
-    """Lengths in ascending order, each once."""
-    lengths = np.unique(n_bits)
-    if lengths.ndim != 1 or not lengths.size or lengths.dtype.kind not in "iu":
-        raise ValueError(f"n_bits must hold integers, got {n_bits!r}.")
-    if lengths[0] < 1:
-        raise ValueError(f"n_bits must be at least 1, got {lengths[0]}.")
-    return lengths.tolist()
-
-
-def _checked_index(index):
-    """Raise an error where the length of codes cannot be set."""
-    if not isinstance(index, HashedNeighbors):
-        raise TypeError(
-            "index must be a HashedNeighbors, whose hasher gets each length, got "
-            f"{index!r}."
-        )
-    hasher = index.hasher
-    if isinstance(hasher, FrozenEstimator):
-        raise ValueError(
-            "index holds a frozen hasher, whose length cannot change. Pass the hasher "
-            "unfitted, with n_train, the number of rows to fit it to."
-        )
-    inner = FittedHasher.of(hasher).hasher
-    if not hasattr(inner, "get_params") or "n_bits" not in inner.get_params():
-        raise ValueError(f"the hasher of index has no parameter n_bits: {inner!r}.")
-
-
-class TrueNeighbors:
-    """The items nearest to queries by their features, and how many of them are found.
-
-    Whatever is as near as the last true neighbor is one, too.
-
-    Parameters
-    ----------
-    queries : ndarray of shape (n_queries, n_features)
-        Features of the queries.
-
-    items : ndarray of shape (n_items, n_features)
-        Features of the items.
-
-    n_neighbors : int
-        Number of true neighbors of a query.
-
-    metric : {"cosine", "euclidean", "inner_product"}
-        What is near.
-
-    Attributes
-    ----------
-    items : ndarray of shape (n_items, n_features)
-        The items.
-    """
-
-    def __init__(self, queries, items, n_neighbors, metric):
-        self.items, self._n_neighbors, self._queries = items, n_neighbors, queries
-        if metric == "cosine":
-            queries, items = _unit(queries), _unit(items)
-        elif metric == "euclidean":
-            queries, items = _centered(queries, items)
-        else:
-            queries, items = _scaled(queries), _scaled(items)
-        squares = (items**2).sum(axis=1) / 2 if metric == "euclidean" else 0
-        lengths = [np.sqrt((rows**2).sum(axis=1).max()) for rows in (queries, items)]
-        largest = np.max(squares) + lengths[0] * lengths[1]
-        step, self._true = max(1, _CELLS_PER_BLOCK // len(items)), []
-        for rows in slices(len(queries), step):
-            near = queries[rows] @ items.T - squares
-            last = np.partition(near, -n_neighbors, axis=1)[:, -n_neighbors, None]
-            margin = _ROUNDING * np.finfo(near.dtype).eps * largest
-            self._true += map(np.flatnonzero, near >= last - margin)
-
-    def recalls(self, index):
-        """Share of the true neighbors of each query that an index of the items finds.
-
-        Where items tie, it is the mean over their orders, if the index tells of ties.
-        """
-        k = self._n_neighbors
-        if index.n_rescored is not None:
-            found = index.kneighbors(self._queries, k, return_distance=False)
-            pairs = zip(found, self._true)
-            return np.array([np.isin(*pair).sum() / k for pair in pairs])
-        found = index.kneighbors(self._queries, k, return_tied=True)
-        recalls = np.empty(len(self._true))
-        for query, (distances, indices, tied) in enumerate(zip(*found)):
-            true = self._true[query]
-            nearer = indices[distances < distances[-1]]
-            share = np.isin(tied, true).mean()
-            recalls[query] = np.isin(nearer, true).sum() + (k - len(nearer)) * share
-        return recalls / k
-
-
-def _unit(rows):
-    """Rows of unit length; those of zeros stay."""
-    rows = _scaled(rows, axis=1)
-    lengths = np.sqrt((rows**2).sum(axis=1, keepdims=True))
-    return rows / np.where(lengths == 0, 1, lengths)
-
-
-def _centered(queries, items):
-    """Both less the mean of the items, which rounds nothing that tells them apart."""
-    both = _scaled(np.concatenate((queries, items)))
-    centered = both - both[len(queries) :].mean(axis=0, dtype=np.float64)
-    centered = _scaled(centered).astype(both.dtype)
-    return centered[: len(queries)], centered[len(queries) :]
-
-
-def _scaled(rows, axis=None):
-    """Rows times powers of two, so that squares neither overflow nor vanish."""
-    largest = np.abs(rows).max(axis=axis, keepdims=True)
-    return np.ldexp(rows, -np.frexp(largest)[1])

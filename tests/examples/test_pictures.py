@@ -7,7 +7,7 @@ import matplotlib as mpl
 import pytest
 from drawn_pictures import SCRIPTS, check_styles, draw
 
-from sklearn_talr.metrics._displays import _axes
+from sklearn_talr.metrics import _displays as _axes
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [*DOCS.glob("*.rst"), *(DOCS / "user_guide").glob("*.rst")]

@@ -198,7 +198,9 @@ def test_shortest_and_longest_codes(n_bits):
 )
 def test_cutoffs_must_be_positive_integers(k):
     for score in SCORES.values():
-        with pytest.raises(ValueError, match=r"k must (be|hold)|'k' parameter of"):
+        with pytest.raises(
+            ValueError, match=r"cutoff of \w+ must be|k must hold|'k' parameter of"
+        ):
             score([[0, 1]], [[0.0, 1.0]], k=k)
 
 

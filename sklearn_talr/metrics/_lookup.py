@@ -6,8 +6,8 @@ is the number of those buckets, whether anything lies in them or not.
 ==========  ==================================================================
 symbol      meaning
 ==========  ==================================================================
-n, p        items in the ball of each radius: all, and relevant ones
-cost        buckets of that ball, C(n_bits, 0) + ... + C(n_bits, r)
+n, p        items in the ball of each radius: all, and relevant ones; of pairs
+            those of all queries together: all, and right ones
 ==========  ==================================================================
 """
 
@@ -15,18 +15,11 @@ import math
 from numbers import Integral, Real
 
 import numpy as np
+from scipy.special import betaincinv
 
-from .._compat import validate_params
+from .._compat import Interval, validate_params
 from ..histogram._door import check_hamming
 from ..measures._door import average_queries, fill_undefined
-
-__all__ = [
-    "empty_lookup_fraction",
-    "lookup_cost",
-    "radius_aware_map",
-    "radius_precision",
-    "radius_recall",
-]
 
 # Functions check histogram and radius themselves, as their errors say what to do.
 _RADIUS = {"histogram": "no_validation", "radius": [Integral, None]}
@@ -336,3 +329,267 @@ def _check_radius(radius, n_bits):
             f"got {radius!r}."
         )
     return int(radius)
+
+
+@validate_params(OVER_RADII, prefer_skip_nested_validation=True)
+def pair_precision(histogram, radius=None, *, zero_division=np.nan):
+    r"""Right fraction of the pairs that are found within each Hamming radius.
+
+    A query and an item within the radius are a pair that is found. The pair is right if the
+    item is relevant to the query. Pairs of all queries are counted together (the *micro
+    average*), and so are those of queries with nothing relevant, all of which are wrong:
+
+    .. math::
+
+        \mathrm{precision}(r) = \frac{\text{right pairs within } r}{\text{pairs within } r}.
+
+    This is what deduplication asks for: how many of the pairs that are reported as
+    duplicates are duplicates.
+
+    Parameters
+    ----------
+    histogram : HammingHistogram
+        Counts by Hamming distance. Every affinity above 0 is right. For the pairs of one
+        set, make it by :func:`~sklearn_talr.histogram.hamming_histogram` with
+        ``exclude_self=True``; every pair counts twice in it then, which changes no
+        fraction. For pairs that were labeled one by one, make it by
+        :meth:`HammingHistogram.from_pairs
+        <sklearn_talr.histogram.HammingHistogram.from_pairs>`.
+
+    radius : int or None, default=None
+        The largest radius. None means the code length, where all pairs are found.
+
+    zero_division : float, default=np.nan
+        Precision at radii within which there is no pair at all.
+
+    Returns
+    -------
+    precision : ndarray of shape (radius + 1,)
+        Values in [0, 1], one for each radius 0, 1, ..., `radius`.
+
+    Raises
+    ------
+    TypeError
+        If `histogram` is no HammingHistogram: ties by another score have no radius.
+
+    ValueError
+        If `radius` is not from 0 to the code length.
+
+    See Also
+    --------
+    pair_recall : How many of the right pairs are found.
+    radius_at_precision : The largest radius of a wanted precision.
+    radius_precision : The precision of each query, whose mean weighs queries alike.
+
+    Notes
+    -----
+    Precision depends on the size of the set. In one of twice the size a row finds twice as
+    many strangers within a radius, and no more duplicates if each row has as many as
+    before. So the precision within a sample is above that within the whole. Rank labeled
+    queries against the whole, or label some of the pairs that the whole has.
+
+    Examples
+    --------
+    Four rows, the first two of which are duplicates. The third has the code of the first,
+    too: a tie at distance 0, of a right pair and a wrong one.
+
+    >>> from sklearn_talr.histogram import hamming_histogram
+    >>> from sklearn_talr.metrics import pair_precision, radius_precision
+    >>> codes, y = [[0, 0], [0, 0], [0, 0], [0, 1]], [0, 0, 1, 2]
+    >>> histogram = hamming_histogram(codes, codes, "auto", y, y, exclude_self=True)
+    >>> pair_precision(histogram).round(2)
+    array([0.33, 0.17, 0.17])
+
+    The mean of what rows with a duplicate find is another number. It leaves out the pairs
+    that the third and the fourth row find, all of which are wrong:
+
+    >>> radius_precision(histogram)[:2].mean(axis=0).round(2)
+    array([0.5 , 0.33, 0.33])
+    """
+    n, p = _pairs_found(histogram, radius, "pair_precision")
+    return fill_undefined(p / np.maximum(n, 1), n == 0, zero_division)
+
+
+@validate_params(OVER_RADII, prefer_skip_nested_validation=True)
+def pair_recall(histogram, radius=None, *, zero_division=np.nan):
+    r"""Fraction of the right pairs that are found within each Hamming radius.
+
+    Pairs of all queries are counted together (the *micro average*):
+
+    .. math::
+
+        \mathrm{recall}(r) = \frac{\text{right pairs within } r}{\text{right pairs}}.
+
+    Parameters
+    ----------
+    histogram : HammingHistogram
+        Counts by Hamming distance, made as for :func:`pair_precision`. Every affinity above
+        0 is right.
+
+    radius : int or None, default=None
+        The largest radius. None means the code length, where recall is 1.
+
+    zero_division : float, default=np.nan
+        Recall if there is no right pair at all.
+
+    Returns
+    -------
+    recall : ndarray of shape (radius + 1,)
+        Values in [0, 1], never falling with the radius, one for each radius 0, 1, ...,
+        `radius`.
+
+    Raises
+    ------
+    TypeError
+        If `histogram` is no HammingHistogram: ties by another score have no radius.
+
+    ValueError
+        If `radius` is not from 0 to the code length.
+
+    See Also
+    --------
+    pair_precision : How many of the pairs found are right.
+    radius_recall : The recall of each query, whose mean weighs queries alike.
+
+    Examples
+    --------
+    Two pairs of duplicates. One pair has one code, the codes of the other differ in a bit:
+
+    >>> from sklearn_talr.histogram import hamming_histogram
+    >>> from sklearn_talr.metrics import pair_recall
+    >>> codes, y = [[0, 0], [0, 0], [0, 1], [1, 1]], [0, 0, 1, 1]
+    >>> pair_recall(hamming_histogram(codes, codes, "auto", y, y, exclude_self=True))
+    array([0.5, 1. , 1. ])
+    """
+    _, p = _pairs_found(histogram, radius, "pair_recall")
+    n_right = histogram.n_relevant.sum()
+    recall = p / np.maximum(n_right, 1)
+    return fill_undefined(recall, n_right == 0, zero_division)
+
+
+@validate_params(
+    {
+        "histogram": "no_validation",
+        "precision": [Interval(Real, 0, 1, closed="right")],
+        "confidence": [Interval(Real, 0, 1, closed="neither"), None],
+    },
+    prefer_skip_nested_validation=True,
+)
+def radius_at_precision(histogram, precision, *, confidence=None):
+    r"""Return the largest Hamming radius within which enough of the pairs found are right.
+
+    Recall never falls with the radius, so of all radii with this precision the largest one
+    finds the most:
+
+    .. math:: \max\, \{r : \mathrm{precision}(r) \ge \text{the wanted one}\}.
+
+    Parameters
+    ----------
+    histogram : HammingHistogram
+        Counts by Hamming distance of labeled pairs, made as for :func:`pair_precision`.
+
+    precision : float
+        The wanted precision of the pairs found, above 0 and at most 1.
+
+    confidence : float, default=None
+        None asks for the precision of the labeled pairs themselves. A number between 0 and
+        1, such as 0.95, asks for a lower bound of the precision of all pairs of which these
+        are a random sample. It needs pairs that were drawn one by one, from
+        :meth:`HammingHistogram.from_pairs
+        <sklearn_talr.histogram.HammingHistogram.from_pairs>`.
+
+    Returns
+    -------
+    radius : int
+        From 0 to the code length.
+
+    Raises
+    ------
+    TypeError
+        If `histogram` is no HammingHistogram: ties by another score have no radius.
+
+    ValueError
+        If no radius has the precision, or no pairs were labeled, or there is a
+        `confidence` and a table of several queries.
+
+    See Also
+    --------
+    pair_precision, pair_recall : What is found within each radius.
+    sklearn_talr.neighbors.HammingNeighbors.radius_neighbors : Finds the pairs.
+
+    Notes
+    -----
+    A radius that was chosen by few pairs is uncertain. Where all of n labeled pairs within
+    a radius are right, the precision may still be as low as about :math:`1 - 3/n` (with
+    confidence 0.95): 99 % take 300 pairs. With `confidence`, each radius has the exact
+    one-sided bound of Clopper and Pearson, the value of which p or more of n pairs are
+    right with probability ``1 - confidence``. It holds for each radius by itself. As the
+    best of several radii is returned, check it on other pairs where much depends on it.
+
+    Labeled pairs must be drawn at random from the pairs within the largest radius that
+    matters, in the set that is searched. As many duplicates as strangers, chosen by hand,
+    tell nothing about precision. Neither does a smaller set, see :func:`pair_precision`.
+
+    References
+    ----------
+    C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated
+    in the case of the binomial", Biometrika 26 (1934), 404-413.
+
+    Examples
+    --------
+    Pairs at distance 0, 0, 1, 1 and 2. The two at distance 1 are tied, so that a radius
+    takes both or none, and one of them is wrong:
+
+    >>> from sklearn_talr.histogram import HammingHistogram
+    >>> from sklearn_talr.metrics import radius_at_precision
+    >>> first = [[0, 0]] * 5
+    >>> second = [[0, 0], [0, 0], [0, 1], [1, 0], [1, 1]]
+    >>> histogram = HammingHistogram.from_pairs(first, second, [1, 1, 1, 0, 1])
+    >>> radius_at_precision(histogram, 0.9), radius_at_precision(histogram, 0.8)
+    (0, 2)
+
+    Five pairs leave the precision wide open. They are enough for half:
+
+    >>> radius_at_precision(histogram, 0.3, confidence=0.95)
+    2
+    """
+    n, p = _pairs_found(histogram, None, "radius_at_precision")
+    if not n[-1]:
+        raise ValueError("histogram holds no pair, so that no radius can be chosen by it.")
+    if confidence is None:
+        reached = p / np.maximum(n, 1)
+    else:
+        reached = _lower_bound(histogram, n, p, confidence)
+    radii = np.flatnonzero((reached >= precision) & (n > 0))
+    if not len(radii):
+        raise ValueError(_none_reaches(n, reached, precision, confidence))
+    return int(radii[-1])
+
+
+def _lower_bound(histogram, n, p, confidence):
+    """Least precision with which p or more of n pairs are right often enough."""
+    if len(histogram) != 1:
+        raise ValueError(
+            "confidence needs pairs that were drawn one by one, as tabulated by "
+            f"HammingHistogram.from_pairs, got a table of {len(histogram)} queries: pairs "
+            "of one query depend on each other, and those of one set count twice. Pass "
+            "confidence=None, or label a random sample of the pairs."
+        )
+    bound = betaincinv(np.maximum(p, 1), n - p + 1, 1 - confidence)
+    return np.where(p > 0, bound, 0)
+
+
+def _none_reaches(n, reached, precision, confidence):
+    best = int(np.argmax(np.where(n > 0, reached, -1)))
+    what = "precision is" if confidence is None else "lower bound of the precision is"
+    remedy = "Ask for less" if confidence is None else "Ask for less, or label more pairs"
+    return (
+        f"no radius has a precision of {precision}: the largest {what} "
+        f"{reached[best]:.3g}, within radius {best}, of {n[best]} pairs. {remedy}."
+    )
+
+
+def _pairs_found(histogram, radius, caller):
+    """All and right pairs within each radius, each of shape (radius + 1,)."""
+    n, p = ball_counts(histogram, radius, caller)
+    return n.sum(axis=0), p.sum(axis=0)

@@ -1,0 +1,1093 @@
+"""Pictures of retrieval metrics, in the manner of scikit-learn's displays."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from .._compat import check_matplotlib_support
+from ..histogram import RankingHistogram, hamming_histogram
+from ..histogram._door import check_hamming
+from ..measures import P, R, TieBreakingRange, parse_measure
+from ..measures._door import average_queries, histogram_range, settled_for_arrays
+from ._lookup import (
+    empty_lookup_fraction,
+    radius_aware_map,
+    radius_precision,
+    radius_recall,
+)
+from ._scorers import estimator_histogram, estimator_histograms, name_of
+
+# Okabe and Ito's colors, safe for the color-blind, in an order in which neighbors also
+# differ in lightness; dashes and markers tell them apart in any print.
+_COLORS = ["#0072B2", "#E69F00", "#000000", "#CC79A7", "#009E73", "#D55E00", "#56B4E9"]
+_LINES = ["-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1))]
+_MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
+
+
+def line_style(place, kwargs, **defaults):
+    """Keywords for the line of the method in this place, from 0; given keywords win."""
+    from matplotlib.cbook import normalize_kwargs
+    from matplotlib.lines import Line2D
+
+    place %= len(_COLORS)
+    style = {
+        "color": _COLORS[place],
+        "linestyle": _LINES[place],
+        "marker": _MARKERS[place],
+    }
+    return style | defaults | normalize_kwargs(kwargs, Line2D)
+
+
+def single_axes(display, ax, figsize):
+    """Return the given Axes, or the Axes of a new figure."""
+    check_matplotlib_support(f"{type(display).__name__}.plot")
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        _, ax = plt.subplots(figsize=figsize, layout="constrained")
+    return ax
+
+
+def panel_axes(display, ax, panels, shape, figsize):
+    """Return the panels to draw and their Axes, given or of a new figure.
+
+    `panels` is None for all of ``display.panels``, the name of one, or a list of names;
+    `shape` and `figsize` are of a figure with all panels.
+    """
+    check_matplotlib_support(f"{type(display).__name__}.plot")
+    names = display.panels if panels is None else np.atleast_1d(panels).tolist()
+    unknown = [name for name in names if name not in display.panels]
+    if unknown or not names:
+        raise ValueError(
+            f"panels must be None, one of {display.panels} or a list of them, got "
+            f"{panels!r}."
+        )
+    if ax is None:
+        return names, _new_panels(len(names), shape, figsize)
+    axes = np.asarray(ax, dtype=object).ravel()
+    if len(axes) != len(names):
+        raise ValueError(
+            f"ax must hold one Axes for each of the {len(names)} panels {tuple(names)}, "
+            f"got {len(axes)}."
+        )
+    return names, axes
+
+
+def _new_panels(n_panels, shape, figsize):
+    import matplotlib.pyplot as plt
+
+    rows, columns = shape if n_panels == np.prod(shape) else (1, n_panels)
+    size = figsize[0] / shape[1] * columns, figsize[1] / shape[0] * rows
+    figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained")
+    figure.align_ylabels()
+    return np.atleast_1d(axes).ravel()
+
+
+def finish(ax, xlabel, ylabel):
+    """Label the axes, and lighten what is not data."""
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(True, color="0.9", linewidth=0.8)
+    ax.set_axisbelow(True)
+
+
+def add_legend(ax, **kwargs):
+    """Draw a legend if a method has a name."""
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(frameon=False, **kwargs)
+
+
+def check_distances(histogram, display):
+    """Return the histogram if it is one of distances, of which there are means."""
+    check_hamming(histogram, display)
+    check_any(np.any(histogram.n_relevant))
+    return histogram
+
+
+def check_any(is_relevant):
+    """Raise ValueError unless some query has a relevant item, so that there are means."""
+    if not is_relevant:
+        raise ValueError("No query has a relevant item, so there is nothing to draw.")
+
+
+def by_method(value, is_one):
+    """Bring one thing, a list of them, or a dict of either into {name: list}.
+
+    `is_one` tells a thing from a list of things; the name of a single method is None.
+    """
+    methods = value if isinstance(value, Mapping) else {None: value}
+    lists = {name: [v] if is_one(v) else list(v) for name, v in methods.items()}
+    if not any(lists.values()):
+        raise ValueError("There is nothing to draw: no method is given.")
+    return lists
+
+
+def by_system(evaluations):
+    """Bring evaluations of runs into names and a list."""
+    if isinstance(evaluations, Mapping):
+        names, results = list(evaluations), list(evaluations.values())
+    else:
+        one = hasattr(evaluations, "means")
+        results = [evaluations] if one else list(evaluations)
+        names = [getattr(result, "name", None) for result in results]
+    if not results:
+        raise ValueError("There is nothing to draw: no evaluation is given.")
+    for result in results:
+        if not hasattr(result, "means"):
+            raise TypeError(f"from_runs takes what evaluate_run returns, got {result!r}.")
+    if len(set(names)) < len(names):
+        raise ValueError(f"systems must have different names, got {names}. Pass a dict.")
+    return names, results
+
+
+def means_of_measure(evaluation, measure):
+    """Return the means of a measure, or raise ValueError if it was not evaluated."""
+    measure = str(measure)
+    if measure not in evaluation.means:
+        raise ValueError(
+            f"measure must be one of {evaluation.measures}, which {evaluation.name} has, "
+            f"got {measure!r}."
+        )
+    return evaluation.means[measure]
+
+
+def check_same_methods(queries, database):
+    """Raise ValueError unless both sides have the same methods, of as many lengths."""
+    sizes = [
+        {name: len(codes) for name, codes in side.items()} for side in (queries, database)
+    ]
+    if sizes[0] != sizes[1]:
+        raise ValueError(
+            "query_codes and database_codes must have the same methods and lengths, got "
+            f"{sizes[0]} and {sizes[1]}."
+        )
+
+
+def is_codes(value):
+    """Tell one set of codes, also as nested lists, from a list of such sets."""
+    return not isinstance(value, list | tuple) or not value or _ndim(value[0]) < 2
+
+
+def is_estimator(value):
+    return hasattr(value, "transform")
+
+
+def is_histogram(value):
+    return isinstance(value, RankingHistogram)
+
+
+def _ndim(value):
+    return len(value.shape) if hasattr(value, "shape") else np.ndim(value)
+
+
+class RadiusDisplay:
+    """Precision, recall, RAMAP and empty lookups of hash lookup against the radius.
+
+    Four panels, with one line for each method. To compare methods, plot each onto the
+    Axes of the first: ``second.plot(ax=first.ax_)``.
+
+    Make one by `from_estimator`, `from_codes` or `from_histogram`.
+
+    Parameters
+    ----------
+    precision : array-like of shape (n_radii,)
+        Mean precision within each radius 0, 1, ...; an empty ball counts 0.
+
+    recall : array-like of shape (n_radii,)
+        Mean recall within each radius.
+
+    radius_aware_map : array-like of shape (n_radii,)
+        RAMAP at each radius.
+
+    empty_fraction : array-like of shape (n_radii,)
+        Fraction of the queries that find nothing within each radius.
+
+    name : str, default=None
+        Name of the method, for the legend.
+
+    Attributes
+    ----------
+    panels : tuple of str
+        Names of the panels.
+
+    lines_ : dict of matplotlib Line2D
+        The line of each panel, by its name.
+
+    ax_ : ndarray of matplotlib Axes, or Axes
+        One Axes for each panel drawn; the Axes itself if `panels` was one name.
+
+    figure_ : matplotlib Figure
+        Figure of the Axes.
+
+    See Also
+    --------
+    radius_precision, radius_recall, radius_aware_map, empty_lookup_fraction : The numbers.
+
+    Notes
+    -----
+    Queries with nothing relevant are left out of precision, recall and RAMAP, whatever they
+    find; :func:`pair_precision` counts that too. That they find nothing still counts as an
+    empty lookup.
+
+    Examples
+    --------
+    .. plot::
+       :include-source:
+       :alt: Precision, recall, RAMAP and the fraction of empty lookups against the
+             radius, a line for LSH and one for ITQ in each panel.
+
+       >>> from sklearn.datasets import load_digits
+       >>> from sklearn_talr.hashing import ITQHasher, LSHHasher
+       >>> from sklearn_talr.metrics import RadiusDisplay
+       >>> X, y = load_digits(return_X_y=True)
+       >>> sets = X[:300], y[:300], X[300:], y[300:]
+       >>> axes = None
+       >>> for hasher in (LSHHasher(16, random_state=0), ITQHasher(16, random_state=0)):
+       ...     display = RadiusDisplay.from_estimator(
+       ...         hasher.fit(X[300:]), *sets, radius=4, ax=axes
+       ...     )
+       ...     axes = display.ax_
+       ...     print(display.name, display.radius_aware_map.round(1))
+       LSHHasher [0.3 0.1 0.1 0.1 0.1]
+       ITQHasher [0.5 0.3 0.2 0.1 0.1]
+    """
+
+    panels = ("precision", "recall", "radius_aware_map", "empty_fraction")
+    _labels = {
+        "precision": "precision",
+        "recall": "recall",
+        "radius_aware_map": "RAMAP",
+        "empty_fraction": "fraction empty",
+    }
+
+    def __init__(self, *, precision, recall, radius_aware_map, empty_fraction, name=None):
+        self.precision = precision
+        self.recall = recall
+        self.radius_aware_map = radius_aware_map
+        self.empty_fraction = empty_fraction
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        X_query,
+        y_query,
+        X_database,
+        y_database,
+        *,
+        affinity="auto",
+        **options,
+    ):
+        """Encode by a fitted hasher, evaluate, and plot.
+
+        Parameters
+        ----------
+        estimator : fitted hasher, or Pipeline that ends in one
+            What makes the codes. Its class is the name for the legend, if none is given.
+
+        X_query : array-like of shape (n_queries, n_features)
+            Features of the queries.
+
+        y_query : targets of length n_queries
+            Targets of the queries, as the affinity takes them; None with an affinity by
+            distance.
+
+        X_database : array-like of shape (n_database, n_features)
+            Features of the database.
+
+        y_database : targets of length n_database
+            Targets of the database; None where `y_query` has judgments of all its items.
+
+        affinity : "auto" or affinity oracle, default="auto"
+            Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with,
+            and the form of `y_query` if it has none.
+
+        **options : dict
+            What `from_histogram` takes beside the histogram: `radius`, `panels`,
+            `name`, `ax`, and keywords of matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : RadiusDisplay
+            The picture and its numbers.
+        """
+        histogram = estimator_histogram(
+            estimator, X_query, y_query, affinity, (X_database, y_database)
+        )
+        name = options.pop("name", None) or name_of(estimator)
+        return cls.from_histogram(histogram, name=name, **options)
+
+    @classmethod
+    def from_codes(
+        cls, query_codes, database_codes, affinity, y_query, y_database, **options
+    ):
+        """Evaluate codes, and plot.
+
+        Parameters
+        ----------
+        query_codes : array-like of shape (n_queries, n_bits) of 0/1, or PackedCodes
+            Codes of the queries.
+
+        database_codes : array-like of shape (n_database, n_bits) of 0/1, or PackedCodes
+            Codes of the database.
+
+        affinity : "auto" or affinity oracle
+            Who is similar to whom. ``"auto"`` chooses by the form of `y_query`.
+
+        y_query : targets of length n_queries
+            Targets of the queries, as the affinity takes them.
+
+        y_database : targets of length n_database
+            Targets of the database.
+
+        **options : dict
+            What `from_histogram` takes beside the histogram: `radius`, `panels`,
+            `name`, `ax`, and keywords of matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : RadiusDisplay
+            The picture and its numbers.
+        """
+        targets = affinity, y_query, y_database
+        histogram = hamming_histogram(query_codes, database_codes, *targets)
+        return cls.from_histogram(histogram, **options)
+
+    @classmethod
+    def from_histogram(
+        cls, histogram, *, radius=None, panels=None, name=None, ax=None, **kwargs
+    ):
+        """Evaluate a histogram of Hamming distances, and plot.
+
+        Parameters
+        ----------
+        histogram : HammingHistogram
+            Counts by Hamming distance.
+
+        radius : int or None, default=None
+            The largest radius. None means the code length.
+
+        panels : str or list of str, default=None
+            Names of the panels to draw. None means all.
+
+        name : str, default=None
+            Name for the legend.
+
+        ax : matplotlib Axes or array of Axes, default=None
+            Where to plot: as many Axes as panels. None means a new figure.
+
+        **kwargs : dict
+            Passed to matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : RadiusDisplay
+            The picture and its numbers.
+        """
+        check_distances(histogram, cls.__name__)
+        display = cls(
+            precision=average_queries(radius_precision(histogram, radius)),
+            recall=average_queries(radius_recall(histogram, radius)),
+            radius_aware_map=radius_aware_map(histogram, radius),
+            empty_fraction=empty_lookup_fraction(histogram, radius),
+            name=name,
+        )
+        return display.plot(ax, panels=panels, **kwargs)
+
+    def plot(self, ax=None, *, panels=None, name=None, **kwargs):
+        """Plot the lines, one in each panel.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or array of Axes, default=None
+            Where to plot: as many Axes as panels, such as `ax_` of another display. None
+            means a new figure.
+
+        panels : {"precision", "recall", "radius_aware_map", "empty_fraction"} or list of \
+                them, default=None
+            What to draw. None means all four.
+
+        name : str, default=None
+            Name for the legend, in place of the one given before.
+
+        **kwargs : dict
+            Passed to matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : RadiusDisplay
+            This display.
+        """
+        names, axes = panel_axes(self, ax, panels, shape=(2, 2), figsize=(6.4, 5))
+        label = self.name if name is None else name
+        self.lines_ = {}
+        for panel, panel_ax in zip(names, axes):
+            values = getattr(self, panel)
+            style = line_style(len(panel_ax.lines), kwargs, markersize=4, label=label)
+            (self.lines_[panel],) = panel_ax.plot(np.arange(len(values)), values, **style)
+            finish(panel_ax, "Hamming radius", self._labels[panel])
+            panel_ax.set_ylim(-0.03, 1.03)  # all are fractions, on one scale
+            panel_ax.xaxis.get_major_locator().set_params(integer=True)
+        add_legend(axes[0])
+        self.ax_ = axes[0] if isinstance(panels, str) else axes
+        self.figure_ = axes[0].figure
+        return self
+
+
+_N_CUTOFFS = 200
+
+
+class RetrievalCurveDisplay:
+    """Tie-aware precision against the cutoff k, and against recall.
+
+    The line is the expected value over all orders of tied items, the band spans the worst
+    to the best order. To compare methods, plot each onto the Axes of the first:
+    ``second.plot(ax=first.ax_)``.
+
+    Make one by `from_estimator`, `from_codes` or `from_histogram`.
+
+    Parameters
+    ----------
+    k : array-like of shape (n_cutoffs,) of int
+        Cutoffs in ascending order.
+
+    precision : TieBreakingRange of arrays of shape (n_cutoffs,)
+        Worst, expected and best mean precision of the first k ranks.
+
+    recall : TieBreakingRange of arrays of shape (n_cutoffs,)
+        Worst, expected and best mean recall of the first k ranks.
+
+    name : str, default=None
+        Name of the method, for the legend.
+
+    Attributes
+    ----------
+    panels : tuple of str
+        Names of the panels.
+
+    lines_ : dict of matplotlib Line2D
+        The line of each panel, by its name.
+
+    bands_ : dict of matplotlib Polygon
+        The band of each panel, by its name.
+
+    ax_ : ndarray of matplotlib Axes, or Axes
+        One Axes for each panel drawn; the Axes itself if `panels` was one name.
+
+    figure_ : matplotlib Figure
+        Figure of the Axes.
+
+    See Also
+    --------
+    sklearn.metrics.PrecisionRecallDisplay : One query or class, where a tie is one step.
+
+    Notes
+    -----
+    Cutoffs are spaced evenly in their logarithm, from 1 to the whole database, and include
+    the powers of ten. Queries with nothing relevant are left out.
+
+    Both coordinates of the precision-recall curve are means over queries at one k, and so
+    are the two edges of its band.
+
+    Examples
+    --------
+    .. plot::
+       :include-source:
+       :alt: Precision against the cutoff and against recall, with bands from worst to
+             best, for LSH and ITQ.
+
+       >>> from sklearn.datasets import load_digits
+       >>> from sklearn_talr.hashing import ITQHasher, LSHHasher
+       >>> from sklearn_talr.metrics import RetrievalCurveDisplay
+       >>> X, y = load_digits(return_X_y=True)
+       >>> sets = X[:300], y[:300], X[300:], y[300:]
+       >>> axes = None
+       >>> for hasher in (LSHHasher(16, random_state=0), ITQHasher(16, random_state=0)):
+       ...     display = RetrievalCurveDisplay.from_estimator(
+       ...         hasher.fit(X[300:]), *sets, ax=axes
+       ...     )
+       ...     axes = display.ax_
+       ...     of_first = [values[0] for values in display.precision]
+       ...     print(display.name, *(f"{value:.1f}" for value in of_first))
+       LSHHasher 0.4 0.6 0.8
+       ITQHasher 0.8 0.9 0.9
+    """
+
+    panels = ("precision_at_k", "precision_recall")
+
+    def __init__(self, *, k, precision, recall, name=None):
+        self.k = k
+        self.precision = precision
+        self.recall = recall
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        X_query,
+        y_query,
+        X_database,
+        y_database,
+        *,
+        affinity="auto",
+        query="auto",
+        name=None,
+        **options,
+    ):
+        """Encode by a fitted hasher, evaluate, and plot.
+
+        Parameters
+        ----------
+        estimator : fitted hasher, or Pipeline that ends in one
+            What makes the codes.
+
+        X_query : array-like of shape (n_queries, n_features)
+            Features of the queries.
+
+        y_query : targets of length n_queries
+            Targets of the queries, as the affinity takes them; None with an affinity by
+            distance.
+
+        X_database : array-like of shape (n_database, n_features)
+            Features of the database.
+
+        y_database : targets of length n_database
+            Targets of the database; None where `y_query` has judgments of all its items.
+
+        affinity : "auto" or affinity oracle, default="auto"
+            Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with,
+            and the form of `y_query` if it has none.
+
+        query : {"auto", "bits", "weights"}, default="auto"
+            How codes are asked, as for
+            :func:`~sklearn_talr.metrics.make_retrieval_scorer`.
+
+        name : str, default=None
+            Name for the legend. None means the class of the hasher, with "weighted queries"
+            where these are used.
+
+        **options : dict
+            What `from_histogram` takes beside the histogram: `panels`, `ax`, and
+            keywords of matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : RetrievalCurveDisplay
+            The picture and its numbers.
+        """
+        database = X_database, y_database
+        histograms = estimator_histograms(
+            estimator, X_query, y_query, affinity, database, query
+        )
+        name = name_of(estimator, query) if name is None else name
+        return cls._of(histograms, name).plot(**options)
+
+    @classmethod
+    def from_codes(
+        cls, query_codes, database_codes, affinity, y_query, y_database, **options
+    ):
+        """Evaluate codes, and plot.
+
+        Parameters
+        ----------
+        query_codes : array-like of shape (n_queries, n_bits) of 0/1, or PackedCodes
+            Codes of the queries.
+
+        database_codes : array-like of shape (n_database, n_bits) of 0/1, or PackedCodes
+            Codes of the database.
+
+        affinity : "auto" or affinity oracle
+            Who is similar to whom. ``"auto"`` chooses by the form of `y_query`.
+
+        y_query : targets of length n_queries
+            Targets of the queries, as the affinity takes them.
+
+        y_database : targets of length n_database
+            Targets of the database.
+
+        **options : dict
+            What `from_histogram` takes beside the histogram: `panels`, `name`,
+            `ax`, and keywords of matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : RetrievalCurveDisplay
+            The picture and its numbers.
+        """
+        targets = affinity, y_query, y_database
+        histogram = hamming_histogram(query_codes, database_codes, *targets)
+        return cls.from_histogram(histogram, **options)
+
+    @classmethod
+    def from_histogram(cls, histogram, *, panels=None, name=None, ax=None, **kwargs):
+        """Evaluate a histogram, and plot.
+
+        Parameters
+        ----------
+        histogram : RankingHistogram
+            Counts of the ranked items.
+
+        panels : str or list of str, default=None
+            Names of the panels to draw. None means all.
+
+        name : str, default=None
+            Name for the legend.
+
+        ax : matplotlib Axes or array of Axes, default=None
+            Where to plot: as many Axes as panels. None means a new figure.
+
+        **kwargs : dict
+            Passed to matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : RetrievalCurveDisplay
+            The picture and its numbers.
+        """
+        return cls._of([histogram], name).plot(ax, panels=panels, **kwargs)
+
+    @classmethod
+    def _of(cls, histograms, name):
+        """Evaluate histograms of consecutive queries against one database."""
+        k, parts, any_relevant = None, {"precision": [], "recall": []}, False
+        for histogram in histograms:
+            k = _cutoffs(histogram.n_items.max()) if k is None else k
+            any_relevant |= bool(np.any(histogram.n_relevant))
+            for measure, ranges in zip((P, R), parts.values()):
+                ranges.append(histogram_range([measure @ cut for cut in k], histogram))
+        check_any(any_relevant)
+        means = {
+            name: TieBreakingRange(
+                *(average_queries(np.concatenate(values)) for values in zip(*ranges))
+            )
+            for name, ranges in parts.items()
+        }
+        return cls(k=k, **means, name=name)
+
+    def plot(self, ax=None, *, panels=None, name=None, **kwargs):
+        """Plot the line and the band, in each panel.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or array of Axes, default=None
+            Where to plot: as many Axes as panels, such as `ax_` of another display. None
+            means a new figure.
+
+        panels : {"precision_at_k", "precision_recall"} or list of them, default=None
+            What to draw. None means both.
+
+        name : str, default=None
+            Name for the legend, in place of the one given before.
+
+        **kwargs : dict
+            Passed to matplotlib's ``plot`` for the lines.
+
+        Returns
+        -------
+        display : RetrievalCurveDisplay
+            This display.
+        """
+        names, axes = panel_axes(self, ax, panels, shape=(1, 2), figsize=(6.4, 3.2))
+        from matplotlib.ticker import EngFormatter
+
+        label = self.name if name is None else name
+        self.lines_, self.bands_ = {}, {}
+        for panel, panel_ax in zip(names, axes):
+            x, xlabel = self.recall, "recall"
+            if panel == "precision_at_k":
+                x, xlabel = TieBreakingRange(self.k, self.k, self.k), "cutoff k"
+                panel_ax.set_xscale("log")
+                panel_ax.xaxis.set_major_formatter(EngFormatter(sep=""))  # 100, 1k, 10k
+            style = line_style(len(panel_ax.lines), kwargs, marker="none", label=label)
+            (line,) = panel_ax.plot(x.expected, self.precision.expected, **style)
+            self.lines_[panel] = line
+            self.bands_[panel] = self._draw_band(panel_ax, x, line.get_color())
+            finish(panel_ax, xlabel, "tie-aware precision")
+        add_legend(axes[0])
+        self.ax_ = axes[0] if isinstance(panels, str) else axes
+        self.figure_ = axes[0].figure
+        return self
+
+    def _draw_band(self, ax, x, color):
+        """Fill the area between two curves whose points differ in both coordinates."""
+        outline_x = np.concatenate((x.worst, x.best[::-1]))
+        outline_y = np.concatenate((self.precision.worst, self.precision.best[::-1]))
+        return ax.fill(outline_x, outline_y, color=color, alpha=0.2, linewidth=0)[0]
+
+
+def _cutoffs(n_items):
+    """Cutoffs evenly spaced in their logarithm, and the powers of ten."""
+    spaced = np.geomspace(1, n_items, _N_CUTOFFS).round().astype(int)
+    return np.union1d(spaced, 10 ** np.arange(len(str(n_items))))
+
+
+def draw_groups(display, ax, name, kwargs):
+    """Draw the intervals of a TieBreakingDisplay, and set what it keeps of the picture."""
+    methods, method = _methods(display)
+    labels = _labels(methods, name)
+    n_bits = np.zeros(len(method)) if display.n_bits is None else display.n_bits
+    lengths, length = np.unique(n_bits, return_inverse=True)
+    height = len(methods) + 0.7  # of a group, with the gap after it
+    places = length * height + method
+    ax = single_axes(display, ax, figsize=(6.4, 1.1 + 0.23 * height * len(lengths)))
+    display.intervals_, display.dots_ = [], []
+    for m, label in enumerate(labels):
+        rows = method == m
+        ranges = display.worst, display.expected, display.best
+        values = [np.asarray(each)[rows] for each in ranges]
+        bars, dots = _draw_method(ax, places[rows], *values, m, label, kwargs)
+        display.intervals_.append(bars)
+        display.dots_.append(dots)
+    _label(display, ax, lengths, height, labels)
+    display.ax_, display.figure_ = ax, ax.figure
+
+
+def _methods(display):
+    """Names in order of appearance, and the index of each interval's method."""
+    names = display.names
+    names = [None] * len(display.worst) if names is None else list(names)
+    methods = list(dict.fromkeys(names))
+    return methods, np.array([methods.index(name) for name in names])
+
+
+def _labels(methods, name):
+    if name is None:
+        return methods
+    labels = [name] if isinstance(name, str) else list(name)
+    if len(labels) != len(methods):
+        raise ValueError(
+            f"name must name each of the {len(methods)} methods, got {name!r}."
+        )
+    return labels
+
+
+def _draw_method(ax, places, worst, expected, best, m, label, kwargs):
+    marker = {"markersize": 7, "markeredgecolor": "white", "markeredgewidth": 0.8}
+    style = line_style(m, kwargs, linestyle="none", **marker, label=label)
+    dots = ax.plot(expected, places, **style)[0]
+    bars = ax.barh(
+        places,
+        best - worst,
+        left=worst,
+        height=0.5,
+        color=dots.get_color(),
+        alpha=0.35,
+        linewidth=0,
+    )
+    return bars, dots
+
+
+def _label(display, ax, lengths, height, labels):
+    """Name the measure and the groups; intervals without a code length are one group."""
+    finish(ax, f"{display.measure.label}: worst, expected, best", "")
+    ax.use_sticky_edges = False  # no bar begins at the frame
+    ax.grid(False, axis="y")
+    ax.tick_params(axis="y", length=0)
+    if display.n_bits is None:
+        ax.set_yticks(range(len(labels)), labels)
+    else:
+        middle = (len(labels) - 1) / 2
+        ticks = [f"{n} bits" for n in lengths]
+        ax.set_yticks(np.arange(len(lengths)) * height + middle, ticks)
+    ax.set_ylim(len(lengths) * height - 0.85, -0.85)  # shortest codes on top
+    if display.n_bits is not None and labels != [None]:
+        add_legend(ax)
+
+
+class TieBreakingDisplay:
+    """Interval from the worst to the best order of ties, with the expected value as a dot.
+
+    Whoever sorts by Hamming distance and lets chance break the ties may report any value
+    of the interval. Where intervals of two methods overlap, such reports do not tell which
+    is better; the dots do.
+
+    Make one by `from_estimator`, `from_codes`, `from_histogram` or `from_runs`. All methods
+    and code lengths of a picture are given at once: as a dict whose keys are names of
+    methods and whose values are one set of codes (estimator, histogram), or a list of such
+    of different lengths.
+
+    Parameters
+    ----------
+    worst, expected, best : array-like of shape (n_intervals,)
+        Ends and dot of each interval: means over queries.
+
+    n_bits : array-like of shape (n_intervals,) of int, or None
+        Code length of each; None for runs, which have no codes.
+
+    names : list of str of length n_intervals, default=None
+        Method of each. None means that all are of one method, which needs no name.
+
+    measure : str or Measure, default="AP"
+        The measure, for the label of its axis.
+
+    Attributes
+    ----------
+    intervals_ : list of matplotlib BarContainer
+        The intervals of each method, in order of appearance.
+
+    dots_ : list of matplotlib Line2D
+        The expected values of each method.
+
+    ax_ : matplotlib Axes
+        Axes with the picture.
+
+    figure_ : matplotlib Figure
+        Figure of the Axes.
+
+    See Also
+    --------
+    tie_breaking_range : The numbers, query by query.
+
+    References
+    ----------
+    He et al., "Hashing as Tie-Aware Learning to Rank", CVPR 2018, section 5.4 and Fig. 3.
+
+    Examples
+    --------
+    .. plot::
+       :include-source:
+       :alt: Bars of AP from worst to best with a dot for the mean, for LSH and ITQ at 8
+             and 16 bits. The bars of 8 bits are wider.
+
+       >>> from sklearn.datasets import load_digits
+       >>> from sklearn_talr.hashing import ITQHasher, LSHHasher
+       >>> from sklearn_talr.metrics import TieBreakingDisplay
+       >>> X, y = load_digits(return_X_y=True)
+       >>> hashers = {
+       ...     name: [hasher(n_bits, random_state=0).fit(X[300:]) for n_bits in (8, 16)]
+       ...     for name, hasher in {"LSH": LSHHasher, "ITQ": ITQHasher}.items()
+       ... }
+       >>> display = TieBreakingDisplay.from_estimator(
+       ...     hashers, X[:300], y[:300], X[300:], y[300:]
+       ... )
+       >>> for row in zip(display.names, display.n_bits, display.expected):
+       ...     print("{} {:2d} bits {:.1f}".format(*row))
+       LSH  8 bits 0.3
+       LSH 16 bits 0.3
+       ITQ  8 bits 0.5
+       ITQ 16 bits 0.6
+    """
+
+    def __init__(
+        self,
+        *,
+        worst,
+        expected,
+        best,
+        n_bits,
+        names=None,
+        measure="AP",
+    ):
+        self.worst = worst
+        self.expected = expected
+        self.best = best
+        self.n_bits = n_bits
+        self.names = names
+        self.measure = parse_measure(measure)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        X_query,
+        y_query,
+        X_database,
+        y_database,
+        *,
+        affinity="auto",
+        **options,
+    ):
+        """Encode by fitted hashers, evaluate, and plot.
+
+        Parameters
+        ----------
+        estimator : fitted hasher or Pipeline, list of them, or dict
+            One hasher, a list of hashers of one method and several lengths, or a dict
+            whose keys are names of methods and whose values are either. The name of a
+            single method is its class.
+
+        X_query : array-like of shape (n_queries, n_features)
+            Features of the queries.
+
+        y_query : targets of length n_queries
+            Targets of the queries, as the affinity takes them; None with an affinity by
+            distance.
+
+        X_database : array-like of shape (n_database, n_features)
+            Features of the database.
+
+        y_database : targets of length n_database
+            Targets of the database; None where `y_query` has judgments of all its items.
+
+        affinity : "auto" or affinity oracle, default="auto"
+            Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with,
+            and the form of `y_query` if it has none.
+
+        **options : dict
+            What `from_histogram` takes beside the histogram: `measure`, `ax`, and
+            keywords of matplotlib's ``plot`` for the dots.
+
+        Returns
+        -------
+        display : TieBreakingDisplay
+            The picture and its numbers.
+        """
+        database = X_database, y_database
+        histograms = {
+            name_of(hashers[0]) if name is None else name: [
+                estimator_histogram(hasher, X_query, y_query, affinity, database)
+                for hasher in hashers
+            ]
+            for name, hashers in by_method(estimator, is_estimator).items()
+        }
+        return cls.from_histogram(histograms, **options)
+
+    @classmethod
+    def from_codes(
+        cls, query_codes, database_codes, affinity, y_query, y_database, **options
+    ):
+        """Evaluate codes, and plot.
+
+        Parameters
+        ----------
+        query_codes : array-like of shape (n_queries, n_bits), PackedCodes, list or dict
+            Codes of the queries, a list of such of several lengths, or a dict whose keys
+            are names of methods and whose values are either.
+
+        database_codes : array-like of shape (n_database, n_bits), PackedCodes, list or dict
+            Codes of the database, in the form of `query_codes` and with its keys.
+
+        affinity : "auto" or affinity oracle
+            Who is similar to whom. ``"auto"`` chooses by the form of `y_query`.
+
+        y_query : targets of length n_queries
+            Targets of the queries, as the affinity takes them.
+
+        y_database : targets of length n_database
+            Targets of the database.
+
+        **options : dict
+            What `from_histogram` takes beside the histogram: `measure`, `ax`, and
+            keywords of matplotlib's ``plot`` for the dots.
+
+        Returns
+        -------
+        display : TieBreakingDisplay
+            The picture and its numbers.
+        """
+        queries = by_method(query_codes, is_codes)
+        database = by_method(database_codes, is_codes)
+        check_same_methods(queries, database)
+        histograms = {
+            name: [
+                hamming_histogram(*codes, affinity, y_query, y_database)
+                for codes in zip(queries[name], database[name])
+            ]
+            for name in queries
+        }
+        return cls.from_histogram(histograms, **options)
+
+    @classmethod
+    def from_histogram(cls, histogram, *, measure="AP", ax=None, **kwargs):
+        """Evaluate histograms of Hamming distances, and plot.
+
+        Parameters
+        ----------
+        histogram : HammingHistogram, list of them, or dict
+            One histogram, a list of such of several code lengths, or a dict whose keys are
+            names of methods and whose values are either.
+
+        measure : str or Measure, default="AP"
+            A measure of :mod:`sklearn_talr.measures`, such as ``nDCG @ 10``, or its name.
+
+        ax : matplotlib Axes, default=None
+            Where to plot. None means a new figure.
+
+        **kwargs : dict
+            Passed to matplotlib's ``plot`` for the dots.
+
+        Returns
+        -------
+        display : TieBreakingDisplay
+            The picture and its numbers.
+        """
+        (measure,) = settled_for_arrays([parse_measure(measure)])
+        methods = by_method(histogram, is_histogram)
+        rows = [
+            (name, check_distances(one, cls.__name__))
+            for name, several in methods.items()
+            for one in several
+        ]
+        ranges = [
+            [average_queries(values[:, 0]) for values in histogram_range([measure], one)]
+            for _, one in rows
+        ]
+        worst, expected, best = np.transpose(ranges)
+        display = cls(
+            worst=worst,
+            expected=expected,
+            best=best,
+            n_bits=np.array([one.n_bits for _, one in rows]),
+            names=None if None in methods else [name for name, _ in rows],
+            measure=measure,
+        )
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_runs(cls, evaluations, *, measure=None, ax=None, **kwargs):
+        """Plot what :func:`sklearn_talr.runs.evaluate_run` has returned for some systems.
+
+        Parameters
+        ----------
+        evaluations : RunEvaluation, list of them, or dict
+            One for each system. Keys of a dict are names of the systems; otherwise the
+            evaluations tell them.
+
+        measure : str or Measure, default=None
+            Which of the evaluated measures to plot; None takes the first.
+
+        ax : matplotlib Axes, default=None
+            Where to plot. None means a new figure.
+
+        **kwargs : dict
+            Passed to matplotlib's ``plot`` for the dots.
+
+        Returns
+        -------
+        display : TieBreakingDisplay
+            The picture and its numbers; `n_bits` is None.
+        """
+        names, results = by_system(evaluations)
+        measure = parse_measure(results[0].measures[0] if measure is None else measure)
+        means = [means_of_measure(result, measure) for result in results]
+        display = cls(
+            **{key: [mean[key] for mean in means] for key in ("worst", "expected", "best")},
+            n_bits=None,
+            names=names,
+            measure=measure,
+        )
+        return display.plot(ax, **kwargs)
+
+    def plot(self, ax=None, *, name=None, **kwargs):
+        """Plot the intervals, grouped by code length.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to plot. None means a new figure.
+
+        name : str or list of str, default=None
+            Names of the methods, in order of appearance, in place of those given before.
+
+        **kwargs : dict
+            Passed to matplotlib's ``plot`` for the dots.
+
+        Returns
+        -------
+        display : TieBreakingDisplay
+            This display.
+        """
+        draw_groups(self, ax, name, kwargs)
+        return self

@@ -1,0 +1,393 @@
+"""Pictures of runs that were compared: query by query, and in tiers."""
+
+from string import ascii_uppercase
+
+import numpy as np
+
+from ..measures import parse_measure
+from ._displays import finish, line_style, single_axes
+
+_ROUNDING = 1e-12  # differences up to it are none
+_COLORS = {1: "#0072B2", -1: "#D55E00", 0: "0.45"}  # first ahead, second ahead, undecided
+
+
+class RunDifferencesDisplay:
+    """Differences of two runs in each query, sorted, with what ties can do to them.
+
+    A bar is the expected difference in one query. Its thin line reaches from the least to
+    the greatest difference that orders of tied documents can make. Where that line crosses
+    0 ties decide which run is better in the query, and the bar is gray.
+
+    Make one by `from_comparison`.
+
+    Parameters
+    ----------
+    difference, lowest, highest : array-like of shape (n_queries,)
+        Expected difference in each query, and its limits over orders of ties.
+
+    names : tuple of two str
+        The two runs. Differences are of the first less the second.
+
+    measure : str or Measure, default="AP"
+        The measure, for the label of its axis.
+
+    Attributes
+    ----------
+    bars_ : matplotlib BarContainer
+        The differences, the greatest first.
+
+    ranges_ : matplotlib LineCollection
+        What ties can do.
+
+    ax_ : matplotlib Axes
+        Axes with the picture.
+
+    figure_ : matplotlib Figure
+        Figure of the Axes.
+
+    See Also
+    --------
+    sklearn_talr.runs.compare_runs : The numbers.
+    TiersDisplay : Many systems, by their means.
+
+    Examples
+    --------
+    .. plot::
+       :include-source:
+       :alt: Bars of 30 queries from the greatest gain to the greatest loss, some of them
+             gray because ties decide them.
+
+       >>> import numpy as np
+       >>> from sklearn_talr.metrics import RunDifferencesDisplay
+       >>> from sklearn_talr.runs import Run, compare_runs, evaluate_run
+       >>> rng = np.random.default_rng(0)
+       >>> queries = [f"q{i}" for i in range(30)]
+       >>> relevant = {query: {"d0": 1, "d1": 1, "d2": 1} for query in queries}
+       >>> def system(name, n_levels):
+       ...     scores = rng.normal(size=(30, 20)) + 1.5 * (np.arange(20) < 3)
+       ...     scores = np.round(n_levels * scores).tolist()
+       ...     runs = {
+       ...         query: {f"d{i}": score for i, score in enumerate(row)}
+       ...         for query, row in zip(queries, scores)
+       ...     }
+       ...     return evaluate_run(relevant, Run(runs, name), "AP")
+       >>> comparison = compare_runs(system("coarse", 1), system("fine", 100))
+       >>> display = RunDifferencesDisplay.from_comparison(comparison)
+       >>> len(display.difference)
+       30
+    """
+
+    def __init__(self, *, difference, lowest, highest, names, measure="AP"):
+        self.difference = difference
+        self.lowest = lowest
+        self.highest = highest
+        self.names = names
+        self.measure = parse_measure(measure)
+
+    @classmethod
+    def from_comparison(cls, comparison, *, pair=None, measure=None, ax=None, **kwargs):
+        """Plot two runs of what :func:`sklearn_talr.runs.compare_runs` has returned.
+
+        Parameters
+        ----------
+        comparison : RunComparison
+            Two runs or more.
+
+        pair : sequence of two str, default=None
+            Names of the two runs; None takes the first two.
+
+        measure : str or Measure, default=None
+            Which of the compared measures to plot; None takes the first.
+
+        ax : matplotlib Axes, default=None
+            Where to plot. None means a new figure.
+
+        **kwargs : dict
+            Passed to matplotlib's ``bar``.
+
+        Returns
+        -------
+        display : RunDifferencesDisplay
+            The picture and its numbers, in the order of the queries.
+        """
+        check_comparison(comparison)
+        place, measure = place_of_measure(comparison, measure)
+        names = tuple(comparison.names[:2] if pair is None else pair)
+        if len(names) != 2 or len(set(names) & set(comparison.names)) != 2:
+            raise ValueError(
+                f"pair must be two of the runs {comparison.names}, got {names}."
+            )
+        evaluations = dict(zip(comparison.names, comparison.evaluations))
+        first, second = (evaluations[name] for name in names)
+        display = cls(
+            difference=(first.expected - second.expected)[:, place],
+            lowest=(first.worst - second.best)[:, place],
+            highest=(first.best - second.worst)[:, place],
+            names=names,
+            measure=measure,
+        )
+        return display.plot(ax, **kwargs)
+
+    def plot(self, ax=None, **kwargs):
+        """Plot the differences, the greatest first.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to plot. None means a new figure.
+
+        **kwargs : dict
+            Passed to matplotlib's ``bar``.
+
+        Returns
+        -------
+        display : RunDifferencesDisplay
+            This display.
+        """
+        ax = single_axes(self, ax, figsize=(6.4, 3.6))
+        difference, lowest, highest = (
+            np.asarray(each, dtype=float)
+            for each in (self.difference, self.lowest, self.highest)
+        )
+        order = np.argsort(-difference, kind="stable")
+        difference, lowest, highest = difference[order], lowest[order], highest[order]
+        side = (lowest >= -_ROUNDING).astype(int) - (highest <= _ROUNDING)
+        places = np.arange(len(order))
+        style = {"width": 0.85, "color": [_COLORS[each] for each in side]} | kwargs
+        self.bars_ = ax.bar(places, difference, **style)
+        self.ranges_ = ax.vlines(places, lowest, highest, color="0.2", linewidth=0.8)
+        ax.axhline(0, color="0.2", linewidth=0.8)
+        finish(ax, "queries, by difference", f"difference of {self.measure.label}")
+        ax.grid(False, axis="x")
+        ax.set_xticks([])
+        is_equal = np.maximum(np.abs(lowest), np.abs(highest)) <= _ROUNDING
+        self._tell_shares(ax, side, is_equal)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _tell_shares(self, ax, side, is_equal):
+        """Say in words how many queries each run wins, and how many ties decide."""
+        undecided = ((side == 0) & ~is_equal).sum()
+        counts = [f"better in {(side == 1).sum()}", f"worse in {(side == -1).sum()}"]
+        counts.append(f"ties decide {undecided}")
+        if is_equal.any():
+            counts.append(f"equal in {is_equal.sum()}")
+        title = f"{self.names[0]} minus {self.names[1]}\n{', '.join(counts)}"
+        ax.set_title(title, fontsize="medium", loc="left", parse_math=False)
+
+
+_ARRAYS = "mean", "low", "high", "worst", "best"
+
+
+class TiersDisplay:
+    """Critical-difference diagram: means of systems, and what joins the inseparable.
+
+    Systems are rows, the best on top. A dot is a mean over queries, the line through it its
+    confidence interval, and the pale bar what orders of tied documents can do to it. A
+    gray bracket on the right is a tier, with its letter: it has a notch in the row of each
+    of its systems. Two systems that share a tier are not separated; two that share none
+    are.
+
+    Intervals of two systems may overlap although the data separate them, because tests
+    compare the systems query by query.
+
+    Make one by `from_comparison`.
+
+    Parameters
+    ----------
+    names : list of str of length n_systems
+        Names of the systems.
+
+    mean, low, high : array-like of shape (n_systems,)
+        Mean of each system, and the ends of its confidence interval.
+
+    worst, best : array-like of shape (n_systems,)
+        Least and greatest mean over all orders of tied documents.
+
+    tiers : list of lists of str
+        Names of the systems in each tier.
+
+    measure : str or Measure, default="AP"
+        The measure, for the label of its axis.
+
+    Attributes
+    ----------
+    dots_ : matplotlib Line2D
+        The means.
+
+    intervals_ : matplotlib LineCollection
+        The confidence intervals.
+
+    ranges_ : matplotlib BarContainer
+        What ties can do.
+
+    tiers_ : list of matplotlib Line2D
+        A line for each tier.
+
+    ax_ : matplotlib Axes
+        Axes with the picture.
+
+    figure_ : matplotlib Figure
+        Figure of the Axes.
+
+    See Also
+    --------
+    sklearn_talr.runs.compare_runs : The numbers.
+    RunDifferencesDisplay : Two systems, query by query.
+
+    References
+    ----------
+    J. Demsar, "Statistical Comparisons of Classifiers over Multiple Data Sets", JMLR 7,
+    2006, for the diagram.
+
+    Examples
+    --------
+    .. plot::
+       :include-source:
+       :alt: Four systems in rows. The best and the second share one tier, the second and
+             the third another, and the last is alone.
+
+       >>> from string import ascii_uppercase
+
+    import numpy as np
+       >>> from sklearn_talr.metrics import TiersDisplay
+       >>> from sklearn_talr.runs import Run, compare_runs, evaluate_run
+       >>> rng = np.random.default_rng(0)
+       >>> queries = [f"q{i}" for i in range(60)]
+       >>> relevant = {query: {"d0": 1, "d1": 1, "d2": 1} for query in queries}
+       >>> def system(name, gain):
+       ...     scores = {}
+       ...     for query in queries:
+       ...         score = rng.normal(size=30) + gain * (np.arange(30) < 3)
+       ...         ties = dict(enumerate(np.round(12 * score).tolist()))
+       ...         scores[query] = {f"d{i}": score for i, score in ties.items()}
+       ...     return evaluate_run(relevant, Run(scores, name), "AP")
+       >>> systems = [
+       ...     system("dense", 1.7),
+       ...     system("fused", 2.0),
+       ...     system("bm25", 1.4),
+       ...     system("random", 0.0),
+       ... ]
+       >>> comparison = compare_runs(*systems)
+       >>> display = TiersDisplay.from_comparison(comparison)
+       >>> display.names[0], display.names[-1]
+       ('fused', 'random')
+    """
+
+    def __init__(self, *, names, mean, low, high, worst, best, tiers, measure="AP"):
+        self.names = names
+        self.mean = mean
+        self.low = low
+        self.high = high
+        self.worst = worst
+        self.best = best
+        self.tiers = tiers
+        self.measure = parse_measure(measure)
+
+    @classmethod
+    def from_comparison(cls, comparison, *, measure=None, ax=None, **kwargs):
+        """Plot what :func:`sklearn_talr.runs.compare_runs` has returned.
+
+        Parameters
+        ----------
+        comparison : RunComparison
+            Two runs or more.
+
+        measure : str or Measure, default=None
+            Which of the compared measures to plot; None takes the first.
+
+        ax : matplotlib Axes, default=None
+            Where to plot. None means a new figure.
+
+        **kwargs : dict
+            Passed to matplotlib's ``plot`` for the dots.
+
+        Returns
+        -------
+        display : TiersDisplay
+            The picture and its numbers, the best system first.
+        """
+        check_comparison(comparison)
+        place, measure = place_of_measure(comparison, measure)
+        columns = comparison.means, comparison.means_low, comparison.means_high
+        columns = *columns, comparison.worst, comparison.best
+        order = np.argsort(-comparison.means[:, place], kind="stable")
+        display = cls(
+            names=[comparison.names[run] for run in order],
+            tiers=comparison.tiers[measure],
+            measure=measure,
+            **dict(zip(_ARRAYS, (column[order, place] for column in columns))),
+        )
+        return display.plot(ax, **kwargs)
+
+    def plot(self, ax=None, **kwargs):
+        """Plot means, intervals and tiers.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to plot. None means a new figure.
+
+        **kwargs : dict
+            Passed to matplotlib's ``plot`` for the dots.
+
+        Returns
+        -------
+        display : TiersDisplay
+            This display.
+        """
+        n_systems = len(self.names)
+        size = 6.4 + 0.18 * len(self.tiers), 1.2 + 0.34 * n_systems
+        ax = single_axes(self, ax, figsize=size)
+        rows = np.arange(n_systems)
+        marker = {"markersize": 7, "markeredgecolor": "white", "markeredgewidth": 0.8}
+        style = line_style(0, kwargs, linestyle="none", zorder=3, **marker)
+        (self.dots_,) = ax.plot(self.mean, rows, **style)
+        color = self.dots_.get_color()
+        self.intervals_ = ax.hlines(rows, self.low, self.high, color=color, linewidth=1.6)
+        width = np.asarray(self.best) - np.asarray(self.worst)
+        bar = {"height": 0.5, "color": color, "alpha": 0.2, "linewidth": 0}
+        self.ranges_ = ax.barh(rows, width, left=self.worst, **bar)
+        finish(ax, f"{self.measure.label}: mean, interval, what ties can do", "")
+        self._draw_tiers(ax)
+        ax.use_sticky_edges = False
+        ax.grid(False, axis="y")
+        ax.tick_params(axis="y", length=0)
+        ax.set_yticks(rows, list(map(str, self.names)), parse_math=False)
+        ax.set_ylim(n_systems - 0.4, -0.6)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw_tiers(self, ax):
+        """Draw tiers to the right of the frame, each a bracket with notches."""
+        across = ax.get_yaxis_transform()  # rows are data, columns shares of the width
+        style = {"color": "0.55", "linewidth": 1.5, "marker": 0, "markersize": 7}
+        style |= {"solid_capstyle": "butt", "markeredgewidth": 1.5}
+        self.tiers_ = []
+        for column, tier in enumerate(self.tiers):
+            rows = sorted(list(self.names).index(name) for name in tier)
+            place = np.full(len(rows), 1.03 + 0.035 * column)
+            self.tiers_ += ax.plot(place, rows, transform=across, clip_on=False, **style)
+            top = {"xytext": (0, 9), "textcoords": "offset points", "ha": "center"}
+            head = (place[0], rows[0])
+            ax.annotate(ascii_uppercase[column % 26], head, xycoords=across, **top)
+
+
+def check_comparison(comparison):
+    """Raise TypeError unless it is what compare_runs returns."""
+    if not hasattr(comparison, "tiers") or not hasattr(comparison, "evaluations"):
+        raise TypeError(
+            "from_comparison takes what compare_runs returns, got "
+            f"{type(comparison).__name__}."
+        )
+
+
+def place_of_measure(comparison, measure):
+    """Return the column and the name of a measure of a comparison, by default the first."""
+    name = comparison.measures[0] if measure is None else str(parse_measure(measure))
+    if name not in comparison.measures:
+        raise ValueError(
+            f"measure must be one of {comparison.measures}, which were compared, got "
+            f"{name!r}."
+        )
+    return comparison.measures.index(name), name

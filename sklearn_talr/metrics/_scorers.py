@@ -1,0 +1,369 @@
+"""Scorers that let model selection see a tie-aware measure of a hasher or ranker."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from .._arrays import as_numpy
+from .._compat import StrOptions, validate_params
+from .._hashers import QUERIES, FittedHasher
+from ..affinity import resolve_affinity
+from ..histogram import hamming_histogram
+from ..histogram._door import weighted_histograms
+from ..measures import parse_measures
+from ..measures._door import (
+    average_queries,
+    evaluate_histogram,
+    score_arrays,
+    settled_for_arrays,
+)
+
+QUERY = [StrOptions(QUERIES)]
+
+
+def estimator_histogram(estimator, X, y, affinity, database):
+    """Encode samples by a fitted hasher, and count items by distance for each as a query.
+
+    The parameters are those of :func:`make_retrieval_scorer` and of its scorer.
+    """
+    (histogram,) = estimator_histograms(estimator, X, y, affinity, database, "bits")
+    return histogram
+
+
+def estimator_histograms(estimator, X, y, affinity, database, query):
+    """Return an iterable of histograms of consecutive queries.
+
+    There is a single histogram where queries are bits. The parameters are those of
+    :func:`make_retrieval_scorer` and of its scorer.
+    """
+    exclude_self = isinstance(database, str)
+    if exclude_self and FittedHasher.of(estimator).has_two_views:
+        raise ValueError(
+            "database='rest' ranks the samples for each other, but the hasher was fitted "
+            "to queries of another kind (X_query). Pass database=(X_items, y_items), or "
+            "(X_items, None) where y has judgments of all items, and score queries."
+        )
+    oracle, targets = _settle_targets(estimator, X, y, affinity)
+    if exclude_self:
+        X_database, database_targets = X, targets
+    else:
+        X_database, y_database = database
+        database_targets = _targets_of_items(
+            estimator, X_database, y_database, affinity, oracle, targets
+        )
+    by_bits = query_of(estimator, query) == "bits"
+    count = _counted_by_bits if by_bits else _counted_by_weights
+    ranked = oracle, targets, database_targets
+    return count(estimator, X, X_database, *ranked, exclude_self=exclude_self)
+
+
+def query_of(estimator, query="auto"):
+    """Say how a fitted hasher, or a Pipeline that ends in one, is asked.
+
+    Parameters
+    ----------
+    estimator : fitted hasher, or Pipeline that ends in one
+        What makes the codes.
+
+    query : {"auto", "bits", "weights"}, default="auto"
+        "auto" is settled by the hasher's `default_query`.
+
+    Returns
+    -------
+    query : {"bits", "weights"}
+        Whether queries are bits or weights.
+    """
+    return FittedHasher.of(estimator).asks_by(query)
+
+
+def _counted_by_bits(estimator, X, X_database, *ranked, exclude_self):
+    hasher = FittedHasher.of(estimator)
+    if hasattr(hasher.hasher, "encode_query"):
+        queries, database = hasher.encode_query(X), hasher.encode(X_database)
+    else:
+        queries = estimator.transform(X)
+        database = queries if exclude_self else estimator.transform(X_database)
+    yield hamming_histogram(queries, database, *ranked, exclude_self=exclude_self)
+
+
+def _counted_by_weights(estimator, X, X_database, *ranked, exclude_self):
+    hasher = FittedHasher.of(estimator)
+    weights, packed = as_numpy(hasher.query_weights(X)), hasher.encode(X_database)
+    return weighted_histograms(weights, packed, *ranked, exclude_self=exclude_self)
+
+
+def name_of(estimator, query="bits"):
+    """Name of the hasher's class for a legend, which tells of weighted queries."""
+    asked = FittedHasher.of(estimator)
+    return asked.name + (", weighted queries" if asked.asks_by(query) == "weights" else "")
+
+
+def _settle_targets(estimator, X, y, affinity):
+    if isinstance(affinity, str):
+        affinity = getattr(FittedHasher.of(estimator).hasher, "affinity_", affinity)
+        if y is not None and getattr(affinity, "comes_with_targets", False):
+            affinity = "auto"  # y brings its own matrix
+    if y is None:
+        _require_thresholds(affinity)
+        X = FittedHasher.of(estimator).prepare(X)
+    return resolve_affinity(affinity, X, y)
+
+
+def _targets_of_items(estimator, X, y, affinity, oracle, y_query):
+    """Targets of the database; without `y` items may be known by number."""
+    if y is not None or not oracle.by_number:
+        return _settle_targets(estimator, X, y, affinity)[1]
+    items = oracle.targets_of(X)
+    oracle.check_width(y_query, len(items))
+    return items
+
+
+def _require_thresholds(affinity):
+    if not getattr(affinity, "by_distance", False):
+        raise ValueError(
+            "Scoring without y needs an affinity by distance with known thresholds. Pass "
+            "y, or affinity=ThresholdAffinity().fit(X_train) to make_retrieval_scorer."
+        )
+
+
+@validate_params(
+    {"measure": "no_validation", "zero_division": [Real]},
+    prefer_skip_nested_validation=True,
+)
+def make_ranking_scorer(measure="nDCG", *, zero_division=np.nan):
+    """Make a scorer for rankers, classifiers and regressors that score items of queries.
+
+    The scorer ranks the items of each query by `decision_function`, or by `predict` where
+    there is none, and averages the measure over the queries. `groups` tell the queries
+    apart. A search hands them on under
+    ``sklearn.set_config(enable_metadata_routing=True)``, and to the scorer it does so
+    unasked.
+
+    Parameters
+    ----------
+    measure : str, Measure, or sequence of them, default="nDCG"
+        A measure of :mod:`sklearn_talr.measures`, such as ``nDCG @ 10``, or its name. With
+        a sequence the scorer returns several scores, and a search needs to be told by
+        `refit` which of them counts.
+
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant. NaN leaves the query out of the mean.
+
+    Returns
+    -------
+    scorer : callable
+        ``scorer(estimator, X, y, *, groups) -> float``, for the ``scoring`` parameter of
+        `GridSearchCV`, `cross_validate` and the like. It can be pickled. `y` holds the
+        affinities: non-negative integers, with ``nDCG(dcg="log2")`` any non-negative
+        numbers. If `measure` is a sequence it returns a dict whose keys are the names,
+        such as ``{"nDCG@10": 0.5, "nDCG": 0.75}``. Called without `groups` it raises a
+        ValueError.
+
+    Raises
+    ------
+    ValueError
+        If `measure` is not known, or is one of runs only.
+
+    See Also
+    --------
+    make_retrieval_scorer : The scorer of hashers, whose queries rank all other samples.
+
+    Examples
+    --------
+    A regressor on grades, one feature and three queries. Cross-validation keeps queries
+    whole:
+
+    >>> import numpy as np
+    >>> import sklearn
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.model_selection import GroupKFold, cross_validate
+    >>> from sklearn_talr.metrics import make_ranking_scorer
+    >>> X = np.array([[0.0], [1.0], [2.0], [0.0], [2.0], [2.0], [0.0], [0.0], [1.0]])
+    >>> y, groups = [0, 1, 2, 0, 2, 1, 0, 1, 1], [7, 7, 7, 8, 8, 8, 9, 9, 9]
+    >>> with sklearn.config_context(enable_metadata_routing=True):
+    ...     result = cross_validate(
+    ...         Ridge(),
+    ...         X,
+    ...         y,
+    ...         cv=GroupKFold(3),
+    ...         scoring=make_ranking_scorer("nDCG@2"),
+    ...         params={"groups": groups},
+    ...     )
+    >>> np.sort(result["test_score"]).round(3)
+    array([0.807, 0.898, 1.   ])
+    """
+    measures, single = parse_measures(measure)
+    settled_for_arrays(measures)
+    return _RankingScorer(measures, single, zero_division)
+
+
+class _RankingScorer:
+    """A class rather than a closure, so that it can be pickled and printed."""
+
+    def __init__(self, measures, single, zero_division):
+        self.measures = measures
+        self.single = single
+        self.zero_division = zero_division
+
+    def __call__(self, estimator, X, y, *, groups=None):
+        if groups is None:
+            raise ValueError(
+                "make_ranking_scorer needs groups, the query of each sample. A search "
+                "hands them on after sklearn.set_config(enable_metadata_routing=True). If "
+                "all samples are one ranking, give them all the same group."
+            )
+        score = getattr(estimator, "decision_function", None) or estimator.predict
+        measures = self.measures[0] if self.single else self.measures
+        values = score_arrays(measures, y, score(X), groups, None, True, self.zero_division)
+        if self.single:
+            return values
+        return dict(zip(map(str, self.measures), values.tolist()))
+
+    def get_metadata_routing(self):
+        """Tell scikit-learn that `groups` are wanted."""
+        request = MetadataRequest(owner=repr(self))
+        request.score.add_request(param="groups", alias=True)
+        return request
+
+    def __repr__(self):
+        return (
+            f"make_ranking_scorer({shown_measures(self.measures, self.single)}, "
+            f"zero_division={self.zero_division!r})"
+        )
+
+
+def shown_measures(measures, single):
+    """Names of measures of arrays with their gains, as a scorer prints them."""
+    names = list(map(str, settled_for_arrays(measures)))
+    return repr(names[0] if single else names)
+
+
+@validate_params(
+    {
+        "measure": "no_validation",
+        "affinity": "no_validation",
+        "database": "no_validation",
+        "query": QUERY,
+        "zero_division": [Real],
+    },
+    prefer_skip_nested_validation=True,
+)
+def make_retrieval_scorer(
+    measure="AP",
+    *,
+    affinity="auto",
+    database="rest",
+    query="auto",
+    zero_division=np.nan,
+):
+    """Make a scorer for hashers, and for Pipelines that end in one.
+
+    The scorer computes codes of the samples it is given and ranks, for each of them, the
+    database as the hasher's codes are to be asked. Ties are averaged over, so that no
+    ordering of the data can help a short code over a long one.
+
+    Parameters
+    ----------
+    measure : str, Measure, or sequence of them, default="AP"
+        A measure of :mod:`sklearn_talr.measures`, such as ``nDCG @ 10``, or its name. With
+        a sequence the scorer returns several scores, and a search needs to be told by
+        `refit` which of them counts.
+
+    affinity : "auto" or affinity oracle, default="auto"
+        Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with, and
+        the form of `y` if it has none.
+
+    database : "rest" or tuple (X, y), default="rest"
+        ``"rest"``: each sample is a query against the other samples given to the scorer
+        (the held-out fold). A tuple: every sample queries this fixed database. A hasher
+        of two views needs a tuple, if it was fitted with ``X_query``: samples are queries
+        then. Where `y` has judgments of shape (n_queries, n_items), the tuple is
+        ``(X_items, None)``.
+
+    query : {"auto", "bits", "weights"}, default="auto"
+        How codes are asked.
+
+        * ``"bits"``: queries are binary codes, too, compared by Hamming distance.
+        * ``"weights"``: queries have the weights that `query_weights` of the hasher gives,
+          and codes are ranked by :func:`~sklearn_talr.codes.weighted_scores`.
+        * ``"auto"``: each hasher is asked in the way that its codes are made for, by its
+          `default_query`: AdditiveHasher by weights, all others by bits. The scorer tells
+          which by ``scorer.query_of(estimator)``.
+
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant. NaN leaves the query out of the mean.
+
+    Returns
+    -------
+    scorer : callable
+        ``scorer(estimator, X, y=None) -> float``, for the ``scoring`` parameter of
+        `GridSearchCV`, `cross_val_score` and the like. It can be pickled. If `measure` is a
+        sequence it returns a dict whose keys are the names, such as ``{"nDCG@10": 0.5,
+        "nDCG": 0.75}``, which `GridSearchCV` and `cross_validate` take.
+
+    Raises
+    ------
+    ValueError
+        If `measure` is not known, or is one of runs only, or a parameter has a value that
+        is not listed above.
+
+    Notes
+    -----
+    Without `y` the affinity is by distance: thresholds are those the hasher was fitted
+    with, and distances are taken in the space it was fitted in, that is after the earlier
+    steps of the Pipeline.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn_talr.hashing import LSHHasher
+    >>> from sklearn_talr.metrics import make_retrieval_scorer
+    >>> X, y = load_digits(return_X_y=True)
+    >>> hasher = LSHHasher(n_bits=16, random_state=0)
+    >>> scores = cross_val_score(hasher, X, y, cv=3, scoring=make_retrieval_scorer())
+    >>> scores.shape
+    (3,)
+    """
+    measures, single = parse_measures(measure)
+    settled_for_arrays(measures)
+    is_pair = isinstance(database, tuple) and len(database) == 2
+    if not is_pair and not (isinstance(database, str) and database == "rest"):
+        raise ValueError(f"database must be 'rest' or a tuple (X, y), got {database!r}.")
+    return _RetrievalScorer(measures, single, affinity, database, query, zero_division)
+
+
+class _RetrievalScorer:
+    """A class rather than a closure, so that it can be pickled and printed."""
+
+    def __init__(self, measures, single, affinity, database, query, zero_division):
+        self.measures = measures
+        self.single = single
+        self.affinity = affinity
+        self.database = database
+        self.query = query
+        self.zero_division = zero_division
+
+    def __call__(self, estimator, X, y=None):
+        histograms = estimator_histograms(
+            estimator, X, y, self.affinity, self.database, self.query
+        )
+        values = np.concatenate(
+            [evaluate_histogram(self.measures, h, self.zero_division) for h in histograms]
+        )
+        if self.single:
+            return average_queries(values[:, 0])
+        return dict(zip(map(str, self.measures), average_queries(values).tolist()))
+
+    def query_of(self, estimator):
+        """Whether a fitted estimator is asked by "bits" or by "weights"."""
+        return query_of(estimator, self.query)
+
+    def __repr__(self):
+        return (
+            f"make_retrieval_scorer({shown_measures(self.measures, self.single)}, "
+            f"affinity={self.affinity!r}, "
+            f"database={'rest' if isinstance(self.database, str) else '(X, y)'!r}, "
+            f"query={self.query!r}, zero_division={self.zero_division!r})"
+        )

@@ -1,0 +1,656 @@
+"""Tie-aware metrics of affinities and scores, in scikit-learn's form.
+
+Each function is a measure of :mod:`sklearn_talr.measures` at the cutoffs `k`.
+"""
+
+from numbers import Integral, Real
+
+import numpy as np
+
+from .._compat import Interval, StrOptions, validate_params
+from ..measures import AP, DCG, F1, RR, P, R, Success, nDCG
+from ..measures._door import OF_SCORES, score_arrays
+
+_CUTOFFS = [Interval(Integral, 1, None, closed="left"), "array-like", None]
+
+
+def checks_scores(**params):
+    """Decorate a function of arrays, so that it checks its parameters.
+
+    `params` are constraints of parameters that only some of the functions have.
+    """
+    constraints = OF_SCORES | {"k": _CUTOFFS} | params
+    return validate_params(constraints, prefer_skip_nested_validation=True)
+
+
+def at_cutoffs(measure, k):
+    """The measure at the cutoff `k`, or a list of measures if `k` is a sequence.
+
+    None stands for all ranks, by itself and in a sequence.
+    """
+    if k is None:
+        return measure
+    if isinstance(k, Integral):
+        return measure @ k
+    measures = [measure if cutoff is None else measure @ cutoff for cutoff in k]
+    if not measures:
+        raise ValueError("k must hold at least one cutoff, got an empty sequence.")
+    return measures
+
+
+@checks_scores(denominator=[StrOptions({"relevant", "min", "retrieved"})])
+def tie_aware_average_precision_score(
+    y_true,
+    y_score,
+    *,
+    groups=None,
+    k=None,
+    denominator="relevant",
+    sample_weight=None,
+    average=True,
+    zero_division=np.nan,
+):
+    """Mean over queries of the expected average precision over all orders of ties.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_queries, n_database) or (n_items,)
+        Affinities to the queries: non-negative integers, relevant if above 0. Flat, one
+        for each item, with `groups`.
+
+    y_score : array-like of shape (n_queries, n_database) or (n_items,)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
+        -inf marks cells that hold no item. With scikit-learn's `array_api_dispatch`
+        arrays are returned in the library of this one, on its device.
+
+    groups : array-like of shape (n_items,), default=None
+        Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
+        in the order of ``np.unique(groups)``.
+
+    k : int, sequence of int or None, default=None
+        Cutoff, or several: only the first k ranks count. None, also in a sequence, means
+        all ranks.
+
+    denominator : {"relevant", "min", "retrieved"}, default="relevant"
+        What AP at k is divided by: all relevant items, the smaller of their number and
+        k, or the relevant items among the first k ranks.
+
+    sample_weight : array-like of shape (n_queries,), default=None
+        Weights of the queries in the mean.
+
+    average : bool, default=True
+        If False, return the values of the queries instead of their mean.
+
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        number counts as its value.
+
+    Returns
+    -------
+    average_precision : float or ndarray
+        Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
+        False, of shape (n_queries,) or (n_queries, n_cutoffs).
+
+    Raises
+    ------
+    ValueError
+        If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
+        arrays of its length), `y_true` holds anything but non-negative integers, or
+        `y_score` is NaN or infinite.
+
+    See Also
+    --------
+    sklearn_talr.measures.AP : The measure, with its formula.
+    sklearn.metrics.average_precision_score : Counts a tie as one step of the
+        precision-recall curve, which is not the expectation.
+
+    Examples
+    --------
+    A relevant item tied for the first place with an irrelevant one:
+
+    >>> from sklearn_talr.metrics import tie_aware_average_precision_score
+    >>> tie_aware_average_precision_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
+    0.75
+    """
+    measures = at_cutoffs(AP(denominator=denominator), k)
+    return score_arrays(
+        measures, y_true, y_score, groups, sample_weight, average, zero_division
+    )
+
+
+_DCG = {"exponential": "exp-log2", "linear": "log2"}  # as measures call these gains
+_GAINS = {
+    "gain": [StrOptions(set(_DCG))],
+    "log_base": [Interval(Real, 1, None, closed="neither")],
+}
+
+
+@checks_scores(**_GAINS)
+def tie_aware_dcg_score(
+    y_true,
+    y_score,
+    *,
+    groups=None,
+    k=None,
+    gain="exponential",
+    log_base=2,
+    sample_weight=None,
+    average=True,
+    zero_division=np.nan,
+):
+    r"""Mean over queries of the expected DCG over all orders of ties.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_queries, n_database) or (n_items,)
+        Affinities to the queries: non-negative integers. With ``gain="linear"`` they may
+        be any non-negative numbers, such as probabilities of a click. Flat, one for each
+        item, with `groups`.
+
+    y_score : array-like of shape (n_queries, n_database) or (n_items,)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
+        -inf marks cells that hold no item. With scikit-learn's `array_api_dispatch`
+        arrays are returned in the library of this one, on its device.
+
+    groups : array-like of shape (n_items,), default=None
+        Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
+        in the order of ``np.unique(groups)``.
+
+    k : int, sequence of int or None, default=None
+        Cutoff, or several: only the first k ranks count. None, also in a sequence, means
+        all ranks.
+
+    gain : {"exponential", "linear"}, default="exponential"
+        :math:`2^y - 1`, with y the value of `y_true`, or y itself.
+
+    log_base : float, default=2
+        Base of the logarithm of the discount :math:`1/\log(r + 1)`, above 1.
+
+    sample_weight : array-like of shape (n_queries,), default=None
+        Weights of the queries in the mean.
+
+    average : bool, default=True
+        If False, return the values of the queries instead of their mean.
+
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        number counts as its value.
+
+    Returns
+    -------
+    dcg : float or ndarray
+        Non-negative values, of shape (n_cutoffs,) if `k` is a sequence. If `average` is
+        False, of shape (n_queries,) or (n_queries, n_cutoffs).
+
+    Raises
+    ------
+    ValueError
+        If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
+        arrays of its length), `y_true` holds a negative number or, with exponential gains,
+        one that is no integer, `y_score` is NaN or infinite, or gains overflow float64, as
+        exponential ones of affinities above 1023 do.
+
+    See Also
+    --------
+    sklearn_talr.measures.DCG : The measure, with its formula.
+    sklearn.metrics.dcg_score : Takes gains, and counts queries without any as 0.
+
+    Examples
+    --------
+    A relevant item tied for the first place with an irrelevant one:
+
+    >>> from sklearn_talr.metrics import tie_aware_dcg_score
+    >>> tie_aware_dcg_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
+    0.815464...
+    """
+    measures = at_cutoffs(DCG(dcg=_DCG[gain], log_base=log_base), k)
+    return score_arrays(
+        measures, y_true, y_score, groups, sample_weight, average, zero_division
+    )
+
+
+@checks_scores(**_GAINS)
+def tie_aware_ndcg_score(
+    y_true,
+    y_score,
+    *,
+    groups=None,
+    k=None,
+    gain="exponential",
+    log_base=2,
+    sample_weight=None,
+    average=True,
+    zero_division=np.nan,
+):
+    r"""Mean over queries of the expected NDCG over all orders of ties.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_queries, n_database) or (n_items,)
+        Affinities to the queries: non-negative integers. With ``gain="linear"`` they may
+        be any non-negative numbers, such as probabilities of a click. Flat, one for each
+        item, with `groups`.
+
+    y_score : array-like of shape (n_queries, n_database) or (n_items,)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
+        -inf marks cells that hold no item. With scikit-learn's `array_api_dispatch`
+        arrays are returned in the library of this one, on its device.
+
+    groups : array-like of shape (n_items,), default=None
+        Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
+        in the order of ``np.unique(groups)``.
+
+    k : int, sequence of int or None, default=None
+        Cutoff, or several: only the first k ranks count. None, also in a sequence, means
+        all ranks.
+
+    gain : {"exponential", "linear"}, default="exponential"
+        :math:`2^y - 1`, with y the value of `y_true`, or y itself.
+
+    log_base : float, default=2
+        Base of the logarithm of the discount :math:`1/\log(r + 1)`, above 1. It
+        cancels here.
+
+    sample_weight : array-like of shape (n_queries,), default=None
+        Weights of the queries in the mean.
+
+    average : bool, default=True
+        If False, return the values of the queries instead of their mean.
+
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        number counts as its value.
+
+    Returns
+    -------
+    ndcg : float or ndarray
+        Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
+        False, of shape (n_queries,) or (n_queries, n_cutoffs).
+
+    Raises
+    ------
+    ValueError
+        If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
+        arrays of its length), `y_true` holds a negative number or, with exponential gains,
+        one that is no integer, `y_score` is NaN or infinite, or gains overflow float64, as
+        exponential ones of affinities above 1023 do.
+
+    See Also
+    --------
+    sklearn_talr.measures.nDCG : The measure, with its formula.
+    sklearn.metrics.ndcg_score : Takes gains, and counts queries without any as 0.
+
+    Examples
+    --------
+    A relevant item tied for the first place with an irrelevant one:
+
+    >>> from sklearn_talr.metrics import tie_aware_ndcg_score
+    >>> tie_aware_ndcg_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
+    0.815464...
+    """
+    measures = at_cutoffs(nDCG(dcg=_DCG[gain]), k)
+    return score_arrays(
+        measures, y_true, y_score, groups, sample_weight, average, zero_division
+    )
+
+
+@checks_scores()
+def tie_aware_reciprocal_rank_score(
+    y_true,
+    y_score,
+    *,
+    groups=None,
+    k=None,
+    sample_weight=None,
+    average=True,
+    zero_division=np.nan,
+):
+    """Mean over queries of the expected reciprocal rank over all orders of ties: MRR.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_queries, n_database) or (n_items,)
+        Affinities to the queries: non-negative integers, relevant if above 0. Flat, one
+        for each item, with `groups`.
+
+    y_score : array-like of shape (n_queries, n_database) or (n_items,)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
+        -inf marks cells that hold no item. With scikit-learn's `array_api_dispatch`
+        arrays are returned in the library of this one, on its device.
+
+    groups : array-like of shape (n_items,), default=None
+        Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
+        in the order of ``np.unique(groups)``.
+
+    k : int, sequence of int or None, default=None
+        Cutoff, or several: a first relevant item beyond counts 0. None, also in a
+        sequence, means no cutoff.
+
+    sample_weight : array-like of shape (n_queries,), default=None
+        Weights of the queries in the mean.
+
+    average : bool, default=True
+        If False, return the values of the queries instead of their mean.
+
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        number counts as its value.
+
+    Returns
+    -------
+    reciprocal_rank : float or ndarray
+        Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
+        False, of shape (n_queries,) or (n_queries, n_cutoffs).
+
+    Raises
+    ------
+    ValueError
+        If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
+        arrays of its length), `y_true` holds anything but non-negative integers, or
+        `y_score` is NaN or infinite.
+
+    See Also
+    --------
+    sklearn_talr.measures.RR : The measure, with its formula.
+
+    Examples
+    --------
+    A relevant item tied for the first place with an irrelevant one:
+
+    >>> from sklearn_talr.metrics import tie_aware_reciprocal_rank_score
+    >>> tie_aware_reciprocal_rank_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
+    0.75
+    """
+    measures = at_cutoffs(RR, k)
+    return score_arrays(
+        measures, y_true, y_score, groups, sample_weight, average, zero_division
+    )
+
+
+@checks_scores()
+def tie_aware_hit_rate_score(
+    y_true,
+    y_score,
+    *,
+    groups=None,
+    k=None,
+    sample_weight=None,
+    average=True,
+    zero_division=np.nan,
+):
+    """Mean over queries of the chance of a relevant item among the first k ranks.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_queries, n_database) or (n_items,)
+        Affinities to the queries: non-negative integers, relevant if above 0. Flat, one
+        for each item, with `groups`.
+
+    y_score : array-like of shape (n_queries, n_database) or (n_items,)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
+        -inf marks cells that hold no item. With scikit-learn's `array_api_dispatch`
+        arrays are returned in the library of this one, on its device.
+
+    groups : array-like of shape (n_items,), default=None
+        Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
+        in the order of ``np.unique(groups)``.
+
+    k : int, sequence of int or None, default=None
+        Cutoff, or several. None, also in a sequence, means all ranks, where it is 1.
+
+    sample_weight : array-like of shape (n_queries,), default=None
+        Weights of the queries in the mean.
+
+    average : bool, default=True
+        If False, return the values of the queries instead of their mean.
+
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        number counts as its value.
+
+    Returns
+    -------
+    hit_rate : float or ndarray
+        Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
+        False, of shape (n_queries,) or (n_queries, n_cutoffs).
+
+    Raises
+    ------
+    ValueError
+        If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
+        arrays of its length), `y_true` holds anything but non-negative integers, or
+        `y_score` is NaN or infinite.
+
+    See Also
+    --------
+    sklearn_talr.measures.Success : The measure, with its formula.
+
+    Examples
+    --------
+    One of three tied items is relevant:
+
+    >>> from sklearn_talr.metrics import tie_aware_hit_rate_score
+    >>> tie_aware_hit_rate_score([[1, 0, 0]], [[2.0, 2.0, 2.0]], k=2)
+    0.666666...
+    """
+    measures = at_cutoffs(Success, k)
+    return score_arrays(
+        measures, y_true, y_score, groups, sample_weight, average, zero_division
+    )
+
+
+@checks_scores()
+def tie_aware_precision_score(
+    y_true,
+    y_score,
+    *,
+    groups=None,
+    k=None,
+    sample_weight=None,
+    average=True,
+    zero_division=np.nan,
+):
+    """Mean over queries of the expected precision at rank k over orders of ties.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_queries, n_database) or (n_items,)
+        Affinities to the queries: non-negative integers, relevant if above 0. Flat, one
+        for each item, with `groups`.
+
+    y_score : array-like of shape (n_queries, n_database) or (n_items,)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
+        -inf marks cells that hold no item. With scikit-learn's `array_api_dispatch`
+        arrays are returned in the library of this one, on its device.
+
+    groups : array-like of shape (n_items,), default=None
+        Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
+        in the order of ``np.unique(groups)``.
+
+    k : int, sequence of int or None, default=None
+        Cutoff, or several; divides even if there are fewer items. None, also in a
+        sequence, means the number of items.
+
+    sample_weight : array-like of shape (n_queries,), default=None
+        Weights of the queries in the mean.
+
+    average : bool, default=True
+        If False, return the values of the queries instead of their mean.
+
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        number counts as its value.
+
+    Returns
+    -------
+    precision : float or ndarray
+        Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
+        False, of shape (n_queries,) or (n_queries, n_cutoffs).
+
+    Raises
+    ------
+    ValueError
+        If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
+        arrays of its length), `y_true` holds anything but non-negative integers, or
+        `y_score` is NaN or infinite.
+
+    See Also
+    --------
+    sklearn_talr.measures.P : The measure, with its formula.
+
+    Examples
+    --------
+    Two of three tied items are relevant:
+
+    >>> from sklearn_talr.metrics import tie_aware_precision_score
+    >>> tie_aware_precision_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
+    0.666666...
+    """
+    measures = at_cutoffs(P, k)
+    return score_arrays(
+        measures, y_true, y_score, groups, sample_weight, average, zero_division
+    )
+
+
+@checks_scores()
+def tie_aware_recall_score(
+    y_true,
+    y_score,
+    *,
+    groups=None,
+    k=None,
+    sample_weight=None,
+    average=True,
+    zero_division=np.nan,
+):
+    """Mean over queries of the expected recall at rank k over all orders of ties.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_queries, n_database) or (n_items,)
+        Affinities to the queries: non-negative integers, relevant if above 0. Flat, one
+        for each item, with `groups`.
+
+    y_score : array-like of shape (n_queries, n_database) or (n_items,)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
+        -inf marks cells that hold no item. With scikit-learn's `array_api_dispatch`
+        arrays are returned in the library of this one, on its device.
+
+    groups : array-like of shape (n_items,), default=None
+        Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
+        in the order of ``np.unique(groups)``.
+
+    k : int, sequence of int or None, default=None
+        Cutoff, or several. None, also in a sequence, means all ranks, where recall is 1.
+
+    sample_weight : array-like of shape (n_queries,), default=None
+        Weights of the queries in the mean.
+
+    average : bool, default=True
+        If False, return the values of the queries instead of their mean.
+
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        number counts as its value.
+
+    Returns
+    -------
+    recall : float or ndarray
+        Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
+        False, of shape (n_queries,) or (n_queries, n_cutoffs).
+
+    Raises
+    ------
+    ValueError
+        If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
+        arrays of its length), `y_true` holds anything but non-negative integers, or
+        `y_score` is NaN or infinite.
+
+    See Also
+    --------
+    sklearn_talr.measures.R : The measure, with its formula.
+
+    Examples
+    --------
+    Two of three tied items are relevant:
+
+    >>> from sklearn_talr.metrics import tie_aware_recall_score
+    >>> tie_aware_recall_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
+    0.666666...
+    """
+    measures = at_cutoffs(R, k)
+    return score_arrays(
+        measures, y_true, y_score, groups, sample_weight, average, zero_division
+    )
+
+
+@checks_scores()
+def tie_aware_f1_score(
+    y_true,
+    y_score,
+    *,
+    groups=None,
+    k=None,
+    sample_weight=None,
+    average=True,
+    zero_division=np.nan,
+):
+    """Mean over queries of the expected F1 at rank k over all orders of ties.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_queries, n_database) or (n_items,)
+        Affinities to the queries: non-negative integers, relevant if above 0. Flat, one
+        for each item, with `groups`.
+
+    y_score : array-like of shape (n_queries, n_database) or (n_items,)
+        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
+        -inf marks cells that hold no item. With scikit-learn's `array_api_dispatch`
+        arrays are returned in the library of this one, on its device.
+
+    groups : array-like of shape (n_items,), default=None
+        Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
+        in the order of ``np.unique(groups)``.
+
+    k : int, sequence of int or None, default=None
+        Cutoff, or several. None, also in a sequence, means the number of items.
+
+    sample_weight : array-like of shape (n_queries,), default=None
+        Weights of the queries in the mean.
+
+    average : bool, default=True
+        If False, return the values of the queries instead of their mean.
+
+    zero_division : float, default=np.nan
+        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        number counts as its value.
+
+    Returns
+    -------
+    f1 : float or ndarray
+        Values in [0, 1], of shape (n_cutoffs,) if `k` is a sequence. If `average` is
+        False, of shape (n_queries,) or (n_queries, n_cutoffs).
+
+    Raises
+    ------
+    ValueError
+        If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
+        arrays of its length), `y_true` holds anything but non-negative integers, or
+        `y_score` is NaN or infinite.
+
+    See Also
+    --------
+    sklearn_talr.measures.F1 : The measure, with its formula.
+
+    Examples
+    --------
+    Two of three tied items are relevant:
+
+    >>> from sklearn_talr.metrics import tie_aware_f1_score
+    >>> tie_aware_f1_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
+    0.666666...
+    """
+    measures = at_cutoffs(F1, k)
+    return score_arrays(
+        measures, y_true, y_score, groups, sample_weight, average, zero_division
+    )
