@@ -79,8 +79,7 @@ def test_far_from_the_origin_the_same_items_are_near(offset, dtype):
 def test_in_any_unit_the_same_items_are_near(scale, metric):
     rows = np.random.default_rng(0).integers(-50, 50, (600, 8)).astype(float)
     expected, scaled = (
-        true_neighbors(each[50:], each[:50], 10, metric)
-        for each in (rows, rows * scale)
+        true_neighbors(each[50:], each[:50], 10, metric) for each in (rows, rows * scale)
     )
     assert list(map(list, scaled)) == list(map(list, expected))
 
