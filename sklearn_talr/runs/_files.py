@@ -9,9 +9,16 @@ from os import PathLike, fspath
 import numpy as np
 
 from .._compat import validate_params
-from ._identifiers import BYTES_OF_ID, decoded, decoded_all
-from ._inputs import Qrels, Run, are_integers
-from ._tables import RepeatedDocumentError, make_table
+from ._data import (
+    BYTES_OF_ID,
+    Qrels,
+    RepeatedDocumentError,
+    Run,
+    are_integers,
+    decoded,
+    decoded_all,
+    make_table,
+)
 
 __all__ = ["read_qrels", "read_run"]
 
