@@ -3,7 +3,7 @@
 from numbers import Integral
 
 from .._compat import Interval, validate_params
-from ..measures._door import OF_SCORES
+from ..measures._evaluation import OF_SCORES
 
 _CUTOFFS = [Interval(Integral, 1, None, closed="left"), "array-like", None]
 

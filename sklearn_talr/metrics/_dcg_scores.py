@@ -6,7 +6,7 @@ import numpy as np
 
 from .._compat import Interval, StrOptions
 from ..measures import DCG, nDCG
-from ..measures._door import score_arrays
+from ..measures._evaluation import score_arrays
 from ._at_cutoffs import at_cutoffs, checks_scores
 
 __all__ = [

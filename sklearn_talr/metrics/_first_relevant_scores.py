@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..measures import RR, Success
-from ..measures._door import score_arrays
+from ..measures._evaluation import score_arrays
 from ._at_cutoffs import at_cutoffs, checks_scores
 
 __all__ = [

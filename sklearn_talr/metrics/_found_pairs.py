@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from .._compat import Interval, validate_params
-from ..measures._door import fill_undefined
+from ..measures._evaluation import fill_undefined
 from ._radius import OVER_RADII, ball_counts
 
 __all__ = ["pair_precision", "pair_recall", "radius_at_precision"]

@@ -18,7 +18,7 @@ import numpy as np
 
 from .._compat import validate_params
 from ..histogram._door import check_hamming
-from ..measures._door import average_queries, fill_undefined
+from ..measures._evaluation import average_queries, fill_undefined
 
 __all__ = [
     "empty_lookup_fraction",

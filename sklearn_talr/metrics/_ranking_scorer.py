@@ -7,7 +7,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from .._compat import validate_params
 from ..measures import parse_measures
-from ..measures._door import score_arrays, settled_for_arrays
+from ..measures._evaluation import score_arrays, settled_for_arrays
 
 __all__ = ["make_ranking_scorer"]
 

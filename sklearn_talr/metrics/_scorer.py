@@ -6,7 +6,7 @@ import numpy as np
 
 from .._compat import validate_params
 from ..measures import parse_measures
-from ..measures._door import (
+from ..measures._evaluation import (
     average_queries,
     evaluate_histogram,
     settled_for_arrays,

@@ -7,7 +7,7 @@ import numpy as np
 from .._compat import validate_params
 from ..histogram import RankingHistogram
 from ..measures import TieBreakingRange, parse_measures
-from ..measures._door import histogram_range
+from ..measures._evaluation import histogram_range
 
 __all__ = ["tie_breaking_range"]
 

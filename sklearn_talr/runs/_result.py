@@ -10,7 +10,6 @@ from .._random import independent_random_state
 from ..inference._means import RESAMPLING, ROUNDING, expanded_interval, make_strata
 from ._text import aligned
 
-ORDERS = "expected", "worst", "best", "listed"  # as RankedItems knows them
 _COLUMNS = "expected", "worst", "best", "trec_eval"
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._compat import validate_params
 from ...histogram import hamming_histogram
-from ...measures._door import average_queries
+from ...measures._evaluation import average_queries
 from .._estimators import estimator_histogram, name_of
 from .._radius import (
     empty_lookup_fraction,

@@ -5,7 +5,7 @@ import numpy as np
 from ..._compat import validate_params
 from ...histogram import RankingHistogram, hamming_histogram
 from ...measures import P, R, TieBreakingRange
-from ...measures._door import average_queries, histogram_range
+from ...measures._evaluation import average_queries, histogram_range
 from .._estimators import QUERY, estimator_histograms, name_of
 from ._axes import add_legend, finish, line_style, panel_axes
 from ._display_inputs import DRAWN, OF_CODES, OF_ESTIMATOR, check_any

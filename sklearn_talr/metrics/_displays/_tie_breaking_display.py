@@ -5,7 +5,7 @@ import numpy as np
 from ..._compat import validate_params
 from ...histogram import hamming_histogram
 from ...measures import parse_measure
-from ...measures._door import average_queries, histogram_range, settled_for_arrays
+from ...measures._evaluation import average_queries, histogram_range, settled_for_arrays
 from .._estimators import estimator_histogram, name_of
 from ._display_inputs import (
     OF_ESTIMATORS,
