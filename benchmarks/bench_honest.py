@@ -79,8 +79,8 @@ def protocols(model, train, items, queries):
         "best order of ties": best,
         "queries rank each other": AP(ranked(model, queries, queries, exclude_self=True)),
         "queries find themselves": AP(ranked(model, queries, queries)),
-        "AP@100, retrieved": (AP(denominator="retrieved") @ 100)(honest),
-        "AP@100, relevant": (AP @ 100)(honest),
+        "AP@100, retrieved": (AP(denominator="retrieved") @ 100).of(honest),
+        "AP@100, relevant": (AP @ 100).of(honest),
     }
     return {name: (np.nanmean(ap), np.nanstd(ap)) for name, ap in values.items()}
 

@@ -397,7 +397,7 @@ class SuccessRate(Measure):
     >>> from sklearn_talr.measures import Success
     >>> histogram = RankingHistogram([[[2], [2]]], levels=[0, 1])
     >>> for k in (1, 2, 3):
-    ...     print(Success @ k, (Success @ k)(histogram).round(2))
+    ...     print(Success @ k, (Success @ k).of(histogram).round(2))
     Success@1 [0.5]
     Success@2 [0.83]
     Success@3 [1.]

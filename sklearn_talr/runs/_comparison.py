@@ -208,6 +208,11 @@ class RunComparison:
         -------
         page : str
             Write it as UTF-8, as by ``Path("report.html").write_text(page, "utf-8")``.
+
+        Raises
+        ------
+        ImportError
+            If pandas, Jinja2 or matplotlib is not installed.
         """
         return html_report(self)
 

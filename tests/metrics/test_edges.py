@@ -62,10 +62,10 @@ def test_gains_beyond_float_are_refused_unless_linear(largest):
 
 def test_the_largest_exponential_gain():
     one = RankingHistogram([[[0], [1]]], [0, 1_023])
-    assert DCG(one)[0] == 2.0**1023
+    assert DCG.of(one)[0] == 2.0**1023
     two = RankingHistogram([[[0], [2]]], [0, 1_023])
     with pytest.raises(ValueError, match="summed over up to 2 items"):
-        DCG(two)
+        DCG.of(two)
 
 
 def test_affinities_that_occur_nowhere_do_not_count():
