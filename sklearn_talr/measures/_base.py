@@ -131,24 +131,20 @@ class Measure(ABC):
             if isinstance(value, np.generic):
                 # The dataclass is frozen for its users; this sets its own field.
                 object.__setattr__(self, each.name, value.item())
-        if self.cutoff is not None:
-            self._check_cutoff()
+        cutoff = self.cutoff
+        if cutoff is not None and not (is_integer(cutoff) and 1 <= cutoff < 2**63):
+            raise ValueError(
+                f"the cutoff of {self.name} must be a positive integer below 2**63, got "
+                f"{cutoff!r}."
+            )
+        if cutoff is not None and not self.takes_cutoff:
+            raise ValueError(f"{self.name} takes no cutoff, got {cutoff}.")
         for key, each in self.parameters().items():
             value = getattr(self, key)
             is_open = value is None and each.default is None
             if not is_open and not each.metadata["allows"](value):
                 wanted = each.metadata["wanted"]
                 raise ValueError(f"{self.name}: {key} must be {wanted}, got {value!r}.")
-
-    def _check_cutoff(self):
-        cutoff = self.cutoff
-        if not is_integer(cutoff) or not 1 <= cutoff < 2**63:
-            raise ValueError(
-                f"the cutoff of {self.name} must be a positive integer below 2**63, got "
-                f"{cutoff!r}."
-            )
-        if not self.takes_cutoff:
-            raise ValueError(f"{self.name} takes no cutoff, got {cutoff}.")
 
     @classmethod
     def parameters(cls):
@@ -402,14 +398,28 @@ def parse_measure(measure):
     if name not in MEASURES:
         raise ValueError(_why_not(name))
     plain = MEASURES[name]()
-    params = _keywords(text, found["params"] or "")
+    try:
+        call = ast.parse(f"f({found['params'] or ''})", mode="eval").body
+        is_one = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        if not is_one or call.args:
+            raise ValueError
+        params = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
+        if None in params or len(params) < len(call.keywords):
+            raise ValueError
+    except (MemoryError, RecursionError, SyntaxError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"the parameters of {text} must be keywords, each once, such as rel=2."
+        ) from error
     if params.get("judged_only") is False:  # what ir_measures writes of its default
         del params["judged_only"]
     try:
         measure = plain(**params)
     except TypeError as error:
         raise ValueError(str(error)) from error
-    return measure if found["cutoff"] is None else measure @ _cutoff(text, found["cutoff"])
+    cutoff = found["cutoff"]
+    if cutoff is not None and not _CUTOFF.fullmatch(cutoff):
+        raise ValueError(f"the cutoff of {text} must be a positive integer.")
+    return measure if cutoff is None else measure @ int(cutoff)
 
 
 @validate_params({"measures": "no_validation"}, prefer_skip_nested_validation=True)
@@ -458,25 +468,3 @@ def _why_not(name):
     else:
         reason = f"{name!r} is not a known measure."
     return f"{reason} Known are {', '.join(sorted(MEASURES, key=str.lower))}."
-
-
-def _cutoff(measure, text):
-    if not _CUTOFF.fullmatch(text):
-        raise ValueError(f"the cutoff of {measure} must be a positive integer.")
-    return int(text)
-
-
-def _keywords(measure, text):
-    try:
-        call = ast.parse(f"f({text})", mode="eval").body
-        is_one = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
-        if not is_one or call.args:
-            raise ValueError
-        given = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
-        if None in given or len(given) < len(call.keywords):
-            raise ValueError
-    except (MemoryError, RecursionError, SyntaxError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"the parameters of {measure} must be keywords, each once, such as rel=2."
-        ) from error
-    return given

@@ -4,6 +4,7 @@ import warnings
 from dataclasses import replace
 from itertools import chain, repeat
 from numbers import Integral
+from os import PathLike
 
 import numpy as np
 
@@ -12,7 +13,8 @@ from .._random import independent_random_state
 from ..measures import parse_measures
 from ..measures._evaluation import evaluate_ties, together
 from ..measures._ties import Cells
-from ._files import load_qrels, load_run
+from ._data import Qrels, Run
+from ._files import read_qrels, read_run
 from ._result import RunEvaluation
 
 _ORDERS = "expected", "worst", "best", "listed"  # the last is trec_eval's
@@ -132,10 +134,26 @@ def evaluate_run(
     >>> float(result.expected[0, 0])
     0.9166...
     """
-    measures = _of_runs(measures)
-    qrels = load_qrels(qrels).table
-    run = load_run(run)
-    _warn_if_swapped(qrels, run.table)
+    measures = list(dict.fromkeys(parse_measures(measures)[0]))
+    for measure in measures:
+        if measure.needs_cutoff and measure.cutoff is None:
+            raise ValueError(f"{measure} needs a cutoff, such as {measure}@10.")
+    qrels = read_qrels(qrels) if isinstance(qrels, str | PathLike) else qrels
+    qrels = (qrels if isinstance(qrels, Qrels) else Qrels(qrels)).table
+    run = read_run(run) if isinstance(run, str | PathLike) else run
+    run = run if isinstance(run, Run) else Run(run)
+
+    # Warn where the judgments look like scores, and the scores like judgments
+    most = np.diff(qrels.offsets).max(initial=0)
+    pairs = np.stack([qrels.numbers, qrels.values], axis=1)
+    are_scores = most > _MOST_GRADES and len(np.unique(pairs, axis=0)) == len(pairs)
+    if are_scores and np.isin(run.table.values, np.arange(_MOST_GRADES)).all():
+        warnings.warn(
+            "qrels has another relevance for every document of a query, and run has the "
+            f"scores {np.unique(run.table.values).tolist()} alone. Judgments come first, "
+            "then the run: are they swapped?",
+            stacklevel=3,  # past the check of parameters
+        )
 
     # Queries: those in both, and perhaps those that the run lacks
     found = set(run.table.queries)
@@ -176,29 +194,6 @@ def evaluate_run(
         variance[tied] = np.where(drawn > _ROUNDING, drawn, 0.0)
     queries = [qrels.queries[number] for number in evaluated]
     return RunEvaluation(run.name, list(map(str, measures)), queries, *values, variance)
-
-
-def _warn_if_swapped(qrels, run):
-    """Warn where the judgments look like scores, and the scores like judgments."""
-    most = np.diff(qrels.offsets).max(initial=0)
-    pairs = np.stack([qrels.numbers, qrels.values], axis=1)
-    are_scores = most > _MOST_GRADES and len(np.unique(pairs, axis=0)) == len(pairs)
-    if are_scores and np.isin(run.values, np.arange(_MOST_GRADES)).all():
-        warnings.warn(
-            "qrels has another relevance for every document of a query, and run has the "
-            f"scores {np.unique(run.values).tolist()} alone. Judgments come first, then "
-            "the run: are they swapped?",
-            stacklevel=4,  # past the check of parameters
-        )
-
-
-def _of_runs(measures):
-    """Measures by their names, without repetitions; or an error if one is not of runs."""
-    parsed = list(dict.fromkeys(parse_measures(measures)[0]))
-    for measure in parsed:
-        if measure.needs_cutoff and measure.cutoff is None:
-            raise ValueError(f"{measure} needs a cutoff, such as {measure}@10.")
-    return parsed
 
 
 def _some(queries):

@@ -28,7 +28,7 @@ TEST = slice(40, None)
 
 def expected(hasher, affinity, y_query, y_item):
     codes = hasher.encode_query(Q[TEST]), hasher.encode(X)
-    return np.nanmean(AP(hamming_histogram(*codes, affinity, y_query, y_item)))
+    return np.nanmean(AP.of(hamming_histogram(*codes, affinity, y_query, y_item)))
 
 
 def test_samples_query_the_items_by_labels():
