@@ -76,7 +76,7 @@ def of_labels(hasher, data):
     targets = data.affinity, data.y_query, data.y_database
     database = hasher.transform(data.X_database)
     table = hamming_histogram(hasher.transform(data.X_query), database, *targets)
-    yield "Hamming", "", float(np.nanmean(AP(table)))
+    yield "Hamming", "", float(np.nanmean(AP.of(table)))
     signs = 2 * database.astype(np.float32) - 1
     for asked, weights in ways_to_ask(hasher, data.X_query):
         values = []

@@ -17,7 +17,7 @@ from _timing import medians
 from scipy import stats
 
 from sklearn_talr.inference import mean_interval, paired_test
-from sklearn_talr.inference._door import adjust_holm, joint_p_values, null_ranges
+from sklearn_talr.inference._tests import adjust_holm, joint_p_values, null_ranges
 from sklearn_talr.runs import RunEvaluation, compare_runs
 
 RESULTS = Path(__file__).parent / "results" / "comparisons.csv"

@@ -125,7 +125,7 @@ def bench_fit(device):
         seconds = time.perf_counter() - start
         codes = hasher.transform(data.X_query), hasher.transform(data.X_train)
         histogram = hamming_histogram(*codes, LabelAffinity(), data.y_query, data.y_train)
-        score = np.nanmean(AP(histogram))
+        score = np.nanmean(AP.of(histogram))
         print(f"  from {name:8s}{seconds:10.1f} s, AP {score:.4f}", flush=True)
 
 

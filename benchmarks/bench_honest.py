@@ -71,16 +71,20 @@ def protocols(model, train, items, queries):
     some = items[0][: len(train[0])], items[1][: len(train[0])]
     values = {
         "honest": expected,
-        "600 unseen items": AP(ranked(model, queries, some)),
-        "training rows as items": AP(ranked(model, queries, train)),
-        "training rows as queries": AP(ranked(model, train, items)),
-        "training rows rank each other": AP(ranked(model, train, train, exclude_self=True)),
+        "600 unseen items": AP.of(ranked(model, queries, some)),
+        "training rows as items": AP.of(ranked(model, queries, train)),
+        "training rows as queries": AP.of(ranked(model, train, items)),
+        "training rows rank each other": AP.of(
+            ranked(model, train, train, exclude_self=True)
+        ),
         "worst order of ties": worst,
         "best order of ties": best,
-        "queries rank each other": AP(ranked(model, queries, queries, exclude_self=True)),
-        "queries find themselves": AP(ranked(model, queries, queries)),
-        "AP@100, retrieved": (AP(denominator="retrieved") @ 100)(honest),
-        "AP@100, relevant": (AP @ 100)(honest),
+        "queries rank each other": AP.of(
+            ranked(model, queries, queries, exclude_self=True)
+        ),
+        "queries find themselves": AP.of(ranked(model, queries, queries)),
+        "AP@100, retrieved": (AP(denominator="retrieved") @ 100).of(honest),
+        "AP@100, relevant": (AP @ 100).of(honest),
     }
     return {name: (np.nanmean(ap), np.nanstd(ap)) for name, ap in values.items()}
 
@@ -103,7 +107,7 @@ def orders(model, train, items, queries):
 def choice_by_queries(n_bits, train, items, queries):
     """AP of the state that one half of the queries finds best; its gain on either half."""
     models = [fit(n_bits, train, state) for state in range(N_STATES)]
-    ap = np.array([AP(ranked(model, queries, items)) for model in models])
+    ap = np.array([AP.of(ranked(model, queries, items)) for model in models])
     half = np.arange(ap.shape[1]) % 2 == 0
     on_chosen, on_other = np.nanmean(ap[:, half], axis=1), np.nanmean(ap[:, ~half], axis=1)
     best = on_chosen.argmax()
@@ -125,7 +129,7 @@ def measure(n_bits, seed):
     values |= choice_by_queries(n_bits, *parts)
     if seed < 5:
         train, items, queries = split_by_file(seed)
-        ap = AP(ranked(fit(n_bits, train), queries, items))
+        ap = AP.of(ranked(fit(n_bits, train), queries, items))
         values["in the order of the file"] = np.nanmean(ap), np.nanstd(ap)
     return values
 

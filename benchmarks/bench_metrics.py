@@ -46,7 +46,7 @@ def ours(query, y_query, database, y_database, n_jobs=None):
     histogram = hamming_histogram(
         query, database, LabelAffinity(), y_query, y_database, n_jobs=n_jobs
     )
-    return AP(histogram), nDCG(histogram)
+    return AP.of(histogram), nDCG.of(histogram)
 
 
 # Each peer takes distances and relevance of some queries and returns its AP or NDCG.

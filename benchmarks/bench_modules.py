@@ -215,7 +215,7 @@ def measure(cell):
     seconds = time.process_time() - start
     codes = codes_of(network, X_scored) if codes is None else codes
     table = hamming_histogram(codes, codes, "auto", y_scored, y_scored, exclude_self=True)
-    return {"ap": float(np.nanmean(AP(table))), "seconds": seconds}
+    return {"ap": float(np.nanmean(AP.of(table))), "seconds": seconds}
 
 
 def cells_of(arguments):

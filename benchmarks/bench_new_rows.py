@@ -71,7 +71,7 @@ def measure(name, seed, method):
             continue
         yield (
             of_items,
-            float(np.nanmean(AP(hamming_histogram(queries, items[keep], *targets)))),
+            float(np.nanmean(AP.of(hamming_histogram(queries, items[keep], *targets)))),
         )
         ap = of_scores(weighted_scores, weights, packed[keep], *targets)
         yield of_items + "_weighted", ap

@@ -195,7 +195,7 @@ def scores(cell, data, train, query, database, keep, targets):
     key = data.X_train.shape, cell, id(train)
     hasher = fitted(key, hasher, train, data.y_train)
     codes = hasher.transform(query), hasher.transform(database[keep])
-    ap = float(np.nanmean(AP(hamming_histogram(*codes, *targets))))
+    ap = float(np.nanmean(AP.of(hamming_histogram(*codes, *targets))))
     yield "Hamming", ap
     if cell.second == "additive":
         asked = hasher.query_weights(query), hasher.encode(database[keep])

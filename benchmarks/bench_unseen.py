@@ -288,7 +288,7 @@ def last_step(model, X):
 def of_distances(affinity, queries, items, *targets):
     """Mean tie-aware AP of Hamming distances."""
     histogram = hamming_histogram(queries, items, affinity, *targets)
-    return round(float(np.nanmean(AP(histogram))), 4)
+    return round(float(np.nanmean(AP.of(histogram))), 4)
 
 
 def of_scores(affinity, score, queries, parts, y_query, y_items):

@@ -113,7 +113,7 @@ def scores_of(views, ranked, measures):
     if ranked.bits is not None:
         pair = ranked.bits, ranked.items
         histogram = hamming_histogram(*pair, views.grades, *targets)
-        yield "bits", [measure(histogram) for measure in measures]
+        yield "bits", [measure.of(histogram) for measure in measures]
     for queries, score in (("weights", weighted_scores), ("floats", np.inner)):
         asked, values = getattr(ranked, queries), []
         if asked is not None:

@@ -47,8 +47,8 @@ def evaluate(method, n_bits, seed, data):
         data.y_query,
         data.y_database,
     )
-    ap = np.nanmean(AP(histogram))
-    ndcg = np.nanmean(nDCG(histogram))
+    ap = np.nanmean(AP.of(histogram))
+    ndcg = np.nanmean(nDCG.of(histogram))
     return ap, ndcg, seconds
 
 

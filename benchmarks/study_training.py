@@ -103,7 +103,7 @@ def measure(name, seed, params):
     codes = hasher.transform(data.X_query), hasher.transform(data.X_database)
     histogram = hamming_histogram(*codes, data.affinity, data.y_query, data.y_database)
     measure = nDCG if name == "scenes" else AP
-    score = float(np.nanmean(measure(histogram)))
+    score = float(np.nanmean(measure.of(histogram)))
     return {"score": score, "n_epochs": hasher.n_iter_, "seconds": seconds}
 
 

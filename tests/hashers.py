@@ -91,4 +91,4 @@ def held_out_histogram(hasher, X, y, n_train):
 
 def mean_ap(histogram):
     """Mean of the tie-aware average precision over queries with something similar."""
-    return np.nanmean(AP(histogram))
+    return np.nanmean(AP.of(histogram))

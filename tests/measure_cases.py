@@ -46,7 +46,7 @@ def of_histogram(metric, histogram, k=None, *, zero_division=np.nan, **params):
     measure = named(metric, k, **params)
     if isinstance(measure, list):
         return range_of(histogram, metric, k, zero_division=zero_division, **params)[1]
-    return measure(histogram, zero_division=zero_division)
+    return measure.of(histogram, zero_division=zero_division)
 
 
 TABLES = {name: partial(of_histogram, name) for name in reference.METRICS}

@@ -3,8 +3,7 @@
 A *room* is a file or folder directly in the package. Modules are named by their path in the
 package, with dots; a folder's name is that of its ``__init__.py``, and the package's own is
 the empty string. Ground files stand directly in the package and are no rooms: every room
-stands on them. A room is entered by its public names or by the names that its ``_door.py``
-lists for other rooms.
+stands on them. What begins with an underscore stays in its file or room.
 """
 
 import ast
@@ -28,12 +27,6 @@ GROUND = {
     "_state",
     "_threads",
 }
-DOOR = "_door"
-
-# (importing room, module of another room): why no door.
-BY_BACK_DOORS = {}
-MOST_BACK_DOORS = 20  # names
-
 LINES_OF_A_LIST = 40  # an __init__.py up to this length that defines nothing is but a list
 
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
@@ -55,8 +48,8 @@ class Package:
         name in it, or None for the module itself.
 
     imports : dict of str to set of str
-        Modules that each module imports. A name that a folder's ``__init__.py`` or a door
-        hands on counts as imported from where it is defined.
+        Modules that each module imports. A name that a folder's ``__init__.py`` hands on
+        counts as imported from where it is defined.
     """
 
     def __init__(self, root):
@@ -100,27 +93,19 @@ class Package:
         whole = f"{base}.{what}" if base else what
         if whole in self.trees:
             return whole
-        if (base in self.folders or is_door(base)) and base not in seen:
+        if base in self.folders and base not in seen:
             for source, name in sorted(self.asked[base], key=str):
                 if name == what:
                     return self._home(source, what, seen | {base})
         return base
 
-    def public(self, room):
-        """The names that a room lists in the ``__all__`` of its ``__init__.py``."""
-        for node in self.trees[room].body:
-            if isinstance(node, ast.Assign) and node.targets[0].id == "__all__":
-                return set(ast.literal_eval(node.value))
-        return set()
-
     def crossings(self):
-        """Yield (module, other module, name, is by a door) for names that cross rooms."""
+        """Yield (module, other module, name) for names that cross rooms."""
         for module, pairs in self.asked.items():
             for base, what in sorted(pairs, key=str):
                 room = room_of(base or what)
                 if module and base and room not in GROUND | {room_of(module)}:
-                    is_public = base == room and what in self.public(room)
-                    yield module, base, what, is_public or base == f"{room}.{DOOR}"
+                    yield module, base, what
 
     def units(self, folder):
         """Arrows between the files and folders that lie directly in a folder."""
@@ -129,8 +114,6 @@ class Package:
             if name == folder:
                 if not self._is_list(name):
                     inside[name] = "__init__"
-            elif is_door(name) and self._is_list(name):
-                continue
             elif not folder or name.startswith(f"{folder}."):
                 inside[name] = name.removeprefix(f"{folder}.").split(".")[0]
         arrows = {unit: set() for unit in inside.values()}
@@ -149,10 +132,6 @@ class Package:
 
 def room_of(module):
     return module.split(".")[0]
-
-
-def is_door(module):
-    return module.endswith(f".{DOOR}")
 
 
 def shown(module):
@@ -217,19 +196,13 @@ def with_circles(package):
     ]
 
 
-def by_back_doors(package, exceptions):
-    """Names that cross rooms but by a door, except from the modules that are named."""
-    back = [crossing[:3] for crossing in package.crossings() if not crossing[3]]
-    excepted = [each for each in back if (room_of(each[0]), each[1]) in exceptions]
-    problems = [
-        f"{module} takes {what} from {base}: neither public there nor given by a {DOOR}.py"
-        for module, base, what in back
-        if (room_of(module), base) not in exceptions
+def private_elsewhere(package):
+    """Private names, or whole modules, that are taken from another room."""
+    return [
+        f"{module} takes {what} from {base}, which is private there"
+        for module, base, what in package.crossings()
+        if what is None or what.startswith("_")
     ]
-    if len(excepted) > MOST_BACK_DOORS:
-        problems.append(f"{len(excepted)} names are excepted, more than {MOST_BACK_DOORS}")
-    used = {(room_of(module), base) for module, base, _ in excepted}
-    return problems + [f"nothing needs the exception {each}" for each in exceptions - used]
 
 
 def refuse(problems):
@@ -246,8 +219,8 @@ def test_rooms_import_what_the_table_of_contributing_allows(ours):
     refuse(against_the_table(ours, CONTRIBUTING))
 
 
-def test_rooms_are_entered_by_their_doors(ours):
-    refuse(by_back_doors(ours, set(BY_BACK_DOORS)))
+def test_what_is_private_stays_in_its_room(ours):
+    refuse(private_elsewhere(ours))
 
 
 def test_metrics_and_losses_know_nothing_of_each_other(ours):
@@ -338,36 +311,20 @@ def test_the_table_is_held(made, tmp_path):
     assert ring.startswith("the table allows the circle ")
 
 
-def test_back_doors_are_found(made):
+def test_private_names_of_other_rooms_are_found(made):
     files = {
         "_arrays.py": "",
-        "a/__init__.py": "from ._x import open\n__all__ = ['open']\n",
-        "a/_x.py": "from .._arrays import f",
-        "a/_door.py": "from ._x import inner\n__all__ = ['inner']\n",
-        "b/__init__.py": "from ..a import open\nfrom ..a._door import inner\n",
-        "b/y.py": "def f():\n    from made.a._x import inner\n    from ..a import hidden",
+        "a/__init__.py": "from ._x import open",
+        "a/_x.py": "from .._arrays import _f",
+        "b/__init__.py": "from ..a import open\nfrom ..a._x import inner\n",
+        "b/y.py": "def f():\n    from made.a._x import _inner\n    from ..a import _x",
     }
     package = made(files)
     assert package.imports["b"] == {"a._x"}
-    ends = ": neither public there nor given by a _door.py"
-    inner = "b.y takes inner from a._x" + ends
-    hidden = "b.y takes hidden from a" + ends
-    assert by_back_doors(package, set()) == [hidden, inner]
-    assert by_back_doors(package, {("b", "a._x")}) == [hidden]
-    assert by_back_doors(package, {("b", "a._x"), ("b", "a"), ("a", "b")}) == [
-        "nothing needs the exception ('a', 'b')"
+    assert private_elsewhere(package) == [
+        "b.y takes _x from a, which is private there",
+        "b.y takes _inner from a._x, which is private there",
     ]
-
-
-def test_too_many_exceptions_are_found(made):
-    names = ", ".join(f"n{i}" for i in range(MOST_BACK_DOORS + 1))
-    files = {
-        "a/__init__.py": "",
-        "a/x.py": "",
-        "b/__init__.py": f"from ..a.x import {names}",
-    }
-    (problem,) = by_back_doors(made(files), {("b", "a.x")})
-    assert problem == "21 names are excepted, more than 20"
 
 
 def test_circles_are_found(made):

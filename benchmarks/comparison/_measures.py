@@ -113,7 +113,7 @@ def _measure_codes(query, database, data):
         "ap_worst": worst,
         "ap": expected,
         "ap_best": best,
-        "ndcg": np.nanmean(nDCG(histogram)),
+        "ndcg": np.nanmean(nDCG.of(histogram)),
     } | {name: _as_json(curve) for name, curve in curves.items()}
 
 

@@ -54,7 +54,7 @@ for panel, (name, kind) in zip(main.subfigures(3, 1), KINDS.items()):
     index = HammingNeighbors(n_neighbors=10).fit(of_database)
     found = index.kneighbors(of_query[[QUERY]], return_distance=False)[0]
     is_right = rows.y_database[found] == rows.y_query[QUERY]
-    ap = measure(AP(table).mean(), 2)
+    ap = measure(AP.of(table).mean(), 2)
     title = f"{name}: {is_right.sum()} of 10 right, mean AP {ap}"
     style = {"weight": "normal" if said else "bold", "ha": "left", "x": 0.005}
     panel.suptitle(title, fontsize=12, **style)

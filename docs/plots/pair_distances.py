@@ -22,7 +22,7 @@ for ax, (name, table) in zip(axes, digits.histograms().items()):
     )
     means = [np.average(range(17), weights=pairs) for pairs in (same, other)]
     said.append(f"by {name} {means[0]:.0f} and {means[1]:.0f}")
-    ax.set_title(f"{name}, AP {measure(AP(table).mean(), 2)}")
+    ax.set_title(f"{name}, AP {measure(AP.of(table).mean(), 2)}")
     ax.set(xticks=range(0, 17, 8))
 axes[1].set_xlabel("Hamming distance")
 axes[0].set_ylabel("fraction of pairs")

@@ -162,7 +162,7 @@ histograms = {
 
 print(f"Tie-aware AP of held-out queries, {N_BITS} bits")
 for name, histogram in histograms.items():
-    print(f"  {name:24s}{AP(histogram).mean():.3f}")
+    print(f"  {name:24s}{AP.of(histogram).mean():.3f}")
 
 # %%
 # Where the two classes of pairs lie

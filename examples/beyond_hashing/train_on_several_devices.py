@@ -85,7 +85,7 @@ def train(network, images, labels, *, average_gradients):
 def mean_average_precision(network, database, y_database, queries, y_query):
     codes = [(network(images) > 0).numpy() for images in (queries, database)]
     histogram = hamming_histogram(*codes, "auto", y_query, y_database)
-    return AP(histogram).mean()
+    return AP.of(histogram).mean()
 
 
 def main():

@@ -83,7 +83,7 @@ methods = {"LSH": count(0), "LSHSE": count(1), "LSHDE": count(1, same=False)}
 print_head("Table 2", [f"{k}/{radius}" for k, radius in zip(returned, radii)])
 for name, histogram in methods.items():
     measures = [AP(denominator="retrieved") @ k for k in returned]
-    print_row("MAP", name, [np.nanmean(measure(histogram)) for measure in measures])
+    print_row("MAP", name, [np.nanmean(measure.of(histogram)) for measure in measures])
 for name, histogram in methods.items():
     print_row("RAMAP", name, at_radii(radius_aware_map(histogram)))
 

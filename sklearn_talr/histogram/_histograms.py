@@ -62,7 +62,7 @@ class RankingHistogram:
     >>> from sklearn_talr.histogram import RankingHistogram
     >>> from sklearn_talr.measures import AP
     >>> histogram = RankingHistogram([[[1, 0], [1, 0]]], levels=[0, 1])
-    >>> AP(histogram)
+    >>> AP.of(histogram)
     array([0.75])
     """
 

@@ -1,7 +1,7 @@
 """Measures of rankings as values, exact under ties.
 
 A measure is written as in ir_measures, ``nDCG @ 10`` or ``AP(denominator="min") @ 10``, and
-applies to a table of counts (``measure(histogram)``), to affinities and scores
+applies to a table of counts (``measure.of(histogram)``), to affinities and scores
 (``measure.score(y_true, y_score)``) and to a run
 (:func:`~sklearn_talr.runs.evaluate_run`). Wherever a measure is named its name will do.
 
@@ -10,14 +10,9 @@ order: of tables and arrays it is NaN by default and left out of means, so that 
 are over the same queries; of runs it is 0, as in trec_eval.
 """
 
-from ._ap import AP
-from ._cascade import ERR
+from ._base import Measure, parse_measure, parse_measures
 from ._evaluation import TieBreakingRange
-from ._first_relevant import RR, Success
-from ._gains import DCG, RBP, nDCG
-from ._measure import Measure
-from ._names import parse_measure, parse_measures
-from ._relevant_within import F1, Judged, P, R, Rprec
+from ._measures import AP, DCG, ERR, F1, RBP, RR, Judged, P, R, Rprec, Success, nDCG
 
 __all__ = [  # noqa: RUF022
     "AP",

@@ -1,22 +1,16 @@
 """Evaluate measures of tables of counts and of arrays, and average over queries."""
 
 import warnings
-from functools import partial
 from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.utils import gen_batches
 
 from .._arrays import NUMPY, as_numpy, space_of
 from .._compat import check_sample_weight
-from ..histogram._door import check_rankings
-from ._histogram_ties import HistogramTies
-from ._ranked_items import RaggedTies, RankedItems, rank_items
-from ._ties import ALL_RANKS, CELLS_PER_BLOCK
-
-__all__ = ["RaggedTies", "RankedItems", "TieBreakingRange"]
+from ..histogram._rankings import check_rankings
+from ._ties import ALL_RANKS, CELLS_PER_BLOCK, Cells, Ties
 
 OF_SCORES = {
     "y_true": ["array-like"],
@@ -50,29 +44,35 @@ def histogram_range(measures, histogram, zero_division=np.nan):
     range : TieBreakingRange
         Each of shape (n_queries, n_measures).
     """
-    return TieBreakingRange(
-        *(
-            evaluate_histogram(measures, histogram, zero_division, order)
-            for order in TieBreakingRange._fields
-        )
-    )
+    orders = TieBreakingRange._fields
+    return TieBreakingRange(*_of_orders(measures, histogram, zero_division, orders))
 
 
-def evaluate_histogram(measures, histogram, zero_division=np.nan, order="expected"):
-    """Values of several measures of a table of counts, shape (n_queries, n_measures).
+def evaluate_histogram(measures, histogram, zero_division=np.nan):
+    """Values of several measures of a table of counts, shape (n_queries, n_measures)."""
+    return _of_orders(measures, histogram, zero_division, ["expected"])[0]
 
-    All measures read the same ties, made for a block of queries at a time.
-    """
+
+def _of_orders(measures, histogram, zero_division, orders):
+    """Values (n_orders, n_queries, n_measures); all measures read the same ties."""
     counts, levels = histogram.counts, histogram.levels
-    largest = int(levels[-1])
-    groups = together(settled_for_arrays(measures, largest=largest, is_all=False))
-    n_kinds = 2 if order == "expected" else counts.shape[1]
-    cells = n_kinds * counts.shape[2] + most_cutoffs(groups)
-    values = np.empty((len(counts), len(measures)))
-    for rows in _query_blocks(len(counts), cells):
+    groups = together(settled_for_arrays(measures, largest=int(levels[-1]), is_all=False))
+    # Measures of relevance add up the items of a tie, whatever their grades.
+    rels = {m.rel if "rel" in m.parameters() else None for m, _, _ in groups}
+    n_below = 1 if len(rels) > 1 or None in rels else int(np.searchsorted(levels, *rels))
+    if len(rels) == 1 and None not in rels and 0 < n_below < len(levels):
+        parts = counts[:, :n_below], counts[:, n_below:]
+        counts = np.stack([part.sum(axis=1, dtype=np.int64) for part in parts], axis=1)
+        levels = np.append(0, levels[-1])
+    cells = counts.shape[1] * counts.shape[2] + most_cutoffs(groups)
+    values = np.empty((len(orders), len(counts), len(measures)))
+    n_rows = max(1, CELLS_PER_BLOCK // cells)  # of a block, which stays in cache
+    for start in range(0, max(1, len(counts)), n_rows):
+        rows = slice(start, start + n_rows)
         block = counts[rows].astype(np.int64, copy=False)  # differences must have a sign
-        ties_of_level = partial(_ties_of_counts, block, levels, order)
-        _evaluate_block(groups, ties_of_level, values[rows], zero_division)
+        tied = Cells.of_counts(block, levels)
+        for place, order in enumerate(orders):
+            values[place, rows] = evaluate_ties(groups, tied, zero_division, order)
     return values
 
 
@@ -96,10 +96,8 @@ def score_arrays(measures, y_true, y_score, groups, sample_weight, average, zero
     groups = together(settled_for_arrays(measures, largest=largest))
     values = np.empty((len(rankings), len(measures)))
     for queries, affinity, score in rankings.blocks(CELLS_PER_BLOCK, most_cutoffs(groups)):
-        block = np.empty((len(score), len(measures)))
-        ties_of_level = partial(_ties_of_scores, affinity, score)
-        _evaluate_block(groups, ties_of_level, block, zero_division)
-        values[queries] = block
+        cells = Cells.of_scores(affinity, score)
+        values[queries] = evaluate_ties(groups, cells, zero_division)
     values = values[:, 0] if single else values
     if average:
         values = average_queries(values, weights, stacklevel=5)
@@ -107,20 +105,45 @@ def score_arrays(measures, y_true, y_score, groups, sample_weight, average, zero
     return values if space is NUMPY or np.isscalar(values) else space.take(values)
 
 
-def _evaluate_block(groups, ties_of_level, values, zero_division):
-    """Fill `values`, shape (n_queries, n_measures), of a block of queries."""
+def evaluate_ties(groups, cells, zero_division=0.0, order="expected"):
+    """Values of groups of measures, as of :func:`together`, of some queries.
+
+    Parameters
+    ----------
+    groups : list of (Measure, list of int, ndarray of int64)
+
+    cells : Cells
+
+    zero_division : float, default=0.0
+        Value of a query with nothing relevant.
+
+    order : {"expected", "worst", "best", "listed"}, default="expected"
+        The order of ties.
+
+    Returns
+    -------
+    values : ndarray of shape (n_queries, n_measures)
+    """
+    values = np.empty((len(cells.n_items), sum(len(places) for _, places, _ in groups)))
+    broken = cells if order == "expected" else cells.in_order(order)
     ties, cut = {}, {}
     for measure, places, cutoffs in groups:
-        rel = measure.rel or 1
+        rel = None if measure.of_runs_only else measure.rel or 1
         if rel not in ties:
-            ties[rel] = ties_of_level(rel)
+            kept = broken if rel is None else broken.at_least(rel)
+            tied = cells if rel is None else cells.at_least(rel)
+            # A listed order has no ties, so that it is a ranking like any other.
+            kind = "expected" if order == "listed" else order
+            ties[rel] = Ties(kept, kind, None if broken is cells else tied)
         ranks = measure.ranks(ties[rel], cutoffs)
-        key = rel, ranks.tobytes()
+        key = rel, ranks.shape, ranks.tobytes()
         if key not in cut:
             cut[key] = ties[rel].cut_at(ranks)
         undefined = ties[rel].n_relevant == 0
-        found = measure.kernel(cut[key])
-        values[:, places] = fill_undefined(found, undefined, zero_division)
+        values[:, places] = fill_undefined(
+            measure.kernel(cut[key]), undefined, zero_division
+        )
+    return values
 
 
 def settled_for_arrays(measures, *, largest=None, is_all=True):
@@ -159,30 +182,6 @@ def together(measures):
 def most_cutoffs(groups):
     """Number of cutoffs of the largest group."""
     return max(len(cutoffs) for _, _, cutoffs in groups)
-
-
-def _ties_of_counts(counts, levels, order, rel):
-    """Ties of some queries, the counts of levels below `rel` added to level 0."""
-    n_below = int(np.searchsorted(levels, rel))
-    if n_below > 1:
-        below = counts[:, :n_below].sum(axis=1, keepdims=True)
-        counts = np.concatenate((below, counts[:, n_below:]), axis=1)
-        levels = np.append(0, levels[n_below:])
-    return HistogramTies(counts, levels, order)
-
-
-def _ties_of_scores(affinity, score, rel):
-    """Ties of some queries, affinities below `rel` taken for 0."""
-    if rel > 1:
-        affinity = np.where(affinity >= rel, affinity, 0)
-    return RaggedTies(rank_items(affinity, score))
-
-
-def _query_blocks(n_queries, cells_per_query):
-    """Slices of queries; one empty slice when there is no query."""
-    if not n_queries:
-        return [slice(0, 0)]
-    return gen_batches(n_queries, max(1, CELLS_PER_BLOCK // cells_per_query))
 
 
 def check_weights(sample_weight, n_queries):

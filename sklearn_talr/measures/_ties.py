@@ -9,35 +9,203 @@ k           cutoff: ranks 1..k count
 take        how many ranks of a tie are within the cutoff
 ==========  ==================================================================
 
-Rankings come in two layouts. The ties of a table of counts are the columns of a matrix
-(:class:`HistogramTies`); the ties of arrays and of runs, where queries differ in length,
-stand one after another in flat arrays (:class:`~._ranked_items.RaggedTies`). Both layouts
-have the names of :class:`Ladder` and :class:`Ties`, and a kernel uses no others.
+Tables of counts, arrays of scores and runs all become one flat table of *cells*, the
+relevant items of one grade in one tie, query after query. A tie without relevant items adds
+nothing to any measure, so it is left out: t may rise by more than n from one tie to the
+next. Documents that a run has not retrieved are one tie after the last rank, which no
+cutoff reaches.
 """
 
-from abc import ABC, abstractmethod
 from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from ..histogram._rankings import sort_rows
+
 ALL_RANKS = 0  # the cutoff that None stands for
 CELLS_PER_BLOCK = 2**15  # of the tables of a block of queries, which then stay in cache
+_EXACT_GRADES = 32  # sums of gains of smaller integers are exact in any order
 
 
-class Ladder(ABC):
-    """Sizes of ties, best first, and where the cutoffs fall among them.
+@dataclass(frozen=True)
+class Cells:
+    """Relevant items of some queries by tie and grade.
+
+    Parameters
+    ----------
+    query, t, n, count : ndarray of shape (n_cells,) of int64
+        Query of each cell, number of items ranked before its tie, size of the tie, and
+        number of the tie's items that have the grade. Cells are sorted by query, then by t,
+        then by grade; several may have the same.
+
+    grade : ndarray of shape (n_cells,) of int64 or float64
+        Affinities, above 0.
+
+    n_items : ndarray of shape (n_queries,) of int64
+        Number of ranked items of each query.
+
+    place : ndarray of shape (n_cells,) of int64, default=None
+        Number of items before each in one particular ranking, where cells are single items.
+    """
+
+    query: np.ndarray
+    t: np.ndarray
+    n: np.ndarray
+    grade: np.ndarray
+    count: np.ndarray
+    n_items: np.ndarray
+    place: np.ndarray = None
+
+    @classmethod
+    def of_counts(cls, counts, levels):
+        """Cells of a table of counts, (n_queries, n_levels, n_ties), levels from 0 on."""
+        n = counts.sum(axis=1)
+        end = np.cumsum(n, axis=1)
+        t, n_items = (end - n).ravel(), n.sum(axis=1)
+        by_tie = counts[:, 1:].transpose(0, 2, 1).ravel()
+        cell = np.flatnonzero(by_tie)
+        tie, level = np.divmod(cell, max(1, len(levels) - 1))
+        query = tie // max(1, n.shape[1])
+        return cls(query, t[tie], n.ravel()[tie], levels[level + 1], by_tie[cell], n_items)
+
+    @classmethod
+    def of_scores(cls, affinity, score):
+        """Cells of two tables (n_queries, n_columns); a score of -inf holds no item."""
+        order, begins, n_items = sort_rows(score)
+        affinity = np.take_along_axis(affinity, order, axis=1)
+        cell = np.flatnonzero(affinity)
+        grade = affinity.ravel()[cell]
+        starts = np.flatnonzero(begins)
+        tie = np.cumsum(begins)[cell] - 1
+        query = cell // max(1, score.shape[1])
+        first = query * score.shape[1]
+        size = np.append(starts[1:], score.size)[tie] - starts[tie]
+        if grade.dtype.kind == "f" or grade.max(initial=0) >= _EXACT_GRADES:
+            # Their gains are added by size, lest the order of the database show.
+            grade = grade[np.lexsort((grade, tie))]
+        return cls(query, starts[tie] - first, size, grade, np.ones_like(size), n_items)
+
+    def _of(self, kept, **changes):
+        columns = "query", "t", "n", "grade", "count", "place"
+        columns = {name: getattr(self, name) for name in columns}
+        columns = {name: c if c is None else c[kept] for name, c in columns.items()}
+        return replace(self, **{**columns, **changes})
+
+    def at_least(self, rel):
+        """Cells of grades from `rel` on; 1 keeps all that are relevant at all."""
+        kept = self.grade >= rel if rel > 1 else self.grade > 0
+        return self if kept.all() else self._of(kept)
+
+    def select(self, queries):
+        """Cells of some queries, whose numbers ascend."""
+        number = np.full(len(self.n_items), -1)
+        number[queries] = np.arange(len(queries))
+        kept = number[self.query] >= 0
+        new = number[self.query[kept]]
+        return self._of(kept, query=new, n_items=self.n_items[queries])
+
+    def in_order(self, order):
+        """Give every cell a tie of its own, in the "worst" or "best" order, or by `place`.
+
+        Items that remain tied have equal grades, so that no order among them changes a
+        measure.
+        """
+        if order == "listed":
+            gap = self.place.max(initial=0) + 1
+            by_place = np.argsort(self.query * gap + self.place)
+            place = self.place[by_place]
+            return self._of(by_place, t=place, n=self.count[by_place])
+        first = self.starts
+        size = np.diff(first, append=len(self.t))
+        before = np.cumsum(self.count) - self.count
+        before -= np.repeat(before[first], size)  # in the tie, and of lower grade
+        in_tie = np.repeat(np.add.reduceat(self.count, first), size) if len(first) else size
+        if order == "worst":
+            return replace(self, t=self.t + self.n - in_tie + before, n=self.count)
+        # Backwards within each tie
+        mirrored = np.repeat(2 * first + size - 1, size) - np.arange(len(self.t))
+        t = self.t + in_tie - before - self.count
+        return self._of(mirrored, t=t[mirrored], n=self.count[mirrored])
+
+    @cached_property
+    def starts(self):
+        """The first cell of each tie."""
+        begins = np.ones(len(self.t), dtype=bool)
+        begins[1:] = (self.t[1:] != self.t[:-1]) | (self.query[1:] != self.query[:-1])
+        return np.flatnonzero(begins)
+
+    @cached_property
+    def ideal(self):
+        """The best ranking of all relevant items, in which only equal grades are tied."""
+        query, grade, n_queries = self.query, self.grade, len(self.n_items)
+        n_grades = int(grade.max(initial=0)) + 1
+        if grade.dtype.kind == "i" and n_grades * n_queries <= 2 * len(grade) + 2**12:
+            cell = query * n_grades + (n_grades - 1 - grade)
+            counts = np.bincount(cell, self.count).astype(np.int64)
+            cell = np.flatnonzero(counts)
+            query, n, grade = cell // n_grades, counts[cell], n_grades - 1 - cell % n_grades
+        else:
+            order = np.lexsort((-grade, query))
+            query, n, grade = query[order], self.count[order], grade[order]
+        n_relevant = np.bincount(query, n, n_queries).astype(np.int64)
+        t = np.cumsum(n) - n - np.append(0, np.cumsum(n_relevant))[query]
+        return Cells(query, t, n, grade, n, np.maximum(self.n_items, n_relevant))
+
+
+class Ties:
+    """Ties with their relevant items, best first, in random order or broken.
 
     Every query ends with an empty tie, in which a cutoff falls that leaves nothing out.
 
+    Parameters
+    ----------
+    cells : Cells
+
+    order : {"expected", "worst", "best"}, default="expected"
+        Whether items of a tie are in random order, or broken so that a measure is least or
+        greatest.
+
+    unbroken : Cells, default=None
+        The cells before their ties were broken.
+
     Attributes
     ----------
-    n, t : ndarray of int64
-        Size of each tie, and number of items before it, with the empty ties.
+    n, p, t, tp : ndarray of shape (n_ties + n_queries,) of int64
+        Sizes of the ties, and what is ranked before them, query after query, each with an
+        empty tie at its end.
 
-    n_items : ndarray of shape (n_queries, 1) of int64
-        Number of ranked items of each query.
+    n_items, n_relevant : ndarray of shape (n_queries, 1) of int64
+        Number of ranked items of each query, and of its relevant ones, ranked or not.
     """
+
+    def __init__(self, cells, order="expected", unbroken=None):
+        self.cells, self.order, self._unbroken = cells, order, unbroken
+        first = cells.starts
+        query = cells.query[first]
+        self._place = np.arange(len(query)) + query
+        n_ties = np.bincount(query, minlength=len(cells.n_items))
+        self._last = np.cumsum(n_ties + 1)[:, None] - 1
+        self._first = self._last - n_ties[:, None]
+        self.n_items = cells.n_items[:, None]
+        self.n = self._with_empty_ties(cells.n[first])
+        self.t = self._with_empty_ties(cells.t[first])
+        after = np.roll(self.t + self.n, 1)[self._last]  # perhaps what is not ranked
+        self.t[self._last] = np.maximum(self.n_items, np.where(n_ties[:, None], after, 0))
+        self.p = self._with_empty_ties(self._by_tie(cells.count))
+        before = np.cumsum(self.p) - self.p
+        self.tp = before - np.repeat(before[self._first[:, 0]], n_ties + 1)
+        self.n_relevant = self.tp[self._last]
+
+    def _by_tie(self, values):
+        first = self.cells.starts
+        return values if len(first) == len(values) else np.add.reduceat(values, first)
+
+    def _with_empty_ties(self, values):
+        table = np.zeros(len(self._place) + len(self._last), dtype=values.dtype)
+        table[self._place] = values
+        return table
 
     def cut_at(self, cutoffs):
         """Look where cutoffs fall.
@@ -49,89 +217,65 @@ class Ladder(ABC):
 
         Returns
         -------
-        ladder : object of the same class
-            The same ties with `cutoffs`, and as attributes of shape (n_queries, n_cutoffs)
-            the cutoffs as ranks, `k`; the tie that each cutoff divides, `cut`; and how many
-            ranks of this tie are within the cutoff, `take`.
+        ties : Ties
+            The same ties with attributes of shape (n_queries, n_cutoffs): the cutoffs as
+            ranks, `k`; those of them that there are, `reached`; the tie that each cutoff
+            divides, `cut`; and how many ranks of this tie are within the cutoff, `take`.
         """
-        ladder = copy(self)
-        ladder.cutoffs = cutoffs
-        ladder.k = np.where(cutoffs == ALL_RANKS, self.n_items, cutoffs)
-        reached = np.minimum(ladder.k, self.n_items)
-        ladder.cut = self._place_of_rank(reached)
-        take = reached - ladder.at_cut(self.t)
-        ladder.take = np.clip(take, 0, ladder.at_cut(self.n))
-        return ladder
+        ties = copy(self)
+        ties.cutoffs = cutoffs
+        ties.k = np.where(cutoffs == ALL_RANKS, self.n_items, cutoffs)
+        ties.reached = np.minimum(ties.k, self.n_items)
+        row = np.arange(len(self._last))
+        ends = self.t + self.n
+        gap = ends.max(initial=0) + 1
+        # Ascending as a whole
+        ends += np.repeat(gap * row, np.diff(self._last[:, 0], prepend=-1))
+        place = np.searchsorted(ends, ties.reached + gap * row[:, None], side="right")
+        ties.cut = np.minimum(place, self._last)
+        ties.take = np.clip(ties.reached - ties.at_cut(self.t), 0, ties.at_cut(self.n))
+        return ties
 
-    @abstractmethod
-    def with_empty_ties(self, values):
-        """Values of all ties, with a 0 for the empty tie that ends each query."""
-
-    @abstractmethod
     def at_cut(self, table):
         """Entries of a table of all ties for the ties that are divided."""
+        return table[self.cut]
 
-    @abstractmethod
     def sum_before_cut(self, terms):
-        """Sum of the terms of the ties that lie wholly within each cutoff."""
+        """Sum of the terms of the ties that lie wholly within each cutoff.
 
-    @abstractmethod
-    def _place_of_rank(self, reached):
-        """Index of the tie after the last one that ends within each rank."""
+        No term of another query takes part, so that none can change the last digit.
+        """
+        first = np.broadcast_to(self._first, self.cut.shape)
+        bounds = np.stack((first, self.cut), axis=-1).ravel()
+        if not bounds.size:
+            return np.zeros(self.cut.shape)
+        sums = np.add.reduceat(terms, bounds)[::2].reshape(self.cut.shape)
+        return np.where(self.cut > first, sums, 0)
 
-
-class Ties(Ladder):
-    """Ties with their relevant items, in random order or broken.
-
-    Attributes
-    ----------
-    p, tp : ndarray of int64
-        Relevant items of each tie, and before it, with the empty ties.
-
-    n_relevant : ndarray of shape (n_queries, 1) of int64
-        Relevant items of each query.
-
-    order : {"expected", "worst", "best"}
-        Whether items of a tie are in random order, or broken so that a measure is least or
-        greatest.
-
-    tied : Ties
-        The ties before they were broken, at the same cutoffs.
-
-    items : RankedItems
-        The relevant items one by one.
-    """
-
-    order = "expected"
-
-    @cached_property
+    @property
     def divided(self):
         """n, p, t, tp and take of the tie that each cutoff divides."""
-        tables = self.n, self.p, self.t, self.tp
-        return (*map(self.at_cut, tables), self.take)
+        return (*map(self.at_cut, (self.n, self.p, self.t, self.tp)), self.take)
 
-    @cached_property
+    @property
     def first_relevant(self):
         """n, p, t of each query's first tie with relevant items, and take per cutoff."""
-        n, p, t = map(self.at_first_relevant, (self.n, self.p, self.t))
-        return n, p, t, np.clip(self.k - t, 0, n)
+        n, p, t = (table[self._first] for table in (self.n, self.p, self.t))
+        return n, p, t, np.clip(self.reached - t, 0, n)
 
-    def sum_before_tied(self, terms):
-        """Sum of the terms up to the tie that each cutoff divided before it was broken."""
-        t = self.tied.divided[2]
-        return np.where(t > 0, self.cut_at(t).sum_before_cut(terms), 0)
+    @property
+    def tied(self):
+        """The ties before they were broken, at the same cutoffs."""
+        return Ties(self._unbroken).cut_at(self.cutoffs)
 
-    @abstractmethod
-    def at_first_relevant(self, table):
-        """Entries of a table for the first tie of each query with relevant items."""
+    @property
+    def ideal(self):
+        """The ties of the ranking by descending grade, at the same cutoffs."""
+        cells = self.cells if self._unbroken is None else self._unbroken
+        return Ties(cells.ideal).cut_at(self.cutoffs)
 
-    @abstractmethod
-    def graded(self, gain):
-        """Ties of this order, whatever the affinity, and the sum of gains of each.
-
-        `gain` maps an array of affinities to gains.
-        """
-
-    @abstractmethod
-    def ideal(self, gain):
-        """Ties of the ranking by descending affinity, and the sum of gains of each."""
+    def gains(self, gain):
+        """Sum of the gains of each tie; `gain` maps an array of affinities to gains."""
+        return self._with_empty_ties(
+            self._by_tie(gain(self.cells.grade) * self.cells.count)
+        )

@@ -19,7 +19,7 @@ from scipy.special import betaincinv
 
 from .._compat import Interval, validate_params
 from ..histogram._door import check_hamming
-from ..measures._door import average_queries, fill_undefined
+from ..measures._evaluation import average_queries, fill_undefined
 
 # Functions check histogram and radius themselves, as their errors say what to do.
 _RADIUS = {"histogram": "no_validation", "radius": [Integral, None]}

@@ -8,7 +8,7 @@ import numpy as np
 from .._compat import HasMethods, StrOptions, validate_params
 from ..histogram import RankingHistogram, hamming_histogram
 from ..measures import TieBreakingRange, parse_measures
-from ..measures._door import (
+from ..measures._evaluation import (
     average_queries,
     check_weights,
     histogram_range,

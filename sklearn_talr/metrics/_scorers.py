@@ -12,7 +12,7 @@ from ..affinity import resolve_affinity
 from ..histogram import hamming_histogram
 from ..histogram._door import weighted_histograms
 from ..measures import parse_measures
-from ..measures._door import (
+from ..measures._evaluation import (
     average_queries,
     evaluate_histogram,
     score_arrays,

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._compat import Interval, StrOptions, validate_params
 from ..measures import AP, DCG, F1, RR, P, R, Success, nDCG
-from ..measures._door import OF_SCORES, score_arrays
+from ..measures._evaluation import OF_SCORES, score_arrays
 
 _CUTOFFS = [Interval(Integral, 1, None, closed="left"), "array-like", None]
 

@@ -13,8 +13,8 @@ from ..codes import PackedCodes, hamming_distances
 from ..codes._door import columns_of, signs_of_bits
 from ..histogram import RankingHistogram, hamming_histogram
 from ..histogram._door import weighted_histograms
-from ..measures import parse_measure
-from ..measures._door import average_queries, check_weights
+from ..measures import Measure, parse_measure
+from ..measures._evaluation import average_queries, check_weights
 from ._files import load_index, save_index
 from ._index import Index
 from ._read import (
@@ -462,7 +462,9 @@ class CodeDatabase(FittedAtOnce):
             Mean of the measure over the queries that have something similar in the
             database; NaN, with a warning, if none has.
         """
-        measure = self.scoring if callable(self.scoring) else parse_measure(self.scoring)
+        measure = self.scoring
+        if isinstance(measure, Measure) or not callable(measure):
+            measure = parse_measure(measure).of
         if y is None:
             raise ValueError("y is needed to know what is relevant to the queries.")
         histograms = self._histograms(self._get_fitted(), X, y)

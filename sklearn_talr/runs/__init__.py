@@ -5,9 +5,9 @@ A *run* is what a search system returned: documents with scores, for each query.
 """
 
 from ._comparison import RunComparison, compare_runs
+from ._data import Qrels, Run
 from ._evaluate import evaluate_run
 from ._files import read_qrels, read_run
-from ._inputs import Qrels, Run
 from ._result import RunEvaluation
 
 __all__ = [

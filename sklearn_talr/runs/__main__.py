@@ -1,18 +1,21 @@
 """The command: evaluate files of runs against a file of judgments, and compare them."""
 
 import argparse
-import csv
-import io
 import json
 import os
 import sys
+import warnings
 from dataclasses import replace
+from pathlib import Path
 
-from ._compare_command import add_inputs, compare_parser, compare_results
+from ..inference._tests import TESTS
+from ._comparison import compare_runs
 from ._evaluate import evaluate_run
 from ._files import read_qrels, read_run
-from ._text_tables import aligned, neutral, printable
+from ._result import import_pandas
+from ._text import aligned, exported, printable
 
+_FORMATS = "table", "json", "csv", "latex"
 _EPILOG = """"sklearn-talr-runs compare" tests which of several runs are better; it has its
 own --help. A file of judgments that is called compare is ./compare. Measures are written as
 ir_measures writes them: AP, AP(rel=2)@100, nDCG@10, nDCG(dcg='exp-log2')@10, P@5, R@1000,
@@ -21,6 +24,11 @@ orders of tied documents, the worst and the best value, that of trec_eval's orde
 share of queries whose value ties could move. The exit code is 0, or 1 for files or measures
 that cannot be used, or 2 for wrong usage, or 141 if the reader of a pipe left early, as
 head does."""
+_COMPARE_EPILOG = """The table has the mean of each run, its confidence interval over
+queries, the worst and the best mean that orders of tied documents can make, and letters:
+runs that share one are not separated. Of two runs it has the difference. Tests are of
+expected values, over all orders of tied documents. CSV and LaTeX have a row for each
+measure and pair of runs, JSON all numbers."""
 _READER_LEFT = 141  # what shells report of a program that SIGPIPE ended
 
 
@@ -39,81 +47,47 @@ def main(argv=None):
     """
     argv = sys.argv[1:] if argv is None else argv
     compares = argv[:1] == ["compare"]
-    args = compare_parser().parse_args(argv[1:]) if compares else _parser().parse_args(argv)
+    args = (
+        _compare_parser().parse_args(argv[1:]) if compares else _parser().parse_args(argv)
+    )
     try:
-        results = _evaluated(args)
-        _write(
-            compare_results(args, results) if compares else _evaluation_text(args, results)
-        )
+        qrels = read_qrels(args.qrels)
+        runs = [read_run(path) for path in args.runs]
+        results = [
+            evaluate_run(qrels, run, args.measures, missing_queries=args.missing_queries)
+            for run in runs
+        ]
+        # Names of the runs, or their paths, or these with numbers: the first that differ
+        names = [result.name for result in results]
+        numbered = [f"{number}: {path}" for number, path in enumerate(args.runs, 1)]
+        names = next(n for n in (names, args.runs, numbered) if len(set(n)) == len(n))
+        results = {name: replace(each, name=name) for name, each in zip(names, results)}
+        text = _compared(args, results) if compares else _evaluated(args, results)
+        # All that the encoding of the standard output holds, and the rest escaped
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        text = text.encode(encoding, "backslashreplace").decode(encoding)
+        try:
+            print(text, flush=True)
+        except OSError:  # Python flushes once more at its end, to where it does no harm
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise
     except BrokenPipeError:
         return _READER_LEFT
-    except (OSError, ValueError) as error:
+    except (ImportError, OSError, ValueError) as error:
         print(f"sklearn-talr-runs: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def _evaluated(args):
-    """Evaluations of the files, by name."""
-    qrels = read_qrels(args.qrels)
-    runs = [read_run(path) for path in args.runs]
-    results = [
-        evaluate_run(qrels, run, args.measures, missing_queries=args.missing_queries)
-        for run in runs
-    ]
-    names = _names(results, args.runs)
-    return {name: replace(result, name=name) for name, result in zip(names, results)}
-
-
-def _evaluation_text(args, results):
-    return _FORMATS[args.format](results, args.per_query)
-
-
-def _names(results, paths):
-    """Names of the runs, or their paths, or these with numbers: the first that differ."""
-    names = [result.name for result in results]
-    numbered = [f"{number}: {path}" for number, path in enumerate(paths, 1)]
-    return next(each for each in (names, paths, numbered) if len(set(each)) == len(each))
-
-
-def _write(text):
-    """Write to the standard output all that its encoding holds, and the rest escaped."""
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    try:
-        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
-    except OSError:  # Python flushes once more at its end, to where it does no harm
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise
-
-
-def _parser():
-    parser = argparse.ArgumentParser(
-        prog="sklearn-talr-runs",
-        description="Evaluate runs against judgments, exactly under ties.",
-        epilog=_EPILOG,
-    )
-    add_inputs(parser)
-    parser.add_argument(
-        "--per-query", action="store_true", help="values of queries, not their means"
-    )
-    parser.add_argument("--format", choices=list(_FORMATS), default="table")
-    return parser
-
-
-def _as_json(results, per_query):
-    values = {name: result.to_dict(per_query=per_query) for name, result in results.items()}
-    return json.dumps(values, indent=1)
-
-
-def _as_csv(results, per_query):
-    text = io.StringIO()
-    rows = ([neutral(cell) for cell in row] for row in _rows(results, per_query))
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().removesuffix("\n")
-
-
-def _as_table(results, per_query):
-    head, *rows = _rows(results, per_query)
+def _evaluated(args, results):
+    """Text of evaluations by name."""
+    if args.format == "json":
+        every = results.items()
+        values = {name: each.to_dict(per_query=args.per_query) for name, each in every}
+        return json.dumps(values, indent=1)
+    head, *rows = _rows(results, args.per_query)
+    if args.format != "table":
+        return exported(import_pandas().DataFrame(rows, columns=head), args.format)
     n_names = head.index("expected")
     shown = ["{:.0%}" if name == "moved" else "{:.4f}" for name in head[n_names:]]
     cells = [
@@ -124,7 +98,33 @@ def _as_table(results, per_query):
     return aligned([head, *cells], n_left=n_names)
 
 
-_FORMATS = {"table": _as_table, "json": _as_json, "csv": _as_csv}
+def _compared(args, results):
+    """Text of a comparison of evaluations by name, after its page was written."""
+    named = [replace(result, name=printable(name)) for name, result in results.items()]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        comparison = compare_runs(
+            *named,
+            test=args.test,
+            adjust=args.adjust,
+            alpha=args.alpha,
+            n_resamples=args.n_resamples,
+            random_state=args.seed,
+        )
+    for warning in caught:
+        print(f"sklearn-talr-runs: warning: {warning.message}", file=sys.stderr)
+    if args.html is not None:
+        Path(args.html).write_text(comparison.to_html(), encoding="utf-8")
+    if args.format == "table":
+        return str(comparison)
+    if args.format != "json":
+        return exported(comparison.to_frame().reset_index(), args.format)
+    values = comparison.to_dict()
+    for row in values["runs"] + values["pairs"]:
+        for key, value in row.items():
+            if isinstance(value, float) and value - value != 0:
+                row[key] = None  # JSON has neither NaN nor infinity
+    return json.dumps(values, indent=1)
 
 
 def _rows(results, per_query):
@@ -145,6 +145,71 @@ def _rows(results, per_query):
         for names, values in table.items()
         for measure, row in values.items()
     ]
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="sklearn-talr-runs",
+        description="Evaluate runs against judgments, exactly under ties.",
+        epilog=_EPILOG,
+    )
+    _add_inputs(parser)
+    parser.add_argument(
+        "--per-query", action="store_true", help="values of queries, not their means"
+    )
+    parser.add_argument("--format", choices=_FORMATS, default="table")
+    return parser
+
+
+def _add_inputs(parser):
+    """Add arguments for what is evaluated."""
+    parser.add_argument("qrels", help="judgments in TREC's format, or gzip of it")
+    parser.add_argument("runs", nargs="+", metavar="run", help="runs, likewise")
+    parser.add_argument(
+        "-m",
+        "--measures",
+        nargs="+",
+        default=["AP", "nDCG@10", "RR@10"],
+        metavar="MEASURE",
+        help="what to measure (default: AP nDCG@10 RR@10)",
+    )
+    parser.add_argument(
+        "--missing-queries",
+        choices=["zero", "skip"],
+        default="zero",
+        help="what judged queries do that a run lacks: count 0, or be left out",
+    )
+
+
+def _compare_parser():
+    """Parser of what follows the word "compare"."""
+    parser = argparse.ArgumentParser(
+        prog="sklearn-talr-runs compare",
+        description="Test which of two or more runs are better.",
+        epilog=_COMPARE_EPILOG,
+    )
+    _add_inputs(parser)
+    parser.add_argument("--test", choices=list(TESTS), default="randomization")
+    parser.add_argument(
+        "--adjust",
+        choices=["holm", "tukey"],
+        default="holm",
+        help="adjustment of p-values for the number of pairs (default: holm)",
+    )
+    parser.add_argument("--alpha", type=float, default=0.05, help="level (default: 0.05)")
+    parser.add_argument(
+        "--n-resamples",
+        type=int,
+        default=10_000,
+        metavar="N",
+        help="random patterns of signs or samples of queries (default: 10000)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of these (default: 0)")
+    parser.add_argument("--format", choices=_FORMATS, default="table")
+    parser.add_argument(
+        "--html", metavar="FILE", help="write a page with tables and pictures, too"
+    )
+    return parser
 
 
 if __name__ == "__main__":

@@ -10,13 +10,11 @@ import numpy as np
 from .._compat import Interval, StrOptions, validate_params
 from .._random import independent_random_state
 from ..inference import n_queries_to_separate
-from ..inference._door import RESAMPLING, ROUNDING, TESTS, make_strata, tiers
-from ._comparison_tables import comparison_records, comparison_text
-from ._html_report import html_report
-from ._pair_statistics import Inference
+from ..inference._means import RESAMPLING, ROUNDING, expanded_interval, make_strata
+from ..inference._tests import TESTS, adjust_holm, joint_p_values, null_ranges, tiers
+from ._report import html_report
 from ._result import RunEvaluation, import_pandas
-
-__all__ = ["RunComparison", "compare_runs"]
+from ._text import comparison_records, comparison_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,6 +208,11 @@ class RunComparison:
         -------
         page : str
             Write it as UTF-8, as by ``Path("report.html").write_text(page, "utf-8")``.
+
+        Raises
+        ------
+        ImportError
+            If pandas, Jinja2 or matplotlib is not installed.
         """
         return html_report(self)
 
@@ -338,9 +341,92 @@ def compare_runs(
     names, measures = _different(evaluations), list(evaluations[0].measures)
     strata = make_strata(stratify, len(evaluations[0].queries))
     pairs = list(combinations(range(len(names)), 2))
+    first, second = np.transpose(pairs)
     seed = independent_random_state(random_state).randint(2**31)
-    inference = Inference(test, adjust, alpha, strata, n_resamples, seed)
-    columns = inference.columns(*np.transpose(pairs), evaluations)
+
+    def interval(values, **options):
+        # All measures, and both intervals, see the same samples.
+        samples = strata, 1 - alpha, n_resamples, np.random.RandomState(seed)
+        return expanded_interval(values, *samples, **options)
+
+    def tested(values):
+        return TESTS[test](values, strata, n_resamples, np.random.RandomState(seed))
+
+    # Tukey's ranges of the means by chance, for three runs and more
+    ranges = np.empty((0, len(measures)))
+    if adjust == "tukey" and len(names) > 2:
+        values = np.stack([each.expected for each in evaluations], axis=1)
+        ranges = null_ranges(values, n_resamples, np.random.RandomState(seed))
+
+    parts, all_tiers = [], {}
+    for number, measure in enumerate(measures):
+        expected, worst, best = (
+            np.stack([getattr(each, column)[:, number] for each in evaluations], axis=1)
+            for column in ("expected", "worst", "best")
+        )
+        differences = expected[:, first] - expected[:, second]
+        lowest = worst[:, first] - best[:, second]
+        highest = best[:, first] - worst[:, second]
+        difference = differences.mean(axis=0)
+        # Ties in the order that speaks most against the better run of each pair
+        adverse = np.where(difference > 0, lowest, highest)
+        turns = adverse.mean(axis=0) * np.sign(difference) <= ROUNDING
+
+        # p-values alone, among all pairs, and in the most adverse order of ties
+        p_value, n_patterns, is_exact = tested(differences)
+        if len(ranges):
+            both = np.stack([difference, adverse.mean(axis=0)], axis=1)
+            adjusted = joint_p_values(both, np.repeat(ranges[:, [number]], 2, axis=1))
+        else:
+            adverse_p_value, *_ = tested(adverse)
+            # Before Holm: else a run that falls behind would help the others.
+            adverse_p_value[turns] = 1.0
+            adverse_p_value[np.isnan(p_value)] = np.nan
+            adjusted = adjust_holm(np.stack([p_value, adverse_p_value], axis=1))
+        adjusted[turns, 1] = 1.0
+        adjusted[np.isnan(p_value)] = np.nan
+        # Runs that are equal in all queries are in no family; nothing separates them.
+        are_equal = np.abs(differences).max(axis=0) <= ROUNDING
+        p_value[are_equal] = adjusted[are_equal] = 1.0
+
+        # Mean over standard deviation, infinite where the runs differ by one amount
+        effect_size = np.full_like(difference, np.nan)
+        if len(differences) > 1:
+            spread = differences.std(axis=0, ddof=1)
+            is_same = spread <= ROUNDING
+            effect_size = np.where(
+                is_same & (np.abs(difference) > ROUNDING),
+                np.copysign(np.inf, difference),
+                difference / np.where(is_same, 1.0, spread),
+            )
+
+        means_low, means_high = interval(expected)
+        low, high = interval(differences, symmetric=True)
+        parts.append(
+            {
+                "means": expected.mean(axis=0),
+                "means_low": means_low,
+                "means_high": means_high,
+                "worst": worst.mean(axis=0),
+                "best": best.mean(axis=0),
+                "difference": difference,
+                "low": low,
+                "high": high,
+                "lowest": lowest.mean(axis=0),
+                "highest": highest.mean(axis=0),
+                "undecided": ((lowest < -ROUNDING) & (highest > ROUNDING)).mean(axis=0),
+                "effect_size": effect_size,
+                "p_value": p_value,
+                "adjusted_p_value": adjusted[:, 0],
+                "adverse_p_value": adjusted[:, 1],
+                "n_resamples": n_patterns,
+                "is_exact": is_exact,
+            }
+        )
+        separated = np.zeros((len(names), len(names)), dtype=bool)
+        separated[first, second] = separated[second, first] = adjusted[:, 0] <= alpha
+        groups = tiers(expected.mean(axis=0), separated)
+        all_tiers[measure] = [[names[run] for run in group] for group in groups]
     comparison = RunComparison(
         names=names,
         measures=measures,
@@ -350,10 +436,25 @@ def compare_runs(
         test=test,
         adjust=adjust,
         pairs=pairs,
-        tiers=_all_tiers(names, measures, pairs, columns, alpha),
-        **columns,
+        tiers=all_tiers,
+        **{name: np.stack([part[name] for part in parts], axis=1) for name in parts[0]},
     )
-    _warn_of_ties(comparison)
+
+    # Warn of the first separation that some order of ties would undo
+    places = np.argwhere(comparison.depends_on_ties)
+    if len(places):
+        pair, number = places[0]
+        better, other = pairs[pair]
+        if comparison.difference[pair, number] < 0:
+            better, other = other, better
+        more = f", and {len(places) - 1} more such" if len(places) > 1 else ""
+        warnings.warn(
+            f"by {measures[number]} {names[better]!r} is better than {names[other]!r} on "
+            "average over the orders of tied documents, but not separated from it in every "
+            f"order{more}: see depends_on_ties.",
+            UserWarning,
+            stacklevel=3,  # past the check of parameters
+        )
     return comparison
 
 
@@ -390,35 +491,3 @@ def _different(evaluations):
     if len(set(names)) == len(names):
         return names
     return [f"{place}: {name}" for place, name in enumerate(names, 1)]
-
-
-def _all_tiers(names, measures, pairs, columns, alpha):
-    """Tiers of each measure, as names of runs."""
-    found = {}
-    for number, measure in enumerate(measures):
-        separated = np.zeros((len(names), len(names)), dtype=bool)
-        separated[tuple(np.transpose(pairs))] = (
-            columns["adjusted_p_value"][:, number] <= alpha
-        )
-        groups = tiers(columns["means"][:, number], separated | separated.T)
-        found[measure] = [[names[run] for run in group] for group in groups]
-    return found
-
-
-def _warn_of_ties(comparison):
-    """Warn of the first separation that some order of ties would undo."""
-    places = np.argwhere(comparison.depends_on_ties)
-    if not len(places):
-        return
-    pair, measure = places[0]
-    better, other = comparison.pairs[pair]
-    if comparison.difference[pair, measure] < 0:
-        better, other = other, better
-    more = f", and {len(places) - 1} more such" if len(places) > 1 else ""
-    warnings.warn(
-        f"by {comparison.measures[measure]} {comparison.names[better]!r} is better than "
-        f"{comparison.names[other]!r} on average over the orders of tied documents, but "
-        f"not separated from it in every order{more}: see depends_on_ties.",
-        UserWarning,
-        stacklevel=4,  # past the check of parameters
-    )

@@ -2,23 +2,22 @@
 
 import warnings
 from dataclasses import replace
-from functools import cache, partial
-from itertools import chain
+from itertools import chain, repeat
 from numbers import Integral
+from os import PathLike
 
 import numpy as np
 
 from .._compat import Interval, StrOptions, validate_params
 from .._random import independent_random_state
 from ..measures import parse_measures
-from ..measures._door import RaggedTies, RankedItems, together
-from ._files import load_qrels, load_run
-from ._match import match
-from ._random_orders import random_places
-from ._result import ORDERS, RunEvaluation
+from ..measures._evaluation import evaluate_ties, together
+from ..measures._ties import Cells
+from ._data import Qrels, Run
+from ._files import read_qrels, read_run
+from ._result import RunEvaluation
 
-__all__ = ["evaluate_run"]
-
+_ORDERS = "expected", "worst", "best", "listed"  # the last is trec_eval's
 _MOST_GRADES = 5  # of people who judge: 0 to 4
 _ROUNDING = 1e-24  # the variance of equal values may be so much
 
@@ -135,11 +134,29 @@ def evaluate_run(
     >>> float(result.expected[0, 0])
     0.9166...
     """
-    measures = _of_runs(measures)
-    qrels = load_qrels(qrels).table
-    run = load_run(run)
+    measures = list(dict.fromkeys(parse_measures(measures)[0]))
+    for measure in measures:
+        if measure.needs_cutoff and measure.cutoff is None:
+            raise ValueError(f"{measure} needs a cutoff, such as {measure}@10.")
+    qrels = read_qrels(qrels) if isinstance(qrels, str | PathLike) else qrels
+    qrels = (qrels if isinstance(qrels, Qrels) else Qrels(qrels)).table
+    run = read_run(run) if isinstance(run, str | PathLike) else run
+    run = run if isinstance(run, Run) else Run(run)
+
+    # Warn where the judgments look like scores, and the scores like judgments
+    most = np.diff(qrels.offsets).max(initial=0)
+    pairs = np.stack([qrels.numbers, qrels.values], axis=1)
+    are_scores = most > _MOST_GRADES and len(np.unique(pairs, axis=0)) == len(pairs)
+    if are_scores and np.isin(run.table.values, np.arange(_MOST_GRADES)).all():
+        warnings.warn(
+            "qrels has another relevance for every document of a query, and run has the "
+            f"scores {np.unique(run.table.values).tolist()} alone. Judgments come first, "
+            "then the run: are they swapped?",
+            stacklevel=3,  # past the check of parameters
+        )
+
+    # Queries: those in both, and perhaps those that the run lacks
     found = set(run.table.queries)
-    _warn_if_swapped(qrels, run.table)
     is_found = np.array([query in found for query in qrels.queries], dtype=bool)
     if not is_found.any():
         raise ValueError(
@@ -149,108 +166,120 @@ def evaluate_run(
     evaluated = np.arange(len(qrels.queries))
     if missing_queries == "skip":
         evaluated = evaluated[is_found]
-    only_relevant = not any(measure.of_runs_only for measure in measures)
-    judged = match(qrels, run.table, evaluated, only_relevant)
-    random_state = independent_random_state(random_state)
-    orders = cache(partial(_ties_in_orders, judged, n_orders or 0, random_state))
-    values = np.zeros((len(ORDERS), len(evaluated), len(measures)))
-    variance = None if n_orders is None else np.zeros(values.shape[1:])
-    settled = [m.settled(gains="log2", largest=judged.largest) for m in measures]
-    for measure, places, cutoffs in together(settled):
-        ties = orders(None if measure.of_runs_only else measure.rel or 1)
-        in_orders = _values(measure, cutoffs, *ties)
-        values[..., places] = in_orders[: len(ORDERS)]
-        if n_orders is not None:
-            drawn = in_orders[len(ORDERS) :].var(axis=0, ddof=1)
-            variance[:, places] = np.where(drawn > _ROUNDING, drawn, 0.0)
+
+    # Judged documents, and all measures in the orders of their ties
+    of_relevance = not any(measure.of_runs_only for measure in measures)
+    cells = _match(qrels, run.table, evaluated, of_relevance)
+    largest = int(qrels.values.max(initial=1))  # the same for every run
+    groups = together([m.settled(gains="log2", largest=largest) for m in measures])
+    expected = evaluate_ties(groups, cells)
+    values = np.stack([expected] * len(_ORDERS))
+    is_tied = (cells.n > 1) & (cells.t < cells.n_items[cells.query])
+    tied = np.unique(cells.query[is_tied])
+    if len(tied):
+        cells = cells.select(tied)
+        for place, order in enumerate(_ORDERS[1:], start=1):
+            values[place, tied] = evaluate_ties(groups, cells, order=order)
+
+    # Variance over random orders, one at a time: all of them would take much memory
+    variance = None if n_orders is None else np.zeros(expected.shape)
+    if n_orders is not None and len(tied):
+        random_state = independent_random_state(random_state)
+        drawn = np.stack(
+            [
+                evaluate_ties(groups, replace(cells, place=place), order="listed")
+                for place in _random_places(cells, n_orders, random_state)
+            ]
+        ).var(axis=0, ddof=1)
+        variance[tied] = np.where(drawn > _ROUNDING, drawn, 0.0)
     queries = [qrels.queries[number] for number in evaluated]
     return RunEvaluation(run.name, list(map(str, measures)), queries, *values, variance)
-
-
-def _warn_if_swapped(qrels, run):
-    """Warn where the judgments look like scores, and the scores like judgments."""
-    most = np.diff(qrels.offsets).max(initial=0)
-    pairs = np.stack([qrels.numbers, qrels.values], axis=1)
-    are_scores = most > _MOST_GRADES and len(np.unique(pairs, axis=0)) == len(pairs)
-    if are_scores and np.isin(run.values, np.arange(_MOST_GRADES)).all():
-        warnings.warn(
-            "qrels has another relevance for every document of a query, and run has the "
-            f"scores {np.unique(run.values).tolist()} alone. Judgments come first, then "
-            "the run: are they swapped?",
-            stacklevel=4,  # past the check of parameters
-        )
-
-
-def _of_runs(measures):
-    """Measures by their names, without repetitions; or an error if one is not of runs."""
-    parsed = list(dict.fromkeys(parse_measures(measures)[0]))
-    for measure in parsed:
-        if measure.needs_cutoff and measure.cutoff is None:
-            raise ValueError(f"{measure} needs a cutoff, such as {measure}@10.")
-    return parsed
 
 
 def _some(queries):
     return ", ".join(map(repr, queries[:3])) + (", ..." if len(queries) > 3 else "")
 
 
-def _values(measure, cutoffs, expected, tied, broken, drawn):
-    """Values in all orders, (1 + n_broken + n_drawn, n_queries, n_cutoffs)."""
-    value = measure.kernel(expected.cut_at(measure.ranks(expected, cutoffs)))
-    values = np.repeat(value[None], 1 + len(broken) + len(drawn), axis=0)
-    # One drawn order at a time: all of them would take much memory.
-    orders = chain(broken, (RaggedTies(items.in_order("listed")) for items in drawn))
-    for place, ties in enumerate(orders if len(tied) else [], start=1):
-        values[place, tied] = measure.kernel(ties.cut_at(measure.ranks(ties, cutoffs)))
-    return values
-
-
-def _ties_in_orders(judged, n_orders, random_state, rel):
-    """Ties of relevant documents, and the other orders of queries with ties.
+def _match(qrels, run, queries, only_relevant):
+    """Cells of judged documents: where they are ranked, and among which ties.
 
     Parameters
     ----------
-    judged : JudgedDocuments
+    qrels, run : DocumentTable
+        The rows of the run in trec_eval's order.
 
-    n_orders : int
-        Number of random orders.
+    queries : ndarray of shape (n_queries,) of int64
+        Numbers of the queries of the judgments that are evaluated, ascending.
 
-    random_state : RandomState
-
-    rel : int or None
-        The least relevance; None means all that is judged.
-
-    Returns
-    -------
-    expected : RaggedTies
-
-    tied : ndarray of shape (n_tied,) of int64
-        Queries whose relevant documents are tied with others.
-
-    broken : list of RaggedTies
-        The tied queries in the orders after the first of `ORDERS`.
-
-    drawn : list of RankedItems
-        The tied queries with the places of random orders.
+    only_relevant : bool
+        Whether to look for documents of relevance 1 and above alone.
     """
-    kept, missing = slice(None), slice(None)
-    if rel is not None:
-        kept, missing = judged.grade >= rel, judged.missing_grade >= rel
-    items = RankedItems(
-        query=judged.query[kept],
-        t=judged.t[kept],
-        n=judged.n[kept],
-        grade=judged.grade[kept],
-        n_items=judged.n_items,
-        missing_query=judged.missing_query[missing],
-        missing_grade=judged.missing_grade[missing],
-        place=judged.place[kept],
+    # The row of the run that has the query and the document of each judgment
+    number_of = dict(zip(run.queries, range(len(run.queries))))
+    numbers = [number_of.get(query, -1) for query in qrels.queries]
+    places = [*run.places, {}]  # the last, of number -1, is of queries that the run lacks
+    found = chain.from_iterable(
+        map(places[number].get, qrels.documents[rows], repeat(-1))
+        for number, rows in zip(numbers, qrels.rows_by_query())
     )
-    expected = RaggedTies(items)
-    tied = np.unique(items.query[items.n > 1])
-    if not len(tied):
-        return expected, tied, [expected] * (len(ORDERS) - 1), [items] * n_orders
-    some = items if len(tied) == len(items.n_items) else items.select(tied)
-    broken = [RaggedTies(some.in_order(order)) for order in ORDERS[1:]]
-    places = random_places(some, n_orders, random_state)
-    return expected, tied, broken, [replace(some, place=place) for place in places]
+    place = np.fromiter(found, dtype=np.int64, count=len(qrels))
+    row = run.offsets[numbers][qrels.numbers] + place
+
+    # Judgments that count
+    evaluated = np.full(len(qrels.queries), -1)
+    evaluated[queries] = np.arange(len(queries))
+    query, grade = evaluated[qrels.numbers], qrels.values
+    wanted = (query >= 0) & (grade > 0) if only_relevant else query >= 0
+    wanted = np.flatnonzero(wanted)
+    query, grade, place, row = query[wanted], grade[wanted], place[wanted], row[wanted]
+
+    # Their ties; what was not retrieved is one tie after the last rank
+    size = np.append(np.diff(run.offsets), 0)[numbers]
+    n_items = size[queries]
+    is_missing = place < 0
+    tie = np.searchsorted(run.tie_starts, row, side="right") - 1
+    tie[is_missing] = len(run.tie_starts)
+    order = np.lexsort((grade, tie, query))
+    query, grade, place, row = query[order], grade[order], place[order], row[order]
+    tie, is_missing = tie[order], is_missing[order]
+    t, n = np.empty_like(query), np.empty_like(query)
+    ranked = ~is_missing
+    t[ranked] = run.tie_starts[tie[ranked]] - (row - place)[ranked]
+    n[ranked] = np.diff(run.tie_starts)[tie[ranked]]
+    of_query = query[is_missing]
+    t[is_missing] = n_items[of_query]
+    n[is_missing] = np.bincount(of_query, minlength=len(queries))[of_query]
+    place[is_missing] = n_items[of_query] + np.arange(len(of_query))
+
+    # Missing documents of one grade are one cell
+    begins = np.ones(len(query), dtype=bool)
+    begins[1:] = ranked[1:] | (query[1:] != query[:-1]) | (grade[1:] != grade[:-1])
+    begins[1:] |= ranked[:-1]
+    first = np.flatnonzero(begins)
+    count = np.diff(first, append=len(query))
+    columns = (column[first] for column in (query, t, n, grade))
+    return Cells(*columns, count, n_items, place[first])
+
+
+def _random_places(cells, n_orders, random_state):
+    """Yield places of documents, so that all orders of tied ones are equally likely.
+
+    Documents of a tie that are not among the cells take places, too.
+    """
+    is_ranked = cells.t < cells.n_items[cells.query]
+    first = cells.starts[is_ranked[cells.starts]]
+    size = cells.n[first]
+    n_judged = np.diff(cells.starts, append=len(cells.t))[is_ranked[cells.starts]]
+    tie = np.repeat(np.arange(len(first)), size)
+    start = np.cumsum(size) - size
+    # The first documents of each tie stand for its cells, the others for what is not judged
+    is_judged = np.arange(len(tie)) - start[tie] < n_judged[tie]
+    before = np.repeat(cells.t[first] - start, n_judged)
+    for _ in range(n_orders):
+        # Halves, lest the sum be rounded up to the next tie
+        order = np.argsort(tie + random_state.random_sample(len(tie)) / 2)
+        drawn = np.empty_like(order)
+        drawn[order] = np.arange(len(tie))
+        place = cells.place.copy()
+        place[is_ranked] = drawn[is_judged] + before
+        yield place

@@ -9,11 +9,16 @@ from os import PathLike, fspath
 import numpy as np
 
 from .._compat import validate_params
-from ._identifiers import BYTES_OF_ID, decoded, decoded_all
-from ._inputs import Qrels, Run, are_integers
-from ._tables import RepeatedDocumentError, make_table
-
-__all__ = ["read_qrels", "read_run"]
+from ._data import (
+    BYTES_OF_ID,
+    Qrels,
+    RepeatedDocumentError,
+    Run,
+    are_integers,
+    decoded,
+    decoded_all,
+    make_table,
+)
 
 _BYTES_PER_BLOCK = 2**17  # whose fields stay in cache
 _BYTES_OF_LINE = 2**16  # the longest line, without its end
@@ -131,22 +136,6 @@ def read_run(path):
     """
     table, name = _read(path, _LINE_OF_RUN, 4, np.isfinite, _NO_SCORE)
     return Run(table, name)
-
-
-def load_qrels(data):
-    """Judgments of an object, a file, or any data that Qrels takes."""
-    return _load(data, Qrels, read_qrels)
-
-
-def load_run(data):
-    """A run of an object, a file, or any data that Run takes."""
-    return _load(data, Run, read_run)
-
-
-def _load(data, form, read):
-    if isinstance(data, form):
-        return data
-    return read(data) if isinstance(data, str | PathLike) else form(data)
 
 
 def _read(path, line_format, value_field, are_right, problem):

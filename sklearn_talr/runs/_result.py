@@ -7,12 +7,9 @@ import numpy as np
 
 from .._compat import Interval, validate_params
 from .._random import independent_random_state
-from ..inference._door import RESAMPLING, ROUNDING, expanded_interval, make_strata
-from ._text_tables import aligned
+from ..inference._means import RESAMPLING, ROUNDING, expanded_interval, make_strata
+from ._text import aligned
 
-__all__ = ["RunEvaluation"]
-
-ORDERS = "expected", "worst", "best", "listed"  # as RankedItems knows them
 _COLUMNS = "expected", "worst", "best", "trec_eval"
 
 

@@ -14,8 +14,8 @@ from ir_measures import providers
 from ir_measures.providers.base import NOT_PROVIDED, Any, Choices
 
 from ..measures import parse_measure
+from ._data import Qrels, Run
 from ._evaluate import evaluate_run
-from ._inputs import Qrels, Run
 
 __all__ = ["TieAwareProvider", "register"]
 

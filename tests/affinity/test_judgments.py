@@ -254,11 +254,11 @@ def test_measures_and_reports_of_judgments(way):
     table = hamming_histogram(QUERIES, ITEMS, JudgmentAffinity(), *sides)
     scores = -reference.hamming_distances(QUERIES, ITEMS)
     for measure in (AP, nDCG @ 3):
-        assert_allclose(measure(table), measure.score(GRADES, scores, average=False))
+        assert_allclose(measure.of(table), measure.score(GRADES, scores, average=False))
     report = retrieval_report(
         QUERIES, ITEMS, JudgmentAffinity(), *sides, measures=["AP"], as_frame=False
     )
-    assert_allclose(report["AP"]["expected"], np.nanmean(AP(table)))
+    assert_allclose(report["AP"]["expected"], np.nanmean(AP.of(table)))
 
 
 @pytest.mark.parametrize("way", ["forward", "backward"])
@@ -269,8 +269,8 @@ def test_judgments_of_weighted_queries(way):
     sides = map(affinity.check_targets, sides)
     (table,) = weighted_histograms(weights, pack_codes(ITEMS), affinity, *sides)
     expected = RankingHistogram.from_scores(GRADES, weights @ (2 * ITEMS.T - 1))
-    assert_allclose(AP(table), AP(expected))
-    assert_allclose(nDCG(table), nDCG(expected))
+    assert_allclose(AP.of(table), AP.of(expected))
+    assert_allclose(nDCG.of(table), nDCG.of(expected))
 
 
 # Groups of queries

@@ -123,7 +123,7 @@ def test_scores_that_are_distances_make_the_same_ranking():
     by_score = RankingHistogram.from_scores(affinity, -distances)
     by_code = hamming_histogram(codes, codes, "auto", y, y)
     for metric in (AP, nDCG):
-        assert_array_equal(metric(by_score), metric(by_code))
+        assert_array_equal(metric.of(by_score), metric.of(by_code))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_talr.inference import paired_test
-from sklearn_talr.inference._door import adjust_holm, joint_p_values, null_ranges, tiers
+from sklearn_talr.inference._tests import adjust_holm, joint_p_values, null_ranges, tiers
 
 
 def holm(p_values):

@@ -10,8 +10,11 @@ from scipy import stats
 from sklearn.utils import check_random_state
 
 from sklearn_talr.inference import mean_interval, paired_test
-from sklearn_talr.inference._door import expanded_interval, make_strata
-from sklearn_talr.inference._replicates import bootstrap_deviations
+from sklearn_talr.inference._means import (
+    bootstrap_deviations,
+    expanded_interval,
+    make_strata,
+)
 
 
 def slow_interval(values, n_resamples, seed, strata, level=0.95):

@@ -46,7 +46,7 @@ def test_long_lists_over_the_retrieved(largest_tie, share):
     n, p, histogram = long_list(largest_tie, share)
     for k in (1, 1_000, 30_000):
         expected = reference.expected_average_precision_over_retrieved(n, p, k)
-        actual = (AP(denominator="retrieved") @ k)(histogram)
+        actual = (AP(denominator="retrieved") @ k).of(histogram)
         assert_allclose(actual, [expected], rtol=1e-12)
 
 
@@ -58,7 +58,7 @@ def test_one_long_tie_over_the_retrieved(n, p, take):
     histogram = RankingHistogram(np.array([[[5, n - p], [1, p]]]), BINARY)
     k = 6 + take
     expected = reference.expected_average_precision_over_retrieved([6, n], [1, p], k)
-    actual = (AP(denominator="retrieved") @ k)(histogram)
+    actual = (AP(denominator="retrieved") @ k).of(histogram)
     assert_allclose(actual, [expected], rtol=1e-11)
 
 
@@ -69,11 +69,11 @@ def test_relevant_tie_at_the_end_of_a_long_list(start, length):
     n, p = [start, length], [0, length]
     histogram = RankingHistogram(np.array([[[start, 0], p]]), BINARY)
     expected = reference.expected_average_precision_by_rank(n, p)
-    actual = AP(histogram)
+    actual = AP.of(histogram)
     assert_allclose(actual, [expected], rtol=1e-10, atol=1e-15)
     expected = reference.expected_dcg_by_rank([length], [length])
     expected = reference.expected_dcg_by_rank(n, p) / expected
-    assert_allclose(nDCG(histogram), [expected], rtol=1e-12)
+    assert_allclose(nDCG.of(histogram), [expected], rtol=1e-12)
 
 
 @pytest.mark.parametrize("p", [1, 2, 50, 10**4])

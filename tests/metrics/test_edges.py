@@ -41,8 +41,8 @@ def forms(metric):
 
 def test_large_affinities_have_exact_gains():
     histogram = RankingHistogram([[[0], [0], [1]]], [0, 1, 10])
-    assert DCG(histogram)[0] == 1023
-    assert DCG(dcg="log2")(histogram)[0] == 10
+    assert DCG.of(histogram)[0] == 1023
+    assert DCG(dcg="log2").of(histogram)[0] == 10
 
 
 @pytest.mark.parametrize("largest", [1_024, 2**15])
@@ -62,15 +62,15 @@ def test_gains_beyond_float_are_refused_unless_linear(largest):
 
 def test_the_largest_exponential_gain():
     one = RankingHistogram([[[0], [1]]], [0, 1_023])
-    assert DCG(one)[0] == 2.0**1023
+    assert DCG.of(one)[0] == 2.0**1023
     two = RankingHistogram([[[0], [2]]], [0, 1_023])
     with pytest.raises(ValueError, match="summed over up to 2 items"):
-        DCG(two)
+        DCG.of(two)
 
 
 def test_affinities_that_occur_nowhere_do_not_count():
     histogram = RankingHistogram([[[1], [1], [0]]], [0, 1, 1_000])
-    assert_allclose(nDCG(histogram), (1 + 1 / np.log2(3)) / 2)
+    assert_allclose(nDCG.of(histogram), (1 + 1 / np.log2(3)) / 2)
 
 
 def test_bad_parameters_of_a_metric_are_refused():

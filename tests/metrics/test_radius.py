@@ -165,7 +165,7 @@ def extensions():
 
 def test_extensions_leave_average_precision_unchanged(extensions):
     for k in (None, 5, 100):
-        lsh, *others = map(named("average_precision", k), extensions.values())
+        lsh, *others = map(named("average_precision", k).of, extensions.values())
         for ap in others:
             assert_allclose(ap, lsh, rtol=1e-14)
 

@@ -28,7 +28,7 @@ TEST = slice(40, None)
 
 def expected(hasher, affinity, y_query, y_item):
     codes = hasher.encode_query(Q[TEST]), hasher.encode(X)
-    return np.nanmean(AP(hamming_histogram(*codes, affinity, y_query, y_item)))
+    return np.nanmean(AP.of(hamming_histogram(*codes, affinity, y_query, y_item)))
 
 
 def test_samples_query_the_items_by_labels():
@@ -47,14 +47,14 @@ def test_samples_query_the_items_by_judgments(convert):
     some = make_retrieval_scorer("AP", database=(X[50:], numbers[50:]))
     codes = BY_GRADE.encode_query(Q[TEST]), BY_GRADE.encode(X[50:])
     table = hamming_histogram(*codes, JudgmentAffinity(), J[TEST], numbers[50:])
-    assert_allclose(some(BY_GRADE, Q[TEST], J[TEST]), np.nanmean(AP(table)))
+    assert_allclose(some(BY_GRADE, Q[TEST], J[TEST]), np.nanmean(AP.of(table)))
 
 
 def test_weighted_queries():
     scorer = make_retrieval_scorer("AP", database=(X, None), query="weights")
     scores = BY_GRADE.query_weights(Q[TEST]) @ (2.0 * BY_GRADE.transform(X).T - 1)
     table = RankingHistogram.from_scores(J[TEST].toarray(), scores.round(5))
-    assert_allclose(scorer(BY_GRADE, Q[TEST], J[TEST]), np.nanmean(AP(table)), atol=1e-3)
+    assert_allclose(scorer(BY_GRADE, Q[TEST], J[TEST]), np.nanmean(AP.of(table)), atol=1e-3)
 
 
 def test_a_pipeline_leaves_queries_as_they_are():
@@ -81,7 +81,7 @@ def test_the_rest_is_ranked_where_queries_are_rows_of_items(query):
     if query == "bits":
         codes = hasher.encode_query(X[200:]), hasher.encode(X[200:])
         table = hamming_histogram(*codes, "auto", Y[200:], Y[200:], exclude_self=True)
-        assert_allclose(score, np.nanmean(AP(table)))
+        assert_allclose(score, np.nanmean(AP.of(table)))
     assert 0.2 < score < 1
 
 

@@ -67,8 +67,8 @@ def test_score_is_the_measure_of_the_judgments_given():
     index = fitted()
     codes = index.hasher_.encode_query(Q[TEST]), index.codes_
     table = hamming_histogram(*codes, JudgmentAffinity(), J[TEST], np.arange(len(X)))
-    assert_allclose(index.score(Q[TEST], J[TEST]), np.nanmean(AP(table)))
-    assert_allclose(index.score(Q[TEST], J[TEST].toarray()), np.nanmean(AP(table)))
+    assert_allclose(index.score(Q[TEST], J[TEST]), np.nanmean(AP.of(table)))
+    assert_allclose(index.score(Q[TEST], J[TEST].toarray()), np.nanmean(AP.of(table)))
     weights = np.arange(20)
     assert 0 < index.score(Q[TEST], J[TEST], sample_weight=weights) < 1
     for wrong in (J[TEST][:, :-1], ITEMS[:, TEST], np.arange(20)):

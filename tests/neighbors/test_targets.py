@@ -43,7 +43,7 @@ def test_score_is_the_metric_of_queries_against_the_database(kind, metric):
     y_query, y = targets(kind, rng, 9), targets(kind, rng, 40)
     neighbors = HammingNeighbors(scoring=metric).fit(database, y)
     histogram = hamming_histogram(queries, database, neighbors.affinity_, y_query, y)
-    expected = np.nanmean(parse_measure(metric)(histogram))
+    expected = np.nanmean(parse_measure(metric).of(histogram))
     assert neighbors.score(queries, y_query) == expected
 
 
@@ -250,7 +250,7 @@ def test_grid_search_ranks_the_training_database_for_held_out_queries(
                 labels[queries],
                 labels[database],
             )
-            expected = AP(histogram).mean()
+            expected = AP.of(histogram).mean()
             score = search.cv_results_[f"split{split}_test_score"][candidate]
             assert_allclose(score, expected, rtol=1e-12)
     assert search.best_params_ == {"hash__n_bits": 12}

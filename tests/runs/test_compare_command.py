@@ -64,6 +64,15 @@ def test_json_and_csv_hold_all_numbers(files, capsys):
     ] == rows
 
 
+def test_latex_has_a_row_for_each_pair(files, capsys):
+    for command, n_rows in ((["compare"], 2 * 3), ([], 2 * 3)):
+        assert main([*command, *files, "-m", *MEASURES, "--format", "latex"]) == 0
+        table = capsys.readouterr().out
+        assert table.startswith("\\begin{tabular}")
+        assert table.count(r" \\") == 1 + n_rows
+        assert r"good\_run" in table
+
+
 def test_json_has_null_for_what_is_no_number(tmp_path, files, capsys):
     qrels, first, *_ = files
     one = tmp_path / "one"  # query, of whose differences no interval is known

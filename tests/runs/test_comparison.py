@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import ttest_rel
 
 from sklearn_talr.inference import mean_interval, n_queries_to_separate, paired_test
-from sklearn_talr.inference._door import adjust_holm
+from sklearn_talr.inference._tests import adjust_holm
 from sklearn_talr.runs import Run, RunEvaluation, compare_runs, evaluate_run
 
 MEASURES = ["AP", "nDCG@10", "RR"]

@@ -115,7 +115,7 @@ def test_a_run_of_a_ranking_is_evaluated_as_its_codes_are():
     result = evaluate_run(GRADED, run, ["AP", "RR", 'nDCG(dcg="exp-log2")@5'])
     histogram = hamming_histogram(QUERIES, CODES, JudgmentAffinity(), GRADES, np.arange(12))
     measures = AP, RR, nDCG @ 5
-    expected = np.nan_to_num([measure(histogram) for measure in measures])
+    expected = np.nan_to_num([measure.of(histogram) for measure in measures])
     assert_allclose(result.expected, expected.T)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from sklearn_talr.runs import compare_runs, evaluate_run
-from sklearn_talr.runs._text_tables import aligned, p_value_text
+from sklearn_talr.runs._text import aligned, p_value_text
 
 
 def test_names_stand_to_the_left_and_numbers_to_the_right():

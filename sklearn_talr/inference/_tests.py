@@ -1,26 +1,27 @@
-"""Tests of whether two systems differ in their mean over queries."""
+"""Paired tests: of two systems, of families of pairs, and how many queries they need."""
 
 from dataclasses import dataclass
 from functools import wraps
+from math import ceil
+from numbers import Real
 
 import numpy as np
 from scipy import stats
 
-from .._compat import StrOptions, validate_params
+from .._compat import Interval, StrOptions, validate_params
 from .._random import independent_random_state
-from ._mean_interval import RESAMPLING
-from ._replicates import (
+from ._means import (
+    RESAMPLING,
     ROUNDING,
-    all_sign_sums,
     as_floats,
     bootstrap_deviations,
-    sign_sums,
+    chunks,
+    make_strata,
 )
-from ._strata import make_strata
-
-__all__ = ["PairedTest", "paired_test"]
 
 _MOST_EXACT = 14  # queries that differ, for which all patterns of signs are tried
+_MANY = 10_000  # queries, where t differs from a normal value in the next term alone
+_BETWEEN = Interval(Real, 0, 1, closed="neither")
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,3 +256,213 @@ TESTS = {
     "t": _t,
     "wilcoxon": _wilcoxon,
 }
+
+
+def sign_sums(differences, n_resamples, random_state):
+    """Sums of differences with random signs, (n_resamples, n_columns).
+
+    Columns share the signs: a query changes its sign in all of them or in none.
+    """
+    n = len(differences)
+    return np.concatenate(
+        [
+            random_state.randint(2, size=(n_samples, n), dtype=np.int8) @ (2 * differences)
+            - differences.sum(axis=0)
+            for n_samples in chunks(n_resamples, n)
+        ]
+    )
+
+
+def all_sign_sums(differences):
+    """Sums of one column with all patterns of signs, of which one of two opposites."""
+    sums = differences[:1]
+    for difference in differences[1:]:
+        sums = np.concatenate([sums + difference, sums - difference])
+    return sums
+
+
+@validate_params(
+    {
+        "differences": ["array-like"],
+        "difference": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [_BETWEEN],
+        "power": [_BETWEEN],
+    },
+    prefer_skip_nested_validation=True,
+)
+def n_queries_to_separate(differences, difference, *, alpha=0.05, power=0.8):
+    """Number of queries with which a paired test would see a difference of means.
+
+    The number is that of the paired t-test, by the noncentral t distribution, if the new
+    queries differ from one another as much as the given ones.
+
+    Parameters
+    ----------
+    differences : array-like of shape (n_queries,)
+        Values of one system less those of another, query by query.
+
+    difference : float
+        Difference of means that shall be seen. Above 0.
+
+    alpha : float, default=0.05
+        Level of the two-sided test. Above 0 and below 1.
+
+    power : float, default=0.8
+        Probability that the test sees it. Above 0 and below 1.
+
+    Returns
+    -------
+    n_queries : int
+        The least number of queries, at least 2. It may be off by two above 10 000.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two queries, or a difference is not finite.
+
+    Examples
+    --------
+    Two systems differ by .25 in one query of four, where one of them ties two items. To see
+    a difference of .05:
+
+    >>> from sklearn_talr.inference import n_queries_to_separate
+    >>> n_queries_to_separate([0.0, 0.25, 0.0, 0.0], 0.05)
+    52
+    """
+    differences = as_floats(differences, "differences", ensure_min_samples=2)
+    if differences.ndim != 1:
+        raise ValueError(
+            f"differences must have shape (n_queries,), got {differences.shape}."
+        )
+    spread = np.std(differences, ddof=1)
+    if power <= alpha or spread <= ROUNDING * difference:
+        return 2
+    effect = difference / spread
+    level, surplus = stats.norm.isf([alpha / 2, 1 - power])
+    n_queries = max(2, ceil((max(level + surplus, 0) / effect) ** 2))
+    if n_queries > _MANY:
+        return n_queries + ceil(level**2 / 2)
+    while _power(n_queries, effect, alpha) < power:
+        n_queries += 1
+    while n_queries > 2 and _power(n_queries - 1, effect, alpha) >= power:
+        n_queries -= 1
+    return n_queries
+
+
+def _power(n_queries, effect, alpha):
+    """Probability that the t-test of so many queries rejects."""
+    n_free, shift = n_queries - 1, effect * np.sqrt(n_queries)
+    limit = stats.t.isf(alpha / 2, n_free)
+    with np.errstate(all="ignore"):  # older scipy divides by zero
+        tails = stats.nct.sf(limit, n_free, shift), stats.nct.cdf(-limit, n_free, shift)
+    return np.nansum(tails)  # scipy has NaN for what is next to nothing
+
+
+def adjust_holm(p_value):
+    """Holm's step-down adjustment of the p-values of each column.
+
+    Parameters
+    ----------
+    p_value : ndarray of shape (n_tests, n_columns)
+        NaN marks what was not tested; it is in no family.
+
+    Returns
+    -------
+    adjusted : ndarray of shape (n_tests, n_columns)
+        If adjusted p-values up to alpha count as rejected, the probability that a true
+        hypothesis is among them is at most alpha.
+    """
+    order = np.argsort(p_value, axis=0)  # with NaN last
+    n_tests = np.isfinite(p_value).sum(axis=0)
+    ranks = np.arange(len(p_value))[:, None]
+    factors = np.maximum(n_tests - ranks, 1)
+    stepped = np.take_along_axis(p_value, order, axis=0) * factors
+    stepped = np.maximum.accumulate(stepped, axis=0).clip(max=1)
+    adjusted = np.empty_like(p_value)
+    np.put_along_axis(adjusted, order, stepped, axis=0)
+    return adjusted
+
+
+def null_ranges(values, n_resamples, random_state):
+    """Ranges of the systems' means if they had swapped their values by chance.
+
+    Each query's values are permuted among the systems, in one way for all measures.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_queries, n_systems, n_measures)
+
+    n_resamples : int
+
+    random_state : RandomState
+
+    Returns
+    -------
+    ranges : ndarray of shape (n_resamples, n_measures)
+        The greatest mean less the least one.
+    """
+    n_queries, n_systems, n_measures = values.shape
+    generator = np.random.default_rng(random_state.randint(2**31))
+    order = np.tile(np.arange(n_systems), (n_resamples, 1))
+    sums = np.zeros((n_resamples, n_systems, n_measures))
+    for of_query in values:
+        generator.permuted(order, axis=1, out=order)
+        sums += of_query.take(order, axis=0)
+    return np.ptp(sums, axis=1) / n_queries
+
+
+def joint_p_values(difference, ranges):
+    """Share of the null ranges that reach each difference: Tukey's HSD by randomization.
+
+    Parameters
+    ----------
+    difference : ndarray of shape (n_pairs, n_measures)
+
+    ranges : ndarray of shape (n_resamples, n_measures)
+    """
+    p_value = np.empty_like(difference)
+    for measure, drawn in enumerate(np.sort(ranges, axis=0).T):
+        needed = np.abs(difference[:, measure]) - ROUNDING * max(1, drawn[-1])
+        n_as_large = len(drawn) - np.searchsorted(drawn, needed)
+        p_value[:, measure] = (n_as_large + 1) / (len(drawn) + 1)
+    return p_value
+
+
+def tiers(mean, separated):
+    """Sets of systems that the data cannot separate.
+
+    Two systems share a tier if and only if they are not separated. A system may be in
+    several tiers: A may be separated from C while neither is from B.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (n_systems,)
+
+    separated : ndarray of shape (n_systems, n_systems) of bool
+        Symmetric.
+
+    Returns
+    -------
+    tiers : list of lists of int
+        Systems by descending mean, tiers by their best systems. None is within another.
+    """
+    order = np.argsort(-mean, kind="stable").tolist()
+    alike = ~separated[np.ix_(order, order)]
+    found, in_one = [], np.eye(len(order), dtype=bool)
+    for first in range(len(order)):
+        # The worst that is alike to the best comes first: its tier holds most.
+        for second in reversed(range(first + 1, len(order))):
+            if alike[first, second] and not in_one[first, second]:
+                tier = _grown([first, second], alike)
+                in_one[np.ix_(tier, tier)] = True
+                found.append(tier)
+    alone = [[place] for place in range(len(order)) if alike[place].sum() == 1]
+    return [[order[place] for place in tier] for tier in sorted(found + alone)]
+
+
+def _grown(tier, alike):
+    """Add, from the best on, all that is alike to each member of a tier."""
+    for system in range(len(alike)):
+        if system not in tier and alike[system, tier].all():
+            tier = [*tier, system]
+    return sorted(tier)

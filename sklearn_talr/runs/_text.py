@@ -1,13 +1,10 @@
-"""Comparisons of runs as records, text and CSV."""
+"""Evaluations and comparisons of runs as text, CSV and LaTeX."""
 
-import csv
-import io
 from string import ascii_uppercase
 
 import numpy as np
 
-from ._text_tables import aligned, neutral, p_value_text, printable
-
+_LEAST_P_VALUE = 1e-4  # four decimals show no smaller one
 _MOST_LISTED = 5  # separations that depend on ties
 _MOST_PAIRS = 15  # of a measure, in text
 _OF_RUNS = "means", "means_low", "means_high", "worst", "best"
@@ -26,6 +23,45 @@ _OF_PAIRS = (
     "depends_on_ties",
     "ties_decide",
 )
+
+
+def aligned(rows, n_left=1):
+    """Lines of a table: the first columns to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if place < n_left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths))
+        )
+        for row in rows
+    )
+
+
+def p_value_text(p_value):
+    """Write a p-value with four decimals, but none as 0, which no test can find."""
+    if p_value < _LEAST_P_VALUE:
+        return f"<{_LEAST_P_VALUE:.4f}"
+    return f"{p_value:.4f}"
+
+
+def neutral(cell):
+    """A cell of CSV that no spreadsheet takes for a formula: names may begin anyhow."""
+    if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return f"'{cell}"
+    return cell
+
+
+def printable(name):
+    """What a terminal or a page shows and does not obey: files may name things anyhow."""
+    return name if name.isprintable() else ascii(name)[1:-1]
+
+
+def exported(frame, form):
+    """A DataFrame as "csv" or "latex", without its index."""
+    if form == "latex":
+        return frame.style.format(escape="latex").hide().to_latex(hrules=True).rstrip()
+    text = frame.map(neutral).to_csv(index=False, lineterminator="\n", na_rep="nan")
+    return text.removesuffix("\n")
 
 
 def tier_letters(comparison, measure):
@@ -161,13 +197,3 @@ def named_test(comparison):
         return f"exact randomization test of all patterns of signs ({exact.max()} at most)"
     n_patterns = comparison.n_resamples[~comparison.is_exact].max()
     return f"randomization test of {n_patterns} random patterns of signs"
-
-
-def comparison_csv(comparison):
-    """Pairs as CSV, a row for each measure and pair."""
-    _, pairs = comparison_records(comparison)
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(pairs[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({k: neutral(v) for k, v in row.items()} for row in pairs)
-    return text.getvalue().removesuffix("\n")

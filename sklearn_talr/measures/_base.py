@@ -1,6 +1,8 @@
-"""The class of measures: a frozen value with parameters, a cutoff, a name and a kernel."""
+"""Measures: frozen values with parameters, a cutoff, a kernel, and a name to parse."""
 
+import ast
 import json
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields, replace
 from numbers import Integral, Real
@@ -11,9 +13,25 @@ from .._compat import validate_params
 from ..histogram import RankingHistogram
 from ._evaluation import OF_SCORES, evaluate_histogram, score_arrays
 
-__all__ = ["Measure"]
-
 MEASURES = {}  # classes of measures by name; each enters itself when it is defined
+
+_ALIASES = {
+    "MAP": "AP",
+    "MRR": "RR",
+    "NDCG": "nDCG",
+    "Precision": "P",
+    "RPrec": "Rprec",
+    "Recall": "R",
+}
+# Others of ir_measures, by the beginnings of their names
+_WITHOUT_FORMULA = ("Accuracy", "alpha_", "AP_IA", "BP", "Bpref", "Compat", "ERR_IA")
+_WITHOUT_FORMULA += ("infAP", "INS", "IPrec", "MAP_IA", "NERR", "nERR", "NRBP", "nNRBP")
+_WITHOUT_FORMULA += ("P_IA", "SDCG", "StRecall")
+_OF_SETS = {"NumQ", "NumRel", "NumRelRet", "NumRet", "SetAP", "SetF", "SetP", "SetR"}
+_TEXT = re.compile(
+    r"^\s*(?P<name>\w+)\s*(\((?P<params>.*)\))?\s*(@\s*(?P<cutoff>\w+))?\s*$"
+)
+_CUTOFF = re.compile(r"[0-9]{1,19}")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -66,7 +84,7 @@ class Measure(ABC):
 
     >>> from sklearn_talr.histogram import RankingHistogram
     >>> from sklearn_talr.measures import AP, RR, P
-    >>> AP(RankingHistogram([[[1], [1]]], levels=[0, 1]))
+    >>> AP.of(RankingHistogram([[[1], [1]]], levels=[0, 1]))
     array([0.75])
     >>> (P @ 1).score([[1, 0]], [[2.0, 2.0]])
     0.5
@@ -84,7 +102,7 @@ class Measure(ABC):
     ...     def kernel(self, ties):
     ...         n, p, t, take = ties.first_relevant
     ...         return (t == 0) * p / n
-    >>> parse_measure("Top")(RankingHistogram([[[1], [3]]], levels=[0, 1]))
+    >>> parse_measure("Top").of(RankingHistogram([[[1], [3]]], levels=[0, 1]))
     array([0.75])
     """
 
@@ -113,27 +131,23 @@ class Measure(ABC):
             if isinstance(value, np.generic):
                 # The dataclass is frozen for its users; this sets its own field.
                 object.__setattr__(self, each.name, value.item())
-        if self.cutoff is not None:
-            self._check_cutoff()
-        for key, each in self._parameters().items():
+        cutoff = self.cutoff
+        if cutoff is not None and not (is_integer(cutoff) and 1 <= cutoff < 2**63):
+            raise ValueError(
+                f"the cutoff of {self.name} must be a positive integer below 2**63, got "
+                f"{cutoff!r}."
+            )
+        if cutoff is not None and not self.takes_cutoff:
+            raise ValueError(f"{self.name} takes no cutoff, got {cutoff}.")
+        for key, each in self.parameters().items():
             value = getattr(self, key)
             is_open = value is None and each.default is None
             if not is_open and not each.metadata["allows"](value):
                 wanted = each.metadata["wanted"]
                 raise ValueError(f"{self.name}: {key} must be {wanted}, got {value!r}.")
 
-    def _check_cutoff(self):
-        cutoff = self.cutoff
-        if not is_integer(cutoff) or not 1 <= cutoff < 2**63:
-            raise ValueError(
-                f"the cutoff of {self.name} must be a positive integer below 2**63, got "
-                f"{cutoff!r}."
-            )
-        if not self.takes_cutoff:
-            raise ValueError(f"{self.name} takes no cutoff, got {cutoff}.")
-
     @classmethod
-    def _parameters(cls):
+    def parameters(cls):
         """Fields of the parameters, by name."""
         return {each.name: each for each in fields(cls) if each.metadata}
 
@@ -147,26 +161,41 @@ class Measure(ABC):
         """The measure of all ranks."""
         return replace(self, cutoff=None)
 
-    def with_params(self, **params):
-        """The measure with some parameters set, as a call without a table returns it."""
-        unknown = params.keys() - self._parameters().keys()
+    def __call__(self, **params):
+        """Return the measure with some parameters set.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters of the measure.
+
+        Returns
+        -------
+        measure : Measure
+
+        Raises
+        ------
+        TypeError
+            If the measure has no such parameter.
+        """
+        unknown = params.keys() - self.parameters().keys()
         if unknown:
             raise TypeError(
                 f"{self.name} takes no parameter {', '.join(sorted(unknown))}; it takes "
-                f"{', '.join(self._parameters()) or 'none'}."
+                f"{', '.join(self.parameters()) or 'none'}."
             )
         return replace(self, **params)
 
     @validate_params(
-        {"histogram": [RankingHistogram, None], "zero_division": [Real]},
+        {"histogram": [RankingHistogram], "zero_division": [Real]},
         prefer_skip_nested_validation=True,
     )
-    def __call__(self, histogram=None, /, *, zero_division=np.nan, **params):
-        """Evaluate a table of counts; or, without one, set parameters.
+    def of(self, histogram, *, zero_division=np.nan):
+        """Evaluate a table of counts.
 
         Parameters
         ----------
-        histogram : RankingHistogram, default=None
+        histogram : RankingHistogram
             Counts of the ranked items. Affinities from `rel` on are relevant.
 
         zero_division : float, default=np.nan
@@ -174,21 +203,11 @@ class Measure(ABC):
             All measures treat these queries alike, also those that are 0 in any order, so
             that all means are over the same queries.
 
-        **params : dict
-            Parameters of the measure, where there is no `histogram`.
-
         Returns
         -------
-        values : ndarray of shape (n_queries,), or Measure
-            Means over all orders of tied items, float64; or the measure with these
-            parameters.
+        values : ndarray of shape (n_queries,)
+            Means over all orders of tied items, float64.
         """
-        if histogram is None:
-            if not np.isnan(zero_division):
-                raise TypeError("zero_division is given together with a table.")
-            return self.with_params(**params)
-        if params:
-            raise TypeError(f"{self.name} takes parameters first, and then a table.")
         return evaluate_histogram([self], histogram, zero_division)[:, 0]
 
     @validate_params(OF_SCORES, prefer_skip_nested_validation=True)
@@ -271,7 +290,7 @@ class Measure(ABC):
         ----------
         ties : Ties
             Ties of some queries, in random order or broken. A kernel takes from them
-            `divided`, `first_relevant`, `graded`, `ideal` or `items`, and ignores `cutoff`.
+            `divided`, `first_relevant`, `gains`, `ideal` or `cells`, and ignores `cutoff`.
 
         Returns
         -------
@@ -287,7 +306,7 @@ class Measure(ABC):
     def _suffix(self):
         changed = {
             key: getattr(self, key)
-            for key, each in self._parameters().items()
+            for key, each in self.parameters().items()
             if getattr(self, key) != each.default
         }
         params = ",".join(
@@ -337,3 +356,115 @@ def is_integer(value):
 
 def is_real(value):
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+@validate_params({"measure": "no_validation"}, prefer_skip_nested_validation=True)
+def parse_measure(measure):
+    """Return the measure of a name.
+
+    Parameters
+    ----------
+    measure : str or Measure, or measure of ir_measures
+        A name such as ``"AP"``, ``"nDCG@10"`` or ``'AP(denominator="min")@10'``. ``MAP``,
+        ``MRR``, ``NDCG``, ``Precision``, ``Recall`` and ``RPrec`` are understood too.
+        Measures of ir_measures are known by the names that they print.
+
+    Returns
+    -------
+    measure : Measure
+        The measure; a `measure` that is one already is returned as it is.
+
+    Raises
+    ------
+    ValueError
+        If the measure is not known, has no exact mean over orders of ties, or has wrong
+        parameters.
+
+    Examples
+    --------
+    >>> from sklearn_talr.measures import AP, parse_measure
+    >>> parse_measure("MAP(rel=2)@100")
+    AP(rel=2)@100
+    >>> parse_measure("AP@5") == AP @ 5
+    True
+    """
+    if isinstance(measure, Measure):
+        return measure
+    text = str(measure)
+    found = _TEXT.fullmatch(text)
+    if not found:
+        raise ValueError(f"{text!r} is no measure; one is 'nDCG(dcg=\"log2\")@10'.")
+    name = _ALIASES.get(found["name"], found["name"])
+    if name not in MEASURES:
+        raise ValueError(_why_not(name))
+    plain = MEASURES[name]()
+    try:
+        call = ast.parse(f"f({found['params'] or ''})", mode="eval").body
+        is_one = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        if not is_one or call.args:
+            raise ValueError
+        params = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
+        if None in params or len(params) < len(call.keywords):
+            raise ValueError
+    except (MemoryError, RecursionError, SyntaxError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"the parameters of {text} must be keywords, each once, such as rel=2."
+        ) from error
+    if params.get("judged_only") is False:  # what ir_measures writes of its default
+        del params["judged_only"]
+    try:
+        measure = plain(**params)
+    except TypeError as error:
+        raise ValueError(str(error)) from error
+    cutoff = found["cutoff"]
+    if cutoff is not None and not _CUTOFF.fullmatch(cutoff):
+        raise ValueError(f"the cutoff of {text} must be a positive integer.")
+    return measure if cutoff is None else measure @ int(cutoff)
+
+
+@validate_params({"measures": "no_validation"}, prefer_skip_nested_validation=True)
+def parse_measures(measures):
+    """Return the measures of one name or of several, and whether it was one.
+
+    Parameters
+    ----------
+    measures : str or Measure, or sequence of them
+        A name or measure, as for :func:`parse_measure`, or several of them.
+
+    Returns
+    -------
+    measures : list of Measure
+        The measures, in the order given.
+
+    single : bool
+        Whether there was one, and not in a sequence.
+
+    Raises
+    ------
+    ValueError
+        If a measure is not known, or the sequence is empty.
+
+    Examples
+    --------
+    >>> from sklearn_talr.measures import parse_measures
+    >>> parse_measures(["AP", "MRR@10"])
+    ([AP, RR@10], False)
+    >>> parse_measures("AP")
+    ([AP], True)
+    """
+    if isinstance(measures, str) or not hasattr(measures, "__iter__"):
+        return [parse_measure(measures)], True
+    parsed = [parse_measure(measure) for measure in measures]
+    if not parsed:
+        raise ValueError("measures must name at least one measure, such as 'nDCG@10'.")
+    return parsed, False
+
+
+def _why_not(name):
+    if name.startswith(_WITHOUT_FORMULA) or not name.isascii():
+        reason = f"{name} is refused: its exact mean over orders of ties is not at hand."
+    elif name in _OF_SETS:
+        reason = f"{name} is refused: it is about sets, which no order of ties changes."
+    else:
+        reason = f"{name!r} is not a known measure."
+    return f"{reason} Known are {', '.join(sorted(MEASURES, key=str.lower))}."
