@@ -27,7 +27,7 @@ from sklearn.svm import LinearSVC
 from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 from sklearn_talr.svm import RankingSVC, _bundle, loss_augmented_ranks
 from sklearn_talr.svm import _ranking_svc as estimator
-from sklearn_talr.svm._feature_matrix import FeatureMatrix
+from sklearn_talr.svm._ranking_svc import FeatureMatrix
 from sklearn_talr.svm._risks import HingeRisk, RankingRisk
 
 STORE = Store(

@@ -264,6 +264,27 @@ def most_violating(positive, negative, delta):
     return best
 
 
+def scanned_ranks(positive, negative, loss):
+    """Most violating interleaving ranks: all ranks are tried for each negative.
+
+    Of equally good ranks it is the largest. What negative j adds to the loss by passing
+    positive k follows from its definition, see the paper's eq. 12 for AP.
+    """
+    n_pairs = len(positive) * len(negative)
+    k, j = np.arange(1, len(positive) + 1), np.arange(1, len(negative) + 1)[:, None]
+    if loss == "average_precision":
+        gain = (k / (k + j - 1) - k / (k + j)) / len(positive)
+    else:
+        gain = (1 / np.log2(k + j) - 1 / np.log2(k + j + 1)) / np.sum(1 / np.log2(k + 1))
+    order = np.argsort(-negative, kind="stable")
+    gain -= 2 * (np.sort(positive)[::-1] - negative[order, None]) / n_pairs
+    totals = np.zeros((len(negative), len(positive) + 1))
+    totals[:, :-1] = gain[:, ::-1].cumsum(axis=1)[:, ::-1]
+    ranks = np.empty(len(negative), dtype=int)
+    ranks[order] = len(positive) + 1 - totals[:, ::-1].argmax(axis=1)
+    return ranks
+
+
 def ranking_of(ranks, n_positive):
     """The ranking, 1 for a positive and 0 for a negative, of interleaving ranks."""
     items = [(k + 0.5, 1) for k in range(1, n_positive + 1)] + [(r, 0) for r in ranks]

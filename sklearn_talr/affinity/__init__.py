@@ -12,7 +12,7 @@ slice them.
 :class:`BaseAffinity` tells what else an oracle may know, and what holds where it does not.
 """
 
-from ._affinity import BaseAffinity
+from ._base import BaseAffinity
 from ._judgments import JudgmentAffinity, query_groups
 from ._labels import LabelAffinity, SharedLabelAffinity
 from ._precomputed import PrecomputedAffinity

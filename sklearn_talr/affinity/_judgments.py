@@ -6,8 +6,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator
 
 from .._compat import validate_params
-from ._affinity import BaseAffinity
-from ._forms import lists_as_array
+from ._base import BaseAffinity, lists_as_array
 
 __all__ = ["JudgmentAffinity", "query_groups"]
 

@@ -9,8 +9,8 @@ from sklearn.utils import check_array, column_or_1d, gen_batches
 
 from .._arrays import refuse_missing
 from ..codes._door import as_words
-from ._affinity import BaseAffinity
-from ._forms import (
+from ._base import (
+    BaseAffinity,
     kinds_of,
     lists_as_array,
     refuse_mixed_types,

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from .._compat import validate_params
-from ._affinity import BaseAffinity
+from ._base import BaseAffinity
 
 __all__ = ["PrecomputedAffinity"]
 

@@ -5,8 +5,7 @@ import scipy.sparse as sp
 
 from .._arrays import as_numpy
 from .._compat import validate_params
-from ._affinity import BaseAffinity
-from ._forms import lists_as_array, refuse_features, refuse_tags
+from ._base import BaseAffinity, lists_as_array, refuse_features, refuse_tags
 from ._labels import LabelAffinity, SharedLabelAffinity, is_indicator
 from ._precomputed import PrecomputedAffinity
 from ._threshold import ThresholdAffinity

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import as_numpy
 from .._compat import Interval
 from .._state import replace_fitted
-from ._affinity import BaseAffinity
+from ._base import BaseAffinity
 
 __all__ = ["ThresholdAffinity"]
 

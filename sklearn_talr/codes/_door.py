@@ -8,13 +8,13 @@ from ._factors import (
     bounds_of_lengths,
     decode_words,
 )
-from ._groups import read_groups
 from ._packed import as_packed, as_words, code_words, refuse_terms
 from ._scores import (
     TokenSets,
     arrays_of_terms,
     columns_of,
     fixed,
+    read_groups,
     refuse_codes,
     saturate,
     signs_of_bits,

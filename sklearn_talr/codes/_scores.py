@@ -1,4 +1,4 @@
-"""Scores of codes by weighted queries: bits that count as much as the query says.
+r"""Scores of codes: weighted, of words, and by maximal similarity of tokens.
 
 A weighted query is not rounded to bits. It has one weight w_j for each bit, which is
 negative where the query would rather see a 0. A code with the signs s_j, 1 for a one and -1
@@ -9,9 +9,9 @@ for a zero, scores
 Factor and addend belong to the code. They are 1 and 0 unless the hasher of the code says
 otherwise. With 1 and 0 the order of the scores is that of weighted Hamming distances (Zhang
 et al., "Binary Code Ranking with Weighted Hamming Distance", CVPR 2013), in which a
-differing bit costs \\|w_j\\|:
+differing bit costs \|w_j\|:
 
-    sum of \\|w_j\\| over differing bits = (sum_j \\|w_j\\| - sum_j w_j s_j) / 2.
+    sum of \|w_j\| over differing bits = (sum_j \|w_j\| - sum_j w_j s_j) / 2.
 
 A query may also weigh words of eight bits. It then has 256 weights for each word: what each
 value of the word adds to the score.
@@ -35,8 +35,53 @@ from sklearn.utils import check_array
 from .._arrays import as_numpy
 from .._compat import validate_params
 from .._threads import map_in_threads, slices
-from ._groups import read_groups
 from ._packed import PackedCodes, as_packed
+
+
+class Groups(NamedTuple):
+    """Groups of rows, numbered in the order in which they first come.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_groups,)
+        Label of each group.
+
+    numbers : ndarray of shape (n_rows,), dtype int64
+        Number of the group of each row.
+    """
+
+    labels: np.ndarray
+    numbers: np.ndarray
+
+
+def read_groups(groups, n_rows, input_name="groups"):
+    """Number the groups of rows; None means that each row is a group of its own.
+
+    Raises ValueError, which calls the labels by `input_name`, where they are not one for
+    each row.
+    """
+    if groups is None:
+        return Groups(np.arange(n_rows), np.arange(n_rows))
+    labels = np.asarray(as_numpy(groups))
+    if labels.shape != (n_rows,):
+        raise ValueError(
+            f"{input_name} must name the group of each of the {n_rows} rows, got an array "
+            f"of shape {labels.shape}. Sizes of groups become names by "
+            "np.repeat(np.arange(len(sizes)), sizes)."
+        )
+    if labels.dtype.kind in "fcmM" and np.any(labels != labels):
+        raise ValueError(f"{input_name} contains NaN, which names no group.")
+    try:
+        _, first, numbers = np.unique(labels, return_index=True, return_inverse=True)
+    except TypeError as error:
+        raise ValueError(
+            f"{input_name} must hold labels of one type, which can be sorted: {error}."
+        ) from error
+    order = np.argsort(first)
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order))
+    return Groups(labels[first[order]], ranks[numbers])
+
 
 _CODES_PER_BLOCK = 8_192
 _TOKENS_PER_PASS = 32  # whose tables stay in the cache

@@ -13,10 +13,9 @@ and gathers them, ``concatenate_codes(dask.compute(*codes))``.
 Needs dask (extra ``dask``), which is imported on first use.
 """
 
+from ._blocks import encode, fit
 from ._counting import hamming_histogram
-from ._encoding import encode
 from ._neighbors import index, kneighbors, radius_neighbors
-from ._sampling import fit
 
 __all__ = [
     "encode",

@@ -1,8 +1,101 @@
-"""Blocks of rows: of dask arrays, and of codes that are delayed; merging of results."""
+"""Blocks of dask arrays: samples of them, and their codes."""
 
 import math
+from copy import copy
+from numbers import Integral
 
-from ..codes import concatenate_codes
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._compat import HasMethods, Interval, num_samples, safe_indexing, validate_params
+from ..codes import PackedCodes, concatenate_codes
+
+
+@validate_params(
+    {
+        "hasher": [HasMethods(["fit", "encode"])],
+        "X": "no_validation",
+        "y": "no_validation",
+        "n_samples": [Interval(Integral, 2, None, closed="left")],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def fit(hasher, X, y=None, *, n_samples=20_000, random_state=None):
+    """Fit a hasher on a sample of the rows of a dask array.
+
+    The rows are drawn from all blocks, each row of the array with the same chance, so that
+    blocks sorted by class or by date do no harm. Which rows depends on `random_state` and
+    the number of rows, not on the blocks.
+
+    Parameters
+    ----------
+    hasher : hasher
+        Of :mod:`sklearn_talr.hashing` or :mod:`sklearn_talr.baselines`. It is fitted in
+        place, in this process.
+
+    X : dask array of shape (n_total, n_features)
+        Features. Only the blocks are computed that hold a row of the sample.
+
+    y : targets of length n_total, or dask array, default=None
+        As the `fit` of the hasher takes them. Row i of `X` goes with the i-th target, also
+        of a pandas Series, whose index is not looked at.
+
+    n_samples : int, default=20_000
+        Number of rows to draw, without replacement; all if there are no more. They must fit
+        in memory.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the drawing. The hasher has its own.
+
+    Returns
+    -------
+    hasher : hasher
+        The fitted hasher.
+
+    Raises
+    ------
+    TypeError
+        If `X` is not a dask array, or `y` is a dask collection of another kind.
+
+    ValueError
+        If X and y differ in length, or blocks are of unknown length.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn_talr import ITQHasher
+    >>> from sklearn_talr.dask import encode, fit
+    >>> X = da.random.default_rng(0).normal(size=(10_000, 8), chunks=(1_000, 8))
+    >>> hasher = fit(ITQHasher(4, random_state=0), X, n_samples=500, random_state=0)
+    >>> encode(hasher, X)[0].compute()
+    PackedCodes(n_samples=1000, n_bits=4, bitorder='little')
+    """
+    X = checked_rows(X, "X")
+    n_total = n_rows_of(X, "X")
+    y = _checked_targets(y)
+    if y is not None and num_samples(y) != n_total:
+        raise ValueError(
+            f"X and y must have equal length, got {n_total} and {num_samples(y)}."
+        )
+    rows = np.arange(n_total)
+    if n_samples < n_total:
+        rng = check_random_state(random_state)
+        rows = np.sort(rng.choice(n_total, n_samples, replace=False))
+    if y is not None:  # pandas objects are sampled by position, whatever their labels are
+        y = y[rows] if is_dask(y) else safe_indexing(y, rows)
+    return hasher.fit(*import_dask().compute(X[rows], y))
+
+
+def _checked_targets(y):
+    """Targets of which rows can be taken, in memory or in blocks."""
+    if is_dask(y):
+        y = checked_rows(y, "y", ndim=y.ndim)
+        n_rows_of(y, "y")
+    return y.tocsr() if sp.issparse(y) else y
+
 
 _PARTS_PER_MERGE = 8
 
@@ -99,3 +192,80 @@ def merged(parts, merge):
 def _is_list_of_delayed(blocks):
     is_list = isinstance(blocks, list | tuple)
     return is_list and bool(blocks) and all(map(is_dask, blocks))
+
+
+@validate_params(
+    {"hasher": [HasMethods(["encode"])], "X": "no_validation"},
+    prefer_skip_nested_validation=True,
+)
+def encode(hasher, X):
+    """Compute packed codes of a dask array of features, lazily.
+
+    Parameters
+    ----------
+    hasher : fitted hasher
+        Of :mod:`sklearn_talr.hashing` or :mod:`sklearn_talr.baselines`. It travels to each
+        worker once. Fitting it again later does not change the codes of this call.
+
+    X : dask array of shape (n_samples, n_features)
+        Features, in blocks of any number of rows. A block may be a CSR matrix.
+
+    Returns
+    -------
+    codes : list of Delayed
+        One for each block of rows of `X`, in order, which computes to the
+        :class:`~sklearn_talr.codes.PackedCodes` of the block, with factors and addends
+        where the scores of the hasher need these. Nothing is computed yet: keep the codes
+        on the workers by ``codes = dask.persist(*codes)``, or gather them by
+        ``concatenate_codes(dask.compute(*codes))``.
+
+    Raises
+    ------
+    TypeError
+        If `X` is not a dask array.
+
+    sklearn.exceptions.NotFittedError
+        If the hasher is not fitted.
+
+    ValueError
+        If `X` has not the number of features that the hasher was fitted to.
+
+    Notes
+    -----
+    The codes are those of ``hasher.encode``. An activation within rounding of 0 may get
+    another sign there, since the order in which BLAS adds depends on the number of rows.
+
+    Examples
+    --------
+    >>> import dask
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from sklearn_talr import ITQHasher
+    >>> from sklearn_talr.codes import concatenate_codes
+    >>> from sklearn_talr.dask import encode
+    >>> X = np.random.default_rng(0).normal(size=(100, 8))
+    >>> hasher = ITQHasher(4, random_state=0).fit(X)
+    >>> codes = encode(hasher, da.from_array(X, chunks=(30, 8)))
+    >>> codes[0].compute()
+    PackedCodes(n_samples=30, n_bits=4, bitorder='little')
+    >>> concatenate_codes(dask.compute(*codes))
+    PackedCodes(n_samples=100, n_bits=4, bitorder='little')
+    """
+    dask, X = import_dask(), checked_rows(X, "X")
+    check_is_fitted(hasher)
+    if X.shape[1] != hasher.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {type(hasher).__name__} was fitted to "
+            f"{hasher.n_features_in_}."
+        )
+    everywhere = dask.delayed(copy(hasher), traverse=False)
+    encode_block = dask.delayed(_encode_block)
+    return [encode_block(everywhere, block) for block in delayed_rows(X)]
+
+
+def _encode_block(hasher, X):
+    """Codes of a block, which may hold no rows: a hasher would refuse these."""
+    if X.shape[0]:
+        return hasher.encode(X)
+    n_bits = len(hasher.get_feature_names_out())
+    return PackedCodes(np.empty((0, -(-n_bits // 8)), dtype=np.uint8), n_bits)

@@ -28,8 +28,14 @@ Systems that pack as `numpy.packbits` does, such as the "ubinary" of sentence-tr
 have the bytes ``pack_codes(codes, bitorder="big").data``, on both sides.
 """
 
-from ._bit_strings import to_bit_strings
-from ._databases import PgvectorExport, to_duckdb, to_lancedb, to_pgvector, to_sqlite_vec
+from ._databases import (
+    PgvectorExport,
+    to_bit_strings,
+    to_duckdb,
+    to_lancedb,
+    to_pgvector,
+    to_sqlite_vec,
+)
 from ._indexes import to_faiss, to_usearch
 from ._onnx import export_onnx
 

@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 
 from .._compat import Interval
-from ._codes_and_ids import check_codes, validate_export, warn_of_repeats
+from ._databases import check_codes, validate_export, warn_of_repeats
 
 __all__ = ["to_faiss", "to_usearch"]
 

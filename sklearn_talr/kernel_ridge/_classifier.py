@@ -15,14 +15,18 @@ from .._compat import Interval, StrOptions, check_sample_weight
 from .._random import independent_random_state
 from .._state import replace_fitted, validate_aside, validate_seen
 from .._threads import one_thread
-from ._kernel_functions import (
+from ._model import (
     KERNELS,
+    ClassCalibration,
+    LabelCalibration,
+    Problem,
     center_of,
+    fit_model,
+    leave_out,
     measured_from,
+    sums_of_kernels,
     typical_gammas,
 )
-from ._likelihood import ClassCalibration, LabelCalibration
-from ._model import Problem, fit_model, leave_out, sums_of_kernels
 from ._samples import distinct_samples
 
 __all__ = ["KernelRidgeClassifierCV"]

@@ -1,5 +1,5 @@
 """Names that other rooms take from this one, beyond the public ones."""
 
-from ._regression import LeftOutRegression
+from ._model import LeftOutRegression
 
 __all__ = ["LeftOutRegression"]

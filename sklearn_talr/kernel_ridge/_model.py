@@ -5,14 +5,206 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit, log_softmax, softmax
+from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 
 from .._threads import slices
-from ._kernel_functions import WITHOUT_GAMMA, kernel_between, measured_from
-from ._likelihood import ClassCalibration, LabelCalibration
 from ._ridge import ComponentRidge, ExactRidge, Gram
-from ._search import climb
+from ._samples import distinct_samples
 
-__all__ = ["FittedKernelRidge", "Problem", "fit_model", "leave_out", "sums_of_kernels"]
+KERNELS = ("rbf", "cosine", "linear")
+WITHOUT_GAMMA = ("cosine", "linear")
+
+_WIDTHS = np.array([1.4, 1.0, 0.7, 0.5, 0.35])  # of the typical distance of two samples
+_N_ALL, _N_MEASURED = 2000, 1000  # samples: so many are all measured, of more a thousand
+
+
+def center_of(X, kernel):
+    """Mean of samples, from which they are measured; None where this changes the kernel.
+
+    Far from the origin kernels would lose digits. The mean is rounded to what float32 can
+    hold, so that it is the same for samples of either type.
+    """
+    if sp.issparse(X) or kernel == "cosine":
+        return None
+    mean = X.mean(axis=0, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        rounded = mean.astype(np.float32).astype(np.float64)
+    return np.where(np.isfinite(rounded), rounded, mean)
+
+
+def measured_from(X, center):
+    """Samples minus a center, in their own type."""
+    return X if center is None else X - center.astype(X.dtype, copy=False)
+
+
+def kernel_between(X, components, kernel, gamma):
+    """Kernel of all samples and all components, of shape (n_samples, n_components)."""
+    if kernel == "rbf" and not (sp.issparse(X) or sp.issparse(components)):
+        return _gaussian(X, components, gamma)
+    options = {} if kernel in WITHOUT_GAMMA else {"gamma": gamma}
+    return np.asarray(pairwise_kernels(X, components, metric=kernel, **options))
+
+
+def _gaussian(X, components, gamma):
+    """Gaussian kernel of dense samples, in half the time that scikit-learn takes.
+
+    scikit-learn computes in double precision always, and this in that of the samples.
+    """
+    lengths = _squared_lengths(components)
+    K = X @ components.T
+    K *= 2 * gamma
+    K -= (gamma * _squared_lengths(X))[:, None]
+    K -= gamma * lengths
+    np.minimum(K, 0, out=K)
+    return np.exp(K, out=K)
+
+
+def _squared_lengths(X):
+    return np.einsum("ij,ij->i", X, X)
+
+
+def typical_gammas(X, kernel, rng):
+    """Coefficients in ascending order, such that distances are neither near 0 nor far.
+
+    The Gaussian kernel is exp(-d^2 / (2 w^2)) of the Euclidean distance d. The widths w are
+    the median of distances among all of up to 2 000 samples, or 1 000 of more, times 1.4 to
+    0.35.
+    """
+    if kernel in WITHOUT_GAMMA:
+        return np.array([0.0])
+    n_samples = X.shape[0]
+    n_measured = n_samples if n_samples <= _N_ALL else _N_MEASURED
+    some = X[np.sort(rng.choice(n_samples, n_measured, replace=False))]
+    distances = pairwise_distances(some.astype(np.float64))
+    distances = distances[np.triu_indices_from(distances, 1)]
+    distances = distances[distances != 0]  # of copies in other groups
+    widths = _WIDTHS * (np.median(distances) if len(distances) else 0)
+    if not np.all((widths**2 > 0) & (widths**2 < np.inf)):
+        raise ValueError(
+            "X has distances between samples that are all 0, or too small or too large for "
+            "numbers. Pass features that differ, and scale them to about 1."
+        )
+    return 1 / (2 * widths**2)
+
+
+_SLOPES = (1e-2, 1e4)  # above 0, since leaving out turns the ranking of pure noise round
+
+
+class ClassCalibration:
+    """Probabilities of exclusive classes: softmax of scores times a slope.
+
+    Attributes
+    ----------
+    slope : float
+        Reciprocal of the temperature.
+    """
+
+    def __init__(self, slope=1.0):
+        self.slope = slope
+
+    @classmethod
+    def fit(cls, scores, Y, weights):
+        """Choose the slope by likelihood. Return the calibration and the mean log loss."""
+        shares = weights / weights.sum()
+
+        def loss(log_slope):
+            logs = log_softmax(np.exp(log_slope) * scores, axis=1)
+            return -shares @ (Y * logs).sum(axis=1)
+
+        best = minimize_scalar(loss, bounds=np.log(_SLOPES), method="bounded")
+        return cls(float(np.exp(best.x))), float(best.fun)
+
+    def logits(self, scores):
+        """Scores whose softmax are the probabilities."""
+        return self.slope * scores
+
+    @staticmethod
+    def probabilities(logits):
+        """Softmax of each row."""
+        return softmax(logits, axis=1)
+
+
+class LabelCalibration:
+    """Probabilities of labels, each for itself: sigmoids of a line, the same for all.
+
+    Attributes
+    ----------
+    slope, offset : float
+        Of the line.
+    """
+
+    def __init__(self, slope=1.0, offset=0.0):
+        self.slope, self.offset = slope, offset
+
+    @classmethod
+    def fit(cls, scores, Y, weights):
+        """Choose the line by likelihood. Return the calibration and the mean log loss."""
+        shares = weights[:, None] / weights.sum()
+
+        def loss(parameters):
+            slope, offset = parameters
+            logits = slope * scores + offset
+            errors = shares * (expit(logits) - Y)
+            value = (shares * (np.logaddexp(0, logits) - Y * logits)).sum()
+            return value, np.array([(errors * scores).sum(), errors.sum()])
+
+        bounds = (_SLOPES, (None, None))
+        best = minimize(loss, [8.0, -4.0], jac=True, method="L-BFGS-B", bounds=bounds)
+        return cls(*map(float, best.x)), float(best.fun)
+
+    def logits(self, scores):
+        """Scores whose sigmoids are the probabilities."""
+        return self.slope * scores + self.offset
+
+    @staticmethod
+    def probabilities(logits):
+        """Sigmoid of each score."""
+        return expit(logits)
+
+
+def climb(evaluate, start, sizes):
+    """Walk on a grid to a point that has no better neighbor.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Of a point, a tuple of int: any object whose attribute ``loss`` is to be small.
+
+    start : tuple of int
+        Where to begin.
+
+    sizes : tuple of int
+        Number of values of each coordinate.
+
+    Returns
+    -------
+    point : tuple of int
+        Where the walk ended.
+
+    best : object
+        What `evaluate` returned there.
+    """
+    point, best, seen = start, evaluate(start), {start}
+    while True:
+        before = point
+        for other in _neighbors(before, sizes):
+            if other not in seen:
+                seen.add(other)
+                found = evaluate(other)
+                if found.loss < best.loss:
+                    point, best = other, found
+        if point == before:
+            return point, best
+
+
+def _neighbors(point, sizes):
+    for axis, size in enumerate(sizes):
+        for value in (point[axis] - 1, point[axis] + 1):
+            if 0 <= value < size:
+                yield (*point[:axis], value, *point[axis + 1 :])
+
 
 _N_EXACT = 5000  # samples up to which all are components
 _N_SEARCHED = 2000  # samples among which coefficients are compared
@@ -318,3 +510,76 @@ def _whole_groups(groups, n_components):
     blocks = np.unique(starts // size, return_index=True)[1]
     edges = np.r_[starts[blocks], len(groups)]
     return [np.arange(start, end) for start, end in pairwise(edges)]
+
+
+_KERNEL = "rbf"
+
+
+class LeftOutRegression:
+    """Regression of several numbers by the Gaussian kernel.
+
+    Width and penalty are chosen by the squared error of samples left out, as
+    KernelRidgeClassifierCV chooses them by likelihood.
+
+    Attributes
+    ----------
+    gamma_ : float
+        Coefficient of the kernel.
+
+    mean_ : ndarray of shape (n_features,) or None
+        Mean of the samples, which is subtracted from all; None if they are sparse.
+
+    components_ : {ndarray, CSR} of shape (n_components, n_features)
+        Samples that others are compared with, less the mean.
+
+    dual_coef_ : ndarray of shape (n_components, n_outputs)
+        Weight of each component.
+
+    intercept_ : ndarray of shape (n_outputs,)
+        Added to the sums.
+    """
+
+    def fit_left_out(self, X, Y, rng):
+        """Fit, and predict each sample as if it had not been there.
+
+        Parameters
+        ----------
+        X : {ndarray, CSR} of shape (n_samples, n_features)
+            Checked features, not all rows equal.
+
+        Y : ndarray of shape (n_samples, n_outputs)
+            Numbers to predict.
+
+        rng : RandomState
+            Draws samples, where there are too many to use all.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples, n_outputs), float64
+            Copies of a sample are left out together.
+        """
+        samples = distinct_samples(X, Y, np.ones(X.shape[0]), None)
+        self.mean_ = center_of(samples.X, _KERNEL)
+        samples = samples._replace(X=measured_from(samples.X, self.mean_))
+        gammas = typical_gammas(samples.X, _KERNEL, rng)
+        problem = Problem(samples, _KERNEL, gammas, None, None, SquaredError)
+        model = fit_model(problem, rng)
+        self.gamma_ = float(model.gamma)
+        self.components_ = model.components
+        self.dual_coef_ = model.ridge.coef
+        self.intercept_ = model.ridge.intercept
+        return leave_out(problem, model)[samples.index]
+
+    def transform(self, X):
+        """Predict the numbers of samples, shape (n_samples, n_outputs), float64."""
+        return sums_of_kernels(X, vars(self), _KERNEL)
+
+
+class SquaredError:
+    """In the place of a calibration: predictions are what they are."""
+
+    @classmethod
+    def fit(cls, predictions, Y, weights):
+        """Return the calibration and the mean squared error."""
+        errors = np.square(predictions - Y).sum(axis=1)
+        return cls(), float(weights @ errors / weights.sum())

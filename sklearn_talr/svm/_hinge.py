@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from .._compat import Interval, StrOptions, validate_params
-from ._losses import NAMED_LOSSES
+from ._inference import NAMED_LOSSES
 from ._risks import RankingRisk
 
 __all__ = ["RankingHingeLoss"]

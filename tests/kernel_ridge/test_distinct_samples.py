@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_talr.kernel_ridge._model import _some_rows, _whole_groups
+from sklearn_talr.kernel_ridge._model import _some_rows, _whole_groups, climb
 from sklearn_talr.kernel_ridge._samples import distinct_samples
-from sklearn_talr.kernel_ridge._search import climb
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])

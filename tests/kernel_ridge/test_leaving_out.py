@@ -8,8 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, logit, softmax
 
 from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV, _model
-from sklearn_talr.kernel_ridge._likelihood import ClassCalibration
-from sklearn_talr.kernel_ridge._model import Problem, fit_model, leave_out
+from sklearn_talr.kernel_ridge._model import ClassCalibration, Problem, fit_model, leave_out
 from sklearn_talr.kernel_ridge._ridge import ComponentRidge, ExactRidge, Gram
 from sklearn_talr.kernel_ridge._samples import distinct_samples
 

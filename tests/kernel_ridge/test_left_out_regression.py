@@ -7,9 +7,12 @@ from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import rbf_kernel
 
 from sklearn_talr.kernel_ridge._door import LeftOutRegression
-from sklearn_talr.kernel_ridge._kernel_functions import typical_gammas
-from sklearn_talr.kernel_ridge._model import Problem, fit_model
-from sklearn_talr.kernel_ridge._regression import SquaredError
+from sklearn_talr.kernel_ridge._model import (
+    Problem,
+    SquaredError,
+    fit_model,
+    typical_gammas,
+)
 from sklearn_talr.kernel_ridge._samples import distinct_samples
 
 N = 30

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.special import expit, log_softmax, softmax
 
 from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV
-from sklearn_talr.kernel_ridge._likelihood import ClassCalibration, LabelCalibration
+from sklearn_talr.kernel_ridge._model import ClassCalibration, LabelCalibration
 
 STEPS = (-0.01, 0.01)
 

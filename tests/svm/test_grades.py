@@ -12,8 +12,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 
 from sklearn_talr.metrics import tie_aware_ndcg_score
 from sklearn_talr.svm import RankingSVC
-from sklearn_talr.svm._grades import GradedRisk
-from sklearn_talr.svm._risks import RankingRisk
+from sklearn_talr.svm._risks import GradedRisk, RankingRisk
 
 RANKING = ["average_precision", "ndcg"]
 

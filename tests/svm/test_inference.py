@@ -1,4 +1,4 @@
-"""Loss-augmented inference: all methods against the definition, and against each other."""
+"""Loss-augmented inference against the definition, and against a scan of all ranks."""
 
 from itertools import product
 
@@ -7,12 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from reference import average_precision, most_violating, ndcg, ranking_of
+from reference import (
+    average_precision,
+    most_violating,
+    ndcg,
+    ranking_of,
+    scanned_ranks,
+)
 
-from sklearn_talr.svm import _rank_search, loss_augmented_ranks
+from sklearn_talr.svm import _inference, loss_augmented_ranks
 
-METHODS = ["auto", "quicksort", "sort", "exhaustive"]
-FAST = METHODS[:3]
 LOSSES = ["average_precision", "ndcg"]
 DELTA = {
     "average_precision": lambda ranking: 1 - average_precision(ranking),
@@ -39,28 +43,27 @@ def loss_plus_score(positive, negative, ranks, delta):
 
 @pytest.fixture
 def small_buckets(monkeypatch):
-    """Lets "auto" distribute even a handful of negatives over buckets."""
-    monkeypatch.setattr(_rank_search, "_MIN_NEGATIVES", 0)
-    monkeypatch.setattr(_rank_search, "_PER_BUCKET", 2)
+    """Lets even a handful of negatives be distributed over buckets."""
+    monkeypatch.setattr(_inference, "_MIN_NEGATIVES", 0)
+    monkeypatch.setattr(_inference, "_PER_BUCKET", 2)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(
     ("n_positive", "n_negative"), [(1, 1), (1, 5), (4, 1), (3, 4), (4, 3)]
 )
-def test_every_method_finds_the_maximum_over_all_rankings(loss, n_positive, n_negative):
+def test_the_maximum_is_that_over_all_rankings(loss, n_positive, n_negative):
     for seed, scale, tied in product(range(4), (0.0, 0.1, 0.5, 3.0), (False, True)):
         positive, negative = draw_scores(seed, n_positive, n_negative, tied, scale)
         best, best_ranks = most_violating(
             sorted(positive, reverse=True), sorted(negative, reverse=True), DELTA[loss]
         )
-        for method in METHODS:
-            ranks, value = loss_augmented_ranks(positive, negative, loss, method=method)
-            found = loss_plus_score(positive, negative, ranks, DELTA[loss])
-            assert found == pytest.approx(best, abs=1e-12), method
-            assert value == pytest.approx(DELTA[loss](ranking_of(ranks, n_positive)))
-            if not tied and scale:
-                assert_array_equal(ranks[np.argsort(-negative)], best_ranks, method)
+        ranks, value = loss_augmented_ranks(positive, negative, loss)
+        found = loss_plus_score(positive, negative, ranks, DELTA[loss])
+        assert found == pytest.approx(best, abs=1e-12)
+        assert value == pytest.approx(DELTA[loss](ranking_of(ranks, n_positive)))
+        if not tied and scale:
+            assert_array_equal(ranks[np.argsort(-negative)], best_ranks)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -72,39 +75,32 @@ def test_every_method_finds_the_maximum_over_all_rankings(loss, n_positive, n_ne
     scale=st.sampled_from([0.05, 0.3, 1.0, 10.0]),
 )
 @settings(max_examples=120, deadline=None)
-def test_methods_equal_exhaustive_search(loss, n_positive, n_negative, tied, seed, scale):
+def test_ranks_equal_those_of_a_scan(loss, n_positive, n_negative, tied, seed, scale):
     positive, negative = draw_scores(seed, n_positive, n_negative, tied, scale)
-    ranks, value = loss_augmented_ranks(positive, negative, loss, method="exhaustive")
-    best = loss_plus_score(positive, negative, ranks, DELTA[loss])
-    for method in FAST:
-        other, other_value = loss_augmented_ranks(positive, negative, loss, method=method)
-        found = loss_plus_score(positive, negative, other, DELTA[loss])
-        assert found == pytest.approx(best, abs=1e-12)
-        if not tied:
-            assert_array_equal(other, ranks)
-            assert other_value == pytest.approx(value, abs=1e-12)
+    check_by_scan(positive, negative, loss, tied)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("buckets", [False, True])
-def test_methods_equal_the_scan(loss, buckets, request):
+def test_ranks_of_many_equal_those_of_a_scan(loss, buckets, request):
     if buckets:
         request.getfixturevalue("small_buckets")
     shapes = [(7, 300), (300, 7), (60, 900), (1, 500)]
     cases = product(shapes, (False, True), (0.01, 0.1, 1.0, 10.0))
     for seed, (shape, tied, scale) in enumerate(cases):
-        positive, negative = draw_scores(seed, *shape, tied, scale)
-        ranks, value = loss_augmented_ranks(positive, negative, loss, method="sort")
-        best = loss_plus_score(positive, negative, ranks, DELTA[loss])
-        for method in ("auto", "quicksort"):
-            other, other_value = loss_augmented_ranks(
-                positive, negative, loss, method=method
-            )
-            found = loss_plus_score(positive, negative, other, DELTA[loss])
-            assert found == pytest.approx(best, abs=1e-12)
-            if not tied:
-                assert_array_equal(other, ranks)
-                assert other_value == value
+        check_by_scan(*draw_scores(seed, *shape, tied, scale), loss, tied)
+
+
+def check_by_scan(positive, negative, loss, tied):
+    ranks, value = loss_augmented_ranks(positive, negative, loss)
+    expected = scanned_ranks(positive, negative, loss)
+    best = loss_plus_score(positive, negative, expected, DELTA[loss])
+    found = loss_plus_score(positive, negative, ranks, DELTA[loss])
+    assert found == pytest.approx(best, abs=1e-12)
+    if not tied:
+        assert_array_equal(ranks, expected)
+        by_definition = DELTA[loss](ranking_of(expected, len(positive)))
+        assert value == pytest.approx(by_definition, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -122,14 +118,15 @@ def test_methods_equal_the_scan(loss, buckets, request):
 def test_buckets_of_many_negatives_equal_the_scan(spread):
     rng = np.random.default_rng(0)
     positive, negative = rng.normal(1, size=20), spread(rng.normal(size=30_000))
-    assert len(negative) >= _rank_search._MIN_NEGATIVES
+    assert len(negative) >= _inference._MIN_NEGATIVES
     for loss in LOSSES:
         ranks, value = loss_augmented_ranks(positive, negative, loss)
-        expected = loss_augmented_ranks(positive, negative, loss, method="sort")
-        assert_array_equal(np.bincount(ranks), np.bincount(expected[0]))
+        expected = scanned_ranks(positive, negative, loss)
+        assert_array_equal(np.bincount(ranks), np.bincount(expected))
         if len(np.unique(negative)) == len(negative):
-            assert_array_equal(ranks, expected[0])
-        assert value == pytest.approx(expected[1], abs=1e-12)
+            assert_array_equal(ranks, expected)
+        by_definition = DELTA[loss](ranking_of(expected, len(positive)))
+        assert value == pytest.approx(by_definition, abs=1e-10)
         assert (np.diff(ranks[np.lexsort((ranks, -negative))]) >= 0).all()
 
 
@@ -140,8 +137,8 @@ def test_queries_of_a_batch_are_independent(buckets, request):
     rng = np.random.default_rng(1)
     positive, negative = rng.normal(size=(6, 4)), rng.normal(size=(6, 40))
     negative *= np.logspace(-3, 3, 6)[:, None]
-    for loss, method in product(LOSSES, FAST):
-        ranks, values = loss_augmented_ranks(positive, negative, loss, method=method)
+    for loss in LOSSES:
+        ranks, values = loss_augmented_ranks(positive, negative, loss)
         assert ranks.shape == negative.shape
         for q in range(6):
             one, value = loss_augmented_ranks(positive[q], negative[q], loss)
@@ -166,10 +163,9 @@ def test_delta_table_equals_the_name(loss):
     positive, negative = draw_scores(2, 4, 6, tied=False, scale=0.3)
     table = table_of(DELTA[loss], 6, 4)
     expected, expected_value = loss_augmented_ranks(positive, negative, loss)
-    for method in METHODS:
-        ranks, value = loss_augmented_ranks(positive, negative, table, method=method)
-        assert_array_equal(ranks, expected)
-        assert value == pytest.approx(expected_value, abs=1e-12)
+    ranks, value = loss_augmented_ranks(positive, negative, table)
+    assert_array_equal(ranks, expected)
+    assert value == pytest.approx(expected_value, abs=1e-12)
 
 
 def test_table_of_swapped_pairs_is_the_pairwise_hinge():
@@ -177,10 +173,9 @@ def test_table_of_swapped_pairs_is_the_pairwise_hinge():
     positive, negative = draw_scores(3, 3, 5, tied=False)
     table = np.tile(np.arange(3, -1, -1) / 15, (5, 1))
     swapped = 2 * (np.sort(positive)[::-1] - negative[:, None]) < 1
-    for method in METHODS:
-        ranks, value = loss_augmented_ranks(positive, negative, table, method=method)
-        assert_array_equal(ranks, 4 - swapped.sum(axis=1))
-        assert value == pytest.approx(swapped.mean())
+    ranks, value = loss_augmented_ranks(positive, negative, table)
+    assert_array_equal(ranks, 4 - swapped.sum(axis=1))
+    assert value == pytest.approx(swapped.mean())
 
 
 def far_apart(ranks, n_positive):
@@ -244,10 +239,3 @@ def test_input_of_any_type_and_layout():
 def test_bad_input_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         loss_augmented_ranks(*arguments)
-
-
-def test_bad_method_is_refused():
-    with pytest.raises(ValueError, match="'method' parameter of loss_augmented_ranks"):
-        loss_augmented_ranks([1.0], [0.0], method="fast")
-    with pytest.raises(ValueError, match="tries at most"):
-        loss_augmented_ranks(np.zeros(20), np.zeros(20), method="exhaustive")

@@ -28,9 +28,9 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 from sklearn_talr.svm import RankingHingeLoss, RankingSVC, _feature_matrix
-from sklearn_talr.svm._best_threshold import best_threshold
+from sklearn_talr.svm._ranking_svc import best_threshold
 from sklearn_talr.svm._risks import HingeRisk, RankingRisk
-from sklearn_talr.svm._simplex_qp import minimize_on_simplex
+from sklearn_talr.svm._solver import minimize_on_simplex
 
 LOSSES = ["average_precision", "ndcg", "zero_one"]
 RANKING = LOSSES[:2]
