@@ -16,6 +16,7 @@ import warnings
 from functools import partial
 
 import numpy as np
+from _rank_scan import scan
 from _store import RESULTS, Store
 from _timing import medians
 from benchmark_sets import load_benchmark
@@ -25,7 +26,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
-from sklearn_talr.svm import RankingSVC, _bundle, loss_augmented_ranks
+from sklearn_talr.svm import RankingSVC, _solver, loss_augmented_ranks
 from sklearn_talr.svm import _ranking_svc as estimator
 from sklearn_talr.svm._ranking_svc import FeatureMatrix
 from sklearn_talr.svm._risks import HingeRisk, RankingRisk
@@ -50,18 +51,21 @@ def draw_scores(n_positive, n_negative):
 def inference():
     """One call with a million negatives: ours, the scan over all ranks, one np.sort."""
     print("\nOne call, N = 1 000 000, milliseconds")
-    print(f"{'loss':17s}{'P':>6s}{'auto':>9s}{'quicksort':>11s}{'scan':>10s}{'np.sort':>9s}"
-          f"{'scan/auto':>11s}{'auto/sort':>11s}")  # fmt: skip
+    print(f"{'loss':17s}{'P':>6s}{'ours':>9s}{'scan':>10s}{'np.sort':>9s}"
+          f"{'scan/ours':>11s}{'ours/sort':>11s}")  # fmt: skip
     for loss in LOSSES:
         for n_positive in (100, 1_000):
             positive, negative = draw_scores(n_positive, 1_000_000)
-            contenders = _methods(positive, negative, loss, ("auto", "quicksort", "sort"))
+            contenders = {
+                "ours": partial(loss_augmented_ranks, positive, negative, loss),
+                "scan": partial(scan, positive, negative, loss),
+            }
             contenders["np.sort"] = partial(np.sort, negative)
             ms = {name: 1e3 * t for name, t in medians(contenders, repeats=5).items()}
             print(
-                f"{loss:17s}{n_positive:6d}{ms['auto']:9.1f}{ms['quicksort']:11.0f}"
-                f"{ms['sort']:10.0f}{ms['np.sort']:9.1f}{ms['sort'] / ms['auto']:11.0f}"
-                f"{ms['auto'] / ms['np.sort']:11.2f}"
+                f"{loss:17s}{n_positive:6d}{ms['ours']:9.1f}"
+                f"{ms['scan']:10.0f}{ms['np.sort']:9.1f}{ms['scan'] / ms['ours']:11.0f}"
+                f"{ms['ours'] / ms['np.sort']:11.2f}"
             )
 
 
@@ -74,7 +78,8 @@ def scaling():
             row = f"{loss:17s}{n_positive:6d}"
             for n_negative in (10**4, 10**5, 10**6):
                 scores = draw_scores(n_positive, n_negative)
-                seconds = medians(_methods(*scores, loss, ("auto",)), repeats=9)["auto"]
+                ours = {"ours": partial(loss_augmented_ranks, *scores, loss)}
+                seconds = medians(ours, repeats=9)["ours"]
                 row += f"{1e9 * seconds / n_negative:12.1f}"
             print(row)
 
@@ -82,32 +87,27 @@ def scaling():
 def sizes():
     """Figures 2 and 3 of Mohapatra et al.: samples, negatives and positives in turn."""
     print("\nOne call at the sizes of the paper, milliseconds")
-    print(f"{'loss':17s}{'P':>6s}{'N':>8s}{'auto':>9s}{'quicksort':>11s}{'scan':>10s}"
-          f"{'0-1':>8s}{'scan/auto':>11s}{'scan/qs':>9s}")  # fmt: skip
+    print(f"{'loss':17s}{'P':>6s}{'N':>8s}{'ours':>9s}{'scan':>10s}"
+          f"{'0-1':>8s}{'scan/ours':>11s}")  # fmt: skip
     grid = [(n // 10, n - n // 10) for n in (500, 1_000, 3_300, 10_000)]
     grid += [(227, n) for n in (1_000, 3_000, 30_000)]
     grid += [(p, 200) for p in (50, 200, 800)]
     for loss in LOSSES:
         for n_positive, n_negative in grid:
             positive, negative = draw_scores(n_positive, n_negative)
-            contenders = _methods(positive, negative, loss, ("auto", "quicksort", "sort"))
+            contenders = {
+                "ours": partial(loss_augmented_ranks, positive, negative, loss),
+                "scan": partial(scan, positive, negative, loss),
+            }
             is_positive = np.arange(n_positive + n_negative) < n_positive
             hinge = HingeRisk(is_positive, np.ones(len(is_positive)))
             both = np.concatenate([positive, negative])
             contenders["0-1"] = partial(hinge, both)
             ms = {name: 1e3 * t for name, t in medians(contenders, repeats=7).items()}
             print(
-                f"{loss:17s}{n_positive:6d}{n_negative:8d}{ms['auto']:9.2f}"
-                f"{ms['quicksort']:11.2f}{ms['sort']:10.2f}{ms['0-1']:8.3f}"
-                f"{ms['sort'] / ms['auto']:11.1f}{ms['sort'] / ms['quicksort']:9.1f}"
+                f"{loss:17s}{n_positive:6d}{n_negative:8d}{ms['ours']:9.2f}"
+                f"{ms['scan']:10.2f}{ms['0-1']:8.3f}{ms['scan'] / ms['ours']:11.1f}"
             )
-
-
-def _methods(positive, negative, loss, names):
-    return {
-        name: partial(loss_augmented_ranks, positive, negative, loss, method=name)
-        for name in names
-    }
 
 
 def draw_features(n_samples=3_300, n_features=2_400):
@@ -163,7 +163,7 @@ def _time_of_inference(svc, X, y):
 
     ranks = svc.loss != "zero_one"
     features = FeatureMatrix(X, not ranks, ranks)
-    bundle = _bundle.Bundle(features.n_weights)
+    bundle = _solver.Bundle(features.n_weights)
     options = {"tol": svc.tol, "max_iter": svc.max_iter, "line_search": True}
     estimator.minimize(features, timed, svc.C * len(y), bundle, **options)
     return sum(spent), len(spent)

@@ -112,17 +112,15 @@ def training_step():
 
 
 def violating_ranking():
-    """The most violating ranking of 300 positives, 100 000 negatives: quicksort, scan."""
+    """The most violating ranking of 300 positives, 100 000 negatives: ours, a scan."""
     import numpy as np
+    from _rank_scan import scan
 
     from sklearn_talr.svm import loss_augmented_ranks
 
     rng = np.random.default_rng(0)
     scores = rng.normal(1.0, size=300), rng.normal(size=100_000)
-    return (
-        lambda: loss_augmented_ranks(*scores),
-        lambda: loss_augmented_ranks(*scores, method="sort"),
-    )
+    return lambda: loss_augmented_ranks(*scores), lambda: scan(*scores)
 
 
 def paired_tests():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklearn_talr.affinity import LabelAffinity, PrecomputedAffinity, _affinity
+from sklearn_talr.affinity import LabelAffinity, PrecomputedAffinity, _base
 
 NOT_SIMILAR = "No two samples are similar"
 ALL_SIMILAR = "All pairs of samples are equally similar"
@@ -30,7 +30,7 @@ def check(y):
 def test_two_pairs_must_differ(y, message, monkeypatch):
     """Whatever the affinity of a sample to itself is."""
     for pairs_per_block in (2**20, 3):  # at once, and row by row
-        monkeypatch.setattr(_affinity, "_PAIRS_PER_BLOCK", pairs_per_block)
+        monkeypatch.setattr(_base, "_PAIRS_PER_BLOCK", pairs_per_block)
         if message is None:
             check(y)
         else:

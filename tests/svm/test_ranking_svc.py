@@ -27,7 +27,7 @@ from sklearn.utils.fixes import parse_version
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
-from sklearn_talr.svm import RankingHingeLoss, RankingSVC, _feature_matrix
+from sklearn_talr.svm import RankingHingeLoss, RankingSVC, _ranking_svc
 from sklearn_talr.svm._ranking_svc import best_threshold
 from sklearn_talr.svm._risks import HingeRisk, RankingRisk
 from sklearn_talr.svm._solver import minimize_on_simplex
@@ -435,13 +435,13 @@ class TestThreads:
                 return np.asarray(self) @ other
 
         for name in ("scores", "gradient"):
-            method = getattr(_feature_matrix.FeatureMatrix, name)
+            method = getattr(_ranking_svc.FeatureMatrix, name)
 
             def recorded(self, values, method=method):
                 self._X = self._X.view(Seen)
                 return method(self, values)
 
-            monkeypatch.setattr(_feature_matrix.FeatureMatrix, name, recorded)
+            monkeypatch.setattr(_ranking_svc.FeatureMatrix, name, recorded)
         with threadpool_limits(2, user_api="blas"):
             RankingSVC(max_iter=100).fit(*noisy)
         assert set(found) == {1}

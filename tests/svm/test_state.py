@@ -10,7 +10,7 @@ from interruptions import Interruption, interrupted_at, statements_of
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from sklearn_talr import _state
-from sklearn_talr.svm import RankingSVC, _bundle, _ranking_svc, _relevance
+from sklearn_talr.svm import RankingSVC, _ranking_svc, _solver
 
 RNG = np.random.default_rng(0)
 X, y = RNG.normal(size=(30, 4)), np.arange(30) % 3 == 0
@@ -23,7 +23,7 @@ def test_an_interrupted_fit_changes_nothing(loss):
     svc = RankingSVC(loss, warm_start=True).fit(X, y)
     state, scores = joblib.hash(vars(svc)), svc.decision_function(X)
     twin = deepcopy(svc)
-    modules = [_ranking_svc, _relevance, _bundle, _state]
+    modules = [_ranking_svc, _solver, _state]
     statements = statements_of(lambda: twin.fit(NAMED, OTHER), modules)
     assert len(statements) >= 100
     for statement in statements:
@@ -37,7 +37,7 @@ def test_an_interrupted_fit_changes_nothing(loss):
 def test_an_interrupted_warm_start_keeps_its_tangents():
     svc = RankingSVC(C=0.1, warm_start=True).fit(X, y).set_params(C=1.0)
     twin, state = deepcopy(svc), joblib.hash(vars(svc))
-    statements = statements_of(lambda: twin.fit(X, y), [_bundle])
+    statements = statements_of(lambda: twin.fit(X, y), [_solver])
     for statement in statements:
         with pytest.raises(Interruption), interrupted_at(statement):
             svc.fit(X, y)
@@ -46,7 +46,7 @@ def test_an_interrupted_warm_start_keeps_its_tangents():
 
 def test_after_an_interrupted_first_fit_nothing_is_fitted():
     twin = RankingSVC()
-    modules = [_ranking_svc, _relevance, _state]
+    modules = [_ranking_svc, _state]
     statements = statements_of(lambda: twin.fit(NAMED, OTHER), modules)
     for statement in statements:
         svc = RankingSVC()
