@@ -151,7 +151,7 @@ def _itq(n_features, n_bytes, seed):
 
 
 def _talr(n_features, n_bytes, seed):
-    return Hasher(TALRHasher(8 * n_bytes, measure="nDCG", random_state=seed))
+    return Hasher(TALRHasher(8 * n_bytes, loss="nDCG", random_state=seed))
 
 
 class Contender(NamedTuple):

@@ -27,7 +27,7 @@ from sklearn_talr import ClassProbabilities, TALRHasher, make_retrieval_scorer
 N_SPLITS, N_SEARCHED, N_BITS = 8, 2, 16
 N_TRAIN = N_TEST = 1000
 SCORER = make_retrieval_scorer("AP")
-HIDDEN = TALRHasher(N_BITS, measure="nDCG", hidden_layer_sizes=256, random_state=0)
+HIDDEN = TALRHasher(N_BITS, loss="nDCG", hidden_layer_sizes=256, random_state=0)
 STEPS = {
     "two stages": {"teacher": [ClassProbabilities()]},
     "hidden layer": {"hasher": [HIDDEN]},

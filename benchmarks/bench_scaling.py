@@ -40,9 +40,7 @@ LOGISTIC = ClassProbabilities(LogisticRegression(C=3, max_iter=1000))
 ADDITIVE = AdditiveHasher(N_BITS, metric="inner_product", random_state=0)
 METHODS = {
     "linear": TALRHasher(N_BITS, random_state=0),
-    "hidden layer": TALRHasher(
-        N_BITS, measure="nDCG", hidden_layer_sizes=256, random_state=0
-    ),
+    "hidden layer": TALRHasher(N_BITS, loss="nDCG", hidden_layer_sizes=256, random_state=0),
     "teacher, TALR": make_pipeline(
         ClassProbabilities(), TALRHasher(N_BITS, random_state=0)
     ),

@@ -87,7 +87,7 @@ def talr(n_bits):
 
 def talr_ndcg(n_bits):
     """The same, for graded similarity."""
-    return TALRHasher(n_bits, measure="nDCG", random_state=0)
+    return TALRHasher(n_bits, loss="nDCG", random_state=0)
 
 
 def talr_hidden(n_bits):
@@ -115,7 +115,7 @@ def talr_probabilities(n_bits):
 def talr_probabilities_ndcg(n_bits):
     """The same, for graded similarity."""
     model = talr_probabilities(n_bits)
-    return model.set_params(talrhasher__measure="nDCG")
+    return model.set_params(talrhasher__loss="nDCG")
 
 
 def products(queries, database):

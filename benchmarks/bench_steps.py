@@ -52,7 +52,7 @@ HASHERS = {
     "TALR, 64 bits": talr(64),
     "TALR, early descent": talr(early_descent=True),
     "TALR, hidden layer": talr(hidden_layer_sizes=256),
-    "TALR-NDCG, hidden layer": talr(measure="nDCG", hidden_layer_sizes=256),
+    "TALR-NDCG, hidden layer": talr(loss="nDCG", hidden_layer_sizes=256),
     "logistic, additive bits": make_pipeline(
         LOGISTIC, AdditiveHasher(N_BITS, **SINGLE_BITS)
     ),

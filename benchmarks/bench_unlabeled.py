@@ -44,7 +44,7 @@ from sklearn.svm import SVC
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import BaseAffinity
-from sklearn_talr.hashing import ClassProbabilities, SupervisedHasher
+from sklearn_talr.hashing import ClassProbabilities
 from sklearn_talr.losses import soft_average_precision, soft_counts
 
 # Labeled rows of each set; few of two, on which 5 000 leave hardly anything to gain.
@@ -213,7 +213,7 @@ def fitted(name, seed, contender):
     if contender.targets == "probabilities":
         p = np.concatenate([labeled, unlabeled[used]])
         affinity = ExpectedAffinity(p, indicator, contender.softened, several)
-        hasher = SupervisedHasher(N_BITS, loss=expected_loss, affinity=affinity, **make)
+        hasher = TALRHasher(N_BITS, loss=expected_loss, affinity=affinity, **make)
         hasher.fit(X, np.arange(len(X)))
     else:
         y = data.y_unlabeled

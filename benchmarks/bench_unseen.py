@@ -50,7 +50,6 @@ from sklearn_talr.hashing import (
     AdditiveHasher,
     ClassProbabilities,
     ITQHasher,
-    SupervisedHasher,
 )
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.losses import DPSHLoss, DTSHLoss, HashNetLoss, MutualInformationLoss
@@ -90,7 +89,7 @@ def short(cls, rate=0.01, **params):
 
 
 DPSH, DTSH, HASHNET, MIHASH = (
-    partial(SupervisedHasher, loss=loss)
+    partial(TALRHasher, loss=loss)
     for loss in (DPSHLoss(), DTSHLoss(), HashNetLoss(), MutualInformationLoss())
 )
 GRADIENT = {

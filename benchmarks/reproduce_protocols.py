@@ -27,8 +27,8 @@ SETS = ["cifar10", "coco17", "scenes", "tmc2007"]
 METHODS = {
     "LSH": LSHHasher(),
     "ITQ": ITQHasher(),
-    "TALR-AP": TALRHasher(measure="AP"),
-    "TALR-NDCG": TALRHasher(measure="nDCG"),
+    "TALR-AP": TALRHasher(loss="AP"),
+    "TALR-NDCG": TALRHasher(loss="nDCG"),
 }
 
 

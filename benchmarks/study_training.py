@@ -30,6 +30,7 @@ from comparison._data import load_comparison
 
 from sklearn_talr.hashing import TALRHasher
 from sklearn_talr.histogram import hamming_histogram
+from sklearn_talr.losses import AveragePrecisionLoss, NDCGLoss
 from sklearn_talr.measures import AP, nDCG
 
 CHOICES = {
@@ -77,8 +78,8 @@ FIGURES = ["score", "n_epochs", "seconds"]
 
 
 def hasher_for(name, seed, affinity, simplified=False, **params):
-    measure = "nDCG" if name == "scenes" else "AP"
-    params |= {"measure": measure, "simplified": simplified}
+    loss = NDCGLoss if name == "scenes" else AveragePrecisionLoss
+    params |= {"loss": loss(simplified=simplified)}
     return TALRHasher(affinity=affinity, random_state=seed, **params)
 
 

@@ -9,13 +9,13 @@ from sklearn_talr.hashing import (
     CrossViewHasher,
     ITQHasher,
     LSHHasher,
-    SupervisedHasher,
     TALRHasher,
 )
-from sklearn_talr.hashing.gradient._data import TrainingData
-from sklearn_talr.hashing.gradient._validation import split_samples
+from sklearn_talr.hashing._settings import TrainingData
+from sklearn_talr.hashing._training import split_samples
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.losses import (
+    AveragePrecisionLoss,
     ContrastiveLoss,
     CSQLoss,
     DCMHLoss,
@@ -24,6 +24,7 @@ from sklearn_talr.losses import (
     DTSHLoss,
     HashNetLoss,
     MutualInformationLoss,
+    NDCGLoss,
     OrthoHashLoss,
 )
 from sklearn_talr.measures import AP
@@ -48,9 +49,9 @@ PAIR_LOSSES = [
 LOSSES = [*CLASS_LOSSES, *PAIR_LOSSES]
 GRADIENT = [
     TALRHasher(8, max_iter=2),
-    *(SupervisedHasher(8, loss=loss, max_iter=2) for loss in LOSSES),
+    *(TALRHasher(8, loss=loss, max_iter=2) for loss in LOSSES),
 ]
-# Of tie-aware losses: the parameters by which a hasher or a loss maximizes each.
+# Of tie-aware losses: the parameters by which `TieAwareLoss` maximizes each.
 MEASURES = [
     {"measure": measure, "simplified": simplified}
     for measure in ("AP", "nDCG")
@@ -66,7 +67,14 @@ def name_of(value):
         return "-".join(map(str, value.values()))
     name = value.__name__ if isinstance(value, type) else type(value).__name__
     loss = getattr(value, "loss", None)
+    if isinstance(loss, str):
+        return name
     return f"{name}-{name_of(loss)}" if loss is not None else name
+
+
+def loss_of(measure, simplified):
+    """The loss value of one of `MEASURES`."""
+    return {"AP": AveragePrecisionLoss, "nDCG": NDCGLoss}[measure](simplified)
 
 
 def small(**params):
@@ -78,7 +86,7 @@ def small(**params):
 def split_labels(y, n_held_out, seed=0):
     """Rows to train on, and rows held out: the first thing drawn by a fit to labels."""
     affinity = LabelAffinity()
-    data = TrainingData(None, y, affinity, affinity.levels_, None, {})
+    data = TrainingData(None, y, affinity, affinity.levels_, {})
     return split_samples(data, n_held_out, np.random.RandomState(seed))
 
 

@@ -9,7 +9,7 @@ import functools
 
 import torch
 
-from sklearn_talr.hashing.gradient._trainer import Trainer
+from sklearn_talr.hashing import _towers, _training
 
 
 def pytest_addoption(parser):
@@ -19,19 +19,19 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     seed = config.getoption("--rounding")
     if seed is not None:
-        Trainer.__init__ = with_errors(Trainer.__init__, seed)
+        _training.minimize = _towers.minimize = with_errors(_training.minimize, seed)
 
 
-def with_errors(make, seed):
-    """A trainer whose module has errors, the same in every fit."""
+def with_errors(minimize, seed):
+    """A training whose module starts with errors, the same in every fit."""
 
-    @functools.wraps(make)
-    def make_with_errors(self, *args, **kwargs):
-        make(self, *args, **kwargs)
+    @functools.wraps(minimize)
+    def minimize_with_errors(function, *args, **kwargs):
         generator = torch.Generator().manual_seed(seed)
         with torch.no_grad():
-            for weights in self.module.parameters():
+            for weights in function.module.parameters():
                 errors = torch.randn(weights.shape, generator=generator)
                 weights *= 1 + 1e-6 * errors.to(weights)
+        return minimize(function, *args, **kwargs)
 
-    return make_with_errors
+    return minimize_with_errors

@@ -30,8 +30,7 @@ from sklearn_talr._state import (
     validate_aside,
     validate_seen,
 )
-from sklearn_talr.hashing import AdditiveHasher, SupervisedHasher
-from sklearn_talr.hashing.gradient import _early_descent, _fit
+from sklearn_talr.hashing import AdditiveHasher, _training
 from sklearn_talr.losses import HashNetLoss, OrthoHashLoss
 
 N_POINTS = 30
@@ -43,9 +42,9 @@ CASES = [(hasher, "fit", {}) for hasher in HASHERS]
 CASES += [
     (AdditiveHasher(8, word_size=8, max_iter=2), "fit", {}),
     (TALRHasher(8), "partial_fit", {}),
-    (SupervisedHasher(8, loss=HashNetLoss()), "partial_fit", {}),
+    (TALRHasher(8, loss=HashNetLoss()), "partial_fit", {}),
     (TALRHasher(8, max_iter=2), "fit", {"warm_start": True}),
-    (SupervisedHasher(8, loss=OrthoHashLoss(), max_iter=2), "fit", {"warm_start": True}),
+    (TALRHasher(8, loss=OrthoHashLoss(), max_iter=2), "fit", {"warm_start": True}),
     (TALRHasher(8, max_iter=2, hidden_layer_sizes=4), "fit", {"early_descent": True}),
     (TALRHasher(8, max_iter=2, module=torch.nn.Linear(5, 8)), "fit", {"warm_start": True}),
     (TALRHasher(8, module=torch.nn.Linear(5, 8)), "partial_fit", {}),
@@ -111,7 +110,7 @@ def test_a_call_broken_off_changes_nothing(hasher, method, params):
     np.testing.assert_array_equal(hasher.transform(X), again.transform(X))
 
 
-BETWEEN_STEPS = {"begin", "run", "_run_step", "end_epoch", "_note", "restore", "_train"}
+BETWEEN_STEPS = {"begin", "minimize", "_run_epochs", "end_epoch", "_note", "restore"}
 
 
 @pytest.mark.parametrize(
@@ -120,7 +119,7 @@ BETWEEN_STEPS = {"begin", "run", "_run_step", "end_epoch", "_note", "restore", "
 )
 def test_ctrl_c_in_training_leaves_a_whole_fit_or_none(method, params):
     """Whichever line it comes at: all attributes tell of the epochs that are kept."""
-    where = {_fit.__file__, _early_descent.__file__}, BETWEEN_STEPS
+    where = {_training.__file__}, BETWEEN_STEPS
     hasher = TALRHasher(8, max_iter=2, random_state=0, validation_fraction=0.4, **params)
     lines = []
     with tracing(*where, lines.append):
@@ -205,7 +204,7 @@ def test_a_refused_fit_changes_nothing(hasher):
 
 @pytest.mark.parametrize("loss", [None, HashNetLoss()], ids=name_of)
 def test_refused_parameters_and_chunks_change_nothing(loss):
-    hasher = SupervisedHasher(8, loss=loss, max_iter=2, random_state=0).fit(X, Y)
+    hasher = TALRHasher(8, loss=loss, max_iter=2, random_state=0).fit(X, Y)
     codes = hasher.transform(X)
     fitted = {name: value for name, value in vars(hasher).items() if is_fitted_name(name)}
     for params in ({"dropout": 2.0}, {"device": "mps"}, {"n_bits": 0}):

@@ -29,7 +29,7 @@ SEVERAL_SHAPES = [
         int(rng.integers(1, 20)),
         max_iter=1,
         hidden_layer_sizes=rng.integers(1, 9, size=seed % 3).tolist(),
-        measure=["AP", "nDCG"][seed % 2],
+        loss=["AP", "nDCG"][seed % 2],
         nested=seed % 4 == 0,
     )
     for seed, rng in enumerate(map(np.random.default_rng, range(5)))

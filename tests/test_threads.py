@@ -18,9 +18,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from sklearn_talr import TALRHasher, _threads
 from sklearn_talr._threads import one_thread
 from sklearn_talr.baselines import MACHasher
-from sklearn_talr.hashing import ITQHasher, _base
-from sklearn_talr.hashing.gradient import _fit
-from sklearn_talr.hashing.gradient._minibatches import MinibatchLoss
+from sklearn_talr.hashing import ITQHasher, _base, _training
+from sklearn_talr.hashing._training import MinibatchLoss
 
 
 @pytest.fixture(autouse=True)
@@ -280,7 +279,7 @@ class TestTraining:
 
             return record
 
-        monkeypatch.setattr(_fit, "start_weights", recorded(_fit.start_weights))
+        monkeypatch.setattr(_training, "start_weights", recorded(_training.start_weights))
         monkeypatch.setattr(MinibatchLoss, "__call__", recorded(MinibatchLoss.__call__))
         monkeypatch.setattr(MACHasher, "_fit_pairs", recorded(MACHasher._fit_pairs))
         TALRHasher(8, batch_size=150, max_iter=1, random_state=0).fit(*few_digits)

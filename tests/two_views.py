@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from sklearn_talr import LSHHasher
 from sklearn_talr.affinity import JudgmentAffinity, fit_affinity
-from sklearn_talr.hashing._base import BaseHasher
+from sklearn_talr.hashing import BaseHasher
 
 
 class TwoViews(BaseHasher):

@@ -19,7 +19,6 @@ from sklearn_talr.hashing import (
     ClassProbabilities,
     ITQHasher,
     LSHHasher,
-    SupervisedHasher,
     TALRHasher,
 )
 from sklearn_talr.losses import (
@@ -46,7 +45,7 @@ class Method(NamedTuple):
 
 
 def _by_loss(loss):
-    return Method(SupervisedHasher(loss=loss))
+    return Method(TALRHasher(loss=loss))
 
 
 def _behind_teacher(estimator):
@@ -56,15 +55,13 @@ def _behind_teacher(estimator):
 _HIDDEN = {"hidden_layer_sizes": (256,)}
 _LOGISTIC = LogisticRegression(C=3, max_iter=1000)
 _OF_TEACHER = {
-    "kernel + TALR-AP": _behind_teacher(TALRHasher(measure="AP")),
-    "kernel + TALR-NDCG": _behind_teacher(TALRHasher(measure="nDCG")),
+    "kernel + TALR-AP": _behind_teacher(TALRHasher(loss="AP")),
+    "kernel + TALR-NDCG": _behind_teacher(TALRHasher(loss="nDCG")),
     "kernel + additive": _behind_teacher(
         AdditiveHasher(word_size=1, metric="inner_product")
     ),
     "kernel + additive words": _behind_teacher(AdditiveHasher(metric="inner_product")),
-    "kernel + TALR-NDCG, hidden layer": _behind_teacher(
-        TALRHasher(measure="nDCG", **_HIDDEN)
-    ),
+    "kernel + TALR-NDCG, hidden layer": _behind_teacher(TALRHasher(loss="nDCG", **_HIDDEN)),
 }
 _OF_FEATURES = {
     "LSH": Method(LSHHasher()),
@@ -76,12 +73,10 @@ _OF_FEATURES = {
     "MIHash": _by_loss(MutualInformationLoss()),
     "OrthoHash": _by_loss(OrthoHashLoss()),
     "CSQ": _by_loss(CSQLoss()),
-    "TALR-AP": Method(TALRHasher(measure="AP")),
-    "TALR-NDCG": Method(TALRHasher(measure="nDCG")),
+    "TALR-AP": Method(TALRHasher(loss="AP")),
+    "TALR-NDCG": Method(TALRHasher(loss="nDCG")),
     "TALR-AP, hidden layer": Method(TALRHasher(**_HIDDEN), "hidden layer"),
-    "TALR-NDCG, hidden layer": Method(
-        TALRHasher(measure="nDCG", **_HIDDEN), "hidden layer"
-    ),
+    "TALR-NDCG, hidden layer": Method(TALRHasher(loss="nDCG", **_HIDDEN), "hidden layer"),
     "logistic + TALR-AP": Method(
         make_pipeline(
             ClassProbabilities(_LOGISTIC, cv=5, temperature=1), TALRHasher(weight_decay=0.0)

@@ -36,7 +36,7 @@ CHOICES = [
     ),
     ("two stages, ``TALRHasher`` second", ("two stages", "new"), "kernel + TALR-AP"),
     (
-        'hidden layer, ``measure="nDCG"``',
+        'hidden layer, ``loss="nDCG"``',
         ("hidden layer", "new"),
         "TALR-NDCG, hidden layer",
     ),

@@ -59,7 +59,7 @@ def mean_ndcg(hasher, measure="nDCG"):
 methods = {
     "LSH": LSHHasher(random_state=0),
     "ITQ": ITQHasher(random_state=0),
-    "TALR-NDCG": TALRHasher(measure="nDCG", batch_size=500, max_iter=40, random_state=0),
+    "TALR-NDCG": TALRHasher(loss="nDCG", batch_size=500, max_iter=40, random_state=0),
 }
 results = {}
 print(f"\n{'NDCG':27s}{'worst':>8s}{'expected':>10s}{'best':>8s}{'@10':>8s}")

@@ -98,7 +98,7 @@ from sklearn_talr.hashing import AdditiveHasher
 
 n_bits = X.shape[1]
 itq = ITQHasher(n_bits, random_state=0).fit(X_database[:10_000])
-talr = TALRHasher(n_bits, measure="nDCG", max_iter=8, batch_size=1_000, random_state=0).fit(
+talr = TALRHasher(n_bits, loss="nDCG", max_iter=8, batch_size=1_000, random_state=0).fit(
     X_database[:3_000]
 )
 additive = AdditiveHasher(n_bits, random_state=0).fit(X_database[:10_000])

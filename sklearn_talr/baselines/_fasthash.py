@@ -8,7 +8,6 @@ from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from .._compat import Interval
-from ..hashing._door import Encoder
 from ._graph_cuts import PairwiseBits
 from ._sampled_pairs import DiscreteHasher
 
@@ -102,7 +101,7 @@ class FastHasher(DiscreteHasher):
     0.7
     """
 
-    _follows_arrays = False  # trees are scikit-learn's
+    follows_arrays = False  # trees are scikit-learn's
 
     _parameter_constraints: dict = {
         **DiscreteHasher._parameter_constraints,
@@ -160,14 +159,31 @@ class FastHasher(DiscreteHasher):
     def _n_features_out(self):
         return len(self.estimators_)
 
-    def _encoder(self):
+    def hash_function(self, space):
+        """Return the function from rows to activations: the trees of each bit.
+
+        Parameters
+        ----------
+        space : Space
+            NumPy.
+
+        Returns
+        -------
+        function : callable
+            ``function(X) -> activations`` of shape (n, n_bits).
+        """
         estimators = self.estimators_
 
         def activations(X):
             X = X.toarray() if sp.issparse(X) else X
             return np.stack([_activations(trees, X) for trees in estimators], axis=1)
 
-        return Encoder(activations, len(estimators), self.n_features_in_)
+        return activations
+
+    @property
+    def n_units(self):
+        """Numbers per row of the largest array: the features."""
+        return self.n_features_in_
 
 
 def _activations(trees, X):

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.svm import LinearSVC
 
 from .._compat import Interval
-from ..hashing._door import PROJECTIONS
+from ..hashing._linear import PROJECTIONS
 from ._graph_cuts import PairwiseBits
 from ._sampled_pairs import DiscreteHasher, in_units, linear_function
 

@@ -11,7 +11,7 @@ from .._random import independent_random_state
 from .._state import replace_fitted
 from .._threads import one_thread
 from ..affinity import fit_affinity
-from ..hashing._door import (
+from ..hashing._base import (
     BaseHasher,
     all_rows_equal,
     check_features,

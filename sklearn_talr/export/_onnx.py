@@ -6,8 +6,9 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from .._arrays import NUMPY
 from .._compat import StrOptions, validate_params
-from ..codes._door import saturate
+from ..hashing._base import BaseHasher, Layers
 
 __all__ = ["export_onnx"]
 
@@ -98,15 +99,14 @@ def export_onnx(hasher, path, *, output="codes"):
     >>> (codes,) = session.run(None, {"features": X.astype("float32")})  # doctest: +SKIP
     """
     _check_hasher(hasher)
-    if output != "codes":  # of two views it has a hasher of queries
-        hasher = getattr(hasher, "query_hasher_", hasher)
-    if output != "query_weights":
-        _check_codes_are_signs(hasher)
+    view = "item_hasher_" if output == "codes" else "query_hasher_"  # of two views
+    hasher = getattr(hasher, view, hasher)
+    layers = _layers_of(hasher, output)
     try:
         import onnx
     except ImportError as error:
         raise ImportError("export_onnx needs the package onnx: pip install onnx") from error
-    model = _model(onnx, hasher, output)
+    model = _model(onnx, layers, hasher.saturates_queries, output)
     onnx.checker.check_model(model, full_check=True)
     onnx.save_model(model, path)
 
@@ -117,7 +117,7 @@ def _check_hasher(hasher):
             "hasher must not be a Pipeline: export its last step, and apply the other "
             "steps to the features."
         )
-    if not hasattr(hasher, "_encoder"):
+    if not isinstance(hasher, BaseHasher):
         raise TypeError(
             "hasher must be a hasher of sklearn_talr.hashing or sklearn_talr.baselines, "
             f"got {type(hasher).__name__}."
@@ -141,19 +141,34 @@ def _check_hasher(hasher):
     check_is_fitted(hasher, ("coefs_", "intercepts_"))
 
 
-def _check_codes_are_signs(hasher):
-    if hasattr(hasher, "inverse_transform"):
+def _layers_of(hasher, output):
+    """The layers that an output is computed by; ValueError where there is more to it."""
+    name, how = type(hasher).__name__, ["query_weights"]
+    if output != "query_weights":
+        how = ["transform", "encode", "quantize"]
+    own = [each for each in (*how, "prepare") if not _is_of_base(hasher, each)]
+    if "quantize" in own:
         raise ValueError(
-            f"a graph of codes is impossible for {type(hasher).__name__}, which finds them "
-            "by coordinate descent. Encode the database by its `encode`, and export "
-            'what queries need by output="query_weights".'
+            f"a graph of codes is impossible for {name}, which finds them in a way of its "
+            "own, such as coordinate descent. Encode the database by its `encode`, and "
+            'export what queries need by output="query_weights".'
         )
+    weighs = output == "query_weights"
+    layers = (hasher.query_function if weighs else hasher.hash_function)(NUMPY)
+    if own or not isinstance(layers, Layers):
+        raise ValueError(
+            f"hasher, a {name}, has a function of its own, which export_onnx does not "
+            "know: it writes linear layers with rectifiers between them."
+        )
+    return layers
 
 
-def _model(onnx, hasher, output):
+def _is_of_base(hasher, name):
+    return getattr(type(hasher), name) is getattr(BaseHasher, name)
+
+
+def _model(onnx, layers, saturates, output):
     """The model: layers with rectifiers between them, then the nodes of `output`."""
-    encoder = hasher._encoder()
-    layers = (encoder.of_queries() if output == "query_weights" else encoder).function
     coefs, intercepts = layers.coefs, list(layers.intercepts)
     n_features, n_outputs = coefs[0].shape[0], coefs[-1].shape[1]
     mean = np.zeros(n_features, np.float32)
@@ -166,7 +181,7 @@ def _model(onnx, hasher, output):
         kind, columns = "uint8", -(-n_outputs // 8)
         steps = _PACK.format(output=output)
         constants = {"zero": 0, "bit_values": _bit_values(n_outputs)}
-    elif getattr(hasher, "_weigh", lambda: None)() is saturate:
+    elif saturates:
         steps, constants = _SATURATE, {"two": 2, "tiny": _TINY}
     model = onnx.parser.parse_model(
         f'<ir_version: {_IR_VERSION}, opset_import: ["": {_OPSET}],'

@@ -5,18 +5,18 @@ are not trained by gradients in :mod:`sklearn_talr.baselines`.
 """
 
 from ._additive import AdditiveHasher
+from ._base import BaseHasher
 from ._class_probabilities import ClassProbabilities
 from ._cross_view import CrossViewHasher
+from ._gradient import TALRHasher
 from ._linear import ITQHasher, LSHHasher
-from ._supervised import SupervisedHasher
-from ._talr import TALRHasher
 
 __all__ = [
     "AdditiveHasher",
+    "BaseHasher",
     "ClassProbabilities",
     "CrossViewHasher",
     "ITQHasher",
     "LSHHasher",
-    "SupervisedHasher",
     "TALRHasher",
 ]

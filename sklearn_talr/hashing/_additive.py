@@ -20,12 +20,15 @@ from .._state import replace_fitted
 from .._threads import map_in_threads, one_thread
 from ..codes import weighted_scores
 from ..codes._door import as_packed
-from ._base import BaseHasher, Encoder, Layers, check_features, check_more_features
-from ._callbacks import FitCallbacks
+from ._base import (
+    BaseHasher,
+    FitCallbacks,
+    Layers,
+    check_features,
+    check_more_features,
+)
 from ._words import Frame, scaled
 from ._words_fit import Unwatched, are_words_better, fit_bits, fit_words, improve_bits
-
-__all__ = ["AdditiveHasher"]
 
 _ITERATIONS_PER_CHUNK = 2
 _N_NEIGHBORS = 10  # of `score`
@@ -169,7 +172,7 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
     """
 
     default_query = "weights"
-    _follows_arrays = False  # bits are chosen by loops over the columns of NumPy arrays
+    follows_arrays = False  # bits are chosen by loops over the columns of NumPy arrays
 
     _parameter_constraints: dict = {
         "n_bits": [Interval(Integral, 1, None, closed="left")],
@@ -348,7 +351,7 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         if n_samples < 2:
             raise ValueError("X has one sample, which has no others to find; pass more.")
         n_neighbors = min(_N_NEIGHBORS, max(1, (n_samples - 1) // 2))
-        true = _Similarities(self._prepare(X)[0], self._model_.frame.metric)
+        true = _Similarities(self._enter(X)[1], self._model_.frame.metric)
 
         def count(rows):
             found = weighted_scores(weights[rows], packed)
@@ -376,21 +379,75 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
                 model = model if are_words_better(model, of_bits) else of_bits
         return replace_fitted(self, watch.end_fit(model))
 
-    def _encoder(self):
-        fitted = vars(self)
-        model, coef = fitted["_model_"], fitted["query_coef_"]
-        mean = model.frame.mean if model.frame.metric == "euclidean" else None
-        query_function = Layers([coef], [np.zeros(coef.shape[1])], mean)
-        return Encoder(
-            Layers(fitted["coefs_"], fitted["intercepts_"], mean),
-            model.n_bits,
-            query_function.n_units,
-            quantize=model.quantize,
-            n_jobs=self.n_jobs,
-            rule=model.rule,
-            query_function=query_function,
-            n_weights=coef.shape[1],
-        )
+    @property
+    def n_units(self):
+        """Numbers per row of the largest array that the functions make."""
+        return max(self.query_coef_.shape)
+
+    @property
+    def n_weights(self):
+        """Weights of a query: one for each value of each word."""
+        return self.query_coef_.shape[1]
+
+    def hash_function(self, space):
+        """Return the function whose signs are near to the bits, see Notes.
+
+        Parameters
+        ----------
+        space : Space
+            NumPy.
+
+        Returns
+        -------
+        function : Layers
+            Inner products with the vectors of single bits.
+        """
+        return Layers(self.coefs_, self.intercepts_, self._mean_of_queries())
+
+    def query_function(self, space):
+        """Return the function from rows to the weights of queries.
+
+        Parameters
+        ----------
+        space : Space
+            NumPy.
+
+        Returns
+        -------
+        function : Layers
+            Inner products with the vectors of all values of words.
+        """
+        intercepts = [np.zeros(self.n_weights)]
+        return Layers([self.query_coef_], intercepts, self._mean_of_queries())
+
+    def quantize(self, X, activations):
+        """Find the words whose vectors add up to rows, whatever the activations are.
+
+        Parameters
+        ----------
+        X : {ndarray, CSR} of shape (n, n_features)
+            Features.
+
+        activations : ndarray of shape (n, n_bits)
+            Ignored.
+
+        Returns
+        -------
+        bits : ndarray of shape (n, n_bits)
+            Bits of the words.
+
+        lengths : ndarray of shape (n,), dtype uint8, or None
+            Bytes that tell lengths and factors, by `code_factors`.
+        """
+        return self._model_.quantize(X, activations)
+
+    def code_factors(self):
+        """Return the rule by which codes get factors and addends."""
+        return self._model_.rule
+
+    def _mean_of_queries(self):
+        frame = self._model_.frame
+        return frame.mean if frame.metric == "euclidean" else None
 
     def _fitted_by(self, model, n_iter):
         """Fitted attributes that follow from a model."""

@@ -1,5 +1,7 @@
-"""Base of all hashers: features in, bits out."""
+"""Base of all hashers: features in, bits out; and what they share."""
 
+import sys
+import warnings
 from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
@@ -8,42 +10,150 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import gen_batches
+from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import NUMPY, Space, as_numpy, enter
 from .._state import held, validate_aside, validate_seen
 from .._threads import map_in_threads, one_thread, slices
 from ..codes import PackedCodes
-from ..codes._door import Terms
+from ..codes._door import Terms, saturate
 from ..metrics import make_retrieval_scorer
-from ._rows import all_rows_equal
 
 _LARGEST = 1e37  # float32 ends at 3e38
 _BYTES_PER_BLOCK = 2**24  # of the activations of a block, in NumPy
+_CELLS_PER_BLOCK = 2**22  # of rows that are centered
+_INNER = {"sklearn_talr", "sklearn", "contextlib"}  # frames that no warning points to
 _LARGEST_ID = 2**24  # up to which float32 has all integers
 
 
 class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of all hashers: a feed-forward function whose signs are the bits.
+    """Base of all hashers: a function of features, the signs of whose values are the bits.
 
-    Subclasses set ``coefs_`` and ``intercepts_``, lists with one NumPy array per layer,
-    like scikit-learn's multi-layer perceptron, and ``means_``, a list of one array, which
-    is subtracted from the features first; a subclass without it takes them as they are. So
-    encoding is plain NumPy, and a pickle holds no torch objects and knows no device. With
-    scikit-learn's `array_api_dispatch` each call takes these arrays to where its features
-    are.
+    A hasher of your own defines `fit`. If that sets ``coefs_`` and ``intercepts_``, lists
+    with one NumPy array per layer, like scikit-learn's multi-layer perceptron, and perhaps
+    ``means_``, a list of one array, which is subtracted from the features first, then the
+    function is these layers: encoding is plain NumPy, a pickle holds no torch objects and
+    knows no device, and with scikit-learn's `array_api_dispatch` each call takes the arrays
+    to where its features are. Any other function is told by :meth:`hash_function`.
+
+    What follows are hooks, attributes or properties and methods, which a subclass may
+    define; all are asked of one fit, whatever another thread fits meanwhile.
 
     Attributes
     ----------
     default_query : {"bits", "weights"}
         How codes of the class are to be searched, where ``query="auto"``: by Hamming
         distance to the bits of a query, or by its weights.
+
+    follows_arrays : bool
+        Whether `transform` can compute in other libraries than NumPy.
+
+    own_threads : bool
+        Whether the hash function has threads of its own, or a device to fill. Otherwise
+        threads of ours share the blocks of rows, and BLAS is held to one.
+
+    saturates_queries : bool
+        Whether weights of queries are saturated, see :meth:`query_weights`.
+
+    n_units : int
+        Numbers per row of the largest array that the functions make, which sets how many
+        rows are a block.
+
+    n_weights : int
+        Weights of a query.
     """
 
     default_query = "bits"
+    follows_arrays = True
+    own_threads = False
+    saturates_queries = False
 
-    # Whether `transform` can compute in other libraries than NumPy.
-    _follows_arrays = True
+    @property
+    def n_units(self):
+        """Numbers per row of the largest array that the functions make."""
+        coefs = vars(self).get("coefs_")
+        if coefs is None:
+            return max(self.n_features_in_, self._n_features_out)
+        return max(coefs[0].shape[0], *(coef.shape[1] for coef in coefs))
+
+    @property
+    def n_weights(self):
+        """Weights of a query."""
+        return self._n_features_out
+
+    def prepare(self, X):
+        """Make of some rows what the functions take.
+
+        Parameters
+        ----------
+        X : {ndarray, CSR} of shape (n, n_features)
+            Checked features of a block of rows.
+
+        Returns
+        -------
+        X : array
+            What :meth:`hash_function`, :meth:`query_function` and :meth:`quantize` are
+            given: the features themselves, unless a subclass says otherwise.
+        """
+        return X
+
+    def hash_function(self, space):
+        """Return the function from rows to activations.
+
+        Parameters
+        ----------
+        space : Space
+            Library and device of the features; NumPy unless `follows_arrays` is True.
+
+        Returns
+        -------
+        function : callable
+            ``function(X) -> activations`` of shape (n, n_bits). Made once a call.
+        """
+        layers = self.coefs_, self.intercepts_, *vars(self).get("means_", [None])
+        return Layers(*layers, space)
+
+    def query_function(self, space):
+        """Return the function from rows to the weights of queries.
+
+        Parameters
+        ----------
+        space : Space
+            Library and device of the features.
+
+        Returns
+        -------
+        function : callable
+            ``function(X) -> weights`` of shape (n, n_weights), not yet saturated.
+        """
+        return self.hash_function(space)
+
+    def quantize(self, X, activations):
+        """Find the bits of some rows.
+
+        Parameters
+        ----------
+        X : array
+            What :meth:`prepare` has returned.
+
+        activations : array of shape (n, n_bits)
+            What the hash function has returned.
+
+        Returns
+        -------
+        bits : array of shape (n, n_bits), bool or uint8
+            Here 1 where activations are positive.
+
+        lengths : ndarray of shape (n,), dtype uint8, or None
+            A byte for each row, where :meth:`code_factors` has a table of these.
+        """
+        return activations > 0, None
+
+    def code_factors(self):
+        """Return the rule by which codes get factors and addends; None: they get none."""
+        return None
 
     def decision_function(self, X):
         """Compute the activations whose signs are the bits.
@@ -59,8 +169,8 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             Positive where the bit is 1; farther from 0 is more certain. With
             `array_api_dispatch` an array of the library of `X`, on its device.
         """
-        X, encoder = self._prepare(X)
-        return encoder.activations(X)
+        now, X, space = self._enter(X)
+        return now._values(X, now.hash_function(space), space, now._n_features_out)
 
     def query_weights(self, X):
         r"""Compute how much each bit of a code counts for weighted queries.
@@ -83,11 +193,9 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             :class:`~sklearn_talr.hashing.AdditiveHasher`. With `array_api_dispatch` an
             array of the library of `X`, on its device.
         """
-        X, encoder = self._prepare(X)
-        activations = encoder.of_queries().activations(X)
-        if encoder.weigh is None:
-            return activations
-        return encoder.weigh(activations, encoder.space.xp)
+        now, X, space = self._enter(X)
+        weights = now._values(X, now.query_function(space), space, now.n_weights)
+        return saturate(weights, space.xp) if now.saturates_queries else weights
 
     def transform(self, X):
         """Compute binary codes.
@@ -103,14 +211,13 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             Zeros and ones. With `array_api_dispatch` an array of the library of `X`, on its
             device. :meth:`encode` packs eight bits into a byte.
         """
-        X, encoder = self._prepare(X)
-        codes = encoder.space.empty((X.shape[0], encoder.n_bits), "uint8")
+        now, X, space = self._enter(X)
+        codes = space.empty((X.shape[0], now._n_features_out), "uint8")
 
         def keep(rows, block, activations):
-            bits, _ = encoder.quantize(block, activations)
-            encoder.space.fill(codes, rows, bits)
+            space.fill(codes, rows, now.quantize(block, activations)[0])
 
-        encoder.do_blocks(X, keep)
+        now._do_blocks(X, now.hash_function(space), space, keep)
         return codes
 
     def encode(self, X):
@@ -131,21 +238,21 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             addends that weighted queries multiply and add. The bytes are in NumPy, wherever
             `X` is.
         """
-        X, encoder = self._prepare(X)
-        data = np.empty((X.shape[0], -(-encoder.n_bits // 8)), dtype=np.uint8)
-        rule, lengths = encoder.rule, None
+        now, X, space = self._enter(X)
+        n_bits, rule, lengths = now._n_features_out, now.code_factors(), None
+        data = np.empty((X.shape[0], -(-n_bits // 8)), dtype=np.uint8)
         if rule is not None and rule.length_table is not None:
             lengths = np.empty(X.shape[0], dtype=np.uint8)
 
         def keep(rows, block, activations):
-            bits, of_rows = encoder.quantize(block, activations)
+            bits, of_rows = now.quantize(block, activations)
             data[rows] = np.packbits(as_numpy(bits), axis=1, bitorder="little")
             if lengths is not None:
                 lengths[rows] = of_rows
 
-        encoder.do_blocks(X, keep)
+        now._do_blocks(X, now.hash_function(space), space, keep)
         terms = Terms() if rule is None else rule.terms(data, lengths)
-        return PackedCodes._of(data, encoder.n_bits, "little", terms)
+        return PackedCodes._of(data, n_bits, "little", terms)
 
     def score(self, X, y=None):
         """Tie-aware average precision of these samples, each ranking all the others.
@@ -165,153 +272,62 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         return make_retrieval_scorer("AP")(self, X, y)
 
-    def _prepare(self, X):
-        """Check features, and take the encoder from the fitted state at once."""
+    def _enter(self, X):
+        """The hasher as it is now, checked features, and where they are."""
         now = held(self)
         check_is_fitted(now)
-        encoder = now._encoder()._replace(weigh=now._weigh())
         space, X = enter_features(now, X)
         X = validate_seen(now, X, accept_sparse="csr", dtype=space.floats(X))
-        return X, encoder if space is NUMPY else encoder.moved_to(space)
+        return now, X, space
 
-    def _encoder(self):
-        fitted = vars(self)
-        layers = Layers(fitted["coefs_"], fitted["intercepts_"], *fitted.get("means_", []))
-        return Encoder(layers, layers.coefs[-1].shape[1], layers.n_units)
+    def _values(self, X, function, space, n_columns):
+        """Values of a function of all rows, shape (n_samples, n_columns), float32."""
+        values = space.empty((X.shape[0], n_columns), "float32")
+
+        def keep(rows, block, of_block):
+            space.fill(values, rows, of_block)
+
+        self._do_blocks(X, function, space, keep)
+        return values
+
+    def _do_blocks(self, X, function, space, work):
+        """Call ``work(rows, block, values)`` for blocks of rows, bounding the memory.
+
+        Several calls may be made at the same time. The size of a block does not depend on
+        the number of threads, and so no rounding does.
+        """
+        n_bytes = get_config()["working_memory"] * 2**20
+        if space is NUMPY:
+            n_bytes = min(n_bytes, _BYTES_PER_BLOCK)
+        blocks = list(slices(X.shape[0], max(1, int(n_bytes / (8 * self.n_units)))))
+
+        def do(rows):
+            block = self.prepare(X[rows, :])
+            work(rows, block, function(block))
+
+        done = map(do, blocks)
+        if space is NUMPY and not self.own_threads:
+            n_jobs = getattr(self, "n_jobs", None)
+            share = map if len(blocks) == 1 else partial(map_in_threads, n_jobs=n_jobs)
+            done = share(one_thread()(do), blocks)
+        for _ in done:
+            pass
 
     def _trains_in(self, space):
         """Whether `fit` leaves features of another library where they are."""
         return False
 
-    def _weigh(self):
-        """Function from activations to query weights; None where the two are equal."""
-        return None
-
     @property
     def _n_features_out(self):
-        return self.coefs_[-1].shape[1]
+        coefs = vars(self).get("coefs_")
+        return self.n_bits if coefs is None else coefs[-1].shape[1]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.array_api_support = self._follows_arrays
+        tags.array_api_support = self.follows_arrays
         tags.transformer_tags.preserves_dtype = []  # bits, whatever the features are
         return tags
-
-
-def take_signs(X, activations):
-    """Bits that are 1 where activations are positive, and None for lengths."""
-    return activations > 0, None
-
-
-class Encoder(NamedTuple):
-    """A fitted hash function, for the time of one call.
-
-    Parameters
-    ----------
-    function : callable
-        ``function(X) -> activations``, in the precision that it computes in. If the hasher
-        follows arrays, it has a method ``moved_to(space)``, which returns the
-        function of features of another library.
-
-    n_bits : int
-        Bits of a code.
-
-    n_units : int
-        Numbers per row of the largest array that the function makes.
-
-    quantize : callable, default=take_signs
-        ``quantize(X, activations) -> (bits, lengths)``: bits of rows in the database, bool
-        or uint8, and a byte for each row, where the rule has a table of these, or None.
-
-    space : Space, default=NUMPY
-        Where features and activations are.
-
-    has_threads : bool, default=False
-        Whether the function has threads of its own, or a device to fill. Otherwise threads
-        of ours share the blocks, and BLAS is held to one.
-
-    n_jobs : int, default=None
-        Number of these threads, as for `map_in_threads`.
-
-    rule : ScoreRule, default=None
-        How codes get factors and addends. None means that they have none.
-
-    weigh : callable, default=None
-        ``weigh(activations, xp) -> query_weights``; None means the activations themselves.
-
-    query_function : callable, default=None
-        ``query_function(X)``: what queries have in place of activations, shape
-        (n_samples, n_weights). None means the activations.
-
-    n_weights : int, default=0
-        Weights of a query, where it has others than activations.
-
-    prepare : callable, default=None
-        ``prepare(X)``: rows as all functions take them, in NumPy. None means as they are.
-    """
-
-    function: object
-    n_bits: int
-    n_units: int
-    quantize: object = take_signs
-    space: Space = NUMPY
-    has_threads: bool = False
-    n_jobs: int | None = None
-    rule: object = None
-    weigh: object = None
-    query_function: object = None
-    n_weights: int = 0
-    prepare: object = None
-
-    def of_queries(self):
-        """The encoder whose activations are those of queries."""
-        if self.query_function is None:
-            return self
-        n_units = max(self.n_units, self.n_weights)
-        return self._replace(
-            function=self.query_function, n_bits=self.n_weights, n_units=n_units
-        )
-
-    def moved_to(self, space):
-        """The encoder of features in another space."""
-        function = self.function.moved_to(space)
-        return self._replace(function=function, space=space, has_threads=True)
-
-    def activations(self, X):
-        """Activations of all rows, shape (n_samples, n_bits), float32."""
-        activations = self.space.empty((X.shape[0], self.n_bits), "float32")
-
-        def keep(rows, block, of_block):
-            self.space.fill(activations, rows, of_block)
-
-        self.do_blocks(X, keep)
-        return activations
-
-    def do_blocks(self, X, work):
-        """Call ``work(rows, block, activations)`` for blocks of rows, bounding the memory.
-
-        Several calls may be made at the same time. The size of a block does not depend on
-        the number of threads, and so no rounding does.
-        """
-        n_bytes = _working_memory()
-        if self.space is NUMPY:
-            n_bytes = min(n_bytes, _BYTES_PER_BLOCK)
-        n_rows = max(1, int(n_bytes / (8 * self.n_units)))
-        blocks = list(slices(X.shape[0], n_rows))
-
-        def do(rows):
-            block = X[rows, :]
-            if self.prepare is not None:
-                block = self.prepare(block)
-            work(rows, block, self.function(block))
-
-        done = map(do, blocks)
-        if not self.has_threads:
-            share = map if len(blocks) == 1 else partial(map_in_threads, n_jobs=self.n_jobs)
-            done = share(one_thread()(do), blocks)
-        for _ in done:
-            pass
 
 
 class Layers(NamedTuple):
@@ -334,11 +350,6 @@ class Layers(NamedTuple):
     intercepts: list
     mean: np.ndarray | None = None
     space: Space = NUMPY
-
-    @property
-    def n_units(self):
-        """Numbers per row of the largest array that is made."""
-        return max(self.coefs[0].shape[0], *(coef.shape[1] for coef in self.coefs))
 
     def __call__(self, X):
         """Activations of features, in their dtype, or in float64 where there is no mean.
@@ -363,10 +374,6 @@ class Layers(NamedTuple):
         )
         return feed_forward(X, *weights, self.space.xp)
 
-    def moved_to(self, space):
-        """The same layers for features in another space."""
-        return self._replace(space=space)
-
     def _taken(self, array):
         return array if self.space is NUMPY else self.space.take(array)
 
@@ -381,6 +388,14 @@ def errors_of(estimator, inner):
         if message == str(error):
             raise
         raise ValueError(message) from error
+
+
+def warn_caller(message, category=UserWarning):
+    """Warn at the line that called the library: the first frame outside of it."""
+    level, frame = 2, sys._getframe(1)
+    while frame and frame.f_globals.get("__name__", "").split(".")[0] in _INNER:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def check_features(hasher, X):
@@ -438,7 +453,7 @@ def enter_features(hasher, X):
     space, X = enter(X)
     if getattr(hasher, "module", None) is not None:
         _refuse_large_ids(X, space)
-    if space is NUMPY or hasher._follows_arrays:
+    if space is NUMPY or hasher.follows_arrays:
         return space, X
     raise ValueError(
         f"{type(hasher).__name__} computes in NumPy, but X is an array of "
@@ -472,6 +487,101 @@ def feed_forward(X, coefs, intercepts, xp=np):
     return X
 
 
-def _working_memory():
-    """Bytes that scikit-learn's `working_memory` allows."""
-    return get_config()["working_memory"] * 2**20
+def mean_and_unit(X):
+    """Mean of the rows, and the root mean square norm of the rows minus their mean."""
+    if sp.issparse(X):
+        mean, variance = mean_variance_axis(X, axis=0)
+        return mean.astype(np.float64), float(np.sqrt(variance.sum(dtype=np.float64)))
+    if not isinstance(X, np.ndarray):
+        return _mean_and_unit_of_tensor(X)
+    mean = X.mean(axis=0, dtype=np.float64)
+    total = 0.0
+    for rows in row_blocks(X):
+        block = X[rows] - mean
+        total += np.einsum("ij,ij->", block, block)
+    return mean, float(np.sqrt(total / len(X)))
+
+
+def _mean_and_unit_of_tensor(X):
+    """Mean and unit of a torch tensor, as `mean_and_unit`, computed on its device."""
+    total = sum(X[rows].double().sum(0) for rows in row_blocks(X))
+    mean = total / len(X)
+    squares = sum((X[rows] - mean).square().sum() for rows in row_blocks(X))
+    return mean.cpu().numpy(), float((squares / len(X)).sqrt())
+
+
+def all_rows_equal(X):
+    """Whether no two rows differ."""
+    if sp.issparse(X):
+        return (X.max(axis=0) != X.min(axis=0)).nnz == 0
+    return all(bool((X[rows] == X[0]).all()) for rows in row_blocks(X))
+
+
+def centered(X):
+    """Return the rows minus their mean in float64, and the mean."""
+    mean = X.mean(axis=0, dtype=np.float64)
+    return X - mean, mean
+
+
+def row_blocks(X):
+    """Slices of consecutive rows that bound the memory of a float64 copy."""
+    return gen_batches(X.shape[0], max(1, _CELLS_PER_BLOCK // X.shape[1]))
+
+
+class FitCallbacks:
+    """Tells the callbacks of an estimator about its fit and the tasks of it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Estimator that is fitted, whose callbacks are told.
+
+    X, y : features and targets
+        Training data, which callbacks are shown.
+
+    n_tasks : int
+        At most so many tasks follow.
+
+    fitted : callable, default=None
+        ``fitted() -> dict`` of the attributes that the estimator would have if training
+        stopped now. None while there are none; it may be set later.
+    """
+
+    def __init__(self, estimator, X, y, n_tasks, fitted=None):
+        self._estimator = estimator
+        self._data = {"X": X, "y": y}
+        self.fitted = fitted
+        self._fit = self._task = None
+        if hasattr(estimator, "_init_callback_context"):
+            self._fit = estimator._init_callback_context(max_subtasks=n_tasks)
+            self._fit.call_on_fit_task_begin(estimator=estimator, **self._data)
+
+    def begin(self, name="epoch"):
+        """A task begins."""
+        if self._fit is not None:
+            self._task = self._fit.subcontext(task_name=name)
+            self._task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+
+    def end(self):
+        """A task has ended; return whether a callback wants to stop."""
+        return self._end(self._task)
+
+    def break_off(self):
+        """Leave the fit unfinished for callbacks, since training was interrupted.
+
+        At the end of a fit a progress bar would show all epochs as done.
+        """
+        self._fit = None
+
+    def end_fit(self):
+        """All tasks are done, or a callback or the validation score ended training."""
+        self._end(self._fit)
+
+    def _end(self, context):
+        if context is None:
+            return False
+        return context.call_on_fit_task_end(
+            estimator=self._estimator,
+            reconstruction_attributes=self.fitted,
+            **self._data,
+        )

@@ -7,14 +7,19 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import HasMethods, Interval, StrOptions, fit_context
 from .._random import independent_random_state
 from .._state import replace_fitted
-from ..losses import AveragePrecisionLoss
+from ..losses import BaseLoss
 from ..metrics import make_retrieval_scorer
-from . import cross_view
 from ._additive import AdditiveHasher
 from ._base import BaseHasher, errors_of
-from ._supervised import SupervisedHasher
-
-__all__ = ["CrossViewHasher"]
+from ._common_space import (
+    BehindTeacher,
+    ViewLayers,
+    beside_features,
+    teach_classes,
+    teach_judgments,
+)
+from ._gradient import TALRHasher, of_torch
+from ._views import check_views, judgments_by_query
 
 _AUTO = StrOptions({"auto"})
 
@@ -49,12 +54,12 @@ class CrossViewHasher(BaseHasher):
         weights, see :meth:`query_weights`. For weights behind teachers items are coded by
         an :class:`AdditiveHasher`, which no loss trains.
 
-    loss : callable or None, default=None
-        What is minimized: an object of :mod:`sklearn_talr.losses` with a method
-        ``between``, or a function ``loss(query_bits, item_bits, affinity)`` of your own. It
-        gets relaxed bits of shapes (n, `n_bits`) and (m, `n_bits`), or those bits that the
-        step keeps, and the affinities of all pairs, -1 where nothing is known; and returns
-        a scalar tensor. None: :class:`~sklearn_talr.losses.AveragePrecisionLoss`.
+    loss : {"AP", "nDCG"}, Measure or callable, default="AP"
+        What is minimized. A measure, by its name or as a value, is maximized. Otherwise an
+        object of :mod:`sklearn_talr.losses` that compares pairs, or a function
+        ``loss(query_bits, item_bits, affinity)`` of your own. It gets relaxed bits of
+        shapes (n, `n_bits`) and (m, `n_bits`), or those bits that the step keeps, and the
+        affinities of all pairs, -1 where nothing is known; and returns a scalar tensor.
 
     teacher : {"auto"}, transformer or None, default="auto"
         What brings both views into one space. A transformer like
@@ -85,7 +90,7 @@ class CrossViewHasher(BaseHasher):
 
     affinity : "auto" or affinity oracle, default="auto"
         Who is relevant to whom, where both sides have targets: ``"auto"`` goes by the form
-        of `y`, as in :class:`SupervisedHasher`.
+        of `y`, as in :class:`TALRHasher`.
 
     init : {"cca", "itq", "random"}, default="cca"
         First weights of the last layers. ``"cca"``: canonical directions of items and
@@ -95,7 +100,7 @@ class CrossViewHasher(BaseHasher):
         quantization of all rows under both.
 
     tanh_scale : float, (float, float), None or "auto", default="auto"
-        Scale of tanh, as in :class:`SupervisedHasher`.
+        Scale of tanh, as in :class:`TALRHasher`.
 
     bit_dropout : float or "auto", default="auto"
         Fraction of the bits that each step leaves out, in [0, 1). ``"auto"`` keeps the
@@ -199,12 +204,11 @@ class CrossViewHasher(BaseHasher):
     True
     """
 
-    _follows_arrays = False
+    follows_arrays = False
 
     _parameter_constraints: dict = {
         "n_bits": [Interval(Integral, 1, None, closed="left")],
         "query": [StrOptions({"bits", "weights"})],
-        "loss": [callable, None],
         "teacher": [_AUTO, HasMethods(["fit_transform", "transform"]), None],
         "unjudged": [StrOptions({"irrelevant", "ignore"})],
         "shared": ["boolean"],
@@ -212,8 +216,9 @@ class CrossViewHasher(BaseHasher):
         "init": [StrOptions({"cca", "itq", "random"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         **{
-            name: SupervisedHasher._parameter_constraints[name]
+            name: TALRHasher._parameter_constraints[name]
             for name in (
+                "loss",
                 "hidden_layer_sizes",
                 "dropout",
                 "affinity",
@@ -234,7 +239,7 @@ class CrossViewHasher(BaseHasher):
         n_bits=32,
         *,
         query="bits",
-        loss=None,
+        loss="AP",
         teacher="auto",
         unjudged="irrelevant",
         shared=False,
@@ -317,12 +322,12 @@ class CrossViewHasher(BaseHasher):
         UserWarning
             If most items are relevant to no query.
         """
-        views = cross_view.check_views(self, X, y, X_query, y_query)
+        views = check_views(self, X, y, X_query, y_query)
         self._check_shared(views)
         rng = independent_random_state(self.random_state)
         space = self._common_space(views, rng)
         if space is not None and views.classes is None and self.query == "bits":
-            space = cross_view.beside_features(views, space, self.shared)
+            space = beside_features(views, space, self.shared)
         if space is not None and self.query == "weights":
             functions, losses = self._fit_additive(space, rng), []
             n_iter = functions[0].n_iter_
@@ -420,11 +425,11 @@ class CrossViewHasher(BaseHasher):
                 f"fit {given} given queries, and so must score be: pass X_query, with "
                 "y_query or judgments as y, where fit had them, and nowhere else."
             )
-        measure = getattr(self._chosen_loss(), "measure", "AP")
+        measure = BaseLoss.of(self.loss).measure
         if X_query is None:
             return make_retrieval_scorer(measure)(self, X, y)
         if y_query is None:  # judgments, a row a query
-            judgments = cross_view.judgments_by_query(self.affinity_, X, y, X_query)
+            judgments = judgments_by_query(self.affinity_, X, y, X_query)
             y_query, y = judgments, None
         return make_retrieval_scorer(measure, database=(X, y))(self, X_query, y_query)
 
@@ -451,7 +456,7 @@ class CrossViewHasher(BaseHasher):
             return None
         is_auto = isinstance(self.teacher, str)
         if views.classes is not None:
-            return cross_view.teach_classes(views, None if is_auto else self.teacher)
+            return teach_classes(views, None if is_auto else self.teacher)
         if not is_auto:
             raise ValueError(
                 "teacher needs labels or label indicators of both sides, as y and y_query. "
@@ -459,7 +464,7 @@ class CrossViewHasher(BaseHasher):
             )
         if views.are_partners or views.are_sparse:
             return None
-        return cross_view.teach_judgments(views, rng)
+        return teach_judgments(views, rng)
 
     def _fit_additive(self, space, rng):
         """One hasher of the common space, for weighted queries."""
@@ -479,21 +484,16 @@ class CrossViewHasher(BaseHasher):
         is_one_space = space is not None and views.classes is not None
         is_shared = self.shared or views.are_same_rows or is_one_space
         how = views.pairs, is_shared, rng
-        *fitted, losses = cross_view.fit_towers(self, self._chosen_loss(), X, X_query, *how)
+        fit_towers, loss = of_torch("fit_towers"), BaseLoss.of(self.loss)
+        *fitted, losses = fit_towers(self, loss, X, X_query, *how)
         seen = {"n_features_in_": X.shape[1]}, {"n_features_in_": X_query.shape[1]}
-        functions = [cross_view.ViewLayers.of(a | b) for a, b in zip(seen, fitted)]
+        functions = [ViewLayers.of(a | b) for a, b in zip(seen, fitted)]
         return functions, losses
 
-    def _chosen_loss(self):
-        return AveragePrecisionLoss() if self.loss is None else self.loss
-
-    def _prepare(self, X):
+    def _enter(self, X):
         check_is_fitted(self)
         with errors_of(self, self.item_hasher_):
-            return self.item_hasher_._prepare(X)
-
-    def _encoder(self):
-        return self.item_hasher_._encoder()
+            return self.item_hasher_._enter(X)
 
     @property
     def _n_features_out(self):
@@ -518,7 +518,7 @@ def _fitted_views(views, space, functions):
     else:
         layers, teachers = {}, (space.teacher, space.query_teacher)
         item, query = (
-            cross_view.BehindTeacher.of(seen | {"teacher_": teacher, "hasher_": function})
+            BehindTeacher.of(seen | {"teacher_": teacher, "hasher_": function})
             for seen, teacher, function in zip(
                 (views.seen, views.seen_query), teachers, functions
             )

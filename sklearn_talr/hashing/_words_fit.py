@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from ._projections import itq_projection
+from ._linear import itq_projection
 from ._words import Model, Table, cosines_of, improve_signs, in_threads
 
 _ROWS_TO_START_FROM = 10_000

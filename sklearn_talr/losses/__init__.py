@@ -1,31 +1,18 @@
 """Losses of hash functions: values that a hasher trains by, and the functions beneath.
 
-:class:`~sklearn_talr.hashing.SupervisedHasher` minimizes any *loss*, a callable
+:class:`~sklearn_talr.hashing.TALRHasher` minimizes any *loss*: one of those here, a
+:class:`BaseLoss` of your own, or a function
 
     loss(bits, affinity) -> scalar tensor
 
 of the relaxed bits of a minibatch, shape (n, n_bits), and of the affinity of each pair of
-its samples, shape (n, n). A function will do, or an object with parameters. A loss may say
-more about itself by these attributes, each of which is optional:
+its samples, shape (n, n). :class:`~sklearn_talr.hashing.CrossViewHasher`, where rows of one
+kind are queries and rows of another kind items, minimizes losses that know two views, or a
+function
 
-``training_defaults``
-    A dict: what ``"auto"`` stands for in the hasher's `tanh_scale`, `bit_dropout` and
-    `weight_decay`.
-``measure``
-    ``"AP"`` or ``"nDCG"``: what the hasher is scored by. Without it, AP.
-``needs_classes``
-    True if targets must be class labels or label indicators.
-``bind(training)``
-    Returns ``(step, fitted)`` for one fit, where a loss needs more than the affinities of
-    a minibatch: ``step(batch)`` is the loss of a minibatch, and `fitted` a dict of
-    attributes that the fitted hasher keeps.
+    loss(query_bits, item_bits, affinity) -> scalar tensor
 
-A loss may also serve two views, as :class:`~sklearn_talr.hashing.CrossViewHasher` does,
-where rows of one kind are queries and rows of another kind items:
-
-``between(query_bits, item_bits, affinity, levels=None)``
-    The loss of queries and items, whose affinities have shape (n, m). They are -1 where
-    nothing is known. With `levels` they are places in this list of affinities.
+of affinities of shape (n, m), which are -1 where nothing is known.
 
 Loss values load PyTorch when they are called, and the functions when they are first used.
 """
@@ -33,15 +20,17 @@ Loss values load PyTorch when they are called, and the functions when they are f
 from typing import TYPE_CHECKING
 
 from .._lazy import lazy_names
-from ._contrastive import ContrastiveLoss
-from ._csq import CSQLoss
-from ._dcmh import DCMHLoss
-from ._dpsh import DPSHLoss
-from ._dsh import DSHLoss
-from ._dtsh import DTSHLoss
-from ._hashnet import HashNetLoss
-from ._mutual_information import MutualInformationLoss
-from ._orthohash import OrthoHashLoss
+from ._base import BaseLoss, Batch, Training
+from ._classes import CSQLoss, OrthoHashLoss
+from ._pairs import (
+    ContrastiveLoss,
+    DCMHLoss,
+    DPSHLoss,
+    DSHLoss,
+    DTSHLoss,
+    HashNetLoss,
+    MutualInformationLoss,
+)
 from ._tie_aware import AveragePrecisionLoss, NDCGLoss
 
 if TYPE_CHECKING:
@@ -56,6 +45,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AveragePrecisionLoss",
+    "BaseLoss",
+    "Batch",
     "CSQLoss",
     "ContrastiveLoss",
     "DCMHLoss",
@@ -67,6 +58,7 @@ __all__ = [
     "NDCGLoss",
     "OrthoHashLoss",
     "TieAwareLoss",
+    "Training",
     "simplified_average_precision",
     "simplified_ndcg",
     "soft_average_precision",

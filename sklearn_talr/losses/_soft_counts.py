@@ -19,9 +19,7 @@ from numbers import Integral
 import torch
 
 from .._compat import Interval, validate_params
-from ._memory import keep_freed_memory
-
-__all__ = ["soft_counts"]
+from ._base import keep_freed_memory
 
 _PAIRS_PER_BLOCK = 1 << 17  # half a MiB of float32: it stays in cache between passes
 _PAIRS_PER_DEVICE_BLOCK = 1 << 24  # an accelerator wants few and large steps

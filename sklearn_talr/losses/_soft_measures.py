@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from .._compat import validate_params
-from ._memory import keep_freed_memory
+from ._base import keep_freed_memory
 from ._soft_counts import (
     arrays_of_pairs,
     blocks_of_queries,
@@ -14,13 +14,6 @@ from ._soft_counts import (
     is_on_host,
     soft_counts,
 )
-
-__all__ = [
-    "simplified_average_precision",
-    "simplified_ndcg",
-    "soft_average_precision",
-    "soft_ndcg",
-]
 
 _CONSTRAINTS = {"counts": [torch.Tensor], "levels": [torch.Tensor, "array-like"]}
 _LEAST_COUNT = -1e-3  # what rounding makes of 0 is less

@@ -1,19 +1,9 @@
-"""Losses that maximize tie-aware average precision and NDCG, and the names of the two."""
+"""Losses that maximize tie-aware average precision and NDCG."""
 
-from ._bound import CountingLoss
-
-__all__ = [
-    "AveragePrecisionLoss",
-    "NDCGLoss",
-    "measure_name",
-    "summable_grades",
-    "tie_aware_loss",
-]
-
-_LARGEST_GRADE = 1000  # gains 2**grade - 1 are summed in float64
+from ._base import BaseLoss
 
 
-class AveragePrecisionLoss(CountingLoss):
+class AveragePrecisionLoss(BaseLoss):
     """One minus tie-aware average precision, of a minibatch whose samples rank each other.
 
     He et al., "Hashing as Tie-Aware Learning to Rank", CVPR 2018. Each sample ranks the
@@ -52,47 +42,24 @@ class AveragePrecisionLoss(CountingLoss):
 
     _parameter_constraints: dict = {"simplified": ["boolean"]}
 
+    needs_tanh = by_order = True
+
     def __init__(self, simplified=False):
         self.simplified = simplified
 
-    def __call__(self, bits, affinity):
-        """Compute the loss of a minibatch.
+    def between(self, query_bits, item_bits, affinity, n_bits=None):
+        """Compute the loss of queries that rank items, which may be of another kind.
 
         Parameters
         ----------
-        bits : Tensor of shape (n, n_bits), float
-            Relaxed bits in [-1, 1].
-
-        affinity : Tensor of shape (n, n)
-            Similar pairs are those above 0.
-
-        Returns
-        -------
-        loss : Tensor, scalar
-            In [0, 1].
-        """
-        import torch
-
-        from ._soft_measures import ranking_loss
-
-        index = (affinity > 0).view(torch.uint8)
-        levels = torch.arange(2, device=bits.device)
-        how = levels, "AP", self.simplified
-        return ranking_loss(bits, bits, index, *how, exclude_self=True)
-
-    def between(self, query_bits, item_bits, affinity, levels=None):
-        """Compute the loss of queries that rank items of another kind.
-
-        Parameters
-        ----------
-        query_bits, item_bits : Tensors of shapes (n, n_bits) and (m, n_bits), float
+        query_bits, item_bits : Tensors of shapes (n, k) and (m, k), float
             Relaxed bits in [-1, 1].
 
         affinity : Tensor of shape (n, m)
             Relevant pairs are those above 0. Those below 0 are left out, as unknown.
 
-        levels : Tensor, default=None
-            Ignored, since all that is relevant is equally so.
+        n_bits : int, default=None
+            Ignored, since items are counted by the bits that take part.
 
         Returns
         -------
@@ -108,7 +75,7 @@ class AveragePrecisionLoss(CountingLoss):
         return ranking_loss(query_bits, item_bits, index, *how)
 
 
-class NDCGLoss(CountingLoss):
+class NDCGLoss(BaseLoss):
     """One minus tie-aware NDCG, of a minibatch whose samples rank each other.
 
     He et al., "Hashing as Tie-Aware Learning to Rank", CVPR 2018. As
@@ -151,51 +118,25 @@ class NDCGLoss(CountingLoss):
     _parameter_constraints: dict = {"simplified": ["boolean"]}
 
     measure = "nDCG"
+    needs_tanh = takes_levels = True
 
     def __init__(self, simplified=False):
         self.simplified = simplified
 
-    def __call__(self, bits, affinity, levels=None):
-        """Compute the loss of a minibatch.
+    def between(self, query_bits, item_bits, affinity, n_bits=None, levels=None):
+        """Compute the loss of queries that rank items, which may be of another kind.
 
         Parameters
         ----------
-        bits : Tensor of shape (n, n_bits), float
-            Relaxed bits in [-1, 1].
-
-        affinity : Tensor of shape (n, n)
-            Affinities, at least 0; or with `levels` the place of each in them, integers.
-
-        levels : Tensor of shape (n_levels,), default=None
-            Affinity values in ascending order, first 0. None: found in `affinity`.
-
-        Returns
-        -------
-        loss : Tensor, scalar
-            In [0, 1].
-        """
-        import torch
-
-        from ._soft_measures import ranking_loss
-
-        if levels is None:
-            zero = affinity.new_zeros(1)
-            levels = torch.unique(torch.cat([zero, affinity.flatten()]))
-            affinity = torch.searchsorted(levels, affinity.contiguous())
-        how = levels, "nDCG", self.simplified
-        return ranking_loss(bits, bits, affinity, *how, exclude_self=True)
-
-    def between(self, query_bits, item_bits, affinity, levels=None):
-        """Compute the loss of queries that rank items of another kind.
-
-        Parameters
-        ----------
-        query_bits, item_bits : Tensors of shapes (n, n_bits) and (m, n_bits), float
+        query_bits, item_bits : Tensors of shapes (n, k) and (m, k), float
             Relaxed bits in [-1, 1].
 
         affinity : Tensor of shape (n, m)
             Affinities; or with `levels` the place of each in them, integers. Pairs below 0
             are left out, as unknown.
+
+        n_bits : int, default=None
+            Ignored, since items are counted by the bits that take part.
 
         levels : Tensor of shape (n_levels,), default=None
             Affinity values in ascending order, first 0. None: found in `affinity`.
@@ -216,42 +157,3 @@ class NDCGLoss(CountingLoss):
             affinity = index.masked_fill(affinity < 0, -1)
         how = levels, "nDCG", self.simplified
         return ranking_loss(query_bits, item_bits, affinity, *how)
-
-    def _options(self, training):
-        import torch
-
-        levels = summable_grades(training.affinity.gain_levels(training.levels))
-        return {"levels": torch.as_tensor(levels).to(training.device)}
-
-    def _options_between(self, training):
-        summable_grades(training.gain_levels)
-        return super()._options_between(training)
-
-
-def summable_grades(grades):
-    """Return grades, or raise ValueError if their gains overflow when they are summed."""
-    if grades[-1] > _LARGEST_GRADE:
-        raise ValueError(
-            f"NDCG has grades, which are affinities, up to {grades[-1]}, whose gains "
-            "2**grade - 1 overflow float64 when they are summed. Number the grades from 0, "
-            f"or bin them, so that none is above {_LARGEST_GRADE}."
-        )
-    return grades
-
-
-def tie_aware_loss(measure, simplified):
-    """Return the loss value that maximizes a measure."""
-    losses = {"AP": AveragePrecisionLoss, "nDCG": NDCGLoss}
-    return losses[measure_name(measure)](simplified=simplified)
-
-
-def measure_name(measure):
-    """Return "AP" or "nDCG" for the name or the value of a measure, or raise ValueError."""
-    name = str(measure)
-    if name not in ("AP", "nDCG"):
-        raise ValueError(
-            f"measure must be 'AP' or 'nDCG', got {name!r}. Training counts items at all "
-            "distances: it knows no cutoff, and no other denominator than all relevant "
-            "items. Leave them to the scorers."
-        )
-    return name

@@ -9,7 +9,7 @@ import pytest
 from hashers import LOSSES, name_of
 
 from sklearn_talr.baselines import BREHasher, FastHasher, MACHasher, StructHasher
-from sklearn_talr.hashing import ITQHasher, LSHHasher, SupervisedHasher, TALRHasher
+from sklearn_talr.hashing import ITQHasher, LSHHasher, TALRHasher
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.measures import AP, nDCG
 
@@ -73,7 +73,7 @@ def test_hidden_layers_keep_up_with_linear_functions(name, least):
 
 
 def test_ndcg_of_distances_beats_itq():
-    talr = mean_of_seeds(TALRHasher(measure="nDCG"), nDCG, "scenes")
+    talr = mean_of_seeds(TALRHasher(loss="nDCG"), nDCG, "scenes")
     itq = mean_of_seeds(ITQHasher(), nDCG, "scenes")
     assert talr >= itq + 0.008
 
@@ -90,7 +90,7 @@ def test_leading_bits_of_nested_codes_keep_up_with_separate_fits(n_bits):
 def test_losses_of_other_papers_beat_random_hyperplanes_by_far(loss):
     trained, random = (
         held_out(hasher, AP, "cifar10", 0)
-        for hasher in (SupervisedHasher(loss=loss), LSHHasher())
+        for hasher in (TALRHasher(loss=loss), LSHHasher())
     )
     assert trained >= random + 0.35
 

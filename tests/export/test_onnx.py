@@ -19,7 +19,6 @@ from sklearn_talr.hashing import (
     AdditiveHasher,
     ITQHasher,
     LSHHasher,
-    SupervisedHasher,
     TALRHasher,
 )
 from sklearn_talr.losses import DSHLoss
@@ -106,7 +105,7 @@ def test_the_activations_are_the_weights_of_a_class_that_says_nothing(sizes, tmp
         (TALRHasher(12, max_iter=1, random_state=0), None, False),
         (TALRHasher(12, hidden_layer_sizes=9, max_iter=1, random_state=0), LABELS, True),
         (
-            SupervisedHasher(8, loss=DSHLoss(), max_iter=1, random_state=0),
+            TALRHasher(8, loss=DSHLoss(), max_iter=1, random_state=0),
             LABELS,
             True,
         ),
@@ -234,6 +233,46 @@ def test_what_is_no_fitted_hasher_of_layers_is_refused(make, error, message, tmp
     with pytest.raises(error, match=message):
         export_onnx(make(), tmp_path / "hasher.onnx")
     assert not list(tmp_path.iterdir())
+
+
+class Sine(LSHHasher):
+    """Layers, and a sine before the signs."""
+
+    def hash_function(self, space):
+        layers = super().hash_function(space)
+        return lambda X: np.sin(layers(X))
+
+
+class Flipped(LSHHasher):
+    """Layers whose negative signs are the bits."""
+
+    def quantize(self, X, activations):
+        return activations <= 0, None
+
+
+class Rounded(LSHHasher):
+    """Layers of rounded features."""
+
+    def prepare(self, X):
+        return np.round(X)
+
+
+@pytest.mark.parametrize("cls", [Sine, Flipped, Rounded])
+def test_a_hasher_that_encodes_in_a_way_of_its_own_is_refused_or_right(cls, tmp_path):
+    hasher = cls(8, random_state=0).fit(X)
+    plain = LSHHasher(8, random_state=0).fit(X)
+    if cls is not Rounded:  # digits are whole numbers
+        assert np.any(hasher.transform(X) != plain.transform(X))
+    with pytest.raises(ValueError, match=f"{cls.__name__}.* of its own"):
+        export_onnx(hasher, tmp_path / "codes.onnx")
+    if cls is Flipped:  # whose queries are asked by layers
+        export_onnx(hasher, tmp_path / "weights.onnx", output="query_weights")
+        found = run_onnx(tmp_path / "weights.onnx", X)
+        np.testing.assert_allclose(found, hasher.query_weights(X), rtol=1e-4, atol=1e-4)
+    else:
+        with pytest.raises(ValueError, match="a function of its own"):
+            export_onnx(hasher, tmp_path / "weights.onnx", output="query_weights")
+    assert not (tmp_path / "codes.onnx").exists()
 
 
 def test_the_path_is_checked():

@@ -24,7 +24,6 @@ from sklearn_talr.hashing import (
     AdditiveHasher,
     ClassProbabilities,
     CrossViewHasher,
-    SupervisedHasher,
 )
 from sklearn_talr.hashing._base import check_features
 from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV
@@ -124,8 +123,8 @@ def test_a_hasher_of_ones_own_without_a_mean(dtype, library, data):
     [
         ITQHasher(8),
         LAYERS,
-        SupervisedHasher(8, loss=MutualInformationLoss(), max_iter=2),
-        SupervisedHasher(8, loss=OrthoHashLoss(), max_iter=2),
+        TALRHasher(8, loss=MutualInformationLoss(), max_iter=2),
+        TALRHasher(8, loss=OrthoHashLoss(), max_iter=2),
     ],
 )
 def test_fitting_arrays_is_fitting_numpy(hasher, library, data):
@@ -270,7 +269,7 @@ def test_training_where_tensors_are(hasher, by_distance, data, monkeypatch):
     X, y = data[0], None if by_distance else data[1]
     expected = clone(hasher).fit(X, y).decision_function(X)
     in_place = lambda hasher, space: space.is_torch  # noqa: E731
-    monkeypatch.setattr(SupervisedHasher, "_trains_in", in_place)
+    monkeypatch.setattr(TALRHasher, "_trains_in", in_place)
     checked, _ = check_features(hasher, torch.tensor(X))
     assert isinstance(checked, torch.Tensor)
     found = clone(hasher).fit(torch.tensor(X), y).decision_function(X)

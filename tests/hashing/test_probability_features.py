@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from sklearn.naive_bayes import GaussianNB
 
 from sklearn_talr.hashing import ClassProbabilities
-from sklearn_talr.hashing._probability_features import softened
+from sklearn_talr.hashing._class_probabilities import softened
 
 
 @pytest.fixture(scope="module")

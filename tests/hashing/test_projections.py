@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
 
-from sklearn_talr.hashing import ITQHasher, _projections
-from sklearn_talr.hashing._projections import (
+from sklearn_talr.hashing import ITQHasher, _linear
+from sklearn_talr.hashing._linear import (
     itq_projection,
     pca_projection,
     sparse_projection,
@@ -93,7 +93,7 @@ def test_a_large_sparse_matrix_is_projected_as_a_dense_one(kind, monkeypatch):
         return dense_rows @ sparse_projection(X, mean, kind, 8, np.random.RandomState(0))
 
     dense = projected()
-    monkeypatch.setattr(_projections, "_MOST_DENSE_CELLS", 1000)
+    monkeypatch.setattr(_linear, "_MOST_DENSE_CELLS", 1000)
     monkeypatch.setattr(sp.csr_array, "toarray", None)
     sparse = projected()
     if kind == "itq":  # as much of the variance, and about as near to signs

@@ -1,4 +1,4 @@
-"""SupervisedHasher: losses of other papers, and losses of one's own."""
+"""TALRHasher: losses of other papers, and losses of one's own."""
 
 import pickle
 
@@ -14,7 +14,7 @@ from without_torch import run_without_torch
 
 from sklearn_talr import PrecomputedAffinity, TALRHasher
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
-from sklearn_talr.hashing import LSHHasher, SupervisedHasher
+from sklearn_talr.hashing import LSHHasher
 from sklearn_talr.losses import (
     CSQLoss,
     DPSHLoss,
@@ -72,7 +72,7 @@ VALUES = [
 def test_the_loss_is_minimized_with_its_parameters(loss, params, value, few_digits):
     """In one step over all samples, before it is taken."""
     X, y = few_digits[0][:60], few_digits[1][:60]
-    hasher = SupervisedHasher(8, loss=loss, max_iter=1, batch_size=60, bit_dropout=0.0)
+    hasher = TALRHasher(8, loss=loss, max_iter=1, batch_size=60, bit_dropout=0.0)
     hasher.set_params(learning_rate_init=1e-12, random_state=0, **params).fit(X, y)
     memberships = torch.from_numpy(np.eye(10, dtype=np.float32)[y])
     codes = torch.from_numpy(getattr(hasher, "class_codes_", np.zeros((10, 8)))).float()
@@ -87,7 +87,7 @@ class TestEveryLoss:
     def test_beats_random_hyperplanes(
         self, loss, digits, multilabel, ap_of_random_hyperplanes, learned
     ):
-        hasher = SupervisedHasher(16, loss=loss, max_iter=15, random_state=learned.seed)
+        hasher = TALRHasher(16, loss=loss, max_iter=15, random_state=learned.seed)
         of_digits, of_labels = ap_of_random_hyperplanes
         ap = mean_ap(held_out_histogram(hasher, *digits, 600))
         learned.gain(ap - of_digits, "digits")
@@ -98,7 +98,7 @@ class TestEveryLoss:
 
     def test_loss_falls(self, loss, digits, learned):
         X, y = digits
-        hasher = SupervisedHasher(16, loss=loss, max_iter=15, bit_dropout=0)
+        hasher = TALRHasher(16, loss=loss, max_iter=15, bit_dropout=0)
         hasher.set_params(random_state=learned.seed, learning_rate_init=0.01)
         if loss.training_defaults.get("tanh_scale", 8.0) is not None:
             hasher.set_params(tanh_scale=2.0)
@@ -115,8 +115,8 @@ class TestEveryLoss:
             (unknown, "y contains NaN"),
         ):
             with pytest.raises(ValueError, match=message):
-                SupervisedHasher(4, loss=loss).fit(X, other)
-        hasher = SupervisedHasher(8, loss=loss, max_iter=2, random_state=learned.seed)
+                TALRHasher(4, loss=loss).fit(X, other)
+        hasher = TALRHasher(8, loss=loss, max_iter=2, random_state=learned.seed)
         codes = hasher.fit(X, y).transform(X)
         assert isinstance(hasher.affinity_, LabelAffinity)
         for other in (np.array(list("abcdefghij"))[y], y[:, None]):
@@ -131,7 +131,7 @@ class TestEveryLoss:
     def test_trains_as_talr_does(self, loss, few_digits):
         """Early descent, warm starts, hidden layers and modules."""
         X, y = few_digits
-        hasher = SupervisedHasher(
+        hasher = TALRHasher(
             8, loss=loss, max_iter=2, early_descent=True, random_state=0
         ).fit(X, y)
         assert len(hasher.validation_scores_) == 2
@@ -155,7 +155,7 @@ class TestPairLosses:
     def test_any_affinity(self, loss, few_digits):
         X, y = few_digits
         matrix = (y[:, None] == y).astype(int)
-        hasher = SupervisedHasher(8, loss=loss, max_iter=2, random_state=0)
+        hasher = TALRHasher(8, loss=loss, max_iter=2, random_state=0)
         codes = hasher.fit(X, y).transform(X)
         ready = hasher.fit(X, PrecomputedAffinity(matrix)).transform(X)
         np.testing.assert_array_equal(ready, codes)
@@ -164,7 +164,7 @@ class TestPairLosses:
 
     def test_chunks(self, loss, digits, learned):
         X, y = digits
-        hasher = SupervisedHasher(16, loss=loss, init="random", learning_rate_init=0.01)
+        hasher = TALRHasher(16, loss=loss, init="random", learning_rate_init=0.01)
         hasher.set_params(random_state=learned.seed)
         scores = []
         for epoch in range(6):
@@ -180,9 +180,7 @@ class TestPairLosses:
 class TestClassLosses:
     def test_classes_and_their_codes(self, loss, few_digits, learned):
         X, y = few_digits
-        hasher = SupervisedHasher(
-            16, loss=loss, max_iter=30, random_state=learned.seed
-        ).fit(X, y)
+        hasher = TALRHasher(16, loss=loss, max_iter=30, random_state=learned.seed).fit(X, y)
         np.testing.assert_array_equal(hasher.classes_, np.arange(10))
         codes = hasher.class_codes_
         np.testing.assert_array_equal(codes @ codes.T, 16 * np.eye(10))
@@ -191,25 +189,23 @@ class TestClassLosses:
 
     def test_targets_must_be_labels(self, loss, few_digits):
         with pytest.raises(ValueError, match="requires y to be passed"):
-            SupervisedHasher(loss=loss).fit(few_digits[0])
+            TALRHasher(loss=loss).fit(few_digits[0])
         X = np.random.default_rng(0).standard_normal((9, 3))
         for wrap in (np.asarray, sp.csr_array):
             with pytest.raises(ValueError, match="0/1 label indicator"):
-                SupervisedHasher(loss=loss).fit(X, wrap(np.arange(81).reshape(9, 9)))
+                TALRHasher(loss=loss).fit(X, wrap(np.arange(81).reshape(9, 9)))
 
     def test_square_indicators_are_indicators(self, loss):
         rng = np.random.default_rng(0)
         y = (rng.random((9, 9)) < 0.3).astype(int)
-        hasher = SupervisedHasher(8, loss=loss, max_iter=2).fit(
-            rng.standard_normal((9, 3)), y
-        )
+        hasher = TALRHasher(8, loss=loss, max_iter=2).fit(rng.standard_normal((9, 3)), y)
         assert hasher.class_codes_.shape == (9, 8)
 
     def test_warm_start_keeps_the_classes_and_their_codes(self, loss, few_digits):
         X, y = few_digits
-        hasher = SupervisedHasher(
-            12, loss=loss, max_iter=2, warm_start=True, random_state=0
-        ).fit(X, y)
+        hasher = TALRHasher(12, loss=loss, max_iter=2, warm_start=True, random_state=0).fit(
+            X, y
+        )
         codes = hasher.class_codes_
         hasher.set_params(random_state=1).fit(X, y)
         np.testing.assert_array_equal(hasher.class_codes_, codes)
@@ -220,12 +216,12 @@ class TestClassLosses:
 
     def test_there_are_no_chunks(self, loss):
         with pytest.raises(AttributeError) as refused:
-            _ = SupervisedHasher(loss=loss).partial_fit
+            _ = TALRHasher(loss=loss).partial_fit
         assert f"{loss!r}, since a chunk may lack" in str(refused.value.__cause__)
 
     def test_other_affinities_name_no_classes(self, loss, few_digits):
         X, y = few_digits
-        hasher = SupervisedHasher(8, loss=loss, max_iter=2, random_state=0)
+        hasher = TALRHasher(8, loss=loss, max_iter=2, random_state=0)
         codes = hasher.fit(X, y).transform(X)
         given = clone(hasher).set_params(affinity=LabelAffinity()).fit(X, y)
         np.testing.assert_array_equal(given.transform(X), codes)
@@ -237,7 +233,7 @@ def test_margins_leave_ap_and_lower_ramap(digits, learned):
     """The RAMAP paper's point: average precision does not see what m-DSH does."""
     aps, ramaps = [], []
     for margin in (0, 6, 12):
-        hasher = SupervisedHasher(48, loss=DSHLoss(margin), max_iter=15)
+        hasher = TALRHasher(48, loss=DSHLoss(margin), max_iter=15)
         hasher.set_params(random_state=learned.seed)
         histogram = held_out_histogram(hasher, *digits, 600)
         aps.append(mean_ap(histogram))
@@ -249,9 +245,9 @@ def test_margins_leave_ap_and_lower_ramap(digits, learned):
 def test_graded_triplets_differ_from_binary_ones(multilabel):
     X, y = multilabel
     graded, binary = (
-        SupervisedHasher(
-            8, loss=DTSHLoss(), affinity=affinity, max_iter=5, random_state=0
-        ).fit(X, y)
+        TALRHasher(8, loss=DTSHLoss(), affinity=affinity, max_iter=5, random_state=0).fit(
+            X, y
+        )
         for affinity in (SharedLabelAffinity(), SharedLabelAffinity(binary=True))
     )
     assert np.any(graded.transform(X) != binary.transform(X))
@@ -298,14 +294,14 @@ OWN = [hinge_loss, ContrastiveLoss(), BareLoss(2.0)]
 class TestOwnLosses:
     def test_it_trains(self, loss, digits, learned):
         X, y = digits
-        hasher = SupervisedHasher(16, loss=loss, max_iter=15, random_state=learned.seed)
+        hasher = TALRHasher(16, loss=loss, max_iter=15, random_state=learned.seed)
         start = clone(hasher).set_params(max_iter=1, learning_rate_init=1e-9)
         ap = mean_ap(held_out_histogram(hasher, X, y, 600))
         learned.gain(ap - mean_ap(held_out_histogram(start, X, y, 600)))
 
     def test_it_is_cloned_pickled_and_fitted_in_chunks(self, loss, few_digits):
         X, y = few_digits
-        hasher = SupervisedHasher(8, loss=loss, max_iter=2, random_state=0).fit(X, y)
+        hasher = TALRHasher(8, loss=loss, max_iter=2, random_state=0).fit(X, y)
         codes = hasher.transform(X)
         for other in (clone(hasher), pickle.loads(pickle.dumps(hasher))):
             np.testing.assert_array_equal(other.fit(X, y).transform(X), codes)
@@ -313,14 +309,14 @@ class TestOwnLosses:
 
     def test_its_measure_is_the_score(self, loss, multilabel):
         X, y = multilabel
-        hasher = SupervisedHasher(8, loss=loss, max_iter=2, random_state=0).fit(X, y)
-        other = TALRHasher(measure=getattr(loss, "measure", "AP"))
+        hasher = TALRHasher(8, loss=loss, max_iter=2, random_state=0).fit(X, y)
+        other = TALRHasher(loss=getattr(loss, "measure", "AP"))
         vars(other).update({k: v for k, v in vars(hasher).items() if k.endswith("_")})
         assert hasher.score(X, y) == other.score(X, y)
 
 
 def test_losses_and_their_parameters_are_searched_over(few_digits):
-    hasher = SupervisedHasher(8, loss=ContrastiveLoss(), max_iter=2, random_state=0)
+    hasher = TALRHasher(8, loss=ContrastiveLoss(), max_iter=2, random_state=0)
     grid = [{"loss__margin": [0.2, 0.9]}, {"loss": [hinge_loss, DSHLoss(), CSQLoss()]}]
     search = GridSearchCV(hasher, grid, scoring=make_retrieval_scorer(), cv=2)
     search.fit(*few_digits)
@@ -330,11 +326,13 @@ def test_losses_and_their_parameters_are_searched_over(few_digits):
 
 
 def test_a_class_in_place_of_a_loss_is_refused(few_digits):
-    for loss in (DSHLoss, "dsh", 3):
+    with pytest.raises(ValueError, match="loss must be 'AP' or 'nDCG'"):
+        TALRHasher(loss="dsh").fit(*few_digits)
+    for loss in (DSHLoss, 3, None):
         with pytest.raises(ValueError, match=r"a loss, such as DSHLoss\(\) or a function"):
-            SupervisedHasher(loss=loss).fit(*few_digits)
+            TALRHasher(loss=loss).fit(*few_digits)
     with pytest.raises(ValueError, match="margin"):
-        SupervisedHasher(loss=DSHLoss(margin=-1)).fit(*few_digits)
+        TALRHasher(loss=DSHLoss(margin=-1)).fit(*few_digits)
 
 
 def test_losses_print_clone_and_pickle_without_torch():
@@ -342,12 +340,12 @@ def test_losses_print_clone_and_pickle_without_torch():
 import pickle
 from sklearn.base import BaseEstimator, clone
 from sklearn_talr import losses
-from sklearn_talr.hashing import SupervisedHasher
+from sklearn_talr.hashing import TALRHasher
 values = [getattr(losses, n)() for n in losses.__all__ if n.endswith("Loss")
-          and n != "TieAwareLoss"]
+          and n not in ("BaseLoss", "TieAwareLoss")]
 for loss in values:
     assert repr(pickle.loads(pickle.dumps(clone(loss)))) == repr(loss)
-    repr(SupervisedHasher(loss=loss).set_params(loss=loss))
+    repr(TALRHasher(loss=loss).set_params(loss=loss))
 print(len(values), losses.DSHLoss(margin=2))
 """
     assert run_without_torch(script).strip() == "11 DSHLoss(margin=2)"

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from hashers import MEASURES, held_out_histogram, mean_ap, name_of, small
+from hashers import MEASURES, held_out_histogram, loss_of, mean_ap, name_of, small
 from sklearn.datasets import make_multilabel_classification
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
@@ -13,52 +13,30 @@ from sklearn.preprocessing import StandardScaler
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import ThresholdAffinity
-from sklearn_talr.hashing import SupervisedHasher
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.losses import AveragePrecisionLoss, NDCGLoss, TieAwareLoss
+from sklearn_talr.measures import AP, P, nDCG
 from sklearn_talr.metrics import (
     tie_aware_average_precision_score,
     tie_aware_ndcg_score,
 )
 
 
-class Measure:
-    """Stands for a measure as a value, which is read by its name."""
-
-    def __init__(self, name):
-        self.name = name
-
-    def __str__(self):
-        return self.name
-
-
 def test_a_measure_is_a_name_or_a_value(few_digits):
-    for name in ("AP", "nDCG"):
-        fits = [
-            small(measure=measure).fit(*few_digits) for measure in (name, Measure(name))
-        ]
-        assert fits[0].loss_curve_ == fits[1].loss_curve_
+    for value, loss in ((AP, AveragePrecisionLoss()), (nDCG, NDCGLoss())):
+        for measure in (str(value), value):
+            hasher = small(loss=measure).fit(*few_digits)
+            other = small(loss=loss).fit(*few_digits)
+            assert hasher.loss_curve_ == other.loss_curve_
+            np.testing.assert_array_equal(hasher.coefs_[0], other.coefs_[0])
+            assert hasher.score(*few_digits) == other.score(*few_digits)
 
 
-@pytest.mark.parametrize("name", ["nDCG@10", "AP(denominator='min')", "P@5", "ndcg"])
-def test_training_knows_no_cutoff_and_no_other_measure(name, few_digits):
-    for measure in (name, Measure(name)):
-        with pytest.raises(ValueError, match=r"measure must be 'AP' or 'nDCG'.*no cutoff"):
-            small(measure=measure).fit(*few_digits)
-
-
-@pytest.mark.parametrize("measure", MEASURES, ids=name_of)
-def test_it_is_the_supervised_hasher_with_the_tie_aware_loss(measure, few_digits):
-    loss = {"AP": AveragePrecisionLoss, "nDCG": NDCGLoss}[measure["measure"]]
-    hasher = small(**measure).fit(*few_digits)
-    params = hasher.get_params()
-    for name in measure:
-        del params[name]
-    other = SupervisedHasher(loss=loss(simplified=measure["simplified"]), **params)
-    other.fit(*few_digits)
-    assert other.loss_curve_ == hasher.loss_curve_
-    np.testing.assert_array_equal(other.coefs_[0], hasher.coefs_[0])
-    assert other.score(*few_digits) == hasher.score(*few_digits)
+@pytest.mark.parametrize("measure", [nDCG @ 10, AP(denominator="min"), P @ 5, "ndcg"])
+def test_training_knows_no_cutoff_and_no_other_measure(measure, few_digits):
+    for loss in (measure, str(measure)):
+        with pytest.raises(ValueError, match=r"loss must be 'AP' or 'nDCG'.*no cutoff"):
+            small(loss=loss).fit(*few_digits)
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=name_of)
@@ -72,7 +50,9 @@ def test_the_loss_is_the_tie_aware_loss_of_the_activations(few_digits, kind, mea
         affinities = y @ y.T
     if measure["measure"] == "AP":
         affinities = np.minimum(affinities, 1)
-    hasher = small(**measure, bit_dropout=0.0, batch_size=1000, tanh_scale=0.5)
+    hasher = small(
+        loss=loss_of(**measure), bit_dropout=0.0, batch_size=1000, tanh_scale=0.5
+    )
     hasher.set_params(max_iter=1, learning_rate_init=1e-12).fit(X, y)
     levels = np.log2(np.arange(affinities.max() + 1) + 1.0)  # gains 0, 1, 2, ...
     loss = TieAwareLoss(**measure, levels=levels, tanh_scale=0.5)
@@ -94,7 +74,7 @@ def test_gains_of_training(few_digits, kind):
         targets = affinities
     elif kind == "function":
         oracle = _shared
-    hasher = small(measure="nDCG", bit_dropout=0.0, batch_size=300, tanh_scale=1e9)
+    hasher = small(loss="nDCG", bit_dropout=0.0, batch_size=300, tanh_scale=1e9)
     hasher.set_params(affinity=oracle, max_iter=1, learning_rate_init=1e-12)
     hasher.fit(X, targets)
     codes = hasher.transform(X).astype(int)
@@ -127,7 +107,7 @@ _shared.levels_ = range(6)
 )
 def test_training_beats_its_start(few_digits, measure, layers, learned):
     X, y = few_digits
-    hasher = small(**measure, hidden_layer_sizes=layers, n_bits=16)
+    hasher = small(loss=loss_of(**measure), hidden_layer_sizes=layers, n_bits=16)
     hasher.set_params(random_state=learned.seed)
     hasher.set_params(max_iter=1, learning_rate_init=1e-9)
     start = hasher.fit(X, y).score(X, y)
@@ -145,7 +125,7 @@ def test_training_beats_its_start(few_digits, measure, layers, learned):
 def test_score_is_the_measure(few_digits, measure, metric):
     X, _ = few_digits
     _, y = make_multilabel_classification(300, random_state=0)
-    hasher = small(**measure).fit(X, y)
+    hasher = small(loss=loss_of(**measure)).fit(X, y)
     codes = hasher.transform(X).astype(int)
     affinities = y @ y.T
     values = []

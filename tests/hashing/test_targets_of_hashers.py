@@ -60,15 +60,15 @@ def test_indicators_dense_and_sparse_agree():
 
 def test_no_targets_means_distances(few_digits):
     X, _ = few_digits
-    hasher = small(measure="nDCG").fit(X)
-    explicit = small(measure="nDCG", affinity=ThresholdAffinity()).fit(X, X)
+    hasher = small(loss="nDCG").fit(X)
+    explicit = small(loss="nDCG", affinity=ThresholdAffinity()).fit(X, X)
     np.testing.assert_array_equal(hasher.transform(X), explicit.transform(X))
     assert hasher.score(X) == explicit.score(X, X)
 
 
 def test_distances_of_other_features_than_those_hashed(few_digits):
     X, _ = few_digits
-    hasher = small(measure="nDCG", affinity=ThresholdAffinity()).fit(X[:, ::2], X)
+    hasher = small(loss="nDCG", affinity=ThresholdAffinity()).fit(X[:, ::2], X)
     distances = euclidean_distances(X)[np.triu_indices(len(X), 1)]
     assert hasher.affinity_.thresholds_[0] == pytest.approx(np.quantile(distances, 0.05))
 

@@ -11,6 +11,8 @@ from sklearn.base import clone
 
 from sklearn_talr.losses import (
     AveragePrecisionLoss,
+    BaseLoss,
+    Batch,
     ContrastiveLoss,
     CSQLoss,
     DCMHLoss,
@@ -21,8 +23,8 @@ from sklearn_talr.losses import (
     MutualInformationLoss,
     NDCGLoss,
     OrthoHashLoss,
+    Training,
 )
-from sklearn_talr.losses._door import ViewsTraining, bind_between
 
 N_QUERIES, N_ITEMS, N_BITS = 6, 7, 5
 LOSSES = [
@@ -32,16 +34,12 @@ LOSSES = [
     NDCGLoss(simplified=True),
     DCMHLoss(quantization_weight=0.3, balance_weight=0.2),
     ContrastiveLoss(temperature=0.4),
-]
-OF_ONE_VIEW = [
-    CSQLoss(),
-    OrthoHashLoss(),
-    DPSHLoss(),
-    DSHLoss(),
+    DPSHLoss(quantization_weight=0.3),
+    DSHLoss(margin=1),
     DTSHLoss(),
     HashNetLoss(),
-    MutualInformationLoss(),
 ]
+OF_ONE_VIEW = [CSQLoss(), OrthoHashLoss(), MutualInformationLoss()]
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=str)
 
 
@@ -136,8 +134,8 @@ class TestEveryLoss:
         query, items, grades = batch
         grades[:, 2] = -1
         loss = clone(loss)
-        if isinstance(loss, DCMHLoss):
-            loss.set_params(quantization_weight=0, balance_weight=0)
+        weights = [name for name in loss.get_params() if name.endswith("weight")]
+        loss.set_params(**dict.fromkeys(weights, 0))
         expected = loss.between(
             *tensors(query, np.delete(items, 2, 0)), *tensors(np.delete(grades, 2, 1))
         )
@@ -185,27 +183,29 @@ class TestEveryLoss:
         values = torch.where(index < 0, -1, levels[index.clamp(min=0)])
         expected = loss.between(query, items, values)
         for dtype in (torch.int16, torch.int64):
-            found = loss.between(query, items, index.to(dtype), levels=levels)
+            options = {"levels": levels} if loss.takes_levels else {}
+            found = loss.between(query, items, index.to(dtype), **options)
             torch.testing.assert_close(found, expected)
 
     def test_it_is_bound_to_training(self, loss, batch):
         query, items, index = tensors(*batch)
-        step = bind_between(loss, training(is_relaxed=True))
-        options = {"n_bits": 8} if isinstance(loss, DCMHLoss) else {}
         values = torch.where(index < 0, -1, torch.tensor([0, 2, 3])[index.clamp(min=0)])
-        expected = loss.between(query, items, values, **options)
-        torch.testing.assert_close(step(query, items, index.to(torch.int16)), expected)
+        expected = loss.between(query, items, values, n_bits=8)
+        torch.testing.assert_close(bound(loss, query, items, index), expected)
 
 
-def training(is_relaxed):
-    levels = np.array([0, 2, 3])
-    return ViewsTraining(8, levels, levels, is_relaxed, torch.device("cpu"))
+def bound(loss, query=None, items=None, index=None, is_relaxed=True):
+    """The loss of a step of two views, whose codes have eight bits."""
+    levels, device = np.array([0, 2, 3]), torch.device("cpu")
+    how = 8, is_relaxed, device, np.random.RandomState(0), {}
+    step, _ = BaseLoss.of(loss).bind(Training(None, None, levels, levels, *how))
+    return step(Batch((query, items), lambda: index.to(torch.int16), None, None, None))
 
 
 @pytest.mark.parametrize("loss", [AveragePrecisionLoss(), NDCGLoss()], ids=name_of)
 def test_counts_need_relaxed_bits(loss):
     with pytest.raises(ValueError, match="Set tanh_scale to 'auto' or a number"):
-        bind_between(loss, training(is_relaxed=False))
+        bound(loss, is_relaxed=False)
 
 
 @pytest.mark.parametrize(
@@ -219,15 +219,15 @@ def test_counts_need_relaxed_bits(loss):
 )
 def test_parameters_are_checked_before_training(loss, name):
     with pytest.raises(ValueError, match=f"The '{name}' parameter of"):
-        bind_between(loss, training(is_relaxed=True))
+        bound(loss)
 
 
 @pytest.mark.parametrize("loss", OF_ONE_VIEW, ids=name_of)
-def test_a_loss_of_one_view_is_refused(loss):
-    """By name, with those that know two."""
-    message = r"Loss\(\) knows samples of one kind only.*Take AveragePrecisionLoss, NDCG"
+def test_a_loss_of_one_view_is_refused(loss, batch):
+    """By name, with others that know two."""
+    message = r"Loss\(\) knows samples of one kind only.*such as AveragePrecisionLoss"
     with pytest.raises(ValueError, match=message):
-        bind_between(loss, training(is_relaxed=True))
+        bound(loss, *tensors(*batch))
 
 
 def test_a_function_of_the_user_gets_affinities_of_pairs(batch):
@@ -242,7 +242,25 @@ def test_a_function_of_the_user_gets_affinities_of_pairs(batch):
         between = staticmethod(loss)
 
     for each in (loss, Loss()):
-        value = bind_between(each, training(True))(query, items, index.to(torch.int16))
+        value = bound(each, query, items, index)
         expected = np.array([0, 2, 3, -1])[batch[2]]
         np.testing.assert_array_equal(seen.pop(), expected)
         assert value.item() == pytest.approx(np.mean(batch[0] @ batch[1].T * expected))
+
+
+def test_a_loss_of_ones_own_defines_one_method(batch):
+    """And serves both kinds of hashers; affinities come as they are, but -1 for itself."""
+
+    class Mean(BaseLoss):
+        def between(self, query_bits, item_bits, affinity, n_bits=None):
+            assert n_bits in (None, 8)
+            return (query_bits @ item_bits.T * affinity).mean()
+
+    query, items, index = tensors(*batch)
+    expected = np.array([0, 2, 3, -1])[batch[2]]
+    found = bound(Mean(), query, items, index).item()
+    assert found == pytest.approx(np.mean(batch[0] @ batch[1].T * expected))
+    affinity = np.arange(36).reshape(6, 6) % 4
+    found = Mean()(query, torch.from_numpy(affinity)).item()
+    np.fill_diagonal(affinity, -1)
+    assert found == pytest.approx(np.mean(batch[0] @ batch[0].T * affinity))

@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from hashers import MEASURES
+from hashers import MEASURES, loss_of
 
 from sklearn_talr import PrecomputedAffinity
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
-from sklearn_talr.hashing import CrossViewHasher, SupervisedHasher
+from sklearn_talr.hashing import CrossViewHasher, TALRHasher
 from sklearn_talr.losses import (
     AveragePrecisionLoss,
     MutualInformationLoss,
     NDCGLoss,
     TieAwareLoss,
-    _minibatch,
+    _base,
 )
-from sklearn_talr.losses._minibatch import batch_levels
+from sklearn_talr.losses._base import levels_of_pairs
 
 rng = np.random.default_rng(0)
 CPU = torch.device("cpu")
@@ -47,8 +47,8 @@ def test_levels_are_those_of_the_oracle(name, monkeypatch):
     expected = affinity(targets[SAMPLES], targets[SAMPLES])
     assert len(np.unique(expected)) > 1
     for pairs_per_block in (2**20, 13):  # one block; two rows each
-        monkeypatch.setattr(_minibatch, "_PAIRS_PER_BLOCK", pairs_per_block)
-        found = batch_levels(affinity, levels, targets, CPU)(SAMPLES)
+        monkeypatch.setattr(_base, "_PAIRS_PER_BLOCK", pairs_per_block)
+        found = levels_of_pairs(affinity, levels, targets, CPU)(SAMPLES)
         np.testing.assert_array_equal(levels[found.numpy()], expected)
         assert not found.is_floating_point()
 
@@ -59,7 +59,7 @@ X = rng.standard_normal((30, 5))
 def fitted_in_a_step(name, loss, tanh_scale):
     """A hasher that one step over all samples of a case has not moved."""
     affinity, targets = CASES[name]
-    hasher = SupervisedHasher(8, loss=loss, affinity=affinity, tanh_scale=tanh_scale)
+    hasher = TALRHasher(8, loss=loss, affinity=affinity, tanh_scale=tanh_scale)
     hasher.set_params(batch_size=30, bit_dropout=0.0, max_iter=1, random_state=0)
     return hasher.set_params(learning_rate_init=1e-12).fit(X, targets)
 
@@ -100,8 +100,7 @@ def test_tie_aware_losses_are_the_tie_aware_module(name):
     affinities, levels = affinities_of(name)
     index = torch.from_numpy(np.searchsorted(levels, affinities))
     for measure in MEASURES:
-        loss = {"AP": AveragePrecisionLoss, "nDCG": NDCGLoss}[measure["measure"]]
-        loss = loss(simplified=measure["simplified"])
+        loss = loss_of(**measure)
         gains = levels
         if measure["measure"] == "nDCG" and name.startswith("shared"):
             gains = np.log2(1.0 + levels)
@@ -126,7 +125,7 @@ def test_what_counts_distances_needs_relaxed_bits():
 @pytest.mark.parametrize("simplified", [False, True])
 def test_grades_whose_gains_overflow_are_refused_at_the_start(simplified):
     A = 1010 * (GRADES > 1)
-    hasher = SupervisedHasher(8, loss=NDCGLoss(simplified), max_iter=1)
+    hasher = TALRHasher(8, loss=NDCGLoss(simplified), max_iter=1)
     for fit in (
         lambda A: hasher.fit(X, PrecomputedAffinity(A)),
         lambda A: hasher.set_params(max_iter=1).partial_fit(X, PrecomputedAffinity(A)),
@@ -154,10 +153,11 @@ class OwnLoss:
         raise NotImplementedError
 
     def bind(self, training):
-        return lambda batch: self.function(batch.bits), {}
+        def step(batch):
+            bits = batch.bits
+            return self.function(bits[0] if isinstance(bits, tuple) else bits)
 
-    def bind_between(self, training):
-        return lambda query_bits, item_bits, levels: self.function(query_bits)
+        return step, {}
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_own_losses_that_cannot_be_minimized_are_named(function, found):
 
     y = np.arange(30) % 3
     for loss in (own_loss, OwnLoss(function)):
-        hasher = SupervisedHasher(8, loss=loss, batch_size=30, bit_dropout=0.0)
+        hasher = TALRHasher(8, loss=loss, batch_size=30, bit_dropout=0.0)
         crossing = CrossViewHasher(8, loss=loss, teacher=None, batch_size=30)
         for fit in (
             lambda hasher=hasher: hasher.fit(X, y),

@@ -5,9 +5,9 @@ import scipy.sparse as sp
 from numpy.random import RandomState
 
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
-from sklearn_talr.hashing import SupervisedHasher
-from sklearn_talr.losses import OrthoHashLoss, _class_codes
-from sklearn_talr.losses._class_codes import (
+from sklearn_talr.hashing import TALRHasher
+from sklearn_talr.losses import OrthoHashLoss, _classes
+from sklearn_talr.losses._classes import (
     class_memberships,
     draw_class_codes,
     majority_codes,
@@ -17,7 +17,7 @@ from sklearn_talr.losses._class_codes import (
 def codes_of_classes(n_classes, n_bits, seed=0):
     """The codes that a fit gives to classes of two samples each."""
     X = np.random.default_rng(0).standard_normal((2 * n_classes, 3))
-    hasher = SupervisedHasher(n_bits, loss=OrthoHashLoss(), max_iter=1, random_state=seed)
+    hasher = TALRHasher(n_bits, loss=OrthoHashLoss(), max_iter=1, random_state=seed)
     return hasher.fit(X, np.arange(2 * n_classes) % n_classes).class_codes_
 
 
@@ -53,14 +53,14 @@ def test_random_codes_are_balanced_and_apart():
 def test_of_many_classes_fewer_sets_are_drawn_and_compared(monkeypatch):
     """So that time is linear in their number."""
     compared = []
-    largest = _class_codes._largest_inner_product
+    largest = _classes._largest_inner_product
 
     def counted(codes):
         compared.append(codes.shape)
         return largest(codes)
 
-    monkeypatch.setattr(_class_codes, "_largest_inner_product", counted)
-    monkeypatch.setattr(_class_codes, "_MOST_COMPARED", 10)
+    monkeypatch.setattr(_classes, "_largest_inner_product", counted)
+    monkeypatch.setattr(_classes, "_MOST_COMPARED", 10)
     assert draw_class_codes(200, 12, RandomState(0)).shape == (200, 12)
     assert compared == [(200, 12)] * 5
     # Of the codes beyond those compared it does not matter how near they are.

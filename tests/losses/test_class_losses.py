@@ -8,9 +8,8 @@ import torch
 from numpy.random import RandomState
 
 from sklearn_talr.affinity import SharedLabelAffinity
-from sklearn_talr.losses import CSQLoss, OrthoHashLoss
-from sklearn_talr.losses._class_codes import majority_codes
-from sklearn_talr.losses._minibatch import Batch, Training
+from sklearn_talr.losses import Batch, CSQLoss, OrthoHashLoss, Training
+from sklearn_talr.losses._classes import majority_codes
 
 N, N_CLASSES, N_BITS = 7, 4, 6
 MARGIN, SCALE = 0.2, 8.0

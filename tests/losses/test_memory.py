@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from sklearn_talr.hashing import SupervisedHasher
-from sklearn_talr.hashing.gradient import _fit
-from sklearn_talr.losses import DPSHLoss, _memory, _soft_counts, soft_counts
+from sklearn_talr.hashing import TALRHasher, _training
+from sklearn_talr.losses import DPSHLoss, _base, _soft_counts, soft_counts
 
 
 @pytest.fixture
@@ -23,12 +22,12 @@ def allocated(monkeypatch):
         return tensor
 
     monkeypatch.setattr(torch, "empty", recorded)
-    _memory.keep_freed_memory.cache_clear()
+    _base.keep_freed_memory.cache_clear()
     return sizes
 
 
 def test_imports_allocate_nothing(allocated):
-    for imported in [_memory, _soft_counts, _fit]:
+    for imported in [_base, _soft_counts, _training]:
         spec = find_spec(imported.__name__)
         spec.loader.exec_module(module_from_spec(spec))
         assert max(allocated, default=0) < 1 << 20
@@ -44,7 +43,7 @@ def test_the_first_counts_of_a_process_do(allocated):
 def test_the_first_fit_of_a_process_does(allocated):
     """Also where the loss is one of pairs, and counts nothing."""
     X = np.random.default_rng(0).standard_normal((40, 3))
-    hasher = SupervisedHasher(4, loss=DPSHLoss(), max_iter=1, random_state=0)
+    hasher = TALRHasher(4, loss=DPSHLoss(), max_iter=1, random_state=0)
     for _ in range(2):
         hasher.fit(X, np.arange(40) % 2)
     assert sum(size >= 1 << 24 for size in allocated) == 1

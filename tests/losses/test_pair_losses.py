@@ -15,7 +15,7 @@ from sklearn_talr.losses import (
     DTSHLoss,
     HashNetLoss,
     MutualInformationLoss,
-    _dtsh,
+    _pairs,
 )
 
 N, N_KEPT, N_BITS = 9, 6, 8  # 6 of 8 bits take part
@@ -111,7 +111,7 @@ def test_part_of_the_triplets(batch, monkeypatch):
     """Every second pair of a query and a positive one, in their order."""
     bits, levels = batch
     positive_pairs = [pair for pair in PAIRS if levels[pair]]
-    monkeypatch.setattr(_dtsh, "_MOST_TRIPLETS", -(-len(positive_pairs) // 2) * N)
+    monkeypatch.setattr(_pairs, "_MOST_TRIPLETS", -(-len(positive_pairs) // 2) * N)
     terms = [
         math.log(1 + math.exp(1.5 - (inner(bits, q, p) - inner(bits, q, n)) / 2))
         for q, p in positive_pairs[::2]

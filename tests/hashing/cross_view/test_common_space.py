@@ -13,14 +13,13 @@ from sklearn.preprocessing import StandardScaler
 from two_views import halves_of_digits, judged
 
 from sklearn_talr.affinity import PrecomputedAffinity
-from sklearn_talr.hashing import ClassProbabilities, CrossViewHasher
-from sklearn_talr.hashing.cross_view import (
-    _common_space,
+from sklearn_talr.hashing import ClassProbabilities, CrossViewHasher, _common_space
+from sklearn_talr.hashing._common_space import (
     beside_features,
-    check_views,
     teach_classes,
     teach_judgments,
 )
+from sklearn_talr.hashing._views import check_views
 
 X, y, Q, y_query = halves_of_digits(200, 60)
 TEACHER = ClassProbabilities(LogisticRegression(max_iter=50, tol=1e-2))

@@ -10,8 +10,8 @@ from sklearn_talr.affinity import (
     SharedLabelAffinity,
     fit_affinity,
 )
-from sklearn_talr.hashing.cross_view import _pairs
-from sklearn_talr.hashing.cross_view._pairs import AffinePairs, JudgedPairs, has_contrast
+from sklearn_talr.hashing import _views
+from sklearn_talr.hashing._views import AffinePairs, JudgedPairs, has_contrast
 
 N_ITEMS, N_QUERIES = 23, 9
 rng = np.random.default_rng(0)
@@ -97,7 +97,7 @@ every_case = pytest.mark.parametrize(("pairs", "expected"), CASES.values(), ids=
 @pytest.fixture(params=[None, 1, 50], autouse=True)
 def pairs_per_block(request, monkeypatch):
     if request.param:
-        monkeypatch.setattr(_pairs, "_PAIRS_PER_BLOCK", request.param)
+        monkeypatch.setattr(_views, "_PAIRS_PER_BLOCK", request.param)
 
 
 @every_case

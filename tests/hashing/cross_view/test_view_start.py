@@ -8,10 +8,9 @@ from scipy.linalg import eigh, subspace_angles
 from sklearn.cross_decomposition import CCA
 from two_views import halves_of_digits
 
-from sklearn_talr.hashing.cross_view import _view_start
-from sklearn_talr.hashing.cross_view._pairs import JudgedPairs
-from sklearn_talr.hashing.cross_view._view_start import Start
-from sklearn_talr.hashing.gradient._features import make_features
+from sklearn_talr.hashing import _towers
+from sklearn_talr.hashing._training import Features
+from sklearn_talr.hashing._views import JudgedPairs
 
 N, N_BITS = 80, 3
 
@@ -33,19 +32,21 @@ def pairs_of(grades):
 
 
 def features_of(X):
-    return make_features(X, np.zeros(X.shape[1]), 1.0, torch.device("cpu"))
+    return Features(X, np.zeros(X.shape[1]), 1.0, torch.device("cpu"))
 
 
-def start(X, X_query, grades=None, sizes=((), ()), is_shared=False, seed=0):
+def start(
+    X, X_query, init, n_bits=N_BITS, grades=None, sizes=((), ()), is_shared=False, seed=0
+):
     grades = np.eye(len(X), dtype=int) if grades is None else grades
     both = features_of(X), features_of(X_query)
-    rng = np.random.RandomState(seed)
-    return Start(*both, *sizes, pairs_of(grades), is_shared, rng)
+    how = pairs_of(grades), is_shared, init, n_bits, np.random.RandomState(seed)
+    return _towers._start_weights(both, sizes, *how)
 
 
 def cca_weights(X, X_query, grades=None, n_bits=N_BITS):
     """Last layers and intercepts of both views."""
-    return start(X, X_query, grades).weights("cca", n_bits)
+    return start(X, X_query, "cca", n_bits, grades)
 
 
 def shrunk(X, share):
@@ -72,7 +73,7 @@ def assert_one_span(found, expected, atol=1e-5):
 
 def test_partners_have_the_directions_of_canonical_correlation(partners, monkeypatch):
     """Those of scikit-learn, once nothing is shrunk."""
-    monkeypatch.setattr(_view_start, "_SHRINKAGE", 0.0)
+    monkeypatch.setattr(_towers, "_SHRINKAGE", 0.0)
     (coefs, _), (coefs_query, _) = cca_weights(*partners)
     cca = CCA(n_components=N_BITS, scale=False, tol=1e-12, max_iter=10000)
     cca.fit(*partners)
@@ -92,7 +93,7 @@ def test_relevant_pairs_have_the_directions_of_an_eigenproblem(partners, grades)
     X, X_query = partners
     X_query = X_query[: grades.shape[1]] - X_query[: grades.shape[1]].mean(axis=0)
     (coefs, _), (coefs_query, _) = cca_weights(X, X_query, grades)
-    share = _view_start._SHRINKAGE
+    share = _towers._SHRINKAGE
     relevant = (grades > 0).T
     expected = generalized_eigenproblem(X, X_query, relevant, share, N_BITS)
     assert_one_span(coefs[0], expected[0])
@@ -159,7 +160,7 @@ def test_partners_have_like_bits(partners):
 @pytest.mark.parametrize("init", ["cca", "itq", "random"])
 def test_activations_have_mean_0_and_mean_square_1(init, partners):
     X, X_query = partners[0] + 2, partners[1] - 1
-    weights = start(X, X_query).weights(init, 7)
+    weights = start(X, X_query, init, 7)
     for of_view, (coefs, intercepts) in zip((X, X_query), weights):
         activations = of_view @ coefs[0] + intercepts[0]
         np.testing.assert_allclose(activations.mean(axis=0), 0, atol=1e-6)
@@ -168,7 +169,7 @@ def test_activations_have_mean_0_and_mean_square_1(init, partners):
 
 @pytest.mark.parametrize("init", ["cca", "itq", "random"])
 def test_hidden_layers_of_each_view(init, partners):
-    weights = start(*partners, sizes=((9,), (6, 5))).weights(init, N_BITS)
+    weights = start(*partners, init, sizes=((9,), (6, 5)))
     shapes = [[coef.shape for coef in coefs] for coefs, _ in weights]
     assert shapes == [[(5, 9), (9, 3)], [(4, 6), (6, 5), (5, 3)]]
     for coefs, intercepts in weights:
@@ -182,7 +183,7 @@ def test_itq_regresses_queries_on_mean_bits(partners):
     X, X_query = partners
     grades = graded()
     X_query = X_query[: grades.shape[1]] - X_query[: grades.shape[1]].mean(axis=0)
-    (coefs, _), (coefs_query, _) = start(X, X_query, grades).weights("itq", N_BITS)
+    (coefs, _), (coefs_query, _) = start(X, X_query, "itq", grades=grades)
     signs = np.where(X @ coefs[0] > 0, 1, -1)
     wanted = [
         signs[column > 0].mean(axis=0) if np.any(column > 0) else np.zeros(N_BITS)
@@ -198,8 +199,10 @@ def test_itq_regresses_queries_on_mean_bits(partners):
 @pytest.mark.parametrize("init", ["cca", "itq", "random"])
 def test_one_function_of_both_views(init, partners):
     X, X_query = partners[0], partners[0][:30] + 1
-    one = start(X, X_query, np.eye(N, 30, dtype=int), ((6,), (6,)), is_shared=True)
-    coefs, intercepts = one.shared_weights(init, N_BITS)
+    grades, sizes = np.eye(N, 30, dtype=int), ((6,), (6,))
+    ((coefs, intercepts),) = start(
+        X, X_query, init, grades=grades, sizes=sizes, is_shared=True
+    )
     assert [coef.shape for coef in coefs] == [(5, 6), (6, 3)]
     both = np.maximum(np.vstack([X, X_query]) @ coefs[0] + intercepts[0], 0)
     activations = both @ coefs[1] + intercepts[1]
@@ -212,7 +215,7 @@ def test_constant_and_empty_features_are_no_harm(init, partners):
     X, X_query = (of_view.copy() for of_view in partners)
     X[:, 1] = 0
     X_query[:, [0, 2]] = 0
-    for coefs, _ in start(X, X_query).weights(init, N_BITS):
+    for coefs, _ in start(X, X_query, init):
         assert np.isfinite(coefs[0]).all()
         assert np.any(coefs[0] != 0)
 
@@ -228,14 +231,16 @@ def test_views_without_a_correlation_start_at_random():
 
 def test_many_rows_and_many_features(partners, monkeypatch):
     """Some rows, in ascending order, and the main directions; seeds decide."""
-    monkeypatch.setattr(_view_start, "_MOST_ROWS", 40)
-    monkeypatch.setattr(_view_start, "_MOST_FEATURES", 3)
-    rows = start(*partners)._items
-    assert len(rows) == 40
-    assert np.all(np.diff(rows) > 0)
-    first, again, other = (
-        start(*partners, seed=seed).weights("cca", N_BITS) for seed in (0, 0, 1)
+    monkeypatch.setattr(_towers, "_MOST_ROWS", 40)
+    monkeypatch.setattr(_towers, "_MOST_FEATURES", 3)
+    seen, block = [], Features.block
+    monkeypatch.setattr(
+        Features, "block", lambda self, rows: seen.append(rows) or block(self, rows)
     )
+    start(*partners, "cca")
+    assert [len(rows) for rows in seen] == [40, 40]
+    assert all(np.all(np.diff(rows) > 0) for rows in seen)
+    first, again, other = (start(*partners, "cca", seed=seed) for seed in (0, 0, 1))
     for view in (0, 1):
         np.testing.assert_array_equal(first[view][0][0], again[view][0][0])
         assert np.any(first[view][0][0] != other[view][0][0])

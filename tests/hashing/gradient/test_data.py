@@ -40,7 +40,7 @@ def test_levels_grow_with_shared_labels(few_digits):
     X, _ = few_digits
     few = np.eye(4, dtype=int)[np.arange(100) % 4]
     many = np.maximum(few, np.roll(few, 1, axis=0))
-    hasher = small(measure="nDCG", affinity=SharedLabelAffinity())
+    hasher = small(loss="nDCG", affinity=SharedLabelAffinity())
     hasher.partial_fit(X[:100], few)
     first = hasher.affinity_
     assert first.levels_.tolist() == [0, 1]

@@ -1,6 +1,7 @@
 """Early stopping: which weights are kept, when to stop, and what is held out."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,8 +13,8 @@ from sklearn.datasets import make_multilabel_classification
 
 from sklearn_talr import PrecomputedAffinity
 from sklearn_talr.affinity import ThresholdAffinity
-from sklearn_talr.hashing.gradient import _fit
-from sklearn_talr.hashing.gradient._early_descent import EarlyDescent
+from sklearn_talr.hashing import _training
+from sklearn_talr.hashing._training import Keeper, MinibatchLoss
 
 
 def stopping(**params):
@@ -32,7 +33,7 @@ class TestKeeper:
     def run(self, scores, **params):
         """Weight i after epoch i; what each epoch answers, and the weight kept."""
         module, given = torch.nn.Linear(1, 1), iter(scores)
-        keeper = EarlyDescent(lambda _: next(given), **params)
+        keeper = Keeper(lambda _: next(given), None, SimpleNamespace(**params))
         with torch.no_grad():
             module.weight.fill_(-1)
             keeper.begin(module)
@@ -68,7 +69,9 @@ class TestKeeper:
     def descend(self, scores, held_out):
         """Two epochs, the first of which is the best, and a descent from there."""
         module, given = torch.nn.Linear(1, 1), iter([0.5, 0.4, *scores])
-        keeper = EarlyDescent(lambda _: next(given), 0, 0.0, held_out)
+        keeper = Keeper(
+            lambda _: next(given), held_out, SimpleNamespace(n_iter_no_change=0, tol=0.0)
+        )
         keeper.begin(module)
         with torch.no_grad():
             for epoch in range(2):
@@ -125,7 +128,7 @@ class TestFit:
         "params",
         [
             {"n_bits": 16},
-            {"measure": "nDCG"},
+            {"loss": "nDCG"},
             {"hidden_layer_sizes": (16,), "dropout": (0.5, 0.8)},
         ],
     )
@@ -140,15 +143,14 @@ class TestFit:
     def test_best_weights_are_restored_when_training_does_harm(
         self, few_digits, monkeypatch
     ):
-        run_epoch = _fit.Trainer._run_epoch
+        end_epoch = Keeper.end_epoch
 
-        def ruined(self, *args):
-            loss = run_epoch(self, *args)
-            if len(self.keeper.losses) >= 3:
-                self.module[0].weight.data.zero_()
-            return loss
+        def ruined(self, module, loss):
+            if len(self.losses) >= 3:
+                module[0].weight.data.zero_()
+            return end_epoch(self, module, loss)
 
-        monkeypatch.setattr(_fit.Trainer, "_run_epoch", ruined)
+        monkeypatch.setattr(Keeper, "end_epoch", ruined)
         hasher = stopping().fit(*few_digits)
         assert np.argmax(hasher.validation_scores_) <= 2
         score = score_of_held_out(hasher, *few_digits)
@@ -157,16 +159,22 @@ class TestFit:
     def test_without_improvement_the_rate_descends_and_all_samples_are_trained_on(
         self, few_digits, monkeypatch
     ):
-        rates, n_samples = [], []
-        run_epoch = _fit.Trainer._run_epoch
+        rates, n_samples, solvers = [], [], []
+        make_solver, call = _training.make_solver, MinibatchLoss.__call__
 
-        def watched(self, features, samples, schedule):
-            rates.append(self._learning_rate(schedule, 0.0))
-            n_samples.append(len(samples))
-            return run_epoch(self, features, samples, schedule)
+        def made(*args):
+            solvers.append(make_solver(*args))
+            return solvers[0]
 
-        monkeypatch.setattr(_fit.Trainer, "_run_epoch", watched)
-        hasher = stopping(max_iter=50, tol=2.0, n_iter_no_change=4).fit(*few_digits)
+        def watched(self, activations, level_index, rows, progress):
+            rates.append(solvers[0].param_groups[0]["lr"])
+            n_samples.append(len(rows))
+            return call(self, activations, level_index, rows, progress)
+
+        monkeypatch.setattr(_training, "make_solver", made)
+        monkeypatch.setattr(MinibatchLoss, "__call__", watched)
+        hasher = stopping(max_iter=50, tol=2.0, n_iter_no_change=4, batch_size=300)
+        hasher.fit(*few_digits)
         # The first score beats minus infinity; then more than four epochs do not. A quarter
         # of the epochs remains.
         assert hasher.n_iter_ == len(hasher.loss_curve_) == 6 + 13
@@ -207,7 +215,7 @@ class TestFit:
             PrecomputedAffinity(matrix),
             None,
         ):
-            hasher = stopping(max_iter=2, measure="nDCG").fit(X, y)
+            hasher = stopping(max_iter=2, loss="nDCG").fit(X, y)
             assert len(hasher.validation_scores_) == 2
             assert 0 < hasher.best_validation_score_ < 1
         hasher = stopping(affinity=ThresholdAffinity()).fit(X, X[:, :32])

@@ -9,10 +9,9 @@ import torch
 from hashers import small
 
 from sklearn_talr.affinity import ThresholdAffinity
-from sklearn_talr.hashing import _projections, _rows
-from sklearn_talr.hashing._rows import mean_and_unit
-from sklearn_talr.hashing.gradient import _features, _start
-from sklearn_talr.hashing.gradient._features import Features
+from sklearn_talr.hashing import _base, _linear, _training
+from sklearn_talr.hashing._base import mean_and_unit
+from sklearn_talr.hashing._training import Features
 
 CPU = torch.device("cpu")
 
@@ -30,7 +29,7 @@ def test_batches_of_any_kind_are_equal(few_digits, tmp_path, monkeypatch, dtype)
     expected = ((X[rows] - mean) / unit).astype(np.float32)
     mapped = memory_mapped(tmp_path, X)
     for most_copied in (0, X.size):
-        monkeypatch.setattr(_features, "_MOST_COPIED", most_copied)
+        monkeypatch.setattr(_training, "_MOST_COPIED", most_copied)
         for kind in (X, mapped, sp.csr_array(X), sp.csr_matrix(X)):
             features = Features(kind, mean, unit, CPU)
             is_copied = most_copied and not sp.issparse(kind)
@@ -39,7 +38,7 @@ def test_batches_of_any_kind_are_equal(few_digits, tmp_path, monkeypatch, dtype)
             assert batch.dtype == torch.float32
             np.testing.assert_array_equal(batch.numpy(), expected)
     # Block by block, as on a device that has room for a copy.
-    monkeypatch.setattr(_rows, "_CELLS_PER_BLOCK", 1000)
+    monkeypatch.setattr(_base, "_CELLS_PER_BLOCK", 1000)
     features = Features(X, mean, unit, CPU)
     np.testing.assert_array_equal(features.batch(rows).numpy(), expected)
 
@@ -69,8 +68,8 @@ class TestSparse:
         X = sp.csr_array(
             (np.ones(18_000), (np.repeat(np.arange(600), 30), words.ravel())), (600, 1200)
         )
-        monkeypatch.setattr(_start, "_MOST_CELLS", 100 * X.shape[1])
-        monkeypatch.setattr(_projections, "_MOST_DENSE_CELLS", 100 * X.shape[1])
+        monkeypatch.setattr(_training, "_MOST_CELLS", 100 * X.shape[1])
+        monkeypatch.setattr(_linear, "_MOST_DENSE_CELLS", 100 * X.shape[1])
         heights = []
         toarray = sp.csr_array.toarray
 
@@ -111,8 +110,8 @@ class TestMemoryMapped:
         rng = np.random.default_rng(0)
         X = memory_mapped(tmp_path, rng.standard_normal((10_000, 512), dtype=np.float32))
         y = np.arange(len(X)) % 5
-        monkeypatch.setattr(_start, "_MOST_ROWS", 500)
-        monkeypatch.setattr(_rows, "_CELLS_PER_BLOCK", 2**15)
+        monkeypatch.setattr(_training, "_MOST_ROWS", 500)
+        monkeypatch.setattr(_base, "_CELLS_PER_BLOCK", 2**15)
         hasher = small(max_iter=1, batch_size=256, early_descent=True)
         hasher.set_params(validation_fraction=0.02, hidden_layer_sizes=(8,))
         hasher.fit(X[:500], y[:500])  # imports and caches

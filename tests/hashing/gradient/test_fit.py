@@ -9,39 +9,52 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from hashers import MEASURES, name_of, small
+from hashers import MEASURES, loss_of, name_of, small
 from sklearn import _config, get_config, set_config
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import LabelAffinity
-from sklearn_talr.hashing import SupervisedHasher
-from sklearn_talr.hashing._callbacks import FitCallbacks
-from sklearn_talr.hashing.gradient import _fit
-from sklearn_talr.hashing.gradient._data import TrainingData
-from sklearn_talr.hashing.gradient._early_descent import EarlyDescent, LastEpoch
-from sklearn_talr.hashing.gradient._features import Features
-from sklearn_talr.hashing.gradient._settings import Settings
-from sklearn_talr.losses import HashNetLoss, OrthoHashLoss
+from sklearn_talr.hashing import _training
+from sklearn_talr.hashing._base import FitCallbacks
+from sklearn_talr.hashing._networks import AdamMini
+from sklearn_talr.hashing._settings import TrainingData, settings_of
+from sklearn_talr.hashing._training import Features, Keeper, MinibatchLoss, minimize
+from sklearn_talr.losses import BaseLoss, HashNetLoss, OrthoHashLoss
 
 X10 = np.random.default_rng(0).standard_normal((10, 3))
 
 
-def trainer_of(batch_loss, module=None, **params):
-    """A trainer of ten samples, four to a batch, and their features."""
+features = Features(X10, 0.0, 1.0, torch.device("cpu"))
+
+
+def train(batch_loss, module, **params):
+    """Losses of the epochs of ten samples, four to a batch."""
     hasher = small(**({"batch_size": 4, "weight_decay": 0.0} | params))
-    data = TrainingData(X10, None, LabelAffinity(), None, None, {})
-    module = module or torch.nn.Linear(3, 2)
-    trainer = _fit.Trainer(
+    data = TrainingData(X10, None, LabelAffinity(), None, {})
+    return minimize(
         SimpleNamespace(module=module, steps=lambda: [(1.0, 1.0), (1.0, 0.0)]),
+        lambda rows: (features.batch(rows), None, rows),
+        np.arange(10),
         batch_loss,
+        settings_of(hasher, BaseLoss.of(hasher.loss), data),
         np.random.RandomState(0),
-        Settings.of(hasher, hasher._chosen_loss(), data),
-        LastEpoch(),
-        FitCallbacks(object(), None, None, 1, None),
-    )
-    return trainer, Features(X10, 0.0, 1.0, torch.device("cpu"))
+        Keeper(),
+        FitCallbacks(object(), None, None, 1),
+    )[0]
+
+
+def solvers_made(monkeypatch):
+    """Solvers, as they are made."""
+    made, make = [], _training.make_solver
+
+    def recorded(*args):
+        made.append(make(*args))
+        return made[-1]
+
+    monkeypatch.setattr(_training, "make_solver", recorded)
+    return made
 
 
 def interrupt_epoch(monkeypatch, number):
@@ -64,20 +77,19 @@ def interrupt_call(monkeypatch, owner, name, number):
 
 class TestSteps:
     @pytest.mark.parametrize("schedule", ["cosine", "constant"])
-    def test_batches_rates_and_progress(self, schedule):
-        seen = []
+    def test_batches_rates_and_progress(self, schedule, monkeypatch):
+        seen, module = [], torch.nn.Linear(3, 2)
+        solvers = solvers_made(monkeypatch)
 
-        def batch_loss(activations, samples, progress):
+        def batch_loss(activations, _, samples, progress):
             np.testing.assert_allclose(
-                activations.detach(), trainer.module(features.batch(samples)).detach()
+                activations.detach(), module(features.batch(samples)).detach()
             )
-            seen.append((samples, trainer.optimizer.param_groups[0]["lr"], progress))
+            seen.append((samples, solvers[0].param_groups[0]["lr"], progress))
             return activations.sum() * 0 + len(samples)
 
-        trainer, features = trainer_of(
-            batch_loss, max_iter=4, learning_rate=schedule, learning_rate_init=0.1
-        )
-        losses = trainer.run(features, np.arange(10))
+        rates = {"learning_rate": schedule, "learning_rate_init": 0.1}
+        losses = train(batch_loss, module, max_iter=4, **rates)
         samples, rates, progress = zip(*seen)
         assert [len(batch) for batch in samples] == [4, 3, 3] * 4
         orders = [np.concatenate(samples[i : i + 3]) for i in range(0, 12, 3)]
@@ -96,7 +108,7 @@ class TestSteps:
         """Without a gradient nothing else happens, and no weight changes its sign."""
         module = torch.nn.Linear(3, 2)
         weight, bias = (p.detach().clone() for p in module.parameters())
-        trainer, features = trainer_of(
+        train(
             lambda activations, *_: activations.sum() * 0,
             module,
             max_iter=1,
@@ -104,7 +116,6 @@ class TestSteps:
             learning_rate_init=0.1,
             weight_decay=decay,
         )
-        trainer.run(features, np.arange(10))
         torch.testing.assert_close(module.weight.detach(), kept * weight)
         assert torch.equal(module.bias.detach(), bias)
 
@@ -119,7 +130,7 @@ class TestSteps:
                 activations - module(features.batch(np.arange(1)))
             ).sum() + module.bias.sum()
 
-        trainer, features = trainer_of(
+        train(
             batch_loss,
             module,
             max_iter=1,
@@ -127,7 +138,6 @@ class TestSteps:
             learning_rate="constant",
             learning_rate_init=0.1,
         )
-        trainer.run(features, np.arange(10))
         steps = [biases[0] - biases[1], biases[1] - biases[2]]
         for step in steps:
             torch.testing.assert_close(step, torch.full((2,), 0.1))
@@ -235,7 +245,7 @@ class TestInterrupt:
 
     def test_while_scoring_does_not_count_the_epoch(self, few_digits, monkeypatch):
         calls = []
-        end_epoch = EarlyDescent.end_epoch
+        end_epoch = Keeper.end_epoch
 
         def interrupted(self, *args):
             calls.append(1)
@@ -243,13 +253,13 @@ class TestInterrupt:
                 raise KeyboardInterrupt
             return end_epoch(self, *args)
 
-        monkeypatch.setattr(EarlyDescent, "end_epoch", interrupted)
+        monkeypatch.setattr(Keeper, "end_epoch", interrupted)
         with pytest.warns(ConvergenceWarning, match="2 of 6 epochs.* best validation"):
             hasher = small(max_iter=6, early_descent=True).fit(*few_digits)
         assert len(hasher.loss_curve_) == len(hasher.validation_scores_) == 2
 
     @pytest.mark.parametrize(
-        "hasher", [small(), SupervisedHasher(8, loss=OrthoHashLoss(), batch_size=64)]
+        "hasher", [small(), TALRHasher(8, loss=OrthoHashLoss(), batch_size=64)]
     )
     def test_its_warning_points_at_the_caller(self, few_digits, monkeypatch, hasher):
         interrupt_epoch(monkeypatch, 1)
@@ -369,9 +379,8 @@ class TestNotNumbers:
             module.bias.data.fill_(torch.inf)
             return activations.sum() * 0
 
-        trainer, features = trainer_of(batch_loss, module, batch_size=10)
         with pytest.raises(ValueError, match="weights are NaN or infinite in epoch 1 of 3"):
-            trainer.run(features, np.arange(10))
+            train(batch_loss, module, batch_size=10)
 
     def test_in_evaluation_are_refused(self, few_digits):
         X, y = few_digits
@@ -440,10 +449,10 @@ class TestChunks:
     def test_are_warm_starts_of_one_epoch_at_the_last_scale(self, few_digits):
         X, y = few_digits
         params = {"n_bits": 8, "batch_size": 64, "random_state": 0, "max_iter": 1}
-        chunk = SupervisedHasher(
-            loss=HashNetLoss(), tanh_scale=(1.0, 4.0), **params
-        ).partial_fit(X, y)
-        fitted = SupervisedHasher(
+        chunk = TALRHasher(loss=HashNetLoss(), tanh_scale=(1.0, 4.0), **params).partial_fit(
+            X, y
+        )
+        fitted = TALRHasher(
             loss=HashNetLoss(), tanh_scale=4.0, learning_rate="constant", **params
         ).fit(X, y)
         np.testing.assert_array_equal(fitted.coefs_[0], chunk.coefs_[0])
@@ -513,7 +522,7 @@ class TestChunks:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("measure", ["AP", "nDCG"])
 def test_cuda_trains_like_the_cpu(few_digits, measure):
-    params = {"measure": measure, "max_iter": 20, "n_bits": 16}
+    params = {"loss": measure, "max_iter": 20, "n_bits": 16}
     scores = [
         small(device=device, **params).fit(*few_digits).score(*few_digits)
         for device in ("cpu", "cuda")
@@ -530,14 +539,13 @@ def test_a_step_on_cuda_does_not_wait_for_the_device(
 ):
     X, y = few_digits
     y = {"classes": y, "indicators": np.eye(10)[y], "distances": None}[labels]
-    step = _fit.Trainer._run_step
-
-    def watched(*args):
-        torch.cuda.set_sync_debug_mode("error")
-        try:
-            return step(*args)
-        finally:
-            torch.cuda.set_sync_debug_mode("default")
-
-    monkeypatch.setattr(_fit.Trainer, "_run_step", watched)
-    TALRHasher(8, max_iter=2, device="cuda", **measure).fit(X, y)
+    begin, end = MinibatchLoss.__call__, AdamMini.step
+    mode = torch.cuda.set_sync_debug_mode
+    monkeypatch.setattr(
+        MinibatchLoss, "__call__", lambda *args: mode("error") or begin(*args)
+    )
+    monkeypatch.setattr(AdamMini, "step", lambda self: (end(self), mode("default")))
+    try:
+        TALRHasher(8, max_iter=2, device="cuda", loss=loss_of(**measure)).fit(X, y)
+    finally:
+        mode("default")

@@ -12,14 +12,9 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from sklearn_talr.hashing._base import feed_forward
-from sklearn_talr.hashing._rows import mean_and_unit
-from sklearn_talr.hashing.gradient._features import Features
-from sklearn_talr.hashing.gradient._functions import (
-    FeedForward,
-    SeededDropout,
-    encode,
-)
+from sklearn_talr.hashing._base import feed_forward, mean_and_unit
+from sklearn_talr.hashing._networks import FeedForward, SeededDropout, encode
+from sklearn_talr.hashing._training import Features
 
 
 def layers_of(X, sizes=(64, 9, 8), dropout=(0.0, 0.0)):

@@ -9,25 +9,21 @@ from hashers import small
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_talr import TALRHasher
-from sklearn_talr.hashing import SupervisedHasher
-from sklearn_talr.hashing.gradient._improvement import Improvement
+from sklearn_talr.hashing._training import _warn_if_worse
 from sklearn_talr.losses import OrthoHashLoss
 
 
 class Score:
-    """Scores of a number of samples, in turn."""
+    """The score of a number of samples, of which each has a code of its own."""
 
-    def __init__(self, n_samples, *scores):
-        self._n_samples, self._scores = n_samples, iter(scores)
-
-    def __len__(self):
-        return self._n_samples
+    def __init__(self, n_samples, score):
+        self.samples, self._score = np.arange(n_samples), score
 
     def __call__(self, module):
-        return next(self._scores)
+        return self._score
 
-    def is_collapsed(self, score):
-        return False
+    def transform(self, samples):
+        return samples[:, None]
 
 
 @pytest.mark.parametrize(
@@ -41,11 +37,9 @@ class Score:
     ],
 )
 def test_a_loss_beyond_noise_is_told(n_samples, before, after, warns):
-    improvement = Improvement(Score(n_samples, before, after), "validation")
-    improvement.begin(None)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        improvement.end(None, stacklevel=1)
+        _warn_if_worse(Score(n_samples, after), before, None, "validation")
     assert len(caught) == warns
     if warns:
         told = f"of {n_samples} validation samples from 0.500, where it started, to {after}"
@@ -63,7 +57,7 @@ HARM = {"learning_rate_init": 1e-9, "weight_decay": 1e9}  # no weight is left
         (small(module=MODULE, **HARM), "300 training"),
         (small(early_descent=True, **HARM), "30 validation"),
         (
-            SupervisedHasher(8, loss=OrthoHashLoss(), module=MODULE, max_iter=2, **HARM),
+            TALRHasher(8, loss=OrthoHashLoss(), module=MODULE, max_iter=2, **HARM),
             "300 training",
         ),
     ],

@@ -6,23 +6,31 @@ import torch
 from hashers import small
 
 from sklearn_talr.affinity import LabelAffinity
-from sklearn_talr.hashing import SupervisedHasher
-from sklearn_talr.hashing.gradient._data import TrainingData
-from sklearn_talr.hashing.gradient._minibatches import MinibatchLoss
-from sklearn_talr.hashing.gradient._settings import Settings
+from sklearn_talr.hashing import TALRHasher
+from sklearn_talr.hashing._settings import TrainingData, settings_of
+from sklearn_talr.hashing._training import MinibatchLoss
+from sklearn_talr.losses import BaseLoss
 
 
-def settings_of(**params):
-    hasher = small(**params)
-    data = TrainingData(np.empty((30, 3)), None, LabelAffinity(), None, None, {})
-    return Settings.of(hasher, hasher._chosen_loss(), data)
+def batches_of(nested=False, **params):
+    """A loss of minibatches, and the batches that it gives to its step."""
+    hasher, seen = small(**params), []
+    data = TrainingData(np.empty((30, 3)), None, LabelAffinity(), None, {})
+    settings = settings_of(hasher, BaseLoss.of(hasher.loss), data)
+
+    def step(batch):
+        seen.append(batch)
+        return batch.activations.sum()
+
+    return MinibatchLoss(None, step, settings, nested, np.random.RandomState(0)), seen
 
 
 class TestBits:
     def drawn(self, n_bits, nested=False, n_steps=400, **params):
-        settings, rng = settings_of(n_bits=n_bits, **params), np.random.RandomState(0)
-        loss = MinibatchLoss(None, settings, nested, rng)
-        draws = [loss.draw_bits(n_bits) for _ in range(n_steps)]
+        loss, seen = batches_of(nested, n_bits=n_bits, **params)
+        for _ in range(n_steps):
+            loss(torch.zeros(2, n_bits), None, None, 0.0)
+        draws = [batch.kept for batch in seen]
         return [np.arange(n_bits) if kept is None else kept.numpy() for kept in draws]
 
     def test_as_many_as_are_kept_and_all_alike(self):
@@ -36,7 +44,7 @@ class TestBits:
             assert bits.shape[1] == 32
             return bits.square().mean()
 
-        hasher = SupervisedHasher(32, loss=all_of_32, bit_dropout=0.0, max_iter=2)
+        hasher = TALRHasher(32, loss=all_of_32, bit_dropout=0.0, max_iter=2)
         assert hasher.fit(*few_digits).n_iter_ == 2
 
     @pytest.mark.parametrize("bit_dropout", [0.0, 0.5])
@@ -73,7 +81,7 @@ def test_scale_of_tanh_grows_geometrically(few_digits):
         return bits.square().mean()
 
     # One step an epoch, over all samples, and none that moves the activations.
-    hasher = SupervisedHasher(8, loss=recorded, tanh_scale=(0.05, 0.8), max_iter=5)
+    hasher = TALRHasher(8, loss=recorded, tanh_scale=(0.05, 0.8), max_iter=5)
     hasher.set_params(batch_size=300, learning_rate_init=1e-12, random_state=0).fit(X, y)
     scales = np.array(lengths) / np.linalg.norm(hasher.decision_function(X))
     np.testing.assert_allclose(scales, [0.05, 0.1, 0.2, 0.4, 0.8], rtol=1e-3)
@@ -82,15 +90,14 @@ def test_scale_of_tanh_grows_geometrically(few_digits):
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
 def test_a_step_gets_the_activations_of_the_kept_bits(dtype):
     """In single precision at least: half of it cannot count."""
-    seen, samples = [], np.arange(6)
-    settings = settings_of(n_bits=32, tanh_scale=3.0)
-    loss = MinibatchLoss(seen.append, settings, False, np.random.RandomState(0))
+    samples = np.arange(6)
+    loss, seen = batches_of(n_bits=32, tanh_scale=3.0)
     activations = torch.randn(6, 32).to(dtype)
-    loss(activations, samples, 0.5)
+    loss(activations, None, samples, 0.5)
     (batch,) = seen
     kept = np.random.RandomState(0).permutation(32)[:16]
     np.testing.assert_array_equal(batch.kept, kept)
     np.testing.assert_array_equal(batch.activations, activations[:, kept])
     assert batch.activations.dtype == torch.promote_types(dtype, torch.float32)
-    assert batch.samples is samples
+    assert batch.rows is samples
     assert batch.scale == pytest.approx(3.0)

@@ -10,10 +10,10 @@ from sklearn.base import clone
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import LabelAffinity, ThresholdAffinity
-from sklearn_talr.hashing import SupervisedHasher
-from sklearn_talr.hashing.gradient._data import TrainingData
-from sklearn_talr.hashing.gradient._settings import Settings
+from sklearn_talr.hashing import _settings
+from sklearn_talr.hashing._settings import TrainingData
 from sklearn_talr.losses import (
+    BaseLoss,
     CSQLoss,
     DPSHLoss,
     DSHLoss,
@@ -30,8 +30,8 @@ def settings_of(hasher, n_samples=1000, affinity=None):
     """Settings for data of which nothing matters but its size and its affinity."""
     X = np.empty((n_samples, 64))
     affinity = affinity or LabelAffinity()
-    data = TrainingData(X, None, affinity, None, None, {})
-    return Settings.of(hasher, hasher._chosen_loss(), data)
+    data = TrainingData(X, None, affinity, None, {})
+    return _settings.settings_of(hasher, BaseLoss.of(hasher.loss), data)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_sizes_of_batches_and_of_what_is_held_out():
 
 def test_scale_of_tanh():
     assert settings_of(TALRHasher(tanh_scale=3)).tanh_scale == (3.0, 3.0)
-    assert settings_of(SupervisedHasher(loss=OrthoHashLoss())).tanh_scale is None
-    hasher = SupervisedHasher(loss=MutualInformationLoss(), tanh_scale=(0.5, 4.0))
+    assert settings_of(TALRHasher(loss=OrthoHashLoss())).tanh_scale is None
+    hasher = TALRHasher(loss=MutualInformationLoss(), tanh_scale=(0.5, 4.0))
     assert settings_of(hasher).tanh_scale == (0.5, 4.0)
     hasher.n_iter_ = 2  # fitted
     assert settings_of(hasher).tanh_scale == (0.5, 4.0)
@@ -140,14 +140,12 @@ def test_scale_of_tanh():
 
 def test_a_chunk_is_one_epoch_at_the_first_rate_and_the_last_scale():
     settings = settings_of(
-        SupervisedHasher(loss=MutualInformationLoss(), max_iter=7, tanh_scale=(0.5, 4.0))
+        TALRHasher(loss=MutualInformationLoss(), max_iter=7, tanh_scale=(0.5, 4.0))
     )
     chunk = settings.for_chunk()
     changed = {"max_iter": 1, "learning_rate": "constant", "tanh_scale": (4.0, 4.0)}
     assert chunk == dataclasses.replace(settings, **changed)
-    assert (
-        settings_of(SupervisedHasher(loss=OrthoHashLoss())).for_chunk().tanh_scale is None
-    )
+    assert settings_of(TALRHasher(loss=OrthoHashLoss())).for_chunk().tanh_scale is None
 
 
 def test_nothing_is_left_to_be_resolved():
@@ -170,11 +168,11 @@ def test_auto_is_what_the_loss_wants():
             raise AssertionError("is not called")
 
     for params in ({}, {"hidden_layer_sizes": 9}, {"module": MODULE}):
-        settings = settings_of(SupervisedHasher(16, loss=Loss(), **params))
+        settings = settings_of(TALRHasher(16, loss=Loss(), **params))
         assert (settings.weight_decay, settings.batch_size) == (0.25, 7)
         assert settings.n_kept_bits[16] == 8
         params |= {"weight_decay": 0.0, "bit_dropout": 0.0, "batch_size": 9}
-        settings = settings_of(SupervisedHasher(16, loss=Loss(), **params))
+        settings = settings_of(TALRHasher(16, loss=Loss(), **params))
         assert (settings.weight_decay, settings.batch_size) == (0.0, 9)
         assert settings.n_kept_bits[16] == 16
 
@@ -194,7 +192,7 @@ def test_auto_is_what_the_loss_wants():
 )
 def test_what_each_loss_wants(loss, defaults):
     expected = dataclasses.replace(settings_of(TALRHasher()), **defaults)
-    assert settings_of(SupervisedHasher(loss=loss)) == expected
+    assert settings_of(TALRHasher(loss=loss)) == expected
 
 
 def test_bad_values_are_refused(few_digits):
@@ -210,10 +208,10 @@ def test_bad_values_are_refused(few_digits):
         (TALRHasher(dropout=(0.1, 0.1, 0.1)), "dropout"),
         (TALRHasher(dropout=()), "dropout"),
         (TALRHasher(tanh_scale=None), "tanh_scale"),
-        (SupervisedHasher(tanh_scale=None), "tanh_scale"),
-        (SupervisedHasher(loss=HashNetLoss(), tanh_scale=(1.0, -1.0)), "tanh_scale"),
-        (SupervisedHasher(loss=HashNetLoss(), tanh_scale=(1.0, 2.0, 3.0)), "tanh_scale"),
-        (SupervisedHasher(loss=MutualInformationLoss(), tanh_scale=0.0), "tanh_scale"),
+        (TALRHasher(tanh_scale=None), "tanh_scale"),
+        (TALRHasher(loss=HashNetLoss(), tanh_scale=(1.0, -1.0)), "tanh_scale"),
+        (TALRHasher(loss=HashNetLoss(), tanh_scale=(1.0, 2.0, 3.0)), "tanh_scale"),
+        (TALRHasher(loss=MutualInformationLoss(), tanh_scale=0.0), "tanh_scale"),
         (TALRHasher(device="toaster"), "device"),
         (TALRHasher(device="mps"), "device"),
     ]:

@@ -5,12 +5,11 @@ import pytest
 import torch
 from scipy.stats import ortho_group
 
-from sklearn_talr.hashing.gradient._solvers import (
+from sklearn_talr.hashing._networks import (
     AdamMini,
     load_moments,
     make_solver,
     moments_of,
-    set_learning_rate,
 )
 from sklearn_talr.losses import TieAwareLoss
 
@@ -33,7 +32,8 @@ def adam_mini_by_definition(weights, grads, lr, decay, square_decay, eps):
 def solver_at(name, parameters, rate, factors=None):
     parameters = list(parameters)
     solver = make_solver(name, parameters, factors or [1.0] * len(parameters))
-    set_learning_rate(solver, rate)
+    for group in solver.param_groups:
+        group["lr"] = rate * group["factor"]
     return solver
 
 

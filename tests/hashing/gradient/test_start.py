@@ -7,12 +7,9 @@ import torch
 from hashers import small
 
 from sklearn_talr import ITQHasher
-from sklearn_talr.hashing import _projections
-from sklearn_talr.hashing._base import feed_forward
-from sklearn_talr.hashing._rows import mean_and_unit
-from sklearn_talr.hashing.gradient import _start
-from sklearn_talr.hashing.gradient._features import Features
-from sklearn_talr.hashing.gradient._start import start_weights, to_standard_units
+from sklearn_talr.hashing import _linear, _training
+from sklearn_talr.hashing._base import feed_forward, mean_and_unit
+from sklearn_talr.hashing._training import Features, start_weights
 
 
 def features_of(X):
@@ -62,14 +59,16 @@ def test_only_the_samples_given_matter(few_digits):
 
 def test_only_so_many_rows_are_looked_at(few_digits, monkeypatch):
     seen = []
-    dense_start = _start._dense_start
+    hidden_units = _training.hidden_units
     monkeypatch.setattr(
-        _start, "_dense_start", lambda X, *args: seen.append(X) or dense_start(X, *args)
+        _training,
+        "hidden_units",
+        lambda X, *layers: seen.append(X) or hidden_units(X, *layers),
     )
     features = features_of(few_digits[0])
-    monkeypatch.setattr(_start, "_MOST_ROWS", 100)
+    monkeypatch.setattr(_training, "_MOST_ROWS", 100)
     start(features)
-    monkeypatch.setattr(_start, "_MOST_CELLS", 64 * 50)
+    monkeypatch.setattr(_training, "_MOST_CELLS", 64 * 50)
     start(features)
     assert [X.shape for X in seen] == [(100, 64), (50, 64)]
     assert all(len(np.unique(X, axis=0)) == len(X) for X in seen)  # none is drawn twice
@@ -80,8 +79,8 @@ def test_a_large_sparse_start_is_that_of_dense_features(few_digits, monkeypatch,
     features = features_of(sp.csr_array(few_digits[0]))
     X = features.block(np.arange(300))
     dense = X @ start(features, init=init)[0][0]
-    monkeypatch.setattr(_start, "_MOST_CELLS", 1000)
-    monkeypatch.setattr(_projections, "_MOST_DENSE_CELLS", 1000)
+    monkeypatch.setattr(_training, "_MOST_CELLS", 1000)
+    monkeypatch.setattr(_linear, "_MOST_DENSE_CELLS", 1000)
     monkeypatch.setattr(sp.csr_array, "toarray", None)
     (coef,), (intercept,) = start(features, init=init)
     activations = X @ coef + intercept
@@ -93,15 +92,10 @@ def test_a_large_sparse_start_is_that_of_dense_features(few_digits, monkeypatch,
         np.testing.assert_allclose(np.abs(activations), np.abs(dense), atol=1e-6)
 
 
-def test_units_of_the_features_are_put_into_the_first_layer(few_digits):
-    """It takes (features - mean) / unit where it took features - 3, and gives the same."""
-    X, _ = few_digits
-    mean, unit = mean_and_unit(X)
-    rng = np.random.default_rng(0)
-    coefs = [rng.standard_normal((64, 5)), rng.standard_normal((5, 3))]
-    intercepts = [rng.standard_normal(5), rng.standard_normal(3)]
-    expected = feed_forward(X - 3, coefs, intercepts)
-    found = feed_forward(
-        (X - mean) / unit, *to_standard_units(coefs, intercepts, mean - 3, unit)
-    )
-    np.testing.assert_allclose(found, expected)
+def test_a_warm_start_on_moved_and_scaled_features_has_the_same_function(few_digits):
+    """The first layer takes another mean and unit, and gives the same activations."""
+    X, y = few_digits
+    hasher = small(warm_start=True, hidden_layer_sizes=(5,)).fit(X, y)
+    before = hasher.decision_function(X)
+    hasher.set_params(learning_rate_init=1e-12, max_iter=1).fit(3 * X[:200] + 1, y[:200])
+    np.testing.assert_allclose(hasher.decision_function(X), before, rtol=1e-3, atol=1e-4)

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from sklearn_talr import PrecomputedAffinity
 from sklearn_talr.affinity import SharedLabelAffinity, ThresholdAffinity
-from sklearn_talr.hashing import SupervisedHasher
+from sklearn_talr.hashing import TALRHasher
 from sklearn_talr.losses import CSQLoss
 
 
@@ -26,7 +26,7 @@ def fit(hasher, X, y, y_val=..., n_train=200):
 
 def test_scores_are_those_of_the_hasher(few_digits):
     X, y = few_digits
-    for params in ({}, {"measure": "nDCG"}, {"hidden_layer_sizes": 9}):
+    for params in ({}, {"loss": "nDCG"}, {"hidden_layer_sizes": 9}):
         hasher = fit(stopping(**params), X, y)
         assert len(hasher.validation_scores_) == hasher.n_iter_ == 3
         score = hasher.score(X[200:], y[200:])
@@ -63,7 +63,7 @@ def test_of_other_classes(few_digits):
     n_train = np.sum(y < 7)
     for hasher in (
         stopping(),
-        SupervisedHasher(8, loss=CSQLoss(), early_descent=True, max_iter=2, random_state=0),
+        TALRHasher(8, loss=CSQLoss(), early_descent=True, max_iter=2, random_state=0),
     ):
         fit(hasher, X[order], y[order], n_train=n_train)
         assert 0 < hasher.best_validation_score_ < 1

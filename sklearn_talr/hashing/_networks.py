@@ -1,17 +1,46 @@
-"""Hash functions in training, as torch modules, and their fitted attributes."""
+"""Hash functions in training: layers, modules of the user, and what steps them (torch)."""
 
 import copy
+import math
 from contextlib import contextmanager, nullcontext
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 
-from ..._arrays import as_numpy
-from ._start import hidden_scale
+from .._arrays import NUMPY, as_numpy
+from ._base import feed_forward
 
 _ACTIVATION_TYPES = torch.float32, torch.float64, torch.float16
 _EMBEDDINGS = torch.nn.Embedding, torch.nn.EmbeddingBag
+
+
+def random_layers(n_inputs, sizes, rng):
+    """Hidden layers drawn as by He et al. (ICCV 2015), for rows of unit mean square in all.
+
+    Inputs of later layers have a mean square of one each.
+    """
+    coefs, scale = [], 1.0
+    for size in sizes:
+        coefs.append(rng.standard_normal((n_inputs, size)) * scale)
+        n_inputs, scale = size, hidden_scale(size)
+    return coefs, [np.zeros(size) for size in sizes]
+
+
+def hidden_units(X, coefs, intercepts):
+    """Rows as the last layer takes them, behind all hidden layers."""
+    return np.maximum(feed_forward(X, coefs, intercepts), 0) if coefs else X
+
+
+def with_last_layer(X, mean, coefs, intercepts, projection):
+    """All layers; activations of centered rows have a mean square of 1."""
+    projection = projection / (np.sqrt(np.mean((X @ projection) ** 2)) or 1.0)
+    return [*coefs, projection], [*intercepts, -mean @ projection]
+
+
+def hidden_scale(n_inputs):
+    """Standard deviation of first weights that keeps the mean square of hidden units."""
+    return math.sqrt(2 / n_inputs)
 
 
 class FeedForward:
@@ -45,7 +74,11 @@ class FeedForward:
                 layers.append(torch.nn.ReLU())
             if rate:
                 layers.append(SeededDropout(rate, generator))
-            layers.append(_linear_layer(coef, intercept))
+            # skip_init: torch's own initialization would draw from the global RNG.
+            layers.append(torch.nn.utils.skip_init(torch.nn.Linear, *coef.shape))
+            with torch.no_grad():
+                layers[-1].weight.copy_(torch.from_numpy(np.ascontiguousarray(coef.T)))
+                layers[-1].bias.copy_(torch.from_numpy(np.asarray(intercept)))
         self.module = torch.nn.Sequential(*layers).to(features.device)
 
     def generators(self):
@@ -80,8 +113,8 @@ class UserModule:
     module : torch.nn.Module
         From float32 features to `n_bits` activations.
 
-    before : Progress or None
-        Weights to go on from.
+    state : dict of ndarray or None
+        Fitted ``state_dict`` to go on from.
 
     n_bits : int
         Number of outputs that it must have.
@@ -94,14 +127,19 @@ class UserModule:
         back after.
     """
 
-    def __init__(self, module, before, n_bits, features, rng):
+    def __init__(self, module, state, n_bits, features, rng):
         self._device = features.device
         self._seed = int(rng.randint(2**31 - 1))
-        self.module = _copy_of(module, before and before.weights, features.device)
+        self.module = _copy_of(module, state, features.device)
         with self.generators():
             self.module.eval()
             _check_activations(self.module, features.batch(np.arange(2)), n_bits)
-        _let_learn(self.module)
+        # Layers that learn are put in training mode; frozen ones keep their statistics.
+        self.module.train()
+        for layer in self.module.modules():
+            weights = list(layer.parameters())
+            if weights and not any(weight.requires_grad for weight in weights):
+                layer.eval()
 
     @contextmanager
     def generators(self):
@@ -166,6 +204,8 @@ class ModuleFunction:
 
     def moved_to(self, space):
         """The function for features in another space; not torch's are passed in NumPy."""
+        if space is NUMPY:
+            return self
         if not space.is_torch:
             return lambda X: space.take(self(as_numpy(X)))
         with _mode_kept():
@@ -249,15 +289,6 @@ def _copy_of(module, state, device):
     return module
 
 
-def _let_learn(module):
-    """Put layers that learn in training mode: frozen layers keep their statistics."""
-    module.train()
-    for layer in module.modules():
-        weights = list(layer.parameters())
-        if weights and not any(weight.requires_grad for weight in weights):
-            layer.eval()
-
-
 class SeededDropout(torch.nn.Module):
     """Dropout with its own generator; torch's dropout draws from the global generator."""
 
@@ -288,10 +319,100 @@ def encode(module, features, samples, block_size=1024):
     return np.concatenate(codes).astype(np.uint8)
 
 
-def _linear_layer(coef, intercept):
-    # skip_init: torch's own initialization would draw from the global RNG.
-    layer = torch.nn.utils.skip_init(torch.nn.Linear, *coef.shape)
-    with torch.no_grad():
-        layer.weight.copy_(torch.from_numpy(np.ascontiguousarray(coef.T)))
-        layer.bias.copy_(torch.from_numpy(np.asarray(intercept)))
-    return layer
+def make_solver(name, parameters, factors):
+    """Make the torch optimizer of this name, whose rate is still to be set.
+
+    Parameters
+    ----------
+    name : {"adam_mini", "adam"}
+        Name of the solver.
+
+    parameters : iterable of Parameter
+        Parameters of a module.
+
+    factors : list of float
+        Factor of the learning rate for each parameter.
+    """
+    solver = {"adam_mini": AdamMini, "adam": torch.optim.Adam}[name]
+    groups = [
+        {"params": [parameter], "factor": factor}
+        for parameter, factor in zip(parameters, factors, strict=True)
+    ]
+    return solver(groups, lr=0.0)
+
+
+def moments_of(solver):
+    """Moments of gradients that a solver holds, as NumPy arrays by parameter."""
+    return {
+        index: {
+            name: as_array(value) for name, value in values.items() if value is not None
+        }
+        for index, values in solver.state_dict()["state"].items()
+    }
+
+
+def load_moments(solver, moments):
+    """Let a solver go on from moments that :func:`moments_of` has returned."""
+    state = solver.state_dict()
+    state["state"] = {
+        # Copies: a step changes them in place.
+        index: {name: torch.tensor(value) for name, value in values.items()}
+        for index, values in moments.items()
+    }
+    solver.load_state_dict(state)
+
+
+class AdamMini(torch.optim.Optimizer):
+    """Adam with one second moment per unit of a layer, and one per vector of offsets.
+
+    Adam divides the step of each weight by the size of that weight's own gradients. So
+    directions in which the features hardly vary weigh as much as directions in which they
+    vary much: Adam whitens, and learns noise. With one divisor for all weights of a unit,
+    steps turn with the features when these are rotated. The blocks are those of Adam-mini,
+    Zhang et al. (ICLR 2025).
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+        The first dimension of a weight array counts the units.
+
+    lr : float
+        Learning rate.
+
+    betas : (float, float)
+        Decay of the means of gradients and of their squares.
+
+    eps : float
+        Added to the divisor.
+    """
+
+    def __init__(self, parameters, lr, betas=(0.9, 0.999), eps=1e-8):
+        super().__init__(parameters, {"lr": lr, "betas": betas, "eps": eps})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self._step(parameter, parameter.grad, group)
+
+    def _step(self, parameter, grad, group):
+        state = self.state[parameter]
+        if not state:
+            state["step"] = torch.zeros(())
+            state["exp_avg"] = torch.zeros_like(parameter)
+            state["exp_avg_sq"] = _unit_squares(torch.zeros_like(parameter))
+        state["step"] += 1
+        step, (decay, square_decay) = state["step"].item(), group["betas"]
+        state["exp_avg"].lerp_(grad, 1 - decay)
+        state["exp_avg_sq"].lerp_(_unit_squares(grad), 1 - square_decay)
+        size = (state["exp_avg_sq"] / (1 - square_decay**step)).sqrt_().add_(group["eps"])
+        rate = group["lr"] / (1 - decay**step)
+        parameter.addcdiv_(state["exp_avg"], size, value=-rate)
+
+
+def _unit_squares(values):
+    """Mean square of each row of a matrix, or of a whole vector, as a column."""
+    dims = tuple(range(1, values.ndim)) if values.ndim > 1 else None
+    norms = torch.linalg.vector_norm(values, dim=dims, keepdim=True)
+    return norms.square_().div_(values.numel() // norms.numel())

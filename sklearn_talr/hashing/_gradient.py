@@ -1,4 +1,4 @@
-"""SupervisedHasher: hash codes by minimizing any loss by gradients."""
+"""TALRHasher: hash codes by gradients of a tie-aware ranking measure, or of any loss."""
 
 from numbers import Integral, Real
 
@@ -12,15 +12,24 @@ from .._compat import (
     fit_context,
     with_callbacks,
 )
+from .._lazy import lazy_names
 from .._state import replace_fitted
-from ..codes._door import saturate
-from ..losses import AveragePrecisionLoss
+from ..losses import BaseLoss
+from ..measures import Measure
 from ..metrics import make_retrieval_scorer
-from . import gradient
-from ._base import BaseHasher, Encoder
-from ._projections import PROJECTIONS
+from ._base import BaseHasher
+from ._linear import PROJECTIONS
+from ._settings import check_chunk, check_data, settings_of
 
-__all__ = ["SupervisedHasher"]
+of_torch, _ = lazy_names(
+    __package__,
+    {
+        "ModuleFunction": "_networks",
+        "fit_by_gradient": "_training",
+        "fit_towers": "_towers",
+    },
+    what="Training by gradients",
+)
 
 _AUTO = StrOptions({"auto"})
 
@@ -41,13 +50,13 @@ class _InstanceWith(HasMethods):
 
 def _trains_on_chunks(hasher):
     """Whether there is a partial_fit, or AttributeError with the reason."""
-    loss = hasher._chosen_loss()
+    loss = BaseLoss.of(hasher.loss)
     if hasher.early_descent:
         raise AttributeError(
             "partial_fit does not support early_descent=True, since a chunk holds no "
             "validation samples. Set early_descent=False."
         )
-    if getattr(loss, "needs_classes", False):
+    if loss.needs_classes:
         raise AttributeError(
             f"partial_fit does not support {loss!r}, since a chunk may lack some of the "
             "classes. Call fit, or take a loss of pairs."
@@ -55,27 +64,44 @@ def _trains_on_chunks(hasher):
     return True
 
 
-class SupervisedHasher(CallbackSupportMixin, BaseHasher):
-    r"""Hash codes learned by minimizing a loss of their bits by gradients.
+class TALRHasher(CallbackSupportMixin, BaseHasher):
+    r"""Hash codes learned by maximizing tie-aware average precision or NDCG.
 
-    A linear function, hidden layers or a network of your own is trained in minibatches on
-    relaxed bits, :math:`\tanh(\alpha f)` of activations f. The loss may be any of
-    :mod:`sklearn_talr.losses`, among them those of other papers, or a function of your
-    own.
+    Each sample of a minibatch ranks the others by the Hamming distance of their relaxed
+    codes, :math:`\tanh(\alpha f)` of activations f. The measure of that ranking, averaged
+    over all orders of tied items, is a smooth function of soft counts of items per
+    distance, and its gradient trains the hash function: tie-aware learning to rank, He et
+    al. (CVPR 2018). In place of the measure any loss of :mod:`sklearn_talr.losses` may be
+    minimized, among them those of other papers, or a function of your own.
+
+    The parameters, by purpose:
+
+    ==============  ==================================================================
+    code            `n_bits`, `nested`, `hidden_layer_sizes`, `module`
+    measure         `loss`, `affinity`, `tanh_scale`
+    optimizer       `init`, `solver`, `learning_rate`, `learning_rate_init`, `batch_size`
+    regularization  `dropout`, `bit_dropout`, `weight_decay`
+    stopping        `max_iter`, `early_descent`, `validation_fraction`,
+                    `n_iter_no_change`, `tol`
+    runtime         `warm_start`, `device`, `verbose`, `random_state`
+    ==============  ==================================================================
 
     Parameters
     ----------
     n_bits : int, default=32
         Number of bits of a code, at least 1.
 
-    loss : callable or None, default=None
-        What is minimized: an object of :mod:`sklearn_talr.losses`, or a function
-        ``loss(bits, affinity)`` of your own. It gets the relaxed bits of a minibatch, a
-        tensor of shape (n, `n_bits`) or of those bits that the step keeps, and the
-        affinities of its pairs, a tensor of shape (n, n) whose diagonal pairs each sample
-        with itself; and returns a scalar tensor. Losses of classes, such as
-        :class:`~sklearn_talr.losses.CSQLoss`, need labels or label indicators. None:
-        :class:`~sklearn_talr.losses.AveragePrecisionLoss`.
+    loss : {"AP", "nDCG"}, Measure or callable, default="AP"
+        What is minimized. A measure, by its name or as a value, is maximized: average
+        precision, where any affinity above 0 is relevant, or NDCG for graded affinities,
+        where numbers of shared labels are the gains to train with. Training knows no
+        cutoff. Otherwise an object of :mod:`sklearn_talr.losses`, such as
+        ``AveragePrecisionLoss(simplified=True)``, or a function ``loss(bits, affinity)`` of
+        your own. It gets the relaxed bits of a minibatch, a tensor of shape (n, `n_bits`)
+        or of those bits that the step keeps, and the affinities of its pairs, a tensor of
+        shape (n, n) whose diagonal pairs each sample with itself; and returns a scalar
+        tensor. Losses of classes, such as :class:`~sklearn_talr.losses.CSQLoss`, need
+        labels or label indicators.
 
     hidden_layer_sizes : int or sequence of int, default=()
         Sizes of hidden rectifier layers. Empty: a linear hash function.
@@ -236,28 +262,43 @@ class SupervisedHasher(CallbackSupportMixin, BaseHasher):
 
     See Also
     --------
-    TALRHasher : The same hasher with the tie-aware losses.
     sklearn_talr.losses : Losses of this and of other papers, and how to write one.
+    ClassProbabilities : The first of two stages, with labels.
+    ITQHasher : Needs no targets, and is where training starts from.
+    sklearn_talr.neighbors.HammingNeighbors : Searches the codes.
+    sklearn_talr.losses.TieAwareLoss : The same loss for networks of your own.
     sklearn_talr.metrics.make_retrieval_scorer : Scores hashers in cross-validation.
 
     Notes
     -----
+    With labels codes mostly rank better by :class:`ClassProbabilities` before the hasher,
+    ``make_pipeline(ClassProbabilities(), TALRHasher())``, see the user guide.
+
     Scale features as for any linear model; rows of unit length often help.
+
+    References
+    ----------
+    K. He, F. Cakir, S. A. Bargal, S. Sclaroff, "Hashing as Tie-Aware Learning to Rank",
+    CVPR 2018.
 
     Examples
     --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_talr import TALRHasher
+    >>> X, y = load_digits(return_X_y=True)
+    >>> hasher = TALRHasher(n_bits=16, max_iter=10, random_state=0).fit(X[:900], y[:900])
+    >>> print(f"{hasher.score(X[900:], y[900:]):.1f}")
+    0.8
+
     A loss of another paper, and one of your own: similar pairs should have inner products
     above 0, and others below.
 
-    >>> from sklearn.datasets import load_digits
-    >>> from sklearn_talr.hashing import SupervisedHasher
     >>> from sklearn_talr.losses import DSHLoss
     >>> def hinge_loss(bits, affinity):
     ...     products = (2 * (affinity > 0) - 1) * (bits @ bits.T) / bits.shape[1]
     ...     return (1 - products).clamp(min=0).mean()
-    >>> X, y = load_digits(return_X_y=True)
     >>> for loss in (DSHLoss(margin=2), hinge_loss):
-    ...     hasher = SupervisedHasher(16, loss=loss, max_iter=10, random_state=0)
+    ...     hasher = TALRHasher(16, loss=loss, max_iter=10, random_state=0)
     ...     hasher = hasher.fit(X[:900], y[:900])
     ...     print(hasher.score(X[900:], y[900:]) > 0.6)
     True
@@ -267,8 +308,9 @@ class SupervisedHasher(CallbackSupportMixin, BaseHasher):
     _parameter_constraints: dict = {
         "n_bits": [Interval(Integral, 1, None, closed="left")],
         "loss": [
+            str,
+            Measure,
             _InstanceWith("a loss, such as DSHLoss() or a function", "__call__"),
-            None,
         ],
         "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
         "dropout": [Interval(Real, 0, 1, closed="left"), "array-like", _AUTO],
@@ -306,7 +348,7 @@ class SupervisedHasher(CallbackSupportMixin, BaseHasher):
         self,
         n_bits=32,
         *,
-        loss=None,
+        loss="AP",
         hidden_layer_sizes=(),
         dropout="auto",
         module=None,
@@ -399,10 +441,11 @@ class SupervisedHasher(CallbackSupportMixin, BaseHasher):
         An interrupt (Ctrl-C) ends training with a warning, and keeps the weights of the
         best validation score or the last completed epoch; short of one, all is as it was.
         """
-        loss = self._chosen_loss()
-        data = gradient.check_data(self, loss, X, y, X_val, y_val)
-        settings = gradient.Settings.of(self, loss, data)
-        return replace_fitted(self, gradient.fit_by_gradient(self, loss, data, settings))
+        loss = BaseLoss.of(self.loss)
+        data = check_data(self, loss, X, y, X_val, y_val)
+        fit_by_gradient = of_torch("fit_by_gradient")
+        settings = settings_of(self, loss, data)
+        return replace_fitted(self, fit_by_gradient(self, loss, data, settings))
 
     @available_if(_trains_on_chunks)
     @fit_context(prefer_skip_nested_validation=True)
@@ -443,11 +486,11 @@ class SupervisedHasher(CallbackSupportMixin, BaseHasher):
             If `early_descent` is True, since a chunk holds no validation samples, or if
             the loss needs classes.
         """
-        loss = self._chosen_loss()
-        data = gradient.check_chunk(self, X, y, levels)
-        settings = gradient.Settings.of(self, loss, data).for_chunk()
-        fitted = gradient.fit_chunk_by_gradient(self, loss, data, settings)
-        return replace_fitted(self, fitted)
+        loss = BaseLoss.of(self.loss)
+        data = check_chunk(self, X, y, levels)
+        fit_by_gradient = of_torch("fit_by_gradient")
+        settings = settings_of(self, loss, data, is_chunk=True)
+        return replace_fitted(self, fit_by_gradient(self, loss, data, settings, True))
 
     def score(self, X, y=None):
         """Tie-aware retrieval score of these samples, each ranking all the others.
@@ -466,21 +509,34 @@ class SupervisedHasher(CallbackSupportMixin, BaseHasher):
             Mean over the samples that have something similar among the others, in
             [0, 1]: average precision, or NDCG if the loss maximizes that.
         """
-        measure = getattr(self._chosen_loss(), "measure", "AP")
-        return make_retrieval_scorer(measure)(self, X, y)
+        return make_retrieval_scorer(BaseLoss.of(self.loss).measure)(self, X, y)
 
-    def _chosen_loss(self):
-        return AveragePrecisionLoss() if self.loss is None else self.loss
+    def hash_function(self, space):
+        """Return the function from rows to activations: layers, or the user's module.
 
-    def _encoder(self):
-        fitted = vars(self)
-        if "module_state_" not in fitted:
-            return super()._encoder()
-        from .gradient._functions import ModuleFunction  # needs torch, so only here
+        Parameters
+        ----------
+        space : Space
+            Library and device of the features.
 
-        function = ModuleFunction(self.module, fitted["module_state_"])
-        n_bits = fitted["_training_state_"]["n_bits"]
-        return Encoder(function, n_bits, self.n_features_in_, has_threads=True)
+        Returns
+        -------
+        function : callable
+            ``function(X) -> activations`` of shape (n, n_bits).
+        """
+        if not self.own_threads:
+            return super().hash_function(space)
+        return of_torch("ModuleFunction")(self.module, self.module_state_).moved_to(space)
+
+    @property
+    def own_threads(self):
+        """Whether the hash function is a module, which has threads of its own."""
+        return "module_state_" in vars(self)
+
+    @property
+    def saturates_queries(self):
+        """Whether similarity goes by labels rather than by distances."""
+        return not getattr(vars(self).get("affinity_"), "by_distance", False)
 
     def _trains_in(self, space):
         """Whether training leaves features where they are: tensors on a CUDA device.
@@ -491,15 +547,11 @@ class SupervisedHasher(CallbackSupportMixin, BaseHasher):
         on_cuda = space.is_torch and str(space.device).startswith("cuda")
         return on_cuda and self.device != "cpu"
 
-    def _weigh(self):
-        by_distance = getattr(vars(self).get("affinity_"), "by_distance", False)
-        return None if by_distance else saturate
-
     @property
     def _n_features_out(self):
         return self._training_state_["n_bits"]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = getattr(self._chosen_loss(), "needs_classes", False)
+        tags.target_tags.required = BaseLoss.of(self.loss).needs_classes
         return tags

@@ -9,6 +9,7 @@ What training rows get is said as if they had not been there, see
 :mod:`sklearn_talr.kernel_ridge`.
 """
 
+import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -16,9 +17,9 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.extmath import randomized_svd
 
-from ...kernel_ridge._door import LeftOutRegression
-from .._class_probabilities import ClassProbabilities
-from .._rows import mean_and_unit
+from ..kernel_ridge._door import LeftOutRegression
+from ._base import BaseHasher, mean_and_unit
+from ._class_probabilities import ClassProbabilities
 
 _N_FACTORS = 256  # the more, the better weighted queries follow fine grades
 
@@ -237,3 +238,64 @@ def _beside(X, coordinates, teacher):
 def _double(X):
     """Features in double precision: starts of hash functions make much of rounding."""
     return X.astype(np.float64, copy=False)
+
+
+class ViewLayers(BaseHasher):
+    """The fitted hash function of one view, a hasher like any other.
+
+    Attributes
+    ----------
+    coefs_, intercepts_ : list of ndarray
+        Weights of each layer, as of :class:`~sklearn_talr.hashing.TALRHasher`.
+
+    means_ : list of one ndarray
+        Subtracted from the features first.
+    """
+
+    follows_arrays = False
+    saturates_queries = True
+
+    @classmethod
+    def of(cls, fitted):
+        """A fitted function, of a dict of its attributes."""
+        view = cls()
+        vars(view).update(fitted)
+        return view
+
+    def fit(self, X, y=None):
+        """Do nothing, as a frozen estimator does: `CrossViewHasher` has fitted this one.
+
+        Parameters
+        ----------
+        X, y : Ignored
+            Present for API consistency.
+
+        Returns
+        -------
+        self : object
+            The fitted hasher.
+        """
+        return self
+
+
+class BehindTeacher(ViewLayers):
+    """A hasher of what a teacher says of features.
+
+    Attributes
+    ----------
+    teacher_ : object
+        Its ``transform`` turns features into what `hasher_` takes.
+
+    hasher_ : hasher
+        Fitted on features that teachers of both views gave.
+    """
+
+    def _enter(self, X):
+        _, X, space = super()._enter(X)
+        behind = copy.copy(self.hasher_)
+        behind.prepare = self.teacher_.transform
+        return behind, X, space
+
+    @property
+    def _n_features_out(self):
+        return self.hasher_._n_features_out

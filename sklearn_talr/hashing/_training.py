@@ -1,0 +1,743 @@
+"""The fit of a hash function by gradients of a loss of minibatches (torch)."""
+
+import math
+from numbers import Integral
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from sklearn import config_context
+from sklearn.exceptions import ConvergenceWarning
+
+from .._random import independent_random_state
+from .._threads import one_thread
+from ..losses import Batch, Training
+from ..losses._base import keep_freed_memory, levels_of_pairs, to_device
+from ..metrics import make_retrieval_scorer
+from ._base import FitCallbacks, centered, mean_and_unit, row_blocks, warn_caller
+from ._linear import PROJECTIONS, sparse_projection
+from ._networks import (
+    FeedForward,
+    UserModule,
+    encode,
+    hidden_units,
+    load_moments,
+    make_solver,
+    moments_of,
+    random_layers,
+    with_last_layer,
+)
+
+_MOST_SCORED = 1000  # training samples
+_SHORTEST_NESTED = 4  # leading bits; fewer rank nothing
+_MOST_COPIED = 2**24  # numbers, on the host: 64 MiB
+# The first projection is made from at most so many rows and numbers. Principal directions
+# of more rows hardly differ, and the rows are copied and made dense.
+_MOST_ROWS = 20_000
+_MOST_CELLS = 2**25
+# Two standard errors of the difference between two scores of one sample. The standard error
+# of the mean over n samples is smaller by the square root of n.
+_TWO_STANDARD_ERRORS = 0.5
+# Arrays that reach losses and scores from here have been checked.
+_TRUSTED = {"assume_finite": True, "skip_parameter_validation": True}
+
+_REMEDY_OF_NAN = (
+    "Try a smaller learning_rate_init, and see whether the features are too large for "
+    "float32, and whether a module or a loss of your own divides by 0 or takes the root or "
+    "logarithm of it."
+)
+_REMEDY_OF_WORSE = (
+    "Try a smaller learning_rate_init, a smaller weight_decay, more epochs (max_iter), or "
+    "features of about unit scale; a network of your own may need normalizing layers, "
+    "torch.nn.BatchNorm1d(n_bits, affine=False) as the last, or a warm-up by cross entropy."
+)
+
+
+def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
+    """Train a hash function from its start, from the last fit or from earlier chunks.
+
+    Parameters
+    ----------
+    hasher : TALRHasher
+        Gives its parameters, callbacks, and weights to go on from. It is not changed.
+
+    loss : BaseLoss
+        What is minimized.
+
+    data : TrainingData
+        Features and targets.
+
+    settings : SimpleNamespace
+        Parameters of the hasher for these data.
+
+    is_chunk : bool, default=False
+        Whether the data are a chunk, which goes on from earlier ones.
+
+    Returns
+    -------
+    fitted : dict
+        All attributes of the fitted hasher.
+    """
+    affinity, targets = data.affinity, data.targets
+    # A seed alone would start again with each chunk.
+    rng, n_done = hasher.random_state, getattr(hasher, "n_iter_", 0)
+    if is_chunk and n_done and isinstance(rng, Integral):
+        rng = np.random.RandomState([rng, n_done])
+    rng = independent_random_state(rng)
+    # Samples to train on, and those that are held out.
+    samples, held_out = np.arange(data.X.shape[0]), None
+    if settings.n_held_out:
+        samples, held_out = split_samples(data, settings.n_held_out, rng)
+    # Where training goes on from. All chunks have the mean and unit of the first.
+    before, state = {}, {}
+    if n_done and (is_chunk or hasher.warm_start):
+        before, state = vars(hasher), hasher._training_state_ if is_chunk else {}
+        _check_unchanged(hasher, data.X.shape[1], settings.layer_sizes, is_chunk)
+    unit = (state["mean"], state["unit"]) if state else mean_and_unit(data.X)
+    features = Features(data.X, *unit, settings.device, hasher.module is not None)
+    # The score that tells when to stop, or whether training of a module has helped.
+    score = kind = None
+    scorer = make_retrieval_scorer(loss.measure)
+    if hasher.early_descent:
+        kind, scored, rows = "validation", features, held_out
+        if data.validation is None:
+            of_rows = targets[held_out]
+        else:
+            X_val, of_rows = data.validation
+            scored, rows = features.of_rows(X_val), np.arange(X_val.shape[0])
+        score = Score(affinity, scored, rows, of_rows, scorer)
+    elif hasher.module is not None:
+        kind = "training"
+        rows = np.unique(np.linspace(0, len(samples) - 1, _MOST_SCORED, dtype=int))
+        try:
+            affinity.check_contrast(targets[rows], data.levels)
+            score = Score(affinity, features, rows, targets[rows], scorer)
+        except ValueError:  # too few samples to be ranked
+            pass
+    # Torch has gradients, and both libraries get their modes back. A context within, such
+    # as torch.no_grad, restores the mode itself, unless an interrupt comes while it does.
+    with torch.enable_grad(), config_context():
+        # The hash function.
+        if hasher.module is not None:
+            weights = before.get("module_state_")
+            function = UserModule(hasher.module, weights, hasher.n_bits, features, rng)
+        else:
+            if before:
+                # The first layer takes (X - mean) / unit in place of X - old mean.
+                first, intercept = before["coefs_"][0], before["intercepts_"][0]
+                intercept = intercept + (features.mean - before["means_"][0]) @ first
+                weights = (
+                    [first * features.unit, *before["coefs_"][1:]],
+                    [intercept, *before["intercepts_"][1:]],
+                )
+            else:
+                sizes = settings.layer_sizes, hasher.n_bits
+                with one_thread():
+                    weights = start_weights(features, samples, *sizes, hasher.init, rng)
+            function = FeedForward(*weights, features, settings.dropout, rng)
+        # The loss of a minibatch.
+        keep_freed_memory()
+        training = Training(
+            affinity,
+            targets,
+            data.levels,
+            affinity.gain_levels(data.levels),
+            hasher.n_bits,
+            settings.tanh_scale is not None,
+            settings.device,
+            rng,
+            before,
+        )
+        step, of_loss = loss.bind(training)
+        levels_of = (
+            None
+            if loss.needs_classes
+            else levels_of_pairs(affinity, data.levels, targets, settings.device)
+        )
+
+        def draw(rows):
+            return features.batch(rows), lambda: levels_of(rows), rows
+
+        # Training.
+        known = data.seen | {"affinity_": affinity.given} | of_loss
+        callbacks = FitCallbacks(
+            hasher,
+            data.X,
+            targets,
+            settings.max_iter,
+            fitted=lambda: known | function.fitted(),
+        )
+        keeper = Keeper(score if hasher.early_descent else None, held_out, hasher)
+        minibatch_loss = MinibatchLoss(loss, step, settings, hasher.nested, rng)
+        with function.generators():
+            if score is not None:
+                with one_thread():
+                    score_before = score(function.module)
+            losses, optimizer = minimize(
+                function,
+                draw,
+                samples,
+                minibatch_loss,
+                settings,
+                rng,
+                keeper,
+                callbacks,
+                hasher.verbose,
+                state.get("moments"),
+            )
+            if score is not None:
+                _warn_if_worse(score, score_before, function.module, kind)
+        callbacks.end_fit()
+        # How training went, over all warm starts, and what later chunks go on from.
+        scores, best = before.get("validation_scores_"), None
+        if hasher.early_descent:
+            scores = [*(scores or []), *keeper.scores]
+            best = max(keeper.scores, default=None)
+        losses = [*before.get("loss_curve_", []), *losses]
+        moments = (settings.solver, moments_of(optimizer)) if is_chunk else None
+        history = {
+            "loss_curve_": losses,
+            "n_iter_": len(losses),
+            "validation_scores_": scores,
+            "best_validation_score_": best,
+            "_training_state_": {
+                "mean": features.mean,
+                "unit": features.unit,
+                "moments": moments,
+                "declared_levels": data.declared_levels,
+                "n_bits": hasher.n_bits,
+            },
+        }
+        return known | function.fitted() | history
+
+
+def minimize(
+    function,
+    draw,
+    samples,
+    batch_loss,
+    settings,
+    rng,
+    keeper,
+    callbacks,
+    verbose=False,
+    moments=None,
+):
+    """Train on some rows; the module then holds the weights that the keeper has kept.
+
+    An interrupt ends training after the last completed epoch, with a warning, or is passed
+    on if none is completed. A loss or weight that is NaN or infinite ends training, too,
+    and is a ValueError in the first epoch.
+
+    Parameters
+    ----------
+    function : FeedForward, UserModule or Towers
+        Its module turns features into activations.
+
+    draw : callable
+        ``draw(rows) -> features, level_index, rows`` of a minibatch, see `Batch`.
+
+    samples : ndarray of int
+        Rows to train on.
+
+    batch_loss : MinibatchLoss
+        The loss of the activations of a minibatch.
+
+    settings : SimpleNamespace
+        Solver, schedules, sizes.
+
+    rng : RandomState
+        Shuffles the samples.
+
+    keeper : Keeper
+        Decides which weights are kept, and when to stop.
+
+    callbacks : FitCallbacks
+        Told about the begin and end of each epoch; may ask to stop.
+
+    verbose : bool, default=False
+        Whether to print the loss of each epoch.
+
+    moments : tuple or None, default=None
+        Name of the solver of an earlier training of the same module, and its moments.
+
+    Returns
+    -------
+    losses : list of float
+        Mean loss of each epoch.
+
+    optimizer : Optimizer
+        The solver, with its moments of the gradients.
+    """
+    module = function.module
+    rates, decays = zip(*function.steps())
+    optimizer = make_solver(settings.solver, module.parameters(), rates)
+    if moments and moments[0] == settings.solver:
+        load_moments(optimizer, moments[1])
+    keeper.begin(module)
+    how = settings, rng, keeper, callbacks, verbose, optimizer, decays
+    problem = None
+    try:
+        with one_thread(), config_context(**_TRUSTED):
+            _run_epochs(module, draw, samples, batch_loss, *how)
+    except KeyboardInterrupt:
+        if not keeper.losses:
+            raise
+        problem = (
+            f"Training interrupted after {len(keeper.losses)} of {settings.max_iter} "
+            f"epochs; the hasher keeps {keeper.kept}."
+        )
+    except _NotFiniteError as stop:
+        if not keeper.losses:
+            raise ValueError(f"{stop} {_REMEDY_OF_NAN}") from None
+        problem = (
+            f"{stop} Training ends there, and the hasher keeps {keeper.kept}. "
+            f"{_REMEDY_OF_NAN}"
+        )
+    if problem:
+        callbacks.break_off()
+        warn_caller(problem, ConvergenceWarning)
+    keeper.restore(module)
+    return keeper.losses, optimizer
+
+
+def _run_epochs(
+    module,
+    draw,
+    samples,
+    batch_loss,
+    settings,
+    rng,
+    keeper,
+    callbacks,
+    verbose,
+    optimizer,
+    decays,
+):
+    """Run epochs until none is left, a callback wants to stop, or the score is stale."""
+    n_left, done = settings.max_iter, 0.0  # epochs, and the part of training
+    descends = settings.learning_rate == "cosine"
+    while n_left:
+        callbacks.begin()
+        n_batches = math.ceil(len(samples) / settings.batch_size)
+        # A batch of one ranks nothing, and batch normalization fails on it.
+        n_batches = max(1, min(n_batches, len(samples) // 2))
+        order = samples[rng.permutation(len(samples))]
+        # Progress of tanh runs from 0 in the first epoch to 1 in the last one.
+        progress = done / (1 - (1 - done) / n_left) if n_left > 1 else float(done > 0)
+        total = torch.zeros((), device=settings.device)
+        for i, rows in enumerate(np.array_split(order, n_batches)):
+            rate = settings.learning_rate_init
+            if descends:  # half a cosine from 1 to 0 over training
+                done_now = done + i / n_batches * (1 - done) / n_left
+                rate *= 0.5 * (1 + math.cos(math.pi * done_now))
+            for group in optimizer.param_groups:
+                group["lr"] = rate * group["factor"]
+            X, *of_batch = draw(rows)
+            loss = batch_loss(module(X), *of_batch, progress)
+            module.zero_grad()
+            loss.backward()
+            optimizer.step()
+            # Weights shrink apart from the gradient, whatever the solver; not frozen ones.
+            with torch.no_grad():
+                for parameter, factor in zip(module.parameters(), decays):
+                    if factor and parameter.grad is not None:
+                        decay = rate * settings.weight_decay
+                        parameter *= max(0.0, 1 - factor * decay)
+            total += loss.detach() * len(rows)
+        loss = float(total) / len(samples)
+        _check_finite(
+            loss, module, f"epoch {len(keeper.losses) + 1} of {settings.max_iter}"
+        )
+        done += (1 - done) / n_left
+        n_left -= 1
+        is_stale = keeper.end_epoch(module, loss)
+        if verbose:
+            n_done, found = len(keeper.losses), keeper.describe()
+            print(f"Epoch {n_done}/{settings.max_iter}, loss = {loss:.6f}{found}")
+        wants_to_stop = callbacks.end()
+        if wants_to_stop or (is_stale and not descends):
+            return
+        if is_stale:
+            n_left = min(n_left, math.ceil(settings.max_iter / 4))
+            samples = keeper.begin_descent(module, samples)
+
+
+class _NotFiniteError(Exception):
+    """Training has come to NaN or infinity."""
+
+
+def _check_finite(loss, module, where):
+    """Raise _NotFiniteError if the loss or a weight is NaN or infinite."""
+    if not math.isfinite(loss):
+        raise _NotFiniteError(f"The loss is {loss} in {where}.")
+    if not all(bool(p.isfinite().all()) for p in module.parameters()):
+        raise _NotFiniteError(f"The weights are NaN or infinite in {where}.")
+
+
+class MinibatchLoss:
+    """The loss of a minibatch of activations, of which each step keeps some bits.
+
+    Parameters
+    ----------
+    loss : BaseLoss
+        Named in errors.
+
+    step : callable
+        ``step(batch) -> scalar tensor``: the loss, bound to training data.
+
+    settings : SimpleNamespace
+        Number of bits that a step keeps, scales of tanh, and the device.
+
+    nested : bool
+        Whether each step has a random number of leading bits.
+
+    rng : RandomState
+        Draws the bits.
+    """
+
+    def __init__(self, loss, step, settings, nested, rng):
+        self._loss, self._step = loss, step
+        self._settings, self._nested, self._rng = settings, nested, rng
+
+    def __call__(self, activations, level_index, rows, progress):
+        settings, both = self._settings, isinstance(activations, tuple)
+        # The bits that take part, drawn at random from all or from the leading ones.
+        n_bits = n_leading = (activations[0] if both else activations).shape[1]
+        if self._nested:
+            n_leading = self._rng.randint(min(n_bits, _SHORTEST_NESTED), n_bits + 1)
+        n_kept, kept = settings.n_kept_bits[n_leading], None
+        if n_kept < n_bits:
+            kept = to_device(self._rng.permutation(n_leading)[:n_kept], settings.device)
+
+        def taking_part(activations):
+            if kept is not None:
+                activations = activations.index_select(1, kept)
+            return activations.to(torch.promote_types(activations.dtype, torch.float32))
+
+        # The scale of tanh grows geometrically.
+        scale = settings.tanh_scale
+        if scale is not None:
+            scale = scale[0] * (scale[1] / scale[0]) ** progress
+        if both:
+            activations = tuple(map(taking_part, activations))
+        else:
+            activations = taking_part(activations)
+        batch = Batch(activations, level_index, rows, kept, scale)
+        return self._checked(self._step(batch), activations[0] if both else activations)
+
+    def _checked(self, value, activations):
+        """The value of the loss, or ValueError where it cannot be minimized."""
+        is_tensor = isinstance(value, torch.Tensor)
+        if not is_tensor or value.shape != () or not value.is_floating_point():
+            found = type(value).__name__
+            if is_tensor:
+                found = f"a tensor of shape {tuple(value.shape)} and {value.dtype}"
+        elif activations.requires_grad and not value.requires_grad:
+            found = "a tensor that depends on no bit: a constant, or detached"
+        else:
+            return value
+        raise ValueError(
+            f"loss {self._loss!r} must return a number that depends "
+            "on the bits, as a float tensor of shape (), as .mean() or .sum() of a tensor "
+            f"gives it without .item(), .detach() and NumPy. Got {found}."
+        )
+
+
+class Keeper:
+    """Keeps the weights of the last epoch, or of the best score, and tells when to stop.
+
+    Without a score it never stops. With one an epoch counts as no improvement unless it
+    beats the best score by `tol`, as in scikit-learn's multi-layer perceptrons. The
+    perceptrons stop after too many such epochs, with the weights of the last epoch. Here
+    training goes back to the weights of the best score, and the learning rate descends from
+    there. The noise of a high rate hides the small differences between epochs, so that the
+    last epoch of the descent is kept whose score is no worse than the best score before the
+    descent.
+
+    Parameters
+    ----------
+    score : callable or None, default=None
+        ``score(module) -> float``, higher is better.
+
+    held_out : ndarray of int or None, default=None
+        Rows that are scored, and are trained on in the descent, which is not scored then.
+        None: validation samples are no training samples.
+
+    params : object, default=None
+        Has ``n_iter_no_change``, epochs in a row without improvement that are not too
+        many, and ``tol``, the least improvement that counts.
+
+    Attributes
+    ----------
+    losses, scores : list of float
+        Losses and scores of the completed epochs.
+    """
+
+    def __init__(self, score=None, held_out=None, params=None):
+        self.score, self.held_out, self.params = score, held_out, params
+        self.kept = "the weights of the last completed epoch"
+        if score is not None:
+            self.kept = "the weights of the best validation score"
+        self.losses, self.scores, self._n_without = [], [], 0
+        self._best, self._descends = -math.inf, False
+
+    def begin(self, module):
+        """Keep the weights that training starts from."""
+        self._note(_weights=_weights_of(module))
+
+    def end_epoch(self, module, loss):
+        """Note the weights and the loss of an epoch; return whether to stop or descend."""
+        facts = {"losses": [*self.losses, loss]}
+        if not self._is_scored:
+            self._note(**facts, _weights=_weights_of(module))
+            return False
+        score = self.score(module)
+        improved = score >= self._best + self.params.tol
+        facts["scores"] = [*self.scores, score]
+        facts["_n_without"] = 0 if improved else self._n_without + 1
+        if score > self._best and not self._descends:
+            facts |= {"_best": score, "_weights": _weights_of(module)}
+        elif score >= self._best and self._descends:
+            facts["_weights"] = _weights_of(module)
+        self._note(**facts)
+        return not self._descends and self._n_without > self.params.n_iter_no_change
+
+    def begin_descent(self, module, samples):
+        """Go back to the best weights; return the rows to train on from now on."""
+        self.restore(module)
+        self._note(_descends=True)
+        if self.held_out is None:
+            return samples
+        return np.sort(np.concatenate([samples, self.held_out]))
+
+    def restore(self, module):
+        """Give the module the weights that were kept."""
+        module.load_state_dict(self._weights)
+
+    def describe(self):
+        """Text to print after the loss of an epoch."""
+        if self.score is None:
+            return ""
+        if self._is_scored:
+            return f", validation score = {self.scores[-1]:.6f}"
+        return ", all samples"
+
+    @property
+    def _is_scored(self):
+        return self.score is not None and not (self._descends and self.held_out is not None)
+
+    def _note(self, **facts):
+        """Set attributes in one step: an interrupt cannot leave half of an epoch."""
+        vars(self).update(facts)
+
+
+def _weights_of(module):
+    return {name: value.clone() for name, value in module.state_dict().items()}
+
+
+class Score:
+    """Tie-aware score of samples, each of which ranks the others.
+
+    Neither queries nor database items are trained on. Against a database of training rows
+    scores would be higher, since the codes of training rows are fitted.
+
+    Parameters
+    ----------
+    affinity : affinity oracle
+        Who is similar to whom, fitted.
+
+    features : Features
+        Features of the samples, and perhaps of others.
+
+    samples : ndarray of int
+        Rows of `features`.
+
+    targets : sequence
+        Targets of the samples.
+
+    scorer : callable
+        ``scorer(hasher, X, y) -> float``.
+    """
+
+    def __init__(self, affinity, features, samples, targets, scorer):
+        self.affinity_ = affinity
+        self._scorer, self._features = scorer, features
+        self.samples, self._targets = samples, targets
+
+    def __call__(self, module):
+        """Score of the codes of a module, or, without a module, of codes that are equal."""
+        self._module = module
+        return self._scorer(self, self.samples, self._targets)
+
+    def transform(self, samples):
+        """Codes of some samples: to the scorer this object is a fitted hasher."""
+        if self._module is None:
+            return np.zeros((len(samples), 1), np.uint8)
+        return encode(self._module, self._features, samples)
+
+
+def _warn_if_worse(score, before, module, kind):
+    """Warn if training has made the codes of samples worse, or most of them equal."""
+    n_samples = len(score.samples)
+    with one_thread():
+        after = score(module)
+        codes = score.transform(score.samples)
+        counts = np.unique(codes, axis=0, return_counts=True)[1]
+        collapsed = 2 * counts.max() >= len(codes)
+        if collapsed:  # do they rank as if all were equal?
+            equal = score(None)
+            collapsed = after < equal + 0.01 * (1 - equal)
+    samples = f"the score of {n_samples} {kind} samples"
+    if after < before - _TWO_STANDARD_ERRORS / math.sqrt(n_samples):
+        found = f"lowered {samples} from {before:.3f}, where it started, to"
+    elif collapsed:
+        found = f"made most codes equal, which leaves {samples} at"
+    else:
+        return
+    problem = f"Training has {found} {after:.3f}. {_REMEDY_OF_WORSE}"
+    warn_caller(problem, ConvergenceWarning)
+
+
+def split_samples(data, n_held_out, rng):
+    """Row indices for training and for validation, both ascending.
+
+    Raises
+    ------
+    ValueError
+        If either part is too small to rank anything.
+    """
+    n_samples = data.targets.shape[0]
+    if n_held_out < 2 or n_samples - n_held_out < 2:
+        raise ValueError(
+            "early_descent=True with this validation_fraction would split "
+            f"{n_samples} samples into {n_samples - n_held_out} for training and "
+            f"{n_held_out} for validation; both need at least 2. Change "
+            "validation_fraction, or set early_descent=False."
+        )
+    order = rng.permutation(n_samples)
+    parts = np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
+    for part, name in zip(parts, ("training", "validation")):
+        try:
+            data.affinity.check_contrast(data.targets[part], data.levels)
+        except ValueError as error:
+            raise ValueError(
+                "early_descent=True with this validation_fraction leaves "
+                f"{len(part)} samples for {name}, which cannot be ranked: {error} "
+                "More samples, another validation_fraction or early_descent=False may "
+                "help."
+            ) from error
+    return parts
+
+
+def _check_unchanged(hasher, n_features, layer_sizes, is_chunk):
+    """Raise ValueError if fitted weights have not the shape that is asked for."""
+    what = "partial_fit" if is_chunk else "warm_start=True"
+    if hasattr(hasher, "module_state_") != (hasher.module is not None):
+        raise ValueError(f"{what} cannot change module. Call fit to start anew.")
+    if hasher.module is not None:
+        return
+    shape = [len(coef) for coef in hasher.coefs_] + [hasher.coefs_[-1].shape[1]]
+    asked = [n_features, *layer_sizes, hasher.n_bits]
+    if shape != asked:
+        raise ValueError(
+            f"{what} cannot change n_bits, hidden_layer_sizes or the number of features, "
+            f"and so the layer sizes from {shape} to {asked}. Call fit with "
+            "warm_start=False to start anew."
+        )
+
+
+def start_weights(features, samples, layer_sizes, n_bits, init, rng):
+    """First weights, in units of `features`: random hidden layers, then a projection."""
+    n_features = features.X.shape[1]
+    samples = drawn_rows(samples, _MOST_ROWS, rng)
+    is_large = len(samples) * n_features > _MOST_CELLS
+    if is_large and sp.issparse(features.X) and not layer_sizes:
+        # Sparse rows stay sparse.
+        X = features.X[samples]
+        projection = sparse_projection(X, features.mean, init, n_bits, rng)
+        projected = X @ projection - features.mean @ projection
+        scale = np.sqrt(np.mean(projected**2)) or 1.0
+        coef = projection * (features.unit / scale)
+        return [coef], [-projected.mean(axis=0) / scale]
+    samples = drawn_rows(samples, max(2, _MOST_CELLS // n_features), rng)
+    layers = random_layers(n_features, layer_sizes, rng)
+    hidden, mean = centered(hidden_units(features.block(samples), *layers))
+    projection = PROJECTIONS[init](hidden, n_bits, rng)
+    return with_last_layer(hidden, mean, *layers, projection)
+
+
+def drawn_rows(samples, n_most, rng):
+    """Draw at most `n_most` of some rows, in ascending order."""
+    if len(samples) <= n_most:
+        return samples
+    return np.sort(rng.choice(samples, n_most, replace=False))
+
+
+class Features:
+    """The rows ``(X - mean) / unit`` as float32 tensors on a device.
+
+    Parameters
+    ----------
+    X : ndarray (also memory-mapped), CSR or tensor of shape (n_samples, n_features)
+        Checked features. A centered float32 copy of dense ones is kept where it is small,
+        or a CUDA device has room. Others are neither copied nor made dense as a whole.
+
+    mean : ndarray of shape (n_features,) or float
+        Subtracted from the rows.
+
+    unit : float
+        Divides them.
+
+    device : torch.device
+        Where batches go, and where a tensor is brought.
+
+    as_they_are : bool, default=False
+        Whether rows are ``X`` itself, and mean and unit are only stored.
+    """
+
+    def __init__(self, X, mean, unit, device, as_they_are=False):
+        self.X = X.to(device) if isinstance(X, torch.Tensor) else X
+        self.mean, self.unit = mean, unit
+        self.device, self.as_they_are = device, as_they_are
+        self._resident = None
+        if isinstance(X, np.ndarray):
+            room = _MOST_COPIED
+            if device.type == "cuda":
+                room = torch.cuda.mem_get_info(device)[0] // 16  # bytes
+            if X.size <= room:
+                copy = torch.empty(X.shape, dtype=torch.float32, device=device)
+                for rows in row_blocks(X):
+                    copy[rows] = torch.from_numpy(self.block(rows).astype(np.float32))
+                self._resident = copy
+
+    def of_rows(self, X):
+        """Features of another array, in the same units."""
+        return Features(X, self.mean, self.unit, self.device, self.as_they_are)
+
+    def block(self, rows):
+        """Rows, by slice or index array, as a dense float64 array on the host."""
+        if isinstance(self.X, torch.Tensor):
+            return self._of_tensor(rows).cpu().numpy()
+        block = self.X[rows]
+        block = block.toarray() if sp.issparse(block) else block
+        if self.as_they_are:
+            return np.asarray(block, dtype=np.float64)
+        block = block - np.float64(self.mean)
+        block /= self.unit
+        return block
+
+    def batch(self, rows):
+        """Rows, by index array, as a float32 tensor on the device."""
+        if self._resident is not None:
+            return self._resident[to_device(rows, self.device)]
+        if isinstance(self.X, torch.Tensor):
+            return self._of_tensor(rows).float()
+        return to_device(self.block(rows).astype(np.float32), self.device)
+
+    def _of_tensor(self, rows):
+        block = self.X[to_device(rows, self.device)].double()
+        if self.as_they_are:
+            return block
+        mean = torch.as_tensor(self.mean, dtype=torch.float64, device=self.device)
+        return (block - mean) / self.unit

@@ -1,0 +1,400 @@
+"""What all losses share: the base class, the data they are bound to, and minibatches."""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from ..measures import Measure
+
+_PAIRS_PER_BLOCK = 2**20  # of one call of an oracle, which may need many bytes a pair
+_LARGEST_KEPT = 1 << 24
+_LARGEST_GRADE = 1000  # gains 2**grade - 1 are summed in float64
+
+
+class BaseLoss(BaseEstimator):
+    """Base of all losses: a function of relaxed bits and of the affinities of pairs.
+
+    A loss of your own defines :meth:`between`, and then serves both hashers of one view
+    and hashers of two views; or it defines ``__call__`` for one view only. Parameters are
+    those of ``__init__``, as of any estimator. Only a loss that needs more than the bits
+    and the affinities of a minibatch defines :meth:`bind`.
+
+    Attributes
+    ----------
+    measure : {"AP", "nDCG"}
+        What a hasher that is trained by the loss is scored by.
+
+    training_defaults : dict
+        What ``"auto"`` stands for in the hasher's `tanh_scale`, `bit_dropout` and
+        `weight_decay`.
+
+    needs_classes : bool
+        Whether targets must be class labels or label indicators.
+
+    needs_tanh : bool
+        Whether it counts distances of bits, which tanh has to keep in [-1, 1].
+
+    by_order : bool
+        Whether only the order of affinities matters, and which are 0. Then places of
+        affinities among all levels, which are small integers, come in their stead.
+
+    takes_levels : bool
+        Whether such places come, and the affinities that have them as ``levels``.
+
+    Examples
+    --------
+    Similar pairs should have inner products above 0, and others below:
+
+    >>> import torch
+    >>> from sklearn_talr.losses import BaseLoss
+    >>> class HingeLoss(BaseLoss):
+    ...     def between(self, query_bits, item_bits, affinity, n_bits=None):
+    ...         wanted = 2 * (affinity > 0) - 1
+    ...         products = query_bits @ item_bits.T / query_bits.shape[1]
+    ...         return (1 - wanted * products).clamp(min=0)[affinity >= 0].mean()
+    >>> HingeLoss()(torch.tensor([[1.0, 1], [1, -1]]), torch.tensor([[1, 1], [1, 1]]))
+    tensor(1.)
+    """
+
+    _parameter_constraints: dict = {}
+
+    measure = "AP"
+    training_defaults = {}
+    needs_classes = False
+    needs_tanh = False
+    by_order = False
+    takes_levels = False
+
+    @staticmethod
+    def of(loss):
+        """Return the loss that a parameter `loss` of a hasher means.
+
+        Parameters
+        ----------
+        loss : {"AP", "nDCG"}, Measure or callable
+            A measure to maximize, by its name or as a value, a loss, or a function.
+
+        Returns
+        -------
+        loss : BaseLoss
+            A loss as it is. A function gets the attributes of a loss that it lacks.
+
+        Raises
+        ------
+        ValueError
+            If there is no loss for a measure.
+        """
+        if isinstance(loss, BaseLoss):
+            return loss
+        if not isinstance(loss, (str, Measure)):
+            return _FunctionLoss(loss)
+        from ._tie_aware import AveragePrecisionLoss, NDCGLoss
+
+        return (
+            NDCGLoss() if measure_name(loss, "loss") == "nDCG" else AveragePrecisionLoss()
+        )
+
+    def __call__(self, bits, affinity, n_bits=None, **levels):
+        """Compute the loss of a minibatch of one view.
+
+        Parameters
+        ----------
+        bits : Tensor of shape (n, k), float
+            Relaxed bits, or activations where training has no tanh.
+
+        affinity : Tensor of shape (n, n)
+            Affinities of all pairs. Similar pairs are those above 0.
+
+        n_bits : int, default=None
+            Bits of a code, of which k take part. None: all do.
+
+        **levels : dict
+            ``levels``, for a loss that takes them.
+
+        Returns
+        -------
+        loss : Tensor, scalar
+            What :meth:`between` tells of all pairs of two different samples.
+        """
+        signed = affinity if affinity.is_floating_point() else affinity.short()
+        signed = signed.clone() if signed is affinity else signed
+        return self.between(bits, bits, signed.fill_diagonal_(-1), n_bits, **levels)
+
+    def between(self, query_bits, item_bits, affinity, n_bits=None):
+        """Compute the loss of queries and items, which may be of another kind.
+
+        Parameters
+        ----------
+        query_bits, item_bits : Tensors of shapes (n, k) and (m, k), float
+            Relaxed bits, or activations where training has no tanh.
+
+        affinity : Tensor of shape (n, m)
+            Relevant pairs are those above 0. Those below 0 are left out, as unknown.
+
+        n_bits : int, default=None
+            Bits of a code, of which k take part. None: all do.
+
+        Returns
+        -------
+        loss : Tensor, scalar
+            To be minimized.
+
+        Raises
+        ------
+        ValueError
+            If the loss knows samples of one kind only.
+        """
+        raise ValueError(
+            f"loss {self!r} knows samples of one kind only, which rank each other. Take "
+            "another, such as AveragePrecisionLoss, DCMHLoss or ContrastiveLoss, or a "
+            "function loss(query_bits, item_bits, affinity)."
+        )
+
+    def bind(self, training):
+        """Bind the loss to the training data of one fit.
+
+        Parameters
+        ----------
+        training : Training
+            Targets, affinity and levels; the number of bits, the device, the generator.
+
+        Returns
+        -------
+        step : callable
+            ``step(batch) -> scalar tensor``, the loss of a `Batch`.
+
+        fitted : dict
+            Attributes that the fitted hasher keeps.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, or bits are not relaxed by tanh, which are
+            counted.
+        """
+        self._validate_params()
+        if self.needs_tanh and not training.is_relaxed:
+            raise ValueError(
+                f"{type(self).__name__} counts distances of relaxed bits in [-1, 1], which "
+                "tanh_scale=None leaves unbounded. Set tanh_scale to 'auto' or a number."
+            )
+        options = {"n_bits": training.n_bits}
+        if self.takes_levels:
+            grades = np.asarray(summable_grades(training.gain_levels))
+            options["levels"] = to_device(grades, training.device)
+        # In the last place, -1, is the affinity of pairs of which nothing is known.
+        values = to_device(np.append(training.levels, -1), training.device)
+
+        def step(batch):
+            affinity, bits = batch.level_index(), batch.bits
+            one_view = not isinstance(bits, tuple)
+            if not (self.by_order or self.takes_levels):
+                dtype = (bits if one_view else bits[0]).dtype
+                affinity = values[affinity.long()].to(dtype)
+            if one_view:
+                return self(bits, affinity, **options)
+            return self.between(*bits, affinity, **options)
+
+        return step, {}
+
+
+class _FunctionLoss(BaseLoss):
+    """A function of the user, or an object with some attributes of a loss."""
+
+    def __init__(self, function):
+        self.function = function
+        for name in ("measure", "training_defaults", "needs_classes"):
+            setattr(self, name, getattr(function, name, getattr(BaseLoss, name)))
+
+    def __repr__(self):
+        return repr(getattr(self.function, "__name__", self.function))
+
+    def __call__(self, bits, affinity, n_bits=None):
+        return self.function(bits, affinity)
+
+    def between(self, query_bits, item_bits, affinity, n_bits=None):
+        between = getattr(self.function, "between", self.function)
+        return between(query_bits, item_bits, affinity)
+
+    def bind(self, training):
+        bind = getattr(self.function, "bind", super().bind)
+        return bind(training)
+
+
+class Training(NamedTuple):
+    """Training data of one fit, to which a loss is bound.
+
+    Parameters
+    ----------
+    affinity : BaseAffinity
+        Who is similar to whom, fitted.
+
+    targets : sequence of length n_samples, or None
+        Checked targets of the affinity; None where queries and items are of two kinds.
+
+    levels : ndarray of shape (n_levels,)
+        Values that the affinity takes, in ascending order, first 0.
+
+    gain_levels : ndarray of shape (n_levels,)
+        Levels whose gains NDCG is trained on.
+
+    n_bits : int
+        Bits of a code.
+
+    is_relaxed : bool
+        Whether bits are relaxed by tanh.
+
+    device : torch.device
+        Where minibatches are.
+
+    rng : RandomState
+        Generator of the fit, from which a loss may draw.
+
+    earlier : dict
+        Fitted attributes that a warm start goes on from; empty without.
+    """
+
+    affinity: object
+    targets: object
+    levels: np.ndarray
+    gain_levels: np.ndarray
+    n_bits: int
+    is_relaxed: bool
+    device: object
+    rng: np.random.RandomState
+    earlier: dict
+
+    def tensor(self, array):
+        """Bring an array to the device, floats as float32."""
+        if array.dtype.kind == "f":
+            array = array.astype(np.float32, copy=False)
+        return to_device(array, self.device)
+
+
+class Batch(NamedTuple):
+    """A minibatch, of which a step may keep some of the bits.
+
+    Parameters
+    ----------
+    activations : Tensor of shape (n, n_kept), or tuple of two
+        Activations of the bits that are kept: of samples that rank each other, or of
+        queries and of items.
+
+    level_index : callable
+        ``level_index()``: places of the affinities of all pairs among the levels, an
+        integer tensor; -1 where nothing is known. Found when asked for.
+
+    rows : ndarray of int, or tuple of two
+        Rows of the training data.
+
+    kept : Tensor of int or None
+        Which bits are kept; None means all.
+
+    scale : float or None
+        Scale of tanh at this stage of training; None where there is no tanh.
+    """
+
+    activations: object
+    level_index: object
+    rows: object
+    kept: object
+    scale: float | None
+
+    @property
+    def scaled(self):
+        """Activations times the scale of tanh."""
+        if self.scale is None:
+            return self.activations
+        if isinstance(self.activations, tuple):
+            return tuple(self.scale * each for each in self.activations)
+        return self.scale * self.activations
+
+    @property
+    def bits(self):
+        """Relaxed bits: tanh of the scaled activations, or activations without tanh."""
+        scaled = self.scaled
+        if self.scale is None:
+            return scaled
+        if isinstance(scaled, tuple):
+            return tuple(each.tanh() for each in scaled)
+        return scaled.tanh()
+
+    def keep(self, bits):
+        """Select the bits, which are columns, that the step keeps."""
+        return bits if self.kept is None else bits.index_select(1, self.kept)
+
+
+def to_device(array, device):
+    """Make a tensor of an array on a device, without waiting for the copy."""
+    import torch
+
+    tensor = torch.from_numpy(array)
+    if device.type == "cuda":
+        tensor = tensor.pin_memory()
+    return tensor.to(device, non_blocking=True)
+
+
+def levels_of_pairs(affinity, levels, targets, device):
+    """Make a function of rows of targets that gives the places of all pairs in `levels`.
+
+    Labels and dense label indicators are checked and brought to the device once. Any other
+    oracle is asked on the host, for each batch, some rows at a time.
+    """
+    import torch
+
+    table = affinity.batch_table(targets)
+    if table is not None:
+        table = to_device(table, device)
+
+        def by_table(rows):
+            index = affinity.compare_batch(table[to_device(rows, device)])
+            return index.view(torch.uint8) if index.dtype == torch.bool else index
+
+        return by_table
+
+    def by_host(rows):
+        of_rows, n_rows = targets[rows], max(1, _PAIRS_PER_BLOCK // len(rows))
+        dtype = np.uint8 if len(levels) <= 256 else np.int32
+        index = np.empty((len(rows), len(rows)), dtype)
+        for part, block in affinity.level_blocks(of_rows, of_rows, levels, n_rows):
+            index[part] = block
+        return to_device(index, device)
+
+    return by_host
+
+
+@cache
+def keep_freed_memory():
+    """Have glibc keep the memory of freed tensors for the next step; once per process.
+
+    glibc returns the memory of tensors above 128 KiB to the system, and every step faults
+    it in anew, until it has seen a larger block freed. The block here is never touched.
+    """
+    import torch
+
+    torch.empty(_LARGEST_KEPT, dtype=torch.uint8)
+
+
+def measure_name(measure, parameter="measure"):
+    """Return "AP" or "nDCG" for the name or the value of a measure, or raise ValueError."""
+    name = str(measure)
+    if name not in ("AP", "nDCG"):
+        raise ValueError(
+            f"{parameter} must be 'AP' or 'nDCG', got {name!r}. Training counts items at "
+            "all distances: it knows no cutoff, and no other denominator than all relevant "
+            "items. Leave them to the scorers."
+        )
+    return name
+
+
+def summable_grades(grades):
+    """Return grades, or raise ValueError if their gains overflow when they are summed."""
+    if grades[-1] > _LARGEST_GRADE:
+        raise ValueError(
+            f"NDCG has grades, which are affinities, up to {grades[-1]}, whose gains "
+            "2**grade - 1 overflow float64 when they are summed. Number the grades from 0, "
+            f"or bin them, so that none is above {_LARGEST_GRADE}."
+        )
+    return grades
