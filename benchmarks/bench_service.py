@@ -41,7 +41,7 @@ import numpy as np
 from bench_embeddings import enlarged
 
 from sklearn_talr.codes import PackedCodes
-from sklearn_talr.codes._door import columns_of
+from sklearn_talr.codes._scores import columns_of
 from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.neighbors import HashedNeighbors
 

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, column_or_1d, gen_batches
 
 from .._arrays import refuse_missing
-from ..codes._door import as_words
+from ..codes._packed import as_words
 from ._base import (
     BaseAffinity,
     kinds_of,

@@ -17,7 +17,7 @@ of C R by S; the bit whose products agree best with its negative is the one to a
 import numpy as np
 from scipy.optimize import linprog, minimize
 
-from ..svm._door import RankingRisk
+from ..svm._risks import RankingRisk
 
 _MOST_CUTS = 8  # to be added for one bit
 _MOST_STEPS = 30  # of the solver that finds a bit

@@ -19,7 +19,7 @@ from .._random import independent_random_state
 from .._state import replace_fitted
 from .._threads import map_in_threads, one_thread
 from ..codes import weighted_scores
-from ..codes._door import as_packed
+from ..codes._packed import as_packed
 from ._base import (
     BaseHasher,
     FitCallbacks,

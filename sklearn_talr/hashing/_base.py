@@ -18,7 +18,8 @@ from .._arrays import NUMPY, Space, as_numpy, enter
 from .._state import held, validate_aside, validate_seen
 from .._threads import map_in_threads, one_thread, slices
 from ..codes import PackedCodes
-from ..codes._door import Terms, saturate
+from ..codes._factors import Terms
+from ..codes._scores import saturate
 from ..metrics import make_retrieval_scorer
 
 _LARGEST = 1e37  # float32 ends at 3e38

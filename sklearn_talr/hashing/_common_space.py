@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.extmath import randomized_svd
 
-from ..kernel_ridge._door import LeftOutRegression
+from ..kernel_ridge._model import LeftOutRegression
 from ._base import BaseHasher, mean_and_unit
 from ._class_probabilities import ClassProbabilities
 

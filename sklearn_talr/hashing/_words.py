@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
 from .._threads import map_in_threads, one_thread
-from ..codes._door import (
+from ..codes._factors import (
     CodeFactors,
     ScoreRule,
     WordFactors,

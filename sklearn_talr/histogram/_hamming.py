@@ -11,7 +11,7 @@ from sklearn.utils import gen_batches
 from .._compat import validate_params
 from .._threads import map_in_threads, one_thread
 from ..affinity import resolve_affinity
-from ..codes._door import as_packed, code_words, refuse_terms
+from ..codes._packed import as_packed, code_words, refuse_terms
 from ._histograms import HammingHistogram
 
 __all__ = ["hamming_histogram"]

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 
 from .._compat import validate_params
-from ..codes._door import as_packed, code_words
+from ..codes._packed import as_packed, code_words
 from ._rankings import check_affinities, check_rankings, fits_int64, sort_rows
 
 __all__ = ["HammingHistogram", "RankingHistogram"]

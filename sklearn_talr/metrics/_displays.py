@@ -6,7 +6,7 @@ import numpy as np
 
 from .._compat import check_matplotlib_support
 from ..histogram import RankingHistogram, hamming_histogram
-from ..histogram._door import check_hamming
+from ..histogram._histograms import check_hamming
 from ..measures import P, R, TieBreakingRange, parse_measure
 from ..measures._evaluation import average_queries, histogram_range, settled_for_arrays
 from ._lookup import (

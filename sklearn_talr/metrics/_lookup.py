@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from .._compat import Interval, validate_params
-from ..histogram._door import check_hamming
+from ..histogram._histograms import check_hamming
 from ..measures._evaluation import average_queries, fill_undefined
 
 # Functions check histogram and radius themselves, as their errors say what to do.

@@ -10,7 +10,7 @@ from .._compat import StrOptions, validate_params
 from .._hashers import QUERIES, FittedHasher
 from ..affinity import resolve_affinity
 from ..histogram import hamming_histogram
-from ..histogram._door import weighted_histograms
+from ..histogram._weighted_rankings import weighted_histograms
 from ..measures import parse_measures
 from ..measures._evaluation import (
     average_queries,

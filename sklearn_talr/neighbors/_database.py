@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval, StrOptions
 from ..codes import PackedCodes, hamming_distances
-from ..codes._door import columns_of, signs_of_bits
+from ..codes._scores import columns_of, signs_of_bits
 from ..histogram import RankingHistogram, hamming_histogram
-from ..histogram._door import weighted_histograms
+from ..histogram._weighted_rankings import weighted_histograms
 from ..measures import Measure, parse_measure
 from ..measures._evaluation import average_queries, check_weights
 from ._files import load_index, save_index

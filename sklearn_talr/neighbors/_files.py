@@ -19,7 +19,8 @@ import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
 
 from ..affinity import BaseAffinity
-from ..codes._door import Terms, fixed
+from ..codes._factors import Terms
+from ..codes._scores import fixed
 from ..measures import Measure
 from ._index import Index
 from ._read import Columns

@@ -3,7 +3,8 @@
 from numbers import Integral
 
 from .._compat import Interval
-from ..codes._door import refuse_codes, refuse_terms
+from ..codes._packed import refuse_terms
+from ..codes._scores import refuse_codes
 from ._database import CodeDatabase
 from ._read import read_bits, read_codes, read_weights
 

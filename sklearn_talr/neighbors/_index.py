@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..codes import PackedCodes
-from ..codes._door import Terms, columns_of, fixed, word_size
+from ..codes._factors import Terms
+from ..codes._scores import columns_of, fixed, word_size
 from ._read import Columns
 from ._targets import NO_TARGETS, Targets
 

@@ -9,7 +9,13 @@ from sklearn.base import clone
 from .._compat import HasMethods, Interval, num_samples
 from .._threads import map_in_threads
 from ..codes import concatenate_codes
-from ..codes._door import TokenSets, as_packed, read_groups, token_blocks, word_size
+from ..codes._packed import as_packed
+from ..codes._scores import (
+    TokenSets,
+    read_groups,
+    token_blocks,
+    word_size,
+)
 from ._database import FittedAtOnce
 from ._hashed_neighbors import WithHasher, fit_hasher
 from ._read import check_n_neighbors

@@ -15,7 +15,8 @@ from .._arrays import as_numpy
 from .._state import validate_seen
 from .._threads import slices
 from ..codes import PackedCodes
-from ..codes._door import as_packed, columns_of, word_size
+from ..codes._packed import as_packed
+from ..codes._scores import columns_of, word_size
 
 _ROWS_PER_BLOCK = 65_536
 

@@ -9,7 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from .._threads import map_in_threads, slices
-from ..codes._door import arrays_of_terms, fixed
+from ..codes._scores import arrays_of_terms, fixed
 
 _QUERIES_PER_BLOCK = 32
 _CODES_PER_THREAD = 2**18  # from which on threads share the codes of a single block

@@ -21,7 +21,7 @@ from sklearn_talr.affinity import (
 )
 from sklearn_talr.codes import pack_codes
 from sklearn_talr.histogram import RankingHistogram, hamming_histogram
-from sklearn_talr.histogram._door import weighted_histograms
+from sklearn_talr.histogram._weighted_rankings import weighted_histograms
 from sklearn_talr.measures import AP, nDCG
 from sklearn_talr.metrics import retrieval_report
 

@@ -14,7 +14,7 @@ from sklearn_talr.codes import (
     pack_codes,
     weighted_scores,
 )
-from sklearn_talr.codes._door import TokenSets, token_blocks
+from sklearn_talr.codes._scores import TokenSets, token_blocks
 from sklearn_talr.hashing import AdditiveHasher
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_talr.codes import PackedCodes, concatenate_codes, pack_codes, weighted_scores
-from sklearn_talr.codes._door import (
+from sklearn_talr.codes._factors import (
     CodeFactors,
     ScoreRule,
     WordFactors,

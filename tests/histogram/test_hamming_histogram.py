@@ -18,7 +18,7 @@ from sklearn_talr.affinity import (
     ThresholdAffinity,
 )
 from sklearn_talr.codes import PackedCodes, pack_codes
-from sklearn_talr.codes._door import as_words
+from sklearn_talr.codes._packed import as_words
 from sklearn_talr.histogram import HammingHistogram, _hamming, hamming_histogram
 
 N_QUERIES, N_DATABASE = 7, 23

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import rbf_kernel
 
-from sklearn_talr.kernel_ridge._door import LeftOutRegression
 from sklearn_talr.kernel_ridge._model import (
+    LeftOutRegression,
     Problem,
     SquaredError,
     fit_model,

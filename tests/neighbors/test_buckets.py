@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 
 from sklearn_talr._loops._buckets import Buckets
 from sklearn_talr.codes import pack_codes
-from sklearn_talr.codes._door import columns_of
+from sklearn_talr.codes._scores import columns_of
 from sklearn_talr.neighbors import HammingNeighbors, _index
 
 

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_talr.codes import PackedCodes, pack_codes
-from sklearn_talr.codes._door import Terms
+from sklearn_talr.codes._factors import Terms
 from sklearn_talr.hashing import AdditiveHasher, ITQHasher, LSHHasher
 from sklearn_talr.metrics import tie_aware_average_precision_score
 from sklearn_talr.neighbors import (
