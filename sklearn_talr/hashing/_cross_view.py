@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import HasMethods, Interval, StrOptions, fit_context
 from .._random import independent_random_state
 from .._state import replace_fitted
-from ..losses import BaseLoss
+from ..losses._tie_aware import loss_of
 from ..metrics import make_retrieval_scorer
 from ._additive import AdditiveHasher
 from ._base import BaseHasher, errors_of
@@ -425,7 +425,7 @@ class CrossViewHasher(BaseHasher):
                 f"fit {given} given queries, and so must score be: pass X_query, with "
                 "y_query or judgments as y, where fit had them, and nowhere else."
             )
-        measure = BaseLoss.of(self.loss).measure
+        measure = loss_of(self.loss).measure
         if X_query is None:
             return make_retrieval_scorer(measure)(self, X, y)
         if y_query is None:  # judgments, a row a query
@@ -484,7 +484,7 @@ class CrossViewHasher(BaseHasher):
         is_one_space = space is not None and views.classes is not None
         is_shared = self.shared or views.are_same_rows or is_one_space
         how = views.pairs, is_shared, rng
-        fit_towers, loss = of_torch("fit_towers"), BaseLoss.of(self.loss)
+        fit_towers, loss = of_torch("fit_towers"), loss_of(self.loss)
         *fitted, losses = fit_towers(self, loss, X, X_query, *how)
         seen = {"n_features_in_": X.shape[1]}, {"n_features_in_": X_query.shape[1]}
         functions = [ViewLayers.of(a | b) for a, b in zip(seen, fitted)]

@@ -14,7 +14,7 @@ from .._compat import (
 )
 from .._lazy import lazy_names
 from .._state import replace_fitted
-from ..losses import BaseLoss
+from ..losses._tie_aware import loss_of
 from ..measures import Measure
 from ..metrics import make_retrieval_scorer
 from ._base import BaseHasher
@@ -50,7 +50,7 @@ class _InstanceWith(HasMethods):
 
 def _trains_on_chunks(hasher):
     """Whether there is a partial_fit, or AttributeError with the reason."""
-    loss = BaseLoss.of(hasher.loss)
+    loss = loss_of(hasher.loss)
     if hasher.early_descent:
         raise AttributeError(
             "partial_fit does not support early_descent=True, since a chunk holds no "
@@ -441,7 +441,7 @@ class TALRHasher(CallbackSupportMixin, BaseHasher):
         An interrupt (Ctrl-C) ends training with a warning, and keeps the weights of the
         best validation score or the last completed epoch; short of one, all is as it was.
         """
-        loss = BaseLoss.of(self.loss)
+        loss = loss_of(self.loss)
         data = check_data(self, loss, X, y, X_val, y_val)
         fit_by_gradient = of_torch("fit_by_gradient")
         settings = settings_of(self, loss, data)
@@ -486,7 +486,7 @@ class TALRHasher(CallbackSupportMixin, BaseHasher):
             If `early_descent` is True, since a chunk holds no validation samples, or if
             the loss needs classes.
         """
-        loss = BaseLoss.of(self.loss)
+        loss = loss_of(self.loss)
         data = check_chunk(self, X, y, levels)
         fit_by_gradient = of_torch("fit_by_gradient")
         settings = settings_of(self, loss, data, is_chunk=True)
@@ -509,7 +509,7 @@ class TALRHasher(CallbackSupportMixin, BaseHasher):
             Mean over the samples that have something similar among the others, in
             [0, 1]: average precision, or NDCG if the loss maximizes that.
         """
-        return make_retrieval_scorer(BaseLoss.of(self.loss).measure)(self, X, y)
+        return make_retrieval_scorer(loss_of(self.loss).measure)(self, X, y)
 
     def hash_function(self, space):
         """Return the function from rows to activations: layers, or the user's module.
@@ -553,5 +553,5 @@ class TALRHasher(CallbackSupportMixin, BaseHasher):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = BaseLoss.of(self.loss).needs_classes
+        tags.target_tags.required = loss_of(self.loss).needs_classes
         return tags

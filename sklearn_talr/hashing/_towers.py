@@ -16,7 +16,8 @@ from sklearn.utils.extmath import svd_flip
 
 from .._threads import one_thread
 from ..losses import Training
-from ..losses._base import keep_freed_memory, to_device
+from ..losses._base import to_device
+from ..losses._soft_counts import keep_freed_memory
 from ._base import FitCallbacks, centered, mean_and_unit
 from ._linear import itq_projection, random_projection
 from ._networks import FeedForward, hidden_units, random_layers, with_last_layer

@@ -12,7 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from .._random import independent_random_state
 from .._threads import one_thread
 from ..losses import Batch, Training
-from ..losses._base import keep_freed_memory, levels_of_pairs, to_device
+from ..losses._base import levels_of_pairs, to_device
+from ..losses._soft_counts import keep_freed_memory
 from ..metrics import make_retrieval_scorer
 from ._base import FitCallbacks, centered, mean_and_unit, row_blocks, warn_caller
 from ._linear import PROJECTIONS, sparse_projection

@@ -1,15 +1,11 @@
 """What all losses share: the base class, the data they are bound to, and minibatches."""
 
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..measures import Measure
-
 _PAIRS_PER_BLOCK = 2**20  # of one call of an oracle, which may need many bytes a pair
-_LARGEST_KEPT = 1 << 24
 _LARGEST_GRADE = 1000  # gains 2**grade - 1 are summed in float64
 
 
@@ -66,35 +62,6 @@ class BaseLoss(BaseEstimator):
     needs_tanh = False
     by_order = False
     takes_levels = False
-
-    @staticmethod
-    def of(loss):
-        """Return the loss that a parameter `loss` of a hasher means.
-
-        Parameters
-        ----------
-        loss : {"AP", "nDCG"}, Measure or callable
-            A measure to maximize, by its name or as a value, a loss, or a function.
-
-        Returns
-        -------
-        loss : BaseLoss
-            A loss as it is. A function gets the attributes of a loss that it lacks.
-
-        Raises
-        ------
-        ValueError
-            If there is no loss for a measure.
-        """
-        if isinstance(loss, BaseLoss):
-            return loss
-        if not isinstance(loss, (str, Measure)):
-            return _FunctionLoss(loss)
-        from ._tie_aware import AveragePrecisionLoss, NDCGLoss
-
-        return (
-            NDCGLoss() if measure_name(loss, "loss") == "nDCG" else AveragePrecisionLoss()
-        )
 
     def __call__(self, bits, affinity, n_bits=None, **levels):
         """Compute the loss of a minibatch of one view.
@@ -363,18 +330,6 @@ def levels_of_pairs(affinity, levels, targets, device):
         return to_device(index, device)
 
     return by_host
-
-
-@cache
-def keep_freed_memory():
-    """Have glibc keep the memory of freed tensors for the next step; once per process.
-
-    glibc returns the memory of tensors above 128 KiB to the system, and every step faults
-    it in anew, until it has seen a larger block freed. The block here is never touched.
-    """
-    import torch
-
-    torch.empty(_LARGEST_KEPT, dtype=torch.uint8)
 
 
 def measure_name(measure, parameter="measure"):

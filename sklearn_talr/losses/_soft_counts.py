@@ -14,13 +14,14 @@ The triangular kernel (eq. 14 with Delta = w) gives a pair's mass to two bins, 1
 to `lo` and frac to `lo + 1`: in all exactly 1. Only these two are ever touched.
 """
 
+from functools import cache
 from numbers import Integral
 
 import torch
 
 from .._compat import Interval, validate_params
-from ._base import keep_freed_memory
 
+_LARGEST_KEPT = 1 << 24
 _PAIRS_PER_BLOCK = 1 << 17  # half a MiB of float32: it stays in cache between passes
 _PAIRS_PER_DEVICE_BLOCK = 1 << 24  # an accelerator wants few and large steps
 _ROWS_PER_BLOCK = 32  # at least: each block adds to the whole gradient of the database
@@ -231,3 +232,13 @@ def check_shapes(query, database, level_index, exclude_self):
             "exclude_self needs query i to be item i of the database, but there are "
             f"{len(query)} queries and {len(database)} items."
         )
+
+
+@cache
+def keep_freed_memory():
+    """Have glibc keep the memory of freed tensors for the next step; once per process.
+
+    glibc returns the memory of tensors above 128 KiB to the system, and every step faults
+    it in anew, until it has seen a larger block freed. The block here is never touched.
+    """
+    torch.empty(_LARGEST_KEPT, dtype=torch.uint8)

@@ -6,12 +6,12 @@ import numpy as np
 import torch
 
 from .._compat import validate_params
-from ._base import keep_freed_memory
 from ._soft_counts import (
     arrays_of_pairs,
     blocks_of_queries,
     check_shapes,
     is_on_host,
+    keep_freed_memory,
     soft_counts,
 )
 

@@ -1,6 +1,7 @@
 """Losses that maximize tie-aware average precision and NDCG."""
 
-from ._base import BaseLoss
+from ..measures import Measure
+from ._base import BaseLoss, _FunctionLoss, measure_name
 
 
 class AveragePrecisionLoss(BaseLoss):
@@ -157,3 +158,16 @@ class NDCGLoss(BaseLoss):
             affinity = index.masked_fill(affinity < 0, -1)
         how = levels, "nDCG", self.simplified
         return ranking_loss(query_bits, item_bits, affinity, *how)
+
+
+def loss_of(loss):
+    """Return the loss that a parameter `loss` of a hasher means.
+
+    It may be a measure to maximize, by its name or as a value, a loss, or a function, which
+    gets the attributes of a loss that it lacks.
+    """
+    if isinstance(loss, BaseLoss):
+        return loss
+    if not isinstance(loss, (str, Measure)):
+        return _FunctionLoss(loss)
+    return NDCGLoss() if measure_name(loss, "loss") == "nDCG" else AveragePrecisionLoss()

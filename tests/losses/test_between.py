@@ -25,6 +25,7 @@ from sklearn_talr.losses import (
     OrthoHashLoss,
     Training,
 )
+from sklearn_talr.losses._tie_aware import loss_of
 
 N_QUERIES, N_ITEMS, N_BITS = 6, 7, 5
 LOSSES = [
@@ -198,7 +199,7 @@ def bound(loss, query=None, items=None, index=None, is_relaxed=True):
     """The loss of a step of two views, whose codes have eight bits."""
     levels, device = np.array([0, 2, 3]), torch.device("cpu")
     how = 8, is_relaxed, device, np.random.RandomState(0), {}
-    step, _ = BaseLoss.of(loss).bind(Training(None, None, levels, levels, *how))
+    step, _ = loss_of(loss).bind(Training(None, None, levels, levels, *how))
     return step(Batch((query, items), lambda: index.to(torch.int16), None, None, None))
 
 

@@ -22,7 +22,7 @@ def allocated(monkeypatch):
         return tensor
 
     monkeypatch.setattr(torch, "empty", recorded)
-    _base.keep_freed_memory.cache_clear()
+    _soft_counts.keep_freed_memory.cache_clear()
     return sizes
 
 
