@@ -159,14 +159,21 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
         def draw(rows):
             return features.batch(rows), lambda: levels_of(rows), rows
 
-        # Training.
+        # Training. Callbacks see the hasher as it would be if training stopped now.
         known = data.seen | {"affinity_": affinity.given} | of_loss
+        of_chunks = {
+            "mean": features.mean,
+            "unit": features.unit,
+            "moments": None,
+            "declared_levels": data.declared_levels,
+            "n_bits": hasher.n_bits,
+        }
         callbacks = FitCallbacks(
             hasher,
             data.X,
             targets,
             settings.max_iter,
-            fitted=lambda: known | function.fitted(),
+            fitted=lambda: known | function.fitted() | {"_training_state_": of_chunks},
         )
         keeper = Keeper(score if hasher.early_descent else None, held_out, hasher)
         minibatch_loss = MinibatchLoss(loss, step, settings, hasher.nested, rng)
@@ -201,13 +208,7 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
             "n_iter_": len(losses),
             "validation_scores_": scores,
             "best_validation_score_": best,
-            "_training_state_": {
-                "mean": features.mean,
-                "unit": features.unit,
-                "moments": moments,
-                "declared_levels": data.declared_levels,
-                "n_bits": hasher.n_bits,
-            },
+            "_training_state_": of_chunks | {"moments": moments},
         }
         return known | function.fitted() | history
 

@@ -61,7 +61,7 @@ def through_skops(hasher):
     io = pytest.importorskip("skops.io", reason="skops is not installed")
     stored = io.dumps(hasher)
     untrusted = io.get_untrusted_types(data=stored)
-    assert "sklearn_talr.hashing._talr.TALRHasher" in untrusted
+    assert "sklearn_talr.hashing._gradient.TALRHasher" in untrusted
     assert all(name.startswith("sklearn_talr.") for name in untrusted), untrusted
     return io.loads(stored, trusted=untrusted)
 

@@ -100,7 +100,7 @@ def test_a_step_sees_the_bits_that_it_keeps(batch, n_kept):
     _, codes, memberships = batch
     earlier = {"classes_": np.arange(N_CLASSES), "class_codes_": codes}
     training = Training(
-        *(SharedLabelAffinity(), memberships.astype(int), None, N_BITS, True),
+        *(SharedLabelAffinity(), memberships.astype(int), None, None, N_BITS, True),
         *(torch.device("cpu"), RandomState(0), earlier),
     )
     bits = np.random.default_rng(1).choice(N_BITS, n_kept, replace=False)
@@ -110,10 +110,10 @@ def test_a_step_sees_the_bits_that_it_keeps(batch, n_kept):
     samples, u = np.array([5, 2, 1, 6]), activations.numpy()
     step, fitted = ORTHO.bind(training)
     assert fitted["class_codes_"] is codes
-    found = step(Batch(activations, samples, kept, None)).item()
+    found = step(Batch(activations, None, samples, kept, None)).item()
     expected = orthogonal_by_definition(u, codes[:, bits], memberships[samples])
     assert found == pytest.approx(expected, rel=1e-5)
     step, _ = CSQ.bind(training._replace(rng=RandomState(0)))
-    found = step(Batch(activations, samples, kept, 3.0)).item()
+    found = step(Batch(activations, None, samples, kept, 3.0)).item()
     aims = majority_codes(memberships, codes, RandomState(0))[samples][:, bits]
     assert found == pytest.approx(central_by_definition(3 * u, aims, 0.3), rel=1e-5)

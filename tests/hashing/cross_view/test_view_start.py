@@ -238,6 +238,7 @@ def test_many_rows_and_many_features(partners, monkeypatch):
         Features, "block", lambda self, rows: seen.append(rows) or block(self, rows)
     )
     start(*partners, "cca")
+    seen = [rows for rows in seen if not isinstance(rows, slice)]  # which center all rows
     assert [len(rows) for rows in seen] == [40, 40]
     assert all(np.all(np.diff(rows) > 0) for rows in seen)
     first, again, other = (start(*partners, "cca", seed=seed) for seed in (0, 0, 1))

@@ -6,10 +6,11 @@ from contextlib import suppress
 from itertools import count
 from types import SimpleNamespace
 
+import hashers
 import numpy as np
 import pytest
 import torch
-from hashers import MEASURES, loss_of, name_of, small
+from hashers import MEASURES, name_of, small
 from sklearn import _config, get_config, set_config
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -21,7 +22,8 @@ from sklearn_talr.hashing._base import FitCallbacks
 from sklearn_talr.hashing._networks import AdamMini
 from sklearn_talr.hashing._settings import TrainingData, settings_of
 from sklearn_talr.hashing._training import Features, Keeper, MinibatchLoss, minimize
-from sklearn_talr.losses import BaseLoss, HashNetLoss, OrthoHashLoss
+from sklearn_talr.losses import HashNetLoss, OrthoHashLoss
+from sklearn_talr.losses._tie_aware import loss_of
 
 X10 = np.random.default_rng(0).standard_normal((10, 3))
 
@@ -38,7 +40,7 @@ def train(batch_loss, module, **params):
         lambda rows: (features.batch(rows), None, rows),
         np.arange(10),
         batch_loss,
-        settings_of(hasher, BaseLoss.of(hasher.loss), data),
+        settings_of(hasher, loss_of(hasher.loss), data),
         np.random.RandomState(0),
         Keeper(),
         FitCallbacks(object(), None, None, 1),
@@ -546,6 +548,6 @@ def test_a_step_on_cuda_does_not_wait_for_the_device(
     )
     monkeypatch.setattr(AdamMini, "step", lambda self: (end(self), mode("default")))
     try:
-        TALRHasher(8, max_iter=2, device="cuda", loss=loss_of(**measure)).fit(X, y)
+        TALRHasher(8, max_iter=2, device="cuda", loss=hashers.loss_of(**measure)).fit(X, y)
     finally:
         mode("default")

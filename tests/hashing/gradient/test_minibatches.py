@@ -9,14 +9,14 @@ from sklearn_talr.affinity import LabelAffinity
 from sklearn_talr.hashing import TALRHasher
 from sklearn_talr.hashing._settings import TrainingData, settings_of
 from sklearn_talr.hashing._training import MinibatchLoss
-from sklearn_talr.losses import BaseLoss
+from sklearn_talr.losses._tie_aware import loss_of
 
 
 def batches_of(nested=False, **params):
     """A loss of minibatches, and the batches that it gives to its step."""
     hasher, seen = small(**params), []
     data = TrainingData(np.empty((30, 3)), None, LabelAffinity(), None, {})
-    settings = settings_of(hasher, BaseLoss.of(hasher.loss), data)
+    settings = settings_of(hasher, loss_of(hasher.loss), data)
 
     def step(batch):
         seen.append(batch)
