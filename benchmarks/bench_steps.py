@@ -117,8 +117,8 @@ def steps(items, queries, weights, data):
         "ten nearest": partial(index.kneighbors, queries),
         "ten nearest, weighted": partial(weighted.fit(items).kneighbors, weights),
         "counts": count,
-        "AP": partial(AP, count()),
-        "NDCG": partial(nDCG, count()),
+        "AP": partial(AP.of, count()),
+        "NDCG": partial(nDCG.of, count()),
         "range of AP": partial(tie_breaking_range, count()),
     }
 

@@ -16,10 +16,10 @@ import warnings
 from functools import partial
 
 import numpy as np
-from _rank_scan import scan
 from _store import RESULTS, Store
 from _timing import medians
 from benchmark_sets import load_benchmark
+from record_speed import scan_of_ranks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
@@ -58,7 +58,7 @@ def inference():
             positive, negative = draw_scores(n_positive, 1_000_000)
             contenders = {
                 "ours": partial(loss_augmented_ranks, positive, negative, loss),
-                "scan": partial(scan, positive, negative, loss),
+                "scan": partial(scan_of_ranks, positive, negative, loss),
             }
             contenders["np.sort"] = partial(np.sort, negative)
             ms = {name: 1e3 * t for name, t in medians(contenders, repeats=5).items()}
@@ -97,7 +97,7 @@ def sizes():
             positive, negative = draw_scores(n_positive, n_negative)
             contenders = {
                 "ours": partial(loss_augmented_ranks, positive, negative, loss),
-                "scan": partial(scan, positive, negative, loss),
+                "scan": partial(scan_of_ranks, positive, negative, loss),
             }
             is_positive = np.arange(n_positive + n_negative) < n_positive
             hinge = HingeRisk(is_positive, np.ones(len(is_positive)))

@@ -23,6 +23,7 @@ OPTIONAL = (
     "faiss-cpu",
     "faiss-gpu",
     "ir-measures",
+    "jinja2",
     "lancedb",
     "matplotlib",
     "numba",

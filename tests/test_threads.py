@@ -255,7 +255,7 @@ class TestTraining:
     """It does not depend on how many threads torch and BLAS are given."""
 
     @pytest.mark.parametrize("batch_size", [256, 1500])
-    @pytest.mark.parametrize("params", [{}, {"hidden_layer_sizes": 32, "measure": "nDCG"}])
+    @pytest.mark.parametrize("params", [{}, {"hidden_layer_sizes": 32, "loss": "nDCG"}])
     def test_same_codes_with_one_thread_and_two(self, digits, batch_size, params):
         X, y = digits[0].astype(np.float32), digits[1]
         hasher = TALRHasher(16, batch_size=batch_size, max_iter=2, random_state=0, **params)

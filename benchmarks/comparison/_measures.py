@@ -157,7 +157,7 @@ def _measure_blocks(data, histogram):
     values = []
     for rows in gen_batches(len(data.y_query), _ROWS_PER_BLOCK):
         table = histogram(rows, data.affinity(data.y_query[rows], data.y_database))
-        values.append([metric(table) for metric in (AP, nDCG)])
+        values.append([metric.of(table) for metric in (AP, nDCG)])
     ap, ndcg = np.nanmean(np.concatenate(values, axis=1), axis=1)
     return {"ap_float": ap, "ndcg_float": ndcg}
 

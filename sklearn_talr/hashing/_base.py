@@ -66,6 +66,8 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Weights of a query.
     """
 
+    _parameter_constraints: dict = {}
+
     default_query = "bits"
     follows_arrays = True
     own_threads = False

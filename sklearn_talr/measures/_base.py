@@ -161,7 +161,7 @@ class Measure(ABC):
         """The measure of all ranks."""
         return replace(self, cutoff=None)
 
-    def __call__(self, **params):
+    def __call__(self, *tables, **params):
         """Return the measure with some parameters set.
 
         Parameters
@@ -176,8 +176,13 @@ class Measure(ABC):
         Raises
         ------
         TypeError
-            If the measure has no such parameter.
+            If the measure has no such parameter, or is called with a table.
         """
+        if tables:
+            raise TypeError(
+                f"{self.name}(...) sets parameters by name. A table of counts is evaluated "
+                f"by {self.name}.of(table), rankings by {self.name}.score(y_true, y_score)."
+            )
         unknown = params.keys() - self.parameters().keys()
         if unknown:
             raise TypeError(

@@ -130,7 +130,7 @@ def test_methods_behind_the_teacher_are_pipelines(comparison, digits_file):
     classes = KernelRidgeClassifierCV(random_state=0).fit(data.X_train, data.y_train)
     same = classes.predict(data.X_query)[:, None] == classes.predict(data.X_database)
     true = data.affinity(data.y_query, data.y_database)
-    expected = AP(RankingHistogram.from_scores(true, same.astype(float))).mean()
+    expected = AP.of(RankingHistogram.from_scores(true, same.astype(float))).mean()
     assert rows["one-hot"]["ap"] == pytest.approx(expected, rel=1e-5)
     assert rows["scores"]["bytes"] == 40
 

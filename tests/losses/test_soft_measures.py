@@ -47,7 +47,9 @@ def test_exact_measure_is_the_metric_at_integer_counts(measure, metric):
         counts = np.concatenate(counts)
         histogram = RankingHistogram(counts, np.array(levels))
         value = measure(torch.from_numpy(counts).double(), torch.tensor(levels)).numpy()
-        np.testing.assert_allclose(value, metric(histogram, zero_division=0.0), atol=1e-10)
+        np.testing.assert_allclose(
+            value, metric.of(histogram, zero_division=0.0), atol=1e-10
+        )
 
 
 @pytest.mark.parametrize(("measure", "metric"), EXACT)
@@ -59,7 +61,7 @@ def test_measure_of_saturated_codes_is_the_metric(measure, metric):
         counts = soft_counts(bits, bits, index, len(levels), exclude_self=True)
         histogram = RankingHistogram(counts.long().numpy(), np.array(levels))
         np.testing.assert_allclose(
-            measure(counts, torch.tensor(levels)), metric(histogram), atol=1e-10
+            measure(counts, torch.tensor(levels)), metric.of(histogram), atol=1e-10
         )
 
 

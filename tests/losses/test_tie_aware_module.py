@@ -38,7 +38,7 @@ def test_equals_one_minus_the_metric_of_saturated_codes(kind):
         histogram = hamming_histogram(codes, codes, affinity, y, y, exclude_self=True)
         loss = TieAwareLoss(measure)(activations, targets)
         assert loss.shape == ()
-        assert loss.item() == pytest.approx(1 - np.nanmean(metric(histogram)), abs=1e-10)
+        assert loss.item() == pytest.approx(1 - np.nanmean(metric.of(histogram)), abs=1e-10)
 
 
 @pytest.mark.parametrize("kind", ["labels", "indicators"])
@@ -50,7 +50,7 @@ def test_queries_rank_a_database_of_their_own(kind):
         loss = TieAwareLoss(measure)(
             activations[:10], targets[:10], activations[10:], targets[10:]
         )
-        assert loss.item() == pytest.approx(1 - np.nanmean(metric(histogram)), abs=1e-10)
+        assert loss.item() == pytest.approx(1 - np.nanmean(metric.of(histogram)), abs=1e-10)
 
 
 @pytest.mark.parametrize("kind", ["labels", "indicators"])
