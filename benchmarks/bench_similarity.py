@@ -299,7 +299,7 @@ def of_distances(data, queries, database):
     targets = data.affinity, data.y_query, data.y_database
     histogram = hamming_histogram(queries, database, *targets)
     metrics = AP, nDCG
-    return [round(float(np.nanmean(metric(histogram))), 4) for metric in metrics]
+    return [round(float(np.nanmean(metric.of(histogram))), 4) for metric in metrics]
 
 
 def of_scores(data, queries, database, score):

@@ -40,7 +40,7 @@ def held_out(hasher, metric, name, seed, leading=None):
         data.y_query,
         data.y_database,
     )
-    return np.nanmean(metric(histogram))
+    return np.nanmean(metric.of(histogram))
 
 
 def mean_of_seeds(hasher, metric, name, leading=None):
