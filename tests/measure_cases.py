@@ -18,13 +18,10 @@ MEASURES = {
     "recall": R,
     "reciprocal_rank": RR,
 }
-_DCG = {"exponential": "exp-log2", "linear": "log2"}
 
 
-def named(metric, k=None, *, gain=None, log_base=None, **params):
+def named(metric, k=None, *, log_base=None, **params):
     """The measure at a cutoff, or a list of measures for several; of no cutoff for None."""
-    if gain is not None:
-        params["dcg"] = _DCG[gain]
     if log_base is not None and metric == "dcg":  # of NDCG it cancels
         params["log_base"] = log_base
     measure = MEASURES[metric](**params)

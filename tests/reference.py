@@ -62,9 +62,9 @@ def hit_rate(affinities, k=None):
     return float(relevant_within(affinities, k) > 0)
 
 
-def dcg(affinities, k=None, gain="exponential", log_base=2):
+def dcg(affinities, k=None, dcg="exp-log2", log_base=2):
     """Gain over log(rank + 1), summed to rank k."""
-    gains = [2.0**a - 1 if gain == "exponential" else float(a) for a in affinities[:k]]
+    gains = [2.0**a - 1 if dcg == "exp-log2" else float(a) for a in affinities[:k]]
     return fsum(g / log(rank + 1, log_base) for rank, g in enumerate(gains, start=1))
 
 
@@ -91,12 +91,12 @@ VARIANTS = [
     ("average_precision", {"denominator": "min"}),
     ("average_precision", {"denominator": "retrieved"}),
     ("dcg", {}),
-    ("dcg", {"gain": "linear"}),
+    ("dcg", {"dcg": "log2"}),
     ("dcg", {"log_base": 10}),
     ("f1", {}),
     ("hit_rate", {}),
     ("ndcg", {}),
-    ("ndcg", {"gain": "linear", "log_base": 1.5}),
+    ("ndcg", {"dcg": "log2", "log_base": 1.5}),
     ("precision", {}),
     ("recall", {}),
     ("reciprocal_rank", {}),

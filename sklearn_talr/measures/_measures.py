@@ -675,8 +675,7 @@ def _exponential_gain(affinity, most_items):
         raise ValueError(
             f"The exponential gain 2**affinity - 1 of affinity {largest} overflows "
             f"float64 when it is summed over up to {most_items} items. Pass "
-            "gain='linear', of measures dcg='log2', or give similar items a smaller "
-            "affinity."
+            "dcg='log2', or give similar items a smaller affinity."
         )
     return np.ldexp(1.0, affinity.astype(np.int32)) - 1
 

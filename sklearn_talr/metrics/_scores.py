@@ -118,9 +118,8 @@ def tie_aware_average_precision_score(
     )
 
 
-_DCG = {"exponential": "exp-log2", "linear": "log2"}  # as measures call these gains
 _GAINS = {
-    "gain": [StrOptions(set(_DCG))],
+    "dcg": [StrOptions({"exp-log2", "log2"})],
     "log_base": [Interval(Real, 1, None, closed="neither")],
 }
 
@@ -132,7 +131,7 @@ def tie_aware_dcg_score(
     *,
     groups=None,
     k=None,
-    gain="exponential",
+    dcg="exp-log2",
     log_base=2,
     sample_weight=None,
     average=True,
@@ -143,7 +142,7 @@ def tie_aware_dcg_score(
     Parameters
     ----------
     y_true : array-like of shape (n_queries, n_database) or (n_items,)
-        Affinities to the queries: non-negative integers. With ``gain="linear"`` they may
+        Affinities to the queries: non-negative integers. With ``dcg="log2"`` they may
         be any non-negative numbers, such as probabilities of a click. Flat, one for each
         item, with `groups`.
 
@@ -160,8 +159,9 @@ def tie_aware_dcg_score(
         Cutoff, or several: only the first k ranks count. None, also in a sequence, means
         all ranks.
 
-    gain : {"exponential", "linear"}, default="exponential"
-        :math:`2^y - 1`, with y the value of `y_true`, or y itself.
+    dcg : {"exp-log2", "log2"}, default="exp-log2"
+        Gain of an item: :math:`2^y - 1`, with y the value of `y_true`, or y itself, as
+        measures call them.
 
     log_base : float, default=2
         Base of the logarithm of the discount :math:`1/\log(r + 1)`, above 1.
@@ -203,7 +203,7 @@ def tie_aware_dcg_score(
     >>> tie_aware_dcg_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
     0.815464...
     """
-    measures = at_cutoffs(DCG(dcg=_DCG[gain], log_base=log_base), k)
+    measures = at_cutoffs(DCG(dcg=dcg, log_base=log_base), k)
     return score_arrays(
         measures, y_true, y_score, groups, sample_weight, average, zero_division
     )
@@ -216,7 +216,7 @@ def tie_aware_ndcg_score(
     *,
     groups=None,
     k=None,
-    gain="exponential",
+    dcg="exp-log2",
     log_base=2,
     sample_weight=None,
     average=True,
@@ -227,7 +227,7 @@ def tie_aware_ndcg_score(
     Parameters
     ----------
     y_true : array-like of shape (n_queries, n_database) or (n_items,)
-        Affinities to the queries: non-negative integers. With ``gain="linear"`` they may
+        Affinities to the queries: non-negative integers. With ``dcg="log2"`` they may
         be any non-negative numbers, such as probabilities of a click. Flat, one for each
         item, with `groups`.
 
@@ -244,8 +244,9 @@ def tie_aware_ndcg_score(
         Cutoff, or several: only the first k ranks count. None, also in a sequence, means
         all ranks.
 
-    gain : {"exponential", "linear"}, default="exponential"
-        :math:`2^y - 1`, with y the value of `y_true`, or y itself.
+    dcg : {"exp-log2", "log2"}, default="exp-log2"
+        Gain of an item: :math:`2^y - 1`, with y the value of `y_true`, or y itself, as
+        measures call them.
 
     log_base : float, default=2
         Base of the logarithm of the discount :math:`1/\log(r + 1)`, above 1. It
@@ -288,7 +289,7 @@ def tie_aware_ndcg_score(
     >>> tie_aware_ndcg_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
     0.815464...
     """
-    measures = at_cutoffs(nDCG(dcg=_DCG[gain]), k)
+    measures = at_cutoffs(nDCG(dcg=dcg), k)
     return score_arrays(
         measures, y_true, y_score, groups, sample_weight, average, zero_division
     )

@@ -82,7 +82,7 @@ def test_gains_of_training(few_digits, kind):
     others = ~np.eye(300, dtype=bool)
     ranked = [table[others].reshape(300, 299) for table in (affinities, -distances)]
     linear, exponential = (
-        tie_aware_ndcg_score(*ranked, gain=gain) for gain in ("linear", "exponential")
+        tie_aware_ndcg_score(*ranked, dcg=dcg) for dcg in ("log2", "exp-log2")
     )
     assert linear != pytest.approx(exponential, abs=1e-3)
     expected = linear if kind == "shared labels" else exponential

@@ -208,12 +208,12 @@ def test_judged_is_of_runs_only():
 def test_the_gain_of_tables_and_arrays_is_exponential_unless_told():
     y_true, y_score = [[1, 2, 0]], [[3.0, 2.0, 2.0]]
     table = RankingHistogram.from_scores(y_true, y_score)
-    for measure, gain in [
-        (nDCG, "exponential"),
-        (nDCG(dcg="exp-log2"), "exponential"),
-        (nDCG(dcg="log2"), "linear"),
+    for measure, dcg in [
+        (nDCG, "exp-log2"),
+        (nDCG(dcg="exp-log2"), "exp-log2"),
+        (nDCG(dcg="log2"), "log2"),
     ]:
-        expected = reference.over_tie_orders("ndcg", y_true[0], y_score[0], gain=gain)[1]
+        expected = reference.over_tie_orders("ndcg", y_true[0], y_score[0], dcg=dcg)[1]
         assert_allclose(measure.of(table), [expected], rtol=1e-13)
         assert_allclose(measure.score(y_true, y_score), expected, rtol=1e-13)
 

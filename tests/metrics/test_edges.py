@@ -49,14 +49,14 @@ def test_large_affinities_have_exact_gains():
 def test_gains_beyond_float_are_refused_unless_linear(largest):
     histogram = RankingHistogram([[[1, 1], [0, 1], [0, 1]]], [0, 1, largest])
     for metric in ("dcg", "ndcg"):
-        with pytest.raises(ValueError, match=rf"affinity {largest} .*gain='linear'"):
+        with pytest.raises(ValueError, match=rf"affinity {largest} .*dcg='log2'"):
             METRICS[metric](histogram)
-        with pytest.raises(ValueError, match="gain='linear'"):
+        with pytest.raises(ValueError, match="dcg='log2'"):
             range_of(histogram, metric)
         orders = reference.tie_orders([0, 0, 1, largest], [1, 0, 0, 0])
         for k in (None, 2):
-            expected = reference.over_orders(orders, metric, k, gain="linear")
-            actual = range_of(histogram, metric, k, gain="linear")
+            expected = reference.over_orders(orders, metric, k, dcg="log2")
+            actual = range_of(histogram, metric, k, dcg="log2")
             assert_allclose(np.ravel(actual), expected, rtol=1e-13)
 
 
@@ -76,7 +76,7 @@ def test_affinities_that_occur_nowhere_do_not_count():
 def test_bad_parameters_of_a_metric_are_refused():
     cases = [("average_precision", "denominator", value) for value in ("k", None)]
     for metric in ("dcg", "ndcg"):
-        cases += [(metric, "gain", value) for value in ("quadratic", None)]
+        cases += [(metric, "dcg", value) for value in ("quadratic", None)]
         cases += [(metric, "log_base", value) for value in (1, "2", True, np.nan)]
     for metric, name, value in cases:
         with pytest.raises(ValueError, match=f"'{name}' parameter of tie_.* must be"):

@@ -56,7 +56,7 @@ def test_a_search_optimizes_the_metric_of_queries(queries):
     search.fit(X, y, groups=groups)
     assert search.best_params_ == {"column": 1}
     expected = [
-        tie_aware_ndcg_score(y[i], X[i, 1], groups=groups[i], k=5, gain="linear")
+        tie_aware_ndcg_score(y[i], X[i, 1], groups=groups[i], k=5, dcg="log2")
         for _, i in folds.split(X, y, groups)
     ]
     results = [search.cv_results_[f"split{i}_test_score"][1] for i in range(3)]

@@ -110,7 +110,7 @@ def test_ndcg_and_dcg_equal_scikit_learn(k):
         )
         expected = dcg_score(gains, y_score, k=k, log_base=log_base)
         assert_allclose(actual, expected, rtol=1e-12)
-    actual = tie_aware_ndcg_score(y_true, y_score, k=k, gain="linear", zero_division=0.0)
+    actual = tie_aware_ndcg_score(y_true, y_score, k=k, dcg="log2", zero_division=0.0)
     assert_allclose(actual, ndcg_score(y_true, y_score, k=k), rtol=1e-12)
 
 
@@ -169,8 +169,8 @@ def test_real_grades_have_linear_gains(problem):
     affinity, score, k = problem
     grades = [a / 3 for a in affinity]
     for metric in ("dcg", "ndcg"):
-        expected = reference.over_tie_orders(metric, grades, score, k, gain="linear")[1]
-        actual = SCORES[metric]([grades], [score], k=k, gain="linear", average=False)
+        expected = reference.over_tie_orders(metric, grades, score, k, dcg="log2")[1]
+        actual = SCORES[metric]([grades], [score], k=k, dcg="log2", average=False)
         assert_allclose(actual, [expected], rtol=1e-12)
 
 
@@ -180,10 +180,10 @@ def test_real_grades_need_a_linear_gain():
             score([[0, 0.25, 1]], [[1.0, 2.0, 2.0]])
         if "dcg" in metric:
             with pytest.raises(ValueError, match=r"got -0.5. If negative judgments mean"):
-                score([[-0.5, 0.25, 1]], [[1.0, 2.0, 2.0]], gain="linear")
+                score([[-0.5, 0.25, 1]], [[1.0, 2.0, 2.0]], dcg="log2")
             with pytest.raises(ValueError, match=r"Grades of 1e\+308 overflow float64"):
-                score([[1e308, 1e308]], [[1.0, 2.0]], gain="linear")
-            assert score([[1e308]], [[1.0]], gain="linear") == (
+                score([[1e308, 1e308]], [[1.0, 2.0]], dcg="log2")
+            assert score([[1e308]], [[1.0]], dcg="log2") == (
                 1 if metric[0] == "n" else 1e308
             )
 
@@ -205,7 +205,7 @@ def test_affinities_beyond_int64_are_refused():
                 score(y_true, [[3, 2, 1]])
     for largest in (2**63 - 1, 2**63, 1e20):  # gains are real, so that all can be right
         y_true = [[largest, 0, 1]]
-        ndcg = tie_aware_ndcg_score(y_true, [[3, 2, 1]], gain="linear")
+        ndcg = tie_aware_ndcg_score(y_true, [[3, 2, 1]], dcg="log2")
         assert ndcg == pytest.approx(1)
 
 
@@ -266,10 +266,10 @@ def test_affinities_up_to_two_to_the_fifteenth():
     rng = np.random.default_rng(15)
     y_true, y_score = rng.integers(0, 2**15 + 1, (2, 5_000)), rng.integers(0, 9, (2, 5_000))
     y_true[:, 0] = 2**15
-    actual = tie_aware_ndcg_score(y_true, y_score, gain="linear", k=[10, 4_999])
+    actual = tie_aware_ndcg_score(y_true, y_score, dcg="log2", k=[10, 4_999])
     expected = [ndcg_score(y_true, y_score, k=k) for k in (10, 4_999)]
     assert_allclose(actual, expected, rtol=1e-12)
-    with pytest.raises(ValueError, match=r"affinity 32768 .*gain='linear'"):
+    with pytest.raises(ValueError, match=r"affinity 32768 .*dcg='log2'"):
         tie_aware_dcg_score(y_true, y_score)
 
 
@@ -278,8 +278,8 @@ def test_database_order_does_not_show_in_inexact_sums(metric):
     rng = np.random.default_rng(16)
     y_true, y_score = rng.integers(0, 500, (3, 400)), rng.integers(0, 3, (3, 400))
     order = rng.permutation(400)
-    for grades, gain in ((y_true, "exponential"), (y_true / 5_000, "linear")):
-        score = partial(SCORES[metric], k=50, gain=gain, average=False)
+    for grades, dcg in ((y_true, "exp-log2"), (y_true / 5_000, "log2")):
+        score = partial(SCORES[metric], k=50, dcg=dcg, average=False)
         shuffled = score(grades[:, order], y_score[:, order])
         assert_array_equal(shuffled, score(grades, y_score))
 

@@ -239,7 +239,7 @@ def test_denominators_and_dcg_equal_enumeration(query, k):
     """Also the worst and the best order, where to retrieve less may be better."""
     scores, judged = query
     cases = [("average_precision", {"denominator": d}) for d in ("min", "retrieved")]
-    cases += [("dcg", {"gain": gain}) for gain in ("linear", "exponential")]
+    cases += [("dcg", {"dcg": dcg}) for dcg in ("log2", "exp-log2")]
     measures = [named(metric, k, **params) for metric, params in cases]
     result = evaluate_run({"q": judged}, {"q": scores}, measures)
     orders = list(run_cases.tie_orders(scores))
