@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["warm_up"]
-
 
 def warm_up():
     """Compile or load the loops of search and of counting, before a first request.

@@ -8,8 +8,6 @@ from sklearn.base import BaseEstimator
 from .._compat import validate_params
 from ._base import BaseAffinity, lists_as_array
 
-__all__ = ["JudgmentAffinity", "query_groups"]
-
 
 class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
     """Judgments of items by queries, where queries and items are samples of two kinds.

@@ -19,8 +19,6 @@ from ._base import (
     refuse_unlabeled,
 )
 
-__all__ = ["LabelAffinity", "SharedLabelAffinity"]
-
 _WIDEST_TABLE = 2**16
 
 

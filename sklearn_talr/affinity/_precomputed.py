@@ -7,8 +7,6 @@ from sklearn.utils import check_array
 from .._compat import validate_params
 from ._base import BaseAffinity
 
-__all__ = ["PrecomputedAffinity"]
-
 
 class PrecomputedAffinity(BaseAffinity):
     """A known matrix of affinities, safe to slice in cross-validation.

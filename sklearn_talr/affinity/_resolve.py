@@ -10,8 +10,6 @@ from ._labels import LabelAffinity, SharedLabelAffinity, is_indicator
 from ._precomputed import PrecomputedAffinity
 from ._threshold import ThresholdAffinity
 
-__all__ = ["fit_affinity", "resolve_affinity"]
-
 # The oracle checks targets, and its caller has checked the features.
 _UNCHECKED = dict.fromkeys(("affinity", "X", "y"), "no_validation")
 

@@ -14,8 +14,6 @@ from .._compat import Interval
 from .._state import replace_fitted
 from ._base import BaseAffinity
 
-__all__ = ["ThresholdAffinity"]
-
 
 class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
     """Graded affinity by thresholds on the Euclidean distance of feature rows.

@@ -8,8 +8,6 @@ from .._compat import Interval
 from ._coordinate_descent import Reconstruction
 from ._sampled_pairs import DiscreteHasher, in_units, linear_function
 
-__all__ = ["BREHasher"]
-
 
 class BREHasher(DiscreteHasher):
     r"""Binary reconstructive embeddings: weights of anchors, one after another.

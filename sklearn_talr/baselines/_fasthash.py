@@ -11,8 +11,6 @@ from .._compat import Interval
 from ._graph_cuts import PairwiseBits
 from ._sampled_pairs import DiscreteHasher
 
-__all__ = ["FastHasher"]
-
 _PASSES = 2  # over the blocks, for each bit
 
 

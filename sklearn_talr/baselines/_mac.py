@@ -10,8 +10,6 @@ from ..hashing._linear import PROJECTIONS
 from ._graph_cuts import PairwiseBits
 from ._sampled_pairs import DiscreteHasher, in_units, linear_function
 
-__all__ = ["MACHasher"]
-
 _GROWTH = 2.0  # of the penalty, after each round
 _FIRST_PASSES = 2  # over the bits, without penalty: one leaves much to improve
 

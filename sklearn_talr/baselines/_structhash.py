@@ -8,8 +8,6 @@ from .._compat import Interval, StrOptions
 from ._column_generation import HammingRankingSVM, agreeing_direction
 from ._sampled_pairs import DiscreteHasher, in_units, linear_function
 
-__all__ = ["StructHasher"]
-
 
 class StructHasher(DiscreteHasher):
     r"""StructHash: column generation for a structured SVM on a ranking loss.

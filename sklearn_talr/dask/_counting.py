@@ -21,8 +21,6 @@ from ._blocks import (
     merged,
 )
 
-__all__ = ["hamming_histogram"]
-
 _BYTES_PER_TABLE = 2**26
 
 

@@ -12,8 +12,6 @@ from .._compat import HasMethods, Interval, validate_params
 from ..codes import pack_codes
 from ._blocks import delayed_blocks, gathered, import_dask, merged
 
-__all__ = ["index", "kneighbors", "radius_neighbors"]
-
 _FOUND_PER_TASK = 2**22
 
 

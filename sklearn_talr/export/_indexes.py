@@ -8,8 +8,6 @@ import numpy as np
 from .._compat import Interval
 from ._databases import check_codes, validate_export, warn_of_repeats
 
-__all__ = ["to_faiss", "to_usearch"]
-
 _BINARY = "BFlat"
 _BITS_AT_ONCE = 4  # the fast scan of faiss has 16 centroids in a sub-quantizer
 # The weight that lifts all scores. A table of a query of length 1 ranges over 4 at most, in

@@ -10,8 +10,6 @@ from .._arrays import NUMPY
 from .._compat import StrOptions, validate_params
 from ..hashing._base import BaseHasher, Layers
 
-__all__ = ["export_onnx"]
-
 _TINY = np.finfo(np.float32).tiny
 # Nodes from activations to an output, in the text form of ONNX; type 1 is float32, 2 uint8
 _KEEP = "query_weights = Identity (activations)"

@@ -14,8 +14,6 @@ from ..affinity import resolve_affinity
 from ..codes._packed import as_packed, code_words, refuse_terms
 from ._histograms import HammingHistogram
 
-__all__ = ["hamming_histogram"]
-
 _QUERIES_PER_BLOCK = 256
 _ITEMS_PER_ORACLE_BLOCK = 8_192  # an oracle returns a table of all pairs
 _BYTES_PER_PAIR = 32  # memory of an oracle for the affinity of a pair

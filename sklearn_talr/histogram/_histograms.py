@@ -10,8 +10,6 @@ from .._compat import validate_params
 from ..codes._packed import as_packed, code_words
 from ._rankings import check_affinities, check_rankings, fits_int64, sort_rows
 
-__all__ = ["HammingHistogram", "RankingHistogram"]
-
 _LEVELS = "levels must be integers that ascend from 0, below 2**63, got {}."
 _CELLS_PER_BLOCK = 2**16  # scores that are sorted at a time
 _MOST_ITEMS = 3_000_000_000  # of a query: the square of this number fits int64

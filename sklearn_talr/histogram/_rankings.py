@@ -12,8 +12,6 @@ from sklearn.utils import check_array, check_consistent_length, gen_batches
 
 from .._arrays import as_numpy, check_groups, has_missing
 
-__all__ = ["Rankings", "check_affinities", "check_rankings", "padded_rows", "sort_rows"]
-
 _AFFINITIES = "y_true must hold affinities: non-negative integers, 0 for not similar"
 _PADDING = -np.inf  # the score of a cell that holds no item
 

@@ -29,8 +29,6 @@ from ._model import (
 )
 from ._samples import distinct_samples
 
-__all__ = ["KernelRidgeClassifierCV"]
-
 _DTYPES = (np.float64, np.float32)
 _CERTAIN = 1e4  # score of a label that all samples have, or minus that of one that none has
 

@@ -21,8 +21,6 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.linalg.lapack import dtrtri
 
-__all__ = ["ComponentRidge", "ExactRidge", "Gram"]
-
 _JITTER = 1e-10  # of the mean diagonal, where components are nearly dependent
 
 

@@ -7,8 +7,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["DistinctSamples", "distinct_samples"]
-
 _DIGEST_SIZE = 16  # bytes, with which different rows never agree by chance
 
 

@@ -4,8 +4,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_array
 
-__all__ = ["HashedSearchBackend"]
-
 
 class HashedSearchBackend:
     """Search backend for mteb: a benchmark of embeddings is searched by codes.

@@ -9,8 +9,6 @@ from .._compat import Interval, StrOptions, validate_params
 from ._inference import NAMED_LOSSES
 from ._risks import RankingRisk
 
-__all__ = ["RankingHingeLoss"]
-
 
 class RankingHingeLoss(torch.nn.Module):
     """Structured hinge bound of one minus AP or NDCG, for networks that score items.
