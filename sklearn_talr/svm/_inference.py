@@ -3,9 +3,15 @@
 ==========  ==================================================================
 symbol      meaning
 ==========  ==================================================================
+P, N        positives and negatives of a query
+k           number of a positive, 1..P, from the highest score down
+j           number ("place") of a negative, 1..N, from the highest score down
 s_k, s_j    scores of a positive and of a negative
+i           interleaving rank, 1..P + 1: one more than the positives before it
 before      how many positives come before a negative: its rank minus 1
 n_before    how many negatives come before a positive
+delta_j(i)  share of the loss that negative j has at rank i; 0 at i = P + 1
+gain        delta_j(k) - delta_j(k + 1): what j adds by passing positive k
 ==========  ==================================================================
 
 With F of eq. 1, letting negative j pass positive k changes Delta + F by
@@ -16,33 +22,14 @@ With F of eq. 1, letting negative j pass positive k changes Delta + F by
 it has passed all positives k > before. The optimal `before` makes the sum of these terms
 over the passed positives largest.
 
-Algorithm 1 of Mohapatra et al. (CVPR 2018) finds the rank of the middle negative of an
-interval, which bounds the ranks of both halves. Intervals of one depth of this recursion do
-not depend on each other. So a depth takes a handful of array operations on the candidate
-ranks of all its intervals, about P candidates in all, and there are log2 N depths. Where
-the candidates are few, the overhead of the operations outweighs their work; intervals are
-then cut at several negatives at once, which makes fewer depths.
-
-Within a query the positives are numbered from the highest score down, and so are the
-negatives.
-
-==========  ==================================================================
-symbol      meaning
-==========  ==================================================================
-P, N        positives and negatives of a query
-k           number of a positive, 1..P
-j           number ("place") of a negative, 1..N
-i           interleaving rank, 1..P + 1: one more than the positives before it
-delta_j(i)  share of the loss that negative j has at rank i; 0 at i = P + 1
-gain        delta_j(k) - delta_j(k + 1): what j adds by passing positive k
-==========  ==================================================================
-
 A loss is quicksort-suitable (Mohapatra et al., CVPR 2018) if the gain at every k does not
 grow with j: a worse negative never gains more. Then the optimal ranks ascend with j.
-
-Each takes a Queries object and returns how many positives come before each negative, in the
-order in which the negatives were given. `fastest` is what training uses. `exhaustive`,
-`scan` and `quicksort` are short enough to be read, and tests hold `fastest` against them.
+Algorithm 1 of the paper finds the rank of the middle negative of an interval, which bounds
+the ranks of both halves. Intervals of one depth of this recursion do not depend on each
+other. So a depth takes a handful of array operations on the candidate ranks of all its
+intervals, about P candidates in all, and there are log2 N depths. Where the candidates are
+few, the overhead of the operations outweighs their work; intervals are then cut at several
+negatives at once, which makes fewer depths.
 """
 
 import numpy as np
