@@ -180,7 +180,54 @@ def _ndim(value):
     return len(value.shape) if hasattr(value, "shape") else np.ndim(value)
 
 
-class RadiusDisplay:
+class _PanelDisplay:
+    """Base of displays of one method, with a line in each of several panels."""
+
+    @classmethod
+    def from_codes(
+        cls, query_codes, database_codes, affinity, y_query, y_database, **options
+    ):
+        """Evaluate codes, and plot.
+
+        Parameters
+        ----------
+        query_codes : array-like of shape (n_queries, n_bits) of 0/1, or PackedCodes
+            Codes of the queries.
+
+        database_codes : array-like of shape (n_database, n_bits) of 0/1, or PackedCodes
+            Codes of the database.
+
+        affinity : "auto" or affinity oracle
+            Who is similar to whom. ``"auto"`` chooses by the form of `y_query`.
+
+        y_query : targets of length n_queries
+            Targets of the queries, as the affinity takes them.
+
+        y_database : targets of length n_database
+            Targets of the database.
+
+        **options : dict
+            What `from_histogram` takes beside the histogram: `panels`, `name`,
+            `ax`, `radius` of a RadiusDisplay, and keywords of matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : RadiusDisplay or RetrievalCurveDisplay
+            The picture and its numbers.
+        """
+        targets = affinity, y_query, y_database
+        histogram = hamming_histogram(query_codes, database_codes, *targets)
+        return cls.from_histogram(histogram, **options)
+
+    def _finish(self, axes, panels):
+        """Draw the legend, and keep what was drawn on."""
+        add_legend(axes[0])
+        self.ax_ = axes[0] if isinstance(panels, str) else axes
+        self.figure_ = axes[0].figure
+        return self
+
+
+class RadiusDisplay(_PanelDisplay):
     """Precision, recall, RAMAP and empty lookups of hash lookup against the radius.
 
     Four panels, with one line for each method. To compare methods, plot each onto the
@@ -319,42 +366,6 @@ class RadiusDisplay:
         return cls.from_histogram(histogram, name=name, **options)
 
     @classmethod
-    def from_codes(
-        cls, query_codes, database_codes, affinity, y_query, y_database, **options
-    ):
-        """Evaluate codes, and plot.
-
-        Parameters
-        ----------
-        query_codes : array-like of shape (n_queries, n_bits) of 0/1, or PackedCodes
-            Codes of the queries.
-
-        database_codes : array-like of shape (n_database, n_bits) of 0/1, or PackedCodes
-            Codes of the database.
-
-        affinity : "auto" or affinity oracle
-            Who is similar to whom. ``"auto"`` chooses by the form of `y_query`.
-
-        y_query : targets of length n_queries
-            Targets of the queries, as the affinity takes them.
-
-        y_database : targets of length n_database
-            Targets of the database.
-
-        **options : dict
-            What `from_histogram` takes beside the histogram: `radius`, `panels`,
-            `name`, `ax`, and keywords of matplotlib's ``plot``.
-
-        Returns
-        -------
-        display : RadiusDisplay
-            The picture and its numbers.
-        """
-        targets = affinity, y_query, y_database
-        histogram = hamming_histogram(query_codes, database_codes, *targets)
-        return cls.from_histogram(histogram, **options)
-
-    @classmethod
     def from_histogram(
         cls, histogram, *, radius=None, panels=None, name=None, ax=None, **kwargs
     ):
@@ -429,16 +440,13 @@ class RadiusDisplay:
             finish(panel_ax, "Hamming radius", self._labels[panel])
             panel_ax.set_ylim(-0.03, 1.03)  # all are fractions, on one scale
             panel_ax.xaxis.get_major_locator().set_params(integer=True)
-        add_legend(axes[0])
-        self.ax_ = axes[0] if isinstance(panels, str) else axes
-        self.figure_ = axes[0].figure
-        return self
+        return self._finish(axes, panels)
 
 
 _N_CUTOFFS = 200
 
 
-class RetrievalCurveDisplay:
+class RetrievalCurveDisplay(_PanelDisplay):
     """Tie-aware precision against the cutoff k, and against recall.
 
     The line is the expected value over all orders of tied items, the band spans the worst
@@ -585,42 +593,6 @@ class RetrievalCurveDisplay:
         return cls._of(histograms, name).plot(**options)
 
     @classmethod
-    def from_codes(
-        cls, query_codes, database_codes, affinity, y_query, y_database, **options
-    ):
-        """Evaluate codes, and plot.
-
-        Parameters
-        ----------
-        query_codes : array-like of shape (n_queries, n_bits) of 0/1, or PackedCodes
-            Codes of the queries.
-
-        database_codes : array-like of shape (n_database, n_bits) of 0/1, or PackedCodes
-            Codes of the database.
-
-        affinity : "auto" or affinity oracle
-            Who is similar to whom. ``"auto"`` chooses by the form of `y_query`.
-
-        y_query : targets of length n_queries
-            Targets of the queries, as the affinity takes them.
-
-        y_database : targets of length n_database
-            Targets of the database.
-
-        **options : dict
-            What `from_histogram` takes beside the histogram: `panels`, `name`,
-            `ax`, and keywords of matplotlib's ``plot``.
-
-        Returns
-        -------
-        display : RetrievalCurveDisplay
-            The picture and its numbers.
-        """
-        targets = affinity, y_query, y_database
-        histogram = hamming_histogram(query_codes, database_codes, *targets)
-        return cls.from_histogram(histogram, **options)
-
-    @classmethod
     def from_histogram(cls, histogram, *, panels=None, name=None, ax=None, **kwargs):
         """Evaluate a histogram, and plot.
 
@@ -705,10 +677,7 @@ class RetrievalCurveDisplay:
             self.lines_[panel] = line
             self.bands_[panel] = self._draw_band(panel_ax, x, line.get_color())
             finish(panel_ax, xlabel, "tie-aware precision")
-        add_legend(axes[0])
-        self.ax_ = axes[0] if isinstance(panels, str) else axes
-        self.figure_ = axes[0].figure
-        return self
+        return self._finish(axes, panels)
 
     def _draw_band(self, ax, x, color):
         """Fill the area between two curves whose points differ in both coordinates."""
