@@ -31,7 +31,7 @@ X10 = np.random.default_rng(0).standard_normal((10, 3))
 features = Features(X10, 0.0, 1.0, torch.device("cpu"))
 
 
-def train(batch_loss, module, **params):
+def train(batch_loss, module, keeper=None, **params):
     """Losses of the epochs of ten samples, four to a batch."""
     hasher = small(**({"batch_size": 4, "weight_decay": 0.0} | params))
     data = TrainingData(X10, None, LabelAffinity(), None, {})
@@ -42,7 +42,7 @@ def train(batch_loss, module, **params):
         batch_loss,
         settings_of(hasher, loss_of(hasher.loss), data),
         np.random.RandomState(0),
-        Keeper(),
+        keeper or Keeper(),
         FitCallbacks(object(), None, None, 1),
     )[0]
 
@@ -104,6 +104,36 @@ class TestSteps:
         assert progress == pytest.approx(np.repeat([0, 1 / 3, 2 / 3, 1], 3))
         # The mean over the samples: (4 x 4 + 3 x 3 + 3 x 3) / 10.
         assert losses == pytest.approx([3.4] * 4)
+
+    @pytest.mark.parametrize(
+        ("max_iter", "stale_after", "done", "progress"),
+        [
+            (1, 9, [0], [0]),
+            (8, 3, [0, 1 / 8, 1 / 4, 3 / 8, 11 / 16], [0, 1 / 7, 2 / 7, 6 / 11, 1]),
+            (3, 2, [0, 1 / 3, 2 / 3], [0, 1 / 2, 1]),  # no more epochs than there are
+        ],
+    )
+    def test_the_schedule_ends_in_fewer_epochs_once_the_score_is_stale(
+        self, max_iter, stale_after, done, progress, monkeypatch
+    ):
+        """A quarter of all epochs are left; the rate descends from where it is."""
+
+        class Stale(Keeper):
+            def end_epoch(self, module, loss):
+                super().end_epoch(module, loss)
+                return len(self.losses) == stale_after
+
+        seen, solvers = [], solvers_made(monkeypatch)
+
+        def batch_loss(activations, _, samples, progress):
+            seen.append((solvers[0].param_groups[0]["lr"], progress))
+            return activations.sum() * 0
+
+        rates = {"learning_rate": "cosine", "learning_rate_init": 0.1, "batch_size": 10}
+        train(batch_loss, torch.nn.Linear(3, 2), Stale(), max_iter=max_iter, **rates)
+        found = np.transpose(seen)
+        cosine = 0.1 * (1 + np.cos(np.pi * np.array(done))) / 2
+        np.testing.assert_allclose(found, [cosine, progress], atol=1e-12)
 
     @pytest.mark.parametrize(("decay", "kept"), [(0.5, 0.95**3), (20.0, 0.0)])
     def test_weights_decay_and_offsets_do_not(self, decay, kept):

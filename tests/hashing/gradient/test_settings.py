@@ -24,12 +24,12 @@ from sklearn_talr.losses._tie_aware import loss_of
 MODULE = torch.nn.utils.skip_init(torch.nn.Linear, 64, 32)
 
 
-def settings_of(hasher, n_samples=1000, affinity=None):
+def settings_of(hasher, n_samples=1000, affinity=None, **how):
     """Settings for data of which nothing matters but its size and its affinity."""
     X = np.empty((n_samples, 64))
     affinity = affinity or LabelAffinity()
     data = TrainingData(X, None, affinity, None, {})
-    return _settings.settings_of(hasher, loss_of(hasher.loss), data)
+    return _settings.settings_of(hasher, loss_of(hasher.loss), data, **how)
 
 
 @pytest.mark.parametrize(
@@ -134,6 +134,15 @@ def test_scale_of_tanh():
     hasher.n_iter_ = 2  # fitted
     assert settings_of(hasher).tanh_scale == (0.5, 4.0)
     assert settings_of(hasher.set_params(warm_start=True)).tanh_scale == (4.0, 4.0)
+
+
+def test_a_chunk_is_one_epoch_at_the_first_rate_and_the_last_scale():
+    hasher = TALRHasher(loss=MutualInformationLoss(), max_iter=7, tanh_scale=(0.5, 4.0))
+    changed = {"max_iter": 1, "learning_rate": "constant", "tanh_scale": (4.0, 4.0)}
+    chunk = settings_of(hasher, is_chunk=True)
+    assert vars(chunk) == vars(settings_of(hasher)) | changed
+    chunk = settings_of(TALRHasher(loss=OrthoHashLoss()), is_chunk=True)
+    assert chunk.tanh_scale is None
 
 
 def test_nothing_is_left_to_be_resolved():
