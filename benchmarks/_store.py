@@ -8,11 +8,10 @@ Every row has the *key*, which says what was measured, the *figures*, and in a l
 import csv
 import os
 import platform
+import sys
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-
-from sklearn_talr._show_versions import describe_processor
 
 RESULTS = Path(__file__).parent / "results"
 MACHINE = "machine"
@@ -63,6 +62,16 @@ def record(script, table, line, quantity, value):
     if path:
         key = {"script": script, "table": table, "line": line, "quantity": quantity}
         Store(path, [*key], ["value"]).add(**key, value=f"{value:.5g}")
+
+
+def describe_processor():
+    """The processor's name, as far as the system tells."""
+    name = ""
+    if sys.platform == "linux":
+        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
+        names = [line.split(":")[1].strip() for line in lines if line[:10] == "model name"]
+        name = next(iter(names), "")
+    return name or platform.processor() or platform.machine()
 
 
 @cache

@@ -16,12 +16,13 @@ The result is ``history/<day>-<commit>.json`` with the versions and the processo
 import argparse
 import json
 import os
-import runpy
 import subprocess
 import sys
 import time
 from importlib.metadata import version
 from pathlib import Path
+
+from _store import describe_processor
 
 ROOT = Path(__file__).resolve().parents[1]
 HISTORY = ROOT / "benchmarks" / "history"
@@ -214,12 +215,11 @@ def describe(tree):
     """Commit and day of a tree, versions of the libraries, and the machine."""
     command = "git", "-C", str(tree), "log", "-1", "--format=%h %cI"
     commit, when = subprocess.check_output(command, text=True).split()
-    shown = runpy.run_path(str(ROOT / "sklearn_talr" / "_show_versions.py"))
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     return {
         "commit": commit,
         "committed": when,
-        "processor": shown["describe_processor"](),
+        "processor": describe_processor(),
         "processors": os.cpu_count(),
         "load": load and round(load, 1),
         "versions": {"python": sys.version.split()[0]}

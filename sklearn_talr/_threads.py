@@ -4,7 +4,6 @@ import sys
 import threading
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import NamedTuple
 
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController
@@ -52,6 +51,13 @@ def slices(n, size):
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
+# Who holds the process at one thread now, and the numbers of threads of before. Who is
+# inside the lock may come again, as a call that was broken off is tidied up.
+_lock = threading.RLock()
+_holders = set()
+_noted = {}
+
+
 @contextmanager
 def one_thread():
     """Hold torch and BLAS to one thread, and give the threads back after.
@@ -63,87 +69,84 @@ def one_thread():
     Several Python threads may be inside at the same time. The number of threads of BLAS
     and of torch belongs to the process: the first to enter lowers it, and the last to
     leave restores it. That of OpenMP belongs to each Python thread, and each restores its
-    own. An interrupt gives all threads back, wherever it comes.
+    own. An interrupt gives all threads back, wherever it comes: it may come before each
+    statement, so numbers are noted before they are lowered and forgotten after they are
+    restored, and `leave` may be called again.
     """
-    holder = _Holder(_thread_pools(len(sys.modules)))
+    blas, openmp, kinds = _thread_pools(len(sys.modules))
+    holder, own = object(), []
+    torch = sys.modules.get("torch")
+    torch = torch if hasattr(torch, "set_num_threads") else None  # perhaps half imported
+
+    def enter():
+        _holders.add(holder)
+        # Torch lowers the number of OpenMP too, and some builds of BLAS have no other.
+        own.extend(_numbers(openmp))
+        if torch is not None:
+            if "torch" not in _noted:
+                _noted["torch"] = _free_torch_threads(torch)
+            torch.set_num_threads(1)
+        _set([(library, 1) for library, _ in own])
+        _let_any_thread_set(kinds)
+        if "blas" not in _noted:
+            _noted["blas"] = _numbers(blas)
+        _set([(library, 1) for library, _ in _noted["blas"]])
+
+    def leave():
+        with _lock:
+            _holders.discard(holder)
+            if not _holders:
+                if "blas" in _noted:
+                    _let_any_thread_set(kinds)
+                    _set(_noted["blas"])
+                    _let_any_thread_set(kinds)
+                if "torch" in _noted:
+                    sys.modules["torch"].set_num_threads(_noted["torch"])
+                _noted.clear()
+        _set(own)
+        own.clear()
+
     try:
         try:
-            holder.enter()
+            with _lock:
+                enter()
             yield
         finally:
-            holder.leave()
+            leave()
     finally:
-        holder.leave()  # finishes a first call that an interrupt has broken off
+        leave()  # finishes a first call that an interrupt has broken off
 
 
-class _Holder:
-    """Holds the numbers of threads at one.
+@lru_cache(maxsize=1)
+def _thread_pools(n_modules):
+    """Find the thread pools of all loaded libraries, again once there are more modules.
 
-    An interrupt may come before each statement. So numbers are noted before they are
-    lowered and forgotten after they are restored, and `leave` may be called again.
+    The search takes as long as a step of training or two.
+
+    Returns
+    -------
+    blas, openmp : list of threadpoolctl.LibController
+        Libraries whose number of threads can be set.
+
+    kinds : set of types
+        Those whose number only one Python thread may set, from threadpoolctl 3.8 on.
     """
-
-    def __init__(self, pools):
-        self._pools = pools
-        self._own = []
-
-    def enter(self):
-        """Lower the numbers of this Python thread, and those of the process."""
-        with _process.lock:
-            _process.holders.add(self)
-            # Torch lowers that of OpenMP too, and some builds of BLAS have no other.
-            self._own = _numbers(self._pools.openmp)
-            _process.lower_torch()
-            _lower(self._own)
-            _process.lower_blas(self._pools)
-
-    def leave(self):
-        """Restore the numbers, those of the process if nobody else holds them."""
-        with _process.lock:
-            _process.holders.discard(self)
-            if not _process.holders:
-                _process.restore(self._pools)
-        _restore(self._own)
-        self._own = []
+    found = ThreadpoolController()
+    blas, openmp = (
+        found.select(user_api=api).lib_controllers for api in ("blas", "openmp")
+    )
+    kinds = {type(library) for library in blas}
+    return blas, openmp, {k for k in kinds if hasattr(k, "clear_controlling_thread")}
 
 
-class _Process:
-    """Numbers of threads that are lowered for the whole process while anybody holds it."""
+def _let_any_thread_set(kinds):
+    """Let the calling Python thread set the number of threads of OpenBLAS.
 
-    def __init__(self):
-        # One who is inside may come again, as a call that was broken off is tidied up.
-        self.lock = threading.RLock()
-        self.holders = set()
-        self._blas = self._torch_threads = None
-
-    def lower_torch(self):
-        """Note the number of torch, if nobody has, and lower it."""
-        torch = _imported_torch()
-        if torch is None:
-            return
-        if self._torch_threads is None:
-            self._torch_threads = _free_torch_threads(torch)
-        torch.set_num_threads(1)
-
-    def lower_blas(self, pools):
-        """Note the numbers of BLAS, if nobody has, and lower them."""
-        pools.let_any_thread_set()
-        if self._blas is None:
-            self._blas = _numbers(pools.blas)
-        _lower(self._blas)
-
-    def restore(self, pools):
-        """Restore the numbers that are noted, and forget them."""
-        if self._blas is not None:
-            pools.let_any_thread_set()
-            _restore(self._blas)
-            pools.let_any_thread_set()
-        if self._torch_threads is not None:
-            _imported_torch().set_num_threads(self._torch_threads)
-        self._blas = self._torch_threads = None
-
-
-_process = _Process()
+    The first Python thread to set it keeps all others from doing so without a word, as
+    long as it lives.
+    """
+    for kind in kinds:
+        kind.clear_controlling_thread(force=True)
 
 
 def _numbers(libraries):
@@ -152,20 +155,9 @@ def _numbers(libraries):
     return [(library, number) for library, number in numbers if number != 1]
 
 
-def _lower(numbers):
-    for library, _ in numbers:
-        library.set_num_threads(1)
-
-
-def _restore(numbers):
+def _set(numbers):
     for library, number in numbers:
         library.set_num_threads(number)
-
-
-def _imported_torch():
-    """Torch, if something has imported it to the end."""
-    torch = sys.modules.get("torch")
-    return torch if hasattr(torch, "set_num_threads") else None
 
 
 def _free_torch_threads(torch):
@@ -181,44 +173,3 @@ def _free_torch_threads(torch):
     asked.start()
     asked.join()
     return found[0]
-
-
-class _Pools(NamedTuple):
-    """The thread pools of all loaded libraries.
-
-    Parameters
-    ----------
-    blas, openmp : list of threadpoolctl.LibController
-        Libraries whose number of threads can be set.
-
-    controlled : set of types
-        Those whose number only one Python thread may set, from threadpoolctl 3.8 on.
-    """
-
-    blas: list
-    openmp: list
-    controlled: set
-
-    def let_any_thread_set(self):
-        """Let the calling Python thread set the number of threads of OpenBLAS.
-
-        The first Python thread to set it keeps all others from doing so without a word, as
-        long as it lives.
-        """
-        for kind in self.controlled:
-            kind.clear_controlling_thread(force=True)
-
-
-@lru_cache(maxsize=1)
-def _thread_pools(n_modules):
-    """Find the thread pools of all loaded libraries, again once there are more modules.
-
-    The search takes as long as a step of training or two.
-    """
-    found = ThreadpoolController()
-    blas, openmp = (
-        found.select(user_api=api).lib_controllers for api in ("blas", "openmp")
-    )
-    kinds = {type(library) for library in blas}
-    controlled = {kind for kind in kinds if hasattr(kind, "clear_controlling_thread")}
-    return _Pools(blas, openmp, controlled)
