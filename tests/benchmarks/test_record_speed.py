@@ -2,11 +2,13 @@
 
 import json
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "benchmarks"))
 RECORD = runpy.run_path(str(ROOT / "benchmarks" / "record_speed.py"))
 FILES = sorted(RECORD["HISTORY"].glob("*.json"))
 
