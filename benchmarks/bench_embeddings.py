@@ -1,278 +1,205 @@
-"""Short codes of embeddings for weighted queries, beside those of rivals.
+"""Recall of short codes of embeddings, beside quantizers, at exactly equal stored bytes.
 
-    python benchmarks/bench_embeddings.py            # recall of all codes: hours
-    python benchmarks/bench_embeddings.py tables     # what is measured so far, as Markdown
-    python benchmarks/bench_embeddings.py rst        # the same for the page
-    python benchmarks/bench_embeddings.py judged     # nDCG of judged texts
-    python benchmarks/bench_embeddings.py serve      # milliseconds per query: minutes
+    python benchmarks/bench_embeddings.py                    # all cells: hours, goes on
+    python benchmarks/bench_embeddings.py --only text --seeds 0
 
-The benchmark sets are read from the folder that SKLEARN_TALR_DATA names. Their labels are
-not used. For each seed 1 000 rows are queries, some thousand others can be fitted to, and
-at most 20 000 of the rest are the database. Codes are fitted to the first 5 000 of the rows
-to fit, or to all: 10 000 of coco17, 14 000 of scenes, which have fewer rows, and 20 000 of
-cifar10 and text. So queries and database of a seed are the same for both, and no row of
-the database is fitted to. The mean of the 5 000 is subtracted from all rows, and these are
-scaled to unit length. Recall is that of the ten nearest rows by cosine among the first ten
-found.
+The sets are read from the folder that SKLEARN_TALR_DATA names; their labels are not used.
+For each seed 1 000 rows are queries, at most 10 000 others the items, and at most 20 000 of
+the rest are fitted to. Under "cosine" the mean of the rows to fit is subtracted and rows
+have unit length. Under "inner product" and "euclidean" rows are as they are, but those of
+text, which have unit length, are multiplied by exp(.7 N), N normal; "recommender" is made
+up: 64 columns of uneven scale, 50 clusters, uneven lengths.
 
-*Budget* is how many bytes an item may take, and all that is stored of it counts: codes,
-factors, norms. Where a method needs fewer bytes, as when a row has fewer coordinates than
-there are bits, `n_bytes` says how many.
-
-Every search of a cell is a row of a CSV file, ``--csv``. Cells that are there are not
-measured again, so that a run that was ended goes on. Seconds are CPU time of one thread.
-faiss's slow quantizers are measured as far as a cell takes ten minutes at most:
-LocalSearchQuantizer with 8 bytes, ResidualQuantizer with up to 32, OPQ+PQ with up to 32,
-and with up to 16 for the larger number of rows.
-
-`serve` searches 10^5, 10^6 and 10^7 codes of 256 bits: those of cifar10's database, drawn
-again and again with an eighth of their bits flipped.
+*Bytes* are all that is stored of an item, factors and lengths included, for all methods.
+Decodings of faiss's quantizers are scored as they are and, under the cosine, also at unit
+length; the better of the two counts. Recall is the share of the ten nearest by floats that
+are among the first ten found. Seconds are CPU time of one thread.
 """
 
 import argparse
 import time
-from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import NamedTuple
 
-import _embedding_tables
-import _judged_tables
-import _judged_texts
 import faiss
 import numpy as np
-from _embedding_figures import Cell, Figure, append, read
-from _quantizers import CONTENDERS, N_CANDIDATES
-from _searches import N_NEIGHBORS, highest
-from _store import record
+from _store import RESULTS, Store
 from benchmark_sets import BENCHMARKS, folder_of_sets
 
-from sklearn_talr.codes import PackedCodes
-from sklearn_talr.export import to_faiss
-from sklearn_talr.hashing import AdditiveHasher
-from sklearn_talr.neighbors import HammingNeighbors, WeightedHammingNeighbors, rescore
+from sklearn_talr.codes import weighted_scores
+from sklearn_talr.hashing import AdditiveHasher, ITQHasher
 
-MOST_FLOATS = 10**6  # rows of which the floats are kept in memory
-RESULTS = Path(__file__).parent / "results" / "embeddings.csv"
-N_QUERIES, N_FEW, MOST_DATABASE = 1_000, 5_000, 20_000
-
-
-class Set(NamedTuple):
-    """File of a set, and the larger number of its rows that are fitted to."""
-
-    file: str
-    n_many: int
+N_QUERIES, MOST_ITEMS, MOST_TRAIN, N_NEIGHBORS = 1_000, 10_000, 20_000, 10
+FILES = {name: BENCHMARKS[name][0] for name in ("cifar10", "coco17", "scenes")}
+FILES["text"] = "text_minilm384.npz"
+STORE = Store(
+    RESULTS / "embeddings.csv",
+    ["data", "metric", "n_bytes", "seed", "method"],
+    ["recall", "fit_seconds", "encode_seconds", "n_train"],
+)
 
 
-SETS = {
-    "coco17": Set(BENCHMARKS["coco17"][0], 10_000),
-    "scenes": Set(BENCHMARKS["scenes"][0], 14_000),
-    "cifar10": Set(BENCHMARKS["cifar10"][0], 20_000),
-    "text": Set("text_minilm384.npz", 20_000),
-}
-
-QUICK = [name for name, contender in CONTENDERS.items() if not contender.is_slow]
-# Contenders, seeds and budgets that come first, one part after the other
-PLAN = [
-    (QUICK, [0], (8, 16, 32)),
-    (["faiss ResidualQuantizer"], [0], (8, 16, 32)),
-    (QUICK[:1], [1, 2], (8, 16, 32)),
-    (["faiss OPQ+PQ"], [0], (8, 16)),
-    (QUICK, [1, 2], (8, 16, 32)),
-    (QUICK, [0, 1, 2], (64,)),
-]
-
-
-class Rows(NamedTuple):
-    """Rows of a set, and the database rows that are nearest to each query."""
-
-    query: np.ndarray
-    train: np.ndarray
-    database: np.ndarray
-    nearest: np.ndarray
+def load(name, metric, seed):
+    """Queries, rows to fit and items."""
+    rng = np.random.default_rng(seed)
+    if name == "recommender":
+        centers = rng.standard_normal((50, 64))
+        X = centers[rng.integers(50, size=31_000)] + rng.standard_normal((31_000, 64))
+        X = X * np.exp(-np.arange(64) / 16) * np.exp(0.5 * rng.standard_normal((31_000, 1)))
+    else:
+        with np.load(folder_of_sets() / FILES[name]) as arrays:
+            X = arrays["X"].astype(np.float32)
+        X = X[rng.permutation(len(X))]
+        if name == "text" and metric != "cosine":
+            X = X * np.exp(0.7 * rng.standard_normal((len(X), 1)))
+    X = X.astype(np.float32)
+    query, items, train = np.split(X, [N_QUERIES, N_QUERIES + min(MOST_ITEMS, len(X) // 3)])
+    train = train[:MOST_TRAIN]
+    if metric == "cosine":
+        mean = train.mean(axis=0)
+        query, items, train = (unit(part - mean) for part in (query, items, train))
+    return query, train, items
 
 
-@lru_cache(maxsize=len(SETS))
-def load(name, seed):
-    """Draw queries, rows to fit and the database, and find the true neighbors."""
-    n_many = SETS[name].n_many
-    with np.load(folder_of_sets() / SETS[name].file) as arrays:
-        X = arrays["X"].astype(np.float32)
-    X = X[np.random.default_rng(seed).permutation(len(X))]
-    X = X[: N_QUERIES + n_many + MOST_DATABASE]
-    X = unit_rows(X - X[N_QUERIES : N_QUERIES + N_FEW].mean(axis=0))
-    query, train, database = np.split(X, [N_QUERIES, N_QUERIES + n_many])
-    return Rows(query, train, database, highest(query @ database.T, N_NEIGHBORS))
-
-
-def unit_rows(X):
+def unit(X):
     return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
 
 
-def recall(nearest, found):
-    """Fraction of the true neighbors among those found."""
-    return float(np.mean([np.isin(row, of_row) for row, of_row in zip(nearest, found)]))
+def highest(scores):
+    """Columns of the highest scores of each row."""
+    return np.argpartition(-scores, N_NEIGHBORS - 1, axis=1)[:, :N_NEIGHBORS]
 
 
-def measure(cell):
-    """Fit, encode and search; yield a figure for each way of searching."""
-    rows = load(cell.data, cell.seed)
-    train = rows.train[: cell.n_train]
-    make = CONTENDERS[cell.contender].make
-    model = make(train.shape[1], cell.budget, cell.seed)
-    times = [time.process_time()]
-    for step, X in ((model.fit, train), (model.add, rows.database)):
-        step(X)
-        times.append(time.process_time())
-    seconds = np.round(np.diff(times), 2).tolist()
-    for search, found in model.search(rows.query, N_NEIGHBORS):
-        score = round(recall(rows.nearest, found), 4)
-        sizes = len(rows.database), model.n_bytes
-        yield Figure(*cell, search, score, *seconds, *sizes)
+def scores_of(query, items, metric):
+    """Inner products, or minus half of squared distances but for a term of the query."""
+    scores = query @ items.T
+    return scores - (items**2).sum(axis=1) / 2 if metric == "euclidean" else scores
 
 
-def cells(n_seeds, contenders, budgets):
-    """What is to be measured, the first parts of `PLAN` first."""
-    found = []
-    for names, seeds, some in [*PLAN, (contenders, range(n_seeds), budgets)]:
-        for seed, name, budget in product(seeds, names, some):
-            contender = CONTENDERS[name]
-            asked = seed < n_seeds and name in contenders and budget in budgets
-            if asked and seed < contender.n_seeds and budget in contender.budgets:
-                for is_many in (False, True)[: 1 + (budget in contender.many)]:
-                    for data, (_, n_many) in SETS.items():
-                        n_train = n_many if is_many else N_FEW
-                        found.append(Cell(data, seed, n_train, budget, name))
-    return list(dict.fromkeys(found))
+class Ours:
+    """A hasher, asked by weights; its factors and lengths take of the bytes."""
+
+    def __init__(self, hasher):
+        self.hasher = hasher
+
+    def fit(self, X):
+        self.hasher.fit(X)
+
+    def encode(self, X):
+        self.codes = self.hasher.encode(X)
+        return self.codes.nbytes / len(X)
+
+    def scores(self, query, metric):
+        yield weighted_scores(self.hasher.query_weights(query), self.codes)
 
 
-def measure_all(path, n_seeds, contenders, budgets):
-    """Append what the file lacks."""
-    known = {figure.cell for figure in read(path)}
-    for cell in cells(n_seeds, contenders, budgets):
-        if cell not in known:
-            append(path, list(measure(cell)))
+class Quantizer:
+    """A quantizer of faiss, of centered rows."""
+
+    def __init__(self, quantizer):
+        self.quantizer = quantizer
+
+    def fit(self, X):
+        self.mean = X.mean(axis=0)
+        self.quantizer.train(X - self.mean)
+
+    def encode(self, X):
+        make = getattr(self.quantizer, "compute_codes", None) or self.quantizer.sa_encode
+        self.codes = make(X - self.mean)
+        return self.codes.shape[1]
+
+    def scores(self, query, metric):
+        decode = getattr(self.quantizer, "decode", None) or self.quantizer.sa_decode
+        decoded = decode(self.codes) + self.mean
+        yield scores_of(query, decoded, metric)
+        if metric == "cosine":
+            yield scores_of(query, unit(decoded), metric)
 
 
-def enlarged(codes, n, seed=0):
-    """So many codes: known ones, with an eighth of their bits flipped."""
-    rng = np.random.default_rng(seed)
-    source = rng.integers(len(codes), size=n)
-    data = codes.data[source]
-    for start in range(0, n, 100_000):
-        part = data[start : start + 100_000]
-        thirds = rng.integers(0, 256, (3, *part.shape), dtype=np.uint8)
-        part ^= np.bitwise_and.reduce(thirds)
-    terms = None if codes.terms is None else codes.terms[source]
-    return PackedCodes(data, codes.n_bits, terms=terms)
+def additive(n_features, n_bytes, metric, seed, **params):
+    """`metric="cosine"` keeps a factor of a byte, the others a length beside it."""
+    n_bits = 8 * (n_bytes - (1 if metric == "cosine" else 2))
+    return Ours(AdditiveHasher(n_bits, metric=metric, random_state=seed, **params))
 
 
-def searches(neighbors, database, weights, rows):
-    """Functions of queries that find the ten nearest, by name; queries are row numbers."""
-    ways = {
-        "Hamming": HammingNeighbors(N_NEIGHBORS),
-        "weighted": WeightedHammingNeighbors(N_NEIGHBORS),
-        "1 000 by Hamming, then weighted": WeightedHammingNeighbors(
-            N_NEIGHBORS, n_candidates=N_CANDIDATES
-        ),
+def single_bits(n_features, n_bytes, metric, seed):
+    return additive(n_features, n_bytes, metric, seed, word_size=1)
+
+
+def itq(n_features, n_bytes, metric, seed):
+    return Ours(ITQHasher(8 * n_bytes, random_state=seed))
+
+
+def residual(n_features, n_bytes, metric, seed):
+    return Quantizer(faiss.ResidualQuantizer(n_features, n_bytes, 8))
+
+
+def local_search(n_features, n_bytes, metric, seed):
+    return Quantizer(faiss.LocalSearchQuantizer(n_features, n_bytes, 8))
+
+
+def opq(n_features, n_bytes, metric, seed):
+    return Quantizer(faiss.index_factory(n_features, f"OPQ{n_bytes},PQ{n_bytes}"))
+
+
+METHODS = {
+    "AdditiveHasher": additive,
+    "faiss ResidualQuantizer": residual,
+    "faiss OPQ+PQ": opq,
+    "AdditiveHasher, single bits": single_bits,
+    "ITQHasher": itq,
+    "faiss LocalSearchQuantizer": local_search,
+}
+FAST = [name for name in METHODS if name != "faiss LocalSearchQuantizer"]
+# Sets, metrics, bytes, seeds and methods; what decides most comes first
+PLAN = [
+    (FILES, ["cosine"], [16, 8], [0], FAST),
+    ([*FILES, "recommender"], ["inner_product", "euclidean"], [16], [0], FAST[:3]),
+    (FILES, ["cosine"], [32], [0], FAST),
+    (FILES, ["cosine"], [16, 8], [1, 2], FAST[:3]),
+    (["text", "coco17"], ["cosine"], [8], [0], ["faiss LocalSearchQuantizer"]),
+    ([*FILES, "recommender"], ["inner_product", "euclidean"], [32], [0], FAST[:3]),
+]
+
+
+def measure(name, metric, n_bytes, seed, method):
+    query, train, items = load(name, metric, seed)
+    true = highest(scores_of(query, items, metric))
+    model = METHODS[method](query.shape[1], n_bytes, metric, seed)
+    seconds = [time.process_time()]
+    model.fit(train)
+    seconds.append(time.process_time())
+    stored = model.encode(items)
+    seconds.append(time.process_time())
+    assert stored <= n_bytes, f"{method} stores {stored} bytes of {n_bytes}"
+    found = [highest(scores) for scores in model.scores(query, metric)]
+    recall = max(np.mean([np.isin(*rows) for rows in zip(true, each)]) for each in found)
+    fit_seconds, encode_seconds = np.diff(seconds).tolist()
+    return {
+        "recall": float(recall),
+        "fit_seconds": fit_seconds,
+        "encode_seconds": encode_seconds,
+        "n_train": len(train),
     }
-    for name, ours in ways.items():
-        ours._fitted = neighbors._fitted  # the same codes, not copied
-        queries = weights > 0 if name == "Hamming" else weights
-        yield name, lambda some, ask=ours.kneighbors, queries=queries: ask(queries[some])
-    bits = PackedCodes(database.data, database.n_bits)
-    by_bits, by_weights = to_faiss(bits), to_faiss(bits, weighted=True)
-    octets = np.packbits(weights > 0, axis=1, bitorder="little")
-    yield "faiss BFlat", lambda some: by_bits.search(octets[some], N_NEIGHBORS)
-    yield "faiss weighted", lambda some: by_weights.search(weights[some], N_NEIGHBORS)
-    if len(database) <= MOST_FLOATS:
-        yield from searches_of_floats(ours, len(database), weights, rows)
-
-
-def searches_of_floats(shortlist, n, weights, rows):
-    """The same with floats: as a second stage, and comparing with all."""
-    X = np.resize(rows.database, (n, rows.database.shape[1]))
-    index = faiss.IndexFlatIP(X.shape[1])
-    index.add(X)
-
-    def second_stage(some):
-        found = shortlist.kneighbors(weights[some], 100, return_distance=False)
-        rescore(rows.query[some], X, found, metric="inner_product", n_neighbors=N_NEIGHBORS)
-
-    yield "1 000 by Hamming, 100 weighted, then floats", second_stage
-    yield "all by floats", lambda some: index.search(rows.query[some], N_NEIGHBORS)
-
-
-def serve(sizes, n_bits=256):
-    """Milliseconds per query, CPU time of one thread: medians, after a warm-up."""
-    rows = load("cifar10", 0)
-    hasher = AdditiveHasher(n_bits, word_size=1, random_state=0).fit(rows.train)
-    codes, weights = hasher.encode(rows.database), hasher.query_weights(rows.query)
-    for n in sizes:
-        database = enlarged(codes, n)
-        start = time.process_time()
-        neighbors = WeightedHammingNeighbors(N_NEIGHBORS).fit(database)
-        seconds = time.process_time() - start
-        print(f"\n{n} codes of {n_bits} bits: fitted in {seconds:.1f} s, ", end="")
-        print_file(neighbors, weights)
-        batch = np.arange(200)
-        print("| search | ms per query, many at once | one at a time |\n|---|---|---|")
-        for name, search in searches(neighbors, database, weights, rows):
-            many = cpu_median(partial(search, batch)) / len(batch)
-            one = np.mean([cpu_median(partial(search, batch[i : i + 1])) for i in range(5)])
-            print(f"| {name} | {1e3 * many:.3f} | {1e3 * one:.3f} |", flush=True)
-            for quantity, seconds in (("many, ms", many), ("one, ms", one)):
-                record("bench_embeddings", f"{n} codes", name, quantity, 1e3 * seconds)
-
-
-def print_file(neighbors, weights):
-    """Size of the saved index, and time from opening it to the first answer."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "index.npz"
-        neighbors.save(path)
-        start = time.process_time()
-        mapped = WeightedHammingNeighbors.load(path, mmap=True)
-        mapped.kneighbors(weights[:1])
-        seconds = time.process_time() - start
-        n_bytes = path.stat().st_size / neighbors.n_items_
-        print(f"saved in {n_bytes:.1f} bytes each, mapped and asked in {seconds:.2f} s\n")
-
-
-def cpu_median(run, repeats=3):
-    """Median CPU seconds after a warm-up: others use the machine, too."""
-    run()
-    seconds = []
-    for _ in range(repeats):
-        start = time.process_time()
-        run()
-        seconds.append(time.process_time() - start)
-    return float(np.median(seconds))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    modes = ["recall", "tables", "rst", "judged", "serve"]
-    parser.add_argument("mode", nargs="?", choices=modes, default="recall")
-    parser.add_argument("--csv", type=Path, default=RESULTS)
-    parser.add_argument("--judged-csv", type=Path, default=RESULTS.with_name("judged.csv"))
-    parser.add_argument("--seeds", type=int, default=3, help="seeds 0, 1, and so on")
-    parser.add_argument("--contenders", nargs="+", default=CONTENDERS, choices=CONTENDERS)
-    parser.add_argument("--bytes", type=int, nargs="+", default=[8, 16, 32, 64])
-    parser.add_argument("--sizes", type=int, nargs="+", default=[10**5, 10**6, 10**7])
+    parser.add_argument("--csv", type=Path, default=STORE.path)
+    parser.add_argument("--only", nargs="+", default=[*FILES, "recommender"])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     args = parser.parse_args()
+    STORE.path = args.csv
     faiss.omp_set_num_threads(1)
-    if args.mode == "serve":
-        return serve(args.sizes)
-    if args.mode == "recall":
-        measure_all(args.csv, args.seeds, args.contenders, args.bytes)
-    if args.mode == "judged":
-        _judged_texts.measure_all(args.judged_csv, args.seeds, args.contenders)
-    for tables, figures in (
-        (_embedding_tables, read(args.csv)),
-        (_judged_tables, read(args.judged_csv, _judged_texts.JudgedFigure)),
-    ):
-        (tables.print_rst if args.mode == "rst" else tables.print_markdown)(figures)
+    for part in PLAN:
+        for cell in product(*part):
+            key = dict(zip(STORE.key, cell))
+            if (
+                key["data"] in args.only
+                and key["seed"] in args.seeds
+                and not STORE.has(**key)
+            ):
+                STORE.add(**key, **measure(*cell))
 
 
 if __name__ == "__main__":

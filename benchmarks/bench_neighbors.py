@@ -2,7 +2,7 @@
 
     python benchmarks/bench_neighbors.py            # all tables, about an hour
     python benchmarks/bench_neighbors.py knn        # one of: knn radius distinct memory
-                                                    #         latency
+                                                    #         latency one
 
 Contenders get the same codes in one process and one thread and take turns; figures are
 medians of wall time, in microseconds per query, ratios are against ours. Those that take
@@ -22,8 +22,8 @@ from _store import record
 from _timing import medians
 from sklearn.neighbors import NearestNeighbors
 
-from sklearn_talr.codes import unpack_codes
-from sklearn_talr.neighbors import HammingNeighbors
+from sklearn_talr.codes import PackedCodes, unpack_codes
+from sklearn_talr.neighbors import HammingNeighbors, WeightedHammingNeighbors
 
 N_NEIGHBORS = 10
 SIZES = {60_000: 1_000, 1_000_000: 200}  # items: queries
@@ -181,6 +181,44 @@ def latency(repeats=5):
         print(f"{kind:>9}  p50 {p50:6.2f} ms  p99 {p99:6.2f} ms  slowest {max(ms):7.1f} ms")
 
 
+def one(repeats=5):
+    """One query at a time, codes of 256 bits: medians of CPU time, after a warm-up."""
+    rng = np.random.default_rng(0)
+    weights = rng.standard_normal((50, 256), dtype=np.float32)
+    for n_items in (12_000, 100_000, 1_000_000):
+        database = draw(n_items, 256)
+        signs = PackedCodes(np.packbits(weights > 0, axis=1, bitorder="little"), 256)
+        by_weights = WeightedHammingNeighbors(N_NEIGHBORS).fit(database)
+        contenders = {
+            "HammingNeighbors": (fitted(database).kneighbors, signs),
+            "WeightedHammingNeighbors": (by_weights.kneighbors, weights),
+        }
+        if find_spec("faiss"):
+            from sklearn_talr.export import to_faiss
+
+            by_bits, weighted = to_faiss(database), to_faiss(database, weighted=True)
+            contenders["faiss Flat"] = lambda q, at=by_bits: at.search(q, 10), signs.data
+            contenders["faiss, weighted (4-bit sums)"] = (
+                lambda q, at=weighted: at.search(q, 10),
+                weights,
+            )
+        X = rng.standard_normal((min(n_items, 100_000), 384), dtype=np.float32)
+        query = X[:50] + 1
+        floats = "all by float32, NumPy"
+        if n_items == len(X):
+            contenders[floats] = lambda q, X=X: np.argpartition(-(X @ q[0]), 9)[:10], query
+        print(f"\n{n_items} codes")
+        for name, (ask, queries) in contenders.items():
+            seconds = []
+            for i in range(50 * repeats):
+                start = time.process_time()
+                ask(queries[i % 50 : i % 50 + 1])
+                seconds.append(time.process_time() - start)
+            ms = 1e3 * float(np.median(seconds[10:]))
+            record("bench_neighbors", f"one query, {n_items} codes", name, "ms", ms)
+            print(f"  {name:34s}{ms:8.3f} ms")
+
+
 def _cpu(neighbors, query):
     start = time.process_time()
     neighbors.kneighbors(query)
@@ -188,7 +226,8 @@ def _cpu(neighbors, query):
 
 
 TABLES = {
-    function.__name__: function for function in (knn, radius, distinct, memory, latency)
+    function.__name__: function
+    for function in (knn, radius, distinct, memory, latency, one)
 }
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ machine disturb less than they do the time of day. Rivals are written here or in
 libraries, so that they stay what they are. Tasks are short, so ours run the loops of NumPy
 and SciPy, before numba is worth its time to load.
 
-The result is ``history/<day>-<commit>.json`` with the versions and the processor, which
-``docs/plots/speed_history.py`` draws, and a row in the table of the page "Speed over time".
+The result is ``history/<day>-<commit>.json`` with the versions and the processor.
+``write_tables.py`` makes a table of them.
 """
 
 import argparse
@@ -26,8 +26,6 @@ from _store import describe_processor
 
 ROOT = Path(__file__).resolve().parents[1]
 HISTORY = ROOT / "benchmarks" / "history"
-PAGE = ROOT / "docs" / "user_guide" / "speed_history.rst"
-HEAD = "     - versions\n"  # the last line of the head of the page's table
 ONE_THREAD = dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"], "1")
 PACKAGES = "numpy", "scipy", "scikit-learn", "torch", "numba", "faiss-cpu"
 REPEATS = 7
@@ -227,24 +225,6 @@ def describe(tree):
     }
 
 
-def rows_of(records):
-    """The rows of the page's table, the oldest commit first."""
-    rows = []
-    for record in sorted(records, key=lambda record: record["committed"]):
-        versions = ", ".join(f"{name} {record['versions'][name]}" for name in PACKAGES[:4])
-        machine = f"{record['processor']}, {record['processors']} processors"
-        day = record["committed"][:10]
-        cells = record["commit"], day, f"{machine}, load {record['load']}", versions
-        rows.append("   * - " + "\n     - ".join(cells) + "\n")
-    return "".join(rows)
-
-
-def with_rows(page, rows):
-    """The text of the page with these rows in its table."""
-    before, rest = page.split(HEAD)
-    return before + HEAD + rows + "\n" + rest.partition("\n\n")[2]
-
-
 def read_history():
     return [json.loads(path.read_text()) for path in HISTORY.glob("*.json")]
 
@@ -259,7 +239,6 @@ def main():
     HISTORY.mkdir(exist_ok=True)
     path = HISTORY / f"{record['committed'][:10]}-{record['commit']}.json"
     path.write_text(json.dumps(record, indent=1) + "\n")
-    PAGE.write_text(with_rows(PAGE.read_text(), rows_of(read_history())))
     for name, figure in record["ratios"].items():
         print(f"{figure['rival_ms'] / figure['ours_ms']:8.2f}  {name}")
 

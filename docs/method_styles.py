@@ -27,11 +27,7 @@ _FAMILIES = {
 # Quantizers of embeddings, beside which none of the hashers above but ``additive`` is drawn
 _QUANTIZERS = {
     "faiss ResidualQuantizer": (BLUE, "s", "--"),
-    "components, allocated bits": (ORANGE, "D", "-."),
-    "ASH": (BLACK, "^", ":"),
-    "RaBitQ": (PINK, ">", (0, (5, 1))),
-    "OSQ": (RED, "P", (0, (3, 1, 1, 1))),
-    "Gaussian reference": ("0.3", "", "--"),
+    "faiss OPQ+PQ": (BLACK, "^", ":"),
     "signs": ("0.3", "x", ":"),
 }
 # Methods of other papers: all gray, each with its marker

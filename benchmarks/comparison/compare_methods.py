@@ -16,9 +16,8 @@ have their defaults. Then a method is fitted at each length, and held-out querie
 whole database, by the Hamming distance of their bits and by the weights of their queries.
 
 Rows go to ``OUT/DATA.csv`` when a method is finished; what is there already is not run
-again, so an interrupted run goes on, and a finished one only prints its tables. Those of
-the page, and its figures, are rendered from these files by ``render_page.py``. Seconds are
-those of the processor.
+again, so an interrupted run goes on. ``../write_tables.py`` makes the tables of the guide
+from these files. Seconds are those of the processor.
 
 Methods named "kernel" learn from the probabilities of one teacher, the default of
 ``ClassProbabilities``, or are those. It is fitted once for each split, and for several
@@ -41,26 +40,9 @@ from _data import load_once
 from _measures import measure
 from _methods import CLASSIFIERS, LOOKUP_METHODS, METHODS, applies, find_method, tune
 from _results import Results
-from _tables import as_markdown, at_radius, by_length, reader, tie_interval
 from joblib import Parallel, delayed
 
 RESULTS = Path(__file__).parent / "results"
-TABLES = {
-    "AP": (reader("ap"), max),
-    "AP of weighted queries": (reader("ap_float"), max),
-    "NDCG": (reader("ndcg"), max),
-    "NDCG of weighted queries": (reader("ndcg_float"), max),
-    "AP, best minus worst order of ties": (tie_interval, min),
-    "RAMAP within radius 2": (at_radius("ramap", 2), max),
-    "Empty lookups within radius 2": (at_radius("empty", 2), min),
-}
-COSTS = {
-    "fit, s": ("fit_seconds", 1),
-    "encode a million, s": ("encode_seconds_per_million", 1),
-    "Hamming query, ms": ("hamming_ms", 2),
-    "weighted query, ms": ("float_ms", 2),
-    "bytes of an item": ("bytes", 0),
-}
 _LIBRARIES = ("numpy", "scikit-learn", "torch")
 
 
@@ -158,22 +140,11 @@ def run(arguments, results):
         print(f"[{bar:.<30}] {done}/{len(todo)}, {minutes:.0f} min left", flush=True)
 
 
-def print_tables(results):
-    """Print what is measured, as Markdown."""
-    tables = {t: by_length(results, read, best) for t, (read, best) in TABLES.items()}
-    for title, (name, digits) in COSTS.items():
-        tables[title] = by_length(results, reader(name), None, digits, cost=True)
-    for title, rows in tables.items():
-        if len(rows) > 1:
-            print(f"## {title}\n\n{as_markdown(rows)}\n")
-
-
 def main():
     arguments = parse_arguments()
     name = f"{Path(arguments.data).stem}-{setting(arguments)}.csv"
     results = Results(arguments.out / name)
     run(arguments, results)
-    print_tables(results)
 
 
 if __name__ == "__main__":

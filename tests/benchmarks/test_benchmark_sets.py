@@ -86,11 +86,3 @@ def test_missing_folder_file_or_name(load_benchmark, monkeypatch, tmp_path):
     ]:
         with pytest.raises(ValueError, match=f"The '{name}' parameter of load_benchmark"):
             load_benchmark(**bad)
-
-
-def test_reproduction_without_data_says_what_is_missing(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    monkeypatch.delenv("SKLEARN_TALR_DATA", raising=False)
-    monkeypatch.setattr("sys.argv", ["reproduce_protocols.py"])
-    with pytest.raises(SystemExit, match="SKLEARN_TALR_DATA"):
-        import_module("reproduce_protocols").main()

@@ -1,4 +1,4 @@
-"""Speeds are recorded for both sides of a task, and the page says where."""
+"""Speeds are recorded for both sides of a task."""
 
 import json
 import runpy
@@ -11,11 +11,6 @@ ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
 RECORD = runpy.run_path(str(ROOT / "benchmarks" / "record_speed.py"))
 FILES = sorted(RECORD["HISTORY"].glob("*.json"))
-
-
-@pytest.fixture
-def page():
-    return RECORD["PAGE"].read_text()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -32,19 +27,6 @@ def test_a_record_says_of_what_and_where_it_is(path):
 def test_the_newest_record_has_all_tasks():
     newest = max(RECORD["read_history"](), key=lambda record: record["committed"])
     assert set(newest["ratios"]) == set(RECORD["RATIOS"])
-
-
-def test_the_page_has_a_row_for_each_record(page):
-    """Otherwise write it by ``with_rows``, as record_speed.py does."""
-    rows = RECORD["rows_of"](RECORD["read_history"]())
-    assert rows.count("* - ") == len(FILES) >= 3
-    assert RECORD["with_rows"](page, rows) == page
-    assert RECORD["with_rows"](page, "") != page
-
-
-def test_the_page_explains_each_task(page):
-    for name in RECORD["RATIOS"]:
-        assert f"   * - {name.split(' / ')[0]}\n" in page
 
 
 def test_both_sides_are_timed(monkeypatch):

@@ -1,0 +1,305 @@
+"""Write the tables of the guide from the results: ``docs/user_guide/tables/*.csv``.
+
+    python benchmarks/write_tables.py
+
+Each function of `TABLES` returns the rows of one table, its head first. Tables of studies
+that are not repeated have no function here; their files stay as they were measured.
+"""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+RESULTS, COMPARISON = HERE / "results", HERE / "comparison" / "results"
+PAGES = HERE.parent / "docs" / "user_guide" / "tables"
+SETS = {
+    "cifar10": "CIFAR-10",
+    "coco17": "COCO",
+    "tmc2007": "TMC2007",
+    "fashion_mnist": "Fashion-MNIST",
+    "digits": "digits",
+    "scenes": "scenes, NDCG",
+    "text": "text",
+    "recommender": "recommender",
+}
+TABLES = {}
+
+
+def table(function):
+    TABLES[function.__name__] = function
+    return function
+
+
+def read(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def mean(rows, figure, digits=3):
+    """The mean of a figure, without the zero before the point; nothing of no rows."""
+    values = [float(row[figure]) for row in rows if row[figure]]
+    if not values:
+        return ""
+    text = f"{np.mean(values):.{digits}f}"
+    return text.replace("0.", ".", 1) if digits == 3 and text.startswith("0.") else text
+
+
+def pivot(rows, figure, lines, columns, head, digits=3):
+    """A line for each value in `lines`, a cell for each in `columns`: pairs of title and
+    of what a row must have."""
+    body = []
+    for title, of_line in lines:
+        cells = []
+        for _, of_column in columns:
+            wanted = (of_line | of_column).items()
+            some = [row for row in rows if all(row[name] == v for name, v in wanted)]
+            cells.append(mean(some, figure, digits))
+        if any(cells):
+            body.append([title, *cells])
+    return [[head, *(title for title, _ in columns)], *body]
+
+
+METHODS = [
+    "AdditiveHasher",
+    "faiss ResidualQuantizer",
+    "faiss OPQ+PQ",
+    "faiss LocalSearchQuantizer",
+    "AdditiveHasher, single bits",
+    "ITQHasher",
+]
+
+
+def of_embeddings(figure, metrics, digits=3, sizes=("8", "16", "32"), sets=SETS):
+    rows = read(RESULTS / "embeddings.csv")
+    lines = [
+        (f"{SETS[name]}, {metric.replace('_', ' ')}, {size} bytes".replace(", NDCG", ""),
+         {"data": name, "metric": metric, "n_bytes": size})
+        for size in sizes
+        for metric in metrics
+        for name in sets
+    ]  # fmt: skip
+    first = [row for row in rows if row["seed"] == "0"]
+    columns = [(method, {"method": method}) for method in METHODS]
+    found = pivot(first, figure, lines, columns, "items", digits)
+    kept = [i for i in range(len(found[0])) if any(row[i] for row in found[1:])]
+    return [[row[i] for i in kept] for row in found]
+
+
+@table
+def embeddings_cosine():
+    return of_embeddings("recall", ["cosine"])
+
+
+@table
+def embeddings_lengths():
+    return of_embeddings("recall", ["inner_product", "euclidean"])
+
+
+@table
+def embeddings_splits():
+    rows = read(RESULTS / "embeddings.csv")
+    lines = [
+        (f"{SETS[name]}, {size} bytes, split {seed}".replace(", NDCG", ""),
+         {"data": name, "metric": "cosine", "n_bytes": size, "seed": seed})
+        for size in ("8", "16")
+        for name in SETS
+        for seed in ("1", "2")
+    ]  # fmt: skip
+    columns = [(method, {"method": method}) for method in METHODS[:3]]
+    return pivot(rows, "recall", lines, columns, "items")
+
+
+@table
+def embeddings_fit_seconds():
+    return of_embeddings("fit_seconds", ["cosine"], 1, sets=["cifar10"])
+
+
+@table
+def embeddings_encode_seconds():
+    return of_embeddings("encode_seconds", ["cosine"], 1, sets=["cifar10"])
+
+
+def compared(n_bytes, end):
+    """The longest codes of at most so many bytes, by binary or by weighted queries."""
+    rows = []
+    for name in ("cifar10", "coco17", "tmc2007", "fashion_mnist", "digits", "scenes"):
+        for row in read(COMPARISON / f"{name}-defaults.csv"):
+            figure = row[("ndcg" if name == "scenes" else "ap") + end]
+            if row["bytes"] and float(row["bytes"]) == n_bytes:
+                rows.append(row | {"figure": figure})
+    longest = {}
+    for row in rows:
+        key = row["data"], row["method"]
+        longest[key] = max(longest.get(key, 0), int(row["n_bits"]))
+    rows = [r for r in rows if int(r["n_bits"]) == longest[r["data"], r["method"]]]
+    methods = dict.fromkeys(row["method"] for row in rows)
+    columns = [
+        (SETS[name], {"data": name}) for name in dict.fromkeys(r["data"] for r in rows)
+    ]
+    lines = [(method, {"method": method}) for method in methods]
+    return pivot(rows, "figure", lines, columns, "method")
+
+
+@table
+def comparison_binary_4_bytes():
+    return compared(4, "")
+
+
+@table
+def comparison_weighted_4_bytes():
+    return compared(4, "_float")
+
+
+@table
+def comparison_binary_8_bytes():
+    return compared(8, "")
+
+
+@table
+def comparison_weighted_8_bytes():
+    return compared(8, "_float")
+
+
+@table
+def comparison_costs():
+    rows = [r for r in read(COMPARISON / "cifar10-defaults.csv") if r["n_bits"] == "32"]
+    figures = {
+        "fit, s": ("fit_seconds", 1),
+        "encode a million, s": ("encode_seconds_per_million", 1),
+        "binary query, ms": ("hamming_ms", 2),
+        "weighted query, ms": ("float_ms", 2),
+    }
+    body = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        some = [row for row in rows if row["method"] == method]
+        body.append(
+            [method, *(mean(some, name, digits) for name, digits in figures.values())]
+        )
+    return [["method", *figures], *body]
+
+
+@table
+def new_rows():
+    rows = read(RESULTS / "new_rows.csv")
+    asked = {
+        "two stages, `AdditiveHasher` second": ("two stages, additive", "new_weighted"),
+        "two stages, `TALRHasher` second": ("two stages", "new"),
+        'hidden layer, `loss="nDCG"`': ("hidden layer", "new"),
+        "linear, `TALRHasher()`": ("linear", "new"),
+        "ITQ, no labels": ("ITQ", "new"),
+        "LSH, random": ("LSH", "new"),
+        "probabilities as floats": ("floats", "new_weighted"),
+    }
+    sets = [
+        (SETS[n], {"data": n}) for n in ("cifar10", "coco17", "tmc2007", "fashion_mnist")
+    ]
+    body = [
+        pivot(rows, figure, [(title, {"method": method})], sets, "")[1]
+        for title, (method, figure) in asked.items()
+    ]
+    return [["method", *(title for title, _ in sets)], *body]
+
+
+@table
+def svm_grades():
+    rows = read(RESULTS / "svm.csv")
+    lines = [(m, {"model": m}) for m in dict.fromkeys(row["model"] for row in rows)]
+    figures = {"NDCG": ("ndcg", 3), "nDCG@10": ("ndcg_at_10", 3), "fit, s": ("seconds", 1)}
+    parts = [pivot(rows, *[n], lines, [("", {})], "", d) for n, d in figures.values()]
+    cells = [[row[1] for row in part[1:]] for part in parts]
+    return [["model", *figures], *([m, *c] for (m, _), c in zip(lines, zip(*cells)))]
+
+
+def seconds(script, tables, quantity, scale=1.0, digits=2, head=""):
+    """A line for each thing measured, a column for each table of `seconds.csv`."""
+    rows = [r for r in read(RESULTS / "seconds.csv") if r["script"] == script]
+    last = {(r["table"], r["line"], r["quantity"]): float(r["value"]) for r in rows}
+    lines = dict.fromkeys(r["line"] for r in rows if r["table"] in tables)
+    body = []
+    for line in lines:
+        values = [last.get((name, line, quantity)) for name in tables]
+        body.append(
+            [line, *("" if v is None else f"{v * scale:.{digits}f}" for v in values)]
+        )
+    return [[head, *tables.values()], *(row for row in body if any(row[1:]))]
+
+
+@table
+def speed_fits():
+    fits = seconds("bench_steps", {"hashers": "fit, s"}, "fit, s", head="hasher")
+    encoded = dict(seconds("bench_steps", {"hashers": ""}, "encode, s", digits=3)[1:])
+    rows = [[*row, encoded[row[0]]] for row in fits[1:]]
+    return [[*fits[0], "encode 59 000 rows, s"], *rows]
+
+
+@table
+def speed_steps():
+    sets = {
+        name: name for name in ("learned, 32 bits", "learned, 64 bits", "random, 64 bits")
+    }
+    return seconds("bench_steps", sets, "s", 1e3, 1, "1 000 queries, 59 000 items, ms")
+
+
+@table
+def speed_neighbors():
+    sizes = "60000 random codes of 64 bits", "1000000 random codes of 64 bits"
+    tables = {f"k = 10, {size}": size.replace(" random", "") for size in sizes}
+    return seconds(
+        "bench_neighbors", tables, "us a query", 1e-3, 3, "ms a query, ten nearest"
+    )
+
+
+@table
+def speed_one_query():
+    tables = {f"one query, {n} codes": f"{n} codes" for n in (12_000, 100_000, 1_000_000)}
+    return seconds("bench_neighbors", tables, "ms", 1, 2, "one query, 256 bits, ms")
+
+
+@table
+def speed_training_step():
+    tables = {f"{n}/64/2": f"batch of {n}" for n in (256, 1024, 4096)}
+    return seconds("bench_training", tables, "ms, 1", head="a step, one thread, ms")
+
+
+@table
+def speed_runs():
+    tables = {
+        f"1 000 x 1 000, {of}": of
+        for of in (
+            "100 judged, no ties",
+            "100 judged, scores of no decimals",
+            "all judged, no ties",
+            "all judged, scores of no decimals",
+        )
+    }
+    return seconds("bench_runs", tables, "seconds", head="six measures, 1 000 queries, s")
+
+
+@table
+def speed_history():
+    """Time of the rival over ours, by commit."""
+    records = [json.loads(path.read_text()) for path in (HERE / "history").glob("*.json")]
+    records.sort(key=lambda record: record["committed"])
+    tasks = list(records[-1]["ratios"])
+    body = []
+    for record in records:
+        found = [record["ratios"].get(task) for task in tasks]
+        ratios = [f"{r['rival_ms'] / r['ours_ms']:.2g}" if r else "" for r in found]
+        body.append([record["commit"], record["committed"][:10], *ratios])
+    return [["commit", "day", *tasks], *body]
+
+
+def as_text(rows):
+    return "\n".join(",".join(map(_quoted, row)) for row in rows) + "\n"
+
+
+def _quoted(cell):
+    return f'"{cell.replace(chr(34), chr(34) * 2)}"' if set(cell) & set(',"') else cell
+
+
+if __name__ == "__main__":
+    for name, make in TABLES.items():
+        (PAGES / f"{name}.csv").write_text(as_text(make()))
