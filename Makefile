@@ -51,6 +51,7 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 docs-check: docs
+	$(BIN)/python docs/check_numbers.py
 	$(BIN)/python docs/check_site.py docs/_build/html
 
 clean:

@@ -1,0 +1,66 @@
+"""Quality against stored bytes, on the six sets of the comparison."""
+
+import csv
+from collections import defaultdict
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from method_styles import style_of
+from picture_words import describe, measure
+
+RESULTS = Path("../../benchmarks/comparison/results")  # from this folder
+SETS = {
+    "cifar10": "CIFAR-10",
+    "coco17": "COCO",
+    "tmc2007": "TMC2007",
+    "fashion_mnist": "Fashion-MNIST",
+    "digits": "digits",
+    "scenes": "scenes",
+}
+METHODS = [
+    "kernel + additive words",
+    "kernel + TALR-AP",
+    "TALR-NDCG, hidden layer",
+    "TALR-AP",
+    "additive words",
+    "ITQ",
+]
+figure, axes = plt.subplots(2, 6, figsize=(11, 5.6), sharex=True, sharey="col")
+best = {}
+for column, (data, title) in enumerate(SETS.items()):
+    found = defaultdict(list)
+    with (RESULTS / f"{data}-defaults.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            for kind, end in enumerate(("", "_float")):
+                value = row[("ndcg" if data == "scenes" else "ap") + end]
+                if value and row["bytes"]:
+                    key = kind, row["method"], float(row["bytes"])
+                    found[key].append((int(row["n_bits"]), float(value)))
+    for kind in (0, 1):
+        ax = axes[kind, column]
+        for method in METHODS:
+            points = []
+            for n_bytes in (2, 4, 8):
+                rows = found.get((kind, method, n_bytes), [])
+                longest = max((n_bits for n_bits, _ in rows), default=None)
+                values = [value for n_bits, value in rows if n_bits == longest]
+                points += [(n_bytes, np.mean(values))] if values else []
+            if points:
+                ax.plot(*zip(*points), label=method, **style_of(method))
+                if 4 in dict(points) and kind == 0:
+                    best[title] = max(best.get(title, (0, "")), (dict(points)[4], method))
+        ax.set(xscale="log")
+        ax.set_xticks([2, 4, 8], ["2", "4", "8"])
+        ax.minorticks_off()
+    axes[0, column].set_title(title)
+    axes[1, column].set_xlabel("bytes")
+axes[0, 0].set_ylabel("binary queries")
+axes[1, 0].set_ylabel("weighted queries")
+lines = {}
+for ax in axes.flat:
+    lines |= dict(zip(*ax.get_legend_handles_labels()[::-1]))
+figure.legend(lines.values(), lines, loc="outside lower center", ncols=3)
+first = [f"{title} {method}, {measure(value)}" for title, (value, method) in best.items()]
+describe("Best by binary queries at 4 bytes:", "; ".join(first) + ".")
+plt.show()
