@@ -62,7 +62,7 @@ def additive(views, n_bits, seed):
 SHARED = {
     "CrossViewHasher, shared": partial(cross_view_codes, shared=True),
     "CrossViewHasher, shared, no teacher": partial(
-        cross_view_codes, shared=True, teacher=None, init="itq"
+        cross_view_codes, shared=True, teacher=None
     ),
 }
 UNTRAINED = {"floats": floats, "ITQ": itq, "additive bits": additive}

@@ -182,7 +182,8 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
                 with one_thread():
                     score_before = score(function.module)
             losses, optimizer = minimize(
-                function,
+                function.module,
+                function.steps(),
                 draw,
                 samples,
                 minibatch_loss,
@@ -214,7 +215,8 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
 
 
 def minimize(
-    function,
+    module,
+    steps,
     draw,
     samples,
     batch_loss,
@@ -233,8 +235,11 @@ def minimize(
 
     Parameters
     ----------
-    function : FeedForward, UserModule or Towers
-        Its module turns features into activations.
+    module : torch.nn.Module
+        Turns features into activations.
+
+    steps : list of (float, float)
+        Factors of the learning rate and of the weight decay, for each parameter.
 
     draw : callable
         ``draw(rows) -> features, level_index, rows`` of a minibatch, see `Batch`.
@@ -271,8 +276,7 @@ def minimize(
     optimizer : Optimizer
         The solver, with its moments of the gradients.
     """
-    module = function.module
-    rates, decays = zip(*function.steps())
+    rates, decays = zip(*steps)
     optimizer = make_solver(settings.solver, module.parameters(), rates)
     if moments and moments[0] == settings.solver:
         load_moments(optimizer, moments[1])

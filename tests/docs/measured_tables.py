@@ -261,7 +261,7 @@ def of_views(label, column):
 OF_VIEW_TEXTS = {
     "ITQ, no judgments": ("ITQ", "bits"),
     "CrossViewHasher": ("CrossViewHasher", "bits"),
-    '``shared=True, teacher=None, init="itq"``': (
+    "``shared=True, teacher=None``": (
         "CrossViewHasher, shared, no teacher",
         "bits",
     ),
