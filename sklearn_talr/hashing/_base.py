@@ -436,12 +436,6 @@ def check_more_features(hasher, X, reset=False):
     if sp.issparse(X) and not X.has_canonical_format:
         X = X.copy()  # the user's matrix stays as it is
         X.sum_duplicates()
-    _refuse_extremes(X)
-    return X, seen
-
-
-def _refuse_extremes(X):
-    """Raise ValueError if features are too large or too small for float32."""
     largest = max(float(X.max()), -float(X.min()))
     if largest > _LARGEST or 0 < largest < 1 / _LARGEST:
         raise ValueError(
@@ -449,13 +443,23 @@ def _refuse_extremes(X):
             f"float32, from {1 / _LARGEST:.0e} to {_LARGEST:.0e}. Scale the features, as "
             "by StandardScaler."
         )
+    return X, seen
 
 
 def enter_features(hasher, X):
     """Return the space of features, and the features; raise if the hasher is for NumPy."""
     space, X = enter(X)
     if getattr(hasher, "module", None) is not None:
-        _refuse_large_ids(X, space)
+        # A module is given float32.
+        ids, xp = X.tocsr().data if sp.issparse(X) else X, space.xp
+        ids = np.asarray(ids) if space is NUMPY else ids
+        is_integer = xp.isdtype(ids.dtype, "integral") and 0 not in ids.shape
+        if is_integer and max(int(xp.max(ids)), -int(xp.min(ids))) > _LARGEST_ID:
+            raise ValueError(
+                f"X has integers beyond {_LARGEST_ID}, of which a module, that gets "
+                "float32, cannot tell neighbors apart. Number ids from 0, as np.unique(X, "
+                "return_inverse=True)[1] does, or pass measured numbers as floats."
+            )
     if space is NUMPY or hasher.follows_arrays:
         return space, X
     raise ValueError(
@@ -463,22 +467,6 @@ def enter_features(hasher, X):
         f"{space.library}, and array_api_dispatch=True asks to stay there. Pass a "
         "NumPy array, of a tensor X.numpy(force=True)."
     )
-
-
-def _refuse_large_ids(X, space):
-    """Raise ValueError if integers are too large for float32, which a module is given."""
-    if sp.issparse(X):
-        X = X.tocsr().data
-    X = np.asarray(X) if space is NUMPY else X
-    xp = space.xp
-    if not xp.isdtype(X.dtype, "integral") or 0 in X.shape:
-        return
-    if max(int(xp.max(X)), -int(xp.min(X))) > _LARGEST_ID:
-        raise ValueError(
-            f"X has integers beyond {_LARGEST_ID}, of which a module, that gets float32, "
-            "cannot tell neighbors apart. Number ids from 0, as np.unique(X, "
-            "return_inverse=True)[1] does, or pass measured numbers as floats."
-        )
 
 
 def feed_forward(X, coefs, intercepts, xp=np):
@@ -496,21 +484,16 @@ def mean_and_unit(X):
         mean, variance = mean_variance_axis(X, axis=0)
         return mean.astype(np.float64), float(np.sqrt(variance.sum(dtype=np.float64)))
     if not isinstance(X, np.ndarray):
-        return _mean_and_unit_of_tensor(X)
+        # A torch tensor stays on its device.
+        mean = sum(X[rows].double().sum(0) for rows in row_blocks(X)) / len(X)
+        squares = sum((X[rows] - mean).square().sum() for rows in row_blocks(X))
+        return mean.cpu().numpy(), float((squares / len(X)).sqrt())
     mean = X.mean(axis=0, dtype=np.float64)
     total = 0.0
     for rows in row_blocks(X):
         block = X[rows] - mean
         total += np.einsum("ij,ij->", block, block)
     return mean, float(np.sqrt(total / len(X)))
-
-
-def _mean_and_unit_of_tensor(X):
-    """Mean and unit of a torch tensor, as `mean_and_unit`, computed on its device."""
-    total = sum(X[rows].double().sum(0) for rows in row_blocks(X))
-    mean = total / len(X)
-    squares = sum((X[rows] - mean).square().sum() for rows in row_blocks(X))
-    return mean.cpu().numpy(), float((squares / len(X)).sqrt())
 
 
 def all_rows_equal(X):

@@ -393,22 +393,20 @@ class AdamMini(torch.optim.Optimizer):
     def step(self):
         for group in self.param_groups:
             for parameter in group["params"]:
-                if parameter.grad is not None:
-                    self._step(parameter, parameter.grad, group)
-
-    def _step(self, parameter, grad, group):
-        state = self.state[parameter]
-        if not state:
-            state["step"] = torch.zeros(())
-            state["exp_avg"] = torch.zeros_like(parameter)
-            state["exp_avg_sq"] = _unit_squares(torch.zeros_like(parameter))
-        state["step"] += 1
-        step, (decay, square_decay) = state["step"].item(), group["betas"]
-        state["exp_avg"].lerp_(grad, 1 - decay)
-        state["exp_avg_sq"].lerp_(_unit_squares(grad), 1 - square_decay)
-        size = (state["exp_avg_sq"] / (1 - square_decay**step)).sqrt_().add_(group["eps"])
-        rate = group["lr"] / (1 - decay**step)
-        parameter.addcdiv_(state["exp_avg"], size, value=-rate)
+                if parameter.grad is None:
+                    continue
+                state, grad = self.state[parameter], parameter.grad
+                if not state:
+                    state["step"] = torch.zeros(())
+                    state["exp_avg"] = torch.zeros_like(parameter)
+                    state["exp_avg_sq"] = _unit_squares(torch.zeros_like(parameter))
+                state["step"] += 1
+                step, (decay, square_decay) = state["step"].item(), group["betas"]
+                state["exp_avg"].lerp_(grad, 1 - decay)
+                state["exp_avg_sq"].lerp_(_unit_squares(grad), 1 - square_decay)
+                size = (state["exp_avg_sq"] / (1 - square_decay**step)).sqrt_()
+                rate = group["lr"] / (1 - decay**step)
+                parameter.addcdiv_(state["exp_avg"], size.add_(group["eps"]), value=-rate)
 
 
 def _unit_squares(values):

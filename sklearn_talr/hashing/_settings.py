@@ -24,10 +24,10 @@ _LEARNING_RATE = {
     "adam_mini": {"linear": 0.025, "hidden layers": 0.014, "module": 0.003},
     "adam": {"linear": 0.005, "hidden layers": 0.005, "module": 0.003},
 }
-_WEIGHT_DECAY = {"linear": 0.6, "module": 0.01}
+# Of all layers together: decays multiply in the activations.
+_WEIGHT_DECAY = {"linear": 0.6, "hidden layers": 2.4, "module": 0.01}
 _FEW_FEATURES = 64  # so many, and probabilities of classes, leave little to overfit
 _TANH_SCALE = {"linear": 8.0, "hidden layers": 8.0, "module": 2.0}
-_WEIGHT_DECAY_OF_LAYERS = 2.4  # of all together: decays multiply in the activations
 _DROPOUT = {"linear": (0.0, 0.0), "hidden layers": (0.2, 0.5), "module": (0.0, 0.0)}
 
 
@@ -64,13 +64,7 @@ def check_data(hasher, loss, X, y, X_val=None, y_val=None):
     data = TrainingData(X, targets, affinity, levels, seen)
     if X_val is None and y_val is None:
         return data
-    needs_no_targets = by_features and affinity.by_distance
-    of_val = _checked_validation(hasher, data, X_val, y_val, needs_no_targets)
-    return data._replace(validation=of_val)
-
-
-def _checked_validation(hasher, data, X_val, y_val, needs_no_targets):
-    """The user's validation set, features and targets, or ValueError if it does not fit."""
+    # The user's validation set.
     if not hasher.early_descent:
         raise ValueError(
             "X_val and y_val are passed to fit, but with early_descent=False nothing "
@@ -78,12 +72,11 @@ def _checked_validation(hasher, data, X_val, y_val, needs_no_targets):
         )
     if X_val is None:
         raise ValueError("y_val is passed to fit, but X_val is not. Pass both.")
-    if y_val is None and not needs_no_targets:
+    if y_val is None and not (by_features and affinity.by_distance):
         raise ValueError(
             "X_val is passed to fit, but y_val is not. Pass its targets, which have the "
             "form of y."
         )
-    affinity = data.affinity
     if affinity.comes_with_targets:
         # Ready affinities of these samples, of the same matrix or of another.
         affinity = y_val
@@ -94,7 +87,7 @@ def _checked_validation(hasher, data, X_val, y_val, needs_no_targets):
                 f"as PrecomputedAffinity(matrix)[rows]. Got {type(y_val).__name__}."
             )
     fitted = copy.copy(hasher)
-    vars(fitted).update(data.seen)
+    vars(fitted).update(seen)
     try:
         X_val, _ = check_more_features(fitted, X_val)
         targets = affinity.check_targets(X_val if y_val is None else y_val)
@@ -107,7 +100,7 @@ def _checked_validation(hasher, data, X_val, y_val, needs_no_targets):
         raise ValueError(
             f"The validation set X_val, y_val cannot be used: {error}"
         ) from error
-    return X_val, targets
+    return data._replace(validation=(X_val, targets))
 
 
 def check_chunk(hasher, X, y, levels):
@@ -188,22 +181,61 @@ def resolve(params, loss, X, by_distance, n_held_out=0, goes_on=False):
     wanted = loss.training_defaults
     of_loss = {k: _or_auto(v, wanted.get(k, v)) for k, v in params.items()}
     given = SimpleNamespace(**of_loss, n_held_out=n_held_out)
-    given.layer_sizes = _layer_sizes(given)
     # What "auto" stands for depends on the kind of hash function.
+    sizes = np.atleast_1d(np.asarray(given.hidden_layer_sizes, dtype=float))
+    if sizes.ndim > 1 or np.any(sizes < 1) or np.any(sizes % 1):
+        raise ValueError(
+            "hidden_layer_sizes must be a positive integer or a sequence of them, got "
+            f"{given.hidden_layer_sizes!r}."
+        )
+    if given.module is not None and sizes.size:
+        raise ValueError(
+            "module brings its own layers; leave hidden_layer_sizes=() with it, got "
+            f"{given.hidden_layer_sizes!r}."
+        )
+    given.layer_sizes = tuple(sizes.astype(int).tolist())
     kind = "hidden layers" if given.layer_sizes else "linear"
     kind = kind if given.module is None else "module"
-    given.dropout = _dropout(given.dropout, kind, by_distance)
-    given.tanh_scale = _tanh_scale(given.tanh_scale, kind, goes_on)
-    given.n_kept_bits = _n_kept_bits(given, kind, by_distance)
+    # Fractions of the features and of the hidden units to leave out; of distances, whose
+    # fine order dropout would blur, nothing.
+    if _is_auto(given.dropout):
+        given.dropout = (0.0, 0.0) if by_distance else _DROPOUT[kind]
+    else:
+        rates = np.atleast_1d(np.asarray(given.dropout, dtype=float))
+        if rates.shape not in ((1,), (2,)) or not np.all((rates >= 0) & (rates < 1)):
+            raise ValueError(
+                "dropout must be a number in [0, 1) or two of them (features, hidden "
+                f"units), got {given.dropout!r}."
+            )
+        given.dropout = (0.0, *rates.tolist())[-2:]
+    # Scales of tanh in the first and the last epoch; a warm start keeps the last one.
+    if given.tanh_scale is not None:
+        scales = _or_auto(given.tanh_scale, _TANH_SCALE[kind])
+        scales = np.atleast_1d(np.asarray(scales, dtype=float))
+        if scales.shape not in ((1,), (2,)) or not np.all(scales > 0):
+            raise ValueError(
+                "tanh_scale must be a positive number or two of them (first, last), got "
+                f"{given.tanh_scale!r}."
+            )
+        given.tanh_scale = float(scales[-1 if goes_on else 0]), float(scales[-1])
+    # Bits that a step keeps of the leading n: half of 32. Longer codes overfit more, and
+    # keeping half of 64 was worse. Hidden layers, whose units are left out, need more bits.
+    numbers = range(given.n_bits + 1)
+    if not _is_auto(given.bit_dropout):
+        kept = (max(1, round(n * (1 - given.bit_dropout))) for n in numbers)
+    elif by_distance:
+        kept = numbers
+    else:
+        more = 1.0 if kind == "linear" else 1.5
+        kept = (min(n, round(more * math.sqrt(8 * n))) for n in numbers)
+    given.n_kept_bits = tuple(kept)
     given.solver = _or_auto(given.solver, _SOLVER[kind])
     rate = _LEARNING_RATE[given.solver][kind]
     given.learning_rate_init = _or_auto(given.learning_rate_init, rate)
-    decays = _WEIGHT_DECAY | {
-        "hidden layers": _WEIGHT_DECAY_OF_LAYERS / (len(given.layer_sizes) + 1)
-    }
+    decay = _WEIGHT_DECAY[kind] / (len(given.layer_sizes) + 1)
     if kind == "linear" and X.shape[1] < _FEW_FEATURES and not by_distance:
-        decays = {"linear": 0.0}
-    given.weight_decay = _or_auto(given.weight_decay, decays[kind])
+        decay = 0.0
+    given.weight_decay = _or_auto(given.weight_decay, decay)
     n_samples = X.shape[0] - n_held_out
     given.batch_size = _or_auto(given.batch_size, min(max(n_samples // 20, 32), 256))
     given.device = _choose_device(given.device, X)
@@ -217,61 +249,6 @@ def _or_auto(value, automatic):
 def _is_auto(value):
     """Whether a parameter, which may be an array, is the word "auto"."""
     return isinstance(value, str) and value == "auto"
-
-
-def _layer_sizes(params):
-    given = params.hidden_layer_sizes
-    sizes = np.atleast_1d(np.asarray(given, dtype=float))
-    if sizes.ndim > 1 or np.any(sizes < 1) or np.any(sizes % 1):
-        raise ValueError(
-            "hidden_layer_sizes must be a positive integer or a sequence of them, got "
-            f"{given!r}."
-        )
-    if params.module is not None and sizes.size:
-        raise ValueError(
-            "module brings its own layers; leave hidden_layer_sizes=() with it, got "
-            f"{given!r}."
-        )
-    return tuple(sizes.astype(int).tolist())
-
-
-def _dropout(dropout, kind, by_distance):
-    """Fractions of the features and of the hidden units to leave out."""
-    if _is_auto(dropout):  # dropout would blur the fine order of distances
-        return (0.0, 0.0) if by_distance else _DROPOUT[kind]
-    rates = np.atleast_1d(np.asarray(dropout, dtype=float))
-    if rates.shape not in ((1,), (2,)) or not np.all((rates >= 0) & (rates < 1)):
-        raise ValueError(
-            "dropout must be a number in [0, 1) or two of them (features, hidden units), "
-            f"got {dropout!r}."
-        )
-    return (0.0, float(rates[0])) if len(rates) == 1 else (float(rates[0]), float(rates[1]))
-
-
-def _tanh_scale(given, kind, goes_on):
-    """Scales of tanh in the first and the last epoch; a warm start keeps the last one."""
-    if given is None:
-        return None
-    scales = np.atleast_1d(np.asarray(_or_auto(given, _TANH_SCALE[kind]), dtype=float))
-    if scales.shape not in ((1,), (2,)) or not np.all(scales > 0):
-        raise ValueError(
-            "tanh_scale must be a positive number or two of them (first, last), got "
-            f"{given!r}."
-        )
-    return float(scales[-1 if goes_on else 0]), float(scales[-1])
-
-
-def _n_kept_bits(params, kind, by_distance):
-    """How many bits a step keeps of the leading n, for n from 0 to all."""
-    numbers = range(params.n_bits + 1)
-    if not _is_auto(params.bit_dropout):
-        return tuple(max(1, round(n * (1 - params.bit_dropout))) for n in numbers)
-    if by_distance:
-        return tuple(numbers)
-    # Half of 32 bits. Longer codes overfit more: keeping half of 64 was worse. Hidden
-    # layers, whose units are left out as well, need more bits.
-    more = 1.0 if kind == "linear" else 1.5
-    return tuple(min(n, round(more * math.sqrt(8 * n))) for n in numbers)
 
 
 def _choose_device(device, X):

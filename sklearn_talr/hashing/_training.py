@@ -93,7 +93,17 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
     before, state = {}, {}
     if n_done and (is_chunk or hasher.warm_start):
         before, state = vars(hasher), hasher._training_state_ if is_chunk else {}
-        _check_unchanged(hasher, data.X.shape[1], settings.layer_sizes, is_chunk)
+        what = "partial_fit" if is_chunk else "warm_start=True"
+        if hasattr(hasher, "module_state_") != (hasher.module is not None):
+            raise ValueError(f"{what} cannot change module. Call fit to start anew.")
+        asked = [data.X.shape[1], *settings.layer_sizes, hasher.n_bits]
+        shape = [len(coef) for coef in before.get("coefs_", [])] + [hasher._n_features_out]
+        if hasher.module is None and shape != asked:
+            raise ValueError(
+                f"{what} cannot change n_bits, hidden_layer_sizes or the number of "
+                f"features, and so the layer sizes from {shape} to {asked}. Call fit with "
+                "warm_start=False to start anew."
+            )
     unit = (state["mean"], state["unit"]) if state else mean_and_unit(data.X)
     features = Features(data.X, *unit, settings.device, hasher.module is not None)
     # The score that tells when to stop, or whether training of a module has helped.
@@ -281,11 +291,65 @@ def minimize(
     if moments and moments[0] == settings.solver:
         load_moments(optimizer, moments[1])
     keeper.begin(module)
-    how = settings, rng, keeper, callbacks, verbose, optimizer, decays
-    problem = None
+    n_left, done, problem = settings.max_iter, 0.0, None  # epochs, and the part of training
+    descends = settings.learning_rate == "cosine"
     try:
         with one_thread(), config_context(**_TRUSTED):
-            _run_epochs(module, draw, samples, batch_loss, *how)
+            while n_left:
+                callbacks.begin()
+                n_batches = math.ceil(len(samples) / settings.batch_size)
+                # A batch of one ranks nothing, and batch normalization fails on it.
+                n_batches = max(1, min(n_batches, len(samples) // 2))
+                order = samples[rng.permutation(len(samples))]
+                # Progress of tanh runs from 0 in the first epoch to 1 in the last one.
+                progress = (
+                    done / (1 - (1 - done) / n_left) if n_left > 1 else float(done > 0)
+                )
+                total = torch.zeros((), device=settings.device)
+                for i, rows in enumerate(np.array_split(order, n_batches)):
+                    rate = settings.learning_rate_init
+                    if descends:  # half a cosine from 1 to 0 over training
+                        done_now = done + i / n_batches * (1 - done) / n_left
+                        rate *= 0.5 * (1 + math.cos(math.pi * done_now))
+                    for group in optimizer.param_groups:
+                        group["lr"] = rate * group["factor"]
+                    X, *of_batch = draw(rows)
+                    loss = batch_loss(module(X), *of_batch, progress)
+                    module.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+                    # Weights shrink apart from the gradient, whatever the solver; not
+                    # frozen ones.
+                    with torch.no_grad():
+                        for parameter, factor in zip(module.parameters(), decays):
+                            if factor and parameter.grad is not None:
+                                decay = rate * settings.weight_decay
+                                parameter *= max(0.0, 1 - factor * decay)
+                    total += loss.detach() * len(rows)
+                # An epoch that has come to NaN or infinity does not count.
+                loss, problem = float(total) / len(samples), None
+                if not math.isfinite(loss):
+                    problem = f"The loss is {loss}"
+                elif not all(bool(p.isfinite().all()) for p in module.parameters()):
+                    problem = "The weights are NaN or infinite"
+                if problem:
+                    problem += f" in epoch {len(keeper.losses) + 1} of {settings.max_iter}."
+                    if not keeper.losses:
+                        raise ValueError(f"{problem} {_REMEDY_OF_NAN}")
+                    problem += f" Training ends there, and the hasher keeps {keeper.kept}. "
+                    problem += _REMEDY_OF_NAN
+                    break
+                done += (1 - done) / n_left
+                n_left -= 1
+                is_stale = keeper.end_epoch(module, loss)
+                if verbose:
+                    n_done, found = len(keeper.losses), keeper.describe()
+                    print(f"Epoch {n_done}/{settings.max_iter}, loss = {loss:.6f}{found}")
+                if callbacks.end() or (is_stale and not descends):
+                    break
+                if is_stale:
+                    n_left = min(n_left, math.ceil(settings.max_iter / 4))
+                    samples = keeper.begin_descent(module, samples)
     except KeyboardInterrupt:
         if not keeper.losses:
             raise
@@ -293,92 +357,11 @@ def minimize(
             f"Training interrupted after {len(keeper.losses)} of {settings.max_iter} "
             f"epochs; the hasher keeps {keeper.kept}."
         )
-    except _NotFiniteError as stop:
-        if not keeper.losses:
-            raise ValueError(f"{stop} {_REMEDY_OF_NAN}") from None
-        problem = (
-            f"{stop} Training ends there, and the hasher keeps {keeper.kept}. "
-            f"{_REMEDY_OF_NAN}"
-        )
     if problem:
         callbacks.break_off()
         warn_caller(problem, ConvergenceWarning)
     keeper.restore(module)
     return keeper.losses, optimizer
-
-
-def _run_epochs(
-    module,
-    draw,
-    samples,
-    batch_loss,
-    settings,
-    rng,
-    keeper,
-    callbacks,
-    verbose,
-    optimizer,
-    decays,
-):
-    """Run epochs until none is left, a callback wants to stop, or the score is stale."""
-    n_left, done = settings.max_iter, 0.0  # epochs, and the part of training
-    descends = settings.learning_rate == "cosine"
-    while n_left:
-        callbacks.begin()
-        n_batches = math.ceil(len(samples) / settings.batch_size)
-        # A batch of one ranks nothing, and batch normalization fails on it.
-        n_batches = max(1, min(n_batches, len(samples) // 2))
-        order = samples[rng.permutation(len(samples))]
-        # Progress of tanh runs from 0 in the first epoch to 1 in the last one.
-        progress = done / (1 - (1 - done) / n_left) if n_left > 1 else float(done > 0)
-        total = torch.zeros((), device=settings.device)
-        for i, rows in enumerate(np.array_split(order, n_batches)):
-            rate = settings.learning_rate_init
-            if descends:  # half a cosine from 1 to 0 over training
-                done_now = done + i / n_batches * (1 - done) / n_left
-                rate *= 0.5 * (1 + math.cos(math.pi * done_now))
-            for group in optimizer.param_groups:
-                group["lr"] = rate * group["factor"]
-            X, *of_batch = draw(rows)
-            loss = batch_loss(module(X), *of_batch, progress)
-            module.zero_grad()
-            loss.backward()
-            optimizer.step()
-            # Weights shrink apart from the gradient, whatever the solver; not frozen ones.
-            with torch.no_grad():
-                for parameter, factor in zip(module.parameters(), decays):
-                    if factor and parameter.grad is not None:
-                        decay = rate * settings.weight_decay
-                        parameter *= max(0.0, 1 - factor * decay)
-            total += loss.detach() * len(rows)
-        loss = float(total) / len(samples)
-        _check_finite(
-            loss, module, f"epoch {len(keeper.losses) + 1} of {settings.max_iter}"
-        )
-        done += (1 - done) / n_left
-        n_left -= 1
-        is_stale = keeper.end_epoch(module, loss)
-        if verbose:
-            n_done, found = len(keeper.losses), keeper.describe()
-            print(f"Epoch {n_done}/{settings.max_iter}, loss = {loss:.6f}{found}")
-        wants_to_stop = callbacks.end()
-        if wants_to_stop or (is_stale and not descends):
-            return
-        if is_stale:
-            n_left = min(n_left, math.ceil(settings.max_iter / 4))
-            samples = keeper.begin_descent(module, samples)
-
-
-class _NotFiniteError(Exception):
-    """Training has come to NaN or infinity."""
-
-
-def _check_finite(loss, module, where):
-    """Raise _NotFiniteError if the loss or a weight is NaN or infinite."""
-    if not math.isfinite(loss):
-        raise _NotFiniteError(f"The loss is {loss} in {where}.")
-    if not all(bool(p.isfinite().all()) for p in module.parameters()):
-        raise _NotFiniteError(f"The weights are NaN or infinite in {where}.")
 
 
 class MinibatchLoss:
@@ -430,16 +413,14 @@ class MinibatchLoss:
         else:
             activations = taking_part(activations)
         batch = Batch(activations, level_index, rows, kept, scale)
-        return self._checked(self._step(batch), activations[0] if both else activations)
-
-    def _checked(self, value, activations):
-        """The value of the loss, or ValueError where it cannot be minimized."""
+        value, first = self._step(batch), activations[0] if both else activations
+        # Only a scalar tensor that depends on the bits can be minimized.
         is_tensor = isinstance(value, torch.Tensor)
         if not is_tensor or value.shape != () or not value.is_floating_point():
             found = type(value).__name__
             if is_tensor:
                 found = f"a tensor of shape {tuple(value.shape)} and {value.dtype}"
-        elif activations.requires_grad and not value.requires_grad:
+        elif first.requires_grad and not value.requires_grad:
             found = "a tensor that depends on no bit: a constant, or detached"
         else:
             return value
@@ -634,23 +615,6 @@ def split_samples(data, n_held_out, rng):
                 "help."
             ) from error
     return parts
-
-
-def _check_unchanged(hasher, n_features, layer_sizes, is_chunk):
-    """Raise ValueError if fitted weights have not the shape that is asked for."""
-    what = "partial_fit" if is_chunk else "warm_start=True"
-    if hasattr(hasher, "module_state_") != (hasher.module is not None):
-        raise ValueError(f"{what} cannot change module. Call fit to start anew.")
-    if hasher.module is not None:
-        return
-    shape = [len(coef) for coef in hasher.coefs_] + [hasher.coefs_[-1].shape[1]]
-    asked = [n_features, *layer_sizes, hasher.n_bits]
-    if shape != asked:
-        raise ValueError(
-            f"{what} cannot change n_bits, hidden_layer_sizes or the number of features, "
-            f"and so the layer sizes from {shape} to {asked}. Call fit with "
-            "warm_start=False to start anew."
-        )
 
 
 def start_weights(features, samples, layer_sizes, n_bits, init, rng):

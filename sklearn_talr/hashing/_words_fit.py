@@ -19,7 +19,7 @@ from ._words import Model, Table, cosines_of, improve_signs, in_threads
 _ROWS_TO_START_FROM = 10_000
 _LLOYD_STEPS = 3
 _SWEEPS, _ROUNDS, _ITERATIONS_OF_WORDS = 2, 2, 3  # while vectors change
-_ROWS_FOR_BOUNDS = 4_096  # codes whose factors bound those of all, while vectors change
+_ROWS_FOR_BOUNDS = 4_096  # whose factors tell within which bounds all are kept
 _ALPHAS = 0.02, 0.1, 0.4
 _ALPHA_OF_BITS = 0.05
 _LEAST_ROWS, _MOST_HELD_OUT, _SHARE_HELD_OUT = 1_000, 2_000, 0.1
@@ -94,8 +94,7 @@ def improve_bits(frame, rows, signs, before, alpha, max_iter, n_jobs, watch):
 
     def solve(part):
         moments = Moments.of(signs[part], rows[part], before)
-        seen = signs[:_ROWS_FOR_BOUNDS].copy()
-        return Model.of_bits(frame, moments.vectors(alpha), moments, seen)
+        return Model.of_bits(frame, moments.vectors(alpha), moments)
 
     moments, model = Moments.of(signs, rows, before), None
     for _ in range(max_iter):
@@ -115,10 +114,11 @@ def _finished(rows, solve):
 
     `solve` takes a slice of the rows, and returns the model of their codes.
     """
-    model, n_held = solve(slice(None)), _n_held_out(rows)
-    if not n_held:
-        return model.with_factors(rows)
-    return model.with_factors(rows, *solve(slice(n_held, None)).judge(rows[:n_held]))
+    model, n_held, is_rooted = solve(slice(None)), _n_held_out(rows), False
+    if n_held:
+        is_rooted, model.cosine = solve(slice(n_held, None)).judge(rows[:n_held])
+    model.set_rule(rows[:_ROWS_FOR_BOUNDS], is_rooted)
+    return model
 
 
 def _n_held_out(rows):
@@ -143,7 +143,7 @@ def fit_words(frame, rows, n_words, alpha, max_iter, n_jobs, rng, watch):
     def solve(part):
         is_all = part == slice(None)
         of_part = codebooks if is_all else _best_codebooks(rows[part], words[part], alpha)
-        return Model.of_words(frame, of_part, words[:_ROWS_FOR_BOUNDS].copy())
+        return Model.of_words(frame, of_part)
 
     for _ in range(min(max_iter, _ITERATIONS_OF_WORDS)):
         watch.begin()
