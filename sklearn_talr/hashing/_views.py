@@ -105,8 +105,9 @@ def check_views(hasher, X, y, X_query, y_query):
         )
     judgments = _judgments(affinity, y, X.shape[0], X_query.shape[0])
     affinity = affinity.fit_clone(judgments)
-    how = np.arange(X_query.shape[0]), judgments, affinity.levels_
-    pairs = Pairs(affinity, *how, unjudged=hasher.unjudged)
+    by_query, numbers = judgments.T.tocsr(), np.arange(X.shape[0])
+    levels, unjudged = affinity.levels_, hasher.unjudged
+    pairs = Pairs(affinity, by_query, numbers, levels, unjudged=unjudged)
     return _with_contrast(Views(X, X_query, seen, seen_query, pairs))
 
 
@@ -173,8 +174,8 @@ class Pairs:
         Fitted oracle.
 
     y_query, y_item : targets
-        Checked targets of both sides. Of judgments the numbers of their columns, and a CSR
-        of shape (n_items, n_queries).
+        Checked targets of both sides. Of judgments a CSR of shape (n_queries, n_items), and
+        the numbers of its columns.
 
     levels : ndarray of shape (n_levels,)
         Values of the affinity, in ascending order, first 0.
@@ -192,7 +193,7 @@ class Pairs:
         self.n_items, self.n_queries = y_item.shape[0], y_query.shape[0]
         self.same_rows, self.ignores_unjudged = same_rows, unjudged == "ignore"
         self._y_query, self._y_item = y_query, y_item
-        self.judgments = None if unjudged is None else y_item.T.tocsr()  # a row a query
+        self.judgments = None if unjudged is None else y_query
 
     @property
     def classes(self):

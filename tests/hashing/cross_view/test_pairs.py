@@ -53,9 +53,10 @@ class Closeness(LabelAffinity):
 
 
 def judged_pairs(judgments, levels, ignores_unjudged):
-    columns = np.arange(judgments.shape[1])
-    unjudged = "ignore" if ignores_unjudged else "irrelevant"
-    return Pairs(JudgmentAffinity(), columns, judgments, levels, unjudged=unjudged)
+    numbers, unjudged = np.arange(judgments.shape[0]), "irrelevant"
+    unjudged = "ignore" if ignores_unjudged else unjudged
+    by_query = judgments.T.tocsr()
+    return Pairs(JudgmentAffinity(), by_query, numbers, levels, unjudged=unjudged)
 
 
 def judged(ignores_unjudged):

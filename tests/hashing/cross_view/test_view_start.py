@@ -29,9 +29,8 @@ def partners():
 def pairs_of(grades):
     """Of grades of shape (n_items, n_queries)."""
     levels = np.union1d([0], np.unique(grades))
-    columns = np.arange(grades.shape[1])
-    judgments = sp.csr_array(grades)
-    return Pairs(JudgmentAffinity(), columns, judgments, levels, unjudged="irrelevant")
+    numbers, judgments = np.arange(grades.shape[0]), sp.csr_array(grades.T)
+    return Pairs(JudgmentAffinity(), judgments, numbers, levels, unjudged="irrelevant")
 
 
 def features_of(X):
