@@ -59,21 +59,20 @@ class Reconstruction:
         for bit in rng.permutation(self.codes.shape[1]):
             wanted = self._wanted(bit)
             for place in rng.permutation(len(self.anchors)):
-                self._set_weight(bit, place, wanted)
+                column = self.kernel[:, self.anchors[place, bit]]
+                step = best_step(
+                    self.activations[:, bit], column, self.codes[:, bit], wanted
+                )
+                if step:
+                    self.weights[place, bit] += step
+                    self.activations[:, bit] += step * column
+                    self.codes[:, bit] = _signs(self.activations[:, bit])
 
     def _wanted(self, bit):
         others = np.delete(self.codes, bit, axis=1)
         wanted = self.codes.shape[1] * self.similarity - others @ others.T
         np.fill_diagonal(wanted, 0)
         return wanted
-
-    def _set_weight(self, bit, place, wanted):
-        column = self.kernel[:, self.anchors[place, bit]]
-        step = best_step(self.activations[:, bit], column, self.codes[:, bit], wanted)
-        if step:
-            self.weights[place, bit] += step
-            self.activations[:, bit] += step * column
-            self.codes[:, bit] = _signs(self.activations[:, bit])
 
 
 def best_step(activations, column, code, wanted):
@@ -89,19 +88,14 @@ def best_step(activations, column, code, wanted):
         if len(order):
             among = np.tril(wanted[np.ix_(order, order)]) @ code[order] * code[order]
             gains = np.cumsum(8.0 * among - 4.0 * agreement[order], dtype=np.float64)
-            gain, step = _best_of_prefixes(flips_at[order], gains)
-            if gain > best_gain:
-                best_gain, best = gain, step
+            # Samples that flip at the same step, rounding aside, flip together.
+            stops = flips_at[order]
+            beyond = np.append(stops[1:], 2 * stops[-1])
+            gains[np.isclose(stops, beyond, rtol=1e-9, atol=0)] = -np.inf
+            last = np.argmax(gains)
+            if gains[last] > best_gain:
+                best_gain, best = gains[last], (stops[last] + beyond[last]) / 2
     return best
-
-
-def _best_of_prefixes(flips_at, gains):
-    """Gain and step of the best number of flips, given those of each number."""
-    beyond = np.append(flips_at[1:], 2 * flips_at[-1])
-    # Samples that flip at the same step flip together, rounding aside: no stop between.
-    gains[np.isclose(flips_at, beyond, rtol=1e-9, atol=0)] = -np.inf
-    best = np.argmax(gains)
-    return gains[best], (flips_at[best] + beyond[best]) / 2
 
 
 def _signs(activations):

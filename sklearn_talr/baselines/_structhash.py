@@ -139,15 +139,7 @@ class StructHasher(DiscreteHasher):
 
     def _fit_pairs(self, X, affinities, rng):
         similar = affinities > 0
-        order, n_queries = self._queries_first(similar)
-        X, mean, unit = in_units(X[order])
-        similar = similar[np.ix_(order[:n_queries], order)]
-        svm = HammingRankingSVM(similar, self.loss, self.C, self.tol)
-        coef, losses = self._add_bits(X, svm, rng)
-        return linear_function(coef, 0.0, mean, unit) | {"loss_curve_": losses}
-
-    def _queries_first(self, similar):
-        """Order of the samples, queries first, and the number of queries."""
+        # Queries come first.
         others = ~np.eye(len(similar), dtype=bool)
         ranks = (similar & others).any(axis=1) & (~similar & others).any(axis=1)
         if not ranks.any():
@@ -156,9 +148,11 @@ class StructHasher(DiscreteHasher):
                 "another among them. Raise subsample."
             )
         order = np.concatenate([np.flatnonzero(ranks), np.flatnonzero(~ranks)])
-        return order, min(self.n_queries, np.count_nonzero(ranks))
-
-    def _add_bits(self, X, svm, rng):
+        queries = order[: min(self.n_queries, np.count_nonzero(ranks))]
+        X, mean, unit = in_units(X[order])
+        similar = similar[np.ix_(queries, order)]
+        svm = HammingRankingSVM(similar, self.loss, self.C, self.tol)
+        # One bit after another.
         coef = np.empty((X.shape[1], self.n_bits))
         codes = np.empty((len(X), self.n_bits), dtype=np.float32)
         losses = []
@@ -166,4 +160,4 @@ class StructHasher(DiscreteHasher):
             coef[:, bit] = agreeing_direction(X, svm.wanted(), self.alpha, rng)
             codes[:, bit] = np.where(X @ coef[:, bit] > 0, 1, -1)
             losses.append(svm.fit(codes[:, : bit + 1]))
-        return coef, losses
+        return linear_function(coef, 0.0, mean, unit) | {"loss_curve_": losses}
