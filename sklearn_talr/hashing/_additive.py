@@ -25,10 +25,9 @@ from ._base import (
     FitCallbacks,
     Layers,
     check_features,
-    check_more_features,
 )
 from ._words import Frame, scaled
-from ._words_fit import Unwatched, are_words_better, fit_bits, fit_words, improve_bits
+from ._words_fit import are_words_better, fit_bits, fit_words, improve_bits
 
 _ITERATIONS_PER_CHUNK = 2
 _N_NEIGHBORS = 10  # of `score`
@@ -281,7 +280,7 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
             X, seen = check_features(self, X)
             rng = independent_random_state(self.random_state)
             return self._fit(X, y, seen, X[rng.permutation(X.shape[0])], 1, rng)
-        X, seen = check_more_features(self, X)
+        X, seen = check_features(self, X, reset=False)
         model = self._model_
         frame = model.frame
         for name, value in {"n_bits": model.n_bits, "metric": frame.metric}.items():
@@ -391,8 +390,7 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
             else:
                 model = fit_words(frame, rows, self.n_bits // 8, *how, rng, watch)
             if size == "auto":
-                unseen = *how, rng, Unwatched()
-                of_bits = fit_bits(frame, rows, self.n_bits, *unseen)
+                of_bits = fit_bits(frame, rows, self.n_bits, *how, rng)
                 model = model if are_words_better(model, of_bits) else of_bits
         return replace_fitted(self, watch.end_fit(model))
 
@@ -466,23 +464,6 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         frame = self._model_.frame
         return frame.mean if frame.metric == "euclidean" else None
 
-    def _fitted_by(self, model, n_iter):
-        """Fitted attributes that follow from a model."""
-        frame = model.frame
-        coef, of_bits = (
-            (vectors.reshape(-1, vectors.shape[-1]).T / frame.unit).astype(np.float32)
-            for vectors in (model.vectors, model.vectors_of_bits())
-        )
-        return {
-            "coefs_": [of_bits],
-            "intercepts_": [np.zeros(model.n_bits, dtype=np.float32)],
-            "query_coef_": coef,
-            "mean_": frame.mean,
-            "word_size_": model.word_size,
-            "n_iter_": n_iter,
-            "_model_": model,
-        }
-
 
 class _Watch:
     """Tells callbacks of the alternations of a fit, and prints them where `verbose` is set.
@@ -530,9 +511,22 @@ class _Watch:
         """All is done; return the fitted attributes."""
         fitted = self._fitted(model)
         self._callbacks.fitted = lambda: fitted
-        self._callbacks.end_fit()
+        self._callbacks.end(whole_fit=True)
         return fitted
 
     def _fitted(self, model):
-        n_iter = self._n_before + self._n_done
-        return self._seen | self._hasher._fitted_by(model, n_iter)
+        """Fitted attributes that follow from a model."""
+        frame = model.frame
+        coef, of_bits = (
+            (vectors.reshape(-1, vectors.shape[-1]).T / frame.unit).astype(np.float32)
+            for vectors in (model.vectors, model.vectors_of_bits())
+        )
+        return self._seen | {
+            "coefs_": [of_bits],
+            "intercepts_": [np.zeros(model.n_bits, dtype=np.float32)],
+            "query_coef_": coef,
+            "mean_": frame.mean,
+            "word_size_": model.word_size,
+            "n_iter_": self._n_before + self._n_done,
+            "_model_": model,
+        }

@@ -401,8 +401,20 @@ def warn_caller(message, category=UserWarning):
     warnings.warn(message, category, stacklevel=level)
 
 
-def check_features(hasher, X):
-    """Check features to be fitted; at least two rows must differ.
+def check_features(hasher, X, reset=True):
+    """Check features to be fitted.
+
+    Parameters
+    ----------
+    hasher : BaseHasher
+        Whose features they are. It is not changed.
+
+    X : array-like of shape (n_samples, n_features)
+        Features.
+
+    reset : bool, default=True
+        Whether a fit starts anew, for which at least two rows must differ. Otherwise the
+        features must be like those of `fit`.
 
     Returns
     -------
@@ -412,18 +424,8 @@ def check_features(hasher, X):
     seen : dict
         Fitted attributes with the number and the names of the features.
     """
-    X, seen = check_more_features(hasher, X, reset=True)
-    if all_rows_equal(X):
-        raise ValueError(
-            "X is constant: all samples are equal, so no code can tell them apart."
-        )
-    return X, seen
-
-
-def check_more_features(hasher, X, reset=False):
-    """Check features like those of `fit`; return a pair as `check_features` does."""
     space, X = enter_features(hasher, X)
-    if not hasher._trains_in(space):
+    if space is NUMPY or not hasher._trains_in(space):
         space, X = NUMPY, as_numpy(X)
     X, seen = validate_aside(
         hasher,
@@ -442,6 +444,10 @@ def check_more_features(hasher, X, reset=False):
             f"X has magnitudes up to {largest:.0e}, and weights of queries are computed in "
             f"float32, from {1 / _LARGEST:.0e} to {_LARGEST:.0e}. Scale the features, as "
             "by StandardScaler."
+        )
+    if reset and all_rows_equal(X):
+        raise ValueError(
+            "X is constant: all samples are equal, so no code can tell them apart."
         )
     return X, seen
 
@@ -548,22 +554,9 @@ class FitCallbacks:
             self._task = self._fit.subcontext(task_name=name)
             self._task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
 
-    def end(self):
-        """A task has ended; return whether a callback wants to stop."""
-        return self._end(self._task)
-
-    def break_off(self):
-        """Leave the fit unfinished for callbacks, since training was interrupted.
-
-        At the end of a fit a progress bar would show all epochs as done.
-        """
-        self._fit = None
-
-    def end_fit(self):
-        """All tasks are done, or a callback or the validation score ended training."""
-        self._end(self._fit)
-
-    def _end(self, context):
+    def end(self, whole_fit=False):
+        """A task has ended, or the fit; return whether a callback wants to stop."""
+        context = self._fit if whole_fit else self._task
         if context is None:
             return False
         return context.call_on_fit_task_end(
@@ -571,3 +564,10 @@ class FitCallbacks:
             reconstruction_attributes=self.fitted,
             **self._data,
         )
+
+    def break_off(self):
+        """Leave the fit unfinished for callbacks, since training was interrupted.
+
+        At the end of a fit a progress bar would show all epochs as done.
+        """
+        self._fit = None

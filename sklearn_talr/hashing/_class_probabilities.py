@@ -287,7 +287,7 @@ class ClassProbabilities(
             if hasattr(classifier, name):
                 fitted[name] = getattr(classifier, name)
         callbacks.fitted = lambda: fitted
-        callbacks.end_fit()
+        callbacks.end(whole_fit=True)
         replace_fitted(self, fitted)
         return probabilities
 

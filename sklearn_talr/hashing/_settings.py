@@ -15,7 +15,7 @@ from ..affinity import (
     fit_affinity,
     resolve_affinity,
 )
-from ._base import check_features, check_more_features
+from ._base import check_features
 
 # By kind of hash function. Features, weights and activations of linear and hidden layers
 # have known sizes; modules come in all sizes, and are trained as networks usually are.
@@ -89,7 +89,7 @@ def check_data(hasher, loss, X, y, X_val=None, y_val=None):
     fitted = copy.copy(hasher)
     vars(fitted).update(seen)
     try:
-        X_val, _ = check_more_features(fitted, X_val)
+        X_val, _ = check_features(fitted, X_val, reset=False)
         targets = affinity.check_targets(X_val if y_val is None else y_val)
         if targets.shape[0] != X_val.shape[0]:
             raise ValueError(
@@ -111,7 +111,7 @@ def check_chunk(hasher, X, y, levels):
         affinity, targets = resolve_affinity(hasher.affinity, X, y)
         affinity, declared = affinity.fit_clone(targets), None
     else:
-        X, seen = check_more_features(hasher, X)
+        X, seen = check_features(hasher, X, reset=False)
         affinity = hasher.affinity_
         if getattr(affinity, "comes_with_targets", False) and y is not None:
             affinity = hasher.affinity
@@ -178,6 +178,8 @@ def resolve(params, loss, X, by_distance, n_held_out=0, goes_on=False):
         how many bits a step keeps of the leading n, at place n; ``n_held_out`` samples;
         and a torch ``device``.
     """
+    import torch
+
     wanted = loss.training_defaults
     of_loss = {k: _or_auto(v, wanted.get(k, v)) for k, v in params.items()}
     given = SimpleNamespace(**of_loss, n_held_out=n_held_out)
@@ -198,7 +200,7 @@ def resolve(params, loss, X, by_distance, n_held_out=0, goes_on=False):
     kind = kind if given.module is None else "module"
     # Fractions of the features and of the hidden units to leave out; of distances, whose
     # fine order dropout would blur, nothing.
-    if _is_auto(given.dropout):
+    if _or_auto(given.dropout, None) is None:
         given.dropout = (0.0, 0.0) if by_distance else _DROPOUT[kind]
     else:
         rates = np.atleast_1d(np.asarray(given.dropout, dtype=float))
@@ -221,7 +223,7 @@ def resolve(params, loss, X, by_distance, n_held_out=0, goes_on=False):
     # Bits that a step keeps of the leading n: half of 32. Longer codes overfit more, and
     # keeping half of 64 was worse. Hidden layers, whose units are left out, need more bits.
     numbers = range(given.n_bits + 1)
-    if not _is_auto(given.bit_dropout):
+    if _or_auto(given.bit_dropout, None) is not None:
         kept = (max(1, round(n * (1 - given.bit_dropout))) for n in numbers)
     elif by_distance:
         kept = numbers
@@ -238,32 +240,24 @@ def resolve(params, loss, X, by_distance, n_held_out=0, goes_on=False):
     given.weight_decay = _or_auto(given.weight_decay, decay)
     n_samples = X.shape[0] - n_held_out
     given.batch_size = _or_auto(given.batch_size, min(max(n_samples // 20, 32), 256))
-    given.device = _choose_device(given.device, X)
-    return given
-
-
-def _or_auto(value, automatic):
-    return automatic if _is_auto(value) else value
-
-
-def _is_auto(value):
-    """Whether a parameter, which may be an array, is the word "auto"."""
-    return isinstance(value, str) and value == "auto"
-
-
-def _choose_device(device, X):
-    """Return the torch device meant by `device`, or raise ValueError."""
-    import torch
-
+    # Soft counts need float64, which other devices lack.
+    device = given.device
     if device == "auto" and isinstance(X, torch.Tensor):
-        return X.device
+        given.device = X.device
+        return given
     if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if device.split(":")[0] not in ("cpu", "cuda"):  # soft counts need float64
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    elif device.split(":")[0] not in ("cpu", "cuda"):
         raise ValueError(f"device must be 'auto', 'cpu' or 'cuda[:index]', got {device!r}.")
-    if device.startswith("cuda") and not torch.cuda.is_available():
+    elif device.startswith("cuda") and not torch.cuda.is_available():
         raise ValueError(
             f"device={device!r} was asked for, but torch finds no CUDA device. Use "
             "device='auto' or 'cpu'."
         )
-    return torch.device(device)
+    given.device = torch.device(device)
+    return given
+
+
+def _or_auto(value, automatic):
+    """A parameter, which may be an array, or what it stands for if it is "auto"."""
+    return automatic if isinstance(value, str) and value == "auto" else value

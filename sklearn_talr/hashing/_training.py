@@ -1,6 +1,7 @@
 """The fit of a hash function by gradients of a loss of minibatches (torch)."""
 
 import math
+from copy import deepcopy
 from numbers import Integral
 
 import numpy as np
@@ -108,7 +109,6 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
     features = Features(data.X, *unit, settings.device, hasher.module is not None)
     # The score that tells when to stop, or whether training of a module has helped.
     score = kind = None
-    scorer = make_retrieval_scorer(loss.measure)
     if hasher.early_descent:
         kind, scored, rows = "validation", features, held_out
         if data.validation is None:
@@ -116,13 +116,13 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
         else:
             X_val, of_rows = data.validation
             scored, rows = features.of_rows(X_val), np.arange(X_val.shape[0])
-        score = Score(affinity, scored, rows, of_rows, scorer)
+        score = Score(affinity, scored, rows, of_rows, loss.measure)
     elif hasher.module is not None:
         kind = "training"
         rows = np.unique(np.linspace(0, len(samples) - 1, _MOST_SCORED, dtype=int))
         try:
             affinity.check_contrast(targets[rows], data.levels)
-            score = Score(affinity, features, rows, targets[rows], scorer)
+            score = Score(affinity, features, rows, targets[rows], loss.measure)
         except ValueError:  # too few samples to be ranked
             pass
     # Torch has gradients, and both libraries get their modes back. A context within, such
@@ -206,7 +206,7 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
             )
             if score is not None:
                 _warn_if_worse(score, score_before, function.module, kind)
-        callbacks.end_fit()
+        callbacks.end(whole_fit=True)
         # How training went, over all warm starts, and what later chunks go on from.
         scores, best = before.get("validation_scores_"), None
         if hasher.early_descent:
@@ -391,29 +391,23 @@ class MinibatchLoss:
 
     def __call__(self, activations, level_index, rows, progress):
         settings, both = self._settings, isinstance(activations, tuple)
+        views = activations if both else [activations]
         # The bits that take part, drawn at random from all or from the leading ones.
-        n_bits = n_leading = (activations[0] if both else activations).shape[1]
+        n_bits = n_leading = views[0].shape[1]
         if self._nested:
             n_leading = self._rng.randint(min(n_bits, _SHORTEST_NESTED), n_bits + 1)
         n_kept, kept = settings.n_kept_bits[n_leading], None
         if n_kept < n_bits:
             kept = to_device(self._rng.permutation(n_leading)[:n_kept], settings.device)
-
-        def taking_part(activations):
-            if kept is not None:
-                activations = activations.index_select(1, kept)
-            return activations.to(torch.promote_types(activations.dtype, torch.float32))
-
+            views = [each.index_select(1, kept) for each in views]
+        views = [each.to(torch.promote_types(each.dtype, torch.float32)) for each in views]
+        first = views[0]
         # The scale of tanh grows geometrically.
         scale = settings.tanh_scale
         if scale is not None:
             scale = scale[0] * (scale[1] / scale[0]) ** progress
-        if both:
-            activations = tuple(map(taking_part, activations))
-        else:
-            activations = taking_part(activations)
-        batch = Batch(activations, level_index, rows, kept, scale)
-        value, first = self._step(batch), activations[0] if both else activations
+        batch = Batch(tuple(views) if both else first, level_index, rows, kept, scale)
+        value = self._step(batch)
         # Only a scalar tensor that depends on the bits can be minimized.
         is_tensor = isinstance(value, torch.Tensor)
         if not is_tensor or value.shape != () or not value.is_floating_point():
@@ -471,29 +465,30 @@ class Keeper:
 
     def begin(self, module):
         """Keep the weights that training starts from."""
-        self._note(_weights=_weights_of(module))
+        vars(self).update(_weights=deepcopy(module.state_dict()))
 
     def end_epoch(self, module, loss):
         """Note the weights and the loss of an epoch; return whether to stop or descend."""
+        # All facts in one step: an interrupt cannot leave half of an epoch.
         facts = {"losses": [*self.losses, loss]}
         if not self._is_scored:
-            self._note(**facts, _weights=_weights_of(module))
+            vars(self).update(**facts, _weights=deepcopy(module.state_dict()))
             return False
         score = self.score(module)
         improved = score >= self._best + self.params.tol
         facts["scores"] = [*self.scores, score]
         facts["_n_without"] = 0 if improved else self._n_without + 1
         if score > self._best and not self._descends:
-            facts |= {"_best": score, "_weights": _weights_of(module)}
+            facts |= {"_best": score, "_weights": deepcopy(module.state_dict())}
         elif score >= self._best and self._descends:
-            facts["_weights"] = _weights_of(module)
-        self._note(**facts)
+            facts["_weights"] = deepcopy(module.state_dict())
+        vars(self).update(**facts)
         return not self._descends and self._n_without > self.params.n_iter_no_change
 
     def begin_descent(self, module, samples):
         """Go back to the best weights; return the rows to train on from now on."""
         self.restore(module)
-        self._note(_descends=True)
+        vars(self).update(_descends=True)
         if self.held_out is None:
             return samples
         return np.sort(np.concatenate([samples, self.held_out]))
@@ -513,14 +508,6 @@ class Keeper:
     @property
     def _is_scored(self):
         return self.score is not None and not (self._descends and self.held_out is not None)
-
-    def _note(self, **facts):
-        """Set attributes in one step: an interrupt cannot leave half of an epoch."""
-        vars(self).update(facts)
-
-
-def _weights_of(module):
-    return {name: value.clone() for name, value in module.state_dict().items()}
 
 
 class Score:
@@ -543,13 +530,13 @@ class Score:
     targets : sequence
         Targets of the samples.
 
-    scorer : callable
-        ``scorer(hasher, X, y) -> float``.
+    measure : {"AP", "nDCG"}
+        What the score is.
     """
 
-    def __init__(self, affinity, features, samples, targets, scorer):
-        self.affinity_ = affinity
-        self._scorer, self._features = scorer, features
+    def __init__(self, affinity, features, samples, targets, measure):
+        self.affinity_, self._features = affinity, features
+        self._scorer = make_retrieval_scorer(measure)
         self.samples, self._targets = samples, targets
 
     def __call__(self, module):
@@ -668,8 +655,9 @@ class Features:
 
     def __init__(self, X, mean, unit, device, as_they_are=False):
         self.X = X.to(device) if isinstance(X, torch.Tensor) else X
-        self.mean, self.unit = mean, unit
-        self.device, self.as_they_are = device, as_they_are
+        self.mean, self.unit, self.device = mean, unit, device
+        self.as_they_are = as_they_are
+        self._subtracted, self._divisor = (0.0, 1.0) if as_they_are else (mean, unit)
         self._resident = None
         if isinstance(X, np.ndarray):
             room = _MOST_COPIED
@@ -691,10 +679,8 @@ class Features:
             return self._of_tensor(rows).cpu().numpy()
         block = self.X[rows]
         block = block.toarray() if sp.issparse(block) else block
-        if self.as_they_are:
-            return np.asarray(block, dtype=np.float64)
-        block = block - np.float64(self.mean)
-        block /= self.unit
+        block = block - np.float64(self._subtracted)
+        block /= self._divisor
         return block
 
     def batch(self, rows):
@@ -707,7 +693,5 @@ class Features:
 
     def _of_tensor(self, rows):
         block = self.X[to_device(rows, self.device)].double()
-        if self.as_they_are:
-            return block
-        mean = torch.as_tensor(self.mean, dtype=torch.float64, device=self.device)
-        return (block - mean) / self.unit
+        how = {"dtype": torch.float64, "device": self.device}
+        return (block - torch.as_tensor(self._subtracted, **how)) / self._divisor

@@ -177,8 +177,7 @@ class Model:
         """
         data, start = self._codes_of(rows), self.frame.start
         plain, sums = self.factors.of(data), self._sums(data)
-        lengths = np.maximum(np.linalg.norm(sums, axis=1), _TINY)
-        cosine = float(np.mean(np.einsum("ij,ij->i", rows, sums) / lengths))
+        cosine = float(np.mean(_cosines(rows, sums)))
         if self.frame.lengths is not None or len(rows) <= 2 * _N_NEIGHBORS:
             return False, cosine
         along = rows @ start
@@ -197,9 +196,7 @@ class Model:
 
     def _multiples(self, rows, data):
         """Factors of codes times the fourth roots of their cosines with their rows."""
-        sums = self._sums(data)
-        lengths = np.maximum(np.linalg.norm(sums, axis=1), _TINY)
-        cosines = np.einsum("ij,ij->i", rows, sums) / lengths
+        cosines = _cosines(rows, self._sums(data))
         return self.factors.of(data) * np.maximum(cosines, _LEAST_COSINE) ** 0.25
 
     def _sums(self, data):
@@ -321,9 +318,12 @@ def in_threads(function, rows, n_jobs):
 
 def cosines_of(rows, words, codebooks):
     """Cosine of each row of unit length with the decoding of its words."""
-    decoded = decode_words(words, codebooks)
-    lengths = np.maximum(np.linalg.norm(decoded, axis=1), _TINY)
-    return np.einsum("ij,ij->i", rows, decoded) / lengths
+    return _cosines(rows, decode_words(words, codebooks))
+
+
+def _cosines(rows, sums):
+    lengths = np.maximum(np.linalg.norm(sums, axis=1), _TINY)
+    return np.einsum("ij,ij->i", rows, sums) / lengths
 
 
 def order_of(codebook):

@@ -60,16 +60,6 @@ class Moments(NamedTuple):
         return np.linalg.solve(penalized, self.with_rows).astype(np.float32)
 
 
-class Unwatched:
-    """Nobody is told of the alternations."""
-
-    def begin(self):
-        pass
-
-    def end(self, share, model):
-        return False
-
-
 def are_words_better(of_words, of_bits):
     """Whether words of eight do better than single bits for rows that were held out.
 
@@ -78,7 +68,7 @@ def are_words_better(of_words, of_bits):
     return 1 - of_words.cosine < _LESS_ERROR * (1 - of_bits.cosine)
 
 
-def fit_bits(frame, rows, n_bits, alpha, max_iter, n_jobs, rng, watch):
+def fit_bits(frame, rows, n_bits, alpha, max_iter, n_jobs, rng, watch=None):
     """The model of single bits for rows in random order."""
     projection = itq_projection(rows[:_ROWS_TO_START_FROM], n_bits, rng)
     signs = np.where(rows @ projection.astype(np.float32) > 0, 1, -1).astype(np.float32)
@@ -88,8 +78,8 @@ def fit_bits(frame, rows, n_bits, alpha, max_iter, n_jobs, rng, watch):
 def improve_bits(frame, rows, signs, before, alpha, max_iter, n_jobs, watch):
     """The model of single bits after some alternations.
 
-    `before` are moments of earlier rows, or None. Each alternation is told to `watch`,
-    which may stop.
+    `before` are moments of earlier rows, or None. Each alternation is told to `watch`, if
+    there is one, and it may stop.
     """
 
     def solve(part):
@@ -98,13 +88,14 @@ def improve_bits(frame, rows, signs, before, alpha, max_iter, n_jobs, watch):
 
     moments, model = Moments.of(signs, rows, before), None
     for _ in range(max_iter):
-        watch.begin()
+        if watch:
+            watch.begin()
         vectors = moments.vectors(alpha)
         improve = partial(_improve_signs, rows, signs, vectors, vectors @ vectors.T)
         share = sum(in_threads(improve, rows, n_jobs)) / signs.size
         moments = Moments.of(signs, rows, before)
         model = partial(_finished, rows, solve)
-        if watch.end(share, model) or not share:
+        if (watch and watch.end(share, model)) or not share:
             break
     return model()
 
@@ -132,7 +123,7 @@ def _improve_signs(rows, signs, vectors, gram, part):
     return improve_signs(rows[part], vectors, gram, signs[part], 0, _SWEEPS)
 
 
-def fit_words(frame, rows, n_words, alpha, max_iter, n_jobs, rng, watch):
+def fit_words(frame, rows, n_words, alpha, max_iter, n_jobs, rng, watch=None):
     """The model of words of eight bits for rows in random order."""
     codebooks = _residual_codebooks(rows[:_ROWS_TO_START_FROM], n_words, rng)
     words = np.zeros((len(rows), n_words), dtype=np.uint8)
@@ -146,12 +137,13 @@ def fit_words(frame, rows, n_words, alpha, max_iter, n_jobs, rng, watch):
         return Model.of_words(frame, of_part)
 
     for _ in range(min(max_iter, _ITERATIONS_OF_WORDS)):
-        watch.begin()
+        if watch:
+            watch.begin()
         share = _improve_words(rows, words, codebooks, n_jobs) / words.size
 
         codebooks = _best_codebooks(rows, words, alpha)
         model = partial(_finished, rows, solve)
-        if watch.end(share, model):
+        if watch and watch.end(share, model):
             break
     return model()
 
