@@ -215,13 +215,8 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             device. :meth:`encode` packs eight bits into a byte.
         """
         now, X, space = self._enter(X)
-        codes = space.empty((X.shape[0], now._n_features_out), "uint8")
-
-        def keep(rows, block, activations):
-            space.fill(codes, rows, now.quantize(block, activations)[0])
-
-        now._do_blocks(X, now.hash_function(space), space, keep)
-        return codes
+        function, n_bits = now.hash_function(space), now._n_features_out
+        return now._values(X, function, space, n_bits, "uint8", now.quantize)
 
     def encode(self, X):
         """Compute binary codes, packed eight bits to the byte.
@@ -283,11 +278,13 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X = validate_seen(now, X, accept_sparse="csr", dtype=space.floats(X))
         return now, X, space
 
-    def _values(self, X, function, space, n_columns):
-        """Values of a function of all rows, shape (n_samples, n_columns), float32."""
-        values = space.empty((X.shape[0], n_columns), "float32")
+    def _values(self, X, function, space, n_columns, dtype="float32", quantize=None):
+        """Values of a function of all rows, or what they are quantized to."""
+        values = space.empty((X.shape[0], n_columns), dtype)
 
         def keep(rows, block, of_block):
+            if quantize is not None:
+                of_block, _ = quantize(block, of_block)
             space.fill(values, rows, of_block)
 
         self._do_blocks(X, function, space, keep)

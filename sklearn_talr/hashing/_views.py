@@ -193,14 +193,13 @@ class Pairs:
         self.n_items, self.n_queries = y_item.shape[0], y_query.shape[0]
         self.same_rows, self.ignores_unjudged = same_rows, unjudged == "ignore"
         self._y_query, self._y_item = y_query, y_item
+        self._members = [affinity.memberships(y) for y in (y_query, y_item)]
         self.judgments = None if unjudged is None else y_query
 
     @property
     def classes(self):
         """Targets of items and of queries, if they are classes or labels; else None."""
-        both = self._y_item, self._y_query
-        named = all(self.affinity.memberships(of_side) is not None for of_side in both)
-        return both if named else None
+        return None if None in self._members else (self._y_item, self._y_query)
 
     @cached_property
     def _steps(self):
@@ -211,11 +210,9 @@ class Pairs:
         """
         if self.judgments is not None:
             return [self.relevant(np.arange(self.n_queries))]
-        of_queries = self.affinity.memberships(self._y_query)
-        of_items = self.affinity.memberships(self._y_item)
-        if of_queries is None or of_items is None:
+        if None in self._members:
             return None
-        (labels, queries), (item_labels, items) = of_queries, of_items
+        (labels, queries), (item_labels, items) = self._members
         if labels is not None:  # columns are the distinct labels of a side
             common = np.intersect1d(labels, item_labels)
             queries = queries[:, np.isin(labels, common)]

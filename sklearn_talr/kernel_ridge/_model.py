@@ -14,7 +14,6 @@ from ._ridge import ComponentRidge, ExactRidge, Gram
 from ._samples import distinct_samples
 
 KERNELS = ("rbf", "cosine", "linear")
-WITHOUT_GAMMA = ("cosine", "linear")
 
 _WIDTHS = np.array([1.4, 1.0, 0.7, 0.5, 0.35])  # of the typical distance of two samples
 _N_ALL, _N_MEASURED = 2000, 1000  # samples: so many are all measured, of more a thousand
@@ -49,7 +48,7 @@ def kernel_between(X, components, kernel, gamma):
         K -= gamma * np.einsum("ij,ij->i", components, components)
         np.minimum(K, 0, out=K)
         return np.exp(K, out=K)
-    options = {} if kernel in WITHOUT_GAMMA else {"gamma": gamma}
+    options = {} if kernel != "rbf" else {"gamma": gamma}
     return np.asarray(pairwise_kernels(X, components, metric=kernel, **options))
 
 
@@ -60,7 +59,7 @@ def typical_gammas(X, kernel, rng):
     the median of distances among all of up to 2 000 samples, or 1 000 of more, times 1.4 to
     0.35.
     """
-    if kernel in WITHOUT_GAMMA:
+    if kernel != "rbf":
         return np.array([0.0])
     n_samples = X.shape[0]
     n_measured = n_samples if n_samples <= _N_ALL else _N_MEASURED
@@ -289,7 +288,7 @@ def fit_model(samples, kernel, gammas, alphas, n_components, calibrate, rng, ver
     affordable = int(np.sqrt(_OPERATIONS / n_samples))
     affordable = min(max(affordable, _FEWEST_COMPONENTS), _N_EXACT)
     n_used, n_features = n_components or affordable, X.shape[1]
-    few_features = kernel in WITHOUT_GAMMA and n_features <= min(n_samples, _N_EXACT)
+    few_features = kernel != "rbf" and n_features <= min(n_samples, _N_EXACT)
     components = X
     if n_components is None and few_features:
         is_sparse = sp.issparse(X)
@@ -357,9 +356,9 @@ def sums_of_kernels(X, fitted, kernel):
     """
     components, coef = fitted["components_"], fitted["dual_coef_"]
     dtype = X.dtype
-    if dtype == np.float32 and kernel in WITHOUT_GAMMA:
+    if dtype == np.float32 and kernel != "rbf":
         dtype = np.float64  # features may be large, and cancel
-    elif dtype == np.float32 and kernel == "rbf" and not sp.issparse(components):
+    elif dtype == np.float32 and not sp.issparse(components):
         lengths = np.einsum("ij,ij->i", components, components)
         rounding = np.finfo(dtype).eps * (1 + fitted["gamma_"] * lengths.max())
         if rounding * np.linalg.norm(coef, axis=0).max() > _MOST_ERROR:

@@ -62,13 +62,11 @@ def distinct_samples(X, Y, weights, groups):
     counted = np.flatnonzero(weights)
     X, Y, weights = X[counted], Y[counted], weights[counted]
     keys = _row_keys(X)
+    numbers = np.zeros(len(keys))
     if groups is not None:
         numbers = np.unique(groups[counted], return_inverse=True)[1]
-        order = np.lexsort((keys, numbers))
-        starts = _starts(keys[order]) | _starts(numbers[order])
-    else:
-        order = np.argsort(keys, kind="stable")
-        starts = _starts(keys[order])
+    order = np.lexsort((keys, numbers))
+    starts = _starts(keys[order]) | _starts(numbers[order])
     positions = np.empty(len(order), dtype=np.intp)
     positions[order] = np.cumsum(starts) - 1
     index[counted] = positions
