@@ -105,18 +105,16 @@ def check_data(hasher, loss, X, y, X_val=None, y_val=None):
 
 def check_chunk(hasher, X, y, levels):
     """Check the arguments of `partial_fit`; pairs of one chunk may all be alike."""
+    is_first = not hasattr(hasher, "n_iter_")
+    X, seen = check_features(hasher, X, reset=is_first)
     # The affinity is that of the first chunk, but of a matrix each chunk brings its own.
-    if not hasattr(hasher, "n_iter_"):
-        X, seen = check_features(hasher, X)
-        affinity, targets = resolve_affinity(hasher.affinity, X, y)
-        affinity, declared = affinity.fit_clone(targets), None
-    else:
-        X, seen = check_features(hasher, X, reset=False)
-        affinity = hasher.affinity_
-        if getattr(affinity, "comes_with_targets", False) and y is not None:
-            affinity = hasher.affinity
-        affinity, targets = resolve_affinity(affinity, X, y)
+    affinity, declared = hasher.affinity, None
+    if not is_first:
         declared = hasher._training_state_["declared_levels"]
+        if y is None or not getattr(hasher.affinity_, "comes_with_targets", False):
+            affinity = hasher.affinity_
+    affinity, targets = resolve_affinity(affinity, X, y)
+    affinity = affinity.fit_clone(targets) if is_first else affinity
     # Levels are those that the first call has declared, or that the oracle tells.
     if levels is not None:
         levels, before = np.atleast_1d(np.asarray(levels)), declared
@@ -129,22 +127,21 @@ def check_chunk(hasher, X, y, levels):
                 f"partial_fit, {before.tolist()}."
             )
         declared = levels
-    known = None
+    levels = declared
     if hasattr(affinity, "levels_"):
         known = affinity.levels_between(targets, targets)
+        levels = known if declared is None else declared
+        lacking = np.setdiff1d(known, levels)
+        if lacking.size:
+            raise ValueError(
+                f"levels={levels.tolist()} lacks {lacking.tolist()}, which the affinity "
+                "of these targets may take."
+            )
     elif declared is None:
         raise ValueError(
             f"affinity {affinity!r} does not tell its levels_. Pass them as levels on the "
             "first call of partial_fit: the values that it can take, first 0."
         )
-    if declared is not None and known is not None:
-        lacking = np.setdiff1d(known, declared)
-        if lacking.size:
-            raise ValueError(
-                f"levels={declared.tolist()} lacks {lacking.tolist()}, which the affinity "
-                "of these targets may take."
-            )
-    levels = known if declared is None else declared
     affinity = affinity.with_levels(levels)
     return TrainingData(X, targets, affinity, levels, seen, declared)
 
