@@ -52,27 +52,27 @@ def check_views(hasher, X, y, X_query, y_query):
         equally so.
     """
     X, seen = check_features(hasher, X)
-    affinity = hasher.affinity
-    if X_query is None:
+    affinity, same_rows, unjudged = hasher.affinity, X_query is None, None
+    if same_rows and y_query is not None:
+        raise ValueError(
+            "y_query is passed to fit, but X_query is not. Pass the features of the "
+            "queries as X_query."
+        )
+    if same_rows and y is None:
+        raise ValueError(
+            f"{type(hasher).__name__} requires y to be passed, but the target y is None. "
+            "Pass labels or judgments; or queries as X_query, of which row i belongs to "
+            "row i of X."
+        )
+    if not same_rows:
+        X_query, seen_query = _renamed(
+            "X_query cannot be used: {}", check_features, hasher, X_query
+        )
+    if same_rows:
         # Each row is an item and a query, which does not look for itself.
-        if y_query is not None:
-            raise ValueError(
-                "y_query is passed to fit, but X_query is not. Pass the features of the "
-                "queries as X_query."
-            )
-        if y is None:
-            raise ValueError(
-                f"{type(hasher).__name__} requires y to be passed, but the target y is "
-                "None. Pass labels or judgments; or queries as X_query, of which row i "
-                "belongs to row i of X."
-            )
         affinity, targets, levels = fit_affinity(affinity, X, y)
-        pairs = Pairs(affinity, targets, targets, levels, same_rows=True)
-        return _with_contrast(Views(X, X, seen, seen, pairs))
-    X_query, seen_query = _renamed(
-        "X_query cannot be used: {}", check_features, hasher, X_query
-    )
-    if y_query is not None:
+        X_query, seen_query, targets_query = X, seen, targets
+    elif y_query is not None:
         # Targets of both sides are compared by an affinity.
         if y is None:
             raise ValueError(
@@ -92,23 +92,32 @@ def check_views(hasher, X, y, X_query, y_query):
             )
         affinity = affinity.fit_clone(targets)
         levels = affinity.levels_between(targets_query, targets)
-        pairs = Pairs(affinity, targets_query, targets, levels)
-        return _with_contrast(Views(X, X_query, seen, seen_query, pairs))
-    # Columns of `y` are queries; without `y` row i of the views belong together.
-    if isinstance(affinity, str):
-        affinity = JudgmentAffinity()
-    elif not isinstance(affinity, JudgmentAffinity):
+    else:
+        # Columns of `y` are queries; without `y` row i of the views belong together.
+        affinity = JudgmentAffinity() if isinstance(affinity, str) else affinity
+        if not isinstance(affinity, JudgmentAffinity):
+            raise ValueError(
+                f"affinity={affinity!r} compares targets of both sides, but y_query is "
+                "None. Pass the targets of the queries as y_query, or leave "
+                "affinity='auto' for judgments."
+            )
+        judgments = _judgments(affinity, y, X.shape[0], X_query.shape[0])
+        affinity, unjudged = affinity.fit_clone(judgments), hasher.unjudged
+        targets_query, targets = judgments.T.tocsr(), np.arange(X.shape[0])
+        levels = affinity.levels_
+    pairs = Pairs(affinity, targets_query, targets, levels, same_rows, unjudged)
+    if not has_contrast(pairs):
+        if unjudged == "ignore":
+            raise ValueError(
+                'Under unjudged="ignore" y must store both relevant and irrelevant pairs, '
+                "irrelevant ones as zeros that are stored. Store some, or set "
+                'unjudged="irrelevant".'
+            )
         raise ValueError(
-            f"affinity={affinity!r} compares targets of both sides, but y_query is None. "
-            "Pass the targets of the queries as y_query, or leave affinity='auto' for "
-            "judgments."
+            "Nothing is relevant to any query, or all items are equally relevant to all "
+            "queries, so every ranking is as good as any other. Check y and y_query."
         )
-    judgments = _judgments(affinity, y, X.shape[0], X_query.shape[0])
-    affinity = affinity.fit_clone(judgments)
-    by_query, numbers = judgments.T.tocsr(), np.arange(X.shape[0])
-    levels, unjudged = affinity.levels_, hasher.unjudged
-    pairs = Pairs(affinity, by_query, numbers, levels, unjudged=unjudged)
-    return _with_contrast(Views(X, X_query, seen, seen_query, pairs))
+    return Views(X, X_query, seen, seen_query, pairs)
 
 
 def judgments_by_query(affinity, X, y, X_query):
@@ -147,22 +156,6 @@ def _judgments(affinity, y, n_items, n_queries):
             f"{np.shape(y)}. Labels of items need labels of queries as y_query."
         )
     return affinity.check_targets(y)
-
-
-def _with_contrast(views):
-    """The same views, or ValueError if there is nothing to rank."""
-    if has_contrast(views.pairs):
-        return views
-    if views.pairs.ignores_unjudged:
-        raise ValueError(
-            'Under unjudged="ignore" y must store both relevant and irrelevant pairs, '
-            "irrelevant ones as zeros that are stored. Store some, or set "
-            'unjudged="irrelevant".'
-        )
-    raise ValueError(
-        "Nothing is relevant to any query, or all items are equally relevant to all "
-        "queries, so every ranking is as good as any other. Check y and y_query."
-    )
 
 
 class Pairs:
