@@ -26,12 +26,12 @@ def with_errors(minimize, seed):
     """A training whose module starts with errors, the same in every fit."""
 
     @functools.wraps(minimize)
-    def minimize_with_errors(function, *args, **kwargs):
+    def minimize_with_errors(module, *args, **kwargs):
         generator = torch.Generator().manual_seed(seed)
         with torch.no_grad():
-            for weights in function.module.parameters():
+            for weights in module.parameters():
                 errors = torch.randn(weights.shape, generator=generator)
                 weights *= 1 + 1e-6 * errors.to(weights)
-        return minimize(function, *args, **kwargs)
+        return minimize(module, *args, **kwargs)
 
     return minimize_with_errors

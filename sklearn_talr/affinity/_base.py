@@ -48,83 +48,17 @@ def lists_as_array(y):
 
 def refuse_tags(y):
     """Raise ValueError if entries of an array are collections of labels, or rows names."""
-    kinds = kinds_of(y)
-    several = any(issubclass(k, _COLLECTIONS) and not is_text(k) for k in kinds)
-    if several or (y.ndim == 2 and y.shape[1] > 1 and any(map(is_text, kinds))):
+    are_text = {kind: issubclass(kind, (str, bytes)) for kind in kinds_of(y)}
+    several = any(issubclass(k, _COLLECTIONS) and not text for k, text in are_text.items())
+    if several or (y.ndim == 2 and y.shape[1] > 1 and any(are_text.values())):
         raise ValueError(
             f"y has several labels for one sample. To learn from them, {_HOW_TO_BINARIZE}."
         )
 
 
-def refuse_mixed_types(labels):
-    """Raise ValueError if some of these objects are strings, or bytes, and others not."""
-    kinds = kinds_of(labels)
-    if len({(issubclass(kind, str), issubclass(kind, bytes)) for kind in kinds}) > 1:
-        names = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise ValueError(
-            f"y has labels of different types, which have no order: {names}. Make them "
-            "strings, by np.array([str(label) for label in y]), or number the classes."
-        )
-
-
-def refuse_other_type(y_query, y_database):
-    """Raise ValueError if labels of the two sides are of types that are never equal.
-
-    Strings are equal to no bytes, and to no numbers or other objects.
-    """
-    names = [_type_name(y) for y in (y_query, y_database)]
-    if None not in names and names[0] != names[1]:
-        raise ValueError(
-            f"y_query holds {names[0]} and y_database {names[1]}, which are never equal. "
-            "Make both sides of one type, as by np.asarray(y).astype(str)."
-        )
-
-
-def _type_name(labels):
-    """Name of the type of all labels, or None if there are none, or several types."""
-    names = {
-        "strings" if issubclass(k, str) else "bytes" if issubclass(k, bytes) else "numbers"
-        for k in kinds_of(labels)
-    }
-    return names.pop() if len(names) == 1 and len(labels) else None
-
-
 def kinds_of(array):
     """The types of the entries of an array."""
     return set(map(type, array.flat)) if array.dtype.kind == "O" else {array.dtype.type}
-
-
-def is_text(kind):
-    """Whether a type is one of strings."""
-    return issubclass(kind, (str, bytes))
-
-
-def refuse_unlabeled(labels):
-    """Raise ValueError if numbers seem to mark samples without a label by -1.
-
-    They do not if they are the two classes -1 and 1, or if there are other negative ones.
-    """
-    if labels.size and labels.min() == -1 and np.any(np.abs(labels) != 1):
-        raise ValueError(
-            "y has labels of -1 among others, by which scikit-learn marks samples without "
-            "a label. Leave these out: X[y != -1] and y[y != -1]. If -1 is a class, number "
-            "the classes from 0: np.unique(y, return_inverse=True)[1]."
-        )
-
-
-def refuse_features(y):
-    """Raise ValueError if a matrix has negative numbers or fractions, as features do."""
-    values = y.data if sp.issparse(y) else y
-    if values.dtype.kind not in "if":
-        return
-    fractions = (np.trunc(values) != values) & ~np.isnan(values)
-    if np.any((values < 0) | fractions):
-        raise ValueError(
-            f"y of shape {y.shape} is neither a 0/1 label indicator nor a matrix of "
-            "affinities, which are non-negative integers. If its rows are features, by "
-            "whose distance samples are similar, pass affinity=ThresholdAffinity(). Round "
-            "or bin affinities."
-        )
 
 
 _PAIRS_PER_BLOCK = 2**20  # pairs whose affinities are computed at once
@@ -370,11 +304,8 @@ class BaseAffinity:
         ValueError
             If an affinity is not among the levels.
         """
-        values = self(y_query, y_database)
-        sure = self._levels_are_sure
-        if (
-            sure and levels[-1] == len(levels) - 1
-        ):  # levels 0, 1, 2, ... are their own places
+        values, sure = self(y_query, y_database), self._levels_are_sure
+        if sure and levels[-1] == len(levels) - 1:  # 0, 1, 2, ... are their own places
             return values
         index = np.searchsorted(levels, values)
         if not sure and np.any(np.take(levels, index, mode="clip") != values):
@@ -564,21 +495,15 @@ class BaseAffinity:
         affinity = _SAVABLE[plain["name"]]()
         params = affinity.get_params()
         for key, value in plain["state"].items():
-            if key not in params:
-                value = _checked_numbers(plain["name"], key, value)
+            if key not in params:  # fitted attributes are numbers and lists of these
+                numbers = np.asarray(value)
+                are_numbers = numbers.dtype.kind in "iuf" and numbers.ndim < 2
+                if key[:1] == "_" or key[-1:] != "_" or not (are_numbers and numbers.size):
+                    raise ValueError(f"{plain['name']} has no {key!r} of {value!r}.")
+                value = numbers if isinstance(value, list) else value
             setattr(affinity, key, value)
         affinity._validate_params()
         return affinity
-
-
-def _checked_numbers(name, key, value):
-    """Return a fitted attribute of an affinity by its name, or raise ValueError."""
-    if key[:1] == "_" or key[-1:] != "_":
-        raise ValueError(f"{name} has no {key!r}.")
-    numbers = np.asarray(value)
-    if numbers.dtype.kind not in "iuf" or numbers.ndim > 1 or not numbers.size:
-        raise ValueError(f"{key} of {name} is no list of numbers.")
-    return numbers if isinstance(value, list) else value
 
 
 class _OwnFunction(BaseAffinity):

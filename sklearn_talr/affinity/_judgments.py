@@ -77,7 +77,8 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
             If `y` is neither. The oracle is then what it was before.
         """
         y = self.check_targets(y)
-        self.levels_ = _levels_of(y if y.ndim == 2 else None)
+        grades = y.data if y.ndim == 2 else []
+        self.levels_ = np.union1d([0], grades).astype(np.int64)
         return self
 
     def check_targets(self, y):
@@ -100,7 +101,15 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
             is not one.
         """
         y = y if sp.issparse(y) else np.asarray(lists_as_array(y))
-        return _check_column_numbers(y) if y.ndim == 1 else _check_judgments(y, "y")
+        if y.ndim != 1:
+            return _check_judgments(y, "y")
+        if sp.issparse(y) or y.dtype.kind not in "iu" or (y.size and y.min() < 0):
+            raise ValueError(
+                "y of one dimension must be numbers of columns of judgments, integers from "
+                f"0, got {y.dtype}. Turn a mask into numbers by np.flatnonzero, and write "
+                "judgments with a row for each sample, as y[:, None]."
+            )
+        return y.astype(np.intp, copy=False)
 
     def targets_of(self, X):
         """Return the numbers of samples that come without `y`, in their order."""
@@ -125,7 +134,8 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
 
     def levels_between(self, y_query, y_database):
         """Return the grades of the side that has judgments, 0 first."""
-        return _levels_of(_judgments_of(y_query, y_database))
+        grades = _judgments_of(y_query, y_database).data
+        return np.union1d([0], grades).astype(np.int64)
 
     def level_index(self, y_query, y_database, levels):
         """Look grades up as places in a list of grades.
@@ -237,17 +247,6 @@ def query_groups(judgments):
     return np.argsort(np.argsort(first))[group]
 
 
-def _check_column_numbers(y):
-    """Return numbers of columns as integers, or raise ValueError."""
-    if sp.issparse(y) or y.dtype.kind not in "iu" or (y.size and y.min() < 0):
-        raise ValueError(
-            "y of one dimension must be numbers of columns of judgments, integers from 0, "
-            f"got {y.dtype}. Turn a mask into numbers by np.flatnonzero, and write "
-            "judgments with a row for each sample, as y[:, None]."
-        )
-    return y.astype(np.intp, copy=False)
-
-
 def _check_judgments(y, name):
     """Return judgments as a CSR array of integers, or raise ValueError."""
     if y.ndim != 2:
@@ -256,7 +255,18 @@ def _check_judgments(y, name):
         )
     if y.dtype.kind not in "biuf":
         raise ValueError(f"{name} must hold numbers, which are grades, got {y.dtype}.")
-    matrix = _as_csr(y, name)
+    places = sp.coo_array(y)
+    matrix = sp.csr_array(places)  # adds up what is stored twice
+    if matrix.nnz < places.nnz:
+        pairs = np.stack([places.row, places.col])
+        pairs, counts = np.unique(pairs, axis=1, return_counts=True)
+        row, column = pairs[:, counts > 1][:, 0]
+        raise ValueError(
+            f"{name} stores a pair twice, row {row} and column {column}. Keep one grade of "
+            f"each pair, or add them up by {name}.sum_duplicates()."
+        )
+    if sp.issparse(y) and y.format == "csr":
+        matrix = sp.csr_array(y)  # the user's, which is not copied
     grades = matrix.data
     if not np.all(np.isfinite(grades)):
         raise ValueError(
@@ -269,23 +279,6 @@ def _check_judgments(y, name):
             "Set negative grades to 0, and round or bin fractions."
         )
     return matrix if grades.dtype.kind in "iu" else matrix.astype(np.int64)
-
-
-def _as_csr(y, name):
-    """Convert to a CSR array, or raise ValueError where a pair is stored twice."""
-    if not sp.issparse(y) or y.format == "csr":
-        y = matrix = sp.csr_array(y)
-    places = y.tocoo()
-    pairs = places.row * np.int64(y.shape[1]) + places.col
-    if np.any(np.diff(pairs) <= 0):  # not in order
-        pairs, counts = np.unique(pairs, return_counts=True)
-        for pair in pairs[counts > 1][:1]:
-            row, column = divmod(int(pair), y.shape[1])
-            raise ValueError(
-                f"{name} stores a pair twice, row {row} and column {column}. Keep one "
-                f"grade of each pair, or add them up by {name}.sum_duplicates()."
-            )
-    return matrix if y.format == "csr" else sp.csr_array(places)
 
 
 def _judgments_of(y_query, y_database):
@@ -316,9 +309,3 @@ def _block(y_query, y_database):
         columns = slice(columns[0], columns[-1] + 1)
     block = judgments[:, columns]
     return block.copy() if is_of_queries else block.T.copy()
-
-
-def _levels_of(judgments):
-    """Return the grades of judgments, 0 included; None has none."""
-    grades = np.zeros(1) if judgments is None else judgments.data
-    return np.union1d([0], grades).astype(np.int64)

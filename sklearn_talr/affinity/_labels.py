@@ -9,15 +9,7 @@ from sklearn.utils import check_array, column_or_1d, gen_batches
 
 from .._arrays import refuse_missing
 from ..codes._packed import as_words
-from ._base import (
-    BaseAffinity,
-    kinds_of,
-    lists_as_array,
-    refuse_mixed_types,
-    refuse_other_type,
-    refuse_tags,
-    refuse_unlabeled,
-)
+from ._base import BaseAffinity, kinds_of, lists_as_array, refuse_tags
 
 _WIDEST_TABLE = 2**16
 
@@ -74,17 +66,51 @@ class LabelAffinity(BaseAffinity, BaseEstimator, savable=True):
         are taken for a class if all other labels are 1, or if some are less than -1.
         """
         y = column_or_1d(lists_as_array(y))
-        if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
-            raise ValueError("y contains NaN or infinity; every sample needs a label.")
+        if y.dtype.kind == "O":
+            refuse_tags(y)
+            kinds = kinds_of(y)
+            if all(issubclass(kind, str) for kind in kinds):
+                return y.astype(str)  # many times faster to compare than objects
+            refuse_missing(y)
+            if len(set(map(_name_of, kinds))) > 1:
+                names = ", ".join(sorted(kind.__name__ for kind in kinds))
+                raise ValueError(
+                    "y has labels of different types, which have no order: "
+                    f"{names}. Make them strings, by np.array([str(label) for label in "
+                    "y]), or number the classes."
+                )
         if y.dtype.kind in "mM":
             refuse_missing(y)
-        if y.dtype.kind in "if":
-            refuse_unlabeled(y)
-        return _check_objects(y) if y.dtype.kind == "O" else y
+        if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+            raise ValueError("y contains NaN or infinity; every sample needs a label.")
+        are_numbers = y.dtype.kind in "if" and y.size
+        if are_numbers and y.min() == -1 and np.any(np.abs(y) != 1):
+            raise ValueError(
+                "y has labels of -1 among others, by which scikit-learn marks samples "
+                "without a label. Leave these out: X[y != -1] and y[y != -1]. If -1 is a "
+                "class, number the classes from 0: np.unique(y, return_inverse=True)[1]."
+            )
+        return y
 
     def group_targets(self, y):
         """Return the distinct labels, sorted, and the index among them of each target."""
-        return _group_labels(self.check_targets(y))
+        y = self.check_targets(y)
+        # Integers that lie close together are looked up in a table, block by block: sorting
+        # a hundred million labels would take longer than counting them, and 25 bytes each.
+        is_integer = y.dtype.kind in "iu" and len(y)
+        if not is_integer or int(y.max()) - int(y.min()) >= _WIDEST_TABLE:
+            return np.unique(y, return_inverse=True)
+        low, index = y.min(), np.empty(len(y), dtype=np.int32)
+        is_there = np.zeros(int(y.max()) - int(low) + 1, dtype=bool)
+        blocks = list(gen_batches(len(y), 2**16))
+        for rows in blocks:
+            index[rows] = np.subtract(y[rows], low, dtype=np.int64)
+            is_there[index[rows]] = True
+        numbers = np.cumsum(is_there, dtype=np.int32) - 1
+        for rows in blocks:
+            index[rows] = numbers[index[rows]]
+        # Narrow types wrap around in the first step, and back in the second.
+        return np.flatnonzero(is_there).astype(y.dtype) + low, index
 
     def memberships(self, y):
         """Return the distinct labels, and which of them each target is, as a CSR array."""
@@ -119,7 +145,14 @@ class LabelAffinity(BaseAffinity, BaseEstimator, savable=True):
             1 where the labels are equal.
         """
         y_query, y_database = self.check_targets(y_query), self.check_targets(y_database)
-        refuse_other_type(y_query, y_database)
+        # Strings are equal to no bytes, and to no numbers or other objects.
+        names = [set(map(_name_of, kinds_of(y))) for y in (y_query, y_database) if len(y)]
+        if len(names) == 2 and len(names[0]) == len(names[1]) == 1 and names[0] != names[1]:
+            raise ValueError(
+                f"y_query holds {names[0].pop()} and y_database {names[1].pop()}, which "
+                "are never equal. Make both sides of one type, as by "
+                "np.asarray(y).astype(str)."
+            )
         return (y_query[:, None] == y_database).astype(np.uint8)
 
 
@@ -194,7 +227,8 @@ class SharedLabelAffinity(BaseAffinity, BaseEstimator, savable=True):
         """Return the values that the affinity of these targets can take, 0 first."""
         if self.binary:
             return np.array([0, 1])
-        most = min(_most_of_a_row(self.check_targets(y)) for y in (y_query, y_database))
+        both = self.check_targets(y_query), self.check_targets(y_database)
+        most = min(int(np.asarray(y.sum(axis=1)).max()) for y in both)
         return np.arange(most + 1)
 
     def with_levels(self, levels):
@@ -260,43 +294,14 @@ def is_indicator(y):
     return values.dtype.kind in "biuf" and not np.any((values != 0) & (values != 1))
 
 
-def _check_objects(y):
-    """Check labels that are Python objects; return strings as an array of strings."""
-    refuse_tags(y)
-    if all(issubclass(kind, str) for kind in kinds_of(y)):
-        return y.astype(str)  # many times faster to compare than objects
-    refuse_missing(y)
-    refuse_mixed_types(y)
-    return y
-
-
-def _group_labels(y):
-    """Distinct values, sorted, and the index among them of each, as np.unique has them.
-
-    Integers that lie close together are looked up in a table, block by block: sorting a
-    hundred million labels would take longer than counting them, and 25 bytes each.
-    """
-    span = int(y.max()) - int(y.min()) + 1 if y.dtype.kind in "iu" and len(y) else np.inf
-    if span > _WIDEST_TABLE:
-        return np.unique(y, return_inverse=True)
-    low, index = y.min(), np.empty(len(y), dtype=np.int32)
-    is_there, blocks = np.zeros(span, dtype=bool), list(gen_batches(len(y), 2**16))
-    for rows in blocks:
-        index[rows] = np.subtract(y[rows], low, dtype=np.int64)
-        is_there[index[rows]] = True
-    numbers = np.cumsum(is_there, dtype=np.int32) - 1
-    for rows in blocks:
-        index[rows] = numbers[index[rows]]
-    # Narrow types wrap around in the first step, and back in the second.
-    return np.flatnonzero(is_there).astype(y.dtype) + low, index
+def _name_of(kind):
+    """Name of a type of labels: those of other names are never equal."""
+    if issubclass(kind, (str, bytes)):
+        return "strings" if issubclass(kind, str) else "bytes"
+    return "numbers"
 
 
 def _words(indicator):
     """Write the labels of each sample as bits of words, of which the shared are counted."""
     dense = indicator.toarray() if sp.issparse(indicator) else indicator
     return as_words(np.packbits(dense.astype(bool, copy=False), axis=1))
-
-
-def _most_of_a_row(indicator):
-    """Return the greatest number of labels of a sample."""
-    return int(np.asarray(indicator.sum(axis=1)).max())

@@ -50,9 +50,24 @@ class PrecomputedAffinity(BaseAffinity):
         {"affinity": ["array-like", "sparse matrix"]}, prefer_skip_nested_validation=True
     )
     def __init__(self, affinity):
-        self._matrix = _check_affinity_matrix(affinity)
-        self._rows = np.arange(self._matrix.shape[0])
-        values = self._matrix.data if sp.issparse(self._matrix) else self._matrix
+        matrix = check_array(
+            affinity, accept_sparse="csr", dtype=None, input_name="affinity"
+        )
+        if matrix.shape[0] != matrix.shape[1]:
+            raise ValueError(
+                f"affinity must be square, got shape {matrix.shape}. If "
+                "cross-validation sliced it by rows, wrap the whole matrix in "
+                "PrecomputedAffinity and pass that as y."
+            )
+        values = matrix.data if sp.issparse(matrix) else matrix
+        if values.dtype.kind not in "biuf" or np.any(values < 0) or np.any(values % 1):
+            raise ValueError(
+                "affinity must hold non-negative integers (0: not similar); negative or "
+                "fractional values have no place in a ranking by levels. Round or bin them."
+            )
+        is_integer = values.dtype.kind in "iu"
+        self._matrix = matrix if is_integer else matrix.astype(np.int64)
+        self._rows = np.arange(matrix.shape[0])
         self.levels_ = np.union1d([0], values).astype(int)
 
     @property
@@ -95,15 +110,19 @@ class PrecomputedAffinity(BaseAffinity):
 
     def check_targets(self, y):
         """Return `y` if it is a selection from an equal matrix, or raise TypeError."""
-        if not isinstance(y, PrecomputedAffinity) or not _equal(y._matrix, self._matrix):
-            raise TypeError(
-                "y must be a selection of the same PrecomputedAffinity; pass the object "
-                "itself (or a slice of it) as y."
-            )
-        if y._matrix is not self._matrix:  # a copy or a pickle, to be compared only once
-            y = y[:]
-            y._matrix = self._matrix
-        return y
+        matrix, other = self._matrix, getattr(y, "_matrix", None)
+        if other is matrix:
+            return y
+        if isinstance(y, PrecomputedAffinity) and matrix.shape == other.shape:
+            kinds = sp.issparse(matrix), sp.issparse(other)
+            if kinds[0] == kinds[1] and (matrix != other).sum() == 0:
+                y = y[:]  # a copy or a pickle, to be compared only once
+                y._matrix = matrix
+                return y
+        raise TypeError(
+            "y must be a selection of the same PrecomputedAffinity; pass the object "
+            "itself (or a slice of it) as y."
+        )
 
     def targets_of(self, X):
         """Return this matrix: it is the targets of samples that come without `y`."""
@@ -131,30 +150,3 @@ class PrecomputedAffinity(BaseAffinity):
 
     def __repr__(self):
         return f"PrecomputedAffinity(n_samples={len(self)}, levels={self.levels_})"
-
-
-def _check_affinity_matrix(affinity):
-    matrix = check_array(affinity, accept_sparse="csr", dtype=None, input_name="affinity")
-    if matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(
-            f"affinity must be square, got shape {matrix.shape}. If "
-            "cross-validation sliced it by rows, wrap the whole matrix in "
-            "PrecomputedAffinity and pass that as y."
-        )
-    values = matrix.data if sp.issparse(matrix) else matrix
-    if values.dtype.kind not in "biuf" or np.any(values < 0) or np.any(values % 1):
-        raise ValueError(
-            "affinity must hold non-negative integers (0: not similar); negative or "
-            "fractional values have no place in a ranking by levels. Round or bin them."
-        )
-    return matrix if values.dtype.kind in "iu" else matrix.astype(np.int64)
-
-
-def _equal(matrix, other):
-    if matrix is other:
-        return True
-    if matrix.shape != other.shape or sp.issparse(matrix) != sp.issparse(other):
-        return False
-    if sp.issparse(matrix):
-        return (matrix != other).nnz == 0
-    return np.array_equal(matrix, other)

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 
 from .._arrays import as_numpy
 from .._compat import validate_params
-from ._base import BaseAffinity, lists_as_array, refuse_features, refuse_tags
+from ._base import BaseAffinity, lists_as_array, refuse_tags
 from ._labels import LabelAffinity, SharedLabelAffinity, is_indicator
 from ._precomputed import PrecomputedAffinity
 from ._threshold import ThresholdAffinity
@@ -100,7 +100,43 @@ def resolve_affinity(affinity, X, y):
     """
     y = as_numpy(y)
     if isinstance(affinity, str) and affinity == "auto":
-        affinity, y = _choose_affinity(y)
+        # The form of `y` tells.
+        if y is not None and not isinstance(y, BaseAffinity):
+            y = y if sp.issparse(y) else np.asarray(lists_as_array(y))
+        if y is None:
+            affinity = ThresholdAffinity()
+        elif isinstance(y, BaseAffinity):
+            affinity = y
+        elif y.ndim != 2 or y.shape[1] == 1:
+            affinity = LabelAffinity()
+        else:
+            if not sp.issparse(y):
+                refuse_tags(y)
+            values = y.data if sp.issparse(y) else y
+            is_real = values.dtype.kind in "if"
+            if is_real and np.any((values < 0) | (values % 1 > 0)):  # NaN is neither
+                raise ValueError(
+                    f"y of shape {y.shape} is neither a 0/1 label indicator nor a matrix "
+                    "of affinities, which are non-negative integers. If its rows are "
+                    "features, by whose distance samples are similar, pass "
+                    "affinity=ThresholdAffinity(). Round or bin affinities."
+                )
+            if y.shape[0] == y.shape[1]:
+                affinity = y = PrecomputedAffinity(y)
+            elif y.shape[1] < y.shape[0] and is_indicator(y):
+                affinity = SharedLabelAffinity()
+            else:
+                raise ValueError(
+                    f"y of shape {y.shape} is neither labels, nor a 0/1 label indicator "
+                    "with at most as many columns as rows. Pass "
+                    "y=PrecomputedAffinity(matrix) if it is a matrix of affinities that "
+                    "cross-validation has sliced by rows, affinity=JudgmentAffinity() if "
+                    "its columns are samples of another kind, such as the queries that "
+                    "judge these items, affinity=SharedLabelAffinity() if it is a label "
+                    "indicator, MultiLabelBinarizer().fit_transform(y) if its rows list "
+                    "the labels of each sample, or affinity=ThresholdAffinity() if they "
+                    "are features."
+                )
     affinity = BaseAffinity.of(affinity)
     targets = affinity.check_targets(affinity.targets_of(X) if y is None else y)
     if X is not None and np.shape(X)[0] != targets.shape[0]:
@@ -109,34 +145,3 @@ def resolve_affinity(affinity, X, y):
             f"{np.shape(X)[0]} and {targets.shape[0]}."
         )
     return affinity, targets
-
-
-def _choose_affinity(y):
-    """Choose the affinity by the form of `y`; return it and `y`, as an array."""
-    if y is None:
-        return ThresholdAffinity(), None
-    if isinstance(y, BaseAffinity):
-        return y, y
-    y = y if sp.issparse(y) else np.asarray(lists_as_array(y))
-    shape = y.shape
-    if len(shape) != 2 or shape[1] == 1:
-        return LabelAffinity(), y
-    if not sp.issparse(y):
-        refuse_tags(y)
-    refuse_features(y)
-    if shape[0] == shape[1]:
-        precomputed = PrecomputedAffinity(y)
-        return precomputed, precomputed
-    if shape[1] > shape[0] or not is_indicator(y):
-        raise ValueError(
-            f"y of shape {shape} is neither labels, nor a 0/1 label indicator with at "
-            "most as many columns as rows. If it is a matrix of affinities that "
-            "cross-validation has sliced by rows, pass y=PrecomputedAffinity(matrix), "
-            "which is sliced by rows and columns. If its columns are samples of another "
-            "kind, such as the queries that judge these items, pass "
-            "affinity=JudgmentAffinity(). If it is a label indicator, pass "
-            "affinity=SharedLabelAffinity(). If its rows list the labels of each sample, "
-            "pass MultiLabelBinarizer().fit_transform(y). If they are features, pass "
-            "affinity=ThresholdAffinity()."
-        )
-    return SharedLabelAffinity(), y

@@ -113,7 +113,20 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
             then what it was before.
         """
         self._validate_params()  # by _fit_context it would be skipped in a hasher's fit
-        quantiles, levels = self._check_quantiles()
+        quantiles, levels = np.asarray(self.quantiles, dtype=float), np.asarray(self.levels)
+        are_right = quantiles.ndim == 1 and quantiles.shape == levels.shape
+        are_right = are_right and quantiles.size and levels.dtype.kind in "iu"
+        if are_right:
+            order = np.argsort(quantiles)
+            are_right = np.all((quantiles > 0) & (quantiles < 1)) and np.all(levels >= 1)
+            are_right &= np.all(np.diff(quantiles[order]) > 0)
+            are_right &= np.all(np.diff(levels[order]) < 0)
+        if not are_right:
+            raise ValueError(
+                "quantiles and levels must be two lists of equal length: quantiles must "
+                "lie in (0, 1), levels must be positive integers, and a smaller quantile "
+                f"must have a higher level, got {self.quantiles} and {self.levels}."
+            )
         rows = self.check_targets(y)
         if len(rows) < 2:
             raise ValueError("ThresholdAffinity needs at least 2 rows, got 1 sample.")
@@ -122,9 +135,12 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
             rows = rows[rng.choice(len(rows), self.subsample, replace=False)]
         mean = rows.mean(axis=0, dtype=np.float64)
         rows = rows - mean
-        thresholds = np.quantile(_pairwise_distances(rows), quantiles)
+        distances = euclidean_distances(rows)[~np.tri(len(rows), dtype=bool)]
+        # The computed distance of two equal rows is 0 but for rounding.
+        largest = np.einsum("ij,ij->i", rows, rows, dtype=np.float64).max()
+        of_equals = np.sqrt(4 * np.finfo(np.float64).eps * rows.shape[1] * largest)
         fitted = {
-            "thresholds_": np.maximum(thresholds, _distance_of_equals(rows)),
+            "thresholds_": np.maximum(np.quantile(distances, quantiles), of_equals),
             "levels_": np.concatenate(([0], np.sort(levels))),
             "mean_": mean,
             "n_features_in_": rows.shape[1],
@@ -184,32 +200,3 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         distances = euclidean_distances(y_query - self.mean_, y_database - self.mean_)
         outside = np.searchsorted(np.sort(self.thresholds_), distances, side="left")
         return self.levels_[::-1][outside]
-
-    def _check_quantiles(self):
-        quantiles = np.asarray(self.quantiles, dtype=float)
-        levels = np.asarray(self.levels)
-        if quantiles.ndim != 1 or quantiles.shape != levels.shape or not quantiles.size:
-            raise ValueError("quantiles and levels must be two lists of equal length.")
-        if np.any((quantiles <= 0) | (quantiles >= 1)):
-            raise ValueError(f"quantiles must lie in (0, 1), got {self.quantiles}.")
-        if levels.dtype.kind not in "iu" or np.any(levels < 1):
-            raise ValueError(f"levels must be positive integers, got {self.levels}.")
-        descending = levels[np.argsort(quantiles)]
-        if np.any(np.diff(np.sort(quantiles)) <= 0) or np.any(np.diff(descending) >= 0):
-            raise ValueError(
-                "a smaller quantile must have a higher level, got "
-                f"quantiles={self.quantiles}, levels={self.levels}."
-            )
-        return quantiles, levels
-
-
-def _pairwise_distances(rows):
-    """Return the distance of each pair of two different rows, once."""
-    distances = euclidean_distances(rows)
-    return distances[~np.tri(len(rows), dtype=bool)]
-
-
-def _distance_of_equals(rows):
-    """Bound the computed distance of two equal rows, which is 0 but for rounding."""
-    largest = np.einsum("ij,ij->i", rows, rows, dtype=np.float64).max()
-    return np.sqrt(4 * np.finfo(np.float64).eps * rows.shape[1] * largest)

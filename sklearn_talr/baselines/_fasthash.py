@@ -136,22 +136,20 @@ class FastHasher(DiscreteHasher):
             bit, before = codes[:, place], codes[:, :place]
             for _ in range(_PASSES):
                 pairs.improve(bit, before, place + 1)
-            estimators.append(self._fit_trees(X, bit, rng))
+            if np.all(bit == bit[0]):
+                trees = DummyRegressor(strategy="constant", constant=bit[0])
+            else:
+                trees = HistGradientBoostingClassifier(
+                    learning_rate=self.learning_rate,
+                    max_iter=self.n_trees,
+                    max_depth=self.max_depth,
+                    early_stopping=False,
+                    random_state=rng.randint(2**31),
+                )
+            estimators.append(trees.fit(X, bit))
             bit[:] = np.where(_activations(estimators[-1], X) > 0, 1, -1)
             losses.append(pairs.loss(codes[:, : place + 1]))
         return {"estimators_": estimators, "loss_curve_": losses}
-
-    def _fit_trees(self, X, bit, rng):
-        if np.all(bit == bit[0]):
-            return DummyRegressor(strategy="constant", constant=bit[0]).fit(X, bit)
-        trees = HistGradientBoostingClassifier(
-            learning_rate=self.learning_rate,
-            max_iter=self.n_trees,
-            max_depth=self.max_depth,
-            early_stopping=False,
-            random_state=rng.randint(2**31),
-        )
-        return trees.fit(X, bit)
 
     @property
     def _n_features_out(self):

@@ -132,14 +132,7 @@ class MACHasher(DiscreteHasher):
         pairs = PairwiseBits(affinities > 0, rng)
         X, mean, unit = in_units(X[pairs.order])
         svms = BitwiseSVMs(X, self.n_bits, self.C, rng)
-        best, losses = self._alternate(svms, pairs, rng)
-        history = {"loss_curve_": losses, "n_iter_": len(losses)}
-        return linear_function(*best, mean, unit) | history
-
-    def _alternate(self, svms, pairs, rng):
-        """Return the best coefficients and intercepts, and the loss of each round."""
-        start = PROJECTIONS["itq"](svms.X, self.n_bits, rng)
-        codes = _bit_signs(svms.X @ start)
+        codes = _bit_signs(X @ PROJECTIONS["itq"](X, self.n_bits, rng))
         for _ in range(_FIRST_PASSES):
             improve_codes(codes, codes, pairs, 0.0, rng)
         svms.fit(codes)
@@ -152,7 +145,8 @@ class MACHasher(DiscreteHasher):
             if losses[-1] == min(losses):
                 best = svms.functions()
             penalty *= _GROWTH
-        return best, losses
+        history = {"loss_curve_": losses, "n_iter_": len(losses)}
+        return linear_function(*best, mean, unit) | history
 
 
 def improve_codes(codes, outputs, pairs, penalty, rng):
@@ -201,21 +195,19 @@ class BitwiseSVMs:
     def fit(self, codes):
         """Learn these codes; bits whose outputs are right already are left alone."""
         for bit in np.flatnonzero(np.any(codes != self.outputs, axis=0)):
-            coef, intercept = self._fit_bit(codes[:, bit])
-            outputs = _bit_signs(self.X @ coef + intercept)
             wanted = codes[:, bit]
+            if np.all(wanted == wanted[0]):
+                coef, intercept = np.zeros(self.X.shape[1]), float(wanted[0])
+            else:
+                seed = self._rng.randint(2**31)
+                # A coarse tolerance: more precise ones cost time and make no other bits.
+                svm = LinearSVC(C=self._C, dual=True, tol=0.1, random_state=seed)
+                svm.fit(self.X, wanted)
+                coef, intercept = svm.coef_[0], svm.intercept_[0]
+            outputs = _bit_signs(self.X @ coef + intercept)
             if np.sum(outputs != wanted) <= np.sum(self.outputs[:, bit] != wanted):
                 self.coef[:, bit], self.intercept[bit] = coef, intercept
                 self.outputs[:, bit] = outputs
-
-    def _fit_bit(self, wanted):
-        if np.all(wanted == wanted[0]):
-            return np.zeros(self.X.shape[1]), float(wanted[0])
-        seed = self._rng.randint(2**31)
-        # A coarse tolerance: more precise ones cost time and make no other bits.
-        svm = LinearSVC(C=self._C, dual=True, tol=0.1, random_state=seed)
-        svm.fit(self.X, wanted)
-        return svm.coef_[0], svm.intercept_[0]
 
 
 def _bit_signs(activations):

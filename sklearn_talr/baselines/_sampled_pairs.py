@@ -1,7 +1,6 @@
 """Base of the hashers of this room, which learn from some rows and all their pairs."""
 
 from numbers import Integral
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,30 +16,6 @@ from ..hashing._base import (
     check_features,
     mean_and_unit,
 )
-
-
-class SampledPairs(NamedTuple):
-    """Rows drawn at random, and the affinities of all their pairs.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, n_features)
-        Rows drawn, dense.
-
-    affinities : ndarray of shape (n, n)
-        Their affinities, divided by the highest that the oracle knows.
-
-    rng : RandomState
-        Has drawn the rows, and goes on from there.
-
-    fitted : dict
-        Fitted attributes that are known already.
-    """
-
-    X: np.ndarray
-    affinities: np.ndarray
-    rng: np.random.RandomState
-    fitted: dict
 
 
 class DiscreteHasher(BaseHasher):
@@ -82,26 +57,19 @@ class DiscreteHasher(BaseHasher):
             is similar, or all pairs are equally similar. For :class:`StructHasher` one of
             the samples drawn must also have both similar and dissimilar ones among them.
         """
-        pairs = sample_pairs(self, X, y)
+        rng = independent_random_state(self.random_state)
+        X, seen = check_features(self, X)
+        affinity, targets, levels = fit_affinity(self.affinity, X, y)
+        rows = rng.permutation(X.shape[0])[: self.subsample]
+        index = affinity.level_index(targets[rows], targets[rows], levels)
+        X = X[rows].toarray() if sp.issparse(X) else X[rows]
+        if all_rows_equal(X):
+            raise ValueError(
+                f"The {len(rows)} samples drawn have equal features. Raise subsample."
+            )
         with one_thread():
-            fitted = self._fit_pairs(pairs.X, pairs.affinities, pairs.rng)
-        return replace_fitted(self, pairs.fitted | fitted)
-
-
-def sample_pairs(hasher, X, y):
-    """Check features and targets, and draw at most `hasher.subsample` of the rows."""
-    rng = independent_random_state(hasher.random_state)
-    X, seen = check_features(hasher, X)
-    affinity, targets, levels = fit_affinity(hasher.affinity, X, y)
-    rows = rng.permutation(X.shape[0])[: hasher.subsample]
-    index = affinity.level_index(targets[rows], targets[rows], levels)
-    X = X[rows].toarray() if sp.issparse(X) else X[rows]
-    if all_rows_equal(X):
-        raise ValueError(
-            f"The {len(rows)} samples drawn have equal features. Raise subsample."
-        )
-    affinities = np.take(levels / levels[-1], index)
-    return SampledPairs(X, affinities, rng, seen | {"affinity_": affinity.given})
+            fitted = self._fit_pairs(X, np.take(levels / levels[-1], index), rng)
+        return replace_fitted(self, seen | {"affinity_": affinity.given} | fitted)
 
 
 def in_units(X):

@@ -25,10 +25,9 @@ from ._base import (
     FitCallbacks,
     Layers,
     check_features,
-    check_more_features,
 )
 from ._words import Frame, scaled
-from ._words_fit import Unwatched, are_words_better, fit_bits, fit_words, improve_bits
+from ._words_fit import are_words_better, fit_bits, fit_words, improve_bits
 
 _ITERATIONS_PER_CHUNK = 2
 _N_NEIGHBORS = 10  # of `score`
@@ -281,7 +280,7 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
             X, seen = check_features(self, X)
             rng = independent_random_state(self.random_state)
             return self._fit(X, y, seen, X[rng.permutation(X.shape[0])], 1, rng)
-        X, seen = check_more_features(self, X)
+        X, seen = check_features(self, X, reset=False)
         model = self._model_
         frame = model.frame
         for name, value in {"n_bits": model.n_bits, "metric": frame.metric}.items():
@@ -351,11 +350,28 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         if n_samples < 2:
             raise ValueError("X has one sample, which has no others to find; pass more.")
         n_neighbors = min(_N_NEIGHBORS, max(1, (n_samples - 1) // 2))
-        true = _Similarities(self._enter(X)[1], self._model_.frame.metric)
+        # Similarities in float32, of rows that are scaled by a power of 2 to at most 1.
+        X, metric = self._enter(X)[1], self._model_.frame.metric
+        X, halves = scaled(X, metric), 0
+        if metric == "euclidean":
+            X = X - X.mean(axis=0, dtype=np.float64)
+        _, exponent = np.frexp(np.abs(X).max())
+        X = np.ldexp(X, -exponent).astype(np.float32, copy=False)
+        if metric == "euclidean":
+            halves = np.einsum("ij,ij->i", X, X) / 2
 
         def count(rows):
-            found = weighted_scores(weights[rows], packed)
-            return _n_right(true.of(rows), found, rows, n_neighbors)
+            true, found = X[rows] @ X.T - halves, weighted_scores(weights[rows], packed)
+            own = np.arange(len(found)), np.arange(rows.start, rows.stop)
+            true[own] = found[own] = -np.inf
+            place = n_samples - n_neighbors
+            nth, last = (
+                np.partition(each, place, axis=1)[:, [place]] for each in (true, found)
+            )
+            right, above, tied = true >= nth, found > last, found == last
+            # Of those that are tied for the last places some have a place, at random.
+            chance = (n_neighbors - above.sum(axis=1)) / tied.sum(axis=1)
+            return (right & above).sum() + chance @ (right & tied).sum(axis=1)
 
         blocks = gen_batches(n_samples, max(1, _CELLS_PER_BLOCK // n_samples))
         n_found = sum(map_in_threads(one_thread()(count), blocks, self.n_jobs))
@@ -374,8 +390,7 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
             else:
                 model = fit_words(frame, rows, self.n_bits // 8, *how, rng, watch)
             if size == "auto":
-                unseen = *how, rng, Unwatched()
-                of_bits = fit_bits(frame, rows, self.n_bits, *unseen)
+                of_bits = fit_bits(frame, rows, self.n_bits, *how, rng)
                 model = model if are_words_better(model, of_bits) else of_bits
         return replace_fitted(self, watch.end_fit(model))
 
@@ -449,23 +464,6 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         frame = self._model_.frame
         return frame.mean if frame.metric == "euclidean" else None
 
-    def _fitted_by(self, model, n_iter):
-        """Fitted attributes that follow from a model."""
-        frame = model.frame
-        coef, of_bits = (
-            (vectors.reshape(-1, vectors.shape[-1]).T / frame.unit).astype(np.float32)
-            for vectors in (model.vectors, model.vectors_of_bits())
-        )
-        return {
-            "coefs_": [of_bits],
-            "intercepts_": [np.zeros(model.n_bits, dtype=np.float32)],
-            "query_coef_": coef,
-            "mean_": frame.mean,
-            "word_size_": model.word_size,
-            "n_iter_": n_iter,
-            "_model_": model,
-        }
-
 
 class _Watch:
     """Tells callbacks of the alternations of a fit, and prints them where `verbose` is set.
@@ -513,49 +511,22 @@ class _Watch:
         """All is done; return the fitted attributes."""
         fitted = self._fitted(model)
         self._callbacks.fitted = lambda: fitted
-        self._callbacks.end_fit()
+        self._callbacks.end(whole_fit=True)
         return fitted
 
     def _fitted(self, model):
-        n_iter = self._n_before + self._n_done
-        return self._seen | self._hasher._fitted_by(model, n_iter)
-
-
-class _Similarities:
-    """True similarities of features, the higher the nearer, in a unit of their own."""
-
-    def __init__(self, X, metric):
-        X, by_distance = scaled(X, metric), metric == "euclidean"
-        if by_distance:
-            X = X - X.mean(axis=0, dtype=np.float64)
-        # A power of two keeps ties, and all squares are numbers.
-        _, exponent = np.frexp(np.abs(X).max())
-        self._X = np.ldexp(X, -exponent).astype(np.float32, copy=False)
-        squares = np.einsum("ij,ij->i", self._X, self._X) if by_distance else 0
-        self._subtracted = squares / 2
-
-    def of(self, rows):
-        """Similarities of the chosen rows to all rows, shape (n_chosen, n_samples)."""
-        return self._X[rows] @ self._X.T - self._subtracted
-
-
-def _n_right(true, found, rows, n_neighbors):
-    """Sum over queries of the expected number of true neighbors among the found items.
-
-    `true` and `found` are similarities of the queries, which are `rows` of the samples, to
-    all samples. A query does not count as its own neighbor.
-    """
-    own = np.arange(len(found)), np.arange(rows.start, rows.stop)
-    true[own] = found[own] = -np.inf
-    right = true >= _nth_highest(true, n_neighbors)
-    last = _nth_highest(found, n_neighbors)
-    above, tied = found > last, found == last
-    n_left = n_neighbors - above.sum(axis=1)
-    chance = n_left / tied.sum(axis=1)
-    return (right & above).sum() + chance @ (right & tied).sum(axis=1)
-
-
-def _nth_highest(values, n):
-    """The n-th highest value of each row, as a column."""
-    place = values.shape[1] - n
-    return np.partition(values, place, axis=1)[:, [place]]
+        """Fitted attributes that follow from a model."""
+        frame = model.frame
+        coef, of_bits = (
+            (vectors.reshape(-1, vectors.shape[-1]).T / frame.unit).astype(np.float32)
+            for vectors in (model.vectors, model.vectors_of_bits())
+        )
+        return self._seen | {
+            "coefs_": [of_bits],
+            "intercepts_": [np.zeros(model.n_bits, dtype=np.float32)],
+            "query_coef_": coef,
+            "mean_": frame.mean,
+            "word_size_": model.word_size,
+            "n_iter_": self._n_before + self._n_done,
+            "_model_": model,
+        }

@@ -215,13 +215,8 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             device. :meth:`encode` packs eight bits into a byte.
         """
         now, X, space = self._enter(X)
-        codes = space.empty((X.shape[0], now._n_features_out), "uint8")
-
-        def keep(rows, block, activations):
-            space.fill(codes, rows, now.quantize(block, activations)[0])
-
-        now._do_blocks(X, now.hash_function(space), space, keep)
-        return codes
+        function, n_bits = now.hash_function(space), now._n_features_out
+        return now._values(X, function, space, n_bits, "uint8", now.quantize)
 
     def encode(self, X):
         """Compute binary codes, packed eight bits to the byte.
@@ -283,11 +278,13 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X = validate_seen(now, X, accept_sparse="csr", dtype=space.floats(X))
         return now, X, space
 
-    def _values(self, X, function, space, n_columns):
-        """Values of a function of all rows, shape (n_samples, n_columns), float32."""
-        values = space.empty((X.shape[0], n_columns), "float32")
+    def _values(self, X, function, space, n_columns, dtype="float32", quantize=None):
+        """Values of a function of all rows, or what they are quantized to."""
+        values = space.empty((X.shape[0], n_columns), dtype)
 
         def keep(rows, block, of_block):
+            if quantize is not None:
+                of_block, _ = quantize(block, of_block)
             space.fill(values, rows, of_block)
 
         self._do_blocks(X, function, space, keep)
@@ -401,8 +398,20 @@ def warn_caller(message, category=UserWarning):
     warnings.warn(message, category, stacklevel=level)
 
 
-def check_features(hasher, X):
-    """Check features to be fitted; at least two rows must differ.
+def check_features(hasher, X, reset=True):
+    """Check features to be fitted.
+
+    Parameters
+    ----------
+    hasher : BaseHasher
+        Whose features they are. It is not changed.
+
+    X : array-like of shape (n_samples, n_features)
+        Features.
+
+    reset : bool, default=True
+        Whether a fit starts anew, for which at least two rows must differ. Otherwise the
+        features must be like those of `fit`.
 
     Returns
     -------
@@ -412,18 +421,8 @@ def check_features(hasher, X):
     seen : dict
         Fitted attributes with the number and the names of the features.
     """
-    X, seen = check_more_features(hasher, X, reset=True)
-    if all_rows_equal(X):
-        raise ValueError(
-            "X is constant: all samples are equal, so no code can tell them apart."
-        )
-    return X, seen
-
-
-def check_more_features(hasher, X, reset=False):
-    """Check features like those of `fit`; return a pair as `check_features` does."""
     space, X = enter_features(hasher, X)
-    if not hasher._trains_in(space):
+    if space is NUMPY or not hasher._trains_in(space):
         space, X = NUMPY, as_numpy(X)
     X, seen = validate_aside(
         hasher,
@@ -436,12 +435,6 @@ def check_more_features(hasher, X, reset=False):
     if sp.issparse(X) and not X.has_canonical_format:
         X = X.copy()  # the user's matrix stays as it is
         X.sum_duplicates()
-    _refuse_extremes(X)
-    return X, seen
-
-
-def _refuse_extremes(X):
-    """Raise ValueError if features are too large or too small for float32."""
     largest = max(float(X.max()), -float(X.min()))
     if largest > _LARGEST or 0 < largest < 1 / _LARGEST:
         raise ValueError(
@@ -449,13 +442,27 @@ def _refuse_extremes(X):
             f"float32, from {1 / _LARGEST:.0e} to {_LARGEST:.0e}. Scale the features, as "
             "by StandardScaler."
         )
+    if reset and all_rows_equal(X):
+        raise ValueError(
+            "X is constant: all samples are equal, so no code can tell them apart."
+        )
+    return X, seen
 
 
 def enter_features(hasher, X):
     """Return the space of features, and the features; raise if the hasher is for NumPy."""
     space, X = enter(X)
     if getattr(hasher, "module", None) is not None:
-        _refuse_large_ids(X, space)
+        # A module is given float32.
+        ids, xp = X.tocsr().data if sp.issparse(X) else X, space.xp
+        ids = np.asarray(ids) if space is NUMPY else ids
+        is_integer = xp.isdtype(ids.dtype, "integral") and 0 not in ids.shape
+        if is_integer and max(int(xp.max(ids)), -int(xp.min(ids))) > _LARGEST_ID:
+            raise ValueError(
+                f"X has integers beyond {_LARGEST_ID}, of which a module, that gets "
+                "float32, cannot tell neighbors apart. Number ids from 0, as np.unique(X, "
+                "return_inverse=True)[1] does, or pass measured numbers as floats."
+            )
     if space is NUMPY or hasher.follows_arrays:
         return space, X
     raise ValueError(
@@ -463,22 +470,6 @@ def enter_features(hasher, X):
         f"{space.library}, and array_api_dispatch=True asks to stay there. Pass a "
         "NumPy array, of a tensor X.numpy(force=True)."
     )
-
-
-def _refuse_large_ids(X, space):
-    """Raise ValueError if integers are too large for float32, which a module is given."""
-    if sp.issparse(X):
-        X = X.tocsr().data
-    X = np.asarray(X) if space is NUMPY else X
-    xp = space.xp
-    if not xp.isdtype(X.dtype, "integral") or 0 in X.shape:
-        return
-    if max(int(xp.max(X)), -int(xp.min(X))) > _LARGEST_ID:
-        raise ValueError(
-            f"X has integers beyond {_LARGEST_ID}, of which a module, that gets float32, "
-            "cannot tell neighbors apart. Number ids from 0, as np.unique(X, "
-            "return_inverse=True)[1] does, or pass measured numbers as floats."
-        )
 
 
 def feed_forward(X, coefs, intercepts, xp=np):
@@ -496,21 +487,16 @@ def mean_and_unit(X):
         mean, variance = mean_variance_axis(X, axis=0)
         return mean.astype(np.float64), float(np.sqrt(variance.sum(dtype=np.float64)))
     if not isinstance(X, np.ndarray):
-        return _mean_and_unit_of_tensor(X)
+        # A torch tensor stays on its device.
+        mean = sum(X[rows].double().sum(0) for rows in row_blocks(X)) / len(X)
+        squares = sum((X[rows] - mean).square().sum() for rows in row_blocks(X))
+        return mean.cpu().numpy(), float((squares / len(X)).sqrt())
     mean = X.mean(axis=0, dtype=np.float64)
     total = 0.0
     for rows in row_blocks(X):
         block = X[rows] - mean
         total += np.einsum("ij,ij->", block, block)
     return mean, float(np.sqrt(total / len(X)))
-
-
-def _mean_and_unit_of_tensor(X):
-    """Mean and unit of a torch tensor, as `mean_and_unit`, computed on its device."""
-    total = sum(X[rows].double().sum(0) for rows in row_blocks(X))
-    mean = total / len(X)
-    squares = sum((X[rows] - mean).square().sum() for rows in row_blocks(X))
-    return mean.cpu().numpy(), float((squares / len(X)).sqrt())
 
 
 def all_rows_equal(X):
@@ -565,22 +551,9 @@ class FitCallbacks:
             self._task = self._fit.subcontext(task_name=name)
             self._task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
 
-    def end(self):
-        """A task has ended; return whether a callback wants to stop."""
-        return self._end(self._task)
-
-    def break_off(self):
-        """Leave the fit unfinished for callbacks, since training was interrupted.
-
-        At the end of a fit a progress bar would show all epochs as done.
-        """
-        self._fit = None
-
-    def end_fit(self):
-        """All tasks are done, or a callback or the validation score ended training."""
-        self._end(self._fit)
-
-    def _end(self, context):
+    def end(self, whole_fit=False):
+        """A task has ended, or the fit; return whether a callback wants to stop."""
+        context = self._fit if whole_fit else self._task
         if context is None:
             return False
         return context.call_on_fit_task_end(
@@ -588,3 +561,10 @@ class FitCallbacks:
             reconstruction_attributes=self.fitted,
             **self._data,
         )
+
+    def break_off(self):
+        """Leave the fit unfinished for callbacks, since training was interrupted.
+
+        At the end of a fit a progress bar would show all epochs as done.
+        """
+        self._fit = None

@@ -1,7 +1,6 @@
 """Class probabilities of a classifier as features, of few dimensions."""
 
 from numbers import Real
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +17,6 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import as_numpy, refuse_missing
@@ -30,7 +28,6 @@ from .._compat import (
     check_method_params,
     num_samples,
     routing_enabled,
-    safe_indexing,
     safe_split,
     with_callbacks,
 )
@@ -99,8 +96,8 @@ class ClassProbabilities(
         Whether the classes exclude each other; labels do not.
 
     beside_ : tuple or None
-        With `passthrough`: mean of the features, mean and unit of the scores, and whether
-        classes exclude each other.
+        With `passthrough`: mean of the features, mean of the scores, and root mean square
+        length of these less their mean.
 
     n_features_in_ : int
         Number of features seen by `fit`, if the classifier tells.
@@ -164,15 +161,9 @@ class ClassProbabilities(
         self : object
             The fitted transformer.
         """
-        if self.passthrough:  # whose scale is that of samples that were left out
-            self.fit_transform(X, y, **params)
-            return self
-        routed = self._routed("fit", params)
-        classifier, y = _classifier(self.estimator, y)
-        callbacks = FitCallbacks(self, X, y, 0)
-        with self._asking(classifier):
-            classifier.fit(X, y, **routed.estimator.fit)
-        return self._replace_fitted(_fitted_by(classifier, y), callbacks)
+        # Scores beside features have the scale of samples that were left out.
+        self._fit("fit_transform" if self.passthrough else "fit", X, y, params)
+        return self
 
     @with_callbacks
     def fit_transform(self, X, y, **params):
@@ -201,22 +192,7 @@ class ClassProbabilities(
             they are passed through. With `cv` 0 for those that the other folds lack, with
             a warning.
         """
-        routed = self._routed("fit_transform", params)
-        classifier, y = _classifier(self.estimator, y)
-        callbacks, params = FitCallbacks(self, X, y, 0), routed.estimator.fit
-        with self._asking(classifier):
-            if self.cv is None and hasattr(classifier, "fit_predict_proba"):
-                probabilities = classifier.fit_predict_proba(X, y, **params)
-            elif self.cv is None:
-                classifier.fit(X, y, **params)
-                probabilities = _probabilities(classifier, X, _classes_of(classifier))
-            else:
-                classifier.fit(X, y, **params)
-                probabilities = self._by_others(classifier, X, y, routed)
-        fitted = _fitted_by(classifier, y)
-        if self.passthrough:
-            fitted["beside_"] = BesideScores.fit(X, probabilities, fitted["exclusive_"])
-        return self._replace_fitted(fitted, callbacks)._features(X, probabilities)
+        return self._features(X, self._fit("fit_transform", X, y, params))
 
     def transform(self, X):
         """Compute the probabilities.
@@ -242,29 +218,84 @@ class ClassProbabilities(
         """Context in which errors name this class for a classifier that no user gave."""
         return errors_of(self if self.estimator is None else classifier, classifier)
 
-    def _replace_fitted(self, fitted, callbacks):
-        callbacks.fitted = lambda: fitted
-        callbacks.end_fit()
-        return replace_fitted(self, fitted)
-
     def _features(self, X, probabilities):
         """What `transform` returns of some samples and their probabilities."""
-        if self.beside_ is not None:
-            return self.beside_.join(X, probabilities)
-        temperature = self.temperature
-        if temperature == "auto":
-            temperature = _TEMPERATURE_OF_CLASSES if self.exclusive_ else 1
-        return softened(probabilities, temperature, self.exclusive_)
+        exclusive = self.exclusive_
+        if self.beside_ is None:
+            temperature = self.temperature
+            if temperature == "auto":
+                temperature = _TEMPERATURE_OF_CLASSES if exclusive else 1
+            return softened(probabilities, temperature, exclusive)
+        center, offset, unit = self.beside_
+        X = _dense(X)
+        X = (X - center).astype(X.dtype, copy=False)
+        lengths = np.linalg.norm(X, axis=1, keepdims=True)
+        scores = (_scores(probabilities, exclusive) - offset) / unit
+        beside = X / np.where(lengths > 0, lengths, 1), scores.astype(X.dtype, copy=False)
+        return np.concatenate(beside, axis=1)
 
-    def _routed(self, caller, params):
-        """Metadata of a call, routed to the classifier and to the splitter."""
+    def _fit(self, caller, X, y, params):
+        """Fit the classifier; return probabilities for `fit_transform`, else None."""
         self._validate_params()
+        routed = Bunch(estimator=Bunch(fit=params), splitter=Bunch(split={}))
         if routing_enabled():
-            return process_routing(self, caller, **params)
-        return Bunch(estimator=Bunch(fit=params), splitter=Bunch(split={}))
+            routed = process_routing(self, caller, **params)
+        # A classifier that takes these targets, and the targets as it takes them.
+        if y is None:
+            raise ValueError(
+                "ClassProbabilities requires y to be passed, but the target y is None."
+            )
+        refuse_missing(y)
+        check_classification_targets(y)
+        kind, classifier = type_of_target(y), clone(_default(self.estimator))
+        if kind == "multiclass-multioutput":
+            raise ValueError(
+                "y must be one class for each sample, or 0/1 label indicators, got several "
+                "columns of classes. Pass one column, or indicators of all classes, as "
+                "OneHotEncoder().fit_transform(y) gives them."
+            )
+        y, tags = y.toarray() if sp.issparse(y) else y, get_tags(classifier)
+        takes_labels = tags.classifier_tags.multi_label or tags.target_tags.multi_output
+        if kind == "multilabel-indicator" and not takes_labels:
+            classifier = OneVsRestClassifier(classifier)
+        # All samples, and probabilities of each without itself, if any are asked for.
+        callbacks, probabilities = FitCallbacks(self, X, y, 0), None
+        leaves_out = self.cv is None and hasattr(classifier, "fit_predict_proba")
+        with self._asking(classifier):
+            if caller == "fit_transform" and leaves_out:
+                probabilities = classifier.fit_predict_proba(X, y, **routed.estimator.fit)
+            else:
+                classifier.fit(X, y, **routed.estimator.fit)
+            classes = _classes_of(classifier)
+            if caller == "fit_transform" and self.cv is not None:
+                probabilities = self._by_others(classifier, X, y, routed)
+            elif caller == "fit_transform" and not leaves_out:
+                probabilities = _probabilities(classifier, X, classes)
+        exclusive, beside = kind != "multilabel-indicator", None
+        if self.passthrough:
+            scores = _scores(probabilities, exclusive)
+            offset = scores.mean(axis=0)
+            unit = float(np.sqrt(np.square(scores - offset).sum(axis=1).mean()))
+            beside = _dense(X).mean(axis=0, dtype=np.float64), offset, unit or 1.0
+        fitted = {
+            "estimator_": classifier,
+            "classes_": classes,
+            "exclusive_": exclusive,
+            "beside_": beside,
+        }
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(classifier, name):
+                fitted[name] = getattr(classifier, name)
+        callbacks.fitted = lambda: fitted
+        callbacks.end(whole_fit=True)
+        replace_fitted(self, fitted)
+        return probabilities
 
     def _by_others(self, classifier, X, y, routed):
-        """Probabilities of each sample, by a classifier that was fitted to other folds."""
+        """Probabilities of each sample, by a classifier that was fitted to other folds.
+
+        `cross_val_predict` would number the classes, of which `class_weight` has names.
+        """
         folds = check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter.split)
         folds = [tuple(map(np.asarray, fold)) for fold in folds]
         tests = np.concatenate([test for _, test in folds])
@@ -273,17 +304,22 @@ class ClassProbabilities(
                 "cv must have each sample in one test fold, as KFold and StratifiedKFold "
                 f"do, got {self.cv!r}."
             )
-        n_present = len(_present(y))
-        if any(len(_present(safe_indexing(y, train))) < n_present for train, _ in folds):
+        columns, n_present, tables = _classes_of(classifier), _n_present(y), []
+        is_lacking = False
+        for train, test in folds:
+            one = clone(classifier)
+            X_train, y_train = safe_split(one, X, y, train)
+            X_test, _ = safe_split(one, X, y, test, train)
+            params = check_method_params(X, routed.estimator.fit, indices=train)
+            tables.append(
+                _probabilities(one.fit(X_train, y_train, **params), X_test, columns)
+            )
+            is_lacking |= _n_present(y_train) < n_present
+        if is_lacking:
             warn_caller(
                 "Some classes or labels are in no fold but one of cv, whose samples get "
                 "probability 0 of them. Pass stratified or shuffled folds as cv."
             )
-        params, columns = routed.estimator.fit, _classes_of(classifier)
-        tables = Parallel()(
-            delayed(_judge)(clone(classifier), X, y, *fold, params, columns)
-            for fold in folds
-        )
         return np.concatenate(tables)[np.argsort(tests)]
 
     def set_fit_request(self, **requests):
@@ -330,7 +366,7 @@ class ClassProbabilities(
 
     @property
     def _n_features_out(self):
-        n_features = 0 if self.beside_ is None else len(self.beside_.center)
+        n_features = 0 if self.beside_ is None else len(self.beside_[0])
         return n_features + len(self.classes_)
 
     def __sklearn_tags__(self):
@@ -346,48 +382,11 @@ def _default(estimator):
     return KernelRidgeClassifierCV(random_state=0) if estimator is None else estimator
 
 
-def _classifier(estimator, y):
-    """An unfitted classifier that takes these targets, and the targets as it takes them."""
-    if y is None:
-        raise ValueError(
-            "ClassProbabilities requires y to be passed, but the target y is None."
-        )
-    refuse_missing(y)
-    check_classification_targets(y)
-    kind, estimator = type_of_target(y), clone(_default(estimator))
-    if kind == "multiclass-multioutput":
-        raise ValueError(
-            "y must be one class for each sample, or 0/1 label indicators, got several "
-            "columns of classes. Pass one column, or indicators of all classes, as "
-            "OneHotEncoder().fit_transform(y) gives them."
-        )
-    tags = get_tags(estimator)
-    takes_labels = tags.classifier_tags.multi_label or tags.target_tags.multi_output
-    if kind == "multilabel-indicator" and not takes_labels:
-        return OneVsRestClassifier(estimator), y.tocsr() if sp.issparse(y) else y
-    return estimator, y.toarray() if sp.issparse(y) else y
-
-
-def _fitted_by(classifier, y):
-    """Fitted attributes of the transformer that follow from the fitted classifier."""
-    fitted = {
-        "estimator_": classifier,
-        "classes_": _classes_of(classifier),
-        "exclusive_": type_of_target(y) != "multilabel-indicator",
-        "beside_": None,
-    }
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(classifier, name):
-            fitted[name] = getattr(classifier, name)
-    return fitted
-
-
-def _present(y):
-    """Classes that occur in `y`, or the columns of labels that occur."""
+def _n_present(y):
+    """Number of classes that occur in `y`, or of labels."""
     if type_of_target(y) != "multilabel-indicator":
-        return np.unique(as_numpy(y))
-    positive = y > 0 if sp.issparse(y) else np.asarray(as_numpy(y)) > 0
-    return np.flatnonzero(positive.sum(axis=0))
+        return len(np.unique(as_numpy(y)))
+    return (np.asarray(as_numpy(y)) > 0).any(axis=0).sum()
 
 
 def _classes_of(estimator):
@@ -398,30 +397,21 @@ def _classes_of(estimator):
     return np.asarray(as_numpy(classes))
 
 
-def _judge(estimator, X, y, train, test, params, columns):
-    """Probabilities of the samples of one fold."""
-    X_train, y_train = safe_split(estimator, X, y, train)
-    X_test, _ = safe_split(estimator, X, y, test, train)
-    estimator.fit(X_train, y_train, **check_method_params(X, params, indices=train))
-    return _probabilities(estimator, X_test, columns)
-
-
 def _probabilities(estimator, X, columns):
     """Probabilities of all classes or labels; 0 of a class that the classifier lacks."""
     tables = estimator.predict_proba(X)
     if isinstance(tables, list):  # forests return a table of outcomes for each label
-        return np.stack(list(map(_of_presence, tables, estimator.classes_)), axis=1)
+        of_labels = zip(tables, estimator.classes_)  # training may see one outcome only
+        present = [
+            as_numpy(table)[:, as_numpy(seen) > 0].sum(1) for table, seen in of_labels
+        ]
+        return np.stack(present, axis=1)
     known, table = _classes_of(estimator), np.asarray(as_numpy(tables))
     if len(known) == len(columns):
         return table
     whole = np.zeros((len(table), len(columns)), dtype=table.dtype)
     whole[:, np.isin(columns, known)] = table
     return whole
-
-
-def _of_presence(table, outcomes):
-    """Probability that a label is present; training may have seen one outcome only."""
-    return as_numpy(table)[:, as_numpy(outcomes) > 0].sum(axis=1)
 
 
 def softened(probabilities, temperature, exclusive):
@@ -452,51 +442,6 @@ def softened(probabilities, temperature, exclusive):
         return np.exp(logs - np.logaddexp(logs, np.log1p(-probabilities) / temperature))
 
 
-class BesideScores(NamedTuple):
-    """Features side by side with scores of classes, both centered.
-
-    Rows of features have unit length. Scores are log-probabilities of classes, or log-odds
-    of labels. They are divided by one number, so that sure samples stay far from others.
-
-    Attributes
-    ----------
-    center : ndarray of shape (n_features,)
-        Mean of the training features.
-
-    offset : ndarray of shape (n_outputs,)
-        Mean of the scores of training samples.
-
-    unit : float
-        Root mean square length of these scores.
-
-    exclusive : bool
-        Whether they are of classes that exclude each other, or of labels, each for itself.
-    """
-
-    center: np.ndarray
-    offset: np.ndarray
-    unit: float
-    exclusive: bool
-
-    @classmethod
-    def fit(cls, X, probabilities, exclusive):
-        """Learn means and the unit from training samples."""
-        X = _dense(X)
-        scores = _scores(probabilities, exclusive)
-        offset = scores.mean(axis=0)
-        unit = float(np.sqrt(np.square(scores - offset).sum(axis=1).mean()))
-        return cls(X.mean(axis=0, dtype=np.float64), offset, unit or 1.0, exclusive)
-
-    def join(self, X, probabilities):
-        """Features and scores, of shape (n_samples, n_features + n_outputs)."""
-        X = _dense(X)
-        X = (X - self.center).astype(X.dtype, copy=False)
-        lengths = np.linalg.norm(X, axis=1, keepdims=True)
-        scores = (_scores(probabilities, self.exclusive) - self.offset) / self.unit
-        beside = X / np.where(lengths > 0, lengths, 1), scores.astype(X.dtype, copy=False)
-        return np.concatenate(beside, axis=1)
-
-
 def _dense(X):
     if sp.issparse(X):
         raise ValueError(
@@ -508,6 +453,7 @@ def _dense(X):
 
 
 def _scores(probabilities, exclusive):
+    """Centered log-probabilities of classes, or log-odds of labels."""
     bounded = np.clip(probabilities, _LEAST, 1 - _LEAST)
     if not exclusive:
         return np.log(bounded) - np.log1p(-bounded)

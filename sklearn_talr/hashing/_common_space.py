@@ -64,10 +64,10 @@ def teach_classes(views, teacher):
         If a view cannot be learned, or columns of the views do not belong together.
     """
     teacher = ClassProbabilities() if teacher is None else teacher
-    y, y_query = views.classes
+    y, y_query = views.pairs.classes
     teachers = [clone(teacher)]
     X = X_query = _learn(teachers[0], views.X, y, "y")
-    if not views.are_same_rows:
+    if not views.pairs.same_rows:
         teachers.append(clone(teacher))
         X_query = _learn(teachers[1], views.X_query, y_query, "y_query")
     known = [getattr(of_side, "classes_", None) for of_side in teachers]
@@ -142,7 +142,7 @@ def teach_judgments(views, rng):
     left, values, right = randomized_svd(grades, n_factors, random_state=rng)
     share = np.sqrt(values / values[0])
     both = [(views.X_query, left), (views.X, right.T)]
-    if views.are_same_rows:
+    if views.pairs.same_rows:
         del both[0]
     teachers = [LeftOutRegression() for _ in both]
     known = [
@@ -154,7 +154,7 @@ def teach_judgments(views, rng):
     return CommonSpace(known[-1], known[0], teachers[-1], teachers[0])
 
 
-class BesideFeatures(NamedTuple):
+class BesideFeatures:
     """A teacher whose coordinates stand beside the features that it saw.
 
     Both are centered and of unit mean square length, so that what the teacher lacks can be
@@ -165,23 +165,14 @@ class BesideFeatures(NamedTuple):
     teacher : object
         Gives coordinates.
 
-    mean, mean_of_coordinates : ndarray
-        What is subtracted from features and coordinates.
-
-    unit, unit_of_coordinates : float
-        What divides them.
+    X, coordinates : array
+        Training rows, and coordinates of these.
     """
 
-    teacher: object
-    mean: np.ndarray
-    unit: float
-    mean_of_coordinates: np.ndarray
-    unit_of_coordinates: float
-
-    @classmethod
-    def of(cls, teacher, X, coordinates):
-        """Means and units of training rows."""
-        return cls(teacher, *mean_and_unit(X), *mean_and_unit(coordinates))
+    def __init__(self, teacher, X, coordinates):
+        self.teacher = teacher
+        self.mean, self.unit = mean_and_unit(X)
+        self.of_coordinates = mean_and_unit(coordinates)
 
     def transform(self, X):
         """Features and coordinates of rows, side by side."""
@@ -189,9 +180,8 @@ class BesideFeatures(NamedTuple):
 
     def join(self, X, coordinates):
         """Features and given coordinates, side by side."""
-        coordinates = coordinates - self.mean_of_coordinates
-        centered = np.asarray(X - self.mean)  # a sparse matrix gives np.matrix
-        beside = centered / self.unit, coordinates / self.unit_of_coordinates
+        (mean, unit), centered = self.of_coordinates, np.asarray(X - self.mean)
+        beside = centered / self.unit, (coordinates - mean) / unit
         return np.concatenate(beside, axis=1)
 
 
@@ -216,23 +206,15 @@ def beside_features(views, space, is_shared):
     space : CommonSpace
         Of other widths in each view.
     """
-    both = [
-        (views.X, space.X, space.teacher),
-        (views.X_query, space.X_query, space.query_teacher),
-    ]
-    is_sparse = [sp.issparse(X) for X, *_ in both]
-    if is_shared:
-        is_sparse = [any(is_sparse)] * 2
-    (X, teacher), (X_query, query_teacher) = (
-        of_view[1:] if alone else _beside(*of_view)
-        for alone, of_view in zip(is_sparse, both)
-    )
-    return CommonSpace(X, X_query, teacher, query_teacher)
-
-
-def _beside(X, coordinates, teacher):
-    beside = BesideFeatures.of(teacher, X, coordinates)
-    return beside.join(X, coordinates), beside
+    features = views.X, views.X_query
+    taught = [space.X, space.X_query]
+    teachers = [space.teacher, space.query_teacher]
+    are_sparse = list(map(sp.issparse, features))
+    for side, X in enumerate(features):
+        if not (any(are_sparse) if is_shared else are_sparse[side]):
+            teachers[side] = BesideFeatures(teachers[side], X, taught[side])
+            taught[side] = teachers[side].join(X, taught[side])
+    return CommonSpace(*taught, *teachers)
 
 
 def _double(X):

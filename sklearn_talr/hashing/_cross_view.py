@@ -10,7 +10,7 @@ from .._state import replace_fitted
 from ..losses._tie_aware import loss_of
 from ..metrics import make_retrieval_scorer
 from ._additive import AdditiveHasher
-from ._base import BaseHasher, errors_of
+from ._base import BaseHasher, errors_of, warn_caller
 from ._common_space import (
     BehindTeacher,
     ViewLayers,
@@ -92,12 +92,10 @@ class CrossViewHasher(BaseHasher):
         Who is relevant to whom, where both sides have targets: ``"auto"`` goes by the form
         of `y`, as in :class:`TALRHasher`.
 
-    init : {"cca", "itq", "random"}, default="cca"
+    init : {"cca", "random"}, default="cca"
         First weights of the last layers. ``"cca"``: canonical directions of items and
-        queries that are relevant to each other, rotated to lose least by taking signs.
-        ``"itq"``: iterative quantization of items, and a ridge regression of queries on
-        the mean bits of their relevant items. A shared function starts from iterative
-        quantization of all rows under both.
+        queries that are relevant to each other, rotated to lose least by taking signs; of
+        a shared function iterative quantization of all rows.
 
     tanh_scale : float, (float, float), None or "auto", default="auto"
         Scale of tanh, as in :class:`TALRHasher`.
@@ -213,7 +211,7 @@ class CrossViewHasher(BaseHasher):
         "unjudged": [StrOptions({"irrelevant", "ignore"})],
         "shared": ["boolean"],
         "query_hidden_layer_sizes": ["array-like", Integral, None],
-        "init": [StrOptions({"cca", "itq", "random"})],
+        "init": [StrOptions({"cca", "random"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         **{
             name: TALRHasher._parameter_constraints[name]
@@ -322,26 +320,79 @@ class CrossViewHasher(BaseHasher):
         UserWarning
             If most items are relevant to no query.
         """
+        has_query_view, are_partners = X_query is not None, y is None
         views = check_views(self, X, y, X_query, y_query)
-        self._check_shared(views)
+        X, X_query, seen, seen_query, pairs = views
+        # Judgments of few items tell nothing of the others.
+        is_sparse = (
+            pairs.judgments is not None and 2 * pairs.n_items_known() < pairs.n_items
+        )
+        if is_sparse:
+            warn_caller(
+                f"y has only {pairs.n_items_known()} of {pairs.n_items} items that are "
+                "relevant to any query, and judgments tell nothing of the others. If both "
+                "views have good features of one kind, such as embeddings by one model, "
+                "codes that know no judgments may rank better: compare with ITQHasher or "
+                "AdditiveHasher."
+            )
+        if self.shared and X.shape[1] != X_query.shape[1]:
+            raise ValueError(
+                f"shared=True needs features of one kind, but X has {X.shape[1]} and "
+                f"X_query {X_query.shape[1]}. Set shared=False."
+            )
         rng = independent_random_state(self.random_state)
-        space = self._common_space(views, rng)
-        if space is not None and views.classes is None and self.query == "bits":
-            space = beside_features(views, space, self.shared)
+        # Both views as teachers see them.
+        space, by_classes = None, self.teacher is not None and pairs.classes is not None
+        if by_classes:
+            teacher = None if isinstance(self.teacher, str) else self.teacher
+            space = teach_classes(views, teacher)
+        elif self.teacher is not None and not isinstance(self.teacher, str):
+            raise ValueError(
+                "teacher needs labels or label indicators of both sides, as y and y_query. "
+                "Set teacher='auto' or None for judgments and other affinities."
+            )
+        elif self.teacher is not None and not are_partners and not is_sparse:
+            space = teach_judgments(views, rng)
+            if self.query == "bits":
+                space = beside_features(views, space, self.shared)
+        if space is not None:
+            X, X_query = space.X, space.X_query
+        # Hash functions of both.
         if space is not None and self.query == "weights":
-            functions, losses = self._fit_additive(space, rng), []
-            n_iter = functions[0].n_iter_
+            how = {"verbose": self.verbose, "random_state": rng}
+            additive = AdditiveHasher(self.n_bits, metric="inner_product", **how).fit(X)
+            item = query = additive
+            losses, n_iter = [], additive.n_iter_
         else:
-            functions, losses = self._fit_towers(views, space, rng)
+            is_shared = self.shared or pairs.same_rows or by_classes
+            how = loss_of(self.loss), X, X_query, pairs, is_shared, rng
+            of_item, of_query, losses = of_torch("fit_towers")(self, *how)
+            item = ViewLayers.of({"n_features_in_": X.shape[1]} | of_item)
+            query = ViewLayers.of({"n_features_in_": X_query.shape[1]} | of_query)
             n_iter = len(losses)
-        fitted = _fitted_views(views, space, functions)
+        # Functions of features, also behind teachers.
+        fitted = {"teacher_": None, "query_teacher_": None}
+        if space is None:
+            fitted |= of_item
+            item, query = (
+                ViewLayers.of(of_item | seen),
+                ViewLayers.of(of_query | seen_query),
+            )
+        else:
+            fitted = {"teacher_": space.teacher, "query_teacher_": space.query_teacher}
+            behind = {"teacher_": space.teacher, "hasher_": item}
+            behind_query = {"teacher_": space.query_teacher, "hasher_": query}
+            item = BehindTeacher.of(seen | behind)
+            query = BehindTeacher.of(seen_query | behind_query)
         known = {
-            "affinity_": views.affinity.given,
-            "has_query_view_": X_query is not None,
+            "affinity_": pairs.affinity.given,
+            "has_query_view_": has_query_view,
             "loss_curve_": losses,
             "n_iter_": n_iter,
+            "item_hasher_": item,
+            "query_hasher_": query,
         }
-        return replace_fitted(self, views.seen | known | fitted)
+        return replace_fitted(self, seen | known | fitted)
 
     def transform_query(self, X):
         """Compute binary codes of queries.
@@ -442,54 +493,6 @@ class CrossViewHasher(BaseHasher):
         except ValueError as error:
             raise ValueError(f"Features of queries cannot be used: {error}") from error
 
-    def _check_shared(self, views):
-        n_features, n_of_queries = views.X.shape[1], views.X_query.shape[1]
-        if self.shared and n_features != n_of_queries:
-            raise ValueError(
-                "shared=True needs features of one kind, but X has "
-                f"{n_features} and X_query {n_of_queries}. Set shared=False."
-            )
-
-    def _common_space(self, views, rng):
-        """Both views as teachers see them, or None."""
-        if self.teacher is None:
-            return None
-        is_auto = isinstance(self.teacher, str)
-        if views.classes is not None:
-            return teach_classes(views, None if is_auto else self.teacher)
-        if not is_auto:
-            raise ValueError(
-                "teacher needs labels or label indicators of both sides, as y and y_query. "
-                "Set teacher='auto' or None for judgments and other affinities."
-            )
-        if views.are_partners or views.are_sparse:
-            return None
-        return teach_judgments(views, rng)
-
-    def _fit_additive(self, space, rng):
-        """One hasher of the common space, for weighted queries."""
-        hasher = AdditiveHasher(
-            self.n_bits,
-            metric="inner_product",
-            verbose=self.verbose,
-            random_state=rng,
-        )
-        return [hasher.fit(space.X)] * 2
-
-    def _fit_towers(self, views, space, rng):
-        """Hash functions of both views by gradients, and the losses of the epochs."""
-        X, X_query = views.X, views.X_query
-        if space is not None:
-            X, X_query = space.X, space.X_query
-        is_one_space = space is not None and views.classes is not None
-        is_shared = self.shared or views.are_same_rows or is_one_space
-        how = views.pairs, is_shared, rng
-        fit_towers, loss = of_torch("fit_towers"), loss_of(self.loss)
-        *fitted, losses = fit_towers(self, loss, X, X_query, *how)
-        seen = {"n_features_in_": X.shape[1]}, {"n_features_in_": X_query.shape[1]}
-        functions = [ViewLayers.of(a | b) for a, b in zip(seen, fitted)]
-        return functions, losses
-
     def _enter(self, X):
         check_is_fitted(self)
         with errors_of(self, self.item_hasher_):
@@ -503,29 +506,3 @@ class CrossViewHasher(BaseHasher):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-
-def _fitted_views(views, space, functions):
-    """Fitted attributes of both views: functions of features, also behind teachers."""
-    if space is None:
-        item, query = functions
-        item, query = (
-            type(function).of(vars(function) | seen)
-            for function, seen in ((item, views.seen), (query, views.seen_query))
-        )
-        layers = {name: getattr(item, name) for name in ("coefs_", "intercepts_", "means_")}
-        teachers = None, None
-    else:
-        layers, teachers = {}, (space.teacher, space.query_teacher)
-        item, query = (
-            BehindTeacher.of(seen | {"teacher_": teacher, "hasher_": function})
-            for seen, teacher, function in zip(
-                (views.seen, views.seen_query), teachers, functions
-            )
-        )
-    return layers | {
-        "item_hasher_": item,
-        "query_hasher_": query,
-        "teacher_": teachers[0],
-        "query_teacher_": teachers[1],
-    }

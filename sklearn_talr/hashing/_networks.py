@@ -80,6 +80,7 @@ class FeedForward:
                 layers[-1].weight.copy_(torch.from_numpy(np.ascontiguousarray(coef.T)))
                 layers[-1].bias.copy_(torch.from_numpy(np.asarray(intercept)))
         self.module = torch.nn.Sequential(*layers).to(features.device)
+        self._linear = [each for each in layers if isinstance(each, torch.nn.Linear)]
 
     def generators(self):
         """Context of training, which leaves global generators alone."""
@@ -87,9 +88,8 @@ class FeedForward:
 
     def fitted(self):
         """Attributes of a fitted hasher: NumPy arrays, in units of the features."""
-        linear = [layer for layer in self.module if isinstance(layer, torch.nn.Linear)]
-        coefs = [layer.weight.detach().T.cpu().double().numpy() for layer in linear]
-        intercepts = [layer.bias.detach().cpu().double().numpy() for layer in linear]
+        coefs = [layer.weight.detach().T.cpu().double().numpy() for layer in self._linear]
+        intercepts = [layer.bias.detach().cpu().double().numpy() for layer in self._linear]
         coefs[0] = coefs[0] / self.unit
         return {"coefs_": coefs, "intercepts_": intercepts, "means_": [self.mean]}
 
@@ -99,9 +99,8 @@ class FeedForward:
         A layer between hidden ones starts from smaller weights than the first layer does,
         and takes steps that are smaller by the same factor. Intercepts do not decay.
         """
-        linear = [layer for layer in self.module if isinstance(layer, torch.nn.Linear)]
-        inner = [hidden_scale(layer.in_features) for layer in linear[1:-1]]
-        by_layer = [1.0, *inner, 1.0][: len(linear)]
+        inner = [hidden_scale(layer.in_features) for layer in self._linear[1:-1]]
+        by_layer = [1.0, *inner, 1.0][: len(self._linear)]
         return [(rate, decay) for rate in by_layer for decay in (1.0, 0.0)]
 
 
@@ -393,22 +392,20 @@ class AdamMini(torch.optim.Optimizer):
     def step(self):
         for group in self.param_groups:
             for parameter in group["params"]:
-                if parameter.grad is not None:
-                    self._step(parameter, parameter.grad, group)
-
-    def _step(self, parameter, grad, group):
-        state = self.state[parameter]
-        if not state:
-            state["step"] = torch.zeros(())
-            state["exp_avg"] = torch.zeros_like(parameter)
-            state["exp_avg_sq"] = _unit_squares(torch.zeros_like(parameter))
-        state["step"] += 1
-        step, (decay, square_decay) = state["step"].item(), group["betas"]
-        state["exp_avg"].lerp_(grad, 1 - decay)
-        state["exp_avg_sq"].lerp_(_unit_squares(grad), 1 - square_decay)
-        size = (state["exp_avg_sq"] / (1 - square_decay**step)).sqrt_().add_(group["eps"])
-        rate = group["lr"] / (1 - decay**step)
-        parameter.addcdiv_(state["exp_avg"], size, value=-rate)
+                if parameter.grad is None:
+                    continue
+                state, grad = self.state[parameter], parameter.grad
+                if not state:
+                    state["step"] = torch.zeros(())
+                    state["exp_avg"] = torch.zeros_like(parameter)
+                    state["exp_avg_sq"] = _unit_squares(torch.zeros_like(parameter))
+                state["step"] += 1
+                step, (decay, square_decay) = state["step"].item(), group["betas"]
+                state["exp_avg"].lerp_(grad, 1 - decay)
+                state["exp_avg_sq"].lerp_(_unit_squares(grad), 1 - square_decay)
+                size = (state["exp_avg_sq"] / (1 - square_decay**step)).sqrt_()
+                rate = group["lr"] / (1 - decay**step)
+                parameter.addcdiv_(state["exp_avg"], size.add_(group["eps"]), value=-rate)
 
 
 def _unit_squares(values):

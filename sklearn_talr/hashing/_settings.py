@@ -15,7 +15,7 @@ from ..affinity import (
     fit_affinity,
     resolve_affinity,
 )
-from ._base import check_features, check_more_features
+from ._base import check_features
 
 # By kind of hash function. Features, weights and activations of linear and hidden layers
 # have known sizes; modules come in all sizes, and are trained as networks usually are.
@@ -24,10 +24,10 @@ _LEARNING_RATE = {
     "adam_mini": {"linear": 0.025, "hidden layers": 0.014, "module": 0.003},
     "adam": {"linear": 0.005, "hidden layers": 0.005, "module": 0.003},
 }
-_WEIGHT_DECAY = {"linear": 0.6, "module": 0.01}
+# Of all layers together: decays multiply in the activations.
+_WEIGHT_DECAY = {"linear": 0.6, "hidden layers": 2.4, "module": 0.01}
 _FEW_FEATURES = 64  # so many, and probabilities of classes, leave little to overfit
 _TANH_SCALE = {"linear": 8.0, "hidden layers": 8.0, "module": 2.0}
-_WEIGHT_DECAY_OF_LAYERS = 2.4  # of all together: decays multiply in the activations
 _DROPOUT = {"linear": (0.0, 0.0), "hidden layers": (0.2, 0.5), "module": (0.0, 0.0)}
 
 
@@ -64,13 +64,7 @@ def check_data(hasher, loss, X, y, X_val=None, y_val=None):
     data = TrainingData(X, targets, affinity, levels, seen)
     if X_val is None and y_val is None:
         return data
-    needs_no_targets = by_features and affinity.by_distance
-    of_val = _checked_validation(hasher, data, X_val, y_val, needs_no_targets)
-    return data._replace(validation=of_val)
-
-
-def _checked_validation(hasher, data, X_val, y_val, needs_no_targets):
-    """The user's validation set, features and targets, or ValueError if it does not fit."""
+    # The user's validation set.
     if not hasher.early_descent:
         raise ValueError(
             "X_val and y_val are passed to fit, but with early_descent=False nothing "
@@ -78,12 +72,11 @@ def _checked_validation(hasher, data, X_val, y_val, needs_no_targets):
         )
     if X_val is None:
         raise ValueError("y_val is passed to fit, but X_val is not. Pass both.")
-    if y_val is None and not needs_no_targets:
+    if y_val is None and not (by_features and affinity.by_distance):
         raise ValueError(
             "X_val is passed to fit, but y_val is not. Pass its targets, which have the "
             "form of y."
         )
-    affinity = data.affinity
     if affinity.comes_with_targets:
         # Ready affinities of these samples, of the same matrix or of another.
         affinity = y_val
@@ -94,9 +87,9 @@ def _checked_validation(hasher, data, X_val, y_val, needs_no_targets):
                 f"as PrecomputedAffinity(matrix)[rows]. Got {type(y_val).__name__}."
             )
     fitted = copy.copy(hasher)
-    vars(fitted).update(data.seen)
+    vars(fitted).update(seen)
     try:
-        X_val, _ = check_more_features(fitted, X_val)
+        X_val, _ = check_features(fitted, X_val, reset=False)
         targets = affinity.check_targets(X_val if y_val is None else y_val)
         if targets.shape[0] != X_val.shape[0]:
             raise ValueError(
@@ -107,23 +100,21 @@ def _checked_validation(hasher, data, X_val, y_val, needs_no_targets):
         raise ValueError(
             f"The validation set X_val, y_val cannot be used: {error}"
         ) from error
-    return X_val, targets
+    return data._replace(validation=(X_val, targets))
 
 
 def check_chunk(hasher, X, y, levels):
     """Check the arguments of `partial_fit`; pairs of one chunk may all be alike."""
+    is_first = not hasattr(hasher, "n_iter_")
+    X, seen = check_features(hasher, X, reset=is_first)
     # The affinity is that of the first chunk, but of a matrix each chunk brings its own.
-    if not hasattr(hasher, "n_iter_"):
-        X, seen = check_features(hasher, X)
-        affinity, targets = resolve_affinity(hasher.affinity, X, y)
-        affinity, declared = affinity.fit_clone(targets), None
-    else:
-        X, seen = check_more_features(hasher, X)
-        affinity = hasher.affinity_
-        if getattr(affinity, "comes_with_targets", False) and y is not None:
-            affinity = hasher.affinity
-        affinity, targets = resolve_affinity(affinity, X, y)
+    affinity, declared = hasher.affinity, None
+    if not is_first:
         declared = hasher._training_state_["declared_levels"]
+        if y is None or not getattr(hasher.affinity_, "comes_with_targets", False):
+            affinity = hasher.affinity_
+    affinity, targets = resolve_affinity(affinity, X, y)
+    affinity = affinity.fit_clone(targets) if is_first else affinity
     # Levels are those that the first call has declared, or that the oracle tells.
     if levels is not None:
         levels, before = np.atleast_1d(np.asarray(levels)), declared
@@ -136,22 +127,21 @@ def check_chunk(hasher, X, y, levels):
                 f"partial_fit, {before.tolist()}."
             )
         declared = levels
-    known = None
+    levels = declared
     if hasattr(affinity, "levels_"):
         known = affinity.levels_between(targets, targets)
+        levels = known if declared is None else declared
+        lacking = np.setdiff1d(known, levels)
+        if lacking.size:
+            raise ValueError(
+                f"levels={levels.tolist()} lacks {lacking.tolist()}, which the affinity "
+                "of these targets may take."
+            )
     elif declared is None:
         raise ValueError(
             f"affinity {affinity!r} does not tell its levels_. Pass them as levels on the "
             "first call of partial_fit: the values that it can take, first 0."
         )
-    if declared is not None and known is not None:
-        lacking = np.setdiff1d(known, declared)
-        if lacking.size:
-            raise ValueError(
-                f"levels={declared.tolist()} lacks {lacking.tolist()}, which the affinity "
-                "of these targets may take."
-            )
-    levels = known if declared is None else declared
     affinity = affinity.with_levels(levels)
     return TrainingData(X, targets, affinity, levels, seen, declared)
 
@@ -185,108 +175,86 @@ def resolve(params, loss, X, by_distance, n_held_out=0, goes_on=False):
         how many bits a step keeps of the leading n, at place n; ``n_held_out`` samples;
         and a torch ``device``.
     """
+    import torch
+
     wanted = loss.training_defaults
     of_loss = {k: _or_auto(v, wanted.get(k, v)) for k, v in params.items()}
     given = SimpleNamespace(**of_loss, n_held_out=n_held_out)
-    given.layer_sizes = _layer_sizes(given)
     # What "auto" stands for depends on the kind of hash function.
-    kind = "hidden layers" if given.layer_sizes else "linear"
-    kind = kind if given.module is None else "module"
-    given.dropout = _dropout(given.dropout, kind, by_distance)
-    given.tanh_scale = _tanh_scale(given.tanh_scale, kind, goes_on)
-    given.n_kept_bits = _n_kept_bits(given, kind, by_distance)
-    given.solver = _or_auto(given.solver, _SOLVER[kind])
-    rate = _LEARNING_RATE[given.solver][kind]
-    given.learning_rate_init = _or_auto(given.learning_rate_init, rate)
-    decays = _WEIGHT_DECAY | {
-        "hidden layers": _WEIGHT_DECAY_OF_LAYERS / (len(given.layer_sizes) + 1)
-    }
-    if kind == "linear" and X.shape[1] < _FEW_FEATURES and not by_distance:
-        decays = {"linear": 0.0}
-    given.weight_decay = _or_auto(given.weight_decay, decays[kind])
-    n_samples = X.shape[0] - n_held_out
-    given.batch_size = _or_auto(given.batch_size, min(max(n_samples // 20, 32), 256))
-    given.device = _choose_device(given.device, X)
-    return given
-
-
-def _or_auto(value, automatic):
-    return automatic if _is_auto(value) else value
-
-
-def _is_auto(value):
-    """Whether a parameter, which may be an array, is the word "auto"."""
-    return isinstance(value, str) and value == "auto"
-
-
-def _layer_sizes(params):
-    given = params.hidden_layer_sizes
-    sizes = np.atleast_1d(np.asarray(given, dtype=float))
+    sizes = np.atleast_1d(np.asarray(given.hidden_layer_sizes, dtype=float))
     if sizes.ndim > 1 or np.any(sizes < 1) or np.any(sizes % 1):
         raise ValueError(
             "hidden_layer_sizes must be a positive integer or a sequence of them, got "
-            f"{given!r}."
+            f"{given.hidden_layer_sizes!r}."
         )
-    if params.module is not None and sizes.size:
+    if given.module is not None and sizes.size:
         raise ValueError(
             "module brings its own layers; leave hidden_layer_sizes=() with it, got "
-            f"{given!r}."
+            f"{given.hidden_layer_sizes!r}."
         )
-    return tuple(sizes.astype(int).tolist())
-
-
-def _dropout(dropout, kind, by_distance):
-    """Fractions of the features and of the hidden units to leave out."""
-    if _is_auto(dropout):  # dropout would blur the fine order of distances
-        return (0.0, 0.0) if by_distance else _DROPOUT[kind]
-    rates = np.atleast_1d(np.asarray(dropout, dtype=float))
-    if rates.shape not in ((1,), (2,)) or not np.all((rates >= 0) & (rates < 1)):
-        raise ValueError(
-            "dropout must be a number in [0, 1) or two of them (features, hidden units), "
-            f"got {dropout!r}."
-        )
-    return (0.0, float(rates[0])) if len(rates) == 1 else (float(rates[0]), float(rates[1]))
-
-
-def _tanh_scale(given, kind, goes_on):
-    """Scales of tanh in the first and the last epoch; a warm start keeps the last one."""
-    if given is None:
-        return None
-    scales = np.atleast_1d(np.asarray(_or_auto(given, _TANH_SCALE[kind]), dtype=float))
-    if scales.shape not in ((1,), (2,)) or not np.all(scales > 0):
-        raise ValueError(
-            "tanh_scale must be a positive number or two of them (first, last), got "
-            f"{given!r}."
-        )
-    return float(scales[-1 if goes_on else 0]), float(scales[-1])
-
-
-def _n_kept_bits(params, kind, by_distance):
-    """How many bits a step keeps of the leading n, for n from 0 to all."""
-    numbers = range(params.n_bits + 1)
-    if not _is_auto(params.bit_dropout):
-        return tuple(max(1, round(n * (1 - params.bit_dropout))) for n in numbers)
-    if by_distance:
-        return tuple(numbers)
-    # Half of 32 bits. Longer codes overfit more: keeping half of 64 was worse. Hidden
-    # layers, whose units are left out as well, need more bits.
-    more = 1.0 if kind == "linear" else 1.5
-    return tuple(min(n, round(more * math.sqrt(8 * n))) for n in numbers)
-
-
-def _choose_device(device, X):
-    """Return the torch device meant by `device`, or raise ValueError."""
-    import torch
-
+    given.layer_sizes = tuple(sizes.astype(int).tolist())
+    kind = "hidden layers" if given.layer_sizes else "linear"
+    kind = kind if given.module is None else "module"
+    # Fractions of the features and of the hidden units to leave out; of distances, whose
+    # fine order dropout would blur, nothing.
+    if _or_auto(given.dropout, None) is None:
+        given.dropout = (0.0, 0.0) if by_distance else _DROPOUT[kind]
+    else:
+        rates = np.atleast_1d(np.asarray(given.dropout, dtype=float))
+        if rates.shape not in ((1,), (2,)) or not np.all((rates >= 0) & (rates < 1)):
+            raise ValueError(
+                "dropout must be a number in [0, 1) or two of them (features, hidden "
+                f"units), got {given.dropout!r}."
+            )
+        given.dropout = (0.0, *rates.tolist())[-2:]
+    # Scales of tanh in the first and the last epoch; a warm start keeps the last one.
+    if given.tanh_scale is not None:
+        scales = _or_auto(given.tanh_scale, _TANH_SCALE[kind])
+        scales = np.atleast_1d(np.asarray(scales, dtype=float))
+        if scales.shape not in ((1,), (2,)) or not np.all(scales > 0):
+            raise ValueError(
+                "tanh_scale must be a positive number or two of them (first, last), got "
+                f"{given.tanh_scale!r}."
+            )
+        given.tanh_scale = float(scales[-1 if goes_on else 0]), float(scales[-1])
+    # Bits that a step keeps of the leading n: half of 32. Longer codes overfit more, and
+    # keeping half of 64 was worse. Hidden layers, whose units are left out, need more bits.
+    numbers = range(given.n_bits + 1)
+    if _or_auto(given.bit_dropout, None) is not None:
+        kept = (max(1, round(n * (1 - given.bit_dropout))) for n in numbers)
+    elif by_distance:
+        kept = numbers
+    else:
+        more = 1.0 if kind == "linear" else 1.5
+        kept = (min(n, round(more * math.sqrt(8 * n))) for n in numbers)
+    given.n_kept_bits = tuple(kept)
+    given.solver = _or_auto(given.solver, _SOLVER[kind])
+    rate = _LEARNING_RATE[given.solver][kind]
+    given.learning_rate_init = _or_auto(given.learning_rate_init, rate)
+    decay = _WEIGHT_DECAY[kind] / (len(given.layer_sizes) + 1)
+    if kind == "linear" and X.shape[1] < _FEW_FEATURES and not by_distance:
+        decay = 0.0
+    given.weight_decay = _or_auto(given.weight_decay, decay)
+    n_samples = X.shape[0] - n_held_out
+    given.batch_size = _or_auto(given.batch_size, min(max(n_samples // 20, 32), 256))
+    # Soft counts need float64, which other devices lack.
+    device = given.device
     if device == "auto" and isinstance(X, torch.Tensor):
-        return X.device
+        given.device = X.device
+        return given
     if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if device.split(":")[0] not in ("cpu", "cuda"):  # soft counts need float64
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    elif device.split(":")[0] not in ("cpu", "cuda"):
         raise ValueError(f"device must be 'auto', 'cpu' or 'cuda[:index]', got {device!r}.")
-    if device.startswith("cuda") and not torch.cuda.is_available():
+    elif device.startswith("cuda") and not torch.cuda.is_available():
         raise ValueError(
             f"device={device!r} was asked for, but torch finds no CUDA device. Use "
             "device='auto' or 'cpu'."
         )
-    return torch.device(device)
+    given.device = torch.device(device)
+    return given
+
+
+def _or_auto(value, automatic):
+    """A parameter, which may be an array, or what it stands for if it is "auto"."""
+    return automatic if isinstance(value, str) and value == "auto" else value

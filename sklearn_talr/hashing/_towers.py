@@ -30,7 +30,6 @@ _MOST_CELLS = 2**25
 _MOST_FEATURES = 1024  # principal directions beyond which views are not correlated
 _SHRINKAGE = 0.1
 _LEAST_CORRELATION = 1e-6  # in relation to the largest
-_PENALTY = 0.1  # of the regression on bits, in relation to the mean variance
 # What hashers by gradients have, and those of two views do without.
 _WITHOUT = {"module": None, "solver": "auto", "learning_rate": "cosine"}
 
@@ -49,7 +48,7 @@ def fit_towers(hasher, loss, X, X_query, pairs, is_shared, rng):
     X, X_query : {ndarray, CSR}
         Features of items and of queries.
 
-    pairs : JudgedPairs or AffinePairs
+    pairs : Pairs
         Who is relevant to whom.
 
     is_shared : bool
@@ -91,7 +90,12 @@ def fit_towers(hasher, loss, X, X_query, pairs, is_shared, rng):
                 )
             ]
         item, query = functions[0], functions[-1]
-        towers = Towers(item, query, [of_view.weight_decay for of_view in both])
+        views = [item] if is_shared else [item, query]
+        steps = [
+            (rate, decay * of_view.weight_decay)
+            for view, of_view in zip(views, both)
+            for rate, decay in view.steps()
+        ]
         # Training by the settings of queries; towers have decays of their own.
         settings = copy.copy(both[1])
         settings.weight_decay = 1.0
@@ -127,7 +131,8 @@ def fit_towers(hasher, loss, X, X_query, pairs, is_shared, rng):
         if len(queries) < 2:
             queries = np.append(queries, np.setdiff1d([0, 1], queries)[:1])
         losses, _ = minimize(
-            towers,
+            _TwoModules(item.module, query.module),
+            steps,
             draw,
             queries,
             MinibatchLoss(loss, step, settings, False, rng),
@@ -138,33 +143,6 @@ def fit_towers(hasher, loss, X, X_query, pairs, is_shared, rng):
             hasher.verbose,
         )
     return item.fitted(), query.fitted(), losses
-
-
-class Towers:
-    """Hash functions of items and of queries, or one function of both.
-
-    Parameters
-    ----------
-    item, query : FeedForward
-        One and the same for a shared function.
-
-    decays : tuple of two float
-        Weight decay of each.
-    """
-
-    def __init__(self, item, query, decays):
-        self.item, self.query = item, query
-        self._decays = decays
-        self.module = _TwoModules(item.module, query.module)
-
-    def steps(self):
-        """Factors of the learning rate and of the weight decay, for each parameter."""
-        views = [self.item] if self.item is self.query else [self.item, self.query]
-        return [
-            (rate, decay * of_view)
-            for view, of_view in zip(views, self._decays)
-            for rate, decay in view.steps()
-        ]
 
 
 class _TwoModules(torch.nn.Module):
@@ -189,17 +167,15 @@ def _start_weights(features, layer_sizes, pairs, is_shared, init, n_bits, rng):
     layer_sizes : list of two tuples of int
         Units of hidden layers, which start at random; a shared function has those of items.
 
-    pairs : JudgedPairs or AffinePairs
+    pairs : Pairs
         Who is relevant to whom.
 
     is_shared : bool
         Whether one function serves both views.
 
-    init : {"cca", "itq", "random"}
-        Last layer: relevance-CCA, rotated to lose least by taking signs; bits of items by
-        iterative quantization, and a regression of queries on the mean bits of their
-        relevant items; or random directions. Of one function random directions, or else
-        iterative quantization of all rows.
+    init : {"cca", "random"}
+        Last layer: relevance-CCA, rotated to lose least by taking signs, or of one function
+        iterative quantization of all rows; or random directions.
 
     n_bits : int
         Bits of a code.
@@ -232,14 +208,17 @@ def _start_weights(features, layer_sizes, pairs, is_shared, init, n_bits, rng):
         project = random_projection if init == "random" else itq_projection
         return [with_last_layer(X, mean, *layers[0], project(X, n_bits, rng))]
     (X, mean), (X_query, mean_query) = map(centered, hidden)
-    relevant = pairs.relevant(rows[1])[:, rows[0]]
-    start = {"cca": _cca_start, "itq": _itq_start, "random": _random_start}[init]
-    projections = start(X, X_query, relevant, n_bits, rng)
+    if init == "random":
+        projections = [random_projection(each, n_bits, rng) for each in (X, X_query)]
+    else:
+        relevant = pairs.relevant(rows[1])[:, rows[0]]
+        projections = _correlated(X, X_query, relevant, n_bits, rng)
     sides = (X, mean, *layers[0]), (X_query, mean_query, *layers[1])
     return [with_last_layer(*side, last) for side, last in zip(sides, projections)]
 
 
-def _cca_start(X, X_query, relevant, n_bits, rng):
+def _correlated(X, X_query, relevant, n_bits, rng):
+    """Projections of both views by relevance-CCA, rotated to lose least by taking signs."""
     X, basis = _reduced(X, rng)
     X_query, basis_query = _reduced(X_query, rng)
     n_relevant = np.maximum(relevant.sum(axis=1), 1)
@@ -248,33 +227,16 @@ def _cca_start(X, X_query, relevant, n_bits, rng):
     left, values, right = svd(white @ covariance @ white_query, full_matrices=False)
     left, right = svd_flip(left, right)  # or rounding chooses their signs
     if not values[0] > 0:
-        return tuple(_random(each, n_bits, rng) for each in (basis, basis_query))
+        both = basis, basis_query
+        return [each @ rng.standard_normal((each.shape[1], n_bits)) for each in both]
     n_kept = min(n_bits, int(np.sum(values > _LEAST_CORRELATION * values[0])))
     values = values[:n_kept] / values[0]
     directions = white @ left[:, :n_kept] * values
     directions_query = white_query @ right[:n_kept].T * values
-    both = [_of_unit_size(X @ directions), _of_unit_size(X_query @ directions_query)]
+    both = X @ directions, X_query @ directions_query
+    both = [rows / (np.sqrt(np.mean(rows**2)) or 1.0) for rows in both]
     rotation = itq_projection(np.vstack(both), n_bits, rng)
     return basis @ directions @ rotation, basis_query @ directions_query @ rotation
-
-
-def _itq_start(X, X_query, relevant, n_bits, rng):
-    projection = itq_projection(X, n_bits, rng)
-    signs = np.where(X @ projection > 0, 1.0, -1.0)
-    n_relevant = np.maximum(relevant.sum(axis=1), 1)
-    wanted = (relevant @ signs) / n_relevant[:, None]
-    X_query, basis = _reduced(X_query, rng)
-    gram = X_query.T @ X_query
-    gram[np.diag_indices_from(gram)] += _PENALTY * np.trace(gram) / len(gram)
-    return projection, basis @ np.linalg.solve(gram, X_query.T @ wanted)
-
-
-def _random_start(X, X_query, relevant, n_bits, rng):
-    return random_projection(X, n_bits, rng), random_projection(X_query, n_bits, rng)
-
-
-def _random(basis, n_bits, rng):
-    return basis @ rng.standard_normal((basis.shape[1], n_bits))
 
 
 def _reduced(X, rng):
@@ -294,7 +256,3 @@ def _whitening(X):
     covariance[np.diag_indices_from(covariance)] += _SHRINKAGE * mean
     values, vectors = eigh(covariance)
     return (vectors / np.sqrt(values)) @ vectors.T
-
-
-def _of_unit_size(X):
-    return X / (np.sqrt(np.mean(X**2)) or 1.0)

@@ -1,6 +1,7 @@
 """The fit of a hash function by gradients of a loss of minibatches (torch)."""
 
 import math
+from copy import deepcopy
 from numbers import Integral
 
 import numpy as np
@@ -93,12 +94,21 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
     before, state = {}, {}
     if n_done and (is_chunk or hasher.warm_start):
         before, state = vars(hasher), hasher._training_state_ if is_chunk else {}
-        _check_unchanged(hasher, data.X.shape[1], settings.layer_sizes, is_chunk)
+        what = "partial_fit" if is_chunk else "warm_start=True"
+        if hasattr(hasher, "module_state_") != (hasher.module is not None):
+            raise ValueError(f"{what} cannot change module. Call fit to start anew.")
+        asked = [data.X.shape[1], *settings.layer_sizes, hasher.n_bits]
+        shape = [len(coef) for coef in before.get("coefs_", [])] + [hasher._n_features_out]
+        if hasher.module is None and shape != asked:
+            raise ValueError(
+                f"{what} cannot change n_bits, hidden_layer_sizes or the number of "
+                f"features, and so the layer sizes from {shape} to {asked}. Call fit with "
+                "warm_start=False to start anew."
+            )
     unit = (state["mean"], state["unit"]) if state else mean_and_unit(data.X)
     features = Features(data.X, *unit, settings.device, hasher.module is not None)
     # The score that tells when to stop, or whether training of a module has helped.
     score = kind = None
-    scorer = make_retrieval_scorer(loss.measure)
     if hasher.early_descent:
         kind, scored, rows = "validation", features, held_out
         if data.validation is None:
@@ -106,13 +116,13 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
         else:
             X_val, of_rows = data.validation
             scored, rows = features.of_rows(X_val), np.arange(X_val.shape[0])
-        score = Score(affinity, scored, rows, of_rows, scorer)
+        score = Score(affinity, scored, rows, of_rows, loss.measure)
     elif hasher.module is not None:
         kind = "training"
         rows = np.unique(np.linspace(0, len(samples) - 1, _MOST_SCORED, dtype=int))
         try:
             affinity.check_contrast(targets[rows], data.levels)
-            score = Score(affinity, features, rows, targets[rows], scorer)
+            score = Score(affinity, features, rows, targets[rows], loss.measure)
         except ValueError:  # too few samples to be ranked
             pass
     # Torch has gradients, and both libraries get their modes back. A context within, such
@@ -182,7 +192,8 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
                 with one_thread():
                     score_before = score(function.module)
             losses, optimizer = minimize(
-                function,
+                function.module,
+                function.steps(),
                 draw,
                 samples,
                 minibatch_loss,
@@ -195,7 +206,7 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
             )
             if score is not None:
                 _warn_if_worse(score, score_before, function.module, kind)
-        callbacks.end_fit()
+        callbacks.end(whole_fit=True)
         # How training went, over all warm starts, and what later chunks go on from.
         scores, best = before.get("validation_scores_"), None
         if hasher.early_descent:
@@ -214,7 +225,8 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
 
 
 def minimize(
-    function,
+    module,
+    steps,
     draw,
     samples,
     batch_loss,
@@ -233,8 +245,11 @@ def minimize(
 
     Parameters
     ----------
-    function : FeedForward, UserModule or Towers
-        Its module turns features into activations.
+    module : torch.nn.Module
+        Turns features into activations.
+
+    steps : list of (float, float)
+        Factors of the learning rate and of the weight decay, for each parameter.
 
     draw : callable
         ``draw(rows) -> features, level_index, rows`` of a minibatch, see `Batch`.
@@ -271,17 +286,70 @@ def minimize(
     optimizer : Optimizer
         The solver, with its moments of the gradients.
     """
-    module = function.module
-    rates, decays = zip(*function.steps())
+    rates, decays = zip(*steps)
     optimizer = make_solver(settings.solver, module.parameters(), rates)
     if moments and moments[0] == settings.solver:
         load_moments(optimizer, moments[1])
     keeper.begin(module)
-    how = settings, rng, keeper, callbacks, verbose, optimizer, decays
-    problem = None
+    n_left, done, problem = settings.max_iter, 0.0, None  # epochs, and the part of training
+    descends = settings.learning_rate == "cosine"
     try:
         with one_thread(), config_context(**_TRUSTED):
-            _run_epochs(module, draw, samples, batch_loss, *how)
+            while n_left:
+                callbacks.begin()
+                n_batches = math.ceil(len(samples) / settings.batch_size)
+                # A batch of one ranks nothing, and batch normalization fails on it.
+                n_batches = max(1, min(n_batches, len(samples) // 2))
+                order = samples[rng.permutation(len(samples))]
+                # Progress of tanh runs from 0 in the first epoch to 1 in the last one.
+                progress = (
+                    done / (1 - (1 - done) / n_left) if n_left > 1 else float(done > 0)
+                )
+                total = torch.zeros((), device=settings.device)
+                for i, rows in enumerate(np.array_split(order, n_batches)):
+                    rate = settings.learning_rate_init
+                    if descends:  # half a cosine from 1 to 0 over training
+                        done_now = done + i / n_batches * (1 - done) / n_left
+                        rate *= 0.5 * (1 + math.cos(math.pi * done_now))
+                    for group in optimizer.param_groups:
+                        group["lr"] = rate * group["factor"]
+                    X, *of_batch = draw(rows)
+                    loss = batch_loss(module(X), *of_batch, progress)
+                    module.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+                    # Weights shrink apart from the gradient, whatever the solver; not
+                    # frozen ones.
+                    with torch.no_grad():
+                        for parameter, factor in zip(module.parameters(), decays):
+                            if factor and parameter.grad is not None:
+                                decay = rate * settings.weight_decay
+                                parameter *= max(0.0, 1 - factor * decay)
+                    total += loss.detach() * len(rows)
+                # An epoch that has come to NaN or infinity does not count.
+                loss, problem = float(total) / len(samples), None
+                if not math.isfinite(loss):
+                    problem = f"The loss is {loss}"
+                elif not all(bool(p.isfinite().all()) for p in module.parameters()):
+                    problem = "The weights are NaN or infinite"
+                if problem:
+                    problem += f" in epoch {len(keeper.losses) + 1} of {settings.max_iter}."
+                    if not keeper.losses:
+                        raise ValueError(f"{problem} {_REMEDY_OF_NAN}")
+                    problem += f" Training ends there, and the hasher keeps {keeper.kept}. "
+                    problem += _REMEDY_OF_NAN
+                    break
+                done += (1 - done) / n_left
+                n_left -= 1
+                is_stale = keeper.end_epoch(module, loss)
+                if verbose:
+                    n_done, found = len(keeper.losses), keeper.describe()
+                    print(f"Epoch {n_done}/{settings.max_iter}, loss = {loss:.6f}{found}")
+                if callbacks.end() or (is_stale and not descends):
+                    break
+                if is_stale:
+                    n_left = min(n_left, math.ceil(settings.max_iter / 4))
+                    samples = keeper.begin_descent(module, samples)
     except KeyboardInterrupt:
         if not keeper.losses:
             raise
@@ -289,92 +357,11 @@ def minimize(
             f"Training interrupted after {len(keeper.losses)} of {settings.max_iter} "
             f"epochs; the hasher keeps {keeper.kept}."
         )
-    except _NotFiniteError as stop:
-        if not keeper.losses:
-            raise ValueError(f"{stop} {_REMEDY_OF_NAN}") from None
-        problem = (
-            f"{stop} Training ends there, and the hasher keeps {keeper.kept}. "
-            f"{_REMEDY_OF_NAN}"
-        )
     if problem:
         callbacks.break_off()
         warn_caller(problem, ConvergenceWarning)
     keeper.restore(module)
     return keeper.losses, optimizer
-
-
-def _run_epochs(
-    module,
-    draw,
-    samples,
-    batch_loss,
-    settings,
-    rng,
-    keeper,
-    callbacks,
-    verbose,
-    optimizer,
-    decays,
-):
-    """Run epochs until none is left, a callback wants to stop, or the score is stale."""
-    n_left, done = settings.max_iter, 0.0  # epochs, and the part of training
-    descends = settings.learning_rate == "cosine"
-    while n_left:
-        callbacks.begin()
-        n_batches = math.ceil(len(samples) / settings.batch_size)
-        # A batch of one ranks nothing, and batch normalization fails on it.
-        n_batches = max(1, min(n_batches, len(samples) // 2))
-        order = samples[rng.permutation(len(samples))]
-        # Progress of tanh runs from 0 in the first epoch to 1 in the last one.
-        progress = done / (1 - (1 - done) / n_left) if n_left > 1 else float(done > 0)
-        total = torch.zeros((), device=settings.device)
-        for i, rows in enumerate(np.array_split(order, n_batches)):
-            rate = settings.learning_rate_init
-            if descends:  # half a cosine from 1 to 0 over training
-                done_now = done + i / n_batches * (1 - done) / n_left
-                rate *= 0.5 * (1 + math.cos(math.pi * done_now))
-            for group in optimizer.param_groups:
-                group["lr"] = rate * group["factor"]
-            X, *of_batch = draw(rows)
-            loss = batch_loss(module(X), *of_batch, progress)
-            module.zero_grad()
-            loss.backward()
-            optimizer.step()
-            # Weights shrink apart from the gradient, whatever the solver; not frozen ones.
-            with torch.no_grad():
-                for parameter, factor in zip(module.parameters(), decays):
-                    if factor and parameter.grad is not None:
-                        decay = rate * settings.weight_decay
-                        parameter *= max(0.0, 1 - factor * decay)
-            total += loss.detach() * len(rows)
-        loss = float(total) / len(samples)
-        _check_finite(
-            loss, module, f"epoch {len(keeper.losses) + 1} of {settings.max_iter}"
-        )
-        done += (1 - done) / n_left
-        n_left -= 1
-        is_stale = keeper.end_epoch(module, loss)
-        if verbose:
-            n_done, found = len(keeper.losses), keeper.describe()
-            print(f"Epoch {n_done}/{settings.max_iter}, loss = {loss:.6f}{found}")
-        wants_to_stop = callbacks.end()
-        if wants_to_stop or (is_stale and not descends):
-            return
-        if is_stale:
-            n_left = min(n_left, math.ceil(settings.max_iter / 4))
-            samples = keeper.begin_descent(module, samples)
-
-
-class _NotFiniteError(Exception):
-    """Training has come to NaN or infinity."""
-
-
-def _check_finite(loss, module, where):
-    """Raise _NotFiniteError if the loss or a weight is NaN or infinite."""
-    if not math.isfinite(loss):
-        raise _NotFiniteError(f"The loss is {loss} in {where}.")
-    if not all(bool(p.isfinite().all()) for p in module.parameters()):
-        raise _NotFiniteError(f"The weights are NaN or infinite in {where}.")
 
 
 class MinibatchLoss:
@@ -404,38 +391,30 @@ class MinibatchLoss:
 
     def __call__(self, activations, level_index, rows, progress):
         settings, both = self._settings, isinstance(activations, tuple)
+        views = activations if both else [activations]
         # The bits that take part, drawn at random from all or from the leading ones.
-        n_bits = n_leading = (activations[0] if both else activations).shape[1]
+        n_bits = n_leading = views[0].shape[1]
         if self._nested:
             n_leading = self._rng.randint(min(n_bits, _SHORTEST_NESTED), n_bits + 1)
         n_kept, kept = settings.n_kept_bits[n_leading], None
         if n_kept < n_bits:
             kept = to_device(self._rng.permutation(n_leading)[:n_kept], settings.device)
-
-        def taking_part(activations):
-            if kept is not None:
-                activations = activations.index_select(1, kept)
-            return activations.to(torch.promote_types(activations.dtype, torch.float32))
-
+            views = [each.index_select(1, kept) for each in views]
+        views = [each.to(torch.promote_types(each.dtype, torch.float32)) for each in views]
+        first = views[0]
         # The scale of tanh grows geometrically.
         scale = settings.tanh_scale
         if scale is not None:
             scale = scale[0] * (scale[1] / scale[0]) ** progress
-        if both:
-            activations = tuple(map(taking_part, activations))
-        else:
-            activations = taking_part(activations)
-        batch = Batch(activations, level_index, rows, kept, scale)
-        return self._checked(self._step(batch), activations[0] if both else activations)
-
-    def _checked(self, value, activations):
-        """The value of the loss, or ValueError where it cannot be minimized."""
+        batch = Batch(tuple(views) if both else first, level_index, rows, kept, scale)
+        value = self._step(batch)
+        # Only a scalar tensor that depends on the bits can be minimized.
         is_tensor = isinstance(value, torch.Tensor)
         if not is_tensor or value.shape != () or not value.is_floating_point():
             found = type(value).__name__
             if is_tensor:
                 found = f"a tensor of shape {tuple(value.shape)} and {value.dtype}"
-        elif activations.requires_grad and not value.requires_grad:
+        elif first.requires_grad and not value.requires_grad:
             found = "a tensor that depends on no bit: a constant, or detached"
         else:
             return value
@@ -486,29 +465,30 @@ class Keeper:
 
     def begin(self, module):
         """Keep the weights that training starts from."""
-        self._note(_weights=_weights_of(module))
+        vars(self).update(_weights=deepcopy(module.state_dict()))
 
     def end_epoch(self, module, loss):
         """Note the weights and the loss of an epoch; return whether to stop or descend."""
+        # All facts in one step: an interrupt cannot leave half of an epoch.
         facts = {"losses": [*self.losses, loss]}
         if not self._is_scored:
-            self._note(**facts, _weights=_weights_of(module))
+            vars(self).update(**facts, _weights=deepcopy(module.state_dict()))
             return False
         score = self.score(module)
         improved = score >= self._best + self.params.tol
         facts["scores"] = [*self.scores, score]
         facts["_n_without"] = 0 if improved else self._n_without + 1
         if score > self._best and not self._descends:
-            facts |= {"_best": score, "_weights": _weights_of(module)}
+            facts |= {"_best": score, "_weights": deepcopy(module.state_dict())}
         elif score >= self._best and self._descends:
-            facts["_weights"] = _weights_of(module)
-        self._note(**facts)
+            facts["_weights"] = deepcopy(module.state_dict())
+        vars(self).update(**facts)
         return not self._descends and self._n_without > self.params.n_iter_no_change
 
     def begin_descent(self, module, samples):
         """Go back to the best weights; return the rows to train on from now on."""
         self.restore(module)
-        self._note(_descends=True)
+        vars(self).update(_descends=True)
         if self.held_out is None:
             return samples
         return np.sort(np.concatenate([samples, self.held_out]))
@@ -528,14 +508,6 @@ class Keeper:
     @property
     def _is_scored(self):
         return self.score is not None and not (self._descends and self.held_out is not None)
-
-    def _note(self, **facts):
-        """Set attributes in one step: an interrupt cannot leave half of an epoch."""
-        vars(self).update(facts)
-
-
-def _weights_of(module):
-    return {name: value.clone() for name, value in module.state_dict().items()}
 
 
 class Score:
@@ -558,13 +530,13 @@ class Score:
     targets : sequence
         Targets of the samples.
 
-    scorer : callable
-        ``scorer(hasher, X, y) -> float``.
+    measure : {"AP", "nDCG"}
+        What the score is.
     """
 
-    def __init__(self, affinity, features, samples, targets, scorer):
-        self.affinity_ = affinity
-        self._scorer, self._features = scorer, features
+    def __init__(self, affinity, features, samples, targets, measure):
+        self.affinity_, self._features = affinity, features
+        self._scorer = make_retrieval_scorer(measure)
         self.samples, self._targets = samples, targets
 
     def __call__(self, module):
@@ -632,23 +604,6 @@ def split_samples(data, n_held_out, rng):
     return parts
 
 
-def _check_unchanged(hasher, n_features, layer_sizes, is_chunk):
-    """Raise ValueError if fitted weights have not the shape that is asked for."""
-    what = "partial_fit" if is_chunk else "warm_start=True"
-    if hasattr(hasher, "module_state_") != (hasher.module is not None):
-        raise ValueError(f"{what} cannot change module. Call fit to start anew.")
-    if hasher.module is not None:
-        return
-    shape = [len(coef) for coef in hasher.coefs_] + [hasher.coefs_[-1].shape[1]]
-    asked = [n_features, *layer_sizes, hasher.n_bits]
-    if shape != asked:
-        raise ValueError(
-            f"{what} cannot change n_bits, hidden_layer_sizes or the number of features, "
-            f"and so the layer sizes from {shape} to {asked}. Call fit with "
-            "warm_start=False to start anew."
-        )
-
-
 def start_weights(features, samples, layer_sizes, n_bits, init, rng):
     """First weights, in units of `features`: random hidden layers, then a projection."""
     n_features = features.X.shape[1]
@@ -700,8 +655,9 @@ class Features:
 
     def __init__(self, X, mean, unit, device, as_they_are=False):
         self.X = X.to(device) if isinstance(X, torch.Tensor) else X
-        self.mean, self.unit = mean, unit
-        self.device, self.as_they_are = device, as_they_are
+        self.mean, self.unit, self.device = mean, unit, device
+        self.as_they_are = as_they_are
+        self._subtracted, self._divisor = (0.0, 1.0) if as_they_are else (mean, unit)
         self._resident = None
         if isinstance(X, np.ndarray):
             room = _MOST_COPIED
@@ -723,10 +679,8 @@ class Features:
             return self._of_tensor(rows).cpu().numpy()
         block = self.X[rows]
         block = block.toarray() if sp.issparse(block) else block
-        if self.as_they_are:
-            return np.asarray(block, dtype=np.float64)
-        block = block - np.float64(self.mean)
-        block /= self.unit
+        block = block - np.float64(self._subtracted)
+        block /= self._divisor
         return block
 
     def batch(self, rows):
@@ -739,7 +693,5 @@ class Features:
 
     def _of_tensor(self, rows):
         block = self.X[to_device(rows, self.device)].double()
-        if self.as_they_are:
-            return block
-        mean = torch.as_tensor(self.mean, dtype=torch.float64, device=self.device)
-        return (block - mean) / self.unit
+        how = {"dtype": torch.float64, "device": self.device}
+        return (block - torch.as_tensor(self._subtracted, **how)) / self._divisor

@@ -25,7 +25,6 @@ _ROWS_PER_BLOCK = 1_024
 _SWEEPS, _ROUNDS = {1: 10, 8: 4}, 8  # for new rows, by the size of words
 _SHARE_ANEW, _WORDS_ANEW = 0.25, 4  # words of eight bits in each round, at most
 _N_NEIGHBORS, _LEAST_GAIN = 10, 0.003  # that factors by cosines have to find more
-_ROWS_FOR_BOUNDS = 4_096  # whose factors tell within which bounds all are kept
 _LEAST_COSINE = 0.01
 _TINY = np.finfo(np.float32).tiny
 
@@ -124,56 +123,51 @@ class Model:
     factors : CodeFactors or WordFactors
         Multiples of the sums of vectors, by codes.
 
-    rule : ScoreRule
-        How codes get factors and addends.
-
     moments : Moments, default=None
         Of the rows so far, of single bits.
 
-    cosine : float, default=None
+    Attributes
+    ----------
+    rule : ScoreRule
+        How codes get factors and addends.
+
+    cosine : float or None
         Mean cosine of rows that were held out with their decodings; None of few rows.
     """
 
-    def __init__(self, frame, vectors, factors, rule, moments=None, cosine=None):
+    def __init__(self, frame, vectors, factors, moments=None):
         self.frame, self.vectors, self.factors = frame, vectors, factors
-        self.rule, self.moments, self.cosine = rule, moments, cosine
+        self.moments, self.rule, self.cosine = moments, None, None
 
     def __getstate__(self):
         return {name: value for name, value in vars(self).items() if name != "_table"}
 
     @classmethod
-    def of_bits(cls, frame, vectors, moments, signs):
-        """The model of single bits; `signs` are some codes."""
+    def of_bits(cls, frame, vectors, moments):
+        """The model of single bits, whose rule is still to be set."""
         start = frame.start
         beyond = 1 - float(start @ start)
         factors = CodeFactors(vectors @ vectors.T, vectors @ start, beyond)
-        data = np.packbits(signs > 0, axis=1, bitorder="little")
-        return cls(frame, vectors, factors, frame.rule(factors, data), moments)
+        return cls(frame, vectors, factors, moments)
 
     @classmethod
-    def of_words(cls, frame, codebooks, words):
-        """The model of codebooks; `words` are some codes, of codebooks as they come."""
-        orders = [order_of(codebook) for codebook in codebooks]
-        codebooks = np.stack([each[order] for each, order in zip(codebooks, orders)])
-        places = [np.argsort(order)[values] for order, values in zip(orders, words.T)]
-        data = np.stack(places, axis=1).astype(np.uint8)
-        factors = WordFactors.of_codebooks(codebooks, frame.start)
-        return cls(frame, codebooks, factors, frame.rule(factors, data))
+    def of_words(cls, frame, codebooks):
+        """The model of codebooks, whose rule is still to be set."""
+        codebooks = np.stack([each[order_of(each)] for each in codebooks])
+        return cls(frame, codebooks, WordFactors.of_codebooks(codebooks, frame.start))
 
-    def with_factors(self, rows, is_rooted=False, cosine=None):
-        """The model whose factors have the bounds of the codes of some rows.
+    def set_rule(self, rows, is_rooted=False):
+        """Set the rule, with the bounds that factors of the codes of some rows have.
 
-        `is_rooted` and `cosine` are what `judge` has returned.
+        `is_rooted` is what `judge` has returned.
         """
-        data = self._codes_of(rows[:_ROWS_FOR_BOUNDS])
+        data = self._codes_of(rows)
         if is_rooted:
-            multiples = self._multiples(rows[:_ROWS_FOR_BOUNDS], data)
+            multiples = self._multiples(rows, data)
             bounds = bounds_of_lengths(multiples.min(), multiples.max())
-            rule = rule_of_multiples(*bounds)
+            self.rule = rule_of_multiples(*bounds)
         else:
-            rule = self.frame.rule(self.factors, data)
-        how = self.frame, self.vectors, self.factors, rule, self.moments, cosine
-        return Model(*how)
+            self.rule = self.frame.rule(self.factors, data)
 
     def judge(self, rows):
         """Whether factors are to tell how near codes point to rows, and their mean cosine.
@@ -183,8 +177,7 @@ class Model:
         """
         data, start = self._codes_of(rows), self.frame.start
         plain, sums = self.factors.of(data), self._sums(data)
-        lengths = np.maximum(np.linalg.norm(sums, axis=1), _TINY)
-        cosine = float(np.mean(np.einsum("ij,ij->i", rows, sums) / lengths))
+        cosine = float(np.mean(_cosines(rows, sums)))
         if self.frame.lengths is not None or len(rows) <= 2 * _N_NEIGHBORS:
             return False, cosine
         along = rows @ start
@@ -203,9 +196,7 @@ class Model:
 
     def _multiples(self, rows, data):
         """Factors of codes times the fourth roots of their cosines with their rows."""
-        sums = self._sums(data)
-        lengths = np.maximum(np.linalg.norm(sums, axis=1), _TINY)
-        cosines = np.einsum("ij,ij->i", rows, sums) / lengths
+        cosines = _cosines(rows, self._sums(data))
         return self.factors.of(data) * np.maximum(cosines, _LEAST_COSINE) ** 0.25
 
     def _sums(self, data):
@@ -327,9 +318,12 @@ def in_threads(function, rows, n_jobs):
 
 def cosines_of(rows, words, codebooks):
     """Cosine of each row of unit length with the decoding of its words."""
-    decoded = decode_words(words, codebooks)
-    lengths = np.maximum(np.linalg.norm(decoded, axis=1), _TINY)
-    return np.einsum("ij,ij->i", rows, decoded) / lengths
+    return _cosines(rows, decode_words(words, codebooks))
+
+
+def _cosines(rows, sums):
+    lengths = np.maximum(np.linalg.norm(sums, axis=1), _TINY)
+    return np.einsum("ij,ij->i", rows, sums) / lengths
 
 
 def order_of(codebook):

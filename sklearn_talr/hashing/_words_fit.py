@@ -19,7 +19,7 @@ from ._words import Model, Table, cosines_of, improve_signs, in_threads
 _ROWS_TO_START_FROM = 10_000
 _LLOYD_STEPS = 3
 _SWEEPS, _ROUNDS, _ITERATIONS_OF_WORDS = 2, 2, 3  # while vectors change
-_ROWS_FOR_BOUNDS = 4_096  # codes whose factors bound those of all, while vectors change
+_ROWS_FOR_BOUNDS = 4_096  # whose factors tell within which bounds all are kept
 _ALPHAS = 0.02, 0.1, 0.4
 _ALPHA_OF_BITS = 0.05
 _LEAST_ROWS, _MOST_HELD_OUT, _SHARE_HELD_OUT = 1_000, 2_000, 0.1
@@ -60,16 +60,6 @@ class Moments(NamedTuple):
         return np.linalg.solve(penalized, self.with_rows).astype(np.float32)
 
 
-class Unwatched:
-    """Nobody is told of the alternations."""
-
-    def begin(self):
-        pass
-
-    def end(self, share, model):
-        return False
-
-
 def are_words_better(of_words, of_bits):
     """Whether words of eight do better than single bits for rows that were held out.
 
@@ -78,7 +68,7 @@ def are_words_better(of_words, of_bits):
     return 1 - of_words.cosine < _LESS_ERROR * (1 - of_bits.cosine)
 
 
-def fit_bits(frame, rows, n_bits, alpha, max_iter, n_jobs, rng, watch):
+def fit_bits(frame, rows, n_bits, alpha, max_iter, n_jobs, rng, watch=None):
     """The model of single bits for rows in random order."""
     projection = itq_projection(rows[:_ROWS_TO_START_FROM], n_bits, rng)
     signs = np.where(rows @ projection.astype(np.float32) > 0, 1, -1).astype(np.float32)
@@ -88,24 +78,24 @@ def fit_bits(frame, rows, n_bits, alpha, max_iter, n_jobs, rng, watch):
 def improve_bits(frame, rows, signs, before, alpha, max_iter, n_jobs, watch):
     """The model of single bits after some alternations.
 
-    `before` are moments of earlier rows, or None. Each alternation is told to `watch`,
-    which may stop.
+    `before` are moments of earlier rows, or None. Each alternation is told to `watch`, if
+    there is one, and it may stop.
     """
 
     def solve(part):
         moments = Moments.of(signs[part], rows[part], before)
-        seen = signs[:_ROWS_FOR_BOUNDS].copy()
-        return Model.of_bits(frame, moments.vectors(alpha), moments, seen)
+        return Model.of_bits(frame, moments.vectors(alpha), moments)
 
     moments, model = Moments.of(signs, rows, before), None
     for _ in range(max_iter):
-        watch.begin()
+        if watch:
+            watch.begin()
         vectors = moments.vectors(alpha)
         improve = partial(_improve_signs, rows, signs, vectors, vectors @ vectors.T)
         share = sum(in_threads(improve, rows, n_jobs)) / signs.size
         moments = Moments.of(signs, rows, before)
         model = partial(_finished, rows, solve)
-        if watch.end(share, model) or not share:
+        if (watch and watch.end(share, model)) or not share:
             break
     return model()
 
@@ -115,10 +105,11 @@ def _finished(rows, solve):
 
     `solve` takes a slice of the rows, and returns the model of their codes.
     """
-    model, n_held = solve(slice(None)), _n_held_out(rows)
-    if not n_held:
-        return model.with_factors(rows)
-    return model.with_factors(rows, *solve(slice(n_held, None)).judge(rows[:n_held]))
+    model, n_held, is_rooted = solve(slice(None)), _n_held_out(rows), False
+    if n_held:
+        is_rooted, model.cosine = solve(slice(n_held, None)).judge(rows[:n_held])
+    model.set_rule(rows[:_ROWS_FOR_BOUNDS], is_rooted)
+    return model
 
 
 def _n_held_out(rows):
@@ -132,7 +123,7 @@ def _improve_signs(rows, signs, vectors, gram, part):
     return improve_signs(rows[part], vectors, gram, signs[part], 0, _SWEEPS)
 
 
-def fit_words(frame, rows, n_words, alpha, max_iter, n_jobs, rng, watch):
+def fit_words(frame, rows, n_words, alpha, max_iter, n_jobs, rng, watch=None):
     """The model of words of eight bits for rows in random order."""
     codebooks = _residual_codebooks(rows[:_ROWS_TO_START_FROM], n_words, rng)
     words = np.zeros((len(rows), n_words), dtype=np.uint8)
@@ -143,15 +134,16 @@ def fit_words(frame, rows, n_words, alpha, max_iter, n_jobs, rng, watch):
     def solve(part):
         is_all = part == slice(None)
         of_part = codebooks if is_all else _best_codebooks(rows[part], words[part], alpha)
-        return Model.of_words(frame, of_part, words[:_ROWS_FOR_BOUNDS].copy())
+        return Model.of_words(frame, of_part)
 
     for _ in range(min(max_iter, _ITERATIONS_OF_WORDS)):
-        watch.begin()
+        if watch:
+            watch.begin()
         share = _improve_words(rows, words, codebooks, n_jobs) / words.size
 
         codebooks = _best_codebooks(rows, words, alpha)
         model = partial(_finished, rows, solve)
-        if watch.end(share, model):
+        if watch and watch.end(share, model):
             break
     return model()
 

@@ -5,6 +5,7 @@ from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import assert_all_finite, check_array, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -17,14 +18,12 @@ from .._state import replace_fitted, validate_aside, validate_seen
 from .._threads import one_thread
 from ._model import (
     KERNELS,
-    ClassCalibration,
-    LabelCalibration,
-    Problem,
     center_of,
     fit_model,
-    leave_out,
+    line_of_labels,
     measured_from,
     sums_of_kernels,
+    temperature_of_classes,
     typical_gammas,
 )
 from ._samples import distinct_samples
@@ -297,36 +296,115 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
         self._validate_params()
         X, y, sample_weight, groups = map(as_numpy, (X, y, sample_weight, groups))
         X, seen = validate_aside(self, X, dtype=_DTYPES, accept_sparse="csr")
-        classes, Y, multilabel = _indicators(y, X)
-        weights = _sample_weights(
-            sample_weight, self.class_weight, X, Y if multilabel else y
-        )
-        samples = distinct_samples(X, Y, weights, _checked_groups(groups, X))
-        _check_samples(samples)
+        # Targets as indicators.
+        if y is None:
+            raise ValueError(
+                "KernelRidgeClassifierCV requires y to be passed, but the target y is None."
+            )
+        refuse_missing(y)
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        kind = type_of_target(y)
+        if kind == "multiclass-multioutput":
+            raise ValueError(
+                "y must be one class for each sample, or 0/1 label indicators, got several "
+                "columns of classes."
+            )
+        multilabel = kind == "multilabel-indicator"
+        if multilabel:
+            Y = check_array(y, accept_sparse="csr", dtype=np.float64)
+            Y = y = ((Y.toarray() if sp.issparse(Y) else Y) > 0).astype(np.float64)
+            classes = np.arange(Y.shape[1])
+        else:
+            y = column_or_1d(y, warn=True)
+            classes, index = np.unique(y, return_inverse=True)
+            if len(classes) < 2:
+                raise ValueError(
+                    "y must have at least 2 classes, but the data contains only one class: "
+                    f"{classes.tolist()[0]!r}."
+                )
+            Y = np.eye(len(classes))[index]
+        groups = None if groups is None else column_or_1d(groups)
+        check_consistent_length(X, Y, groups)
+        # Samples that differ, with weights above 0.
+        how = {"dtype": np.float64, "ensure_non_negative": True}
+        weights = check_sample_weight(sample_weight, X, **how)
+        if self.class_weight is not None:
+            weights = weights * compute_sample_weight(self.class_weight, y)
+        if np.any(weights < 0):
+            raise ValueError(
+                f"class_weight must have weights of 0 or more, got {self.class_weight}."
+            )
+        if np.count_nonzero(weights) < 2:
+            raise ValueError(
+                "sample_weight leaves fewer than 2 samples: weigh more above 0."
+            )
+        samples = distinct_samples(X, Y, weights, groups)
+        if len(samples.weights) < 2:
+            raise ValueError(
+                "X has the same values in all samples (constant features), so nothing can "
+                "be learned. Pass features that differ."
+            )
+        if samples.groups[0] == samples.groups[-1]:
+            raise ValueError(
+                "groups has one group only, and without it no sample is left. Pass at "
+                "least 2."
+            )
         mean = center_of(samples.X, self.kernel)
         samples = samples._replace(X=measured_from(samples.X, mean))
         rng = independent_random_state(self.random_state)
-        problem = self._problem(samples, multilabel, rng)
-        model = _with_remedy(problem, rng)
-        certain = _certain_labels(samples.Y) if multilabel else np.zeros(len(classes))
+        gammas = _grid(self.gammas, "gammas")
+        if gammas is None:
+            gammas = typical_gammas(samples.X, self.kernel, rng)
+        try:
+            model = fit_model(
+                samples,
+                self.kernel,
+                gammas,
+                _grid(self.alphas, "alphas"),
+                self.n_components,
+                line_of_labels if multilabel else temperature_of_classes,
+                rng,
+                self.verbose,
+            )
+        except MemoryError as error:
+            raise MemoryError(
+                "The kernel does not fit into memory. Pass a smaller n_components."
+            ) from error
+        # Labels that all samples have or none has are certain.
+        certain = np.zeros(len(classes))
+        if multilabel:
+            certain += _CERTAIN * (samples.Y == 1).all(axis=0)
+            certain -= _CERTAIN * (samples.Y == 0).all(axis=0)
         fitted = seen | {
             "classes_": classes,
             "multilabel_": multilabel,
             "gamma_": float(model.gamma),
             "alpha_": float(model.alpha),
-            "temperature_": 1 / model.calibration.slope,
+            "temperature_": 1 / model.slope,
             "mean_": mean,
             "components_": model.components,
-            "dual_coef_": model.calibration.slope * model.ridge.coef,
-            "intercept_": model.calibration.logits(model.ridge.intercept),
+            "dual_coef_": model.slope * model.ridge.coef,
+            "intercept_": model.slope * model.ridge.intercept + model.offset,
         }
         fitted["dual_coef_"][:, certain != 0] = 0
         fitted["intercept_"][certain != 0] = certain[certain != 0]
 
         def left_out():
             """Logits of all samples; those without weight were left out from the start."""
-            _warn_of_lone_classes(samples, classes)
-            logits = model.calibration.logits(leave_out(problem, model))
+            alone = [
+                label
+                for label, positive in zip(classes.tolist(), samples.Y.T > 0, strict=True)
+                if len(np.unique(samples.groups[positive])) == 1
+            ]
+            if alone:
+                warnings.warn(
+                    f"Classes or labels {alone} of y are in one sample or group only, "
+                    "whose leave-one-out probabilities know nothing of them. Pass more "
+                    "samples of them, or leave them out.",
+                    stacklevel=3,  # of who called fit_predict_proba
+                )
+            logits = model.slope * model.leave_out() + model.offset
             logits[:, certain != 0] = certain[certain != 0]
             logits = logits[samples.index]
             unweighted = np.flatnonzero(samples.index < 0)
@@ -337,20 +415,6 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
 
         return fitted, left_out
 
-    def _problem(self, samples, multilabel, rng):
-        gammas = _grid(self.gammas, "gammas")
-        if gammas is None:
-            gammas = typical_gammas(samples.X, self.kernel, rng)
-        return Problem(
-            samples,
-            self.kernel,
-            gammas,
-            _grid(self.alphas, "alphas"),
-            self.n_components,
-            LabelCalibration if multilabel else ClassCalibration,
-            self.verbose,
-        )
-
     def _logits(self, X):
         check_is_fitted(self)
         X = as_numpy(X)
@@ -359,103 +423,13 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
         return logits.astype(X.dtype, copy=False)
 
     def _probabilities(self, logits):
-        calibration = LabelCalibration if self.multilabel_ else ClassCalibration
-        return calibration.probabilities(logits)
+        return expit(logits) if self.multilabel_ else softmax(logits, axis=1)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         tags.input_tags.sparse = True
         return tags
-
-
-def _indicators(y, X):
-    """Classes, indicators of them for each sample, and whether they are several labels."""
-    if y is None:
-        raise ValueError(
-            "KernelRidgeClassifierCV requires y to be passed, but the target y is None."
-        )
-    refuse_missing(y)
-    assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
-    kind = type_of_target(y)
-    if kind == "multiclass-multioutput":
-        raise ValueError(
-            "y must be one class for each sample, or 0/1 label indicators, got several "
-            "columns of classes."
-        )
-    if kind == "multilabel-indicator":
-        Y = check_array(y, accept_sparse="csr", dtype=np.float64)
-        Y = Y.toarray() if sp.issparse(Y) else Y
-        check_consistent_length(X, Y)
-        return np.arange(Y.shape[1]), (Y > 0).astype(np.float64), True
-    y = column_or_1d(y, warn=True)
-    check_consistent_length(X, y)
-    classes, index = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(
-            "y must have at least 2 classes, but the data contains only one class: "
-            f"{classes.tolist()[0]!r}."
-        )
-    return classes, np.eye(len(classes))[index], False
-
-
-def _sample_weights(sample_weight, class_weight, X, y):
-    weights = check_sample_weight(sample_weight, X, dtype=np.float64)
-    if np.any(weights < 0):
-        raise ValueError("Negative values in data passed to sample_weight: pass 0 or more.")
-    if class_weight is not None:
-        weights = weights * compute_sample_weight(class_weight, y)
-    if np.any(weights < 0):
-        raise ValueError(
-            f"class_weight must have weights of 0 or more, got {class_weight}."
-        )
-    if np.count_nonzero(weights) < 2:
-        raise ValueError("sample_weight leaves fewer than 2 samples: weigh more above 0.")
-    return weights
-
-
-def _checked_groups(groups, X):
-    if groups is None:
-        return None
-    groups = column_or_1d(groups)
-    check_consistent_length(X, groups)
-    return groups
-
-
-def _check_samples(samples):
-    """Refuse samples that nothing can be learned from."""
-    if len(samples.weights) < 2:
-        raise ValueError(
-            "X has the same values in all samples (constant features), so nothing can be "
-            "learned. Pass features that differ."
-        )
-    if samples.groups[0] == samples.groups[-1]:
-        raise ValueError(
-            "groups has one group only, and without it no sample is left. Pass at least 2."
-        )
-
-
-def _warn_of_lone_classes(samples, classes):
-    """Warn of classes of which nothing is left without one sample or group."""
-    positive = samples.Y > 0
-    alone = [
-        label
-        for label, rows in zip(classes.tolist(), positive.T, strict=True)
-        if len(np.unique(samples.groups[rows])) == 1
-    ]
-    if alone:
-        warnings.warn(
-            f"Classes or labels {alone} of y are in one sample or group only, whose "
-            "leave-one-out probabilities know nothing of them. Pass more samples of them, "
-            "or leave them out.",
-            stacklevel=4,  # of who called fit_predict_proba
-        )
-
-
-def _certain_labels(Y):
-    """Score of each label that all samples have or none has, and 0 of all others."""
-    return _CERTAIN * ((Y == 1).all(axis=0) - (Y == 0).all(axis=0).astype(np.float64))
 
 
 def _grid(values, name):
@@ -467,18 +441,3 @@ def _grid(values, name):
     if not np.all(np.isfinite(values) & (values > 0)):
         raise ValueError(f"{name} must have finite values above 0, got {values}.")
     return np.unique(values)
-
-
-def _with_remedy(problem, rng):
-    """The fitted model, or an error that tells what to change."""
-    try:
-        return fit_model(problem, rng)
-    except MemoryError as error:
-        raise MemoryError(
-            "The kernel does not fit into memory. Pass a smaller n_components."
-        ) from error
-    except np.linalg.LinAlgError as error:
-        raise ValueError(
-            "The kernel is too singular for all alphas. Pass larger alphas, or leave them "
-            "to alphas=None."
-        ) from error

@@ -1,12 +1,12 @@
 """One fit: choose the kernel coefficient and the penalty, then solve for all samples."""
 
 from itertools import pairwise
-from typing import NamedTuple
+from types import SimpleNamespace
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize, minimize_scalar
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit, log_softmax
 from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 
 from .._threads import slices
@@ -14,7 +14,6 @@ from ._ridge import ComponentRidge, ExactRidge, Gram
 from ._samples import distinct_samples
 
 KERNELS = ("rbf", "cosine", "linear")
-WITHOUT_GAMMA = ("cosine", "linear")
 
 _WIDTHS = np.array([1.4, 1.0, 0.7, 0.5, 0.35])  # of the typical distance of two samples
 _N_ALL, _N_MEASURED = 2000, 1000  # samples: so many are all measured, of more a thousand
@@ -42,27 +41,15 @@ def measured_from(X, center):
 def kernel_between(X, components, kernel, gamma):
     """Kernel of all samples and all components, of shape (n_samples, n_components)."""
     if kernel == "rbf" and not (sp.issparse(X) or sp.issparse(components)):
-        return _gaussian(X, components, gamma)
-    options = {} if kernel in WITHOUT_GAMMA else {"gamma": gamma}
+        # In half the time of scikit-learn, which computes in double precision always.
+        K = X @ components.T
+        K *= 2 * gamma
+        K -= (gamma * np.einsum("ij,ij->i", X, X))[:, None]
+        K -= gamma * np.einsum("ij,ij->i", components, components)
+        np.minimum(K, 0, out=K)
+        return np.exp(K, out=K)
+    options = {} if kernel != "rbf" else {"gamma": gamma}
     return np.asarray(pairwise_kernels(X, components, metric=kernel, **options))
-
-
-def _gaussian(X, components, gamma):
-    """Gaussian kernel of dense samples, in half the time that scikit-learn takes.
-
-    scikit-learn computes in double precision always, and this in that of the samples.
-    """
-    lengths = _squared_lengths(components)
-    K = X @ components.T
-    K *= 2 * gamma
-    K -= (gamma * _squared_lengths(X))[:, None]
-    K -= gamma * lengths
-    np.minimum(K, 0, out=K)
-    return np.exp(K, out=K)
-
-
-def _squared_lengths(X):
-    return np.einsum("ij,ij->i", X, X)
 
 
 def typical_gammas(X, kernel, rng):
@@ -72,7 +59,7 @@ def typical_gammas(X, kernel, rng):
     the median of distances among all of up to 2 000 samples, or 1 000 of more, times 1.4 to
     0.35.
     """
-    if kernel in WITHOUT_GAMMA:
+    if kernel != "rbf":
         return np.array([0.0])
     n_samples = X.shape[0]
     n_measured = n_samples if n_samples <= _N_ALL else _N_MEASURED
@@ -92,76 +79,58 @@ def typical_gammas(X, kernel, rng):
 _SLOPES = (1e-2, 1e4)  # above 0, since leaving out turns the ranking of pure noise round
 
 
-class ClassCalibration:
-    """Probabilities of exclusive classes: softmax of scores times a slope.
+def temperature_of_classes(scores, Y, weights):
+    """Line from scores to logits of classes that makes the targets most likely.
 
-    Attributes
+    Parameters
     ----------
-    slope : float
-        Reciprocal of the temperature.
-    """
+    scores : ndarray of shape (n_samples, n_outputs)
+        Scores of samples that were left out.
 
-    def __init__(self, slope=1.0):
-        self.slope = slope
+    Y : ndarray of shape (n_samples, n_outputs)
+        Shares of classes among copies of each sample.
 
-    @classmethod
-    def fit(cls, scores, Y, weights):
-        """Choose the slope by likelihood. Return the calibration and the mean log loss."""
-        shares = weights / weights.sum()
+    weights : ndarray of shape (n_samples,)
+        Weights of the samples.
 
-        def loss(log_slope):
-            logs = log_softmax(np.exp(log_slope) * scores, axis=1)
-            return -shares @ (Y * logs).sum(axis=1)
+    Returns
+    -------
+    loss : float
+        Mean negative logarithm of the likelihood.
 
-        best = minimize_scalar(loss, bounds=np.log(_SLOPES), method="bounded")
-        return cls(float(np.exp(best.x))), float(best.fun)
-
-    def logits(self, scores):
-        """Scores whose softmax are the probabilities."""
-        return self.slope * scores
-
-    @staticmethod
-    def probabilities(logits):
-        """Softmax of each row."""
-        return softmax(logits, axis=1)
-
-
-class LabelCalibration:
-    """Probabilities of labels, each for itself: sigmoids of a line, the same for all.
-
-    Attributes
-    ----------
     slope, offset : float
-        Of the line.
+        Logits are slope times scores plus offset, which is 0 here.
     """
+    shares = weights / weights.sum()
 
-    def __init__(self, slope=1.0, offset=0.0):
-        self.slope, self.offset = slope, offset
+    def loss(log_slope):
+        logs = log_softmax(np.exp(log_slope) * scores, axis=1)
+        return -shares @ (Y * logs).sum(axis=1)
 
-    @classmethod
-    def fit(cls, scores, Y, weights):
-        """Choose the line by likelihood. Return the calibration and the mean log loss."""
-        shares = weights[:, None] / weights.sum()
+    best = minimize_scalar(loss, bounds=np.log(_SLOPES), method="bounded")
+    return float(best.fun), float(np.exp(best.x)), 0.0
 
-        def loss(parameters):
-            slope, offset = parameters
-            logits = slope * scores + offset
-            errors = shares * (expit(logits) - Y)
-            value = (shares * (np.logaddexp(0, logits) - Y * logits)).sum()
-            return value, np.array([(errors * scores).sum(), errors.sum()])
 
-        bounds = (_SLOPES, (None, None))
-        best = minimize(loss, [8.0, -4.0], jac=True, method="L-BFGS-B", bounds=bounds)
-        return cls(*map(float, best.x)), float(best.fun)
+def line_of_labels(scores, Y, weights):
+    """The same for logits of labels that do not exclude each other, with one offset."""
+    shares = weights[:, None] / weights.sum()
 
-    def logits(self, scores):
-        """Scores whose sigmoids are the probabilities."""
-        return self.slope * scores + self.offset
+    def loss(parameters):
+        slope, offset = parameters
+        logits = slope * scores + offset
+        errors = shares * (expit(logits) - Y)
+        value = (shares * (np.logaddexp(0, logits) - Y * logits)).sum()
+        return value, np.array([(errors * scores).sum(), errors.sum()])
 
-    @staticmethod
-    def probabilities(logits):
-        """Sigmoid of each score."""
-        return expit(logits)
+    bounds = (_SLOPES, (None, None))
+    best = minimize(loss, [8.0, -4.0], jac=True, method="L-BFGS-B", bounds=bounds)
+    return float(best.fun), *map(float, best.x)
+
+
+def squared_error(predictions, Y, weights):
+    """The same for numbers, whose predictions are what they are: their mean error."""
+    errors = np.square(predictions - Y).sum(axis=1)
+    return float(weights @ errors / weights.sum()), 1.0, 0.0
 
 
 def climb(evaluate, start, sizes):
@@ -189,21 +158,17 @@ def climb(evaluate, start, sizes):
     point, best, seen = start, evaluate(start), {start}
     while True:
         before = point
-        for other in _neighbors(before, sizes):
-            if other not in seen:
+        for axis, size in enumerate(sizes):
+            for value in (before[axis] - 1, before[axis] + 1):
+                other = (*before[:axis], value, *before[axis + 1 :])
+                if other in seen or not 0 <= value < size:
+                    continue
                 seen.add(other)
                 found = evaluate(other)
                 if found.loss < best.loss:
                     point, best = other, found
         if point == before:
             return point, best
-
-
-def _neighbors(point, sizes):
-    for axis, size in enumerate(sizes):
-        for value in (point[axis] - 1, point[axis] + 1):
-            if 0 <= value < size:
-                yield (*point[:axis], value, *point[axis + 1 :])
 
 
 _N_EXACT = 5000  # samples up to which all are components
@@ -218,10 +183,15 @@ _BLOCK = 2**23  # numbers of a block of a kernel
 _MOST_ERROR = 5e-4  # of an output
 
 
-class Problem(NamedTuple):
-    """What is to be fitted, and from which values the parameters are chosen.
+def fit_model(samples, kernel, gammas, alphas, n_components, calibrate, rng, verbose=False):
+    """Choose the parameters and fit all samples.
 
-    Attributes
+    Both parameters are chosen by the likelihood of samples that were left out of a
+    regression on 2 000 of them at most. More samples seldom need a larger penalty, so
+    that one is compared with the next smaller one where all samples are components. With
+    fewer components the penalty is chosen once more among all.
+
+    Parameters
     ----------
     samples : DistinctSamples
         All samples of weight above 0.
@@ -239,111 +209,141 @@ class Problem(NamedTuple):
     n_components : int or None
         How many samples are components. None means as many as seconds allow.
 
-    calibration : {ClassCalibration, LabelCalibration}
-        How scores become probabilities.
+    calibrate : callable
+        ``calibrate(scores, Y, weights) -> loss, slope, offset``.
+
+    rng : RandomState
+        Draws samples, where there are too many to use all.
 
     verbose : bool, default=False
         Whether to print how likely each pair of parameters is.
+
+    Returns
+    -------
+    model : SimpleNamespace
+        ``gamma``, ``alpha``, ``slope`` and ``offset``; ``ridge``, the regression;
+        ``components``, samples that others are compared with, or unit vectors for linear
+        functions; and ``leave_out() -> scores`` of samples that were left out.
+
+    Raises
+    ------
+    ValueError
+        If no penalty has a solution.
     """
+    X, n_samples = samples.X, len(samples.Y)
 
-    samples: object
-    kernel: str
-    gammas: np.ndarray
-    alphas: np.ndarray | None
-    n_components: int | None
-    calibration: type
-    verbose: bool = False
-
-    def penalties(self, variance):
-        """Penalties to choose from."""
-        return _ALPHAS * variance if self.alphas is None else self.alphas
-
-    def kernel_with(self, X, components, gamma):
-        """Kernel in double precision, computed in it."""
+    def kernel_with(X, components, gamma):
         exact = (each.astype(np.float64, copy=False) for each in (X, components))
-        return kernel_between(*exact, self.kernel, gamma)
+        return kernel_between(*exact, kernel, gamma)
 
+    def judge(gamma, alpha, judged, n_fitted, fit):
+        """A regression, and how likely targets are that were left out."""
+        found = SimpleNamespace(loss=np.inf, gamma=gamma, alpha=alpha)
+        try:
+            found.ridge, left_out = fit()
+        except np.linalg.LinAlgError:  # without a solution it is never chosen
+            pass
+        else:
+            how = left_out, judged.Y, judged.weights
+            found.loss, found.slope, found.offset = calibrate(*how)
+        if verbose:
+            point = f"gamma = {gamma:.4g}, alpha = {alpha:.4g}"
+            print(f"{n_fitted} samples, {point}, loss = {found.loss:.6f}")
+        return found
 
-class Candidate(NamedTuple):
-    """A regression, its penalty, and how likely targets are that were left out."""
+    def judge_exact(K, gamma, alpha, samples):
+        def fit():
+            ridge = ExactRidge(K, samples, alpha)
+            return ridge, ridge.left_out
 
-    loss: float
-    alpha: float
-    ridge: object
-    calibration: ClassCalibration | LabelCalibration
+        return judge(gamma, alpha, samples, len(samples.Y), fit)
 
+    # Both parameters, by some samples. Penalties are in units of the mean of the diagonal
+    # of the weighted and centered kernel.
+    some, kernels = samples.take(_some_rows(samples.groups, _N_SEARCHED, rng)), {}
 
-class FittedKernelRidge(NamedTuple):
-    """A fitted regression and its calibration.
+    def evaluate(point):
+        gamma = gammas[point[0]]
+        if gamma not in kernels:
+            K = kernel_with(some.X, some.X, gamma)
+            weights, diagonal = some.weights, np.diag(K)
+            share = weights / weights.sum()
+            means = share @ K
+            variance = float(np.mean(weights * (diagonal - 2 * means + share @ means)))
+            if variance <= _ROUNDING * np.mean(weights * diagonal):
+                raise ValueError(
+                    f"X has {X.shape[1]} feature(s), of which kernel={kernel!r} makes no "
+                    "difference between samples. Take kernel='rbf', or other gammas."
+                )
+            kernels[gamma] = K, _ALPHAS * variance if alphas is None else alphas
+        K, penalties = kernels[gamma]
+        return judge_exact(K, gamma, penalties[point[1]], some)
 
-    Attributes
-    ----------
-    components : {ndarray, CSR matrix} of shape (n_components, n_features)
-        Samples that others are compared with; unit vectors for linear functions.
+    sizes = len(gammas), len(_ALPHAS if alphas is None else alphas)
+    start = sizes[0] // 2, min(_FIRST_ALPHA, sizes[1] - 1)
+    (_, place), best = climb(evaluate, start, sizes)
+    gamma, (_, penalties) = best.gamma, kernels[best.gamma]
+    kernels.clear()
+    # The penalty once more, by all samples.
+    affordable = int(np.sqrt(_OPERATIONS / n_samples))
+    affordable = min(max(affordable, _FEWEST_COMPONENTS), _N_EXACT)
+    n_used, n_features = n_components or affordable, X.shape[1]
+    few_features = kernel != "rbf" and n_features <= min(n_samples, _N_EXACT)
+    components = X
+    if n_components is None and few_features:
+        is_sparse = sp.issparse(X)
+        components = (
+            sp.eye_array(n_features, format="csr") if is_sparse else np.eye(n_features)
+        )
+    elif n_used < n_samples:
+        components = X[np.sort(rng.choice(n_samples, n_used, replace=False))]
+    if components is not X:
+        blocks = (
+            (rows, kernel_with(X[rows], components, gamma))
+            for rows in kernel_blocks(n_samples, components.shape[0])
+        )
+        gram = Gram(blocks, samples, kernel_with(components, components, gamma))
+        judged = samples.take(_some_groups(samples.groups, _N_JUDGED, rng))
+        K = kernel_with(judged.X, components, gamma)
 
-    gamma, alpha : float
-        Coefficient of the kernel, and penalty.
+        def evaluate_all(point):
+            alpha = penalties[point[0]]
 
-    ridge : {ExactRidge, ComponentRidge}
-        The regression.
+            def fit():
+                ridge = ComponentRidge(gram, alpha)
+                return ridge, ridge.leave_out(K, judged)
 
-    calibration : {ClassCalibration, LabelCalibration}
-        From its scores to probabilities.
-    """
+            return judge(gamma, alpha, judged, n_samples, fit)
 
-    components: np.ndarray
-    gamma: float
-    alpha: float
-    ridge: object
-    calibration: ClassCalibration | LabelCalibration
-
-
-def fit_model(problem, rng):
-    """Choose the parameters and fit all samples.
-
-    Both parameters are chosen by the likelihood of samples that were left out of a
-    regression on 2 000 of them at most. More samples seldom need a larger penalty, so
-    that one is compared with the next smaller one where all samples are components. With
-    fewer components the penalty is chosen once more among all.
-    """
-    gamma, alphas, place, best = _choose(problem, rng)
-    components = _components(problem, rng)
-    if components is not None:
-        fit = _component_fits(problem, components, gamma, rng)
-
-        def evaluate(point):
-            return _told(problem, gamma, fit(alphas[point[0]]), problem.samples)
-
-        _, best = climb(evaluate, (place,), (len(alphas),))
-    elif len(problem.samples.Y) > _N_SEARCHED:
-        X = problem.samples.X
-        K = problem.kernel_with(X, X, gamma)
-
-        def fit(alpha):
-            candidate = _exact_candidate(problem, K, problem.samples, alpha)
-            return _told(problem, gamma, candidate, problem.samples)
-
-        fits = (fit(alpha) for alpha in alphas[max(0, place - 1) : place + 1])
-        best = min(fits, key=lambda candidate: candidate.loss)
-        while not np.isfinite(best.loss) and place + 1 < len(alphas):  # K is too singular
+        _, best = climb(evaluate_all, (place,), (len(penalties),))
+    elif n_samples > _N_SEARCHED:
+        K = kernel_with(X, X, gamma)
+        fits = (
+            judge_exact(K, gamma, alpha, samples)
+            for alpha in penalties[max(0, place - 1) : place + 1]
+        )
+        best = min(fits, key=lambda found: found.loss)
+        while not np.isfinite(best.loss) and place + 1 < len(penalties):  # too singular
             place += 1
-            best = fit(alphas[place])
+            best = judge_exact(K, gamma, penalties[place], samples)
     if not np.isfinite(best.loss):
-        raise np.linalg.LinAlgError("No penalty has a solution.")
-    components = problem.samples.X if components is None else components
-    return FittedKernelRidge(components, gamma, best.alpha, best.ridge, best.calibration)
+        raise ValueError(
+            "The kernel is too singular for all alphas. Pass larger alphas, or leave them "
+            "to alphas=None."
+        )
 
+    def leave_out():
+        if components is X:
+            return best.ridge.left_out
+        scores = np.empty(samples.Y.shape)
+        for rows in _whole_groups(samples.groups, len(best.ridge.coef)):
+            part = samples.take(rows)
+            K = kernel_with(part.X, components, gamma)
+            scores[rows] = best.ridge.leave_out(K, part)
+        return scores
 
-def leave_out(problem, model):
-    """Scores of all samples by regressions without their groups."""
-    if isinstance(model.ridge, ExactRidge):
-        return model.ridge.left_out
-    scores = np.empty(problem.samples.Y.shape)
-    for rows in _whole_groups(problem.samples.groups, len(model.ridge.coef)):
-        samples = problem.samples.take(rows)
-        K = problem.kernel_with(samples.X, model.components, model.gamma)
-        scores[rows] = model.ridge.leave_out(K, samples)
-    return scores
+    best.components, best.leave_out = components, leave_out
+    return best
 
 
 def sums_of_kernels(X, fitted, kernel):
@@ -356,9 +356,9 @@ def sums_of_kernels(X, fitted, kernel):
     """
     components, coef = fitted["components_"], fitted["dual_coef_"]
     dtype = X.dtype
-    if dtype == np.float32 and kernel in WITHOUT_GAMMA:
+    if dtype == np.float32 and kernel != "rbf":
         dtype = np.float64  # features may be large, and cancel
-    elif dtype == np.float32 and kernel == "rbf" and not sp.issparse(components):
+    elif dtype == np.float32 and not sp.issparse(components):
         lengths = np.einsum("ij,ij->i", components, components)
         rounding = np.finfo(dtype).eps * (1 + fitted["gamma_"] * lengths.max())
         if rounding * np.linalg.norm(coef, axis=0).max() > _MOST_ERROR:
@@ -374,109 +374,6 @@ def sums_of_kernels(X, fitted, kernel):
 def kernel_blocks(n_samples, n_components):
     """Slices of rows whose kernel with all components takes little memory."""
     return slices(n_samples, max(1, _BLOCK // n_components))
-
-
-def _choose(problem, rng):
-    """Most likely coefficient, its penalties, the place of the best, and that fit."""
-    some = problem.samples.take(_some_rows(problem.samples.groups, _N_SEARCHED, rng))
-    kernels = {}
-
-    def kernel_and_penalties(gamma):
-        if gamma not in kernels:
-            K = problem.kernel_with(some.X, some.X, gamma)
-            variance = _typical_variance(K, some.weights)
-            if variance <= _ROUNDING * np.mean(some.weights * np.diag(K)):
-                raise ValueError(
-                    f"X has {some.X.shape[1]} feature(s), of which kernel="
-                    f"{problem.kernel!r} makes no difference between samples. Take "
-                    "kernel='rbf', or other gammas."
-                )
-            kernels[gamma] = K, problem.penalties(variance)
-        return kernels[gamma]
-
-    def evaluate(point):
-        gamma = problem.gammas[point[0]]
-        K, alphas = kernel_and_penalties(gamma)
-        candidate = _exact_candidate(problem, K, some, alphas[point[1]])
-        return _told(problem, gamma, candidate, some)
-
-    sizes = len(problem.gammas), len(problem.penalties(1.0))
-    start = sizes[0] // 2, min(_FIRST_ALPHA, sizes[1] - 1)
-    (place_of_gamma, place), best = climb(evaluate, start, sizes)
-    gamma = problem.gammas[place_of_gamma]
-    return gamma, kernel_and_penalties(gamma)[1], place, best
-
-
-def _told(problem, gamma, candidate, samples):
-    """The candidate, which is printed if that is wanted."""
-    if problem.verbose:
-        point = f"gamma = {gamma:.4g}, alpha = {candidate.alpha:.4g}"
-        print(f"{len(samples.Y)} samples, {point}, loss = {candidate.loss:.6f}")
-    return candidate
-
-
-def _components(problem, rng):
-    """Samples that all are compared with, or None for all of them."""
-    X = problem.samples.X
-    n_samples, n_features = X.shape
-    affordable = int(np.sqrt(_OPERATIONS / n_samples))
-    affordable = min(max(affordable, _FEWEST_COMPONENTS), _N_EXACT)
-    is_linear = problem.kernel in WITHOUT_GAMMA
-    if (
-        problem.n_components is None
-        and is_linear
-        and n_features <= min(n_samples, _N_EXACT)
-    ):
-        return (
-            sp.eye_array(n_features, format="csr") if sp.issparse(X) else np.eye(n_features)
-        )
-    n_components = problem.n_components or affordable
-    if n_components >= n_samples:
-        return None
-    return X[np.sort(rng.choice(n_samples, n_components, replace=False))]
-
-
-def _component_fits(problem, components, gamma, rng):
-    """A function of the penalty that fits all samples with these components."""
-    samples, n_components = problem.samples, components.shape[0]
-    blocks = (
-        (rows, problem.kernel_with(samples.X[rows], components, gamma))
-        for rows in kernel_blocks(len(samples.Y), n_components)
-    )
-    gram = Gram(blocks, samples, problem.kernel_with(components, components, gamma))
-    judged = samples.take(_some_groups(samples.groups, _N_JUDGED, rng))
-    K = problem.kernel_with(judged.X, components, gamma)
-
-    def fit_and_judge(alpha):
-        ridge = ComponentRidge(gram, alpha)
-        return ridge, ridge.leave_out(K, judged)
-
-    return lambda alpha: _candidate(problem, alpha, fit_and_judge, judged)
-
-
-def _exact_candidate(problem, K, samples, alpha):
-    def fit_and_judge(alpha):
-        ridge = ExactRidge(K, samples, alpha)
-        return ridge, ridge.left_out
-
-    return _candidate(problem, alpha, fit_and_judge, samples)
-
-
-def _candidate(problem, alpha, fit_and_judge, samples):
-    """A regression, or a candidate that is never chosen where it has no solution."""
-    try:
-        ridge, left_out = fit_and_judge(alpha)
-    except np.linalg.LinAlgError:
-        return Candidate(np.inf, alpha, None, None)
-    calibration, loss = problem.calibration.fit(left_out, samples.Y, samples.weights)
-    return Candidate(loss, alpha, ridge, calibration)
-
-
-def _typical_variance(K, weights):
-    """Mean of the diagonal of a weighted and centered kernel, the unit of penalties."""
-    share = weights / weights.sum()
-    means = share @ K
-    return float(np.mean(weights * (np.diag(K) - 2 * means + share @ means)))
 
 
 def _some_rows(groups, n_wanted, rng):
@@ -562,24 +459,13 @@ class LeftOutRegression:
         self.mean_ = center_of(samples.X, _KERNEL)
         samples = samples._replace(X=measured_from(samples.X, self.mean_))
         gammas = typical_gammas(samples.X, _KERNEL, rng)
-        problem = Problem(samples, _KERNEL, gammas, None, None, SquaredError)
-        model = fit_model(problem, rng)
+        model = fit_model(samples, _KERNEL, gammas, None, None, squared_error, rng)
         self.gamma_ = float(model.gamma)
         self.components_ = model.components
         self.dual_coef_ = model.ridge.coef
         self.intercept_ = model.ridge.intercept
-        return leave_out(problem, model)[samples.index]
+        return model.leave_out()[samples.index]
 
     def transform(self, X):
         """Predict the numbers of samples, shape (n_samples, n_outputs), float64."""
         return sums_of_kernels(X, vars(self), _KERNEL)
-
-
-class SquaredError:
-    """In the place of a calibration: predictions are what they are."""
-
-    @classmethod
-    def fit(cls, predictions, Y, weights):
-        """Return the calibration and the mean squared error."""
-        errors = np.square(predictions - Y).sum(axis=1)
-        return cls(), float(weights @ errors / weights.sum())

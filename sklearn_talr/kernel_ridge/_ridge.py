@@ -62,11 +62,15 @@ class ExactRidge:
         total = samples.weights.sum()
         s, share = np.sqrt(samples.weights), samples.weights / total
         column_means, mean = share @ K, share @ samples.Y
-        A = _centered(K, column_means, share @ column_means)
+        A = K - column_means
+        A -= column_means[:, None]
+        A += share @ column_means
         A *= s[:, None]
         A *= s
         A[np.diag_indices_from(A)] += alpha
-        half = _inverse_half(A)
+        # Inverse of L, where A = L L'; other memory than that of A is not needed.
+        L = cholesky(A.T, lower=True, overwrite_a=True, check_finite=False)
+        half = dtrtri(L, lower=1, overwrite_c=1)[0]
         beta = half.T @ (half @ (s[:, None] * (samples.Y - mean)))
         half *= np.sqrt(alpha)
         residuals = _without_groups(
@@ -170,19 +174,6 @@ class ComponentRidge:
         u = s[:, 0] / np.sqrt(self._gram.total_weight)
         residuals = _without_groups(residuals, samples.groups, half, u, sign=-1)
         return samples.Y - residuals / s
-
-
-def _centered(K, column_means, mean):
-    A = K - column_means
-    A -= column_means[:, None]
-    A += mean
-    return A
-
-
-def _inverse_half(A):
-    """A triangular matrix B with :math:`A^{-1} = B' B`; overwrites a symmetric A."""
-    L = cholesky(A.T, lower=True, overwrite_a=True, check_finite=False)
-    return dtrtri(L, lower=1, overwrite_c=1)[0]
 
 
 def _without_groups(residuals, groups, half, u, sign):

@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import gen_batches
 
+_ROWS_PER_BLOCK = 1024
 _DIGEST_SIZE = 16  # bytes, with which different rows never agree by chance
 
 
@@ -60,13 +62,11 @@ def distinct_samples(X, Y, weights, groups):
     counted = np.flatnonzero(weights)
     X, Y, weights = X[counted], Y[counted], weights[counted]
     keys = _row_keys(X)
+    numbers = np.zeros(len(keys))
     if groups is not None:
         numbers = np.unique(groups[counted], return_inverse=True)[1]
-        order = np.lexsort((keys, numbers))
-        starts = _starts(keys[order]) | _starts(numbers[order])
-    else:
-        order = np.argsort(keys, kind="stable")
-        starts = _starts(keys[order])
+    order = np.lexsort((keys, numbers))
+    starts = _starts(keys[order]) | _starts(numbers[order])
     positions = np.empty(len(order), dtype=np.intp)
     positions[order] = np.cumsum(starts) - 1
     index[counted] = positions
@@ -79,32 +79,18 @@ def distinct_samples(X, Y, weights, groups):
 
 
 def _row_keys(X):
-    """A number for each row, equal for equal rows only."""
-    rows = _sparse_rows(X) if sp.issparse(X) else _rows_of_array(X)
-    digests = b"".join(blake2b(row, digest_size=_DIGEST_SIZE).digest() for row in rows)
-    digests = np.frombuffer(digests, dtype=np.dtype((np.void, _DIGEST_SIZE)))
+    """Numbers of rows, equal where values are, however these are stored."""
+    digests = []
+    for rows in gen_batches(X.shape[0], _ROWS_PER_BLOCK):
+        part = sp.csr_array(X[rows], copy=True)
+        part.sum_duplicates()
+        part.eliminate_zeros()
+        places, values = part.indices.astype(np.int64), part.data.astype(np.float64)
+        for start, end in pairwise(part.indptr):
+            row = places[start:end].tobytes() + values[start:end].tobytes()
+            digests.append(blake2b(row, digest_size=_DIGEST_SIZE).digest())
+    digests = np.frombuffer(b"".join(digests), dtype=np.dtype((np.void, _DIGEST_SIZE)))
     return np.unique(digests, return_inverse=True)[1]
-
-
-def _rows_of_array(X):
-    for row in X:
-        places = np.flatnonzero(row)
-        yield _as_bytes(places, row[places])
-
-
-def _sparse_rows(X):
-    X = X.copy()
-    X.sum_duplicates()
-    X.eliminate_zeros()
-    return (
-        _as_bytes(X.indices[start:end], X.data[start:end])
-        for start, end in pairwise(X.indptr)
-    )
-
-
-def _as_bytes(places, values):
-    """Equal for equal values, however they are stored."""
-    return places.astype(np.int64).tobytes() + values.astype(np.float64).tobytes()
 
 
 def _starts(ordered):

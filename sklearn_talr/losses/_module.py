@@ -112,9 +112,16 @@ class TieAwareLoss(torch.nn.Module):
         self.bit_dropout = bit_dropout
         self.n_bins = n_bins
         self.gather = gather
-        levels = None if levels is None else _ascending_levels(levels)
-        if levels is not None and self.measure == "nDCG":
-            summable_grades(levels.tolist())
+        levels = None if levels is None else torch.as_tensor(levels)
+        if levels is not None:
+            is_list = levels.ndim == 1 and len(levels) > 0
+            if not is_list or levels[0] != 0 or (levels.diff() <= 0).any():
+                raise ValueError(
+                    "levels must be ascending affinity values, the first 0, got "
+                    f"{levels.tolist()}."
+                )
+            if self.measure == "nDCG":
+                summable_grades(levels.tolist())
         self.register_buffer("levels", levels, persistent=False)
 
     def forward(
@@ -162,11 +169,25 @@ class TieAwareLoss(torch.nn.Module):
             database_activations, database_targets = activations, targets
         group = ProcessGroup.joined() if self.gather else None
         with torch.autocast(activations.device.type, enabled=False):
-            query, database = self._relax(activations, database_activations, group)
+            # The bits that take part, in float32 at least; one tensor stays one tensor.
+            n_bits, kept = activations.shape[1], slice(None)
+            n_kept = max(1, round(n_bits * (1 - self.bit_dropout)))
+            if n_kept < n_bits and self.training:
+                kept = torch.randperm(n_bits, device=activations.device)[:n_kept]
+                if group is not None:
+                    dist.broadcast(kept, 0)
+            query = self._relax(activations, kept)
+            database = query
+            if database_activations is not activations:
+                database = self._relax(database_activations, kept)
+            # Items of all ranks, and targets in their order.
             if group is not None:
-                database, targets, database_targets = self._gather(
-                    group, database, targets, database_targets
-                )
+                sizes = group.sizes(database)
+                database = group.gather(database, sizes)
+                if self.levels is not None:
+                    targets = group.own_first(targets, sizes)
+                elif database_targets is not None:
+                    database_targets = group.gather(database_targets, sizes)
             index, levels = self._level_index(targets, database_targets)
             how = levels, self.measure, self.simplified
             options = {"n_bins": self.n_bins, "exclude_self": exclude_self, "group": group}
@@ -178,53 +199,23 @@ class TieAwareLoss(torch.nn.Module):
         settings = (f"{name}={getattr(self, name)}" for name in names)
         return ", ".join([repr(self.measure), *settings])
 
-    def _gather(self, group, database, targets, database_targets):
-        """Return the database of all ranks, and the targets in its order."""
-        sizes = group.sizes(database)
-        database = group.gather(database, sizes)
-        if self.levels is not None:
-            return database, group.own_first(targets, sizes), None
-        if database_targets is not None:
-            database_targets = group.gather(database_targets, sizes)
-        return database, targets, database_targets
-
-    def _relax(self, query, database, group):
-        """Relax queries and database, in float32 at least; one tensor stays one tensor."""
-        kept = self._draw_bits(query)
-        if kept is not None and group is not None:
-            kept = group.same(kept)
-        relaxed = self._relax_bits(query, kept)
-        if database is query:
-            return relaxed, relaxed
-        return relaxed, self._relax_bits(database, kept)
-
-    def _relax_bits(self, activations, kept):
-        if kept is not None:
-            activations = activations[:, kept]
+    def _relax(self, activations, kept):
         dtype = torch.promote_types(activations.dtype, torch.float32)
-        return torch.tanh(self.tanh_scale * activations.to(dtype))
-
-    def _draw_bits(self, activations):
-        """Draw the indices of the bits to keep, or None for all."""
-        n_bits = activations.shape[1]
-        n_kept = max(1, round(n_bits * (1 - self.bit_dropout)))
-        if n_kept == n_bits or not self.training:
-            return None
-        return torch.randperm(n_bits, device=activations.device)[:n_kept]
+        return torch.tanh(self.tanh_scale * activations[:, kept].to(dtype))
 
     def _level_index(self, targets, database_targets):
         """Index of each pair's level, in as small integers as will do, and the levels."""
         if self.levels is not None:
             return targets, self.levels
-        if (
-            database_targets is None
-            or targets.ndim not in (1, 2)
-            or targets.shape[1:] != database_targets.shape[1:]
-        ):
+        shapes = [
+            None if each is None else tuple(each.shape)
+            for each in (targets, database_targets)
+        ]
+        if None in shapes or targets.ndim not in (1, 2) or shapes[0][1:] != shapes[1][1:]:
             raise ValueError(
                 "targets and database_targets must both be labels of shape (n,) or both "
-                f"indicators of shape (n, n_labels), got {_shape(targets)} and "
-                f"{_shape(database_targets)}. For ready affinities of pairs declare levels."
+                f"indicators of shape (n, n_labels), got {shapes[0]} and {shapes[1]}. For "
+                "ready affinities of pairs declare levels."
             )
         if targets.ndim == 1:
             index = targets[:, None] == database_targets
@@ -242,19 +233,6 @@ def _most_labels(targets):
     """The largest number of labels of one item, which bounds the number it shares."""
     n_labels = (targets > 0).sum(1)
     return n_labels.max() if len(n_labels) else n_labels.sum()
-
-
-def _ascending_levels(levels):
-    levels = torch.as_tensor(levels)
-    if levels.ndim != 1 or len(levels) == 0 or levels[0] != 0 or (levels.diff() <= 0).any():
-        raise ValueError(
-            f"levels must be ascending affinity values, the first 0, got {levels.tolist()}."
-        )
-    return levels
-
-
-def _shape(targets):
-    return None if targets is None else tuple(targets.shape)
 
 
 class ProcessGroup:
@@ -309,11 +287,6 @@ class ProcessGroup:
         dist.all_reduce(both)
         own = self.n_ranks * value
         return both[0] + (own - own.detach()), both[1]
-
-    def same(self, tensor):
-        """The tensor of the first rank."""
-        dist.broadcast(tensor, 0)
-        return tensor
 
 
 class _GatheredRows(torch.autograd.Function):

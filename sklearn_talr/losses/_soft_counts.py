@@ -128,22 +128,31 @@ class _SoftCounts(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, query, database, level_index, n_levels, n_bins, exclude_self):
+        from .._loops._soft import count_softly
+
         n_cells = n_levels * (n_bins + 1)
         cells = torch.empty(level_index.shape, dtype=torch.int32, device=query.device)
         counts = query.new_empty((len(query), n_cells))
         ctx.scale = 0.5 * n_bins / query.shape[1]
-        count = _count_on_host if is_on_host(query) else _count_on_device
         for rows in blocks_of_queries(cells):
             products, levels = query[rows] @ database.T, level_index[rows]
             excluded = rows.start if exclude_self else -1
-            count(products, levels, ctx.scale, n_bins, excluded, counts[rows], cells[rows])
+            found = counts[rows], cells[rows]
+            if is_on_host(query):
+                pairs = arrays_of_pairs(products, levels, ctx.scale, n_bins)
+                count_softly(*pairs, excluded, *(each.numpy() for each in found))
+            else:
+                _count_on_device(products, levels, ctx.scale, n_bins, excluded, *found)
         ctx.save_for_backward(query, database, cells)
         return counts.view(len(query), n_levels, n_bins + 1)
 
     @staticmethod
     def backward(ctx, grad_counts):
         query, database, cells = ctx.saved_tensors
-        steps = _gradient_by_position(grad_counts)
+        # Gradient of moving a pair of each cell up by one bin: a count goes from a bin to
+        # the next. The last bin has no next, and no pair has its cell, nor that to spare.
+        steps = grad_counts.diff(dim=2, append=grad_counts[:, :, -1:])
+        steps = torch.nn.functional.pad(steps.flatten(1), (0, 1))
         grad_query = torch.empty_like(query)
         # Transposed: a product that adds to its rows is faster than one to its columns.
         grad_database = database.new_zeros(database.shape[::-1])
@@ -164,13 +173,6 @@ class _SoftCounts(torch.autograd.Function):
 def is_on_host(tensor):
     """Whether compiled loops reach the numbers of a tensor."""
     return tensor.device.type == "cpu"
-
-
-def _count_on_host(products, levels, scale, n_bins, excluded, counts, cells):
-    from .._loops._soft import count_softly
-
-    pairs = arrays_of_pairs(products, levels, scale, n_bins)
-    count_softly(*pairs, excluded, counts.numpy(), cells.numpy())
 
 
 def arrays_of_pairs(products, levels, scale, n_bins):
@@ -195,16 +197,6 @@ def _count_on_device(products, levels, scale, n_bins, excluded, counts, cells):
     sums[1].scatter_add_(1, index, position.sub_(lo))
     torch.sub(sums[0, :, :-1], sums[1, :, :-1], out=counts)
     counts[:, 1:] += sums[1, :, :-2]
-
-
-def _gradient_by_position(grad_counts):
-    """Gradient of moving a pair of each cell up by one bin; 0 in the cell to spare.
-
-    The move takes a count from a bin and gives it to the next. The last bin has no next,
-    and no pair has its cell.
-    """
-    steps = grad_counts.diff(dim=2, append=grad_counts[:, :, -1:])
-    return torch.nn.functional.pad(steps.flatten(1), (0, 1))
 
 
 def blocks_of_queries(pairs):

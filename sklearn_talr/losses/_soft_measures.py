@@ -189,7 +189,18 @@ class _Measure(torch.autograd.Function):
                 "levels must name the affinity of each level: counts have "
                 f"{counts.shape[1]} levels, but levels has {len(levels)} values."
             )
-        values, gradients = _evaluate(counts, levels, measure, simplified)
+        from .._loops._soft import measure_counts
+
+        # Tables of counts are small, wherever the pairs were counted: a loop on the host
+        # reads them. Values and gradients are NaN if any count is NaN or infinite.
+        table = counts.detach().to("cpu", torch.float64).contiguous().numpy()
+        values, gradients = np.full(len(table), np.nan), np.full_like(table, np.nan)
+        if np.isfinite(table).all():
+            if table.min(initial=0) < _LEAST_COUNT:
+                raise ValueError(f"counts must be at least 0, got {table.min()}.")
+            n_items = np.abs(table).sum(axis=(1, 2)).max(initial=0)
+            how = _tables_of_measure(levels, measure, simplified, n_items)
+            measure_counts(table, *how, values, gradients)
         ctx.save_for_backward(torch.from_numpy(gradients).to(counts))
         return torch.from_numpy(values).to(counts)
 
@@ -197,25 +208,6 @@ class _Measure(torch.autograd.Function):
     def backward(ctx, grad_values):
         (gradients,) = ctx.saved_tensors
         return gradients * grad_values[:, None, None], None, None, None
-
-
-def _evaluate(counts, levels, measure, simplified):
-    """Values of a measure, and their gradients by the counts: arrays of float64.
-
-    Tables of counts are small, wherever the pairs were counted: a compiled loop on the host
-    reads them. Both are NaN if any count is NaN or infinite.
-    """
-    from .._loops._soft import measure_counts
-
-    table = counts.detach().to("cpu", torch.float64).contiguous().numpy()
-    values, gradients = np.full(len(table), np.nan), np.full_like(table, np.nan)
-    if np.isfinite(table).all():
-        if table.min(initial=0) < _LEAST_COUNT:
-            raise ValueError(f"counts must be at least 0, got {table.min()}.")
-        n_items = np.abs(table).sum(axis=(1, 2)).max(initial=0)
-        how = _tables_of_measure(levels, measure, simplified, n_items)
-        measure_counts(table, *how, values, gradients)
-    return values, gradients
 
 
 def _tables_of_measure(levels, measure, simplified, n_items):
@@ -286,18 +278,21 @@ def ranking_loss(
         query = query.view_as(query)
     n_bins = query.shape[1] if n_bins is None else n_bins
     with torch.autocast(query.device.type, enabled=False):
-        rank = _rank_on_host if is_on_host(query) else _rank_on_device
-        how = levels, measure, simplified, n_bins, exclude_self
-        total, n_queries = rank(query, items, level_index, *how)
+        # Sum of the measure over queries that have something relevant, and their number.
+        if is_on_host(query):
+            how = _tables_of_measure(levels, measure, simplified, len(items))
+            how = level_index, how, n_bins, exclude_self
+            total, n_queries = _RankingOnHost.apply(query, items, *how)
+        else:
+            options = {"n_bins": n_bins, "exclude_self": exclude_self}
+            counts = soft_counts(query, items, level_index, len(levels), **options)
+            values = _Measure.apply(counts, levels, measure, simplified)
+            # Every pair has mass 1: a query with less than a half has nothing relevant.
+            has_value = counts.detach()[:, 1:].sum((1, 2)) > 0.5
+            total, n_queries = (values * has_value).sum(), has_value.sum()
         if group is not None:
             total, n_queries = group.total(total, n_queries)
         return 1 - total / n_queries.clamp(min=1)
-
-
-def _rank_on_host(query, items, level_index, levels, measure, simplified, *bins):
-    """Sum of a measure over queries that have something relevant, and their number."""
-    how = _tables_of_measure(levels, measure, simplified, len(items))
-    return _RankingOnHost.apply(query, items, level_index, how, *bins)
 
 
 class _RankingOnHost(torch.autograd.Function):
@@ -332,14 +327,3 @@ class _RankingOnHost(torch.autograd.Function):
     def backward(ctx, grad_total, _):
         grad_query, grad_items = ctx.saved_tensors
         return grad_total * grad_query, grad_total * grad_items, None, None, None, None
-
-
-def _rank_on_device(
-    query, items, level_index, levels, measure, simplified, n_bins, exclude_self
-):
-    options = {"n_bins": n_bins, "exclude_self": exclude_self}
-    counts = soft_counts(query, items, level_index, len(levels), **options)
-    values = _Measure.apply(counts, levels, measure, simplified)
-    # Every pair has mass 1: a query with less than a half has nothing relevant.
-    has_value = counts.detach()[:, 1:].sum((1, 2)) > 0.5
-    return (values * has_value).sum(), has_value.sum()

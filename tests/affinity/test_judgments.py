@@ -190,7 +190,7 @@ def test_a_judgment_oracle_is_cloned_pickled_and_saved():
 
 def test_auto_names_judgments_where_a_matrix_is_not_square():
     for y in (GRADES, GRADES.T, sp.csr_array(GRADES)):
-        with pytest.raises(ValueError, match=r"queries that judge .*JudgmentAffinity\(\)"):
+        with pytest.raises(ValueError, match=r"JudgmentAffinity\(\) .*queries that judge"):
             resolve_affinity("auto", None, y)
     _, targets = resolve_affinity(JudgmentAffinity(), np.eye(6), GRADES)
     assert_array_equal(targets.toarray(), GRADES)

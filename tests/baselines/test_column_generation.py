@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import check_grad
 from sklearn.metrics import average_precision_score
 
-from sklearn_talr.baselines._column_generation import (
+from sklearn_talr.baselines._structhash import (
     HammingRankingSVM,
     agreeing_direction,
     relaxed_agreement,

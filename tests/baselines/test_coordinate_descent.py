@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklearn_talr.baselines._coordinate_descent import Reconstruction, best_step
+from sklearn_talr.baselines._bre import Reconstruction, best_step
 
 
 def draw(seed, n=9, n_bits=5, n_anchors=3):

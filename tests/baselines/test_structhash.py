@@ -5,7 +5,7 @@ import pytest
 from hashers import held_out_histogram, mean_ap
 
 from sklearn_talr.baselines import StructHasher, _structhash
-from sklearn_talr.baselines._column_generation import HammingRankingSVM
+from sklearn_talr.baselines._structhash import HammingRankingSVM
 from sklearn_talr.hashing import LSHHasher
 
 

@@ -40,7 +40,7 @@ REFUSALS = {
     "one group": ({}, (X, y, None, np.zeros(30)), "groups has one group only"),
     "groups of other length": ({}, (X, y, None, np.arange(29)), "inconsistent numbers"),
     "table of groups": ({}, (X, y, None, X), "1d array"),
-    "negative weights": ({}, (X, y, -np.ones(30)), "Negative values .* sample_weight"),
+    "negative weights": ({}, (X, y, -np.ones(30)), "Negative values .*sample_weight"),
     "no weights": ({}, (X, y, np.zeros(30)), "[Ss]ample.weight"),
     "one weight": ({}, (X, y, np.eye(30)[0]), "sample_weight leaves fewer than 2 samples"),
     "NaN as weight": ({}, (X, y, np.full(30, np.nan)), "sample_weight contains NaN"),

@@ -8,7 +8,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, logit, softmax
 
 from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV, _model
-from sklearn_talr.kernel_ridge._model import ClassCalibration, Problem, fit_model, leave_out
+from sklearn_talr.kernel_ridge._model import (
+    fit_model,
+    kernel_between,
+    temperature_of_classes,
+)
 from sklearn_talr.kernel_ridge._ridge import ComponentRidge, ExactRidge, Gram
 from sklearn_talr.kernel_ridge._samples import distinct_samples
 
@@ -117,19 +121,20 @@ def test_regression_on_components(case, alpha, n_components):
 @pytest.mark.parametrize("block", [1, 60, 2**23])
 def test_groups_stay_whole_in_blocks_of_rows(block, monkeypatch):
     case = Case(3, 2, weighted=True, grouped=True, copied=False)
-    problem = Problem(
-        case.samples, "rbf", np.array([0.3]), np.array([0.1]), 5, ClassCalibration
-    )
-    model = fit_model(problem, np.random.RandomState(0))
-    expected = leave_out(problem, model)
+
+    def fitted():
+        how = np.array([0.3]), np.array([0.1]), 5, temperature_of_classes
+        return fit_model(case.samples, "rbf", *how, np.random.RandomState(0))
+
+    expected = fitted().leave_out()
     monkeypatch.setattr(_model, "_BLOCK", block)
-    model = fit_model(problem, np.random.RandomState(0))
+    model = fitted()
     assert isinstance(model.ridge, ComponentRidge)
-    assert_allclose(leave_out(problem, model), expected, **EXACT)
-    F = problem.kernel_with(case.X, model.components, 0.3)
-    penalty = 0.1 * problem.kernel_with(model.components, model.components, 0.3)
+    assert_allclose(model.leave_out(), expected, **EXACT)
+    F = kernel_between(case.X, model.components, "rbf", 0.3)
+    penalty = 0.1 * kernel_between(model.components, model.components, "rbf", 0.3)
     refitted = refitted_without(F, case.Y, case.weights, case.groups, penalty)
-    assert_allclose(leave_out(problem, model)[case.samples.index], refitted, **EXACT)
+    assert_allclose(model.leave_out()[case.samples.index], refitted, **EXACT)
 
 
 class TestOfTheClassifier:

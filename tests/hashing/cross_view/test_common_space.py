@@ -175,7 +175,7 @@ class TestJudgments:
     def test_rows_that_are_queries_too_have_one_teacher(self):
         matrix = PrecomputedAffinity((y[:, None] == y).astype(int))
         views = check_views(CrossViewHasher(8), X, matrix, None, None)
-        assert views.classes is None
+        assert views.pairs.classes is None
         space = teach_judgments(views, rng())
         assert space.X is space.X_query
         assert space.teacher is space.query_teacher

@@ -5,13 +5,14 @@ import pytest
 import scipy.sparse as sp
 
 from sklearn_talr.affinity import (
+    JudgmentAffinity,
     LabelAffinity,
     PrecomputedAffinity,
     SharedLabelAffinity,
     fit_affinity,
 )
 from sklearn_talr.hashing import _views
-from sklearn_talr.hashing._views import AffinePairs, JudgedPairs, has_contrast
+from sklearn_talr.hashing._views import Pairs, has_contrast
 
 N_ITEMS, N_QUERIES = 23, 9
 rng = np.random.default_rng(0)
@@ -51,6 +52,13 @@ class Closeness(LabelAffinity):
         return np.maximum(4 - difference, 0)
 
 
+def judged_pairs(judgments, levels, ignores_unjudged):
+    numbers, unjudged = np.arange(judgments.shape[0]), "irrelevant"
+    unjudged = "ignore" if ignores_unjudged else unjudged
+    by_query = judgments.T.tocsr()
+    return Pairs(JudgmentAffinity(), by_query, numbers, levels, unjudged=unjudged)
+
+
 def judged(ignores_unjudged):
     row, column = np.nonzero(STORED)
     shape = GRADES.shape
@@ -58,22 +66,30 @@ def judged(ignores_unjudged):
     assert judgments.nnz == STORED.sum()
     levels = np.array([0, 1, 3, 7])
     known = STORED if ignores_unjudged else np.ones_like(STORED)
-    return JudgedPairs(judgments, levels, ignores_unjudged), np.where(known, GRADES, -1).T
+    return judged_pairs(judgments, levels, ignores_unjudged), np.where(known, GRADES, -1).T
 
 
 def of_targets(affinity, y_query, y_item):
     affinity = affinity.fit_clone(y_item)
     levels = affinity.levels_between(y_query, y_item)
-    pairs = AffinePairs(affinity, y_query, y_item, levels, same_rows=False)
-    return pairs, affinity(y_query, y_item)
+    return Pairs(affinity, y_query, y_item, levels), affinity(y_query, y_item)
 
 
 def of_same_rows(affinity, y):
     affinity = affinity.fit_clone(y)
-    pairs = AffinePairs(affinity, y, y, affinity.levels_between(y, y), same_rows=True)
+    pairs = Pairs(affinity, y, y, affinity.levels_between(y, y), same_rows=True)
     expected = affinity(y, y).astype(int)
     np.fill_diagonal(expected, -1)
     return pairs, expected
+
+
+def numbered_columns():
+    """Judgments of some columns, named in any order by the queries' side."""
+    pairs, expected = judged(False)
+    columns = np.array([3, 0, 7])
+    affinity = JudgmentAffinity()
+    pairs = Pairs(affinity, columns, pairs.judgments.T.tocsr(), pairs.levels)
+    return pairs, expected[columns]
 
 
 LONELY = np.append(LABELS, [8, 9])  # two rows without a second of their class
@@ -87,6 +103,7 @@ CASES = {
         SharedLabelAffinity(), sp.csr_array(SHARED_QUERY), sp.csr_array(SHARED)
     ),
     "any shared label": of_targets(SharedLabelAffinity(binary=True), SHARED_QUERY, SHARED),
+    "numbered columns": numbered_columns(),
     "own affinity": of_targets(Closeness(), LABELS_QUERY, LABELS),
     "labels of rows": of_same_rows(LabelAffinity(), LONELY),
     "shared labels of rows": of_same_rows(SharedLabelAffinity(), SHARED),
@@ -147,7 +164,7 @@ def test_grades(pairs, expected):
 def test_has_relevant(pairs, expected):
     found = pairs.has_relevant()
     assert found.dtype == bool
-    if pairs is CASES["own affinity"][0]:
+    if names_nothing(pairs):
         assert found.all()
     else:
         np.testing.assert_array_equal(found, np.any(expected > 0, axis=1))
@@ -157,8 +174,8 @@ def test_has_relevant(pairs, expected):
 def test_draw_relevant(pairs, expected):
     """Each relevant item in its turn, of the queries that have any, in their order."""
     state = np.random.RandomState(0)
-    if pairs is CASES["own affinity"][0]:
-        assert len(pairs.draw_relevant(np.arange(4), state)) == 0
+    if names_nothing(pairs):
+        assert len(pairs.draw_relevant(np.arange(3), state)) == 0
         return
     for query in range(pairs.n_queries):
         drawn = pairs.draw_relevant(np.full(400, query), state)
@@ -175,8 +192,12 @@ def test_draw_relevant(pairs, expected):
         assert np.all(expected[having, drawn] > 0)
 
 
+def names_nothing(pairs):
+    return pairs in (CASES["own affinity"][0], CASES["numbered columns"][0])
+
+
 def pairs_of_rows(pairs):
-    return getattr(pairs, "_same_rows", False)
+    return pairs.same_rows
 
 
 @every_case
@@ -188,21 +209,21 @@ def test_has_contrast(pairs, expected):
 def test_pairs_that_are_all_alike_have_no_contrast(grade):
     grades = np.full((4, 3), grade)
     levels = np.unique([0, grade])
-    assert not has_contrast(JudgedPairs(sp.csr_array(grades), levels, False))
+    assert not has_contrast(judged_pairs(sp.csr_array(grades), levels, False))
     grades[1, 2] += 1
     levels = np.union1d([0], grades)
-    assert has_contrast(JudgedPairs(sp.csr_array(grades), levels, False))
+    assert has_contrast(judged_pairs(sp.csr_array(grades), levels, False))
 
 
 def test_contrast_of_judged_pairs_alone():
     """Zeros that are stored are judged; under "ignore" nothing else is irrelevant."""
     levels = np.array([0, 1])
     ones = sp.csr_array(np.eye(3, dtype=int))
-    assert not has_contrast(JudgedPairs(ones, levels, True))
-    assert has_contrast(JudgedPairs(ones, levels, False))
+    assert not has_contrast(judged_pairs(ones, levels, True))
+    assert has_contrast(judged_pairs(ones, levels, False))
     ones.data[1] = 0
-    assert has_contrast(JudgedPairs(ones, levels, True))
-    assert not has_contrast(JudgedPairs(sp.csr_array((3, 3), dtype=int), levels, True))
+    assert has_contrast(judged_pairs(ones, levels, True))
+    assert not has_contrast(judged_pairs(sp.csr_array((3, 3), dtype=int), levels, True))
 
 
 def test_rows_without_a_second_of_their_class_have_no_contrast():
@@ -215,7 +236,7 @@ def test_affinity_of_a_matrix():
     matrix = np.add.outer(np.arange(5), np.arange(5)) % 3
     X = np.arange(10.0).reshape(5, 2)
     affinity, targets, levels = fit_affinity("auto", X, PrecomputedAffinity(matrix))
-    pairs = AffinePairs(affinity, targets, targets, levels, same_rows=True)
+    pairs = Pairs(affinity, targets, targets, levels, same_rows=True)
     expected = matrix.copy()
     np.fill_diagonal(expected, -1)
     found = pairs.level_index(np.arange(5), np.arange(5))

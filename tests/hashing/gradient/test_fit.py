@@ -4,7 +4,6 @@ import pickle
 import warnings
 from contextlib import suppress
 from itertools import count
-from types import SimpleNamespace
 
 import hashers
 import numpy as np
@@ -36,7 +35,8 @@ def train(batch_loss, module, keeper=None, **params):
     hasher = small(**({"batch_size": 4, "weight_decay": 0.0} | params))
     data = TrainingData(X10, None, LabelAffinity(), None, {})
     return minimize(
-        SimpleNamespace(module=module, steps=lambda: [(1.0, 1.0), (1.0, 0.0)]),
+        module,
+        [(1.0, 1.0), (1.0, 0.0)],
         lambda rows: (features.batch(rows), None, rows),
         np.arange(10),
         batch_loss,
