@@ -60,7 +60,7 @@ def _of_orders(measures, histogram, zero_division, orders):
     # Measures of relevance add up the items of a tie, whatever their grades.
     rels = {m.rel if "rel" in m.parameters() else None for m, _, _ in groups}
     n_below = 1 if len(rels) > 1 or None in rels else int(np.searchsorted(levels, *rels))
-    if len(rels) == 1 and None not in rels and 0 < n_below < len(levels):
+    if len(rels) == 1 and None not in rels and 0 < n_below < len(levels) > 2:
         parts = counts[:, :n_below], counts[:, n_below:]
         counts = np.stack([part.sum(axis=1, dtype=np.int64) for part in parts], axis=1)
         levels = np.append(0, levels[-1])
@@ -210,15 +210,13 @@ def average_queries(values, sample_weight=None, stacklevel=3):
     `validate_params`, 4 is the caller.
     """
     flat = values.reshape(len(values), int(np.prod(values.shape[1:])))
-    weights = np.ones(len(values)) if sample_weight is None else sample_weight
-    means = np.full(flat.shape[1], np.nan)
-    masks, mask_of = np.unique(~np.isnan(flat), axis=1, return_inverse=True)
-    for mask, defined in enumerate(masks.T):
-        if np.any(weights[defined] > 0):
-            alike = mask_of.ravel() == mask
-            part = flat[defined] if alike.all() else flat[np.ix_(defined, alike)]
-            part = part[:, 0] if values.ndim == 1 else part
-            means[alike] = np.average(part, axis=0, weights=weights[defined])
+    defined = ~np.isnan(flat)
+    weights = defined.astype(float)
+    if sample_weight is not None:
+        weights *= sample_weight[:, None]
+    total, means = weights.sum(axis=0), np.full(flat.shape[1], np.nan)
+    sums = (np.where(defined, flat, 0.0) * weights).sum(axis=0)
+    np.divide(sums, total, out=means, where=total > 0)
     if np.isnan(means).any():
         warnings.warn(
             "No query has a relevant item, so the metric is undefined. Pass "

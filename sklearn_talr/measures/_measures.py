@@ -102,7 +102,14 @@ def expected_over_retrieved(whole, n, p, t, tp, take):
     """Mean over all orders, by the hypergeometric distribution of h."""
     shape = whole.shape
     columns = [np.ravel(column) for column in (whole, n, p, t, tp, take)]
-    low, high = _likely(*columns[1:3], columns[5])
+    whole, n, p, t, tp, take = columns
+
+    # Other h than these have no probability that would change a digit
+    low, high = _possible(n, p, take)
+    least = np.minimum(np.minimum(take, n - take), np.minimum(p, n - p))
+    mean, spread = take * p / np.maximum(n, 1), np.sqrt(_SPREAD * least) + 1
+    low = np.maximum(low, np.floor(mean - spread).astype(np.int64))
+    high = np.minimum(high, np.ceil(mean + spread).astype(np.int64))
     width = high - low + 1
     values = np.empty(len(width))
     by_width = np.argsort(width)  # rows of a block are padded to the widest
@@ -110,9 +117,23 @@ def expected_over_retrieved(whole, n, p, t, tp, take):
     for start in range(0, len(width), rows):
         block = by_width[start : start + rows]
         h = low[block, None] + np.arange(width[block].max())
-        of_block = [column[block, None] for column in columns]
-        weights = _hypergeometric(h, high[block, None], *of_block[1:3], of_block[5])
-        values[block] = (weights * _value(h, *of_block)).sum(axis=1)
+        whole, n, p, t, tp, take = (column[block, None] for column in columns)
+
+        # Probabilities of consecutive h, from the ratios of neighbors: factorials of a
+        # million would cost seven digits, and these ratios are exact
+        outside = h > high[block, None]
+        up = (take - h[:, 1:] + 1) * (p - h[:, 1:] + 1)
+        down = h[:, 1:] * (n - take - p + h[:, 1:])
+        up, down = (np.where(outside[:, 1:], 1, each) for each in (up, down))
+        logs = np.zeros(h.shape)
+        np.cumsum(np.log(up / down), axis=1, out=logs[:, 1:])
+        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+        weights[outside] = 0
+        weights /= weights.sum(axis=1, keepdims=True)
+
+        # Mean over the orders that have h relevant items among the `take` ranks
+        value = _ratio(whole + precision_sum(take, h, t, tp, take), tp + h)
+        values[block] = (weights * value).sum(axis=1)
     return values.reshape(shape)
 
 
@@ -147,41 +168,6 @@ def worst_over_retrieved(whole, n, p, t, tp, take):
         rises = value(np.minimum(middle + 1, high)) >= value(middle)
         low, high = np.where(rises, low, middle + 1), np.where(rises, middle, high)
     return value(low)
-
-
-def _value(h, whole, n, p, t, tp, take):
-    """Mean over the orders that have h relevant items among the `take` ranks."""
-    harmonic = harmonic_sum(t, take)
-    among_others = (h - 1) / np.maximum(take - 1, 1)
-    inner = among_others * (take - (t + 1) * harmonic) + (tp + 1) * harmonic
-    return _ratio(whole + h / np.maximum(take, 1) * inner, tp + h)
-
-
-def _hypergeometric(h, high, n, p, take):
-    """Probabilities of consecutive h, from the ratios of neighbors.
-
-    Factorials of a million would cost seven digits; these ratios are exact.
-    """
-    up = (take - h[:, 1:] + 1) * (p - h[:, 1:] + 1)
-    down = h[:, 1:] * (n - take - p + h[:, 1:])
-    outside = h[:, 1:] > high
-    steps = np.log(np.where(outside, 1, up) / np.where(outside, 1, down))
-    logs = np.zeros(h.shape)
-    np.cumsum(steps, axis=1, out=logs[:, 1:])
-    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-    weights[h > high] = 0
-    return weights / weights.sum(axis=1, keepdims=True)
-
-
-def _likely(n, p, take):
-    low, high = _possible(n, p, take)
-    least = np.minimum(np.minimum(take, n - take), np.minimum(p, n - p))
-    mean = take * p / np.maximum(n, 1)
-    spread = np.sqrt(_SPREAD * least) + 1
-    return (
-        np.maximum(low, np.floor(mean - spread).astype(np.int64)),
-        np.minimum(high, np.ceil(mean + spread).astype(np.int64)),
-    )
 
 
 def _possible(n, p, take):
@@ -372,8 +358,33 @@ class ReciprocalRank(Measure):
     rel: int = level(1)
 
     def kernel(self, ties):
-        """Sum over the places of the tie, until a relevant item is certain to have come."""
-        return reciprocal_rank(*ties.first_relevant)
+        """Sum over the places of the tie, until a relevant item is certain to have come.
+
+        At most about 41 n/p places are looked at. A single relevant item is at each place
+        equally often.
+        """
+        n, p, t, take = ties.first_relevant
+        values = np.where(p == 1, harmonic_sum(t, take) / np.maximum(n, 1), 0)
+        none_yet = np.ones(len(values))  # probability that no place so far is relevant
+        most = take.max(axis=1, initial=0) * (p[:, 0] > 1)
+        place = 0
+        active = np.flatnonzero(most)
+        while active.size:
+            width = max(16, CELLS_PER_BLOCK // active.size)
+            places = place + np.arange(min(width, most[active].max() - place))
+            left = np.maximum(n[active] - places, 1)
+            none = np.cumprod(np.maximum(left - p[active], 0) / left, axis=1)
+            none *= none_yet[active, None]
+            none_before = np.concatenate((none_yet[active, None], none[:, :-1]), axis=1)
+            sums = np.zeros((len(active), len(places) + 1))
+            terms = none_before * p[active] / left / (t[active] + places + 1)
+            np.cumsum(terms, axis=1, out=sums[:, 1:])
+            within = np.clip(take[active] - place, 0, len(places))
+            values[active] += np.take_along_axis(sums, within, axis=1)
+            none_yet[active] = none[:, -1]
+            place += len(places)
+            active = active[(none_yet[active] > _NEGLIGIBLE) & (most[active] > place)]
+        return values
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -408,64 +419,36 @@ class SuccessRate(Measure):
     rel: int = level(1)
 
     def kernel(self, ties):
-        """One minus the chance that no relevant item is among the ranks."""
-        return hit_rate(*ties.first_relevant)
+        """1 - C(n - take, p) / C(n, p), by a product of min(take, p) factors.
+
+        Factors stop when the product vanishes: there are at most about sqrt(42 n).
+        """
+        n, p, _, take = ties.first_relevant
+        fewer = np.minimum(take, p).ravel()
+        more = np.maximum(take, p).ravel()
+        n = np.broadcast_to(n, take.shape).ravel()
+        log_none = np.zeros(len(n))
+        factor = 0
+        active = np.flatnonzero(fewer)
+        while active.size:
+            width = max(16, CELLS_PER_BLOCK // active.size)
+            factors = factor + np.arange(min(width, fewer[active].max() - factor))
+            drawn = more[active, None] / np.maximum(n[active, None] - factors, 1)
+            drawn[factors >= fewer[active, None]] = 0
+            with np.errstate(divide="ignore"):  # a certain hit
+                log_none[active] += np.log1p(-np.minimum(drawn, 1)).sum(axis=1)
+            factor += len(factors)
+            active = active[
+                (log_none[active] > np.log(_NEGLIGIBLE)) & (fewer[active] > factor)
+            ]
+        return -np.expm1(log_none).reshape(take.shape)
 
 
-def reciprocal_rank(n, p, t, take):
-    """Sum over the places of the tie, until a relevant item is certain to have come.
-
-    At most about 41 n/p places are looked at. A single relevant item is at each place
-    equally often.
-    """
-    values = np.where(p == 1, harmonic_sum(t, take) / np.maximum(n, 1), 0)
-    none_yet = np.ones(len(values))  # probability that no place so far is relevant
-    most = take.max(axis=1, initial=0) * (p[:, 0] > 1)
-    place = 0
-    active = np.flatnonzero(most)
-    while active.size:
-        width = max(16, CELLS_PER_BLOCK // active.size)
-        places = place + np.arange(min(width, most[active].max() - place))
-        left = np.maximum(n[active] - places, 1)
-        none = np.cumprod(np.maximum(left - p[active], 0) / left, axis=1)
-        none *= none_yet[active, None]
-        none_before = np.concatenate((none_yet[active, None], none[:, :-1]), axis=1)
-        sums = np.zeros((len(active), len(places) + 1))
-        terms = none_before * p[active] / left / (t[active] + places + 1)
-        np.cumsum(terms, axis=1, out=sums[:, 1:])
-        within = np.clip(take[active] - place, 0, len(places))
-        values[active] += np.take_along_axis(sums, within, axis=1)
-        none_yet[active] = none[:, -1]
-        place += len(places)
-        active = active[(none_yet[active] > _NEGLIGIBLE) & (most[active] > place)]
-    return values
-
-
-def hit_rate(n, p, _, take):
-    """1 - C(n - take, p) / C(n, p), by a product of min(take, p) factors.
-
-    Factors stop when the product vanishes: there are at most about sqrt(42 n).
-    """
-    fewer = np.minimum(take, p).ravel()
-    more = np.maximum(take, p).ravel()
-    n = np.broadcast_to(n, take.shape).ravel()
-    log_none = np.zeros(len(n))
-    factor = 0
-    active = np.flatnonzero(fewer)
-    while active.size:
-        width = max(16, CELLS_PER_BLOCK // active.size)
-        factors = factor + np.arange(min(width, fewer[active].max() - factor))
-        drawn = more[active, None] / np.maximum(n[active, None] - factors, 1)
-        drawn[factors >= fewer[active, None]] = 0
-        with np.errstate(divide="ignore"):  # a certain hit
-            log_none[active] += np.log1p(-np.minimum(drawn, 1)).sum(axis=1)
-        factor += len(factors)
-        active = active[(log_none[active] > np.log(_NEGLIGIBLE)) & (fewer[active] > factor)]
-    return -np.expm1(log_none).reshape(take.shape)
-
-
+@dataclass(frozen=True, kw_only=True, repr=False)
 class _Discounted(Measure):
     """The gain of DCG and of nDCG, which a name may leave open."""
+
+    dcg: str | None = choice(None, ("log2", "exp-log2"))
 
     @property
     def takes_real_grades(self):
@@ -479,12 +462,26 @@ class _Discounted(Measure):
     def _gain(self, ties):
         """The gain as a function of an array of affinities."""
         most_items = max(1, ties.n_items.max(initial=1), ties.n_relevant.max(initial=1))
-        gain = {"exp-log2": _exponential_gain, "log2": _linear_gain}[self.dcg]
-        return lambda affinity: gain(affinity, most_items)
 
+        def gain(affinity):
+            # Of items of the largest affinity the sum must not overflow
+            largest = affinity.max(initial=0)
+            if self.dcg == "log2":
+                if largest > np.finfo(np.float64).max / most_items:
+                    raise ValueError(
+                        f"Grades of {largest} overflow float64 when they are summed over "
+                        f"up to {most_items} items. Pass y_true divided by its maximum."
+                    )
+                return affinity.astype(np.float64)
+            if largest + np.log2(most_items) > _LARGEST_EXPONENT:
+                raise ValueError(
+                    f"The exponential gain 2**affinity - 1 of affinity {largest} overflows "
+                    f"float64 when it is summed over up to {most_items} items. Pass "
+                    "dcg='log2', or give similar items a smaller affinity."
+                )
+            return np.ldexp(1.0, affinity.astype(np.int32)) - 1
 
-def _gains_parameter():
-    return choice(None, ("log2", "exp-log2"))
+        return gain
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -523,7 +520,6 @@ class DiscountedCumulativeGain(_Discounted):
 
     name, title, range = "DCG", "DCG", (0.0, math.inf)
 
-    dcg: str | None = _gains_parameter()
     log_base: float = parameter(
         2, lambda value: is_real(value) and value > 1, "a number above 1"
     )
@@ -533,7 +529,6 @@ class DiscountedCumulativeGain(_Discounted):
         return discounted(ties, self._gain(ties)) * np.log2(float(self.log_base))
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class NormalizedDCG(_Discounted):
     """DCG over that of the best ranking.
 
@@ -574,8 +569,6 @@ class NormalizedDCG(_Discounted):
     """
 
     name, title = "nDCG", "nDCG"
-
-    dcg: str | None = _gains_parameter()
 
     def kernel(self, ties):
         """Discounted gains over those of the best ranking."""
@@ -669,27 +662,6 @@ def discounted(ties, gain, rank_sum=discount_sum):
     return total + ties.at_cut(mean) * rank_sum(ties.at_cut(ties.t), ties.take)
 
 
-def _exponential_gain(affinity, most_items):
-    largest = affinity.max(initial=0)
-    if largest + np.log2(most_items) > _LARGEST_EXPONENT:
-        raise ValueError(
-            f"The exponential gain 2**affinity - 1 of affinity {largest} overflows "
-            f"float64 when it is summed over up to {most_items} items. Pass "
-            "dcg='log2', or give similar items a smaller affinity."
-        )
-    return np.ldexp(1.0, affinity.astype(np.int32)) - 1
-
-
-def _linear_gain(affinity, most_items):
-    largest = affinity.max(initial=0)
-    if largest > np.finfo(np.float64).max / most_items:
-        raise ValueError(
-            f"Grades of {largest} overflow float64 when they are summed over up to "
-            f"{most_items} items. Pass y_true divided by its maximum."
-        )
-    return affinity.astype(np.float64)
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ExpectedReciprocalRank(Measure):
     r"""Expected reciprocal rank: the mean reciprocal rank at which a user stops.
@@ -734,64 +706,47 @@ class ExpectedReciprocalRank(Measure):
         return self
 
     def kernel(self, ties):
-        """Mean, over orders of the ties, of the reciprocal rank of the stop."""
-        return expected_reciprocal_rank(ties, self.max_rel)
+        """Sum over ties of the chance to reach them, times the mean of 1 / rank in them."""
+        # Items one by one, and the chance to pass all of their query that come before
+        cells, p, n_queries = ties.cells, ties.p[ties.p > 0], len(ties.n_items)
+        grade = np.repeat(cells.grade, cells.count)
+        passed = 1 - np.ldexp(np.ldexp(1.0, grade.astype(int)) - 1, -self.max_rel)
+        size = np.bincount(np.repeat(cells.query, cells.count), minlength=n_queries)
+        before = np.ones(len(passed))
+        for _, item, inside in padded_rows(np.cumsum(size) - size, size, CELLS_PER_BLOCK):
+            rows = np.ones(item.shape)
+            np.cumprod(passed[item[:, :-1]], axis=1, out=rows[:, 1:])
+            before[item[inside]] = rows[inside]
 
+        # Ties that a cutoff reaches; the others would double the work
+        n, t = ties.n[ties.p > 0], ties.t[ties.p > 0]
+        query, first = cells.query[cells.starts], np.cumsum(p) - p
+        take = np.clip(ties.reached[query] - t[:, None], 0, n[:, None])
+        width = take.max(axis=1, initial=0)
+        columns = query, n, t, first, p, before[first], take, width
+        query, n, t, first, p, before, take, width = (c[width > 0] for c in columns)
+        stops = np.zeros(take.shape)
+        widest = int(width.max(initial=0))
+        for block, item, inside in padded_rows(first, p, CELLS_PER_BLOCK, widest):
+            # The mean chance to pass all of j items for each j, one item after another
+            place = np.arange(width[block].max() + 1)
+            mean = np.ones((len(item), len(place)))
+            size = (n[block] - p[block])[:, None]
+            for i in range(item.shape[1]):
+                joined = inside[:, i, None]
+                size = size + joined
+                chance = np.minimum(place / np.maximum(size, 1), 1)
+                with_it = passed[item[:, i], None] * np.roll(mean, 1, axis=1)
+                mean = np.where(joined, (1 - chance) * mean + chance * with_it, mean)
 
-def expected_reciprocal_rank(ties, max_rel):
-    """Sum over ties of the chance to reach them, times the mean of 1 / rank in them."""
-    # Items one by one
-    cells, p = ties.cells, ties.p[ties.p > 0]
-    n, t = ties.n[ties.p > 0], ties.t[ties.p > 0]
-    query, first = cells.query[cells.starts], np.cumsum(p) - p
-    grade = np.repeat(cells.grade, cells.count)
-    passed = 1 - np.ldexp(np.ldexp(1.0, grade.astype(int)) - 1, -max_rel)
-    of_item = np.repeat(cells.query, cells.count)
-    before = _product_before(passed, of_item, len(ties.n_items))[first]
-    take = np.clip(ties.reached[query] - t[:, None], 0, n[:, None])
-    width = take.max(axis=1, initial=0)
-    reached = width > 0  # the other ties would double the work
-    columns = query, n, t, first, p, before, take, width
-    query, n, t, first, p, before, take, width = (c[reached] for c in columns)
-    stops = np.zeros(take.shape)
-    for of_block, item, inside in padded_rows(
-        first, p, CELLS_PER_BLOCK, int(width.max(initial=0))
-    ):
-        chosen = passed[item]
-        terms = _stops(chosen, inside, n[of_block], width[of_block].max(), t[of_block])
-        stops[of_block] = np.take_along_axis(terms, take[of_block], axis=1)
-    values = np.zeros((len(ties.n_items), take.shape[1]))
-    np.add.at(values, query, before[:, None] * stops)
-    return values
-
-
-def _stops(passed, inside, n, width, t):
-    """Sums, over the first 0, ..., `width` places of each tie, of P(stop) / rank."""
-    p = inside.sum(axis=1)
-    place = np.arange(width + 1)
-    mean = np.ones((len(n), width + 1))
-    size = (n - p)[:, None]
-    for i in range(passed.shape[1]):
-        joined = inside[:, i, None]
-        size = size + joined
-        chance = np.minimum(place / np.maximum(size, 1), 1)
-        with_it = passed[:, i, None] * np.roll(mean, 1, axis=1)
-        mean = np.where(joined, (1 - chance) * mean + chance * with_it, mean)
-    sums = np.zeros(mean.shape)
-    ranks = t[:, None] + place[1:]
-    np.cumsum((mean[:, :-1] - mean[:, 1:]) / ranks, axis=1, out=sums[:, 1:])
-    return sums
-
-
-def _product_before(factors, query, n_queries):
-    """Product of the factors of the same query before each; `query` ascends."""
-    size = np.bincount(query, minlength=n_queries)
-    products = np.ones(len(factors))
-    for _, item, inside in padded_rows(np.cumsum(size) - size, size, CELLS_PER_BLOCK):
-        rows = np.ones(item.shape)
-        np.cumprod(factors[item[:, :-1]], axis=1, out=rows[:, 1:])
-        products[item[inside]] = rows[inside]
-    return products
+            # Sums of P(stop) / rank over the first places
+            sums = np.zeros(mean.shape)
+            ranks = t[block, None] + place[1:]
+            np.cumsum((mean[:, :-1] - mean[:, 1:]) / ranks, axis=1, out=sums[:, 1:])
+            stops[block] = np.take_along_axis(sums, take[block], axis=1)
+        values = np.zeros((n_queries, take.shape[1]))
+        np.add.at(values, query, before[:, None] * stops)
+        return values
 
 
 AP = AveragePrecision()

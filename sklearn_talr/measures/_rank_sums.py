@@ -27,14 +27,19 @@ class RankSum:
     """
 
     def __init__(self, term, tail):
-        self._term = term
-        self._tail = tail
+        self._term, self._tail = term, tail
         self._tables = _tabulate(term, 2**10)
 
     def __call__(self, start, length):
         """Sum over ranks start + 1, ..., start + length, for arrays of integers."""
         end = start + length
-        sums, lost = self._tables_to(end.max(initial=0))
+        # Tables that reach the last rank, or as far as they go; they never shrink
+        rank = min(int(end.max(initial=0)), _MOST_RANKS)
+        tables = self._tables
+        if len(tables[0]) <= rank:
+            n_ranks = min(_MOST_RANKS, 1 << rank.bit_length())
+            tables = self._tables = _tabulate(self._term, n_ranks)
+        sums, lost = tables
         last = len(sums) - 1
         near_start, near_end = np.minimum(start, last), np.minimum(end, last)
         total = (sums[near_end] - sums[near_start]) + (lost[near_end] - lost[near_start])
@@ -43,14 +48,6 @@ class RankSum:
             far_start = np.broadcast_to(np.maximum(start, last), end.shape)
             total[beyond] += self._tail(far_start[beyond], end[beyond])
         return total
-
-    def _tables_to(self, rank):
-        """Tables that reach the rank, or as far as they go; they never shrink."""
-        tables = self._tables
-        if len(tables[0]) <= min(rank, _MOST_RANKS):
-            n_ranks = min(_MOST_RANKS, 1 << int(rank).bit_length())
-            tables = self._tables = _tabulate(self._term, n_ranks)
-        return tables
 
 
 def _tabulate(term, n_ranks):

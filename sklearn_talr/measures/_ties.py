@@ -65,7 +65,7 @@ class Cells:
         end = np.cumsum(n, axis=1)
         t, n_items = (end - n).ravel(), n.sum(axis=1)
         by_tie = counts[:, 1:].transpose(0, 2, 1).ravel()
-        cell = np.flatnonzero(by_tie)
+        cell = np.flatnonzero(by_tie > 0)  # four times as fast as that of integers
         tie, level = np.divmod(cell, max(1, len(levels) - 1))
         query = tie // max(1, n.shape[1])
         return cls(query, t[tie], n.ravel()[tie], levels[level + 1], by_tie[cell], n_items)
@@ -191,7 +191,7 @@ class Ties:
         self.n_items = cells.n_items[:, None]
         self.n = self._with_empty_ties(cells.n[first])
         self.t = self._with_empty_ties(cells.t[first])
-        after = np.roll(self.t + self.n, 1)[self._last]  # perhaps what is not ranked
+        after = (self.t + self.n)[self._last - 1]  # perhaps what is not ranked
         self.t[self._last] = np.maximum(self.n_items, np.where(n_ties[:, None], after, 0))
         self.p = self._with_empty_ties(self._by_tie(cells.count))
         before = np.cumsum(self.p) - self.p

@@ -15,7 +15,7 @@ from ._lookup import (
     radius_precision,
     radius_recall,
 )
-from ._scorers import estimator_histogram, estimator_histograms, name_of
+from ._scorers import estimator_histograms, name_of
 
 # Okabe and Ito's colors, safe for the color-blind, in an order in which neighbors also
 # differ in lightness; dashes and markers tell them apart in any print.
@@ -63,7 +63,13 @@ def panel_axes(display, ax, panels, shape, figsize):
             f"{panels!r}."
         )
     if ax is None:
-        return names, _new_panels(len(names), shape, figsize)
+        import matplotlib.pyplot as plt
+
+        rows, columns = shape if len(names) == np.prod(shape) else (1, len(names))
+        size = figsize[0] / shape[1] * columns, figsize[1] / shape[0] * rows
+        figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained")
+        figure.align_ylabels()
+        return names, np.atleast_1d(axes).ravel()
     axes = np.asarray(ax, dtype=object).ravel()
     if len(axes) != len(names):
         raise ValueError(
@@ -73,22 +79,29 @@ def panel_axes(display, ax, panels, shape, figsize):
     return names, axes
 
 
-def _new_panels(n_panels, shape, figsize):
-    import matplotlib.pyplot as plt
-
-    rows, columns = shape if n_panels == np.prod(shape) else (1, n_panels)
-    size = figsize[0] / shape[1] * columns, figsize[1] / shape[0] * rows
-    figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained")
-    figure.align_ylabels()
-    return np.atleast_1d(axes).ravel()
-
-
 def finish(ax, xlabel, ylabel):
     """Label the axes, and lighten what is not data."""
     ax.set(xlabel=xlabel, ylabel=ylabel)
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(True, color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)
+
+
+def finish_rows(ax, xlabel):
+    """Label the axes of a picture whose rows are methods."""
+    finish(ax, xlabel, "")
+    ax.use_sticky_edges = False  # no bar begins at the frame
+    ax.grid(False, axis="y")
+    ax.tick_params(axis="y", length=0)
+
+
+def draw_rows(ax, rows, worst, mean, best, style, alpha):
+    """Draw dots, and bars from worst to best, of one style."""
+    marker = {"markersize": 7, "markeredgecolor": "white", "markeredgewidth": 0.8}
+    (dots,) = ax.plot(mean, rows, **marker | style)
+    width = np.asarray(best) - np.asarray(worst)
+    look = {"height": 0.5, "color": dots.get_color(), "alpha": alpha, "linewidth": 0}
+    return dots, ax.barh(rows, width, left=worst, **look)
 
 
 def add_legend(ax, **kwargs):
@@ -122,62 +135,11 @@ def by_method(value, is_one):
     return lists
 
 
-def by_system(evaluations):
-    """Bring evaluations of runs into names and a list."""
-    if isinstance(evaluations, Mapping):
-        names, results = list(evaluations), list(evaluations.values())
-    else:
-        one = hasattr(evaluations, "means")
-        results = [evaluations] if one else list(evaluations)
-        names = [getattr(result, "name", None) for result in results]
-    if not results:
-        raise ValueError("There is nothing to draw: no evaluation is given.")
-    for result in results:
-        if not hasattr(result, "means"):
-            raise TypeError(f"from_runs takes what evaluate_run returns, got {result!r}.")
-    if len(set(names)) < len(names):
-        raise ValueError(f"systems must have different names, got {names}. Pass a dict.")
-    return names, results
-
-
-def means_of_measure(evaluation, measure):
-    """Return the means of a measure, or raise ValueError if it was not evaluated."""
-    measure = str(measure)
-    if measure not in evaluation.means:
-        raise ValueError(
-            f"measure must be one of {evaluation.measures}, which {evaluation.name} has, "
-            f"got {measure!r}."
-        )
-    return evaluation.means[measure]
-
-
-def check_same_methods(queries, database):
-    """Raise ValueError unless both sides have the same methods, of as many lengths."""
-    sizes = [
-        {name: len(codes) for name, codes in side.items()} for side in (queries, database)
-    ]
-    if sizes[0] != sizes[1]:
-        raise ValueError(
-            "query_codes and database_codes must have the same methods and lengths, got "
-            f"{sizes[0]} and {sizes[1]}."
-        )
-
-
 def is_codes(value):
     """Tell one set of codes, also as nested lists, from a list of such sets."""
-    return not isinstance(value, list | tuple) or not value or _ndim(value[0]) < 2
-
-
-def is_estimator(value):
-    return hasattr(value, "transform")
-
-
-def is_histogram(value):
-    return isinstance(value, RankingHistogram)
-
-
-def _ndim(value):
-    return len(value.shape) if hasattr(value, "shape") else np.ndim(value)
+    if not isinstance(value, list | tuple) or not value:
+        return True
+    return len(getattr(value[0], "shape", None) or np.shape(value[0])) < 2
 
 
 class _PanelDisplay:
@@ -359,9 +321,8 @@ class RadiusDisplay(_PanelDisplay):
         display : RadiusDisplay
             The picture and its numbers.
         """
-        histogram = estimator_histogram(
-            estimator, X_query, y_query, affinity, (X_database, y_database)
-        )
+        ranked = X_query, y_query, affinity, (X_database, y_database), "bits"
+        histogram = next(estimator_histograms(estimator, *ranked))
         name = options.pop("name", None) or name_of(estimator)
         return cls.from_histogram(histogram, name=name, **options)
 
@@ -625,7 +586,11 @@ class RetrievalCurveDisplay(_PanelDisplay):
         """Evaluate histograms of consecutive queries against one database."""
         k, parts, any_relevant = None, {"precision": [], "recall": []}, False
         for histogram in histograms:
-            k = _cutoffs(histogram.n_items.max()) if k is None else k
+            if k is None:
+                # Evenly spaced in their logarithm, and the powers of ten
+                n_items = histogram.n_items.max()
+                spaced = np.geomspace(1, n_items, _N_CUTOFFS).round().astype(int)
+                k = np.union1d(spaced, 10 ** np.arange(len(str(n_items))))
             any_relevant |= bool(np.any(histogram.n_relevant))
             for measure, ranges in zip((P, R), parts.values()):
                 ranges.append(histogram_range([measure @ cut for cut in k], histogram))
@@ -675,94 +640,13 @@ class RetrievalCurveDisplay(_PanelDisplay):
             style = line_style(len(panel_ax.lines), kwargs, marker="none", label=label)
             (line,) = panel_ax.plot(x.expected, self.precision.expected, **style)
             self.lines_[panel] = line
-            self.bands_[panel] = self._draw_band(panel_ax, x, line.get_color())
+            # The area between two curves whose points differ in both coordinates
+            outline_x = np.concatenate((x.worst, x.best[::-1]))
+            outline_y = np.concatenate((self.precision.worst, self.precision.best[::-1]))
+            look = {"color": line.get_color(), "alpha": 0.2, "linewidth": 0}
+            (self.bands_[panel],) = panel_ax.fill(outline_x, outline_y, **look)
             finish(panel_ax, xlabel, "tie-aware precision")
         return self._finish(axes, panels)
-
-    def _draw_band(self, ax, x, color):
-        """Fill the area between two curves whose points differ in both coordinates."""
-        outline_x = np.concatenate((x.worst, x.best[::-1]))
-        outline_y = np.concatenate((self.precision.worst, self.precision.best[::-1]))
-        return ax.fill(outline_x, outline_y, color=color, alpha=0.2, linewidth=0)[0]
-
-
-def _cutoffs(n_items):
-    """Cutoffs evenly spaced in their logarithm, and the powers of ten."""
-    spaced = np.geomspace(1, n_items, _N_CUTOFFS).round().astype(int)
-    return np.union1d(spaced, 10 ** np.arange(len(str(n_items))))
-
-
-def draw_groups(display, ax, name, kwargs):
-    """Draw the intervals of a TieBreakingDisplay, and set what it keeps of the picture."""
-    methods, method = _methods(display)
-    labels = _labels(methods, name)
-    n_bits = np.zeros(len(method)) if display.n_bits is None else display.n_bits
-    lengths, length = np.unique(n_bits, return_inverse=True)
-    height = len(methods) + 0.7  # of a group, with the gap after it
-    places = length * height + method
-    ax = single_axes(display, ax, figsize=(6.4, 1.1 + 0.23 * height * len(lengths)))
-    display.intervals_, display.dots_ = [], []
-    for m, label in enumerate(labels):
-        rows = method == m
-        ranges = display.worst, display.expected, display.best
-        values = [np.asarray(each)[rows] for each in ranges]
-        bars, dots = _draw_method(ax, places[rows], *values, m, label, kwargs)
-        display.intervals_.append(bars)
-        display.dots_.append(dots)
-    _label(display, ax, lengths, height, labels)
-    display.ax_, display.figure_ = ax, ax.figure
-
-
-def _methods(display):
-    """Names in order of appearance, and the index of each interval's method."""
-    names = display.names
-    names = [None] * len(display.worst) if names is None else list(names)
-    methods = list(dict.fromkeys(names))
-    return methods, np.array([methods.index(name) for name in names])
-
-
-def _labels(methods, name):
-    if name is None:
-        return methods
-    labels = [name] if isinstance(name, str) else list(name)
-    if len(labels) != len(methods):
-        raise ValueError(
-            f"name must name each of the {len(methods)} methods, got {name!r}."
-        )
-    return labels
-
-
-def _draw_method(ax, places, worst, expected, best, m, label, kwargs):
-    marker = {"markersize": 7, "markeredgecolor": "white", "markeredgewidth": 0.8}
-    style = line_style(m, kwargs, linestyle="none", **marker, label=label)
-    dots = ax.plot(expected, places, **style)[0]
-    bars = ax.barh(
-        places,
-        best - worst,
-        left=worst,
-        height=0.5,
-        color=dots.get_color(),
-        alpha=0.35,
-        linewidth=0,
-    )
-    return bars, dots
-
-
-def _label(display, ax, lengths, height, labels):
-    """Name the measure and the groups; intervals without a code length are one group."""
-    finish(ax, f"{display.measure.label}: worst, expected, best", "")
-    ax.use_sticky_edges = False  # no bar begins at the frame
-    ax.grid(False, axis="y")
-    ax.tick_params(axis="y", length=0)
-    if display.n_bits is None:
-        ax.set_yticks(range(len(labels)), labels)
-    else:
-        middle = (len(labels) - 1) / 2
-        ticks = [f"{n} bits" for n in lengths]
-        ax.set_yticks(np.arange(len(lengths)) * height + middle, ticks)
-    ax.set_ylim(len(lengths) * height - 0.85, -0.85)  # shortest codes on top
-    if display.n_bits is not None and labels != [None]:
-        add_legend(ax)
 
 
 class TieBreakingDisplay:
@@ -903,13 +787,13 @@ class TieBreakingDisplay:
         display : TieBreakingDisplay
             The picture and its numbers.
         """
-        database = X_database, y_database
+        methods = by_method(estimator, lambda each: hasattr(each, "transform"))
+        ranked = X_query, y_query, affinity, (X_database, y_database), "bits"
         histograms = {
             name_of(hashers[0]) if name is None else name: [
-                estimator_histogram(hasher, X_query, y_query, affinity, database)
-                for hasher in hashers
+                next(estimator_histograms(hasher, *ranked)) for hasher in hashers
             ]
-            for name, hashers in by_method(estimator, is_estimator).items()
+            for name, hashers in methods.items()
         }
         return cls.from_histogram(histograms, **options)
 
@@ -948,7 +832,15 @@ class TieBreakingDisplay:
         """
         queries = by_method(query_codes, is_codes)
         database = by_method(database_codes, is_codes)
-        check_same_methods(queries, database)
+        sizes = [
+            {name: len(codes) for name, codes in side.items()}
+            for side in (queries, database)
+        ]
+        if sizes[0] != sizes[1]:
+            raise ValueError(
+                "query_codes and database_codes must have the same methods and lengths, "
+                f"got {sizes[0]} and {sizes[1]}."
+            )
         histograms = {
             name: [
                 hamming_histogram(*codes, affinity, y_query, y_database)
@@ -983,23 +875,22 @@ class TieBreakingDisplay:
             The picture and its numbers.
         """
         (measure,) = settled_for_arrays([parse_measure(measure)])
-        methods = by_method(histogram, is_histogram)
-        rows = [
-            (name, check_distances(one, cls.__name__))
-            for name, several in methods.items()
-            for one in several
-        ]
-        ranges = [
-            [average_queries(values[:, 0]) for values in histogram_range([measure], one)]
-            for _, one in rows
-        ]
+        methods = by_method(histogram, lambda each: isinstance(each, RankingHistogram))
+        names, histograms, ranges = [], [], []
+        for name, several in methods.items():
+            for one in several:
+                check_distances(one, cls.__name__)
+                values = histogram_range([measure], one)
+                ranges.append([average_queries(of_order[:, 0]) for of_order in values])
+                names.append(name)
+                histograms.append(one)
         worst, expected, best = np.transpose(ranges)
         display = cls(
             worst=worst,
             expected=expected,
             best=best,
-            n_bits=np.array([one.n_bits for _, one in rows]),
-            names=None if None in methods else [name for name, _ in rows],
+            n_bits=np.array([one.n_bits for one in histograms]),
+            names=None if None in methods else names,
             measure=measure,
         )
         return display.plot(ax, **kwargs)
@@ -1028,9 +919,31 @@ class TieBreakingDisplay:
         display : TieBreakingDisplay
             The picture and its numbers; `n_bits` is None.
         """
-        names, results = by_system(evaluations)
+        names = None
+        if isinstance(evaluations, Mapping):
+            names, results = list(evaluations), list(evaluations.values())
+        else:
+            results = [evaluations] if hasattr(evaluations, "means") else list(evaluations)
+        if not results:
+            raise ValueError("There is nothing to draw: no evaluation is given.")
+        for result in results:
+            if not hasattr(result, "means"):
+                raise TypeError(
+                    f"from_runs takes what evaluate_run returns, got {result!r}."
+                )
+        names = [result.name for result in results] if names is None else names
+        if len(set(names)) < len(names):
+            raise ValueError(
+                f"systems must have different names, got {names}. Pass a dict."
+            )
         measure = parse_measure(results[0].measures[0] if measure is None else measure)
-        means = [means_of_measure(result, measure) for result in results]
+        for result in results:
+            if str(measure) not in result.means:
+                raise ValueError(
+                    f"measure must be one of {result.measures}, which {result.name} has, "
+                    f"got {str(measure)!r}."
+                )
+        means = [result.means[str(measure)] for result in results]
         display = cls(
             **{key: [mean[key] for mean in means] for key in ("worst", "expected", "best")},
             n_bits=None,
@@ -1058,5 +971,40 @@ class TieBreakingDisplay:
         display : TieBreakingDisplay
             This display.
         """
-        draw_groups(self, ax, name, kwargs)
+        # Methods in order of appearance, and their labels
+        names = [None] * len(self.worst) if self.names is None else list(self.names)
+        labels = methods = list(dict.fromkeys(names))
+        if name is not None:
+            labels = [name] if isinstance(name, str) else list(name)
+        if len(labels) != len(methods):
+            raise ValueError(
+                f"name must name each of the {len(methods)} methods, got {name!r}."
+            )
+
+        # A row for each method and length; without lengths there is one group of rows
+        method = np.array([methods.index(each) for each in names])
+        n_bits = np.zeros(len(method)) if self.n_bits is None else self.n_bits
+        lengths, length = np.unique(n_bits, return_inverse=True)
+        height = len(methods) + 0.7  # of a group, with the gap after it
+        places = length * height + method
+        ax = single_axes(self, ax, figsize=(6.4, 1.1 + 0.23 * height * len(lengths)))
+        self.intervals_, self.dots_ = [], []
+        ranges = [np.asarray(each) for each in (self.worst, self.expected, self.best)]
+        for place, label in enumerate(labels):
+            rows = method == place
+            style = line_style(place, kwargs, linestyle="none", label=label)
+            values = (each[rows] for each in ranges)
+            dots, bars = draw_rows(ax, places[rows], *values, style, alpha=0.35)
+            self.intervals_.append(bars)
+            self.dots_.append(dots)
+        finish_rows(ax, f"{self.measure.label}: worst, expected, best")
+        if self.n_bits is None:
+            ax.set_yticks(range(len(labels)), labels)
+        else:
+            ticks = np.arange(len(lengths)) * height + (len(labels) - 1) / 2
+            ax.set_yticks(ticks, [f"{n} bits" for n in lengths])
+            if labels != [None]:
+                add_legend(ax)
+        ax.set_ylim(len(lengths) * height - 0.85, -0.85)  # shortest codes on top
+        self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -556,37 +556,28 @@ def radius_at_precision(histogram, precision, *, confidence=None):
     n, p = _pairs_found(histogram, None, "radius_at_precision")
     if not n[-1]:
         raise ValueError("histogram holds no pair, so that no radius can be chosen by it.")
-    if confidence is None:
-        reached = p / np.maximum(n, 1)
-    else:
-        reached = _lower_bound(histogram, n, p, confidence)
+    reached, what = p / np.maximum(n, 1), "precision is"
+    remedy = "Ask for less"
+    if confidence is not None:
+        if len(histogram) != 1:
+            raise ValueError(
+                "confidence needs pairs that were drawn one by one, as tabulated by "
+                f"HammingHistogram.from_pairs, got a table of {len(histogram)} queries: "
+                "pairs of one query depend on each other, and those of one set count "
+                "twice. Pass confidence=None, or label a random sample of the pairs."
+            )
+        # The least precision with which p or more of n pairs are right often enough
+        bound = betaincinv(np.maximum(p, 1), n - p + 1, 1 - confidence)
+        reached, what = np.where(p > 0, bound, 0), "lower bound of the precision is"
+        remedy += ", or label more pairs"
     radii = np.flatnonzero((reached >= precision) & (n > 0))
     if not len(radii):
-        raise ValueError(_none_reaches(n, reached, precision, confidence))
-    return int(radii[-1])
-
-
-def _lower_bound(histogram, n, p, confidence):
-    """Least precision with which p or more of n pairs are right often enough."""
-    if len(histogram) != 1:
+        best = int(np.argmax(np.where(n > 0, reached, -1)))
         raise ValueError(
-            "confidence needs pairs that were drawn one by one, as tabulated by "
-            f"HammingHistogram.from_pairs, got a table of {len(histogram)} queries: pairs "
-            "of one query depend on each other, and those of one set count twice. Pass "
-            "confidence=None, or label a random sample of the pairs."
+            f"no radius has a precision of {precision}: the largest {what} "
+            f"{reached[best]:.3g}, within radius {best}, of {n[best]} pairs. {remedy}."
         )
-    bound = betaincinv(np.maximum(p, 1), n - p + 1, 1 - confidence)
-    return np.where(p > 0, bound, 0)
-
-
-def _none_reaches(n, reached, precision, confidence):
-    best = int(np.argmax(np.where(n > 0, reached, -1)))
-    what = "precision is" if confidence is None else "lower bound of the precision is"
-    remedy = "Ask for less" if confidence is None else "Ask for less, or label more pairs"
-    return (
-        f"no radius has a precision of {precision}: the largest {what} "
-        f"{reached[best]:.3g}, within radius {best}, of {n[best]} pairs. {remedy}."
-    )
+    return int(radii[-1])
 
 
 def _pairs_found(histogram, radius, caller):

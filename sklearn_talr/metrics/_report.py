@@ -1,11 +1,11 @@
 """Reports: several measures at once, of two sets of codes or of a fitted hasher."""
 
-from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
 
 from .._compat import HasMethods, StrOptions, validate_params
+from .._hashers import FittedHasher
 from ..histogram import RankingHistogram, hamming_histogram
 from ..measures import TieBreakingRange, parse_measures
 from ..measures._evaluation import (
@@ -15,7 +15,7 @@ from ..measures._evaluation import (
     settled_for_arrays,
 )
 from ._lookup import lookup_cost, radius_aware_precision, radius_precision, radius_recall
-from ._scorers import QUERY, estimator_histograms, query_of
+from ._scorers import QUERY, estimator_histograms
 
 
 @validate_params(
@@ -206,7 +206,7 @@ def retrieval_report(
     def count():
         yield hamming_histogram(*codes, *targets, exclude_self=exclude_self)
 
-    return _report(count, measures, zero_division, sample_weight, radius, as_frame)
+    return _report(count(), measures, zero_division, sample_weight, radius, as_frame)
 
 
 @validate_params(
@@ -325,86 +325,60 @@ def retrieval_report_from_estimator(
     P@10    0.7       0.8   0.9
     AP      0.5       0.6   0.7
     """
-    query = query_of(estimator, query)
+    query = FittedHasher.of(estimator).asks_by(query)
     if query == "weights" and radius is not None:
         raise ValueError("radius is a Hamming distance; pass query='bits' with it.")
     database = X_database, y_database
-    count = partial(
-        estimator_histograms, estimator, X_query, y_query, affinity, database, query
+    histograms = estimator_histograms(
+        estimator, X_query, y_query, affinity, database, query
     )
-    report = _report(count, measures, zero_division, sample_weight, radius, as_frame)
+    report = _report(histograms, measures, zero_division, sample_weight, radius, as_frame)
     if not isinstance(report, dict):
         report.columns.name = query
     return report
 
 
-def _report(count, measures, zero_division, sample_weight, radius, as_frame):
+def _report(histograms, measures, zero_division, sample_weight, radius, as_frame):
     """Check cheap parameters first, then count, and average over the queries.
 
-    `count` returns histograms of consecutive queries, one alone if there is a radius.
+    `histograms` yields those of consecutive queries, one alone if there is a radius.
     Public functions alone call it, so that a warning points at their callers.
     """
     measures = parse_measures(measures)[0]
     names = list(map(str, settled_for_arrays(measures)))
-    data_frame = _data_frame(as_frame)
+    if as_frame:
+        try:
+            from pandas import DataFrame
+        except ImportError as error:
+            if as_frame != "auto":
+                raise ImportError(
+                    "as_frame=True needs pandas: install it, or pass as_frame=False for a "
+                    "dict."
+                ) from error
+            as_frame = False
     parts = []
-    for histogram in count():
+    for histogram in histograms:
         parts.append(np.stack(histogram_range(measures, histogram, zero_division), axis=-1))
     values = np.concatenate(parts)
-    weights = check_weights(sample_weight, len(values))
     if radius is not None:
-        lookup_names, lookup = _lookup_values(histogram, radius, zero_division)
-        names, values = names + lookup_names, np.concatenate((values, lookup), axis=1)
+        # No order of ties changes hash lookup, so that its three values are equal
+        n_found = histogram.counts[:, :, : radius + 1].sum(axis=(1, 2))
+        options = {"zero_division": zero_division}
+        lookup = {
+            "radius_precision": radius_precision(histogram, radius, **options)[:, -1],
+            "radius_recall": radius_recall(histogram, radius, **options)[:, -1],
+            "radius_aware_map": radius_aware_precision(histogram, radius, **options)[:, -1],
+            "empty_lookup_fraction": n_found == 0,
+        }
+        names += [f"{name}@{radius}" for name in lookup]
+        columns = np.stack(list(lookup.values()), axis=1)[:, :, None]
+        values = np.concatenate((values, np.repeat(columns, 3, axis=2)), axis=1)
+    weights = check_weights(sample_weight, len(values))
     table = dict(zip(names, average_queries(values, weights, stacklevel=5)))
     if radius is not None:
-        table |= _lookup_constants(histogram, radius, weights)
+        cost = lookup_cost(histogram.n_bits, radius)[-1]
+        table[f"lookup_cost@{radius}"] = np.repeat(cost, 3)
     columns = TieBreakingRange._fields
-    if data_frame is not None:
-        return data_frame.from_dict(table, orient="index", columns=columns)
+    if as_frame:
+        return DataFrame.from_dict(table, orient="index", columns=columns)
     return {name: dict(zip(columns, map(float, row))) for name, row in table.items()}
-
-
-def _lookup_values(histogram, radius, zero_division):
-    """Names of the metrics of hash lookup, and values of shape (n_queries, n_names, 3).
-
-    No order of ties changes hash lookup, so that its three values are equal.
-    """
-    values = (
-        radius_precision(histogram, radius, zero_division=zero_division),
-        radius_recall(histogram, radius, zero_division=zero_division),
-        radius_aware_precision(histogram, radius, zero_division),
-    )
-    columns = np.stack([of_all_radii[:, -1] for of_all_radii in values], axis=1)
-    names = ["radius_precision", "radius_recall", "radius_aware_map"]
-    return [f"{name}@{radius}" for name in names], _thrice(columns)
-
-
-def _lookup_constants(histogram, radius, weights):
-    """Fraction of all queries whose lookup is empty, and number of buckets of a lookup."""
-    empty = histogram.counts[:, :, : radius + 1].sum(axis=(1, 2)) == 0
-    cost = lookup_cost(histogram.n_bits, radius)[-1]
-    return {
-        f"empty_lookup_fraction@{radius}": _thrice(
-            average_queries(empty.astype(float), weights)
-        ),
-        f"lookup_cost@{radius}": _thrice(cost),
-    }
-
-
-def _thrice(values):
-    return np.repeat(np.asarray(values)[..., None], 3, axis=-1)
-
-
-def _data_frame(as_frame):
-    """The class of the result, or None for a dict."""
-    if not as_frame:
-        return None
-    try:
-        from pandas import DataFrame
-    except ImportError as error:
-        if as_frame == "auto":
-            return None
-        raise ImportError(
-            "as_frame=True needs pandas: install it, or pass as_frame=False for a dict."
-        ) from error
-    return DataFrame

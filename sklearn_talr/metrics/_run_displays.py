@@ -5,7 +5,7 @@ from string import ascii_uppercase
 import numpy as np
 
 from ..measures import parse_measure
-from ._displays import finish, line_style, single_axes
+from ._displays import draw_rows, finish, finish_rows, line_style, single_axes
 
 _ROUNDING = 1e-12  # differences up to it are none
 _COLORS = {1: "#0072B2", -1: "#D55E00", 0: "0.45"}  # first ahead, second ahead, undecided
@@ -110,7 +110,6 @@ class RunDifferencesDisplay:
         display : RunDifferencesDisplay
             The picture and its numbers, in the order of the queries.
         """
-        check_comparison(comparison)
         place, measure = place_of_measure(comparison, measure)
         names = tuple(comparison.names[:2] if pair is None else pair)
         if len(names) != 2 or len(set(names) & set(comparison.names)) != 2:
@@ -161,12 +160,8 @@ class RunDifferencesDisplay:
         ax.grid(False, axis="x")
         ax.set_xticks([])
         is_equal = np.maximum(np.abs(lowest), np.abs(highest)) <= _ROUNDING
-        self._tell_shares(ax, side, is_equal)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
-    def _tell_shares(self, ax, side, is_equal):
-        """Say in words how many queries each run wins, and how many ties decide."""
+        # In words how many queries each run wins, and how many ties decide
         undecided = ((side == 0) & ~is_equal).sum()
         counts = [f"better in {(side == 1).sum()}", f"worse in {(side == -1).sum()}"]
         counts.append(f"ties decide {undecided}")
@@ -174,6 +169,8 @@ class RunDifferencesDisplay:
             counts.append(f"equal in {is_equal.sum()}")
         title = f"{self.names[0]} minus {self.names[1]}\n{', '.join(counts)}"
         ax.set_title(title, fontsize="medium", loc="left", parse_math=False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
 
 
 _ARRAYS = "mean", "low", "high", "worst", "best"
@@ -247,9 +244,7 @@ class TiersDisplay:
        :alt: Four systems in rows. The best and the second share one tier, the second and
              the third another, and the last is alone.
 
-       >>> from string import ascii_uppercase
-
-    import numpy as np
+       >>> import numpy as np
        >>> from sklearn_talr.metrics import TiersDisplay
        >>> from sklearn_talr.runs import Run, compare_runs, evaluate_run
        >>> rng = np.random.default_rng(0)
@@ -307,7 +302,6 @@ class TiersDisplay:
         display : TiersDisplay
             The picture and its numbers, the best system first.
         """
-        check_comparison(comparison)
         place, measure = place_of_measure(comparison, measure)
         columns = comparison.means, comparison.means_low, comparison.means_high
         columns = *columns, comparison.worst, comparison.best
@@ -340,50 +334,38 @@ class TiersDisplay:
         size = 6.4 + 0.18 * len(self.tiers), 1.2 + 0.34 * n_systems
         ax = single_axes(self, ax, figsize=size)
         rows = np.arange(n_systems)
-        marker = {"markersize": 7, "markeredgecolor": "white", "markeredgewidth": 0.8}
-        style = line_style(0, kwargs, linestyle="none", zorder=3, **marker)
-        (self.dots_,) = ax.plot(self.mean, rows, **style)
+        style = line_style(0, kwargs, linestyle="none", zorder=3)
+        means = self.worst, self.mean, self.best
+        self.dots_, self.ranges_ = draw_rows(ax, rows, *means, style, alpha=0.2)
         color = self.dots_.get_color()
         self.intervals_ = ax.hlines(rows, self.low, self.high, color=color, linewidth=1.6)
-        width = np.asarray(self.best) - np.asarray(self.worst)
-        bar = {"height": 0.5, "color": color, "alpha": 0.2, "linewidth": 0}
-        self.ranges_ = ax.barh(rows, width, left=self.worst, **bar)
-        finish(ax, f"{self.measure.label}: mean, interval, what ties can do", "")
-        self._draw_tiers(ax)
-        ax.use_sticky_edges = False
-        ax.grid(False, axis="y")
-        ax.tick_params(axis="y", length=0)
-        ax.set_yticks(rows, list(map(str, self.names)), parse_math=False)
-        ax.set_ylim(n_systems - 0.4, -0.6)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        finish_rows(ax, f"{self.measure.label}: mean, interval, what ties can do")
 
-    def _draw_tiers(self, ax):
-        """Draw tiers to the right of the frame, each a bracket with notches."""
+        # Tiers to the right of the frame, each a bracket with notches
         across = ax.get_yaxis_transform()  # rows are data, columns shares of the width
         style = {"color": "0.55", "linewidth": 1.5, "marker": 0, "markersize": 7}
         style |= {"solid_capstyle": "butt", "markeredgewidth": 1.5}
         self.tiers_ = []
         for column, tier in enumerate(self.tiers):
-            rows = sorted(list(self.names).index(name) for name in tier)
-            place = np.full(len(rows), 1.03 + 0.035 * column)
-            self.tiers_ += ax.plot(place, rows, transform=across, clip_on=False, **style)
+            of_tier = sorted(list(self.names).index(name) for name in tier)
+            place = np.full(len(of_tier), 1.03 + 0.035 * column)
+            self.tiers_ += ax.plot(place, of_tier, transform=across, clip_on=False, **style)
             top = {"xytext": (0, 9), "textcoords": "offset points", "ha": "center"}
-            head = (place[0], rows[0])
+            head = (place[0], of_tier[0])
             ax.annotate(ascii_uppercase[column % 26], head, xycoords=across, **top)
+        ax.set_yticks(rows, list(map(str, self.names)), parse_math=False)
+        ax.set_ylim(n_systems - 0.4, -0.6)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
 
 
-def check_comparison(comparison):
-    """Raise TypeError unless it is what compare_runs returns."""
+def place_of_measure(comparison, measure):
+    """Return the column and the name of a measure of a comparison, by default the first."""
     if not hasattr(comparison, "tiers") or not hasattr(comparison, "evaluations"):
         raise TypeError(
             "from_comparison takes what compare_runs returns, got "
             f"{type(comparison).__name__}."
         )
-
-
-def place_of_measure(comparison, measure):
-    """Return the column and the name of a measure of a comparison, by default the first."""
     name = comparison.measures[0] if measure is None else str(parse_measure(measure))
     if name not in comparison.measures:
         raise ValueError(

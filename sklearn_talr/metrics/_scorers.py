@@ -1,5 +1,6 @@
 """Scorers that let model selection see a tie-aware measure of a hasher or ranker."""
 
+from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
@@ -22,75 +23,41 @@ from ..measures._evaluation import (
 QUERY = [StrOptions(QUERIES)]
 
 
-def estimator_histogram(estimator, X, y, affinity, database):
-    """Encode samples by a fitted hasher, and count items by distance for each as a query.
+def estimator_histograms(estimator, X, y, affinity, database, query):
+    """Encode samples by a fitted hasher, and count items by tie for each as a query.
 
     The parameters are those of :func:`make_retrieval_scorer` and of its scorer.
+
+    Yields
+    ------
+    histogram : RankingHistogram
+        Of consecutive queries; the only one, a HammingHistogram, where queries are bits.
     """
-    (histogram,) = estimator_histograms(estimator, X, y, affinity, database, "bits")
-    return histogram
-
-
-def estimator_histograms(estimator, X, y, affinity, database, query):
-    """Return an iterable of histograms of consecutive queries.
-
-    There is a single histogram where queries are bits. The parameters are those of
-    :func:`make_retrieval_scorer` and of its scorer.
-    """
-    exclude_self = isinstance(database, str)
-    if exclude_self and FittedHasher.of(estimator).has_two_views:
+    hasher, exclude_self = FittedHasher.of(estimator), isinstance(database, str)
+    if exclude_self and hasher.has_two_views:
         raise ValueError(
             "database='rest' ranks the samples for each other, but the hasher was fitted "
             "to queries of another kind (X_query). Pass database=(X_items, y_items), or "
             "(X_items, None) where y has judgments of all items, and score queries."
         )
-    oracle, targets = _settle_targets(estimator, X, y, affinity)
-    if exclude_self:
-        X_database, database_targets = X, targets
-    else:
-        X_database, y_database = database
-        database_targets = _targets_of_items(
-            estimator, X_database, y_database, affinity, oracle, targets
-        )
-    by_bits = query_of(estimator, query) == "bits"
-    count = _counted_by_bits if by_bits else _counted_by_weights
-    ranked = oracle, targets, database_targets
-    return count(estimator, X, X_database, *ranked, exclude_self=exclude_self)
-
-
-def query_of(estimator, query="auto"):
-    """Say how a fitted hasher, or a Pipeline that ends in one, is asked.
-
-    Parameters
-    ----------
-    estimator : fitted hasher, or Pipeline that ends in one
-        What makes the codes.
-
-    query : {"auto", "bits", "weights"}, default="auto"
-        "auto" is settled by the hasher's `default_query`.
-
-    Returns
-    -------
-    query : {"bits", "weights"}
-        Whether queries are bits or weights.
-    """
-    return FittedHasher.of(estimator).asks_by(query)
-
-
-def _counted_by_bits(estimator, X, X_database, *ranked, exclude_self):
-    hasher = FittedHasher.of(estimator)
+    oracle, y_query = _settle_targets(hasher, X, y, affinity)
+    X_items, y_items = (X, y_query) if exclude_self else database
+    if not exclude_self and y_items is None and oracle.by_number:
+        y_items = oracle.targets_of(X_items)  # items that are known by number
+        oracle.check_width(y_query, len(y_items))
+    elif not exclude_self:
+        _, y_items = _settle_targets(hasher, X_items, y_items, affinity)
+    ranked = oracle, y_query, y_items
+    if hasher.asks_by(query) == "weights":
+        weights, packed = as_numpy(hasher.query_weights(X)), hasher.encode(X_items)
+        yield from weighted_histograms(weights, packed, *ranked, exclude_self=exclude_self)
+        return
     if hasattr(hasher.hasher, "encode_query"):
-        queries, database = hasher.encode_query(X), hasher.encode(X_database)
+        queries, items = hasher.encode_query(X), hasher.encode(X_items)
     else:
         queries = estimator.transform(X)
-        database = queries if exclude_self else estimator.transform(X_database)
-    yield hamming_histogram(queries, database, *ranked, exclude_self=exclude_self)
-
-
-def _counted_by_weights(estimator, X, X_database, *ranked, exclude_self):
-    hasher = FittedHasher.of(estimator)
-    weights, packed = as_numpy(hasher.query_weights(X)), hasher.encode(X_database)
-    return weighted_histograms(weights, packed, *ranked, exclude_self=exclude_self)
+        items = queries if exclude_self else estimator.transform(X_items)
+    yield hamming_histogram(queries, items, *ranked, exclude_self=exclude_self)
 
 
 def name_of(estimator, query="bits"):
@@ -99,32 +66,21 @@ def name_of(estimator, query="bits"):
     return asked.name + (", weighted queries" if asked.asks_by(query) == "weights" else "")
 
 
-def _settle_targets(estimator, X, y, affinity):
+def _settle_targets(hasher, X, y, affinity):
+    """The oracle of an affinity, and the targets that it takes."""
     if isinstance(affinity, str):
-        affinity = getattr(FittedHasher.of(estimator).hasher, "affinity_", affinity)
+        affinity = getattr(hasher.hasher, "affinity_", affinity)
         if y is not None and getattr(affinity, "comes_with_targets", False):
             affinity = "auto"  # y brings its own matrix
     if y is None:
-        _require_thresholds(affinity)
-        X = FittedHasher.of(estimator).prepare(X)
+        if not getattr(affinity, "by_distance", False):
+            raise ValueError(
+                "Scoring without y needs an affinity by distance with known thresholds. "
+                "Pass y, or affinity=ThresholdAffinity().fit(X_train) to "
+                "make_retrieval_scorer."
+            )
+        X = hasher.prepare(X)
     return resolve_affinity(affinity, X, y)
-
-
-def _targets_of_items(estimator, X, y, affinity, oracle, y_query):
-    """Targets of the database; without `y` items may be known by number."""
-    if y is not None or not oracle.by_number:
-        return _settle_targets(estimator, X, y, affinity)[1]
-    items = oracle.targets_of(X)
-    oracle.check_width(y_query, len(items))
-    return items
-
-
-def _require_thresholds(affinity):
-    if not getattr(affinity, "by_distance", False):
-        raise ValueError(
-            "Scoring without y needs an affinity by distance with known thresholds. Pass "
-            "y, or affinity=ThresholdAffinity().fit(X_train) to make_retrieval_scorer."
-        )
 
 
 @validate_params(
@@ -198,13 +154,13 @@ def make_ranking_scorer(measure="nDCG", *, zero_division=np.nan):
     return _RankingScorer(measures, single, zero_division)
 
 
+@dataclass(eq=False, repr=False)
 class _RankingScorer:
     """A class rather than a closure, so that it can be pickled and printed."""
 
-    def __init__(self, measures, single, zero_division):
-        self.measures = measures
-        self.single = single
-        self.zero_division = zero_division
+    measures: list
+    single: bool
+    zero_division: float
 
     def __call__(self, estimator, X, y, *, groups=None):
         if groups is None:
@@ -334,16 +290,16 @@ def make_retrieval_scorer(
     return _RetrievalScorer(measures, single, affinity, database, query, zero_division)
 
 
+@dataclass(eq=False, repr=False)
 class _RetrievalScorer:
     """A class rather than a closure, so that it can be pickled and printed."""
 
-    def __init__(self, measures, single, affinity, database, query, zero_division):
-        self.measures = measures
-        self.single = single
-        self.affinity = affinity
-        self.database = database
-        self.query = query
-        self.zero_division = zero_division
+    measures: list
+    single: bool
+    affinity: object
+    database: object
+    query: str
+    zero_division: float
 
     def __call__(self, estimator, X, y=None):
         histograms = estimator_histograms(
@@ -358,7 +314,7 @@ class _RetrievalScorer:
 
     def query_of(self, estimator):
         """Whether a fitted estimator is asked by "bits" or by "weights"."""
-        return query_of(estimator, self.query)
+        return FittedHasher.of(estimator).asks_by(self.query)
 
     def __repr__(self):
         return (

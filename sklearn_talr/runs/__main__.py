@@ -15,7 +15,6 @@ from ._files import read_qrels, read_run
 from ._result import import_pandas
 from ._text import aligned, exported, printable
 
-_FORMATS = "table", "json", "csv", "latex"
 _EPILOG = """"sklearn-talr-runs compare" tests which of several runs are better; it has its
 own --help. A file of judgments that is called compare is ./compare. Measures are written as
 ir_measures writes them: AP, AP(rel=2)@100, nDCG@10, nDCG(dcg='exp-log2')@10, P@5, R@1000,
@@ -47,9 +46,7 @@ def main(argv=None):
     """
     argv = sys.argv[1:] if argv is None else argv
     compares = argv[:1] == ["compare"]
-    args = (
-        _compare_parser().parse_args(argv[1:]) if compares else _parser().parse_args(argv)
-    )
+    args = _parser(compares).parse_args(argv[1:] if compares else argv)
     try:
         qrels = read_qrels(args.qrels)
         runs = [read_run(path) for path in args.runs]
@@ -85,14 +82,23 @@ def _evaluated(args, results):
         every = results.items()
         values = {name: each.to_dict(per_query=args.per_query) for name, each in every}
         return json.dumps(values, indent=1)
-    head, *rows = _rows(results, args.per_query)
+    # A row for each run, query and measure
+    names = ["run", "query", "measure"] if args.per_query else ["run", "measure"]
+    numbers = ["expected", "worst", "best", "trec_eval"]
+    numbers += [] if args.per_query else ["moved"]
+    rows = []
+    for run, result in results.items():
+        values = result.to_dict(per_query=args.per_query)
+        by_query = values if args.per_query else {None: values}
+        for query, of_query in by_query.items():
+            owner = [run, query] if args.per_query else [run]
+            rows += [[*owner, name, *row.values()] for name, row in of_query.items()]
+    head, n_names = names + numbers, len(names)
     if args.format != "table":
         return exported(import_pandas().DataFrame(rows, columns=head), args.format)
-    n_names = head.index("expected")
-    shown = ["{:.0%}" if name == "moved" else "{:.4f}" for name in head[n_names:]]
+    forms = ["{:.0%}" if name == "moved" else "{:.4f}" for name in numbers]
     cells = [
-        [*map(printable, row[:n_names])]
-        + [form.format(value) for form, value in zip(shown, row[n_names:])]
+        [*map(printable, row[:n_names]), *map(str.format, forms, row[n_names:])]
         for row in rows
     ]
     return aligned([head, *cells], n_left=n_names)
@@ -127,45 +133,19 @@ def _compared(args, results):
     return json.dumps(values, indent=1)
 
 
-def _rows(results, per_query):
-    """A head, and a row for each run, query and measure."""
-    if not per_query:
-        table = {(name,): result.to_dict() for name, result in results.items()}
-        head = ["run", "measure"]
+def _parser(compares):
+    """Parser of the command, or of what follows its word "compare"."""
+    if compares:
+        prog, epilog = "sklearn-talr-runs compare", _COMPARE_EPILOG
+        description = "Test which of two or more runs are better."
     else:
-        table = {
-            (name, query): values
-            for name, result in results.items()
-            for query, values in result.to_dict(per_query=True).items()
-        }
-        head = ["run", "query", "measure"]
-    first = next(iter(next(iter(table.values())).values()))
-    return [head + list(first)] + [
-        [*names, measure, *row.values()]
-        for names, values in table.items()
-        for measure, row in values.items()
-    ]
-
-
-def _parser():
-    parser = argparse.ArgumentParser(
-        prog="sklearn-talr-runs",
-        description="Evaluate runs against judgments, exactly under ties.",
-        epilog=_EPILOG,
-    )
-    _add_inputs(parser)
-    parser.add_argument(
-        "--per-query", action="store_true", help="values of queries, not their means"
-    )
-    parser.add_argument("--format", choices=_FORMATS, default="table")
-    return parser
-
-
-def _add_inputs(parser):
-    """Add arguments for what is evaluated."""
-    parser.add_argument("qrels", help="judgments in TREC's format, or gzip of it")
-    parser.add_argument("runs", nargs="+", metavar="run", help="runs, likewise")
-    parser.add_argument(
+        prog, epilog = "sklearn-talr-runs", _EPILOG
+        description = "Evaluate runs against judgments, exactly under ties."
+    parser = argparse.ArgumentParser(prog=prog, description=description, epilog=epilog)
+    add = parser.add_argument
+    add("qrels", help="judgments in TREC's format, or gzip of it")
+    add("runs", nargs="+", metavar="run", help="runs, likewise")
+    add(
         "-m",
         "--measures",
         nargs="+",
@@ -173,42 +153,24 @@ def _add_inputs(parser):
         metavar="MEASURE",
         help="what to measure (default: AP nDCG@10 RR@10)",
     )
-    parser.add_argument(
+    add(
         "--missing-queries",
         choices=["zero", "skip"],
         default="zero",
         help="what judged queries do that a run lacks: count 0, or be left out",
     )
-
-
-def _compare_parser():
-    """Parser of what follows the word "compare"."""
-    parser = argparse.ArgumentParser(
-        prog="sklearn-talr-runs compare",
-        description="Test which of two or more runs are better.",
-        epilog=_COMPARE_EPILOG,
-    )
-    _add_inputs(parser)
-    parser.add_argument("--test", choices=list(TESTS), default="randomization")
-    parser.add_argument(
-        "--adjust",
-        choices=["holm", "tukey"],
-        default="holm",
-        help="adjustment of p-values for the number of pairs (default: holm)",
-    )
-    parser.add_argument("--alpha", type=float, default=0.05, help="level (default: 0.05)")
-    parser.add_argument(
-        "--n-resamples",
-        type=int,
-        default=10_000,
-        metavar="N",
-        help="random patterns of signs or samples of queries (default: 10000)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of these (default: 0)")
-    parser.add_argument("--format", choices=_FORMATS, default="table")
-    parser.add_argument(
-        "--html", metavar="FILE", help="write a page with tables and pictures, too"
-    )
+    add("--format", choices=["table", "json", "csv", "latex"], default="table")
+    if not compares:
+        add("--per-query", action="store_true", help="values of queries, not their means")
+        return parser
+    add("--test", choices=list(TESTS), default="randomization")
+    text = "adjustment of p-values for the number of pairs (default: holm)"
+    add("--adjust", choices=["holm", "tukey"], default="holm", help=text)
+    add("--alpha", type=float, default=0.05, help="level (default: 0.05)")
+    text = "random patterns of signs or samples of queries (default: 10000)"
+    add("--n-resamples", type=int, default=10_000, metavar="N", help=text)
+    add("--seed", type=int, default=0, help="of these (default: 0)")
+    add("--html", metavar="FILE", help="write a page with tables and pictures, too")
     return parser
 
 

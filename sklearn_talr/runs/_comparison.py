@@ -14,7 +14,7 @@ from ..inference._means import RESAMPLING, ROUNDING, expanded_interval, make_str
 from ..inference._tests import TESTS, adjust_holm, joint_p_values, null_ranges, tiers
 from ._report import html_report
 from ._result import RunEvaluation, import_pandas
-from ._text import comparison_records, comparison_text
+from ._text import comparison_records, comparison_text, undone_by_ties
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,7 +338,9 @@ def compare_runs(
     {'RR': [['ours', 'theirs']]}
     """
     _check_evaluations(evaluations, test, adjust)
-    names, measures = _different(evaluations), list(evaluations[0].measures)
+    names, measures = [each.name for each in evaluations], evaluations[0].measures
+    if len(set(names)) < len(names):
+        names = [f"{place}: {name}" for place, name in enumerate(names, 1)]
     strata = make_strata(stratify, len(evaluations[0].queries))
     pairs = list(combinations(range(len(names)), 2))
     first, second = np.transpose(pairs)
@@ -429,7 +431,7 @@ def compare_runs(
         all_tiers[measure] = [[names[run] for run in group] for group in groups]
     comparison = RunComparison(
         names=names,
-        measures=measures,
+        measures=list(measures),
         queries=list(evaluations[0].queries),
         evaluations=list(evaluations),
         alpha=float(alpha),
@@ -441,17 +443,13 @@ def compare_runs(
     )
 
     # Warn of the first separation that some order of ties would undo
-    places = np.argwhere(comparison.depends_on_ties)
-    if len(places):
-        pair, number = places[0]
-        better, other = pairs[pair]
-        if comparison.difference[pair, number] < 0:
-            better, other = other, better
-        more = f", and {len(places) - 1} more such" if len(places) > 1 else ""
+    undone = undone_by_ties(comparison)
+    for better, other, measure in undone[:1]:
+        more = f", and {len(undone) - 1} more such" if len(undone) > 1 else ""
         warnings.warn(
-            f"by {measures[number]} {names[better]!r} is better than {names[other]!r} on "
-            "average over the orders of tied documents, but not separated from it in every "
-            f"order{more}: see depends_on_ties.",
+            f"by {measure} {better!r} is better than {other!r} on average over the orders "
+            f"of tied documents, but not separated from it in every order{more}: see "
+            "depends_on_ties.",
             UserWarning,
             stacklevel=3,  # past the check of parameters
         )
@@ -483,11 +481,3 @@ def _check_evaluations(evaluations, test, adjust):
             f"adjust='tukey' goes with test='randomization', got test={test!r}: take "
             "adjust='holm'."
         )
-
-
-def _different(evaluations):
-    """Names of the runs, or the names with numbers if two are the same."""
-    names = [each.name for each in evaluations]
-    if len(set(names)) == len(names):
-        return names
-    return [f"{place}: {name}" for place, name in enumerate(names, 1)]

@@ -144,7 +144,7 @@ class Qrels(_Data):
         table = self.table
         documents = _distinct(document_identifiers, documents, "documents")
         queries = table.queries if queries is None else queries
-        queries = _distinct(_query_identifiers, queries, "queries")
+        queries = _distinct(query_identifiers, queries, "queries")
         number_of = dict(zip(queries, range(len(queries))))
         _refuse_unknown(
             number_of.keys() - set(table.queries),
@@ -280,7 +280,7 @@ class Run(_Data):
         >>> float(evaluate_run({"q1": {"d2": 1}}, run, "RR").expected[0, 0])
         0.4166...
         """
-        queries = _distinct(_query_identifiers, queries, "queries")
+        queries = _distinct(query_identifiers, queries, "queries")
         documents = _distinct(document_identifiers, documents, "documents")
         found = [np.atleast_1d(np.asarray(row)) for row in indices]
         scores = [0.0 - np.atleast_1d(np.asarray(row, dtype=float)) for row in distances]
@@ -292,15 +292,17 @@ class Run(_Data):
                 f"rows of distances and {len(found)} of indices."
             )
         indices = np.concatenate([np.empty(0, dtype=np.int64), *filter(np.size, found)])
-        _check_indices(indices, len(documents))
-        table = make_table(
-            queries,
-            np.repeat(np.arange(len(queries)), list(map(len, found))),
-            [documents[index] for index in indices.tolist()],
-            np.concatenate([np.empty(0), *scores]),
-            best_first=True,
-        )
-        return cls(table, name)
+        if indices.dtype.kind not in "iu":
+            raise ValueError(f"indices must be integers, got {indices.dtype}.")
+        if indices.size and not 0 <= indices.min() <= indices.max() < len(documents):
+            raise ValueError(
+                f"indices must be from 0 to {len(documents) - 1}, as there are "
+                f"{len(documents)} documents, got {indices.min()} to {indices.max()}."
+            )
+        numbers = np.repeat(np.arange(len(queries)), list(map(len, found)))
+        documents = [documents[index] for index in indices.tolist()]
+        scores = np.concatenate([np.empty(0), *scores])
+        return cls(DocumentTable(queries, numbers, documents, scores, True), name)
 
 
 def are_integers(values):
@@ -318,10 +320,6 @@ def _distinct(read, identifiers, name):
     return texts
 
 
-def _query_identifiers(queries):
-    return list(map(query_identifier, queries))
-
-
 def _refuse_unknown(wrong, name, what):
     """Raise ValueError that tells of some identifiers unless there are none."""
     if wrong:
@@ -329,68 +327,48 @@ def _refuse_unknown(wrong, name, what):
         raise ValueError(f"{len(wrong)} of the {name} {what}: {some}.")
 
 
-def _check_indices(indices, n_documents):
-    if indices.dtype.kind not in "iu":
-        raise ValueError(f"indices must be integers, got {indices.dtype}.")
-    if indices.size and not 0 <= indices.min() <= indices.max() < n_documents:
-        raise ValueError(
-            f"indices must be from 0 to {n_documents - 1}, as there are {n_documents} "
-            f"documents, got {indices.min()} to {indices.max()}."
-        )
-
-
 def _table_of(data, form, value_names):
     """Table of what a user passes to `Qrels` or `Run`, which is `form`.
 
     A table is what the readers of files pass.
     """
-    if isinstance(data, DocumentTable):
-        return data
-    if isinstance(data, form):
-        return data.table
+    caller = form.__name__
+    if isinstance(data, DocumentTable | form):
+        return getattr(data, "table", data)
     if isinstance(data, Qrels | Run):
         raise TypeError(
-            f"{form.__name__} takes no {type(data).__name__}. Judgments come first, then "
-            "the run."
+            f"{caller} takes no {type(data).__name__}. Judgments come first, then the run."
         )
     if isinstance(data, str | bytes | PathLike):
         raise TypeError(
-            f"{form.__name__} takes data, no path; read_{form.__name__.lower()} reads a "
-            f"file, got {data!r}."
+            f"{caller} takes data, no path; read_{caller.lower()} reads a file, got "
+            f"{data!r}."
         )
-    if hasattr(data, "columns") and hasattr(data, "to_numpy"):
-        names = _chosen(data.columns, value_names)
-        rows = _rows_of_columns(*(data[name].to_numpy() for name in names))
-    elif isinstance(data, dict):
-        rows = _rows_of_dicts(data, form.__name__)
-    elif hasattr(data, "to_dict") and not hasattr(data, "column_names"):  # ranx
-        rows = _rows_of_dicts(data.to_dict(), form.__name__)
+    is_frame = hasattr(data, "columns") and hasattr(data, "to_numpy")
+    if not is_frame and hasattr(data, "to_dict") and not hasattr(data, "column_names"):
+        data = data.to_dict()  # of ranx
+    if isinstance(data, dict):
+        queries, judged = data, data.values()
+        if not all(isinstance(of_query, dict) for of_query in judged):
+            raise TypeError(
+                f"{caller} takes a dict of dicts: data[query][document] is a number."
+            )
+        numbers = np.repeat(np.arange(len(data)), list(map(len, judged)))
+        documents = chain.from_iterable(judged)
+        values = chain.from_iterable(of_query.values() for of_query in judged)
     else:
-        rows = _rows_of_columns(*_columns_of_records(data, form.__name__, value_names))
-    queries, numbers, documents, values = rows
+        if is_frame:
+            columns = [data[n].to_numpy() for n in _chosen(data.columns, value_names)]
+        else:
+            columns = _columns_of_records(data, caller, value_names)
+        queries, documents, values = columns
+        numbers = np.arange(len(queries))
     rows = numbers, document_identifiers(documents), _as_floats(values)
-    return make_table(queries, *rows, best_first=form is Run)
-
-
-def _rows_of_dicts(data, caller):
-    """Queries, and of each row its query's place, its document and its number."""
-    judged = data.values()
-    if not all(isinstance(of_query, dict) for of_query in judged):
-        raise TypeError(
-            f"{caller} takes a dict of dicts: data[query][document] is a number."
-        )
-    numbers = np.repeat(np.arange(len(data)), list(map(len, judged)))
-    documents = chain.from_iterable(judged)
-    values = chain.from_iterable(of_query.values() for of_query in judged)
-    return map(query_identifier, data), numbers, documents, values
-
-
-def _rows_of_columns(query, document, value):
-    """Rows, as a table takes them, of columns that name the query of every row."""
-    return map(query_identifier, query), np.arange(len(query)), document, value
+    return DocumentTable(query_identifiers(queries), *rows, form is Run)
 
 
 def _columns_of_records(data, caller, value_names):
+    """Lists of queries, documents and numbers of records that are like the first."""
     try:
         records = list(data)
     except TypeError as error:
@@ -402,15 +380,14 @@ def _columns_of_records(data, caller, value_names):
         return [], [], []
     first = records[0]
     is_dict = isinstance(first, dict)
-    names = list(first) if is_dict else getattr(first, "_fields", None)
-    if names is None:
+    if not is_dict and not hasattr(first, "_fields"):
         raise TypeError(
             f"{caller} takes records that are dicts or named tuples, got {first!r}."
         )
-    chosen = _chosen(names, value_names)
-    get = itemgetter if is_dict else attrgetter
+    chosen = _chosen(first if is_dict else first._fields, value_names)
+    get = itemgetter(*chosen) if is_dict else attrgetter(*chosen)
     try:
-        return [list(map(get(name), records)) for name in chosen]
+        return list(zip(*map(get, records)))
     except (AttributeError, LookupError, TypeError) as error:
         raise ValueError(
             f"all records must be like the first, with {', '.join(chosen)}: {error}."
@@ -446,11 +423,11 @@ def _as_floats(values):
         raise ValueError(f"relevance and scores must be numbers: {error}.") from error
 
 
-def query_identifier(query):
-    """Return the text of a query's identifier, or raise an error for a wrong one."""
-    text = _text_of(query)
-    encoded(text)
-    return text
+def query_identifiers(queries):
+    """Return the text of each query's identifier, or raise an error for a wrong one."""
+    texts = list(map(_text_of, queries))
+    encoded("".join(texts))
+    return texts
 
 
 def _text_of(identifier):
@@ -475,11 +452,6 @@ def encoded(text):
 def decoded(identifier):
     """Return the text of bytes, also of bytes that are not UTF-8."""
     return identifier.decode(*_ENCODING)
-
-
-def decoded_all(identifiers):
-    """Return the texts of a list of bytes without NUL."""
-    return decoded(b"\0".join(identifiers)).split("\0")
 
 
 def document_identifiers(documents):
@@ -523,11 +495,12 @@ class DocumentTable:
 
     Parameters
     ----------
-    queries : list of str
-        Identifiers of the queries, each once. A query may have no rows.
+    queries : iterable of str
+        Identifiers of queries, of which one may come several times. A query may have no
+        rows.
 
-    numbers : ndarray of shape (n_rows,) of int64
-        Place of each row's query in `queries`, ascending.
+    numbers : array-like of shape (n_rows,) of int
+        Place of each row's query in `queries`.
 
     documents : list of str of length n_rows
         Identifiers of the documents.
@@ -535,28 +508,71 @@ class DocumentTable:
     values : ndarray of shape (n_rows,)
         Relevance or score.
 
+    best_first : bool
+        Whether the rows of a query come in trec_eval's order, by descending value and then
+        by descending document, or in the given order.
+
     Attributes
     ----------
+    queries, numbers, documents, values
+        The same for the ordered rows; each query comes once, and `numbers` ascend.
+
     offsets : ndarray of shape (n_queries + 1,) of int64
         First row of each query, and the number of rows.
 
     places : list of dict of length n_queries
         Of each query the place of a document among the query's rows.
+
+    Raises
+    ------
+    RepeatedDocumentError
+        If a query has a document twice.
     """
 
-    def __init__(self, queries, numbers, documents, values):
-        self.queries = queries
-        self.numbers = numbers
-        self.documents = documents
-        self.values = values
-        self.offsets = np.searchsorted(numbers, np.arange(len(queries) + 1))
+    def __init__(self, queries, numbers, documents, values, best_first):
+        merged = defaultdict(count().__next__)
+        numbers = np.array([merged[query] for query in queries], dtype=np.int64)[numbers]
+        self.queries, self.best_first = list(merged), best_first
+        self.numbers, self.documents, self.values = numbers, documents, values
+
+        # Rows by query, and by descending value
+        falls = numbers[1:] < numbers[:-1]
+        if best_first:
+            falls |= (numbers[1:] == numbers[:-1]) & (values[1:] > values[:-1])
+        if falls.any():
+            keys = (-values, numbers) if best_first else (numbers,)
+            order = np.lexsort(keys)
+            self.numbers, self.values = numbers[order], values[order]
+            self.documents = list(map(documents.__getitem__, order.tolist()))
+
+        # Documents of each tie by their bytes, descending
+        is_tied = np.diff(self.tie_starts) > 1
+        if best_first and is_tied.any():
+            self.values = self.values + 0.0  # which makes -0.0 and 0.0 one
+            self.documents = self.documents.copy()
+            ties = self.tie_starts[:-1][is_tied], self.tie_starts[1:][is_tied]
+            for start, end in zip(*(bound.tolist() for bound in ties)):
+                tied = self.documents[start:end]
+                key = None if "".join(tied).isascii() else encoded
+                self.documents[start:end] = sorted(tied, key=key, reverse=True)
+
+        # Places of the documents, each of which a query has once
+        self.offsets = np.searchsorted(self.numbers, np.arange(len(merged) + 1))
         places = list(range(np.diff(self.offsets).max(initial=0)))  # objects to share
         by_query = self.rows_by_query()
-        self.places = [dict(zip(documents[rows], places)) for rows in by_query]
+        self.places = [dict(zip(self.documents[rows], places)) for rows in by_query]
+        if sum(map(len, self.places)) < len(self):
+            seen = set()
+            for row in np.argsort(numbers, kind="stable").tolist():
+                pair = int(numbers[row]), documents[row]
+                if pair in seen:
+                    raise RepeatedDocumentError(self.queries[pair[0]], pair[1], row)
+                seen.add(pair)
 
     def __reduce__(self):
         """Leave out of a pickle what the constructor finds again."""
-        return DocumentTable, (self.queries, self.numbers, self.documents, self.values)
+        rows = self.numbers, self.documents, self.values
+        return DocumentTable, (self.queries, *rows, self.best_first)
 
     def __len__(self):
         return len(self.values)
@@ -569,97 +585,10 @@ class DocumentTable:
     @cached_property
     def tie_starts(self):
         """First row of each tie, and the number of rows: (n_ties + 1,) of int64."""
-        return _tie_starts(self.numbers, self.values)
-
-
-def make_table(queries, numbers, documents, values, best_first):
-    """Bring the rows of each query together.
-
-    Parameters
-    ----------
-    queries : iterable of str
-        Identifiers of queries, of which one may come several times.
-
-    numbers : array-like of shape (n_rows,) of int
-        Place of each row's query in `queries`.
-
-    documents : list of str of length n_rows
-
-    values : ndarray of shape (n_rows,)
-
-    best_first : bool
-        Whether the rows of a query come in trec_eval's order, by descending value and then
-        by descending document, or in the given order.
-
-    Returns
-    -------
-    table : DocumentTable
-        Queries in the order of `queries`.
-
-    Raises
-    ------
-    RepeatedDocumentError
-        If a query has a document twice.
-    """
-    merged = defaultdict(count().__next__)
-    numbers = np.array([merged[query] for query in queries], dtype=np.int64)[numbers]
-    rows = numbers, documents, values
-    falls = numbers[1:] < numbers[:-1]
-    if best_first:
-        falls |= (numbers[1:] == numbers[:-1]) & (values[1:] > values[:-1])
-    if falls.any():
-        rows = _sorted_rows(*rows, best_first)
-    if best_first:
-        rows = _with_sorted_ties(*rows)
-    ordered_numbers, *others = rows
-    table = DocumentTable(list(merged), ordered_numbers, *others)
-    if sum(map(len, table.places)) < len(table):
-        raise _first_repeated(table.queries, numbers, documents)
-    return table
-
-
-def _sorted_rows(numbers, documents, values, best_first):
-    """Sort rows by query, and by descending value if `best_first`."""
-    order = np.argsort(numbers, kind="stable")
-    numbers = numbers[order]
-    if best_first:
-        falling = -values[order]
-        edges = np.append(0, np.flatnonzero(np.diff(numbers)) + 1).tolist()
-        for start, end in zip(edges, [*edges[1:], len(order)]):
-            order[start:end] = order[start + np.argsort(falling[start:end])]
-    documents = list(map(documents.__getitem__, order.tolist()))
-    return numbers, documents, values[order]
-
-
-def _with_sorted_ties(numbers, documents, values):
-    """Sort the documents of each tie as trec_eval does: their bytes, descending."""
-    starts = _tie_starts(numbers, values)
-    is_tied = np.diff(starts) > 1
-    if not is_tied.any():
-        return numbers, documents, values
-    documents = documents.copy()
-    for start, end in zip(starts[:-1][is_tied].tolist(), starts[1:][is_tied].tolist()):
-        tied = documents[start:end]
-        key = None if "".join(tied).isascii() else encoded
-        documents[start:end] = sorted(tied, key=key, reverse=True)
-    return numbers, documents, values + 0.0  # which makes -0.0 and 0.0 one
-
-
-def _tie_starts(numbers, values):
-    """First row of each stretch of one query and one value, and the number of rows."""
-    begins = np.ones(len(values) + 1, dtype=bool)
-    begins[1:-1] = (values[1:] != values[:-1]) | (numbers[1:] != numbers[:-1])
-    return np.flatnonzero(begins) if len(values) else np.zeros(1, dtype=np.int64)
-
-
-def _first_repeated(queries, numbers, documents):
-    """Return the error of the first query, in their order, that has a document twice."""
-    seen = set()
-    for row in np.argsort(numbers, kind="stable").tolist():
-        pair = int(numbers[row]), documents[row]
-        if pair in seen:
-            return RepeatedDocumentError(queries[pair[0]], pair[1], row)
-        seen.add(pair)
+        numbers, values = self.numbers, self.values
+        begins = np.ones(len(values) + 1, dtype=bool)
+        begins[1:-1] = (values[1:] != values[:-1]) | (numbers[1:] != numbers[:-1])
+        return np.flatnonzero(begins) if len(values) else np.zeros(1, dtype=np.int64)
 
 
 class RepeatedDocumentError(ValueError):
@@ -671,12 +600,8 @@ class RepeatedDocumentError(ValueError):
         Their identifiers.
 
     row : int
-        The row of the second, among the rows that :func:`make_table` was given.
+        The row of the second, among the rows that a table was given.
     """
-
-    def __init__(self, query, document, row):
-        super().__init__(query, document, row)
-        self.row = row
 
     def __str__(self):
         return "query {!r} has document {!r} twice.".format(*self.args)

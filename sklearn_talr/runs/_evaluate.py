@@ -214,7 +214,7 @@ def _match(qrels, run, queries, only_relevant):
     only_relevant : bool
         Whether to look for documents of relevance 1 and above alone.
     """
-    # The row of the run that has the query and the document of each judgment
+    # The place in the run of the document of each judgment, or -1
     number_of = dict(zip(run.queries, range(len(run.queries))))
     numbers = [number_of.get(query, -1) for query in qrels.queries]
     places = [*run.places, {}]  # the last, of number -1, is of queries that the run lacks
@@ -223,38 +223,33 @@ def _match(qrels, run, queries, only_relevant):
         for number, rows in zip(numbers, qrels.rows_by_query())
     )
     place = np.fromiter(found, dtype=np.int64, count=len(qrels))
-    row = run.offsets[numbers][qrels.numbers] + place
 
     # Judgments that count
     evaluated = np.full(len(qrels.queries), -1)
     evaluated[queries] = np.arange(len(queries))
     query, grade = evaluated[qrels.numbers], qrels.values
     wanted = (query >= 0) & (grade > 0) if only_relevant else query >= 0
-    wanted = np.flatnonzero(wanted)
-    query, grade, place, row = query[wanted], grade[wanted], place[wanted], row[wanted]
+    first_row = run.offsets[numbers][qrels.numbers]
+    columns = query, grade, place, first_row
+    query, grade, place, first_row = (column[wanted] for column in columns)
 
     # Their ties; what was not retrieved is one tie after the last rank
-    size = np.append(np.diff(run.offsets), 0)[numbers]
-    n_items = size[queries]
+    n_items = np.append(np.diff(run.offsets), 0)[numbers][queries]
     is_missing = place < 0
-    tie = np.searchsorted(run.tie_starts, row, side="right") - 1
-    tie[is_missing] = len(run.tie_starts)
-    order = np.lexsort((grade, tie, query))
-    query, grade, place, row = query[order], grade[order], place[order], row[order]
-    tie, is_missing = tie[order], is_missing[order]
-    t, n = np.empty_like(query), np.empty_like(query)
-    ranked = ~is_missing
-    t[ranked] = run.tie_starts[tie[ranked]] - (row - place)[ranked]
-    n[ranked] = np.diff(run.tie_starts)[tie[ranked]]
-    of_query = query[is_missing]
-    t[is_missing] = n_items[of_query]
-    n[is_missing] = np.bincount(of_query, minlength=len(queries))[of_query]
-    place[is_missing] = n_items[of_query] + np.arange(len(of_query))
+    n_missing = np.bincount(query[is_missing], minlength=len(queries))
+    tie = np.searchsorted(run.tie_starts, first_row + place, side="right") - 1
+    n_tied = np.diff(run.tie_starts, append=0)
+    t = np.where(is_missing, n_items[query], run.tie_starts[tie] - first_row)
+    n = np.where(is_missing, n_missing[query], n_tied[tie])
+    order = np.lexsort((grade, t, query))
+    columns = query, grade, place, t, n, is_missing
+    query, grade, place, t, n, is_missing = (column[order] for column in columns)
+    place[is_missing] = t[is_missing] + np.arange(is_missing.sum())
 
     # Missing documents of one grade are one cell
     begins = np.ones(len(query), dtype=bool)
-    begins[1:] = ranked[1:] | (query[1:] != query[:-1]) | (grade[1:] != grade[:-1])
-    begins[1:] |= ranked[:-1]
+    begins[1:] = ~(is_missing[1:] & is_missing[:-1])
+    begins[1:] |= (query[1:] != query[:-1]) | (grade[1:] != grade[:-1])
     first = np.flatnonzero(begins)
     count = np.diff(first, append=len(query))
     columns = (column[first] for column in (query, t, n, grade))

@@ -11,13 +11,12 @@ import numpy as np
 from .._compat import validate_params
 from ._data import (
     BYTES_OF_ID,
+    DocumentTable,
     Qrels,
     RepeatedDocumentError,
     Run,
     are_integers,
     decoded,
-    decoded_all,
-    make_table,
 )
 
 _BYTES_PER_BLOCK = 2**17  # whose fields stay in cache
@@ -168,17 +167,17 @@ def _read(path, line_format, value_field, are_right, problem):
         _refuse(path, some_lines, ~are_right(value), problem, columns[value_field])
         name = name or decoded(last[0])
         numbers.append(_as_integers(map(queries.__getitem__, query), len(query)))
-        documents += decoded_all(document)
+        documents += decoded(b"\0".join(document)).split("\0")
         values.append(value)
         lines.append(some_lines)
     if name is None:
         raise ValueError(f"{path} is empty: a line must have {line_format}.")
     numbers, values, lines = map(np.concatenate, (numbers, values, lines))
     try:
-        names = map(decoded, queries)
-        return make_table(names, numbers, documents, values, value_field == 4), name
+        rows = numbers, documents, values
+        return DocumentTable(map(decoded, queries), *rows, value_field == 4), name
     except RepeatedDocumentError as error:
-        raise ValueError(f"{path}, line {lines[error.row]}: {error}") from error
+        raise ValueError(f"{path}, line {lines[error.args[2]]}: {error}") from error
 
 
 def _columns_of_lines(path, line_format):

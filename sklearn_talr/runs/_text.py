@@ -94,102 +94,84 @@ def comparison_records(comparison):
 def comparison_text(comparison):
     """Tables for people: of a pair, or of the tiers of several runs."""
     runs, pairs = comparison_records(comparison)
-    n_queries, level = len(comparison.queries), f"{100 * (1 - comparison.alpha):g}%"
+    n_queries, n_pairs = len(comparison.queries), len(comparison.pairs)
     queries = f"{n_queries} quer{'y' if n_queries == 1 else 'ies'}"
-    if len(pairs) == len(comparison.measures):
+    interval = f"{100 * (1 - comparison.alpha):g}% interval"
+    parts, test = [], f"{named_test(comparison)}, alpha = {comparison.alpha:g}"
+    if n_pairs == 1:
+        rows = [["", "difference", interval, "lowest", "highest", "undecided", "p-value"]]
+        for row in pairs:
+            numbers = _numbers(row, "+.4f", "difference", "lowest", "highest")
+            shares = f"{row['undecided']:.0%}", p_value_text(row["p_value"])
+            rows.append([row["measure"] + _mark(row), *numbers, *shares])
         first, second = map(printable, comparison.names)
-        tables = [f"{first} minus {second}, {queries}\n{_table_of_pair(pairs, level)}"]
+        parts.append(f"{first} minus {second}, {queries}\n{aligned(rows)}")
     else:
-        tables = [
-            f"{measure}, {queries}\n"
-            + "\n\n".join(
-                table([row for row in rows if row["measure"] == measure], level)
-                for table, rows in ((_table_of_runs, runs), (_table_of_pairs, pairs))
-            )
-            for measure in comparison.measures
-        ]
-    return "\n\n".join([*tables, _test_text(comparison)])
+        for measure in comparison.measures:
+            # Means of the runs, the best first
+            rows = [["", "mean", interval, "worst", "best", "tiers"]]
+            of_measure = [row for row in runs if row["measure"] == measure]
+            for row in sorted(of_measure, key=lambda row: -row["mean"]):
+                numbers = _numbers(row, ".4f", "mean", "worst", "best")
+                rows.append([printable(row["run"]), *numbers, row["tiers"]])
+            parts.append(f"{measure}, {queries}\n{aligned(rows)}")
+
+            # Differences of the pairs, the surest first
+            rows = [["", "difference", interval, "adjusted p"]]
+            of_measure = [row for row in pairs if row["measure"] == measure]
+            of_measure.sort(key=lambda row: (row["adjusted_p_value"], row["p_value"]))
+            for row in of_measure[:_MOST_PAIRS]:
+                name = f"{printable(row['first'])} minus {printable(row['second'])}"
+                numbers = _numbers(row, "+.4f", "difference")
+                p_value = p_value_text(row["adjusted_p_value"])
+                rows.append([name + _mark(row), *numbers, p_value])
+            n_more = n_pairs - _MOST_PAIRS
+            more = f"\nand {n_more} more pairs: see --format csv, or to_frame"
+            parts.append(aligned(rows) + (more if n_more > 0 else ""))
+        method = {"holm": "Holm", "tukey": "Tukey's HSD by random orders"}
+        test += f", {method[comparison.adjust]} over {n_pairs} pairs of each measure"
+        test += "\nRuns that share a letter are not separated."
+
+    # What was tested, and which separations some order of ties would undo
+    lines = [
+        f"* {printable(better)} over {printable(other)} by {measure}"
+        for better, other, measure in undone_by_ties(comparison)
+    ]
+    if len(lines) > _MOST_LISTED:
+        lines[_MOST_LISTED:] = [f"* and {len(lines) - _MOST_LISTED} more"]
+    if lines:
+        lines.insert(0, "Separated, but not in every order of tied documents:")
+    return "\n\n".join([*parts, "\n".join([test, *lines])])
 
 
-def _table_of_pair(pairs, level):
-    head = ["", "difference", f"{level} interval", "lowest", "highest"]
-    rows = [[*head, "undecided", "p-value"]]
-    for row in pairs:
-        interval = f"{row['low']:+.4f} to {row['high']:+.4f}"
-        numbers = [f"{row[key]:+.4f}" for key in ("difference", "lowest", "highest")]
-        numbers.insert(1, interval)
-        shares = f"{row['undecided']:.0%}", p_value_text(row["p_value"])
-        mark = "*" if row["depends_on_ties"] else ""
-        rows.append([row["measure"] + mark, *numbers, *shares])
-    return aligned(rows)
+def _numbers(row, form, first, *others):
+    """A number of a record, its interval, and other numbers."""
+    number, low, high, *others = (
+        f"{row[key]:{form}}" for key in (first, "low", "high", *others)
+    )
+    return [number, f"{low} to {high}", *others]
 
 
-def _table_of_runs(runs, level):
-    rows = [["", "mean", f"{level} interval", "worst", "best", "tiers"]]
-    for row in sorted(runs, key=lambda row: -row["mean"]):
-        interval = f"{row['low']:.4f} to {row['high']:.4f}"
-        numbers = [f"{row[key]:.4f}" for key in ("mean", "worst", "best")]
-        rows.append(
-            [printable(row["run"]), numbers[0], interval, *numbers[1:], row["tiers"]]
-        )
-    return aligned(rows)
+def _mark(row):
+    return "*" if row["depends_on_ties"] else ""
 
 
-def _table_of_pairs(pairs, level):
-    """Differences and adjusted p-values of the pairs, the surest first."""
-    rows = [["", "difference", f"{level} interval", "adjusted p"]]
-    surest = sorted(pairs, key=lambda row: (row["adjusted_p_value"], row["p_value"]))
-    for row in surest[:_MOST_PAIRS]:
-        name = f"{printable(row['first'])} minus {printable(row['second'])}"
-        interval = f"{row['low']:+.4f} to {row['high']:+.4f}"
-        mark = "*" if row["depends_on_ties"] else ""
-        p_value = p_value_text(row["adjusted_p_value"])
-        rows.append([name + mark, f"{row['difference']:+.4f}", interval, p_value])
-    n_more = len(pairs) - _MOST_PAIRS
-    more = f"\nand {n_more} more pairs: see --format csv, or to_frame" if n_more > 0 else ""
-    return aligned(rows) + more
-
-
-def _test_text(comparison):
-    """What was tested, in a sentence, and what ties have to do with it."""
-    lines = [f"{named_test(comparison)}, alpha = {comparison.alpha:g}"]
-    n_pairs = len(comparison.pairs)
-    if n_pairs > 1:
-        method = {"holm": "Holm", "tukey": "Tukey's HSD by random orders"}[
-            comparison.adjust
-        ]
-        lines[0] += f", {method} over {n_pairs} pairs of each measure"
-        lines.append("Runs that share a letter are not separated.")
-    return "\n".join(lines + _lines_of_ties(comparison))
-
-
-def _lines_of_ties(comparison):
-    """Which separations some order of ties would undo, at most as many as a list shows."""
-    names, lines = list(map(printable, comparison.names)), []
+def undone_by_ties(comparison):
+    """The better run, the other and the measure of separations that depend on ties."""
+    found = []
     for pair, measure in np.argwhere(comparison.depends_on_ties).tolist():
-        better, other = comparison.pairs[pair]
+        better, other = (comparison.names[run] for run in comparison.pairs[pair])
         if comparison.difference[pair, measure] < 0:
             better, other = other, better
-        lines.append(
-            f"* {names[better]} over {names[other]} by {comparison.measures[measure]}"
-        )
-    if not lines:
-        return []
-    n_more = len(lines) - _MOST_LISTED
-    more = [f"* and {n_more} more"] if n_more > 0 else []
-    return [
-        "Separated, but not in every order of tied documents:",
-        *lines[:_MOST_LISTED],
-        *more,
-    ]
+        found.append((better, other, comparison.measures[measure]))
+    return found
 
 
 def named_test(comparison):
     """The test in words, with the number of patterns or samples it counts."""
-    if comparison.test in ("t", "wilcoxon"):
-        return {"t": "paired t-test", "wilcoxon": "Wilcoxon signed-rank test"}[
-            comparison.test
-        ]
+    named = {"t": "paired t-test", "wilcoxon": "Wilcoxon signed-rank test"}
+    if comparison.test in named:
+        return named[comparison.test]
     if comparison.test == "bootstrap":
         return f"bootstrap test of {comparison.n_resamples.max()} samples of queries"
     exact = comparison.n_resamples[comparison.is_exact]

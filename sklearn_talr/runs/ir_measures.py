@@ -22,17 +22,8 @@ __all__ = ["TieAwareProvider", "register"]
 _RELEVANCE = {"rel": Any(), "judged_only": Choices(False)}
 _WITH_CUTOFF = {"cutoff": Any(), **_RELEVANCE}
 # Measures of sets of documents, which no order of ties changes
-_OF_SETS = {
-    "NumQ",
-    "NumRel",
-    "NumRelRet",
-    "NumRet",
-    "SetAP",
-    "SetF",
-    "SetP",
-    "SetR",
-    "SetRelP",
-}
+_OF_SETS = {"NumQ", "NumRel", "NumRelRet", "NumRet"}
+_OF_SETS |= {"SetAP", "SetF", "SetP", "SetR", "SetRelP"}
 
 
 class TieAwareProvider(providers.Provider):
@@ -69,6 +60,24 @@ class TieAwareProvider(providers.Provider):
         ),
     ]
 
+    def __init__(self):
+        super().__init__()
+        self._told = set()
+
+    def supports(self, measure):
+        """Whether we have a measure; of others that ties could move warn once."""
+        is_ours = super().supports(measure)
+        if not is_ours and measure.NAME not in _OF_SETS and measure not in self._told:
+            warnings.warn(
+                f"tie_aware has no mean over orders of ties for {measure}: another "
+                "provider of ir_measures computes it, whose value depends on how it breaks "
+                "the ties of the run.",
+                UserWarning,
+                stacklevel=2,
+            )
+            self._told.add(measure)
+        return is_ours
+
     def _evaluator(self, measures, qrels):
         return _TieAwareEvaluator(measures, Qrels(qrels))
 
@@ -90,33 +99,6 @@ class _TieAwareEvaluator(providers.Evaluator):
             column = result.expected[:, ours.index(our)].tolist()
             for query, value in zip(result.queries, column):
                 yield ir_measures.Metric(query_id=query, measure=measure, value=value)
-
-
-class _LeftToOthers(providers.Provider):
-    """Stands behind our provider, is asked what ours does not have, and warns of it.
-
-    It is asked when ir_measures looks for a provider. To ask `TieAwareProvider` itself what
-    it supports does not warn.
-    """
-
-    NAME = "left_by_tie_aware"
-
-    def __init__(self):
-        super().__init__()
-        self._told = set()
-
-    def supports(self, measure):
-        """Provide nothing, and warn once of each measure that ties could move."""
-        if measure.NAME not in _OF_SETS and measure not in self._told:
-            warnings.warn(
-                f"tie_aware has no mean over orders of ties for {measure}: another "
-                "provider of ir_measures computes it, whose value depends on how it breaks "
-                "the ties of the run.",
-                UserWarning,
-                stacklevel=2,
-            )
-            self._told.add(measure)
-        return False
 
 
 def register():
@@ -145,5 +127,5 @@ def register():
     provider = providers.register(TieAwareProvider()) if known is None else known
     pipeline = ir_measures.DefaultPipeline.providers
     if provider not in pipeline:
-        pipeline[:0] = provider, _LeftToOthers()
+        pipeline.insert(0, provider)
     return provider

@@ -1,12 +1,10 @@
-"""Structured hinge and direct loss of a ranking, on real scores."""
-
-from numbers import Real
+"""Structured hinge of a ranking, on real scores."""
 
 import numpy as np
 import torch
 
-from .._compat import Interval, StrOptions, validate_params
-from ._inference import NAMED_LOSSES
+from .._compat import StrOptions, validate_params
+from ._inference import RANKING_LOSSES
 from ._risks import RankingRisk
 
 
@@ -27,17 +25,6 @@ class RankingHingeLoss(torch.nn.Module):
     loss : {"average_precision", "ndcg"}, default="average_precision"
         What to bound: one minus average precision, or one minus NDCG.
 
-    epsilon : float, default=None
-        Greater than 0. None means the structured hinge. A number means the direct loss
-        (Song et al., ICML 2016), which compares with the ranking by scores instead of a
-        perfect ranking:
-
-            (max_R [epsilon Delta(R) + F(R)] - max_R F(R)) / epsilon,
-
-        where Delta(R) is the loss of a ranking and F(R) its score. The direct loss bounds
-        the loss of the ranking by scores, and tends to it as `epsilon` tends to 0. The
-        smaller `epsilon` is, the more the gradient varies from batch to batch.
-
     See Also
     --------
     loss_augmented_ranks : Finds the most violating ranking.
@@ -57,16 +44,11 @@ class RankingHingeLoss(torch.nn.Module):
     """
 
     @validate_params(
-        {
-            "loss": [StrOptions(set(NAMED_LOSSES))],
-            "epsilon": [Interval(Real, 0, None, closed="neither"), None],
-        },
-        prefer_skip_nested_validation=True,
+        {"loss": [StrOptions(set(RANKING_LOSSES))]}, prefer_skip_nested_validation=True
     )
-    def __init__(self, loss="average_precision", *, epsilon=None):
+    def __init__(self, loss="average_precision"):
         super().__init__()
         self.loss = loss
-        self.epsilon = epsilon
 
     def forward(self, scores, targets):
         """Compute the mean loss of the queries.
@@ -90,42 +72,25 @@ class RankingHingeLoss(torch.nn.Module):
         ValueError
             If shapes differ, or scores are not finite.
         """
-        _check(scores, targets)
+        if scores.shape != targets.shape or scores.ndim not in (1, 2):
+            raise ValueError(
+                "scores and targets must have one shape, (n_items,) or (n_queries, "
+                f"n_items), got {tuple(scores.shape)} and {tuple(targets.shape)}."
+            )
+        if not torch.isfinite(scores).all():
+            raise ValueError("scores must be finite, but hold NaN or infinity.")
         dtype = torch.promote_types(scores.dtype, torch.float32)
+        relevant = torch.atleast_2d(targets > 0).cpu().numpy()
+        if not (relevant.any(axis=1) & ~relevant.all(axis=1)).any():  # nothing to rank
+            return torch.zeros((), dtype=dtype, device=scores.device)
         flat = torch.atleast_2d(scores).reshape(-1)
         values = flat.detach().to("cpu", torch.float64).numpy()
-        relevant = torch.atleast_2d(targets > 0).cpu().numpy()
-        if not _can_rank(relevant):
-            return torch.zeros((), dtype=dtype, device=scores.device)
         query = np.repeat(np.arange(len(relevant)), relevant.shape[1])
-        constant, weights = self._linear(values, relevant.ravel(), query)
+        # Near these scores the loss is constant + weights @ scores
+        constant, weights = RankingRisk(relevant.ravel(), query, self.loss).linear(values)
         weights = torch.from_numpy(weights).to(scores.device, dtype)
         return constant + (weights * flat.to(dtype)).sum()
 
     def extra_repr(self):
         """Show the settings when the module is printed."""
-        return f"{self.loss!r}, epsilon={self.epsilon}"
-
-    def _linear(self, scores, relevant, query):
-        """Return the loss near these scores, which is constant + weights @ scores."""
-        augmented = RankingRisk(relevant, query, self.loss)
-        if self.epsilon is None:
-            return augmented.linear(scores)
-        constant, weights = augmented.linear(scores / self.epsilon)
-        _, by_score = RankingRisk(relevant, query, "none").linear(scores)
-        return constant, (weights - by_score) / self.epsilon
-
-
-def _check(scores, targets):
-    if scores.shape != targets.shape or scores.ndim not in (1, 2):
-        raise ValueError(
-            "scores and targets must have one shape, (n_items,) or (n_queries, n_items), "
-            f"got {tuple(scores.shape)} and {tuple(targets.shape)}."
-        )
-    if not torch.isfinite(scores).all():
-        raise ValueError("scores must be finite, but hold NaN or infinity.")
-
-
-def _can_rank(relevant):
-    """Whether any query has relevant items and items that are not relevant."""
-    return bool((relevant.any(axis=1) & ~relevant.all(axis=1)).any())
+        return repr(self.loss)

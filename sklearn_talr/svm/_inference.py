@@ -53,7 +53,7 @@ class Queries:
         How many positives and negatives each query has, at least 1.
 
     loss : object with methods ``gain`` and ``value``
-        What :func:`make_loss` of ``_losses`` returns.
+        One of `RANKING_LOSSES`, made for these queries.
     """
 
     def __init__(self, positive, negative, n_positive, n_negative, loss):
@@ -67,11 +67,6 @@ class Queries:
         self.positive = positive[self.order]
         self.number = np.arange(len(positive)) - np.repeat(self.first_positive, n_positive)
         self.number += 1  # k of each positive
-
-    def terms(self, query, j, score, k):
-        """Return what Delta + F gains when the negative at place j passes positive k."""
-        lead = self.positive[self.first_positive[query] + k - 1] - score
-        return self.loss.gain(query, j, k) - self.swap[query] * lead
 
     def negatives_before(self, before):
         """Count the negatives before each positive, from the positives before negatives."""
@@ -110,24 +105,11 @@ def descending(values, group):
     return order
 
 
-# Rows of a table of intervals, one column each. An interval holds the negatives
-# start..stop-1 of one query, in the order of their scores. Each of them has at least lo and
-# at most hi positives before it.
-START, STOP, LO, HI, QUERY = range(5)
-
 _FEW_CANDIDATES = 4096
 _MAX_CUTS = 7
 
 
-def intervals_of(start, stop, lo, hi, query):
-    """Return the table of intervals with these rows."""
-    table = np.empty((5, len(start)), dtype=np.intp)
-    for row, values in enumerate((start, stop, lo, hi, query)):
-        table[row] = values
-    return table
-
-
-def optimal_before(queries, place, score, intervals):
+def optimal_before(queries, place, score, *intervals):
     """Find how many positives come before each negative in the optimum.
 
     Parameters
@@ -140,70 +122,65 @@ def optimal_before(queries, place, score, intervals):
         ascend and scores descend. The negatives may be made up: with any such places and
         scores the optima ascend.
 
-    intervals : ndarray of shape (5, n_intervals) of int
-        Intervals that cover 0..n-1, none of them empty.
+    *intervals : start, stop, lo, hi, query, each of shape (n_intervals,) of int
+        Intervals that cover 0..n-1, none of them empty. One holds the negatives
+        start..stop-1 of a query, in the order of their scores. Each of them has at least lo
+        and at most hi positives before it.
 
     Returns
     -------
     before : ndarray of shape (n,) of int
         The largest of equally good numbers.
     """
-    settled = []
-    while intervals.shape[1]:
-        is_open = intervals[LO] < intervals[HI]
-        settled.append(intervals[:, ~is_open])
+    intervals = np.array(np.broadcast_arrays(*intervals), dtype=np.intp)
+    before = np.full(len(place), -1, dtype=np.intp)  # set where settled negatives begin
+    while True:
+        start, _, lo, hi, _ = intervals
+        is_open = lo < hi
+        before[start[~is_open]] = lo[~is_open]
         intervals = intervals[:, is_open]
-        if intervals.shape[1]:
-            cuts = _cuts(intervals)
-            lo, hi, query = (np.tile(intervals[row], len(cuts)) for row in (LO, HI, QUERY))
-            at = cuts.ravel()
-            best = _best_before(queries, place[at], score[at], lo, hi, query)
-            settled.append(intervals_of(at, at + 1, best, best, query))
-            intervals = _pieces(intervals, cuts, best.reshape(cuts.shape))
-    pieces = np.concatenate(settled, axis=1)
-    start, first = np.unique(pieces[START], return_index=True)
-    return np.repeat(pieces[LO, first], np.diff(start, append=len(place)))
+        if not intervals.size:
+            begin = np.flatnonzero(before >= 0)
+            return np.repeat(before[begin], np.diff(begin, append=len(place)))
 
+        # Negatives at which to cut each interval; one with few gets some of them twice
+        start, stop, lo, hi, query = intervals
+        n_candidates = hi - lo + 1
+        n_cuts = min(max(_FEW_CANDIDATES // int(n_candidates.sum()), 1), _MAX_CUTS)
+        steps = np.arange(1, n_cuts + 1)[:, None]
+        cuts = start + (stop - start) * steps // (n_cuts + 1)
 
-def _cuts(intervals):
-    """Return the negatives at which to cut each interval, shape (n_cuts, n_intervals).
+        # Terms of all positives k that each of them may have before it
+        n_candidates = np.tile(n_candidates, n_cuts)
+        end = np.cumsum(n_candidates)
+        first = end - n_candidates
+        each = np.repeat(np.arange(len(first)), n_candidates)
+        position = np.arange(end[-1])
+        k = position + (np.tile(lo, n_cuts) - first)[each]
+        passed, at = np.maximum(k, 1), cuts.ravel()[each]
+        of = np.tile(query, n_cuts)[each]
+        lead = queries.positive[queries.first_positive[of] + passed - 1] - score[at]
+        terms = queries.loss.gain(of, place[at], passed) - queries.swap[of] * lead
+        terms[first] = (
+            0  # with k positives before it, a negative forgoes those of lo + 1..k
+        )
 
-    An interval with fewer negatives than cuts gets some of them twice.
-    """
-    n_candidates = int((intervals[HI] - intervals[LO] + 1).sum())
-    n_cuts = min(max(_FEW_CANDIDATES // n_candidates, 1), _MAX_CUTS)
-    steps = np.arange(1, n_cuts + 1)[:, None]
-    length = intervals[STOP] - intervals[START]
-    return intervals[START] + length * steps // (n_cuts + 1)
+        # The best k, the largest of equally good ones
+        lost = np.cumsum(terms)
+        lost -= lost[first][each]
+        least = np.minimum.reduceat(lost, first)
+        position[lost != least[each]] = 0
+        best = k[np.maximum.reduceat(position, first)].reshape(cuts.shape)
+        before[cuts] = best
 
-
-def _best_before(queries, place, score, lo, hi, query):
-    """Return the best of lo..hi for each negative, the largest of equally good ones."""
-    n_candidates = hi - lo + 1
-    end = np.cumsum(n_candidates)
-    first = end - n_candidates
-    each = np.repeat(np.arange(len(first)), n_candidates)
-    position = np.arange(end[-1])
-    k = position + (lo - first)[each]
-    terms = queries.terms(query[each], place[each], score[each], np.maximum(k, 1))
-    terms[first] = 0  # with k positives before it, a negative forgoes those of lo + 1..k
-    lost = np.cumsum(terms)
-    lost -= lost[first][each]
-    least = np.minimum.reduceat(lost, first)
-    position[lost != least[each]] = 0
-    return k[np.maximum.reduceat(position, first)]
-
-
-def _pieces(intervals, cuts, best):
-    """Return the intervals that lie before, between and after the cuts."""
-    shape = len(cuts) + 1, cuts.shape[1]
-    pieces = np.empty((5, *shape), dtype=np.intp)
-    pieces[START, 0], pieces[START, 1:] = intervals[START], cuts + 1
-    pieces[STOP, :-1], pieces[STOP, -1] = cuts, intervals[STOP]
-    pieces[LO, 0], pieces[LO, 1:] = intervals[LO], best
-    pieces[HI, :-1], pieces[HI, -1] = best, intervals[HI]
-    pieces[QUERY] = intervals[QUERY]
-    return pieces[:, pieces[START] < pieces[STOP]]
+        # What lies before, between and after the cuts
+        pieces = np.empty((5, n_cuts + 1, len(start)), dtype=np.intp)
+        pieces[0, 0], pieces[0, 1:] = start, cuts + 1
+        pieces[1, :-1], pieces[1, -1] = cuts, stop
+        pieces[2, 0], pieces[2, 1:] = lo, best
+        pieces[3, :-1], pieces[3, -1] = best, hi
+        pieces[4] = query
+        intervals = pieces[:, pieces[0] < pieces[1]]
 
 
 class _OneMinusAP:
@@ -246,83 +223,7 @@ class _OneMinusNDCG:
         return 1 - dcg * self._share
 
 
-class _NoLoss:
-    """A loss of 0 for every ranking, so that the optimal ranking is that by scores."""
-
-    def __init__(self, n_positive):
-        self._n_queries = len(n_positive)
-
-    def gain(self, query, j, k):
-        """What negative j adds to the loss of its query by passing positive k."""
-        return 0.0
-
-    def value(self, query, k, n_before):
-        """Loss of each query; `n_before` negatives come before each positive."""
-        return np.zeros(self._n_queries)
-
-
-class _TableLoss:
-    """A loss given as delta_j(i) = table[j - 1, i - 1], one table for all queries."""
-
-    def __init__(self, table, n_positive):
-        self._n_queries = len(n_positive)
-        self._gain = table[:, :-1] - table[:, 1:]
-        self._passed = np.vstack([np.zeros(table.shape[1] - 1), self._gain.cumsum(axis=0)])
-
-    def gain(self, query, j, k):
-        """What negative j adds to the loss of its query by passing positive k."""
-        return self._gain[j - 1, k - 1]
-
-    def value(self, query, k, n_before):
-        """Loss of each query; `n_before` negatives come before each positive."""
-        return np.bincount(query, self._passed[n_before, k - 1], minlength=self._n_queries)
-
-
-NAMED_LOSSES = {"average_precision": _OneMinusAP, "ndcg": _OneMinusNDCG}
-RANKING_LOSSES = {**NAMED_LOSSES, "none": _NoLoss}  # "none": direct loss
-
-
-def make_loss(loss, n_positive, n_negative):
-    """Make the loss of a set of queries from its name or from a table of delta_j(i).
-
-    Parameters
-    ----------
-    loss : {"average_precision", "ndcg", "none"} or array-like
-        Name or table.
-
-    n_positive, n_negative : ndarray of shape (n_queries,) of int
-        How many positives and negatives each query has.
-
-    Returns
-    -------
-    ranking_loss : object with methods ``gain`` and ``value``
-        Loss of rankings of these queries.
-    """
-    if isinstance(loss, str):
-        return RANKING_LOSSES[loss](n_positive)
-    return _TableLoss(_check_table(loss, n_positive, n_negative), n_positive)
-
-
-def _check_table(table, n_positive, n_negative):
-    table = np.asarray(table, dtype=float)
-    expected = (int(n_negative.max()), int(n_positive.max()) + 1)
-    if table.shape != expected:
-        raise ValueError(
-            "loss, given as a table of delta_j(i), must have shape (n_negatives, "
-            f"n_positives + 1) = {expected}, got {table.shape}."
-        )
-    if not np.isfinite(table).all() or table[:, -1].any():
-        raise ValueError(
-            "loss, given as a table of delta_j(i), must be finite and 0 in its last "
-            "column, where the negative comes after all positives."
-        )
-    gain = table[:, :-1] - table[:, 1:]
-    if (np.diff(gain, axis=0) > 1e-12 * np.abs(gain).max(initial=0)).any():
-        raise ValueError(
-            "loss is not quicksort-suitable: delta_j(i) - delta_j(i + 1) must not grow "
-            "with j, but it does. No fast search finds its optimum."
-        )
-    return table
+RANKING_LOSSES = {"average_precision": _OneMinusAP, "ndcg": _OneMinusNDCG}
 
 
 def _discount(rank):
@@ -344,116 +245,65 @@ def most_violating(queries):
     positives are left to be sorted.
     """
     n_queries, n_negatives = len(queries.n_negative), len(queries.negative)
+    first, number = queries.first_negative, np.arange(n_queries)
     if n_negatives < _MIN_NEGATIVES:
-        query = np.repeat(np.arange(n_queries), queries.n_negative)
+        query = np.repeat(number, queries.n_negative)
         order = descending(queries.negative, query)
-        each = intervals_of(
-            queries.first_negative,
-            queries.first_negative + queries.n_negative,
-            0,
-            queries.n_positive,
-            np.arange(n_queries),
-        )
-        place = np.arange(1, n_negatives + 1) - queries.first_negative[query]
+        place = np.arange(1, n_negatives + 1) - first[query]
+        each = first, first + queries.n_negative, 0, queries.n_positive, number
         before = np.empty(n_negatives, dtype=np.intp)
-        before[order] = optimal_before(queries, place, queries.negative[order], each)
+        before[order] = optimal_before(queries, place, queries.negative[order], *each)
         return before
-    return _by_buckets(queries)
 
+    # Buckets of equal width between the highest and the lowest negative of each query
+    per_query = max(1, min(n_negatives // _PER_BUCKET, _MAX_BUCKETS) // n_queries)
+    top = np.maximum.reduceat(queries.negative, first)
+    bottom = np.minimum.reduceat(queries.negative, first)
+    span = top - bottom
+    width = span * ((1 + 1e-9) / per_query)
+    flat = width < np.finfo(float).tiny  # one bucket for all
+    width[flat] = span[flat]
+    scale = np.divide(1, width, out=np.zeros(n_queries), where=~flat)
+    query = np.repeat(number, queries.n_negative) if n_queries > 1 else 0
+    bucket = ((top[query] - queries.negative) * scale[query]).astype(np.intp)
+    if n_queries > 1:
+        bucket += query * per_query
+    counts = np.bincount(bucket, minlength=n_queries * per_query)
+    place = np.cumsum(counts) - counts + 1 - np.repeat(first, per_query)  # of the best
 
-def _by_buckets(queries):
-    buckets = _Buckets(queries)
-    lo, hi = buckets.bounds()
-    before = lo[buckets.of_negative]
-    rest = np.flatnonzero((lo < hi)[buckets.of_negative])
+    # The least and the greatest optimum of the negatives of each bucket that has any
+    filled = np.flatnonzero(counts)
+    query, nth = np.divmod(filled, per_query)
+    edges = [
+        np.maximum(top[query] - n * width[query], bottom[query]) for n in (nth, nth + 1)
+    ]
+    ends = place[filled], place[filled] + counts[filled] - 1
+    places, scores = (np.stack(pair, axis=1).ravel() for pair in (ends, edges))
+    start = 2 * np.searchsorted(query, number)
+    each = start, np.append(start[1:], len(places)), 0, queries.n_positive, number
+    corners = optimal_before(queries, places, scores, *each)
+    lo, hi = np.zeros((2, len(counts)), dtype=np.intp)
+    lo[filled], hi[filled] = corners[::2], corners[1::2]
+
+    # The optima of the others, which are sorted
+    before = lo[bucket]
+    rest = np.flatnonzero((lo < hi)[bucket])
     if len(rest):
-        bucket = buckets.of_negative[rest]
-        order = descending(queries.negative[rest], bucket)
-        rest, bucket = rest[order], bucket[order]
-        before[rest] = _settled(queries, buckets, bucket, queries.negative[rest], lo, hi)
+        rest = rest[descending(queries.negative[rest], bucket[rest])]
+        start = np.flatnonzero(np.diff(bucket[rest], prepend=-1))
+        stop = np.append(start[1:], len(rest))
+        which = bucket[rest[start]]
+        places = np.arange(len(rest)) + np.repeat(place[which] - start, stop - start)
+        each = start, stop, lo[which], hi[which], which // per_query
+        before[rest] = optimal_before(queries, places, queries.negative[rest], *each)
     return before
-
-
-def _settled(queries, buckets, bucket, score, lo, hi):
-    """Find the optima of sorted negatives, given the bounds lo and hi of each bucket."""
-    start = np.flatnonzero(np.diff(bucket, prepend=-1))
-    stop = np.append(start[1:], len(bucket))
-    which = bucket[start]
-    place = np.arange(len(bucket)) + np.repeat(buckets.place[which] - start, stop - start)
-    intervals = intervals_of(start, stop, lo[which], hi[which], which // buckets.per_query)
-    return optimal_before(queries, place, score, intervals)
-
-
-class _Buckets:
-    """Buckets of equal width between the highest and the lowest negative of each query."""
-
-    def __init__(self, queries):
-        self.queries = queries
-        n_queries, n_negatives = len(queries.n_negative), len(queries.negative)
-        limit = min(n_negatives // _PER_BUCKET, _MAX_BUCKETS)
-        self.per_query = max(1, limit // n_queries)
-        first = queries.first_negative
-        self.top = np.maximum.reduceat(queries.negative, first)
-        self.bottom = np.minimum.reduceat(queries.negative, first)
-        span = self.top - self.bottom
-        self.width = span * ((1 + 1e-9) / self.per_query)
-        flat = self.width < np.finfo(float).tiny  # one bucket for all
-        self.width[flat] = span[flat]
-        self.scale = np.divide(1, self.width, out=np.zeros(n_queries), where=~flat)
-        self.of_negative = self._distribute()
-        self.counts = np.bincount(self.of_negative, minlength=n_queries * self.per_query)
-        ends = np.cumsum(self.counts)
-        self.place = ends - self.counts + 1 - np.repeat(first, self.per_query)
-
-    def _distribute(self):
-        n_negative = self.queries.n_negative
-        if len(n_negative) == 1:
-            return ((self.top - self.queries.negative) * self.scale).astype(np.intp)
-        query = np.repeat(np.arange(len(n_negative)), n_negative)
-        within = (self.top[query] - self.queries.negative) * self.scale[query]
-        return within.astype(np.intp) + query * self.per_query
-
-    def bounds(self):
-        """Return the least and the greatest optimum of the negatives of each bucket."""
-        filled = np.flatnonzero(self.counts)
-        query = filled // self.per_query
-        place = self.place[filled]
-        best, worst = self._edges(filled, query)
-        start = 2 * np.searchsorted(query, np.arange(len(self.top)))
-        intervals = intervals_of(
-            start,
-            np.append(start[1:], 2 * len(filled)),
-            0,
-            self.queries.n_positive,
-            np.arange(len(start)),
-        )
-        corners = optimal_before(
-            self.queries,
-            _alternate(place, place + self.counts[filled] - 1),
-            _alternate(best, worst),
-            intervals,
-        )
-        lo, hi = np.zeros((2, len(self.counts)), dtype=np.intp)
-        lo[filled], hi[filled] = corners[::2], corners[1::2]
-        return lo, hi
-
-    def _edges(self, bucket, query):
-        """Return the highest and the lowest score of each bucket, up to rounding."""
-        number, width = bucket % self.per_query, self.width[query]
-        top, bottom = self.top[query], self.bottom[query]
-        best = np.maximum(top - number * width, bottom)
-        return best, np.maximum(top - (number + 1) * width, bottom)
-
-
-def _alternate(first, second):
-    return np.stack([first, second], axis=1).ravel()
 
 
 @validate_params(
     {
         "positive_scores": ["array-like"],
         "negative_scores": ["array-like"],
-        "loss": [StrOptions(set(NAMED_LOSSES)), "array-like"],
+        "loss": [StrOptions(set(RANKING_LOSSES))],
     },
     prefer_skip_nested_validation=True,
 )
@@ -474,12 +324,8 @@ def loss_augmented_ranks(positive_scores, negative_scores, loss="average_precisi
     negative_scores : array-like of shape (n_negatives,) or (n_queries, n_negatives)
         Scores of the samples that are not relevant.
 
-    loss : {"average_precision", "ndcg"} or array-like of shape \
-            (n_negatives, n_positives + 1), default="average_precision"
-        One minus average precision, one minus NDCG, or a table: ``loss[j - 1, i - 1]`` is
-        what the negative with the j-th highest score adds to the loss at interleaving rank
-        i. The last column must be 0, and the loss quicksort-suitable: ``loss[j - 1, i - 1]
-        - loss[j - 1, i]`` must not grow with j.
+    loss : {"average_precision", "ndcg"}, default="average_precision"
+        One minus average precision, or one minus NDCG.
 
     Returns
     -------
@@ -494,8 +340,7 @@ def loss_augmented_ranks(positive_scores, negative_scores, loss="average_precisi
     Raises
     ------
     ValueError
-        If scores are not finite or empty, shapes do not fit, or a table is not
-        a quicksort-suitable loss.
+        If scores are not finite or empty, or shapes do not fit.
 
     Examples
     --------
@@ -511,11 +356,13 @@ def loss_augmented_ranks(positive_scores, negative_scores, loss="average_precisi
     >>> ranks, round(value, 3)
     (array([2, 2]), 0.25)
     """
-    positive = _check_side(positive_scores, "positive_scores")
-    negative = _check_side(negative_scores, "negative_scores")
-    if np.ndim(positive_scores) != np.ndim(negative_scores) or len(positive) != len(
-        negative
-    ):
+    sides = {"positive_scores": positive_scores, "negative_scores": negative_scores}
+    positive, negative = (
+        check_array(np.atleast_2d(scores), dtype=np.float64, input_name=name)
+        for name, scores in sides.items()
+    )
+    n_dims = [np.ndim(scores) for scores in sides.values()]
+    if n_dims[0] != n_dims[1] or len(positive) != len(negative):
         raise ValueError(
             "positive_scores and negative_scores must be of the same number of queries, "
             f"got shapes {np.shape(positive_scores)} and {np.shape(negative_scores)}."
@@ -523,14 +370,10 @@ def loss_augmented_ranks(positive_scores, negative_scores, loss="average_precisi
     n_positive, n_negative = (
         np.full(len(scores), scores.shape[1]) for scores in (positive, negative)
     )
-    made = make_loss(loss, n_positive, n_negative)
+    made = RANKING_LOSSES[loss](n_positive)
     queries = Queries(positive.ravel(), negative.ravel(), n_positive, n_negative, made)
     before = most_violating(queries)
     losses = queries.losses(queries.negatives_before(before))
-    if np.ndim(negative_scores) == 1:
+    if n_dims[1] == 1:
         return before + 1, float(losses[0])
     return before.reshape(negative.shape) + 1, losses
-
-
-def _check_side(scores, name):
-    return check_array(np.atleast_2d(scores), dtype=np.float64, input_name=name)

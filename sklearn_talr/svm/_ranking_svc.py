@@ -121,13 +121,26 @@ def read_targets(y, loss, groups):
     that of the relevant samples. Relevant are grades above 0, and for NDCG, which may lack
     grade 0, grades above the lowest one. Without grades the third value is None.
     """
-    if groups is None or not _are_grades(y):
-        if groups is not None and loss != "zero_one":
-            _warn_of_grades_without_0(y)
-        return *two_classes(y, loss), None
-    grades = _check_grades(y)
-    above = y
-    if _are_several_numbers(y):
+    grades, above = None, y
+    are_several = groups is not None and _are_several_numbers(y)
+    are_two = groups is not None and type_of_target(y) == "binary"
+    if are_two and y.dtype.kind in "iuf":
+        # They can be grades if the lower one is 0: the NDCG is that of two classes then. A
+        # set for training may lack the rarer grades that a test set has.
+        low, high = y.min(), y.max()
+        if low == 0 and high <= LARGEST_GRADE:
+            grades = _check_grades(y)
+        elif (
+            0 < low < high <= LARGEST_GRADE and low == np.floor(low) and loss != "zero_one"
+        ):
+            warnings.warn(
+                f"y has the numbers {low} and {high}, which are taken for two classes, of "
+                f"which {high} is relevant. Pass y == {high} to say so. Grades of "
+                "relevance need samples of grade 0, which are not relevant.",
+                stacklevel=4,  # of whoever called fit, which is decorated
+            )
+    elif are_several:
+        grades = _check_grades(y)
         lowest = grades.min() if loss == "ndcg" else 0
         if grades.min() > lowest:
             raise ValueError(
@@ -135,74 +148,27 @@ def read_targets(y, loss, groups):
                 f"is relevant. Binarize y, as by fit(X, y >= {np.unique(y)[1]})."
             )
         above = grades > lowest
-    return *two_classes(above, loss), grades
-
-
-def _warn_of_grades_without_0(y):
-    """Warn if `y` has two numbers above 0, which are read as classes and not as grades."""
-    if type_of_target(y) != "binary" or y.dtype.kind not in "iuf":
-        return
-    low, high = y.min(), y.max()
-    if 0 < low < high <= LARGEST_GRADE and low == np.floor(low):
-        warnings.warn(
-            f"y has the numbers {low} and {high}, which are taken for two classes, of "
-            f"which {high} is relevant. Pass y == {high} to say so. Grades of relevance "
-            "need samples of grade 0, which are not relevant.",
-            stacklevel=5,  # of whoever called fit, which is decorated
-        )
-
-
-def relevance_of(y, classes, grades):
-    """Return the relevance of labels, or of grades if `fit` saw such, as integers."""
-    if grades is None:
-        return relevant_samples(y, classes).astype(int)
-    return _check_grades(y)
-
-
-def label_of(y, classes, grades):
-    """Return labels as they are, and the classes of grades if `fit` saw such."""
-    return y if grades is None else classes[(_check_grades(y) > 0).astype(int)]
-
-
-def two_classes(y, loss):
-    """Return the two classes, sorted, and for each sample the number of its class."""
-    check_classification_targets(y)
-    kind = type_of_target(y, input_name="y", raise_unknown=True)
+    check_classification_targets(above)
+    kind = type_of_target(above, input_name="y", raise_unknown=True)
     if kind != "binary":
+        remedy = "Wrap the classifier in sklearn.multiclass.OneVsRestClassifier."
+        if loss != "zero_one" and _are_several_numbers(above):
+            remedy = (
+                "If y are grades of relevance, pass groups, all equal if this is one "
+                f"query, or binarize them, as by fit(X, y >= {np.unique(above)[1]}). For "
+                "classes without an order wrap the classifier in "
+                "sklearn.multiclass.OneVsRestClassifier."
+            )
         raise ValueError(
             f"Only binary classification is supported. The type of the target is {kind}. "
-            + _remedy(y, kind, loss)
+            + remedy
         )
-    classes, target = np.unique(y, return_inverse=True)
+    classes, target = np.unique(above, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
             f"y must have samples of 2 classes to rank, got only one class, {classes[0]!r}."
         )
-    return classes, target
-
-
-def _remedy(y, kind, loss):
-    """Say what to do about other targets than those of two classes."""
-    if loss != "zero_one" and _are_several_numbers(y):
-        grade = np.unique(y)[1]
-        return (
-            "If y are grades of relevance, pass groups, all equal if this is one query, or "
-            f"binarize them, as by fit(X, y >= {grade}). For classes without an order wrap "
-            "the classifier in sklearn.multiclass.OneVsRestClassifier."
-        )
-    return "Wrap the classifier in sklearn.multiclass.OneVsRestClassifier."
-
-
-def _are_grades(y):
-    """Tell whether labels can be read as grades of relevance.
-
-    Two numbers can if the lower one is 0: the NDCG is that of two classes then. A set for
-    training may lack the rarer grades that a test set has.
-    """
-    if _are_several_numbers(y):
-        return True
-    is_two_numbers = type_of_target(y) == "binary" and y.dtype.kind in "iuf"
-    return is_two_numbers and y.min() == 0 and y.max() <= LARGEST_GRADE
+    return classes, target, grades
 
 
 def _check_grades(y):
@@ -225,52 +191,6 @@ def _check_grades(y):
 def _are_several_numbers(y):
     """Whether labels are more than two different whole numbers."""
     return type_of_target(y) == "multiclass" and np.asarray(y).dtype.kind in "iuf"
-
-
-def relevant_samples(y, classes):
-    """Tell which labels are those of the positive class; no other than two may occur."""
-    y = column_or_1d(y)
-    positive = y == classes[1]
-    strange = y[~positive & (y != classes[0])].tolist()
-    if strange:
-        raise ValueError(
-            f"y has the label {strange[0]!r}, but fit saw {classes}. Binarize grades of "
-            "relevance as for fit."
-        )
-    return positive
-
-
-def query_numbers(groups, X):
-    """Return the number of the query of each sample, 0 for all if there are no groups."""
-    if groups is None:
-        return np.zeros(X.shape[0], dtype=np.intp)
-    groups = check_groups(groups, X.shape[0])
-    check_consistent_length(X, groups)
-    return np.unique(groups, return_inverse=True)[1]
-
-
-def mean_over_queries(metric, relevance, scores, groups, n_fitted):
-    """Average a metric over the queries that have something of relevance above 0.
-
-    If there are no groups, or nothing is relevant, all samples are one query. Queries of
-    equal size are computed by one call of the metric. Warn if there are no groups although
-    `fit` saw several queries.
-    """
-    if groups is None and n_fitted > 1:
-        warnings.warn(_DROPPED_GROUPS.format(n_fitted), stacklevel=3)
-    if groups is None or not relevance.any():
-        return metric([relevance], [scores])
-    query = query_numbers(groups, scores)
-    order = np.argsort(query, kind="stable")
-    sizes = np.bincount(query)
-    first = np.cumsum(sizes) - sizes
-    chosen = np.unique(query[relevance > 0])
-    total = 0.0
-    for size in np.unique(sizes[chosen]):
-        same = chosen[sizes[chosen] == size]
-        rows = order[first[same, None] + np.arange(size)]
-        total += metric(relevance[rows], scores[rows]) * len(same)
-    return total / len(chosen)
 
 
 _FLOATS = (np.float64, np.float32)
@@ -480,27 +400,56 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         (X, y), seen = validate_aside(self, X, y=y, accept_sparse="csr", dtype=_FLOATS)
         classes, target, grades = read_targets(y, self.loss, groups)
         positive = target == 1
-        query = query_numbers(groups, X)
+        query = np.zeros(X.shape[0], dtype=np.intp)
+        if groups is not None:
+            groups = check_groups(groups, len(query))
+            check_consistent_length(X, groups)
+            query = np.unique(groups, return_inverse=True)[1]
         balance = compute_class_weight(
             self.class_weight, classes=classes, y=classes[target]
         )
         weight = balance[target]
         ranks = self.loss != "zero_one"
         features = FeatureMatrix(X, not ranks and self.fit_intercept, ranks)
-        key, tangents = self._tangents_for(
-            features.n_weights, X, positive, grades, query, weight
-        )
+        if not ranks:
+            risk = HingeRisk(positive, weight)
+        elif grades is not None and self.loss == "ndcg":
+            risk = GradedRisk(grades, query)
+        else:
+            risk = RankingRisk(positive, query, self.loss)
+
+        # Tangents to start from are a copy of the last fit's, if its risk was the same
+        key, tangents = None, Bundle(features.n_weights)
+        if self.warm_start:
+            data = self.loss, self.fit_intercept, X, positive, grades, query, weight
+            # SHA-1 takes less than half the time of joblib's default, MD5.
+            key = joblib.hash(data, hash_name="sha1")
+            tangents = copy(getattr(self, "_tangents", {}).get(key, tangents))
         solution = minimize(
             features,
-            self._risk(positive, grades, query, weight),
+            risk,
             self.C * len(y),
             tangents,
             tol=self.tol,
             max_iter=self.max_iter,
             line_search=self.solver == "bundle",
         )
-        self._warn_of_gap(solution.gap)  # first, for it may be made an error
-        coef, intercept = self._weights_of(solution, X, positive, weight)
+        if solution.gap > self.tol:  # first, for it may be made an error
+            warnings.warn(
+                f"The duality gap is still {solution.gap:.2g} of the objective after "
+                f"{self.max_iter} iterations. Increase max_iter or tol, or scale the "
+                "features.",
+                ConvergenceWarning,
+                stacklevel=3,  # of whoever called fit, which is decorated
+            )
+
+        # Coefficients and intercept; that of a ranking is a threshold
+        n_features = X.shape[1]
+        coef = solution.w[None, :n_features].astype(X.dtype)
+        intercept = np.array([solution.w[n_features:].sum()])
+        if ranks and self.fit_intercept:
+            scores = scores_of(X, coef, intercept)
+            intercept = np.array([-best_threshold(scores, positive, weight)])
         fitted = {
             "classes_": classes,
             "grades_": None if grades is None else np.unique(grades),
@@ -589,59 +538,36 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         y, groups, sample_weight = map(as_numpy, (y, groups, sample_weight))
         if self.loss == "zero_one":
-            label = label_of(y, self.classes_, self.grades_)
+            label = y
+            if self.grades_ is not None:
+                label = self.classes_[(_check_grades(y) > 0).astype(int)]
             return accuracy_score(label, self.predict(X), sample_weight=sample_weight)
         if sample_weight is not None:
             raise ValueError(
                 f"sample_weight must be None for loss={self.loss!r}: AP and NDCG have no "
                 "weights of samples."
             )
-        relevance = relevance_of(y, self.classes_, self.grades_)
+        if self.grades_ is not None:
+            relevance = _check_grades(y)
+        else:
+            y = column_or_1d(y)
+            relevance = (y == self.classes_[1]).astype(int)
+            strange = y[(relevance == 0) & (y != self.classes_[0])].tolist()
+            if strange:
+                raise ValueError(
+                    f"y has the label {strange[0]!r}, but fit saw {self.classes_}. "
+                    "Binarize grades of relevance as for fit."
+                )
         check_consistent_length(relevance, scores)
-        queries = groups, self.n_queries_
-        return mean_over_queries(_SCORES[self.loss], relevance, scores, *queries)
+        metric = _SCORES[self.loss]
+        if groups is not None:
+            return metric(relevance, scores, groups=groups)
+        if self.n_queries_ > 1:
+            warnings.warn(_DROPPED_GROUPS.format(self.n_queries_), stacklevel=2)
+        return metric([relevance], [scores])
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
-
-    def _risk(self, positive, grades, query, weight):
-        if self.loss == "zero_one":
-            return HingeRisk(positive, weight)
-        if grades is not None and self.loss == "ndcg":
-            return GradedRisk(grades, query)
-        return RankingRisk(positive, query, self.loss)
-
-    def _tangents_for(self, n_weights, *data):
-        """Return tangents to start from, and before them a key of the risk they belong to.
-
-        With `warm_start` they are a copy of the last fit's, if its risk was the same.
-        """
-        if not self.warm_start:
-            return None, Bundle(n_weights)
-        # SHA-1 takes less than half the time of joblib's default, MD5.
-        key = joblib.hash((self.loss, self.fit_intercept, *data), hash_name="sha1")
-        kept = getattr(self, "_tangents", {})
-        return key, copy(kept[key]) if key in kept else Bundle(n_weights)
-
-    def _weights_of(self, solution, X, positive, sample_weight):
-        """Split the solution in coefficients and intercept; a ranking gets a threshold."""
-        n_features = X.shape[1]
-        coef = solution.w[None, :n_features].astype(X.dtype)
-        intercept = np.array([solution.w[n_features:].sum()])
-        if self.loss != "zero_one" and self.fit_intercept:
-            scores = scores_of(X, coef, intercept)
-            intercept = np.array([-best_threshold(scores, positive, sample_weight)])
-        return coef, intercept
-
-    def _warn_of_gap(self, gap):
-        if gap > self.tol:
-            warnings.warn(
-                f"The duality gap is still {gap:.2g} of the objective after "
-                f"{self.max_iter} iterations. Increase max_iter or tol, or scale the "
-                "features.",
-                ConvergenceWarning,
-                stacklevel=4,  # of whoever called fit, which is decorated
-            )

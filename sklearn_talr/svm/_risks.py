@@ -40,8 +40,8 @@ class RankingRisk:
         Number of the query of each sample. A query without positives or without negatives
         leaves nothing to rank and does not count.
 
-    loss : {"average_precision", "ndcg", "none"}
-        What the hinge bounds: one minus AP, one minus NDCG, or 0.
+    loss : {"average_precision", "ndcg"}
+        What the hinge bounds: one minus AP, or one minus NDCG.
 
     query_weight : ndarray of shape (n_queries,), default=None
         Weight of each query in a sum that takes the place of the mean.
@@ -54,9 +54,8 @@ class RankingRisk:
 
     def __init__(self, positive, query, loss, query_weight=None):
         n_queries = query.max(initial=-1) + 1
-        counts = [
-            np.bincount(query[kind], minlength=n_queries) for kind in _kinds(positive)
-        ]
+        kinds = positive, ~positive
+        counts = [np.bincount(query[kind], minlength=n_queries) for kind in kinds]
         ranked = (counts[0] > 0) & (counts[1] > 0)
         if not ranked.any():
             raise ValueError(
@@ -64,9 +63,9 @@ class RankingRisk:
                 "sample."
             )
         self.n_positive, self.n_negative = (count[ranked] for count in counts)
-        self._of_kind = [
-            _rows_by_query(kind & ranked[query], query) for kind in _kinds(positive)
-        ]
+        # Rows of either kind, query by query
+        chosen = [np.flatnonzero(kind & ranked[query]) for kind in kinds]
+        self._rows = [rows[np.argsort(query[rows], kind="stable")] for rows in chosen]
         self._loss = RANKING_LOSSES[loss](self.n_positive)
         mean = np.full(n_queries, 1 / ranked.sum())
         self._query_weight = (mean if query_weight is None else query_weight)[ranked]
@@ -84,15 +83,14 @@ class RankingRisk:
             violating ranking of a query, R* has all its positives first, and F is the score
             of a ranking.
         """
-        samples = [scores[rows] for rows in self._of_kind]
+        samples = [scores[rows] for rows in self._rows]
         queries = Queries(*samples, self.n_positive, self.n_negative, self._loss)
         before = most_violating(queries)
         n_before = queries.negatives_before(before)
         weights = np.zeros(len(scores))
         counts = self.n_positive, self.n_negative
-        for rows, n, values in zip(
-            self._of_kind, counts, queries.weights(before, n_before)
-        ):
+        of_kinds = queries.weights(before, n_before)
+        for rows, n, values in zip(self._rows, counts, of_kinds):
             weights[rows] = values * np.repeat(self._query_weight, n)
         return self._query_weight @ queries.losses(n_before), weights
 
@@ -125,17 +123,6 @@ class HingeRisk:
         return weight @ margin, -weight * self._sign
 
 
-def _kinds(positive):
-    """Return masks of the positive and of the negative samples."""
-    return positive, ~positive
-
-
-def _rows_by_query(chosen, query):
-    """Return the rows of the chosen samples, query by query."""
-    rows = np.flatnonzero(chosen)
-    return rows[np.argsort(query[rows], kind="stable")]
-
-
 class GradedRisk:
     """Mean over queries of a convex bound of one minus NDCG with graded relevance.
 
@@ -160,7 +147,19 @@ class GradedRisk:
         self._row = np.tile(np.arange(len(grades)), len(levels))
         relevant = (grades >= levels[:, None]).ravel()
         part = (query + n_queries * np.arange(len(levels))[:, None]).ravel()
-        share = _shares(levels, relevant, part, n_queries)
+
+        # Weight of each level of each query in the mean over queries, level by level
+        n_parts = n_queries * len(levels)
+        n_samples = np.bincount(part, minlength=n_parts)
+        n_relevant = np.bincount(part[relevant], minlength=n_parts)
+        discounts = 1 / np.log2(np.arange(2.0, n_relevant.max() + 2))
+        ideal = np.append(0.0, np.cumsum(discounts))[n_relevant].reshape(len(levels), -1)
+        # divided by the largest gain, which might overflow
+        steps = np.diff(np.exp2((np.append(0, levels) - levels[-1]).astype(float)))
+        share = steps[:, None] * ideal
+        share /= np.maximum(share.sum(axis=0), np.finfo(float).tiny)
+        ranked = ((n_relevant > 0) & (n_relevant < n_samples)).reshape(len(levels), -1)
+        share = (share / max(1, ranked.any(axis=0).sum())).ravel()
         self._risk = RankingRisk(relevant, part, "ndcg", query_weight=share)
         self._n_samples = len(grades)
 
@@ -168,18 +167,3 @@ class GradedRisk:
         """Return the risk and its subgradient, one weight for each score."""
         value, weights = self._risk(scores[self._row])
         return value, np.bincount(self._row, weights, minlength=self._n_samples)
-
-
-def _shares(levels, relevant, part, n_queries):
-    """Weight of each level of each query in the mean over queries, level by level."""
-    n_parts = n_queries * len(levels)
-    n_samples = np.bincount(part, minlength=n_parts)
-    n_relevant = np.bincount(part[relevant], minlength=n_parts)
-    discounts = 1 / np.log2(np.arange(2.0, n_relevant.max() + 2))
-    ideal = np.append(0.0, np.cumsum(discounts))[n_relevant].reshape(len(levels), -1)
-    # divided by the largest gain, which might overflow
-    steps = np.diff(np.exp2((np.append(0, levels) - levels[-1]).astype(float)))
-    share = steps[:, None] * ideal
-    share /= np.maximum(share.sum(axis=0), np.finfo(float).tiny)
-    ranked = ((n_relevant > 0) & (n_relevant < n_samples)).reshape(len(levels), -1)
-    return (share / max(1, ranked.any(axis=0).sum())).ravel()

@@ -94,9 +94,13 @@ def _descend(gram, linear, share, total, z):
 def _minimize_on(gram, linear, share, total, support, current):
     """Minimize on the support, and remove from it what would become negative."""
     while True:
-        solution, multiplier = _solve(
-            gram[np.ix_(support, support)], linear[support], share[support], total
-        )
+        # The minimum without bounds on signs, and the multiplier of the constraint
+        n = len(support)
+        system = np.zeros((n + 1, n + 1))
+        system[:n, :n] = gram[np.ix_(support, support)]
+        system[:n, n] = system[n, :n] = share[support]
+        solution = np.linalg.solve(system, np.append(linear[support], total))
+        solution, multiplier = solution[:n], -solution[n]
         shrinking = np.flatnonzero(solution < 0)
         if not len(shrinking):
             return support, solution, multiplier
@@ -105,16 +109,6 @@ def _minimize_on(gram, linear, share, total, support, current):
         current[shrinking[ratio.argmin()]] = 0
         kept = current > 0
         support, current = support[kept], current[kept]
-
-
-def _solve(gram, linear, share, total):
-    """Return the minimum without bounds on signs, and the multiplier of the constraint."""
-    n = len(gram)
-    system = np.zeros((n + 1, n + 1))
-    system[:n, :n] = gram
-    system[:n, n] = system[n, :n] = share
-    solution = np.linalg.solve(system, np.append(linear, total))
-    return solution[:n], -solution[n]
 
 
 _MAX_IDLE = 50  # steps after which a cut that bounds nothing is dropped
@@ -140,12 +134,11 @@ class Bundle:
         """Add a cut, and drop those that have long been idle."""
         kept = self._idle < _MAX_IDLE
         kept[0] = True
-        self._slopes = [
-            *compress(self._slopes, kept),
-            slope,
-        ]  # a list, to copy no long arrays
+        # A list, to copy no long arrays
+        self._slopes = [*compress(self._slopes, kept), slope]
         border = np.array([other @ slope for other in self._slopes])
-        self._gram = _bordered(self._gram[np.ix_(kept, kept)], border)
+        self._gram = np.pad(self._gram[np.ix_(kept, kept)], (0, 1))
+        self._gram[-1] = self._gram[:, -1] = border
         self._offsets = np.append(self._offsets[kept], offset)
         self._dual = np.append(self._dual[kept], 0.0)
         self._idle = np.append(self._idle[kept], 0.0)
@@ -308,12 +301,3 @@ class _Line:
 
     def _slope_of_risk(self, point):
         return self._total * (point.sample_weights @ self._step_of_scores)
-
-
-def _bordered(matrix, border):
-    """Return the symmetric matrix with `border` as one more row and column."""
-    n = len(matrix)
-    larger = np.empty((n + 1, n + 1))
-    larger[:n, :n] = matrix
-    larger[n] = larger[:, n] = border
-    return larger
