@@ -24,8 +24,6 @@ from sklearn.utils.validation import validate_data
 import sklearn_talr
 from sklearn_talr import ITQHasher, RankingSVC, TALRHasher
 from sklearn_talr._state import (
-    held,
-    is_fitted_name,
     replace_fitted,
     validate_aside,
     validate_seen,
@@ -202,25 +200,6 @@ def test_a_refused_fit_changes_nothing(hasher):
     assert not hasattr(hasher, "feature_names_in_")
 
 
-@pytest.mark.parametrize("loss", ["AP", HashNetLoss()], ids=name_of)
-def test_refused_parameters_and_chunks_change_nothing(loss):
-    hasher = TALRHasher(8, loss=loss, max_iter=2, random_state=0).fit(X, Y)
-    codes = hasher.transform(X)
-    fitted = {name: value for name, value in vars(hasher).items() if is_fitted_name(name)}
-    for params in ({"dropout": 2.0}, {"device": "mps"}, {"n_bits": 0}):
-        with pytest.raises(ValueError, match=next(iter(params))):
-            clone(hasher).set_params(**params).fit(X, Y)
-        before = hasher.get_params()
-        with pytest.raises(ValueError, match=next(iter(params))):
-            hasher.set_params(**params).fit(OTHER_X, OTHER_Y)
-        hasher.set_params(**before)
-    for bad_X, bad_y in ((X[:, :4], Y), (X, Y[:9]), (X, np.ones((40, 40)) / 2)):
-        with pytest.raises(ValueError, match=r"features|same number|1d array"):
-            hasher.partial_fit(bad_X, bad_y)
-    assert all(vars(hasher)[name] is value for name, value in fitted.items())
-    np.testing.assert_array_equal(hasher.transform(X), codes)
-
-
 class Estimator(BaseEstimator):
     """Has a parameter, attributes of its own, and one that looks like a fitted one."""
 
@@ -237,18 +216,6 @@ class TestReplaceFitted:
         replace_fitted(estimator, {"b_": 3, "_c_": 4})
         expected = {"size": 3, "_cache": "kept", "__odd__": "kept", "b_": 3, "_c_": 4}
         assert vars(estimator) == expected
-
-    def test_readers_see_all_of_the_old_state_or_all_of_the_new(self):
-        estimator = replace_fitted(Estimator(), {"a_": 0, "b_": 0})
-        seen = []
-
-        def reader(_):
-            state = vars(estimator)
-            seen.append((state.get("a_"), state.get("b_")))
-
-        with tracing({sklearn_talr._state.__file__}, {"replace_fitted"}, reader):
-            replace_fitted(estimator, {"b_": 1, "a_": 1})
-        assert set(seen) == {(0, 0), (1, 1)}
 
 
 def test_features_are_checked_aside():
@@ -324,14 +291,6 @@ def test_features_seen_are_checked_as_by_scikit_learn(name, dtype, names, option
             lambda: validate_data(fitted, SEEN[name], dtype=dtype, reset=False)
         )
         assert outcome(lambda: validate_seen(fitted, SEEN[name], dtype=dtype)) == expected
-
-
-def test_what_is_held_stays_when_others_are_fitted():
-    hasher = TALRHasher(8, max_iter=1, random_state=0).fit(X, Y)
-    before, codes = held(hasher), hasher.transform(X)
-    hasher.set_params(random_state=1).fit(OTHER_X, OTHER_Y)
-    assert not np.array_equal(hasher.transform(X), codes)
-    np.testing.assert_array_equal(before.transform(X), codes)
 
 
 @pytest.mark.parametrize(

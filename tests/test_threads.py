@@ -109,29 +109,12 @@ class TestOneThread:
         assert numbers() == (2, 2)
         assert all(pool["num_threads"] == 2 for pool in threadpool_info())
 
-    def test_blas_on_the_threads_of_openmp(self):
-        """As that of faiss, which computes by OpenMP itself."""
-        faiss = pytest.importorskip("faiss")
-        faiss.omp_set_num_threads(2)
-        for _ in range(2):
-            with one_thread():
-                assert faiss.omp_get_max_threads() == 1
-            assert faiss.omp_get_max_threads() == 2
-            assert torch.get_num_threads() == 2
-
     def test_nested(self):
         with one_thread():
             with one_thread():
                 assert numbers() == (1, 1)
             assert numbers() == (1, 1)
         assert numbers() == (2, 2)
-
-    @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-    def test_is_given_back_after_an_error(self, error):
-        for _ in range(2):
-            with pytest.raises(error), one_thread():
-                raise error
-            assert numbers() == (2, 2)
 
     @pytest.mark.parametrize("run", [lambda function: function(), in_new_thread])
     @pytest.mark.parametrize("depth", [1, 2])
@@ -182,29 +165,6 @@ class TestOneThread:
         assert numbers() == (2, 2)
         assert in_new_thread(numbers) == (2, 2)
         assert all(holder.seen == [(1, 1)] for holder in holders)
-
-    def test_main_thread_among_others(self, hold):
-        early, seen = hold(), []
-        with one_thread():
-            late = hold()
-            early.leave()
-            seen.append(numbers())
-        seen.append(numbers()[0])
-        late.leave()
-        assert seen == [(1, 1), 1]
-        assert numbers() == (2, 2)
-        assert in_new_thread(numbers) == (2, 2)
-
-    def test_what_is_set_in_between_is_what_is_given_back_later(self):
-        with one_thread():
-            pass
-        with threadpool_limits(1, user_api="blas"):
-            torch.set_num_threads(1)
-            with one_thread():
-                pass
-            assert numbers() == (1, 1)
-        torch.set_num_threads(2)
-        assert numbers() == (2, 2)
 
     def test_thread_pools_are_looked_for_once_until_libraries_may_have_come(
         self, monkeypatch
@@ -288,28 +248,6 @@ class TestTraining:
         assert len(found) == 4
         assert set(found) == {(1, 1)}
         assert numbers() == (2, 2)
-
-    def test_fits_side_by_side(self, few_digits):
-        """They give what each gives alone, and the threads back."""
-        X, y = few_digits
-        alone = [
-            TALRHasher(8, max_iter=3, random_state=seed).fit(X, y).transform(X)
-            for seed in range(3)
-        ]
-        codes = {}
-
-        def fit(seed):
-            codes[seed] = TALRHasher(8, max_iter=3, random_state=seed).fit_transform(X, y)
-
-        threads = [threading.Thread(target=fit, args=(seed,)) for seed in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        for seed in range(3):
-            np.testing.assert_array_equal(codes[seed], alone[seed])
-        assert numbers() == (2, 2)
-        assert in_new_thread(numbers) == (2, 2)
 
 
 class TestEncoding:

@@ -1,20 +1,15 @@
 """The comparison's runner: what it writes, that it goes on, and how it shows results."""
 
 import csv
-import gzip
-import json
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_multilabel_classification
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import make_pipeline
 
-from sklearn_talr.affinity import ThresholdAffinity
-from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities, ITQHasher
+from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities
 from sklearn_talr.histogram import RankingHistogram
 from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV
 from sklearn_talr.measures import AP
@@ -91,19 +86,6 @@ def test_weighted_queries_are_scored_as_by_a_scorer(run, comparison, digits_file
     assert float(row["ndcg_float"]) == pytest.approx(expected, rel=1e-5)
 
 
-def test_weights_are_saturated_where_similarity_goes_by_labels(comparison, digits_file):
-    data = comparison("_data").load_comparison(str(digits_file), 0)
-    hasher = ITQHasher(8, random_state=0).fit(data.X_train)
-    plain = hasher.query_weights(data.X_query)
-    weights_of = comparison("_methods").query_weights
-    weights = weights_of("ITQ", hasher, data)
-    scale = np.abs(plain).mean(axis=1, keepdims=True)
-    np.testing.assert_allclose(np.arctanh(weights) * scale, plain, rtol=1e-3)
-    np.testing.assert_array_equal(weights_of("TALR-AP", hasher, data), plain)
-    data.affinity = ThresholdAffinity()
-    np.testing.assert_array_equal(weights_of("ITQ", hasher, data), plain)
-
-
 def test_methods_behind_the_teacher_are_pipelines(comparison, digits_file):
     """The teacher is fitted once, and its seconds are among those of every method."""
     data = comparison("_data").load_comparison(str(digits_file), 1)
@@ -150,14 +132,6 @@ def test_bytes_of_an_item(comparison, digits_file, method, n_bytes):
     assert row["bytes"] == n_bytes
 
 
-def test_tuning_is_done_once_for_all_lengths(run, comparison, digits_file, monkeypatch):
-    hasher = comparison("_methods").METHODS["CSQ"].estimator
-    monkeypatch.setattr(hasher, "max_iter", 2)
-    rows = run("--data", digits_file, "--bits", 8, 16, "--seeds", 0, "--methods", "CSQ")
-    assert [float(row["tune_seconds"]) > 0 for row in rows] == [True, False]
-    assert rows[0]["params"] == rows[1]["params"] != "{}"
-
-
 def test_every_method_has_the_same_budget(comparison):
     methods = comparison("_methods")
     untuned = ("LSH", "ITQ", "BRE", "MACHash", "FastHash", "StructHash")
@@ -185,24 +159,6 @@ def test_a_loss_of_ones_own_is_a_row(run, digits_file, tmp_path, capsys):
     assert "names no loss as FILE.py:NAME" in capsys.readouterr().err
 
 
-def test_jobs_side_by_side_find_the_same(run, digits_file, tmp_path):
-    """As a user starts it: what the processes need must reach them."""
-    command = ("--data", digits_file, *SMALL, "--methods", "LSH", "ITQ", "--no-tuning")
-    script = (BENCHMARKS / "compare_methods.py", "--out", tmp_path / "beside", "--jobs", 2)
-    subprocess.run([sys.executable, *map(str, (*script, *command))], check=True)
-    beside = read_rows(tmp_path / "beside" / "mine-defaults.csv")
-    key = lambda row: (row["method"], row["n_bits"], row["seed"], row["ap"])  # noqa: E731
-    assert sorted(map(key, beside)) == sorted(map(key, run(*command)))
-
-
-def test_several_labels(run, tmp_path):
-    X, y = make_multilabel_classification(120, random_state=0)
-    np.savez(tmp_path / "tags.npz", X=X, y=y)
-    methods = ("ITQ", "logistic one-hot", "logistic scores")
-    rows = run("--data", tmp_path / "tags.npz", *SMALL, "--methods", *methods)
-    assert len(rows) == 2 * (2 + 1 + 1)
-
-
 def test_unseen_classes_are_not_trained_on(comparison, digits_file):
     load = comparison("_data").load_comparison
     data = load(str(digits_file), 0, unseen=True)
@@ -210,44 +166,6 @@ def test_unseen_classes_are_not_trained_on(comparison, digits_file):
     assert not seen & others
     assert len(seen) == 7
     assert len(others) == 3
-
-
-def test_fashion_mnist_from_files(comparison, tmp_path, monkeypatch):
-    """In the format of the data set: a header, then bytes."""
-    rng = np.random.default_rng(0)
-    images, labels = rng.integers(256, size=(30, 784)), rng.integers(10, size=30)
-    for part, rows in (("train", slice(0, 20)), ("t10k", slice(20, 30))):
-        files = (("images-idx3", 16, images[rows]), ("labels-idx1", 8, labels[rows]))
-        for kind, n_header, values in files:
-            with gzip.open(tmp_path / f"{part}-{kind}-ubyte.gz", "wb") as file:
-                file.write(bytes(n_header) + values.astype(np.uint8).tobytes())
-    source = comparison("_data")
-    monkeypatch.setattr(source, "_FASHION_MNIST", tmp_path)
-    data = source.load_comparison("fashion_mnist", 0)
-    order = np.random.default_rng(0).permutation(30)
-    np.testing.assert_array_equal(data.y_query, labels[order[:3]])
-    mean = images[order[3:]].mean(axis=0)
-    first = images[order[0]] - mean
-    np.testing.assert_allclose(data.X_query[0], first / np.linalg.norm(first), atol=1e-6)
-
-
-def test_unseen_classes_need_labels(comparison, tmp_path):
-    X, y = make_multilabel_classification(60, random_state=0)
-    np.savez(tmp_path / "tags.npz", X=X, y=y)
-    load = comparison("_data").load_comparison
-    with pytest.raises(SystemExit, match="one label per sample"):
-        load(str(tmp_path / "tags.npz"), 0, unseen=True)
-
-
-def test_lookup(run, comparison, digits_file, monkeypatch):
-    for method in comparison("_methods").LOOKUP_METHODS.values():
-        monkeypatch.setattr(method.estimator, "max_iter", 2)
-    command = ("--lookup", "--no-tuning", "--bits", 16, "--seeds", 0)
-    rows = run("--data", digits_file, *command)
-    assert [row["method"] for row in rows] == ["DSH", "4-DSH", "8-DSH", "12-DSH"]
-    for row in rows:
-        for curve in ("ramap", "empty", "radius_precision"):
-            assert len(json.loads(row[curve])) == 5
 
 
 def test_foreign_results_are_refused(comparison, tmp_path):

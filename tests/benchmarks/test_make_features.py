@@ -37,22 +37,6 @@ def test_gist_finds_orientation_and_scale(made):
     assert [energy[0, period] for period in (3, 6, 12)] == [0, 1, 2]
 
 
-def test_gist_says_where(made):
-    """Blocks answer where the waves are, and a shift of phase changes little."""
-    image = np.where(np.arange(64) < 32, waves(0, 6), 127)
-    (descriptor,) = made.gist([image])
-    blocks = descriptor.reshape(32, 4, 4).sum(axis=0)
-    assert blocks[:, 0].min() > 2 * blocks[:, 3].max()
-    left, right = made.gist([waves(0.4, 7), waves(0.4, 7, shift=1.0)])
-    assert np.linalg.norm(left - right) < 0.1 * np.linalg.norm(left)
-
-
-def test_gist_of_other_sizes_is_refused(made):
-    assert made.gist(np.zeros((2, 64, 64))).shape == (2, 512)
-    with pytest.raises(ValueError, match="resize each to 64 x 64"):
-        made.gist(np.zeros((1, 32, 64)))
-
-
 def test_components_are_those_of_the_training_rows(made):
     rng = np.random.default_rng(0)
     outputs = rng.standard_normal((60, 5)) * [9, 5, 1, 0.5, 0.1] + 3
@@ -130,12 +114,3 @@ def test_files_are_those_that_are_read(made, monkeypatch, tmp_path, capsys):
     (tmp_path / "empty").mkdir()
     with pytest.raises(SystemExit, match="has no images"):
         made.main(["scenes", "--images", str(tmp_path / "empty"), "--out", str(tmp_path)])
-
-
-def test_files_have_the_names_that_the_benchmarks_read(made, monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    read = {
-        name: file
-        for name, (file, *_) in import_module("benchmark_sets").BENCHMARKS.items()
-    }
-    assert {name: file for name, (_, file, _) in made.MAKERS.items()} == read

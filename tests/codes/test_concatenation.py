@@ -38,15 +38,6 @@ def test_factors_stay_those_of_the_hasher(metric):
     assert joined.nbytes == codes.nbytes
 
 
-def test_codes_of_two_hashers_keep_their_own_factors():
-    X = load_digits().data[:60]
-    one, two = (
-        AdditiveHasher(9, max_iter=1, random_state=seed).fit(X).encode(X) for seed in (0, 1)
-    )
-    joined = concatenate_codes([one, two])
-    assert_array_equal(joined.terms, np.concatenate((one.terms, two.terms)))
-
-
 def test_parts_that_do_not_fit_are_refused():
     packed = pack_codes(BITS)
     with_factors = PackedCodes(packed.data, 11, terms=TERMS)

@@ -9,13 +9,11 @@ from reference import n_weights_of
 
 from sklearn_talr.codes import (
     PackedCodes,
-    _scores,
     maxsim_scores,
     pack_codes,
     weighted_scores,
 )
 from sklearn_talr.codes._scores import TokenSets, token_blocks
-from sklearn_talr.hashing import AdditiveHasher
 
 
 def first_ones(labels):
@@ -67,45 +65,6 @@ def test_scores_are_sums_of_maxima(n_tokens, n_queries, n_bits, size, n_terms, s
     assert_allclose(found, expected, rtol=1e-5, atol=1e-3)
 
 
-@pytest.mark.parametrize("metric", ["cosine", "inner_product", "euclidean"])
-@pytest.mark.parametrize("word_size", [1, 8])
-def test_scores_are_those_of_a_float_loop_over_decoded_tokens(metric, word_size):
-    """But for the unit, for what the mean adds, and for half a step of a factor's byte."""
-    rng = np.random.default_rng(0)
-    X, queries = rng.normal(size=(300, 6)) + 1, rng.normal(size=(8, 6)) + 1
-    params = {"word_size": word_size, "metric": metric, "random_state": 0}
-    hasher = AdditiveHasher(16, **params).fit(X)
-    codes, mean = hasher.encode(X), hasher.mean_
-    decoded = hasher.inverse_transform(codes).astype(float) - mean
-    centered = queries - mean if metric == "euclidean" else queries
-    products = centered @ decoded.T
-    scores = products
-    if metric == "euclidean":
-        scores = products - (decoded**2).sum(axis=1) / 2
-    unit = 1 if metric == "cosine" else X.var(axis=0).sum()
-    groups, query_groups = rng.integers(0, 50, 300), np.array([0, 1, 0, 1, 1, 2, 2, 1])
-    found = maxsim_scores(
-        hasher.query_weights(queries), codes, query_groups=query_groups, groups=groups
-    )
-    found = found * unit - slow_maxsim(scores, query_groups, groups)
-    # A factor is off by half a step of its logarithm, and so is each product of a token.
-    # Under inner products decodings have what the byte says.
-    table, step = codes._terms.factor_table, 0.0
-    if table is not None:
-        step = np.log(float(table[-1]) / float(table[0])) / 255
-    off = np.expm1(step / 2) * np.abs(products).max(axis=1) + 1e-5 * np.abs(scores).max()
-    for query, errors in enumerate(found):
-        assert np.abs(errors).max() <= off[query_groups == query].sum()
-
-
-def test_documents_of_one_token_have_ordinary_scores():
-    codes, weights, *_ = draw(50, 5, 33, n_terms=2)
-    expected = weighted_scores(weights, codes)
-    assert_allclose(maxsim_scores(weights, codes), expected, rtol=1e-5, atol=1e-4)
-    summed = maxsim_scores(weights, codes, query_groups=[7] * 5)
-    assert_allclose(summed, expected.sum(axis=0)[None], rtol=1e-5, atol=1e-4)
-
-
 @given(st.integers(0, 2**32))
 def test_neither_the_order_of_tokens_nor_of_documents_matters(seed):
     codes, weights, query_groups, groups = draw(40, 6, 20, seed=seed, n_terms=1)
@@ -116,32 +75,6 @@ def test_neither_the_order_of_tokens_nor_of_documents_matters(seed):
     )
     before, after = first_ones(groups), first_ones(groups[order])
     assert_array_equal(moved, found[:, [before.index(label) for label in after]])
-
-
-def test_more_tokens_never_lower_a_score():
-    codes, weights, query_groups, _ = draw(40, 6, 20)
-    whole = maxsim_scores(weights, codes, query_groups=query_groups, groups=[0] * 40)
-    part = maxsim_scores(weights, codes[:9], query_groups=query_groups, groups=[0] * 9)
-    assert np.all(whole >= part)
-
-
-def test_sets_that_straddle_passes(monkeypatch):
-    codes, weights, query_groups, groups = draw(200, 40, 19, n_terms=2)
-    groups[:90] = 3
-    params = {"query_groups": query_groups, "groups": groups}
-    whole = maxsim_scores(weights, codes, **params)
-    for name in ("_TOKENS_PER_PASS", "_TOKENS_PER_BLOCK", "_DOCUMENTS_PER_PART"):
-        monkeypatch.setattr(_scores, name, 3)
-    parts = maxsim_scores(weights, codes, **params, n_jobs=2)
-    assert_allclose(parts, whole, rtol=1e-6)
-
-
-def test_the_order_of_bits_does_not_matter():
-    codes, weights, query_groups, groups = draw(30, 6, 20, n_terms=1)
-    params = {"query_groups": query_groups, "groups": groups}
-    big = pack_codes(codes, bitorder="big")
-    expected = maxsim_scores(weights, codes, **params)
-    assert_array_equal(maxsim_scores(weights, big, **params), expected)
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e30])
@@ -174,16 +107,6 @@ def test_exact_scores_do_not_depend_on_the_order_of_anything():
     order = rng.permuted(order, axis=1).ravel()
     assert_array_equal(exact(codes[order], weights), expected)
     assert_array_equal(exact(codes, weights[rng.permutation(9)]), expected)
-
-
-def test_labels_may_be_of_any_type_that_can_be_sorted():
-    codes, weights, *_ = draw(6, 2, 9)
-    numbers = [2, 0, 2, 1, 0, 0]
-    expected = maxsim_scores(weights, codes, groups=numbers)
-    assert expected.shape == (2, 3)
-    for labels in (["a", "b", "c"], [0.5, -1.0, 7.0], [b"1", b"22", b"0"]):
-        groups = [labels[number] for number in numbers]
-        assert_array_equal(maxsim_scores(weights, codes, groups=groups), expected)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_talr.codes import (
     PackedCodes,
-    hamming_distances,
     pack_codes,
     weighted_scores,
 )
@@ -43,13 +42,6 @@ def test_scores_are_weighted_sums_of_signs(n_bits, n_terms, seed):
         assert_allclose(weighted_scores(weights, packed), expected, atol=1e-4)
 
 
-def test_signs_as_weights_order_as_hamming_distance_does():
-    bits, weights = draw(40, 12)
-    signs = np.sign(weights)
-    scores = weighted_scores(signs, bits)
-    assert_array_equal((12 - scores) / 2, hamming_distances(signs > 0, bits))
-
-
 def test_rows_of_packed_codes_keep_their_terms():
     bits, weights = draw(6, 9)
     packed = PackedCodes(pack_codes(bits).data, 9, terms=np.arange(12).reshape(6, 2))
@@ -61,23 +53,12 @@ def test_rows_of_packed_codes_keep_their_terms():
     assert_array_equal(pack_codes(packed, bitorder="big").terms, packed.terms)
 
 
-@pytest.mark.parametrize("terms", [[[1.0]], np.ones((2, 3)), [[np.nan], [1.0]]])
-def test_terms_of_another_shape_are_refused(terms):
-    with pytest.raises(ValueError, match="terms"):
-        PackedCodes(np.zeros((2, 1), dtype=np.uint8), 3, terms=terms)
-
-
 @pytest.mark.parametrize("queries", [[[0, 1, 1]], [[1.0, 0.0, 1.0]], [[True, False, True]]])
 def test_codes_are_no_weights(queries):
     with pytest.raises(ValueError, match="query_weights"):
         weighted_scores(queries, [[0, 1, 1]])
     with pytest.raises(ValueError, match="query_weights"):
         weighted_scores(pack_codes(queries), [[0, 1, 1]])
-
-
-def test_sides_of_different_lengths_are_refused():
-    with pytest.raises(ValueError, match="same hash function"):
-        weighted_scores([[0.5, 1.0]], [[0, 1, 1]])
 
 
 def test_blocks_of_codes_and_threads_change_no_score():
@@ -88,20 +69,3 @@ def test_blocks_of_codes_and_threads_change_no_score():
     for n_jobs in (None, 2):
         found = weighted_scores(weights, packed, n_jobs=n_jobs)
         assert_allclose(found, expected, atol=1e-4)
-
-
-class TestZeros:
-    """Weights of a query that knows nothing: all codes are tied."""
-
-    def test_alone(self):
-        bits, _ = draw(5, 7)
-        assert_array_equal(weighted_scores(np.zeros((1, 7)), bits), np.zeros((1, 5)))
-
-    def test_among_others(self):
-        bits, weights = draw(5, 7)
-        weights = np.vstack((weights, np.zeros((1, 7))))
-        scores = weighted_scores(weights, bits)
-        assert_array_equal(scores[3], 0)
-
-    def test_all_ones_too(self):
-        assert_array_equal(weighted_scores([[1.0, 1.0]], [[1, 1], [0, 1]]), [[2, 0]])

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_talr.codes import PackedCodes, concatenate_codes, pack_codes, weighted_scores
+from sklearn_talr.codes import PackedCodes, concatenate_codes, weighted_scores
 from sklearn_talr.codes._factors import (
     CodeFactors,
     ScoreRule,
@@ -37,15 +37,6 @@ def test_decodings_end_on_the_unit_sphere(seed, n_words):
         assert_allclose(decode_words(words[None], rule.codebooks)[0], decoded, atol=1e-5)
         assert factor > 0
         assert np.linalg.norm(mean + factor * decoded) == pytest.approx(1, abs=1e-4)
-
-
-def test_factors_do_not_depend_on_the_codes_beside_them(monkeypatch):
-    rule, _ = rule_of(0, 4, n_features=70)
-    data = draw(0, 4)
-    alone = np.concatenate([rule.of(data[row : row + 1]) for row in range(len(data))])
-    assert_array_equal(rule.of(data), alone)
-    monkeypatch.setattr("sklearn_talr.codes._factors._CODES_PER_BLOCK", 7)
-    assert_array_equal(rule.of(data), alone)
 
 
 @pytest.mark.parametrize("of_words", [False, True])
@@ -85,10 +76,3 @@ def test_a_byte_that_comes_with_a_code_multiplies_and_is_added():
     expected = sums * rule.table[rule.bytes_of(data)] * table[:50, 0] + table[:50, 1]
     assert_allclose(weighted_scores(weights, codes), expected, rtol=1e-5)
     assert codes.nbytes == 150
-
-
-def test_words_without_vectors_have_finite_factors():
-    rule = WordFactors.of_codebooks(np.zeros((2, 256, 3), np.float32), np.zeros(3))
-    data = pack_codes(np.eye(16)).data
-    assert np.isfinite(rule.of(data)).all()
-    assert np.isfinite(ScoreRule.of_codes(rule, data).table).all()

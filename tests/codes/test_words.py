@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from reference import n_weights_of, what_is_weighed
 
 from sklearn_talr.codes import PackedCodes, pack_codes, weighted_scores
@@ -44,15 +44,3 @@ def test_scores_are_sums_of_weights(n_bits, size, n_terms, seed):
 def test_other_numbers_of_weights_are_refused(n_bits, n_weights, message):
     with pytest.raises(ValueError, match=f"query_weights {message}"):
         weighted_scores(np.ones((1, n_weights)) / 2, np.eye(n_bits + 1, n_bits))
-
-
-@pytest.mark.parametrize("size", [1, 8])
-def test_blocks_and_threads_change_no_score(size):
-    bits, weights = draw(32, size, n_codes=20_000, n_queries=50)
-    terms = 2.0 ** np.random.default_rng(0).integers(-2, 3, (20_000, 2))
-    packed = PackedCodes(pack_codes(bits).data, 32, terms=terms)
-    expected = (
-        weights @ what_is_weighed(bits, weights.shape[1]).T * terms[:, 0] + terms[:, 1]
-    )
-    for n_jobs in (None, 2):
-        assert_array_equal(weighted_scores(weights, packed, n_jobs=n_jobs), expected)

@@ -1,7 +1,5 @@
 """Over blocks of dask arrays everything is what it is in memory, wherever blocks end."""
 
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,7 +9,6 @@ from numpy.testing import assert_array_equal
 
 from sklearn_talr import HammingNeighbors, ITQHasher, PrecomputedAffinity
 from sklearn_talr.affinity import (
-    JudgmentAffinity,
     LabelAffinity,
     SharedLabelAffinity,
     ThresholdAffinity,
@@ -20,7 +17,6 @@ from sklearn_talr.codes import (
     PackedCodes,
     concatenate_codes,
     pack_codes,
-    unpack_codes,
     weighted_scores,
 )
 from sklearn_talr.dask import (
@@ -114,15 +110,6 @@ def test_codes_are_those_of_the_hasher(rows):
     assert_array_equal(joined(codes).data, hasher.encode(X).data)
 
 
-@pytest.mark.parametrize("metric", ["cosine", "euclidean", "inner_product"])
-def test_codes_keep_their_terms(metric):
-    hasher = AdditiveHasher(N_BITS, metric=metric, max_iter=2, random_state=0).fit(X)
-    expected = hasher.encode(X)
-    found = joined(encode(hasher, in_blocks(X, (25, 3, 32))))
-    assert_array_equal(found.data, expected.data)
-    assert_array_equal(found.terms, expected.terms)
-
-
 @given(chunks())
 @FEW
 def test_tables_add_up(rows):
@@ -181,43 +168,6 @@ def test_weighted_queries_rank_additive_codes(metric):
     assert_array_equal(by_features[1], expected[1][:, :5])
 
 
-def test_weighted_queries_within_a_radius():
-    expected = WEIGHTED.fit(BITS).radius_neighbors(WEIGHTS, 1.5)
-    blocks = packed_blocks(BITS, (20, 40))
-    found = search(radius_neighbors, WEIGHTS, blocks, 1.5, WEIGHTED)
-    assert_same_lists(found, expected)
-    blocks = packed_blocks(PackedCodes(pack_codes(BITS).data, N_BITS, terms=TERMS), (60,))
-    with pytest.raises(ValueError, match="radius has no meaning"):
-        search(radius_neighbors, WEIGHTS, blocks, 1.5, WEIGHTED)
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_codes_of_all_lengths_on_threads(seed):
-    """Random sizes and blocks, as the fixed ones above."""
-    rng = np.random.default_rng(seed)
-    n_bits, n_items = int(rng.choice([1, 8, 63, 64, 65, 130])), int(rng.integers(1, 90))
-    distinct = rng.integers(2, size=(int(rng.integers(1, 30)), n_bits))
-    bits = distinct[rng.integers(len(distinct), size=n_items)]
-    queries = rng.integers(2, size=(int(rng.integers(1, 9)), n_bits))
-    y, y_queries = rng.integers(3, size=n_items), rng.integers(3, size=len(queries))
-    in_memory = count_in_memory(queries, bits, "auto", y_queries, y)
-    with warnings.catch_warnings(action="ignore", category=UserWarning):  # all alike
-        neighbors = HammingNeighbors().fit(bits)
-    for _ in range(4):
-        cuts = np.sort(rng.integers(0, n_items + 1, rng.integers(0, 9)))
-        rows = tuple(np.diff([0, *cuts, n_items]).tolist())
-        database = packed_blocks(bits, rows)
-        k, radius = int(rng.integers(1, n_items + 1)), int(rng.integers(0, n_bits + 1))
-        with dask.config.set(scheduler="threads"):
-            assert_array_equal(unpack_codes(joined(database)), bits)
-            nearest = search(kneighbors, queries, database, k)
-            within = search(radius_neighbors, queries, database, radius)
-            table = hamming_histogram(queries, database, "auto", y_queries, y)
-        assert_same_lists(nearest, neighbors.kneighbors(queries, k))
-        assert_same_lists(within, neighbors.radius_neighbors(queries, radius))
-        assert_same_table(table, in_memory)
-
-
 @pytest.mark.parametrize("affinity", ["labels", "binary", "thresholds", "matrix"])
 def test_all_oracles_count(affinity):
     rows = (20, 13, 27)
@@ -234,22 +184,6 @@ def test_all_oracles_count(affinity):
     )
 
 
-def test_judgments_are_counted_both_ways_round(monkeypatch):
-    monkeypatch.setattr("sklearn_talr.dask._counting._BYTES_PER_TABLE", 8 * 4 * 6 * 2)
-    grades = RNG.choice([0, 0, 1, 3], (N_QUERIES, N))
-    numbers, affinity = np.arange(N), JudgmentAffinity()
-    expected = count_in_memory(BITS[QUERIES], BITS, affinity, grades, numbers)
-    database = in_blocks(BITS, (20, 13, 27))
-    for y_query, y_database in (
-        (sp.csr_array(grades), numbers),
-        (grades, in_blocks(numbers, (30, 30))),
-        (np.arange(N_QUERIES), sp.csr_array(grades.T)),
-        (np.arange(N_QUERIES), in_blocks(grades.T, (20, 13, 27))),
-    ):
-        table = hamming_histogram(BITS[QUERIES], database, affinity, y_query, y_database)
-        assert_same_table(table, expected)
-
-
 def test_queries_are_counted_in_blocks_if_their_table_is_large(monkeypatch):
     monkeypatch.setattr("sklearn_talr.dask._counting._BYTES_PER_TABLE", 8 * 5 * 6 * 2)
     # The last queries share fewer labels with any item than the first.
@@ -258,12 +192,6 @@ def test_queries_are_counted_in_blocks_if_their_table_is_large(monkeypatch):
     assert_same_table(
         hamming_histogram(BITS, in_blocks(BITS, (30, 30)), "auto", y, y), expected
     )
-
-
-def test_queries_are_searched_in_blocks_if_they_find_much(monkeypatch):
-    monkeypatch.setattr("sklearn_talr.dask._neighbors._FOUND_PER_TASK", 20)
-    found = search(kneighbors, BITS, in_blocks(BITS, (30, 30)), 9)
-    assert_same_lists(found, HammingNeighbors().fit(BITS).kneighbors(BITS, 9))
 
 
 @pytest.mark.parametrize("form", ["bits", "packed", "big", "blocks", "codes", "list"])
@@ -289,25 +217,6 @@ def test_queries_of_all_forms(form):
     )
 
 
-@pytest.mark.parametrize("bitorder", ["little", "big"])
-def test_bytes_of_either_order(bitorder):
-    """Blocks of a dask array of bytes become codes as the guide says."""
-    data = da.from_array(pack_codes(BITS, bitorder=bitorder).data, chunks=(25, 1))
-    codes = [
-        dask.delayed(PackedCodes)(block, N_BITS, bitorder)
-        for block in data.to_delayed().ravel()
-    ]
-    assert_array_equal(unpack_codes(joined(codes)), BITS)
-    assert_same_lists(
-        search(kneighbors, BITS[QUERIES], codes, 4),
-        HammingNeighbors().fit(BITS).kneighbors(BITS[QUERIES], 4),
-    )
-    assert_same_table(
-        hamming_histogram(BITS[QUERIES], codes, "auto", LABELS[QUERIES], LABELS),
-        count_in_memory(BITS[QUERIES], BITS, "auto", LABELS[QUERIES], LABELS),
-    )
-
-
 class Counting(HammingNeighbors):
     """Counts how often it is fitted."""
 
@@ -329,13 +238,6 @@ def test_blocks_are_indexed_once():
     assert Counting.n_fits == 2
 
 
-def test_blocks_are_indexed_with_the_parameters_given():
-    neighbors = HammingNeighbors(n_neighbors=3)
-    for block in dask.compute(*index(neighbors, in_blocks(BITS, (40, 20)))):
-        assert block is not neighbors
-        assert block.get_params() == neighbors.get_params()
-
-
 def test_codes_are_encoded_once_for_a_table():
     """Although in-memory targets need to know how many codes each block has."""
     computed = []
@@ -354,27 +256,6 @@ def test_features_may_be_split_by_columns_or_sparse():
     assert_array_equal(joined(encode(hasher, split)).data, expected)
     sparse = in_blocks(X, (25, 35)).map_blocks(sp.csr_matrix)
     assert_array_equal(joined(encode(hasher, sparse)).data, expected)
-
-
-def test_codes_of_blocks_of_unknown_length():
-    hasher = ITQHasher(N_BITS, random_state=0).fit(X)
-    features = in_blocks(X, (25, 35))
-    with_none = da.concatenate([features, features[:5] * 0])
-    some = X[X[:, 0] > 0]
-    expected, y = hasher.encode(some), LABELS[X[:, 0] > 0]
-    for array in (features, with_none):
-        codes = encode(hasher, array[array[:, 0] > 0])
-        assert_array_equal(joined(codes).data, expected.data)
-        assert_same_lists(
-            search(kneighbors, BITS[QUERIES], codes, 9),
-            HammingNeighbors().fit(expected).kneighbors(BITS[QUERIES], 9),
-        )
-        assert_same_table(
-            hamming_histogram(BITS[QUERIES], codes, "auto", LABELS[QUERIES], y),
-            count_in_memory(BITS[QUERIES], expected, "auto", LABELS[QUERIES], y),
-        )
-    with pytest.raises(ValueError, match="compute_chunk_sizes"):
-        fit(hasher, features[features[:, 0] > 0])
 
 
 def test_encoding_is_lazy_and_knows_the_hasher_of_its_time():
@@ -419,35 +300,12 @@ def test_the_sample_does_not_depend_on_blocks(rows, n_samples):
     assert_array_equal(LABELS[where], drawn[0][1])
 
 
-def test_the_sample_is_drawn_from_all_rows_alike():
-    features = da.from_array(np.arange(200.0).reshape(100, 2), chunks=(17, 2))
-    times = np.zeros(100)
-    for seed in range(100):
-        hasher = fit(Recorder(2), features, n_samples=25, random_state=seed)
-        times[(hasher.given[0][:, 0] / 2).astype(int)] += 1
-    assert times.sum() == 100 * 25
-    assert 7 < times.min() < times.max() < 47
-
-
 def test_targets_of_all_forms_are_sampled():
     features = in_blocks(X, (30, 30))
     matrix = PrecomputedAffinity(SEVERAL @ SEVERAL.T)
     for y in (None, matrix, sp.csr_array(SEVERAL), sp.coo_array(SEVERAL)):
         given = fit(Recorder(2), features, y, n_samples=10, random_state=0).given[1]
         assert given is None if y is None else given.shape[0] == 10
-
-
-@pytest.mark.parametrize("n_samples", [10, N])
-@pytest.mark.parametrize("index", [range(N), RNG.permutation(N), np.arange(N) + 7])
-def test_pandas_targets_go_by_position_not_by_label(index, n_samples):
-    pd = pytest.importorskip("pandas")
-    features = in_blocks(X, (17, 43))
-    drawn = {"n_samples": n_samples, "random_state": 0}
-    for y in (LABELS, SEVERAL):
-        expected = fit(Recorder(2), features, y, **drawn).given[1]
-        wrapped = (pd.Series if y.ndim == 1 else pd.DataFrame)(y, index=index)
-        found = fit(Recorder(2), features, wrapped, **drawn).given[1]
-        assert_array_equal(found, expected)
 
 
 def test_dask_frames_are_refused_by_name():
@@ -484,13 +342,6 @@ def test_what_is_not_in_blocks_is_refused():
     ):
         with pytest.raises(TypeError, match=r"must be .*a dask array.*from_array"):
             call()
-
-
-def test_codes_that_are_not_indexed_are_refused():
-    for codes in (in_blocks(BITS, (30, 30)), packed_blocks(BITS, (30, 30))):
-        for ask in (kneighbors, radius_neighbors):
-            with pytest.raises(TypeError, match="Index codes by index"):
-                ask(BITS, codes)
 
 
 def test_sides_that_do_not_fit_are_refused():
@@ -535,9 +386,3 @@ def test_targets_that_do_not_fit_are_refused():
             hamming_histogram(BITS, codes, "auto", y_query, y_database)
     with pytest.raises(ValueError, match="codes must hold zeros and ones"):
         hamming_histogram(BITS + 1, bits, "auto", LABELS, LABELS)
-
-
-def test_without_dask_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "dask.array", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install sklearn-talr\[dask\]"):
-        kneighbors(BITS, BITS)

@@ -165,32 +165,11 @@ def test_a_worker_is_killed_on_the_way(task, ask, client, tmp_path):
         assert_array_equal(ask(database()), expected()[ask])
 
 
-def test_a_worker_is_killed_while_encoding(client, tmp_path):
-    with killing(client, "encode_block", tmp_path):
-        assert_array_equal(data_of(encode(HASHER, features())), CODES.data)
-
-
 def test_a_worker_is_killed_with_its_index(client):
     indexed = index(HammingNeighbors(), database())
     found_nearest(indexed)
     victim = next(iter(client.run(os.getpid).values()))
     os.kill(victim, signal.SIGKILL)
-    assert_array_equal(found_nearest(indexed), expected()[nearest])
-
-
-def test_where_the_engine_gives_up_there_is_an_error(client, tmp_path):
-    from distributed import KilledWorker
-
-    scheduler = client.cluster.scheduler
-    with pytest.MonkeyPatch.context() as patch, killing(client, "_count_block", tmp_path):
-        patch.setattr(scheduler, "allowed_failures", 0)
-        with pytest.raises(KilledWorker):
-            table(database())
-
-
-def test_an_index_in_this_process_is_searched_by_any_scheduler(client):
-    with dask.config.set(scheduler="synchronous"):
-        indexed = index(HammingNeighbors(), database())
     assert_array_equal(found_nearest(indexed), expected()[nearest])
 
 

@@ -59,16 +59,6 @@ def test_all_versions_list_all(site):
     ]
 
 
-def test_what_is_published_again_is_replaced(site, built):
-    (site / "dev" / "gone.html").write_text("")
-    PUBLISH(built("new"), site, "dev", base="/sklearn-talr/")
-    assert not (site / "dev" / "gone.html").exists()
-    assert (site / "dev" / "index.html").read_text() == "new"
-    urls = [entry["url"] for entry in json.loads((site / "0.9" / LIST).read_text())]
-    assert urls[:2] == ["/sklearn-talr/dev/", "/sklearn-talr/stable/"]
-    assert json.loads((site / "dev" / LIST).read_text())[1]["name"] == "0.10 (stable)"
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

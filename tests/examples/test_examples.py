@@ -140,19 +140,6 @@ def check_rows_of_bytes(printed, n_methods, has_bitbudget):
         assert widths[f"additive {n_bits}"] < widths[f"ITQ, Hamming {n_bits}"]
 
 
-def test_bits_that_are_counted_have_wide_intervals(finished):
-    pytest.importorskip("bitbudget")
-    _, printed = finished(BYTES)
-    check_rows_of_bytes(printed, n_methods=10, has_bitbudget=True)
-
-
-def test_our_methods_alone_without_bitbudget(tmp_path):
-    (tmp_path / "bitbudget.py").write_text("raise ImportError\n")
-    printed = run_alone(BYTES, tmp_path, [tmp_path])
-    assert "BitBudget is not installed" in printed
-    check_rows_of_bytes(printed, n_methods=7, has_bitbudget=False)
-
-
 def test_weighted_queries_find_more(finished):
     """In short codes. In long ones of classes there is little left to find."""
     _, printed = finished("search/plot_weighted_queries.py")
@@ -162,32 +149,6 @@ def test_weighted_queries_find_more(finished):
     for binary, weighted in zip(rows[::2], rows[1::2]):
         assert weighted[0] > binary[0]
         assert weighted.mean() > binary.mean()
-
-
-def test_the_mean_over_rows_is_high_where_most_pairs_are_wrong(finished):
-    _, printed = finished("search/plot_near_duplicates.py")
-    rows = {
-        line[:23].strip(): np.array(line[23:].split(), dtype=float)
-        for line in printed.splitlines()
-        if line.startswith(("radius ", "precision", "recall"))
-    }
-    of_rows, of_pairs = rows["precision, mean of rows"], rows["precision of the pairs"]
-    assert np.any((of_rows > 0.8) & (of_pairs < 0.5))
-    few, bounded = re.findall(r"radius (\d+), precision", printed)
-    assert int(bounded) <= int(few)
-
-
-def test_digits_stand_in_for_photographs(tmp_path, monkeypatch):
-    monkeypatch.setattr(Path, "is_dir", lambda path: False)  # no package is installed
-    printed = run_here("first_steps/plot_image_retrieval.py", tmp_path)
-    assert "these are handwritten digits" in printed
-    lsh, itq, talr = (
-        float(line.split()[2])
-        for line in printed.splitlines()
-        if line.startswith(("LSH", "ITQ", "TALR "))
-    )
-    assert lsh < itq < talr
-    assert (tmp_path / "image_retrieval.png").stat().st_size > 10_000
 
 
 def test_ramap_tables_show_what_the_paper_shows(finished):

@@ -3,11 +3,8 @@
 import re
 from pathlib import Path
 
-import matplotlib as mpl
 import pytest
 from drawn_pictures import SCRIPTS, check_styles, draw
-
-from sklearn_talr.metrics import _displays as _axes
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [*DOCS.glob("*.rst"), *(DOCS / "user_guide").glob("*.rst")]
@@ -18,12 +15,6 @@ def plots(page):
     """Names of the scripts that a page draws, with the options of each."""
     directive = r"\.\. plot:: (\S+)\n((?: {3}.*\n)+)"
     return re.findall(directive, page.read_text(encoding="utf-8"))
-
-
-def test_the_style_has_the_palette_of_the_displays():
-    style = mpl.rc_params_from_file(DOCS / "talr.mplstyle", use_default_template=False)
-    cycle = style["axes.prop_cycle"].by_key()
-    assert cycle == {"color": _axes._COLORS, "linestyle": _axes._LINES}
 
 
 def test_every_picture_is_shown():
@@ -46,20 +37,6 @@ def test_scripts_say_what_they_have_drawn(script):
     assert words[0].isupper()
     assert words.endswith(".")
     assert not re.search(r"\bnan\b|\s\s|[$\\]|array\(", words)
-
-
-def numbers(text):
-    return set(re.findall(r"\d+(?:\.\d+)?", text))
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_captions_of_learned_pictures_name_nothing_learned(page):
-    """Their numbers are in the script; what it learns is in the words of the run."""
-    shared = (DOCS / "plots" / "digits.py").read_text(encoding="utf-8")
-    for name, options in plots(page):
-        script = (DOCS / "plots" / name).read_text(encoding="utf-8")
-        if "import digits" in script:
-            assert numbers(options) <= numbers(script + shared), name
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

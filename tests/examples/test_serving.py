@@ -1,18 +1,14 @@
 """The service of the guide, as its Dockerfile starts it: two processes, and no PyTorch."""
 
-import asyncio
 import json
 import os
 import re
 import runpy
 import signal
-import socket
-import sqlite3
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from functools import partialmethod
 from http.client import HTTPConnection
 from pathlib import Path
@@ -47,6 +43,12 @@ X = np.random.default_rng(0).normal(size=(N_ITEMS + 100, N_FEATURES)).astype(np.
 
 KEYS = ["year", "", "a.b", 'say "é"', "\\", "'; DROP TABLE items; --"]
 VALUES = [2024, 2023.5, 2025.0, -1, "2024", "boat", "Boot 🚣", "", True, None, [2024], {}]
+
+
+def dockerfile():
+    """The file, with lines joined that a backslash continues."""
+    text = (SERVING / "Dockerfile").read_text(encoding="utf-8")
+    return re.sub(r"\\\n\s*", "", text)
 
 
 def metadata(row):
@@ -122,12 +124,6 @@ class Service:
         """End the process and its workers."""
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(SECONDS_TO_WAIT)
-
-
-def dockerfile():
-    """The file, with lines joined that a backslash continues."""
-    text = (SERVING / "Dockerfile").read_text(encoding="utf-8")
-    return re.sub(r"\\\n\s*", "", text)
 
 
 def wait_until(condition, process, log):
@@ -250,69 +246,11 @@ def test_bad_input_is_refused_with_a_reason(service):
     assert service.ask("GET", "/health")[1]["version"] == 1
 
 
-def test_long_bodies_and_those_of_unknown_length_are_refused(service):
-    long = {"Content-Length": "3000000"}
-    assert service.ask("POST", "/search", "{}", long)[0] == 413
-    chunked = {"Transfer-Encoding": "chunked"}
-    assert service.ask("POST", "/search", "0\r\n\r\n", chunked)[0] == 400
-
-
 SEARCH = json.dumps({"vectors": [ROW]})
 LENGTHS = [("", 400), ("9" * 16, 413), ("9" * 18, 413), ("9" * 5_000, 400)]
 LENGTHS += [
     (length, 400) for length in ["abc", "-1", "+1", "1.5", "1e3", "1_0", "0x10", "²"]
 ]
-
-
-def status_of(app, headers):
-    """Status of a search of an app without a server, which lets any header through."""
-    headers = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
-    scope = {"type": "http", "method": "POST", "path": "/search", "headers": headers}
-    sent = []
-
-    async def receive():
-        return {"type": "http.request", "body": SEARCH.encode()}
-
-    async def send(message):
-        sent.append(message)
-
-    asyncio.run(app(scope | {"query_string": b""}, receive, send))
-    return sent[0]["status"]
-
-
-@pytest.mark.parametrize(("length", "expected"), LENGTHS)
-def test_lengths_that_are_no_numbers_are_refused(service, length, expected):
-    app = runpy.run_path(str(SERVING / "app.py"))["app"]
-    headers = {"content-length": length} if length else {}
-    assert status_of(app, headers) == expected
-    lines = ["POST /search HTTP/1.1", "Host: a", f"Content-Length: {length}"][
-        : 2 + bool(length)
-    ]
-    with socket.create_connection(("127.0.0.1", service.port), SECONDS_TO_WAIT) as client:
-        client.sendall("\r\n".join([*lines, "", SEARCH]).encode("latin-1"))
-        answer = client.recv(1_000).split()
-    assert 400 <= int(answer[1]) < 500
-
-
-@pytest.mark.parametrize("wrong", [-5, 5])
-def test_bodies_of_another_length_than_stated_hurt_nobody_else(service, wrong):
-    head = f"POST /search HTTP/1.1\r\nHost: a\r\nContent-Length: {len(SEARCH) + wrong}"
-    with socket.create_connection(("127.0.0.1", service.port), SECONDS_TO_WAIT) as client:
-        client.sendall(f"{head}\r\nContent-Type: application/json\r\n\r\n{SEARCH}".encode())
-        client.shutdown(socket.SHUT_WR)
-        status = client.recv(1_000).split()[1:2]
-    assert status in ([b"422"], [b"400"], [])
-    assert service.ask("POST", "/search", SEARCH)[0] == 200
-    assert "Traceback" not in service.log.read_text()
-
-
-def test_a_catalog_that_cannot_be_read_is_answered_with_503(service, tmp_path, monkeypatch):
-    monkeypatch.setenv("SEARCH_FOLDER", str(tmp_path))
-    app = runpy.run_path(str(SERVING / "app.py"))
-    index = HashedNeighbors.load(service.folder / "index-1")
-    app["served"].update(version=1, index=index)
-    headers = {"content-length": str(len(SEARCH)), "content-type": "application/json"}
-    assert status_of(app["app"], headers) == 503
 
 
 IDS = ["a b", " ", "é 🚣", "\n", "x" * 200, "'; DROP TABLE items; --", "\0", "a\0b"]
@@ -374,20 +312,6 @@ def test_rows_are_added_while_others_search_and_outlive_a_restart(service, start
     assert "Traceback" not in service.log.read_text() + again.log.read_text()
 
 
-def test_the_image_has_what_the_service_imports():
-    installed = set(
-        re.search(r"pip install --no-cache-dir (\w.*?) &&", dockerfile())[1].split()
-    )
-    imported = set(
-        re.findall(r"^(?:from|import) (\w+)", (SERVING / "app.py").read_text(), re.M)
-    )
-    foreign = imported - set(sys.stdlib_module_names) - {"sklearn_talr", "pydantic"}
-    of_the_package = {"numpy", "scipy", "scikit-learn", "numba", "skops"}
-    assert installed == of_the_package | foreign | {"uvicorn"}
-    assert "--no-deps sklearn-talr" in dockerfile()
-    assert "torch" not in installed
-
-
 class Built:
     """What ``python build.py`` does with some lines, here and now."""
 
@@ -432,26 +356,6 @@ def test_lines_that_do_not_fit_are_refused_before_the_fit(
         built(lines)
     assert all(word in str(refusal.value) for word in words), refusal.value
     assert sorted(path.name for path in built.folder.iterdir()) == ["X.npy", "items.jsonl"]
-
-
-def test_lines_end_where_json_lines_do(built, monkeypatch, capsys):
-    monkeypatch.setattr(
-        AdditiveHasher, "fit", partialmethod(fit_few_bits, AdditiveHasher.fit)
-    )
-    texts = ["a\u2028b", "a\u2029b", "a\x85b", "\x1c\x1d\x1e", "\x0b\x0c", "\r\n"]
-    first = [json.dumps({"id": t, "title": t}, ensure_ascii=False) for t in texts]
-    built([line + "\r" for line in first] + LINES[len(first) :])
-    with closing(sqlite3.connect(built.folder / "data" / "catalog.db")) as catalog:
-        rows = catalog.execute("SELECT id, metadata FROM items ORDER BY place").fetchall()
-    assert [name for name, _ in rows[: len(texts) + 1]] == [*texts, f"photo {len(texts)}"]
-    assert [json.loads(text) for _, text in rows[: len(texts)]] == [
-        {"title": t} for t in texts
-    ]
-    shown = capsys.readouterr().out
-    assert "300 of 300 rows" in shown
-    assert "Iteration" in shown
-    with pytest.raises(SystemExit, match="remove it"):  # not replaced
-        built(LINES)
 
 
 def fit_few_bits(hasher, fit, X):

@@ -20,6 +20,13 @@ each_length = pytest.mark.parametrize("n_bits", [7, 64, 100])
 N_NEIGHBORS = 9
 
 
+def weighted_case(n_bits, n_queries=8, n_items=500):
+    rng = np.random.default_rng(n_bits)
+    shape = n_queries, n_bits
+    weights = rng.normal(size=shape).astype(np.float32)
+    return random_codes(rng, n_items, n_bits), weights
+
+
 def cases(n_bits):
     """Database, ids and queries; some codes repeat, and removal left gaps in the ids."""
     queries, database = draw("random", 6, 120, n_bits, seed=n_bits)
@@ -70,42 +77,6 @@ def test_faiss_makes_the_index_it_is_told_to(description):
     assert index.ntotal == neighbors.n_items_
 
 
-def weighted_case(n_bits, n_queries=8, n_items=500):
-    rng = np.random.default_rng(n_bits)
-    shape = n_queries, n_bits
-    weights = rng.normal(size=shape).astype(np.float32)
-    return random_codes(rng, n_items, n_bits), weights
-
-
-def widest_tables(weights):
-    """The widest range, over runs of four bits, of what their values add to a score."""
-    runs = [weights[:, first : first + 4] for first in range(0, weights.shape[1], 4)]
-    return np.max([2 * np.abs(run).sum(axis=1) for run in runs], axis=0)
-
-
-@pytest.mark.parametrize("n_bits", [1, 7, 12, 64, 101])
-@pytest.mark.parametrize("ids", [np.arange(500), np.arange(500)[::-1] * 3 - 70])
-def test_faiss_scores_codes_by_weighted_queries(n_bits, ids):
-    """Every score is off by at most half a step for each table that faiss rounds.
-
-    There is one table more than words, and scores are over the length of the weights.
-    """
-    pytest.importorskip("faiss")
-    codes, weights = weighted_case(n_bits)
-    index = export.to_faiss(codes, ids=ids, weighted=True)
-    scores, found = index.search(weights, 100)
-    scores = scores * np.linalg.norm(weights, axis=1, keepdims=True)
-    order = np.argsort(ids)
-    places = order[np.searchsorted(ids, found, sorter=order)]
-    assert_array_equal(ids[places], found)
-    assert all(len(set(row)) == 100 for row in places)
-    exact = weighted_scores(weights, codes)
-    steps = widest_tables(weights) / 255
-    most = steps[:, None] / 2 * (-(-n_bits // 4) + 1) + 1e-4
-    assert (np.abs(scores - np.take_along_axis(exact, places, axis=1)) <= most).all()
-    assert (np.abs(scores + np.sort(-exact, axis=1)[:, :100]) <= most).all()
-
-
 @pytest.mark.parametrize("seed", range(60))
 def test_faiss_finds_as_many_as_are_asked_for(seed):
     """Also the opposite of a query, whose score is the lowest, and without any weight."""
@@ -131,17 +102,6 @@ def test_faiss_finds_as_many_as_are_asked_for(seed):
     assert (ranked[:, 1:] <= ranked[:, :-1] + most).all()
 
 
-@pytest.mark.parametrize("n_bits", [64, 101])
-def test_the_best_scores_are_among_the_first_of_faiss(n_bits):
-    pytest.importorskip("faiss")
-    codes, weights = weighted_case(n_bits, n_items=20_000)
-    index = export.to_faiss(pack_codes(codes), weighted=True)
-    _, found = index.search(weights, 15)
-    best = np.argsort(-weighted_scores(weights, codes), axis=1, kind="stable")[:, :10]
-    assert all(row[0] in first for row, first in zip(best, found[:, :3]))
-    assert np.mean([np.isin(row, first) for row, first in zip(best, found)]) > 0.95
-
-
 @pytest.mark.parametrize("n_bits", [8, 101])
 def test_faiss_holds_codes_without_error_and_writes_them(n_bits):
     faiss = pytest.importorskip("faiss")
@@ -158,28 +118,6 @@ def test_faiss_holds_codes_without_error_and_writes_them(n_bits):
     named.add_with_ids(products[:40], np.arange(40) + 2**40)
     assert_array_equal(index.reconstruct_n(500, 40), products[:40])
     assert_array_equal(named.reconstruct(2**40 + 3), products[3])
-
-
-def test_factors_are_applied_to_what_faiss_found():
-    """As the documentation says: faiss finds candidates, exact scores order them."""
-    pytest.importorskip("faiss")
-    X = load_digits().data.astype(np.float32)
-    params = {"metric": "euclidean", "max_iter": 4, "random_state": 0}
-    hasher = AdditiveHasher(64, word_size=1, **params).fit(X)
-    codes, weights = hasher.encode(X), hasher.query_weights(X[:20])
-    bits = PackedCodes(codes.data, codes.n_bits, codes.bitorder)
-    index = export.to_faiss(bits, weighted=True)
-    _, found = index.search(weights, 1_000)
-    for row, places in zip(weights, found):
-        scores = weighted_scores([row], codes[places])[0]
-        best = places[np.argsort(-scores, kind="stable")[:5]]
-        expected = np.argsort(-weighted_scores([row], codes)[0], kind="stable")[:5]
-        assert_array_equal(np.sort(best), np.sort(expected))
-
-
-def test_a_weighted_index_has_no_description():
-    with pytest.raises(ValueError, match="description='BHNSW32' is a kind of binary index"):
-        export.to_faiss(np.eye(3), "BHNSW32", weighted=True)
 
 
 @each_length
@@ -229,14 +167,6 @@ def test_lancedb_finds_the_same(n_bits, lance):
     check_found(neighbors, queries, distances, ids)
 
 
-def test_lancedb_keeps_a_table_that_is_there(lance):
-    codes = random_codes(np.random.default_rng(0), 5, 8)
-    export.to_lancedb(codes, lance)
-    with pytest.raises(ValueError, match="already exists"):
-        export.to_lancedb(codes[:2], lance)
-    assert lance.open_table("codes").count_rows() == 5
-
-
 @pytest.fixture(params=["apsw", "sqlite3"])
 def sqlite(request):
     sqlite_vec = pytest.importorskip("sqlite_vec")
@@ -265,15 +195,6 @@ def test_sqlite_vec_finds_the_same(n_bits, sqlite):
     ]
     ids, distances = np.moveaxis(np.array(found), 2, 0)
     check_found(neighbors, queries, distances, ids.astype(int))
-
-
-def test_sqlite_vec_quantizes_activations_to_our_bits(sqlite):
-    """Its own function makes the bytes that we export."""
-    activations = np.random.default_rng(0).normal(size=(5, 40)).astype(np.float32)
-    for row, octets in zip(activations, pack_codes(activations > 0).data):
-        sql = "SELECT vec_quantize_binary(?)"
-        ((quantized,),) = sqlite.execute(sql, (row.tobytes(),))
-        assert quantized == octets.tobytes()
 
 
 def test_sqlite_vec_keeps_nothing_of_a_failed_export(sqlite):
@@ -310,38 +231,6 @@ def test_pgvector_finds_the_same_in_the_same_order(n_bits, postgres):
     assert_array_equal(found, np.stack((indices, distances), axis=2))
 
 
-def test_pgvector_takes_signs_for_our_bits(postgres):
-    """Its own function makes the strings that we export."""
-    activations = np.random.default_rng(0).normal(size=(5, 40)).round(3)
-    postgres.execute("CREATE EXTENSION IF NOT EXISTS vector")
-    sql = "SELECT binary_quantize(%s::vector)::text"
-    found = [
-        postgres.execute(sql, (str(row.tolist()),)).fetchone()[0] for row in activations
-    ]
-    assert found == export.to_bit_strings(activations > 0)
-
-
-def test_pgvector_makes_the_graph_index_it_is_told_to(postgres):
-    codes = random_codes(np.random.default_rng(0), 50, 32)
-    table = export.to_pgvector(codes, table="graph", hnsw=True)
-    postgres.execute(table.create_table)
-    with postgres.cursor().copy(table.copy) as copy:
-        for block in table.rows():
-            copy.write(block)
-    postgres.execute(table.create_index)
-    sql = "SELECT indexdef FROM pg_indexes WHERE tablename = 'graph'"
-    assert any("hnsw" in row[0] for row in postgres.execute(sql))
-    assert export.to_pgvector(codes).create_index is None
-
-
-@each_length
-def test_strings_hold_the_bits(n_bits):
-    codes = random_codes(np.random.default_rng(0), 5, n_bits)
-    expected = ["".join(map(str, row)) for row in codes.tolist()]
-    for given in (codes, codes.tolist(), pack_codes(codes, bitorder="big")):
-        assert export.to_bit_strings(given) == expected
-
-
 def test_codes_of_either_bit_order_are_exported_alike():
     codes = random_codes(np.random.default_rng(0), 5, 12)
     big = pack_codes(codes, bitorder="big")
@@ -350,19 +239,6 @@ def test_codes_of_either_bit_order_are_exported_alike():
     octets = pack_codes(codes).data
     for index in (export.to_faiss(codes), export.to_faiss(big)):
         assert_array_equal(index.search(octets, 1)[0], np.zeros((5, 1)))
-
-
-def test_many_rows_are_written_in_blocks():
-    codes = random_codes(np.random.default_rng(0), 20_000, 9)
-    blocks = list(export.to_pgvector(codes).rows())
-    assert [block.count("\n") for block in blocks] == [8_192, 8_192, 3_616]
-    rows = [line.split("\t") for line in "".join(blocks).splitlines()]
-    assert [int(i) for i, _ in rows] == list(range(20_000))
-    assert [bits for _, bits in rows] == export.to_bit_strings(codes)
-    duckdb = pytest.importorskip("duckdb")
-    with duckdb.connect() as connection:
-        export.to_duckdb(codes, connection)
-        assert connection.execute("SELECT count(*) FROM codes").fetchall() == [(20_000,)]
 
 
 # Repeats in graph indexes
@@ -386,12 +262,6 @@ def test_repeats_in_a_graph_index_are_warned_of(engine):
     GRAPHS[engine](REPEATED[::5])  # eight of each: no warning
 
 
-def test_indexes_without_a_graph_do_not_mind_repeats():
-    pytest.importorskip("faiss")
-    assert export.to_faiss(REPEATED).ntotal == 400
-    assert export.to_pgvector(REPEATED).create_index is None
-
-
 # What is refused
 
 
@@ -409,16 +279,6 @@ def test_bad_ids_are_refused():
     ]:
         with pytest.raises(ValueError, match=message):
             export.to_pgvector(np.eye(3), ids=ids)
-
-
-def test_the_greatest_id_and_the_least_stay_what_they_are():
-    greatest = np.array([0, 2**63 - 1], np.uint64)
-    least = np.array([-(2**63), 2**63 - 1])
-    for ids in (greatest, least):
-        assert export.to_pgvector(np.eye(2), ids=ids).ids.tolist() == ids.tolist()
-    faiss = pytest.importorskip("faiss")
-    index = export.to_faiss(np.eye(2), ids=greatest)
-    assert faiss.vector_to_array(index.id_map).tolist() == greatest.tolist()
 
 
 def test_usearch_has_no_negative_keys():
@@ -445,16 +305,6 @@ TO_DATABASES = [
     with_connection(function)
     for function in (export.to_duckdb, export.to_sqlite_vec, export.to_lancedb)
 ]
-
-
-def test_only_codes_are_exported():
-    for function in (export.to_bit_strings, export.to_pgvector, *TO_DATABASES):
-        with pytest.raises(ValueError, match="codes must hold at least one code"):
-            function(pack_codes(np.eye(3))[:0])
-        with pytest.raises(ValueError, match="codes must hold zeros and ones only"):
-            function([[0.5, -1.0]])
-        with pytest.raises(ValueError, match=r"'codes' parameter of to_\w+ must be an arr"):
-            function("101")
 
 
 EXPORTS = {
@@ -485,12 +335,6 @@ def test_codes_with_factors_or_addends_are_refused(engine, terms):
     }[terms]
     with pytest.raises(ValueError, match=r"codes have factors or addends.*PackedCodes"):
         EXPORTS[engine](codes)
-
-
-def test_the_bits_alone_of_codes_with_factors_are_exported():
-    codes = PackedCodes(np.array([[5], [6]], np.uint8), 3, terms=[[2.0], [0.5]])
-    bits = PackedCodes(codes.data, codes.n_bits, codes.bitorder)
-    assert export.to_bit_strings(bits) == ["101", "011"]
 
 
 def test_bad_arguments_are_refused():

@@ -1,6 +1,5 @@
 """ONNX graphs give the codes of the hashers that they are made of."""
 
-import sys
 from itertools import pairwise
 
 import numpy as np
@@ -84,17 +83,6 @@ def test_hashers_of_linear_layers(hasher, tmp_path):
     assert np.array_equal(run_onnx(str(tmp_path / "hasher.onnx"), X), expected)
 
 
-@pytest.mark.parametrize("sizes", [(64, 1), (64, 9, 6, 33)])
-def test_the_activations_are_the_weights_of_a_class_that_says_nothing(sizes, tmp_path):
-    pytest.importorskip("onnx", reason="onnx is not installed")
-    hasher, path = Layers().fit(sizes), tmp_path / "hasher.onnx"
-    export_onnx(hasher, path, output="query_weights")
-    for batch in (X, X[:1]):
-        found = run_onnx(path, batch)
-        assert found.dtype == np.float32
-        assert np.array_equal(found, hasher.decision_function(batch))
-
-
 @pytest.mark.parametrize(
     ("hasher", "labels", "saturated"),
     [
@@ -141,22 +129,6 @@ def test_query_weights_of_words(word_size, metric, tmp_path):
         np.testing.assert_allclose(found, expected[batch], atol=atol)
 
 
-def test_saturated_weights_of_a_query_without_activations_are_zeros(tmp_path):
-    pytest.importorskip("onnx", reason="onnx is not installed")
-    hasher = TALRHasher(12, max_iter=1, random_state=0).fit(X, LABELS)
-    hasher.coefs_ = [0 * coef for coef in hasher.coefs_]
-    hasher.intercepts_ = [0 * intercept for intercept in hasher.intercepts_]
-    export_onnx(hasher, tmp_path / "hasher.onnx", output="query_weights")
-    assert not run_onnx(tmp_path / "hasher.onnx", X).any()
-
-
-def test_queries_of_one_view_have_the_codes_of_items(tmp_path):
-    pytest.importorskip("onnx", reason="onnx is not installed")
-    hasher, path = ITQHasher(12, random_state=0).fit(X), tmp_path / "hasher.onnx"
-    export_onnx(hasher, path, output="query_codes")
-    assert np.mean(run_onnx(path, X) == hasher.encode(X).data) > 0.99
-
-
 def test_each_view_has_a_graph_of_its_own(tmp_path):
     onnx = pytest.importorskip("onnx", reason="onnx is not installed")
     items, labels, queries, query_labels = halves_of_digits()
@@ -172,17 +144,6 @@ def test_each_view_has_a_graph_of_its_own(tmp_path):
     weights = hasher.query_weights(queries)
     found = run_onnx(tmp_path / "weights", queries)
     assert np.allclose(found, weights, rtol=1e-4, atol=1e-4 * np.abs(weights).max())
-
-
-@pytest.mark.parametrize("output", ["codes", "query_codes", "query_weights"])
-def test_classifiers_of_teachers_are_no_layers(output, tmp_path):
-    items, labels, queries, query_labels = halves_of_digits()
-    hasher = TwoViews().fit(items, labels, X_query=queries, y_query=query_labels)
-    hasher.teacher_ = None
-    export_onnx(hasher, tmp_path / "graph", output=output)
-    hasher.teacher_ = LSHHasher(4)
-    with pytest.raises(ValueError, match=r"with teachers, .*Fit with teacher=None"):
-        export_onnx(hasher, tmp_path / "graph", output=output)
 
 
 def with_something_else():
@@ -273,19 +234,3 @@ def test_a_hasher_that_encodes_in_a_way_of_its_own_is_refused_or_right(cls, tmp_
         with pytest.raises(ValueError, match="a function of its own"):
             export_onnx(hasher, tmp_path / "weights.onnx", output="query_weights")
     assert not (tmp_path / "codes.onnx").exists()
-
-
-def test_the_path_is_checked():
-    with pytest.raises(ValueError, match="The 'path' parameter of export_onnx"):
-        export_onnx(Layers().fit((3, 2)), None)
-
-
-def test_the_output_is_checked(tmp_path):
-    with pytest.raises(ValueError, match="The 'output' parameter of export_onnx"):
-        export_onnx(Layers().fit((3, 2)), tmp_path / "hasher.onnx", output="activations")
-
-
-def test_without_onnx_the_error_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ImportError, match="pip install onnx"):
-        export_onnx(Layers().fit((3, 2)), tmp_path / "hasher.onnx")

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from neighbor_cases import check_neighbors, draw, fit
+from neighbor_cases import draw, fit
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
@@ -55,19 +55,6 @@ class TestWhatIsACode:
         for codes, items in ((convert(queries), database), (queries, convert(database))):
             assert_array_equal(fit(items).kneighbors(codes, 5), expected)
 
-    def test_names_of_columns_are_kept_and_checked(self):
-        queries, database = (pd.DataFrame(c) for c in draw("random", 3, 20, 4))
-        for codes in (queries, database):
-            codes.columns = list("abcd")
-        neighbors = fit(database)
-        assert_array_equal(neighbors.feature_names_in_, list("abcd"))
-        check_neighbors(
-            fit(database.to_numpy()), queries.to_numpy(), database.to_numpy(), 5
-        )
-        with pytest.raises(ValueError, match="feature names should match"):
-            neighbors.kneighbors(queries[list("bacd")], 5)
-        assert not hasattr(neighbors.fit(pack_codes(database)), "feature_names_in_")
-
     @pytest.mark.parametrize("dtype", ["u1", "u2", "u4", "u8", ">u2"])
     def test_packed_bytes_are_not_taken_for_bits(self, dtype):
         """Bytes viewed as words are packed too, and would be codes of one bit."""
@@ -92,16 +79,6 @@ class TestWhatIsACode:
                 assert len(warned) == 1
         assert_array_equal(fit(sigmoid - 0.5).codes_, neighbors.codes_)
 
-    @pytest.mark.parametrize("convert", [np.asarray, pack_codes, lambda codes: codes - 0.5])
-    def test_one_code_for_all_is_warned_of_where_it_is_the_database(self, convert):
-        same = np.tile([0, 1, 1], (9, 1))
-        with pytest.warns(UserWarning, match="All rows of X have the same code") as warned:
-            neighbors = HammingNeighbors(3).fit(convert(same))
-        assert len(warned) == 1
-        # One item has one code, and queries or new items may well be equal.
-        fit(convert(same[:1])).partial_fit(convert(same))
-        neighbors.kneighbors(convert(same))
-
     @pytest.mark.parametrize(
         ("codes", "error", "message"),
         [
@@ -119,23 +96,11 @@ class TestWhatIsACode:
         with pytest.raises(error, match=message):
             fit(codes)
 
-    def test_lengths_must_agree(self):
-        neighbors = fit(np.eye(8))
-        with pytest.raises(ValueError, match="7 features, but HammingNeighbors"):
-            neighbors.kneighbors(np.zeros((1, 7)), 1)
-        with pytest.raises(ValueError, match="X has 7 bits, but HammingNeighbors holds"):
-            neighbors.kneighbors(pack_codes(np.zeros((1, 7))), 1)
-
 
 @pytest.mark.parametrize("n_neighbors", [0, -1, 2.0, True, "3"])
 def test_a_bad_number_of_neighbors_is_refused(n_neighbors):
     with pytest.raises(ValueError, match="n_neighbors must be a positive integer"):
         fit(np.eye(4)).kneighbors(np.eye(4), n_neighbors)
-
-
-def test_more_neighbors_than_items_are_refused():
-    with pytest.raises(ValueError, match="n_neighbors=5 is more than the 4 items"):
-        fit(np.eye(4)).kneighbors(np.eye(4), 5)
 
 
 @pytest.mark.parametrize("radius", [-1, 0.5, False, None])

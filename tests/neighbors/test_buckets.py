@@ -7,10 +7,7 @@ import pytest
 from neighbor_cases import check_radius, draw, fit
 from numpy.testing import assert_array_equal
 
-from sklearn_talr._loops._buckets import Buckets
-from sklearn_talr.codes import pack_codes
-from sklearn_talr.codes._scores import columns_of
-from sklearn_talr.neighbors import HammingNeighbors, _index
+from sklearn_talr.neighbors import _index
 
 
 @pytest.fixture
@@ -36,20 +33,6 @@ def test_what_is_within_a_radius(kind, n_bits):
         check_radius(neighbors, queries, database, radius)
     assert has_buckets(neighbors)
     check_radius(neighbors, queries, database, 1)  # by the tables of a larger radius
-
-
-@pytest.mark.usefixtures("soon")
-def test_each_code_is_found_once():
-    """Though equal codes share the addresses of all tables, in arrays that must grow."""
-    codes = np.zeros((1_000, 64), dtype=np.uint8)
-    columns = columns_of(pack_codes(codes).data)
-    buckets = Buckets.of(columns, 64, 3, 9)
-    queries = np.ascontiguousarray(columns[:, :2].T)
-    counts, rows, distances = buckets.within(queries, columns, 2)
-    assert counts.tolist() == [1_000, 1_000]
-    assert_array_equal(np.sort(rows.reshape(2, -1), axis=1), [np.arange(1_000)] * 2)
-    assert not distances.any()
-    assert buckets.n_candidates == 3_000
 
 
 @pytest.mark.usefixtures("soon")
@@ -97,15 +80,3 @@ def test_they_are_made_when_they_pay(monkeypatch):
         check_radius(crowded, queries, crowd, 2)
     assert has_buckets(crowded)
     assert crowded._fitted.buckets_within(2, 1) is None
-
-
-@pytest.mark.usefixtures("soon")
-def test_allowed_items_are_compared():
-    queries, database = draw("random", 5, 300, 16)
-    among = np.arange(0, 300, 7)
-    neighbors = HammingNeighbors().fit(database)
-    _, indices = neighbors.radius_neighbors(queries, 3, among=among)
-    near = (queries[:, None] != database[among]).sum(axis=2) <= 3
-    for found, row in zip(indices, near):
-        assert_array_equal(np.sort(found), among[row])
-    assert not has_buckets(neighbors)

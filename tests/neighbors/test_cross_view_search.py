@@ -1,10 +1,8 @@
 """CrossViewHasher in an index: searched, scored, evaluated as runs, and exported."""
 
-import pickle
-
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
@@ -17,7 +15,6 @@ from sklearn_talr.export import export_onnx
 from sklearn_talr.hashing import CrossViewHasher
 from sklearn_talr.metrics import make_retrieval_scorer, retrieval_report_from_estimator
 from sklearn_talr.neighbors import HashedNeighbors, ItemRanker
-from sklearn_talr.runs import Qrels, Run, evaluate_run
 
 X, Y, Q, C = halves_of_digits()
 J = judged(C, Y)
@@ -62,25 +59,6 @@ def test_index_scorer_and_report_agree(hasher, fit):
     assert_allclose(report["AP"]["expected"], score)
 
 
-def test_rows_that_belong_together_are_numbered(hasher):
-    index = HashedNeighbors(hasher).fit(X[:60], X_query=Q)
-    found = index.rank(Q).indices
-    assert_array_equal(np.sort(found), np.tile(np.arange(60), (60, 1)))
-    assert 0 < index.score(Q, np.eye(60)) < 1
-
-
-def test_one_file_holds_both_views(hasher, tmp_path):
-    pytest.importorskip("skops")
-    index = HashedNeighbors(hasher).fit(X, **BY_GRADE)
-    index.save(tmp_path / "index")
-    for twin in (
-        HashedNeighbors.load(tmp_path / "index"),
-        pickle.loads(pickle.dumps(index)),
-    ):
-        assert_array_equal(twin.kneighbors(Q)[1], index.kneighbors(Q)[1])
-        assert twin.score(Q[TEST], J[TEST]) == index.score(Q[TEST], J[TEST])
-
-
 def test_a_search_over_queries_in_a_pipeline():
     steps = make_pipeline(StandardScaler(), TOWERS)
     search = GridSearchCV(
@@ -92,22 +70,6 @@ def test_a_search_over_queries_in_a_pipeline():
     assert np.all(np.isfinite(search.cv_results_["mean_test_score"]))
     found = search.best_estimator_.kneighbors(Q, 5, return_distance=False)
     assert found.shape == (60, 5)
-
-
-def test_from_judgments_in_a_file_to_a_run():
-    documents, queries = [f"d{i}" for i in range(300)], [f"q{i}" for i in range(60)]
-    rows, columns, grades = J.tocoo().row, J.tocoo().col, J.tocoo().data
-    qrels = {query: {} for query in queries}
-    for row, column, grade in zip(rows, columns, grades):
-        qrels[queries[row]][documents[column]] = int(grade)
-    judgments = Qrels(qrels).to_matrix(documents)
-    assert (judgments != J.T).nnz == 0
-    index = HashedNeighbors(TOWERS).fit(X, judgments[:, TRAIN], X_query=Q[TRAIN])
-    ranking = index.rank(Q[TEST])
-    run = Run.from_neighbors(*ranking[:2], queries[TEST], documents)
-    held_out = {query: qrels[query] for query in queries[TEST]}
-    value = evaluate_run(held_out, run, "AP").expected.mean()
-    assert_allclose(value, index.score(Q[TEST], J[TEST]))
 
 
 def test_towers_are_exported_and_teachers_are_not(hasher, tmp_path):

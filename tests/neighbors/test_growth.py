@@ -55,30 +55,6 @@ def test_what_is_removed_is_not_found_and_nothing_else_changes(n_bits, kind, dat
     )
 
 
-def test_indices_of_removed_items_are_not_given_again():
-    neighbors = HammingNeighbors(n_neighbors=1).fit([[0, 0], [0, 1], [1, 1]])
-    neighbors.remove([2]).partial_fit([[1, 1]])
-    assert_array_equal(neighbors.indices_, [0, 1, 3])
-    assert_array_equal(neighbors.kneighbors([[1, 1]])[1], [[3]])
-    assert neighbors.kneighbors_graph([[1, 1]]).shape == (1, 4)
-
-
-def test_items_as_queries_after_removal():
-    neighbors = HammingNeighbors(n_neighbors=1).fit([[0, 0], [1, 1], [0, 1], [1, 1]])
-    distances, indices = neighbors.remove([1]).kneighbors()
-    assert_array_equal(indices, [[2], [0], [2]])
-    assert_array_equal(distances, [[1], [1], [1]])
-
-
-def test_what_is_found_is_new_after_every_change():
-    neighbors = HammingNeighbors(1).fit([[0, 0], [1, 1]])
-    assert_array_equal(neighbors.kneighbors([[0, 1]])[1], [[0]])
-    neighbors.partial_fit([[0, 1]])
-    assert_array_equal(neighbors.kneighbors([[0, 1]])[1], [[2]])
-    neighbors.remove([2])
-    assert_array_equal(neighbors.kneighbors([[0, 1]])[1], [[0]])
-
-
 @pytest.mark.parametrize(
     ("indices", "message"),
     [
@@ -96,11 +72,6 @@ def test_what_cannot_be_removed_is_refused(indices, message):
     with pytest.raises(ValueError, match=message):
         neighbors.remove(indices)
     assert_array_equal(neighbors.indices_, [1, 2])
-
-
-def test_removing_nothing_changes_nothing():
-    neighbors = HammingNeighbors().fit([[0, 0], [0, 1]])
-    assert_array_equal(neighbors.remove([]).indices_, [0, 1])
 
 
 @pytest.mark.parametrize(
@@ -143,10 +114,3 @@ def test_targets_that_do_not_continue_are_refused(first, second, message):
     with pytest.raises(ValueError, match=message):
         neighbors.partial_fit([[1, 1], [1, 0]], second)
     assert neighbors.n_items_ == 2
-
-
-def test_indicators_of_other_labels_are_refused():
-    affinity = SharedLabelAffinity()
-    neighbors = HammingNeighbors(1, affinity=affinity).fit([[0, 0], [0, 1]], np.eye(2))
-    with pytest.raises(ValueError, match="y has 3 columns, but that of the first items 2"):
-        neighbors.partial_fit([[1, 1]], [[1, 0, 0]])

@@ -81,12 +81,6 @@ def test_a_file_holds_all_that_is_needed(n_bits, kind, mmap, path):
     check_same(*both, queries)
 
 
-def test_numbers_of_numpy_are_saved_as_parameters(path):
-    HammingNeighbors(np.int64(2), radius=np.int8(1)).fit(np.eye(3)).save(path)
-    loaded = HammingNeighbors.load(path)
-    assert (loaded.n_neighbors, loaded.radius) == (2, 1)
-
-
 def test_column_names_are_kept(path):
     pd = pytest.importorskip("pandas")
     HammingNeighbors().fit(pd.DataFrame(np.eye(3), columns=list("abc"))).save(path)
@@ -134,18 +128,6 @@ def test_an_item_costs_its_code_and_its_bytes(metric, terms, path):
         assert_array_equal(mine, theirs)
 
 
-def test_numpy_reads_what_is_saved(path):
-    _, database = draw("random", 2, 50, 64)
-    HammingNeighbors().fit(database).save(path)
-    header = json.loads((path / "index.json").read_text())
-    assert header["shapes"] == {"words": [1, 50]}
-    assert (header["version"], header["bitorder"]) == (4, "little")
-    words = np.load(data_of(path) / "words.npy", mmap_mode="r", allow_pickle=False)
-    assert_array_equal(
-        words[0].copy().view(np.uint8), np.packbits(database, 1, "little").ravel()
-    )
-
-
 @each_mmap
 @pytest.mark.parametrize("removes", [False, True])
 def test_given_terms_and_removed_items_come_back(removes, mmap, path):
@@ -172,13 +154,6 @@ def test_a_folder_of_others_is_left_alone(path):
     assert [each.name for each in path.iterdir()] == ["notes.txt"]
     with pytest.raises(FileNotFoundError):
         HammingNeighbors.load(path)
-
-
-def test_saving_anew_leaves_nothing_of_the_old(path):
-    for n_items in (9, 5):
-        HammingNeighbors().fit(np.eye(n_items, dtype=int)).save(path)
-    assert len(list(path.iterdir())) == 2
-    assert HammingNeighbors.load(path).n_items_ == 5
 
 
 @each_mmap
@@ -299,14 +274,3 @@ def test_a_crash_while_saving_leaves_what_was_there(path):
     assert HammingNeighbors.load(path).n_items_ == 9
     HammingNeighbors().fit([[0, 1]]).save(path)
     assert len(list(path.glob("data-*"))) == 1
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows keeps files that are mapped")
-def test_replacing_a_mapped_folder_is_safe(path):
-    queries, database = draw("random", 3, 50, 64)
-    HammingNeighbors().fit(database).save(path)
-    mapped = HammingNeighbors.load(path, mmap=True)
-    HammingNeighbors().fit(1 - database[:7]).save(path)
-    check_same(mapped, HammingNeighbors().fit(database), queries)
-    mapped.save(path)
-    check_same(HammingNeighbors.load(path), HammingNeighbors().fit(database), queries)

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from two_views import TwoViews, halves_of_digits, judged
 
-from sklearn_talr.affinity import JudgmentAffinity, LabelAffinity, PrecomputedAffinity
+from sklearn_talr.affinity import JudgmentAffinity
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.measures import AP
 from sklearn_talr.neighbors import (
@@ -21,7 +21,6 @@ from sklearn_talr.neighbors import (
     HashedNeighbors,
     WeightedHammingNeighbors,
 )
-from sklearn_talr.runs import Run, evaluate_run
 
 X, Y, Q, C = halves_of_digits()
 J = judged(C, Y)  # a row for each query
@@ -53,16 +52,6 @@ def test_queries_are_hashed_by_the_function_of_their_own(query):
     assert index.score(Q[TEST], J[TEST]) == by_hand.score(ask(Q[TEST]), J[TEST])
 
 
-def test_labels_of_both_sides(query):
-    hasher = TwoViews(16, default_query=query)
-    index = HashedNeighbors(hasher).fit(X, Y, X_query=Q[TRAIN], y_query=C[TRAIN])
-    assert type(index.affinity_) is LabelAffinity
-    assert index.score(Q[TEST], C[TEST]) > 0.3
-    assert np.mean(index.predict(Q[TEST]) == C[TEST]) > 0.4
-    with pytest.raises(ValueError, match="predict needs y of labels"):
-        fitted().predict(Q)
-
-
 def test_score_is_the_measure_of_the_judgments_given():
     index = fitted()
     codes = index.hasher_.encode_query(Q[TEST]), index.codes_
@@ -74,13 +63,6 @@ def test_score_is_the_measure_of_the_judgments_given():
     for wrong in (J[TEST][:, :-1], ITEMS[:, TEST], np.arange(20)):
         with pytest.raises(ValueError, match=r"shape \(n_queries, 300\), a column for"):
             index.score(Q[TEST], wrong)
-
-
-def test_unseen_grades_are_counted():
-    more = J[TEST] * 5
-    score = fitted(scoring="nDCG@10").score(Q[TEST], more)
-    assert np.isfinite(score)
-    assert score != fitted(scoring="nDCG@10").score(Q[TEST], J[TEST])
 
 
 def test_items_come_and_go_by_number(query):
@@ -116,17 +98,6 @@ def test_items_have_the_numbers_of_the_index(y):
             index.fit(codes, wrong)
 
 
-def test_in_a_pipeline_queries_reach_the_hasher_as_they_are(query):
-    steps = make_pipeline(StandardScaler(), TwoViews(default_query=query))
-    params = {f"twoviews__{name}": value for name, value in FIT.items() if name != "y"}
-    index = HashedNeighbors(steps).fit(X, FIT["y"], **params)
-    by_hand = HashedNeighbors(TwoViews(default_query=query))
-    by_hand.fit(StandardScaler().fit_transform(X), **FIT)
-    for one, other in zip(index.rank(Q), by_hand.rank(Q), strict=True):
-        assert_array_equal(one, other)
-    assert index.score(Q, J) == by_hand.score(Q, J)
-
-
 def test_without_queries_in_fit_queries_are_rows_of_items(query):
     steps = make_pipeline(StandardScaler(), TwoViews(default_query=query))
     index = HashedNeighbors(steps).fit(X, Y)
@@ -137,15 +108,6 @@ def test_without_queries_in_fit_queries_are_rows_of_items(query):
     assert_array_equal(index.kneighbors(X[:9])[1], by_hand.kneighbors(asked)[1])
     ranked = HashedNeighbors(TwoViews(), n_rescored=300).fit(X, Y)
     assert_array_equal(ranked.kneighbors(X[:9], 1)[1].ravel(), np.arange(9))
-
-
-def test_a_matrix_of_similarities_without_queries_in_fit():
-    matrix = np.equal.outer(Y, Y).astype(int)
-    for y in (PrecomputedAffinity(matrix), matrix):
-        index = HashedNeighbors(TwoViews()).fit(X, y)
-        targets = PrecomputedAffinity(matrix)
-        assert type(index.affinity_) is PrecomputedAffinity
-        assert index.score(X[:9], targets[:9]) > 0.2
 
 
 def test_queries_are_routed():
@@ -185,28 +147,3 @@ def test_one_file_holds_both_functions(query, y, tmp_path):
         assert twin.hasher_.estimator.has_query_view_
         twin.partial_fit(X[:5])
         assert twin.score(Q, sp.hstack([J, J[:, :5]])) > 0
-
-
-def test_an_oracle_of_the_users_choice_comes_first():
-    index = HashedNeighbors(TwoViews(), affinity=LabelAffinity())
-    index.fit(X, Y, X_query=Q, y_query=C)
-    assert type(index.affinity_) is LabelAffinity
-    index = HashedNeighbors(
-        FrozenEstimator(TwoViews().fit(X, **FIT)), affinity=LabelAffinity()
-    )
-    assert index.fit(X, Y).score(Q, C) > 0.2
-
-
-def test_rankings_become_runs():
-    index = fitted()
-    ranking = index.rank(Q[TEST])
-    queries, documents = [f"q{i}" for i in range(20)], [f"d{i}" for i in range(300)]
-    run = Run.from_neighbors(ranking.distances, ranking.indices, queries, documents)
-    dense = J[TEST].toarray()
-    qrels = {
-        query: {d: int(g) for d, g in zip(documents, row)}
-        for query, row in zip(queries, dense)
-        if row.any()
-    }
-    expected = evaluate_run(qrels, run, "AP").expected.mean()
-    assert_allclose(index.score(Q[TEST], J[TEST]), expected)

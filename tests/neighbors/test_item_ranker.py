@@ -9,14 +9,13 @@ from numpy.testing import assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from two_views import TwoViews, halves_of_digits, judged
 
 from sklearn_talr import LSHHasher
-from sklearn_talr.affinity import LabelAffinity, query_groups
+from sklearn_talr.affinity import query_groups
 from sklearn_talr.measures import nDCG
 from sklearn_talr.neighbors import HashedNeighbors, ItemRanker
 
@@ -55,25 +54,6 @@ def test_it_is_an_index_of_all_items_fitted_to_queries(convert):
     assert_array_equal(only, index.kneighbors(Q)[1])
 
 
-def test_stored_zeros_reach_the_hasher():
-    class Seen(TwoViews):
-        def fit(self, X, y, X_query=None, y_query=None):
-            self.n_stored_ = y.nnz
-            return super().fit(X, y, X_query, y_query)
-
-    ranker = ItemRanker(Seen(), X).fit(Q, J)
-    assert ranker.index_.hasher_.n_stored_ == J.nnz > np.count_nonzero(J.toarray())
-
-
-@pytest.mark.parametrize("query", ["bits", "weights"])
-def test_labels_on_both_sides(query):
-    ranker = ItemRanker(TwoViews(), X, Y, query=query).fit(Q[TRAIN], C[TRAIN])
-    index = HashedNeighbors(TwoViews(), query=query)
-    index.fit(X, Y, X_query=Q[TRAIN], y_query=C[TRAIN])
-    assert ranker.score(Q[TEST], C[TEST]) == index.score(Q[TEST], C[TEST])
-    assert type(ranker.index_.affinity_) is LabelAffinity
-
-
 def test_folds_hold_out_queries_in_groups():
     groups = query_groups(J.T)
     assert 5 < len(np.unique(groups)) < 20  # the classes, and queries of nothing
@@ -108,26 +88,6 @@ def test_numbers_of_queries_stand_for_their_judgments():
     ItemRanker(TwoViews(), X, Y[:, None]).fit(Q, C)  # a column of labels
 
 
-@pytest.mark.parametrize("n_jobs", [None, 2])
-@pytest.mark.parametrize("steps", [False, True])
-def test_lengths_are_searched_over(n_jobs, steps):
-    hasher = make_pipeline(StandardScaler(), TwoViews()) if steps else TwoViews()
-    name = "hasher__twoviews__n_bits" if steps else "hasher__n_bits"
-    ranker = ItemRanker(hasher, X)
-    how = {"cv": GroupKFold(3), "n_jobs": n_jobs}
-    search = GridSearchCV(ranker, {name: [1, 12]}, **how)
-    groups = query_groups(J.T)
-    search.fit(Q, J, groups=groups)
-    for n_bits, mean in zip([1, 12], search.cv_results_["mean_test_score"]):
-        one = clone(ranker).set_params(**{name: n_bits})
-        scores = cross_val_score(one, Q, J.toarray(), groups=groups, **how)
-        assert mean == scores.mean()
-    best = search.best_estimator_
-    assert best.index_.codes_.n_bits == search.best_params_[name]
-    assert best.X_items is X
-    assert search.score(Q, J) == best.score(Q, J)
-
-
 def test_clones_have_the_same_items_and_nothing_fitted():
     ranker = ItemRanker(TwoViews(), X, Y, query="weights").fit(Q, C)
     twin = clone(ranker)
@@ -145,15 +105,6 @@ def test_clones_have_the_same_items_and_nothing_fitted():
     again = pickle.loads(pickle.dumps(ranker))
     assert again.score(Q, C) == ranker.score(Q, C)
     assert clone(again).fit(Q, C).score(Q, C) == ranker.score(Q, C)
-
-
-def test_a_frozen_hasher_stays_as_it_is():
-    fitted = TwoViews().fit(X, J[TRAIN].T.tocsr(), X_query=Q[TRAIN])
-    for routing in (False, True):
-        with config_context(enable_metadata_routing=routing):
-            ranker = ItemRanker(FrozenEstimator(fitted), X).fit(Q, J)
-        assert ranker.index_.hasher_.estimator is fitted
-        assert ranker.score(Q[TEST], J[TEST]) == by_hand().score(Q[TEST], J[TEST])
 
 
 def test_queries_and_weights_are_routed():

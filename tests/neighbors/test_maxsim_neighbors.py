@@ -4,8 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
@@ -14,10 +12,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_talr import ITQHasher, LSHHasher
-from sklearn_talr.codes import _scores, maxsim_scores, weighted_scores
+from sklearn_talr.codes import _scores, weighted_scores
 from sklearn_talr.hashing import AdditiveHasher
-from sklearn_talr.neighbors import HashedNeighbors, MaxSimNeighbors
-from sklearn_talr.runs import Run, evaluate_run
+from sklearn_talr.neighbors import MaxSimNeighbors
 
 RNG = np.random.default_rng(0)
 X, QUERIES = RNG.normal(size=(400, 8)), RNG.normal(size=(30, 8))
@@ -74,33 +71,6 @@ def test_the_nearest_documents_are_found(hasher):
     check_found(index, X, GROUPS)
 
 
-@given(st.integers(1, 60), st.integers(1, 9), st.integers(0, 2**32))
-@settings(max_examples=30)
-def test_small_indexes(n_tokens, n_bits, seed):
-    """With many ties, of documents and of tokens."""
-    rng = np.random.default_rng(seed)
-    tokens, groups = rng.integers(-1, 2, (n_tokens, 3)), rng.integers(0, 20, n_tokens)
-    queries, query_groups = rng.integers(-1, 2, (5, 3)), rng.integers(0, 3, 5)
-    hasher = FrozenEstimator(LSHHasher(n_bits, random_state=0).fit(np.eye(3)))
-    index = MaxSimNeighbors(hasher).fit(tokens, groups=groups)
-    n_neighbors = rng.integers(1, index.n_groups_ + 1)
-    distances, indices, tied = index.kneighbors(
-        queries, n_neighbors, return_tied=True, groups=query_groups
-    )
-    all_distances, ranking = index.kneighbors(queries, index.n_groups_, groups=query_groups)
-    assert_array_equal(ranking[:, :n_neighbors], indices)
-    assert_array_equal(all_distances[:, :n_neighbors], distances)
-    assert np.all(np.diff(all_distances) >= 0)
-    assert np.all((np.diff(all_distances) > 0) | (np.diff(ranking) > 0))
-    for row, places in enumerate(tied):
-        last = all_distances[row] == distances[row, -1]
-        assert_array_equal(places, ranking[row, last])
-    weights, codes = hasher.query_weights(queries), hasher.encode(tokens)
-    scores = maxsim_scores(weights, codes, query_groups=query_groups, groups=groups)
-    expected = np.take_along_axis(-scores, ranking, axis=1)
-    assert_allclose(all_distances, expected, atol=1e-5, rtol=1e-5)
-
-
 def test_documents_of_the_same_tokens_are_tied():
     """In whatever order these come, and however often."""
     tokens = np.concatenate((X[:5], X[4::-1], X[:5], X[:5], X[5:50]))
@@ -110,16 +80,6 @@ def test_documents_of_the_same_tokens_are_tied():
     assert distances[0, 0] == distances[0, 1]
     assert indices.tolist() == [[0, 1]]
     assert tied[0].tolist() == [0, 1, 2]
-
-
-def test_single_rows_are_found_as_by_weights():
-    index = MaxSimNeighbors(ADDITIVE).fit(X)
-    by_weights = HashedNeighbors(ADDITIVE, query="weights").fit(X)
-    distances, indices = index.kneighbors(QUERIES)
-    expected = by_weights.kneighbors(QUERIES)
-    assert_array_equal(indices, expected[1])
-    assert_allclose(distances, expected[0], rtol=1e-10)
-    assert_array_equal(index.groups_, np.arange(400))
 
 
 def test_queries_alone_are_answered_as_together(monkeypatch):
@@ -158,14 +118,6 @@ def test_documents_may_come_in_parts():
         assert_array_equal(one, other)
 
 
-def test_rows_may_come_in_parts():
-    frozen = FrozenEstimator(clone(LSH).fit(X))
-    index = MaxSimNeighbors(frozen).fit(X[:100]).partial_fit(X[100:])
-    assert_array_equal(index.groups_, np.arange(400))
-    expected = MaxSimNeighbors(frozen).fit(X).kneighbors(QUERIES)[1]
-    assert_array_equal(index.kneighbors(QUERIES)[1], expected)
-
-
 def test_removed_documents_leave_their_places():
     index = MaxSimNeighbors(LSH).fit(X, groups=GROUPS)
     labels, gone = index.groups_, index.groups_[[3, 0, 11]]
@@ -185,18 +137,6 @@ def test_removed_documents_leave_their_places():
     index.partial_fit(X[back], groups=GROUPS[back])
     assert 3 in index.indices_
     assert len(index.groups_) == len(labels)
-
-
-def test_what_is_found_is_a_run():
-    groups = np.char.add("d", GROUPS.astype(str))
-    index = MaxSimNeighbors(ADDITIVE, n_neighbors=5).fit(X, groups=groups)
-    names = np.char.add("q", QUERY_GROUPS.astype(str))
-    found = index.kneighbors(QUERIES, groups=names)
-    queries = first_of(names)
-    run = Run.from_neighbors(*found, queries, index.groups_)
-    best = {query: {index.groups_[row[0]]: 1} for query, row in zip(queries, found[1])}
-    evaluation = evaluate_run(best, run, "RR")
-    assert evaluation.expected.mean() == 1
 
 
 def test_a_pickle_finds_the_same():
@@ -235,8 +175,3 @@ def test_wrong_calls_change_nothing(call, problem):
         call(index)
     after = index.kneighbors(QUERIES, 3, groups=QUERY_GROUPS)
     assert_array_equal(before[1], after[1])
-
-
-def test_no_hasher():
-    with pytest.raises(TypeError, match="hasher must be a hasher"):
-        MaxSimNeighbors(StandardScaler()).fit(X)

@@ -160,30 +160,6 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_a_call_answers_from_the_state_that_it_found(name):
-    """Another thread removes items before any line of the call."""
-    ask, neighbors = QUESTIONS[name], fitted()
-    old = [array.tolist() for array in map(np.asarray, ask(neighbors))]
-    trace, lines = at_line(0, interrupt)
-    traced(lambda: ask(neighbors), trace)
-    new = [array.tolist() for array in map(np.asarray, ask(fitted().remove(np.arange(20))))]
-    assert old != new
-    n_new = 0
-    for number in range(1, len(lines) + 1, 1 + len(lines) // 60):
-        neighbors = fitted()
-        other = fitted().remove(np.arange(20))._fitted
-
-        def swap(neighbors=neighbors, other=other):
-            neighbors._fitted = other
-
-        found = traced(lambda: ask(neighbors), at_line(number, swap)[0])  # noqa: B023
-        found = [array.tolist() for array in map(np.asarray, found)]
-        assert found in (old, new)
-        n_new += found == new
-    assert n_new <= 5  # those before the state is taken
-
-
 def test_readers_see_whole_states_while_a_writer_works():
     """8 readers, 10 000 calls: each item comes once more, goes, and votes alike."""
     neighbors = HammingNeighbors(1).fit(CODES, LABELS)

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
-from sklearn.neighbors import NearestNeighbors
 
-from sklearn_talr.neighbors import HammingNeighbors, rescore
+from sklearn_talr.neighbors import rescore
 
 METRICS = ["euclidean", "inner_product"]
 each_metric = pytest.mark.parametrize("metric", METRICS)
@@ -45,27 +44,6 @@ def test_equals_its_definition(metric, lengths, seed, n_neighbors):
         assert_array_equal(index, [i for _, i in expected])
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8])
-@each_metric
-def test_all_items_as_candidates_give_the_exact_neighbors(dtype, metric):
-    rng = np.random.default_rng(0)
-    X, queries = rng.normal(0, 9, (200, 16)), rng.normal(0, 9, (10, 16))
-    X, queries = X.astype(dtype), queries.astype(dtype)
-    candidates = np.tile(np.arange(200), (10, 1))
-    values, indices = rescore(queries, X, candidates, metric=metric, n_neighbors=7)
-    X, queries = X.astype(float), queries.astype(float)
-    if metric == "euclidean":
-        exact = NearestNeighbors(n_neighbors=7).fit(X).kneighbors(queries)
-    else:
-        products = queries @ X.T
-        order = np.argsort(-products, axis=1, kind="stable")[:, :7]
-        exact = np.take_along_axis(products, order, axis=1), order
-    assert_allclose(values, exact[0], rtol=1e-4)
-    assert_array_equal(indices, exact[1])
-    assert indices.dtype == np.int64
-    assert values.dtype == (np.float64 if dtype == np.float64 else np.float32)
-
-
 @each_metric
 def test_only_the_candidates_are_read(metric, tmp_path):
     """Rows that nobody asks for may hold anything, and the file stays a map."""
@@ -92,37 +70,6 @@ def test_candidates_in_blocks_are_the_same():
     for mine, theirs in zip(found, expected):
         for row, other in zip(mine, theirs, strict=True):
             assert_array_equal(row, other)
-
-
-def test_rescored_candidates_of_a_search():
-    rng = np.random.default_rng(0)
-    X, queries = rng.normal(size=(500, 24)), rng.normal(size=(10, 24))
-    exact = NearestNeighbors(n_neighbors=5).fit(X).kneighbors(queries)[1]
-    neighbors = HammingNeighbors().fit(X)
-
-    def recall(indices):
-        return np.mean([np.isin(e, i).mean() for e, i in zip(exact, indices)])
-
-    _, by_code = neighbors.kneighbors(queries, 5)
-    _, candidates = neighbors.kneighbors(queries, 100)
-    _, rescored = rescore(queries, X, candidates, n_neighbors=5)
-    assert recall(by_code) < recall(rescored) == recall(candidates)
-    candidates = neighbors.radius_neighbors(queries, 9)[1]
-    _, rescored = rescore(queries, X, candidates)
-    for row, other in zip(rescored, candidates):
-        assert_array_equal(np.sort(row), np.sort(other))
-
-
-def test_frames_of_candidates_are_read_by_rows():
-    pd = pytest.importorskip("pandas")
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(9, 3))
-    candidates = np.array([rng.permutation(9)[:5] for _ in range(5)])
-    frame = pd.DataFrame(candidates, index=rng.permutation(5), columns=range(5))
-    for found, expected in zip(rescore(X[:5], X, frame), rescore(X[:5], X, candidates)):
-        assert_array_equal(found, expected)
-    with pytest.raises(ValueError, match=r"a dense 2-D array or memmap, got DataFrame"):
-        rescore(X[:5], pd.DataFrame(X), candidates)
 
 
 X = np.eye(4)

@@ -18,10 +18,9 @@ from neighbor_cases import (
 )
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_talr.neighbors import HammingNeighbors, _scan
+from sklearn_talr.neighbors import HammingNeighbors
 
 
 @parametrize_with_checks([HammingNeighbors()])
@@ -83,15 +82,6 @@ def test_many_queries_in_several_blocks_and_tiles():
             check_radius(neighbors, queries, codes, 5)
 
 
-@pytest.mark.parametrize("n_bits", [8, 64])
-def test_threads_share_the_codes_of_few_queries(n_bits, monkeypatch):
-    monkeypatch.setattr(_scan, "_CODES_PER_THREAD", 1_000)
-    queries, database = draw("random", 3, 5_000, n_bits)
-    neighbors = fit(database, n_jobs=3)
-    check_neighbors(neighbors, queries, database, 9)
-    check_radius(neighbors, queries, database, n_bits // 4)
-
-
 def test_items_as_queries_are_not_their_own_neighbors():
     for kind in CODES:
         _, database = draw(kind, 2, 30, 10)
@@ -112,14 +102,6 @@ def test_items_as_queries_are_not_their_own_neighbors():
             assert_array_equal(items, [i for d, i in row if d <= 2])
         with pytest.raises(ValueError, match="n_neighbors=30 is more than the 29 items"):
             neighbors.kneighbors(None, 30)
-
-
-def test_distances_are_those_of_scikit_learn():
-    queries, database = draw("random", 5, 60, 48)
-    theirs = NearestNeighbors(n_neighbors=6, metric="hamming").fit(database)
-    distances, _ = theirs.kneighbors(queries)
-    ours = fit(database).kneighbors(queries, 6)[0]
-    assert_array_equal(ours, np.rint(48 * distances))
 
 
 def test_graph_holds_the_neighbors():
@@ -159,27 +141,3 @@ def test_clones_and_pickles():
     check_neighbors(copy, queries, database, 6)
     check_radius(copy, queries, database, 3)
     assert not hasattr(clone(neighbors), "n_features_in_")
-
-
-def test_searching_changes_nothing_that_is_fitted():
-    queries, database = draw("learned", 5, 40, 20)
-    neighbors = fit(database)
-    before = dict(vars(neighbors))
-    neighbors.kneighbors(queries)
-    neighbors.radius_neighbors(queries)
-    assert vars(neighbors) == before
-
-
-def test_codes_come_back_in_order():
-    _, database = draw("learned", 2, 30, 11)
-    neighbors = fit(database)
-    assert_array_equal(np.asarray(neighbors.codes_), database)
-    assert_array_equal(neighbors.indices_, np.arange(30))
-    assert neighbors.n_items_ == neighbors.n_samples_fit_ == 30
-
-
-def test_reference_of_this_file():
-    """The oracle itself, on a case that can be read off."""
-    assert ranking(np.array([[0, 0]]), np.array([[1, 1], [0, 0], [0, 1], [0, 0]])) == [
-        [(0, 1), (0, 3), (1, 2), (2, 0)]
-    ]

@@ -1,8 +1,6 @@
 """The search backend for mteb: its answers, its refusals, and mteb itself where it is."""
 
 import inspect
-import json
-import warnings
 from collections.abc import Callable
 from typing import Protocol
 
@@ -10,12 +8,10 @@ import numpy as np
 import pytest
 import torch
 from sklearn.exceptions import NotFittedError
-from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_talr.hashing import AdditiveHasher, ITQHasher
-from sklearn_talr.neighbors import HammingNeighbors, HashedNeighbors, HashedSearchBackend
-from sklearn_talr.runs import evaluate_run
+from sklearn_talr.neighbors import HashedNeighbors, HashedSearchBackend
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 12)).astype(np.float32)
@@ -152,14 +148,6 @@ def test_the_index_that_is_passed_stays_as_it_is():
     assert backend.neighbors_.n_items_ == 30
 
 
-def test_a_frozen_hasher_is_not_fitted():
-    hasher = ITQHasher(8, random_state=0).fit(X[:30])
-    backend = filled(HashedNeighbors(FrozenEstimator(hasher)))
-    expected = HammingNeighbors().fit(hasher.encode(X))
-    distances, _ = expected.kneighbors(hasher.encode(QUERIES), 5)
-    np.testing.assert_array_equal(backend.search(QUERIES, 5)[0], -distances)
-
-
 @pytest.mark.parametrize(
     ("embeddings", "names", "message"),
     [
@@ -192,133 +180,9 @@ def test_lists_that_are_refused(arguments, message):
         filled().search(QUERIES, 5, None, *arguments)
 
 
-def test_signs_of_embeddings():
-    scores, places = filled(HammingNeighbors()).search(QUERIES, 60)
-    differences = (QUERIES[:, None] > 0) != (X > 0)
-    for row, order, of_query in zip(scores, places, differences.sum(axis=2)):
-        np.testing.assert_array_equal(row, -of_query[order])
-
-
 def test_an_object_that_is_no_index():
     with pytest.raises(TypeError, match=r"neighbors has no method \w+; pass HashedN"):
         HashedSearchBackend(ITQHasher(8))
 
 
 # mteb itself
-
-
-class Rows:
-    """Encoder of mteb: texts are names of rows of the arrays."""
-
-    def __init__(self, mteb):
-        meta = {"name": "local/rows", "revision": "1"}
-        self.mteb_model_meta = mteb.models.ModelMeta.create_empty(meta)
-
-    def encode(self, inputs, **kwargs):
-        names = [text.strip() for batch in inputs for text in batch["text"]]
-        rows = [(X if name[0] == "d" else QUERIES)[int(name[1:])] for name in names]
-        return np.array(rows)
-
-    def similarity(self, embeddings1, embeddings2):
-        return torch.as_tensor(embeddings1) @ torch.as_tensor(embeddings2).T
-
-    def similarity_pairwise(self, embeddings1, embeddings2):
-        return torch.as_tensor(embeddings1 * embeddings2).sum(axis=1)
-
-
-@pytest.fixture(scope="module")
-def mteb():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return pytest.importorskip("mteb", reason="mteb is not installed")
-
-
-@pytest.fixture
-def evaluate(mteb, tmp_path, monkeypatch):
-    """Evaluate a backend on a local task; returns nDCG@10, judgments and predictions."""
-    from datasets import Dataset, disable_progress_bars
-    from mteb.abstasks.retrieval import AbsTaskRetrieval
-
-    disable_progress_bars()
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    nearest = np.argsort(-QUERIES @ X.T, axis=1)[:, :6]
-    judged = {f"q{i}": {f"d{j}": 1 for j in row} for i, row in enumerate(nearest)}
-    corpus = [{"id": name, "text": name, "title": ""} for name in IDS]
-    queries = [{"id": name, "text": name} for name in QUERY_IDS.values()]
-
-    def evaluate(backend, top_ranked=None):
-        class Local(AbsTaskRetrieval):
-            k_values = (1, 3, 10)
-            metadata = mteb.TaskMetadata(
-                dataset={"path": "local", "revision": "1"},
-                name="Local",
-                description="Rows of an array",
-                type="Retrieval" if top_ranked is None else "Reranking",
-                eval_langs=["eng-Latn"],
-                main_score="ndcg_at_10",
-            )
-
-            def load_data(self, **kwargs):
-                parts = {"relevant_docs": judged, "top_ranked": top_ranked}
-                parts["corpus"] = Dataset.from_list(corpus)
-                parts["queries"] = Dataset.from_list(queries)
-                self.dataset = {"default": {"test": parts}}
-                self.data_loaded = True
-
-        model = mteb.models.SearchEncoderWrapper(Rows(mteb), index_backend=backend)
-        folder = tmp_path / str(len(list(tmp_path.iterdir())))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            result = mteb.evaluate(
-                model,
-                Local(),
-                cache=None,
-                co2_tracker=False,
-                show_progress_bar=False,
-                prediction_folder=folder,
-            )
-        (path,) = folder.rglob("*predictions.json")
-        found = json.loads(path.read_text())["default"]["test"]
-        return result.task_results[0].get_score(), judged, found
-
-    return evaluate
-
-
-def test_it_has_the_methods_of_the_protocol_that_is_installed(mteb):
-    check_has_methods_of(mteb.IndexEncoderSearchProtocol)
-
-
-@pytest.mark.parametrize("neighbors", [BITS, WEIGHTS, RESCORED])
-def test_mteb_finds_what_the_index_finds(neighbors, evaluate):
-    score, judged, found = evaluate(HashedSearchBackend(neighbors))
-    scores, places = filled(neighbors).search(QUERIES, 10)
-    expected = {
-        f"q{i}": {f"d{j}": value for j, value in zip(*row)}
-        for i, row in enumerate(zip(places, scores))
-    }
-    assert found == expected
-    result = evaluate_run(judged, found, "nDCG@10").means["nDCG@10"]
-    assert result["trec_eval"] == pytest.approx(score, abs=1e-5)
-    assert result["worst"] <= result["expected"] <= result["best"]
-
-
-def test_floats_and_codes_side_by_side(evaluate):
-    by_floats, _, _ = evaluate(None)
-    assert by_floats == 1  # the judgments are the nearest by floats
-    by_codes, _, _ = evaluate(HashedSearchBackend(WEIGHTS))
-    rescored = HashedNeighbors(
-        ITQHasher(8, random_state=0), n_rescored=60, rescore_metric="inner_product"
-    )
-    by_both, _, _ = evaluate(HashedSearchBackend(rescored))
-    assert 0.5 < by_codes < by_both == 1
-
-
-def test_mteb_reranks(evaluate):
-    lists = {
-        query: [f"d{j}" for j in RNG.permutation(60)[:12]] for query in QUERY_IDS.values()
-    }
-    _, _, found = evaluate(HashedSearchBackend(WEIGHTS), lists)
-    _, order = filled(WEIGHTS).search(QUERIES, 60)
-    for i, query in QUERY_IDS.items():
-        expected = [f"d{j}" for j in order[i] if f"d{j}" in lists[query]]
-        assert sorted(found[query], key=found[query].get, reverse=True) == expected[:10]

@@ -1,18 +1,16 @@
 """Weighted queries, one at a time and many, against sums of whole numbers."""
 
 import threading
-from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from neighbor_cases import may_have_one_code
 from numpy.testing import assert_array_equal
-from reference import n_weights_of, wanted_bits, what_is_weighed
+from reference import n_weights_of, what_is_weighed
 
 from sklearn_talr.codes import PackedCodes, pack_codes
-from sklearn_talr.neighbors import WeightedHammingNeighbors, _scan
+from sklearn_talr.neighbors import WeightedHammingNeighbors
 
 pytestmark = may_have_one_code
 N_ITEMS = 90
@@ -75,81 +73,6 @@ def weighted(**params):
 def order_of(distances):
     index = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
     return np.lexsort((index, distances), axis=1)
-
-
-def check(neighbors, weights, expected, n_neighbors):
-    order = order_of(expected)[:, :n_neighbors]
-    distances, indices, tied = neighbors.kneighbors(weights, n_neighbors, return_tied=True)
-    assert_array_equal(indices, order)
-    assert_array_equal(distances, np.take_along_axis(expected, order, axis=1))
-    for row, last, items in zip(expected, order[:, -1], tied):
-        assert_array_equal(items, np.flatnonzero(row == row[last]))
-
-
-@settings(max_examples=60)
-@given(task=tasks(), n_neighbors=st.sampled_from([1, 5, 10, 60, N_ITEMS]))
-def test_neighbors_are_those_of_all_pairs(task, n_neighbors):
-    _, packed, weights = task
-    with np.errstate(under="ignore"):
-        check(weighted().fit(packed), weights, slow_distances(*task), n_neighbors)
-
-
-@settings(max_examples=40)
-@given(task=tasks(word_sizes=[1]), share=st.sampled_from([0, 0.1, 0.5, 1, None]))
-def test_radius_finds_all_within(task, share):
-    bits, packed, weights = task
-    packed = pack_codes(bits)
-    expected = slow_distances(bits, packed, weights)
-    radius = 1e300 if share is None else float(np.quantile(expected[0], share))
-    found = weighted().fit(packed).radius_neighbors(weights, radius=radius)
-    for row, distances, indices in zip(expected, *found):
-        inside = order_of(row[None])[0][: np.count_nonzero(row <= radius)]
-        assert_array_equal(indices, inside)
-        assert_array_equal(distances, row[inside])
-
-
-@settings(max_examples=15)
-@given(task=tasks(), seed=st.integers(0, 2**32))
-def test_items_come_and_go(task, seed):
-    _, packed, weights = task
-    gone = np.random.default_rng(seed).choice(N_ITEMS, 20, replace=False)
-    neighbors = weighted().fit(packed[:40]).partial_fit(packed[40:]).remove(gone)
-    expected = slow_distances(*task)
-    expected[:, gone] = np.inf
-    check(neighbors, weights[:1], expected[:1], 7)
-    check(neighbors, weights, expected, 7)
-
-
-@pytest.mark.parametrize(("n_bits", "word_size"), [(24, 1), (64, 1), (24, 8), (15, 1)])
-def test_many_codes_are_found_in_passes(n_bits, word_size):
-    rng = np.random.default_rng(0)
-    bits = rng.integers(0, 2, (50_000, n_bits), dtype=np.uint8)
-    bits[40_000:, -9:] = 1
-    terms = rng.integers(1, 5, (len(bits), 1))
-    packed = PackedCodes(pack_codes(bits).data, n_bits, terms=terms)
-    n_weights = n_weights_of(n_bits, word_size)
-    weights = rng.integers(-20, 21, (3, n_weights)).astype(np.float32)
-    expected = np.concatenate([slow_distances(bits, packed, row[None]) for row in weights])
-    neighbors = weighted().fit(packed)
-    for n_neighbors in (1, 10, 3_000):
-        check(neighbors, weights, expected, n_neighbors)
-    neighbors.set_params(n_jobs=2)
-    with mock.patch.object(_scan, "_CODES_PER_THREAD", 20_000):
-        check(neighbors, weights[:1], expected[:1], 10)
-
-
-@settings(max_examples=20)
-@given(task=tasks(), n_candidates=st.sampled_from([1, 12, N_ITEMS]))
-def test_candidates_are_the_nearest_by_hamming_distance(task, n_candidates):
-    """With all that are tied with the last of them."""
-    bits, packed, weights = task
-    expected, n_neighbors = slow_distances(*task), 4
-    near = (bits[None] != wanted_bits(weights, bits.shape[1])[:, None]).sum(axis=2)
-    last = np.sort(near, axis=1)[:, max(n_candidates, n_neighbors) - 1]
-    expected[near > last[:, None]] = np.inf
-    neighbors = weighted(n_candidates=n_candidates).fit(packed)
-    check(neighbors, weights[:1], expected[:1], n_neighbors)
-    check(neighbors, weights, expected, n_neighbors)
 
 
 @pytest.mark.parametrize("word_size", [1, 8])

@@ -17,14 +17,24 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_talr import PrecomputedAffinity, TALRHasher
-from sklearn_talr.affinity import SharedLabelAffinity, ThresholdAffinity
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.measures import AP, Success, parse_measure
 from sklearn_talr.metrics import (
-    make_retrieval_scorer,
     tie_aware_average_precision_score,
 )
 from sklearn_talr.neighbors import HammingNeighbors
+
+
+def votes_over_all_orders(row, labels, n_neighbors):
+    """Mean number of places of each label, over all choices among the last tie."""
+    last = row[n_neighbors - 1][0]
+    nearer = [i for d, i in row if d < last]
+    tied = [i for d, i in row if d == last]
+    choices = list(combinations(tied, n_neighbors - len(nearer)))
+    votes = np.array([Fraction(0)] * labels.shape[1])
+    for choice in choices:
+        votes += labels[[*nearer, *choice]].sum(axis=0) * Fraction(1, len(choices))
+    return votes
 
 
 def targets(kind, rng, n):
@@ -45,19 +55,6 @@ def test_score_is_the_metric_of_queries_against_the_database(kind, metric):
     histogram = hamming_histogram(queries, database, neighbors.affinity_, y_query, y)
     expected = np.nanmean(parse_measure(metric).of(histogram))
     assert neighbors.score(queries, y_query) == expected
-
-
-def test_score_takes_a_function_of_the_histogram():
-    queries, database = draw("learned", 9, 40, 12)
-    rng = np.random.default_rng(0)
-    y_query, y = targets("indicator", rng, 9), targets("indicator", rng, 40)
-
-    def metric(histogram):
-        return histogram.n_relevant / 7
-
-    neighbors = HammingNeighbors(scoring=metric).fit(database, y)
-    histogram = hamming_histogram(queries, database, SharedLabelAffinity(), y_query, y)
-    assert neighbors.score(queries, y_query) == np.nanmean(metric(histogram))
 
 
 def test_score_weighs_queries():
@@ -100,56 +97,13 @@ def test_score_by_known_affinities_of_queries_to_items():
         neighbors.score(queries, None)
 
 
-def test_score_by_a_precomputed_affinity():
-    _, codes = draw("learned", 2, 30, 8)
-    matrix = np.random.default_rng(0).integers(0, 3, (30, 30))
-    y = PrecomputedAffinity(matrix)
-    database, queries = np.arange(20), np.arange(20, 30)
-    neighbors = HammingNeighbors().fit(codes[database], y[database])
-    expected = (
-        HammingNeighbors()
-        .fit(codes[database])
-        .score(codes[queries], matrix[np.ix_(queries, database)])
-    )
-    assert_allclose(neighbors.score(codes[queries], y[queries]), expected, rtol=1e-14)
-    with pytest.raises(TypeError, match="y must be a selection of the same"):
-        neighbors.score(codes[queries], matrix[queries])
-
-
-def test_a_fitted_oracle_keeps_its_thresholds():
-    rng = np.random.default_rng(0)
-    X, codes = rng.random((30, 2)), draw("random", 2, 30, 8)[1]
-    fitted = ThresholdAffinity((0.5,), (1,)).fit(X)
-    few = HammingNeighbors(affinity=fitted).fit(codes[:4], X[:4])
-    assert_array_equal(few.affinity_.thresholds_, fitted.thresholds_)
-    anew = HammingNeighbors(affinity=ThresholdAffinity((0.5,), (1,))).fit(codes[:4], X[:4])
-    assert anew.affinity_.thresholds_[0] != fitted.thresholds_[0]
-
-
 def test_queries_without_anything_relevant_have_no_score():
     neighbors = HammingNeighbors().fit([[0, 1], [1, 1]], ["a", "b"])
     with pytest.warns(UndefinedMetricWarning, match="No query has a relevant item"):
         assert np.isnan(neighbors.score([[0, 1]], ["c"]))
 
 
-def test_targets_of_another_length_are_refused():
-    with pytest.raises(ValueError, match="codes and y must have the same number of sampl"):
-        HammingNeighbors().fit(np.eye(3), [0, 1])
-
-
 # Votes
-
-
-def votes_over_all_orders(row, labels, n_neighbors):
-    """Mean number of places of each label, over all choices among the last tie."""
-    last = row[n_neighbors - 1][0]
-    nearer = [i for d, i in row if d < last]
-    tied = [i for d, i in row if d == last]
-    choices = list(combinations(tied, n_neighbors - len(nearer)))
-    votes = np.array([Fraction(0)] * labels.shape[1])
-    for choice in choices:
-        votes += labels[[*nearer, *choice]].sum(axis=0) * Fraction(1, len(choices))
-    return votes
 
 
 @may_have_one_code
@@ -192,21 +146,6 @@ def test_without_ties_it_votes_as_scikit_learn_does():
     ours = HammingNeighbors(5).fit(database, y)
     query = np.zeros((1, 12), dtype=int)
     assert_array_equal(ours.predict(query), theirs.predict(query))
-
-
-@may_have_one_code
-def test_the_order_of_the_database_decides_no_vote():
-    queries, database = draw("equal", 3, 30, 8)
-    y = np.array([0] * 16 + [1] * 14)
-    for order in (np.arange(30), np.arange(30)[::-1]):
-        neighbors = HammingNeighbors(3).fit(database[order], y[order])
-        assert_array_equal(neighbors.predict(queries), 0)
-
-
-def test_removed_items_do_not_vote():
-    neighbors = HammingNeighbors(1).fit([[0, 0], [0, 1]], ["near", "far"])
-    assert_array_equal(neighbors.predict([[0, 0]]), ["near"])
-    assert_array_equal(neighbors.remove([0]).predict([[0, 0]]), ["far"])
 
 
 def test_nobody_votes_without_labels():
@@ -255,12 +194,3 @@ def test_grid_search_ranks_the_training_database_for_held_out_queries(
             assert_allclose(score, expected, rtol=1e-12)
     assert search.best_params_ == {"hash__n_bits": 12}
     assert 0 < search.score(X[:50], y[:50]) <= 1
-
-
-def test_pipeline_predicts_and_its_hasher_is_scored_as_before(pipeline, digits):
-    X, y = digits
-    fitted = pipeline.set_params(hash__n_bits=16).fit(X[:900], y[:900])
-    assert np.mean(fitted.predict(X[900:1200]) == y[900:1200]) > 0.7
-    database = make_retrieval_scorer(database=(X[:900], y[:900]))
-    expected = database(fitted[:-1], X[900:1200], y[900:1200])
-    assert_allclose(fitted.score(X[900:1200], y[900:1200]), expected, rtol=1e-12)

@@ -2,28 +2,20 @@
 
 import os
 import threading
-import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from reference import n_weights_of, wanted_bits, what_is_weighed
+from reference import n_weights_of, what_is_weighed
 from sklearn.base import clone
-from sklearn.datasets import load_digits
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from sklearn_talr.codes import PackedCodes, pack_codes
 from sklearn_talr.codes._factors import Terms
-from sklearn_talr.hashing import AdditiveHasher, ITQHasher, LSHHasher
 from sklearn_talr.metrics import tie_aware_average_precision_score
 from sklearn_talr.neighbors import (
     HammingNeighbors,
-    HashedNeighbors,
     WeightedHammingNeighbors,
 )
 
@@ -103,17 +95,6 @@ def test_radius_finds_all_within(seed, n_bits, radius):
 
 
 @each_size
-def test_many_codes_are_found_in_passes(word_size):
-
-    rng = np.random.default_rng(0)
-    bits = rng.integers(0, 2, (3_000, 40), dtype=np.uint8)
-    weights = rng.standard_normal((30, n_weights_of(40, word_size)))
-    weights = weights.astype(np.float32)
-    expected = order_of(slow_distances(weights.astype(float), bits, None))[:, :25]
-    assert_array_equal(weighted().fit(bits).kneighbors(weights, 25, False), expected)
-
-
-@each_size
 def test_the_way_queries_are_grouped_does_not_matter(word_size):
     rng = np.random.default_rng(1)
     bits = rng.integers(0, 2, (2_000, 64), dtype=np.uint8)
@@ -127,22 +108,6 @@ def test_the_way_queries_are_grouped_does_not_matter(word_size):
         assert_array_equal(part[1], indices[start:stop])
     threaded = clone(neighbors).set_params(n_jobs=2).fit(bits)
     assert_array_equal(threaded.kneighbors(np.tile(weights, (60, 1)))[1][:20], indices)
-
-
-@pytest.mark.parametrize("n_terms", [0, 1, 2])
-@each_size
-def test_items_come_and_go(n_terms, word_size, tmp_path):
-    bits, packed, weights = draw(3, 24, n_terms, word_size=word_size)
-    expected = slow_distances(weights, bits, packed.terms)
-    neighbors = weighted().fit(packed[:35]).partial_fit(packed[35:]).remove([0, 7, 40])
-    expected[:, [0, 7, 40]] = np.inf
-    neighbors.save(tmp_path / "codes.npz")
-    for one in (
-        neighbors,
-        WeightedHammingNeighbors.load(tmp_path / "codes.npz", mmap=True),
-    ):
-        assert_array_equal(one.kneighbors(weights)[1], order_of(expected)[:, :10])
-    assert_array_equal(neighbors.rank(weights).indices, order_of(expected)[:, :57])
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -186,18 +151,6 @@ def test_whatever_came_and_went_is_searched_as_all_pairs_are(seed, tmp_path):
 
 
 @each_size
-def test_all_candidates_are_as_good_as_none(word_size):
-    bits, packed, weights = draw(5, 24, 1, word_size=word_size)
-    every = weighted(n_candidates=60).fit(packed).kneighbors(weights)
-    assert_array_equal(every, weighted().fit(packed).kneighbors(weights))
-    few = weighted(n_neighbors=3, n_candidates=1).fit(packed).kneighbors(weights)[1]
-    near = HammingNeighbors(n_neighbors=3).fit(bits)
-    signs = wanted_bits(weights, 24).astype(int)
-    for found, tied in zip(few, near.kneighbors(signs, return_tied=True)[2]):
-        assert len(np.intersect1d(found, tied))
-
-
-@each_size
 def test_score_is_the_metric_of_the_scores(word_size):
     bits, packed, weights = draw(7, 16, 1, word_size=word_size)
     y, y_query = np.arange(60) % 3, np.arange(4) % 3
@@ -206,26 +159,6 @@ def test_score_is_the_metric_of_the_scores(word_size):
     expected = tie_aware_average_precision_score(similar, scores)
     assert weighted().fit(packed, y).score(weights, y_query) == pytest.approx(expected)
     assert weighted().fit(packed).score(weights, similar) == pytest.approx(expected)
-
-
-def test_names_are_compared_where_bits_are_weighed():
-    names = list("abcdefgh")
-    bits, _, weights = draw(2, 8, 0)
-    _, _, of_words = draw(2, 8, 0, word_size=8)
-    neighbors = weighted().fit(pd.DataFrame(bits, columns=names))
-    plain = weighted().fit(bits)
-    frame = pd.DataFrame(weights, columns=names)
-    assert_array_equal(neighbors.kneighbors(frame), plain.kneighbors(weights))
-    with pytest.raises(ValueError, match="feature names should match"):
-        neighbors.kneighbors(frame[names[::-1]])
-    with warnings.catch_warnings(action="error"):  # of names, or the lack of them
-        for queries in (
-            of_words,
-            of_words.tolist(),
-            pd.DataFrame(of_words).add_prefix("w"),
-        ):
-            found = neighbors.kneighbors(queries)
-            assert_array_equal(found, plain.kneighbors(of_words))
 
 
 def test_calls_by_bits_and_by_words_do_not_disturb_each_other():
@@ -249,48 +182,6 @@ def test_calls_by_bits_and_by_words_do_not_disturb_each_other():
     for thread in threads:
         thread.join()
     assert sum(n_right) == 480
-
-
-def test_votes_of_tied_items_are_shared():
-    neighbors = weighted(n_neighbors=2).fit([[0, 0], [0, 1], [0, 1]], ["a", "b", "b"])
-    assert_array_equal(neighbors.predict([[-1.0, -0.25], [-1.0, 0.25]]), ["a", "b"])
-
-
-class TestHashers:
-    X, y = load_digits(return_X_y=True)
-
-    @pytest.mark.parametrize("hasher", [LSHHasher, ITQHasher, AdditiveHasher])
-    def test_weights_find_more_than_bits(self, hasher, learned):
-        hasher = make_pipeline(StandardScaler(), hasher(12, random_state=learned.seed))
-        scores = {}
-        for query in ("weights", "bits"):
-            index = HashedNeighbors(clone(hasher), query=query)
-            index.fit(self.X[:600], self.y[:600])
-            scores[query] = index.score(self.X[600:], self.y[600:])
-        learned.gain(scores["weights"] - scores["bits"])
-
-    def test_a_search_chooses_the_length(self):
-        index = HashedNeighbors(AdditiveHasher(random_state=0))
-        grid = {"hasher__n_bits": [2, 16]}
-        search = GridSearchCV(index, grid, cv=3).fit(self.X[:600], self.y[:600])
-        assert search.best_params_ == {"hasher__n_bits": 16}
-
-
-@pytest.mark.parametrize("n_terms", [0, 1, 2])
-@pytest.mark.parametrize("word_size", [1, 8])
-def test_score_finds_the_ties_that_rank_finds(word_size, n_terms):
-    """A weight that float32 loses beside another tells two codes apart."""
-    terms = [[1.0, 0.0][:n_terms]] * 2 if n_terms else None
-    codes = PackedCodes(np.array([[1], [3]], dtype=np.uint8), 8, terms=terms)
-    weights = np.zeros((1, n_weights_of(8, word_size)), dtype=np.float32)
-    if word_size == 1:
-        weights[0, :2] = 1, -(2.0**-26)
-    else:
-        weights[0, [1, 3]] = 1, 1 - 2.0**-24
-    for first, expected in (0, 1.0), (1, 0.5):
-        index = weighted().fit(codes, [first, 1 - first])
-        assert index.rank(weights).ties.tolist() == [[0, 1]]
-        assert index.score(weights, [0]) == expected
 
 
 class TestRefusals:
@@ -334,11 +225,6 @@ class TestRefusals:
         with pytest.raises(ValueError, match=r"radius .* queries that weigh words"):
             neighbors.radius_neighbors(weights)
         assert_array_equal(neighbors.kneighbors(weights), before)
-
-    def test_other_numbers_of_weights(self):
-        message = r"X has 31 columns\. .* by 8 weights, or by 256 for words"
-        with pytest.raises(ValueError, match=message):
-            weighted().fit(self.bits).kneighbors(np.ones((1, 31)) / 2)
 
     @pytest.mark.parametrize("radius", [-1, np.nan, "2", True])
     def test_radius_is_a_distance(self, radius):
