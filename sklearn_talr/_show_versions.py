@@ -24,7 +24,7 @@ def show_versions():
     """Print the versions and the machine, for a report of a bug.
 
     The command ``python -m sklearn_talr --versions`` prints the same. The first sections
-    are those of :func:`sklearn.show_versions`. Then come the packages that sklearn-talr
+    are those of ``sklearn.show_versions``. Then come the packages that sklearn-talr
     requires or can use, the instructions that NumPy and torch use of this processor, and
     the variables that change them. Packages that are not installed are left out.
 

@@ -169,6 +169,7 @@ def test_ramap_tables_show_what_the_paper_shows(finished):
                 assert values == first
 
 
+@pytest.mark.slow
 def test_rescoring_finds_more_than_codes_alone(finished):
     pytest.importorskip("wordllama")
     folder, printed = finished("search/plot_text_embeddings.py")

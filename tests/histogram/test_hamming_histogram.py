@@ -173,9 +173,9 @@ def test_codes_so_long_that_cells_need_more_bits(n_bits):
 @pytest.mark.parametrize("n_classes", [4, 300])
 def test_repeated_codes_are_counted_with_weights(n_classes, n_bits, exclude_self):
     rng = np.random.default_rng(2)
-    codes, y = learned_codes(rng, 600, n_bits, 25), rng.integers(n_classes, size=600)
+    codes, y = learned_codes(rng, 200, n_bits, 25), rng.integers(n_classes, size=200)
     merged = _hamming._Items.of(as_words(pack_codes(codes).data), LabelAffinity(), y, True)
-    assert merged.weights is None or merged.weights.sum() == 600
+    assert merged.weights is None or merged.weights.sum() == 200
     assert len(merged.words) <= 25 * n_classes
     arguments = codes, codes, LabelAffinity(), y, y
     histogram = hamming_histogram(*arguments, exclude_self=exclude_self)
