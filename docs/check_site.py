@@ -31,7 +31,11 @@ DRIVER = "chromedriver"
 # What visitors type, and a page that must be among the results
 SEARCHES = {
     "GPU": "sklearn_talr.hashing.TALRHasher",
-    "cite": "user_guide/citing",
+    "cite": "user_guide/support",
+    "faiss": "user_guide/migrate",
+    "memory": "user_guide/size",
+    "new classes": "user_guide/unseen",
+    "threads": "user_guide/performance",
     "nearest neighbors": "sklearn_talr.neighbors.HammingNeighbors",
 }
 SECONDS_TO_SETTLE = 60

@@ -26,7 +26,7 @@ METHODS = [
     "additive words",
     "ITQ",
 ]
-figure, axes = plt.subplots(2, 6, figsize=(11, 5.6), sharex=True, sharey="col")
+figure, axes = plt.subplots(4, 3, figsize=(6.4, 8.8), sharex=True)
 best = {}
 for column, (data, title) in enumerate(SETS.items()):
     found = defaultdict(list)
@@ -38,7 +38,7 @@ for column, (data, title) in enumerate(SETS.items()):
                     key = kind, row["method"], float(row["bytes"])
                     found[key].append((int(row["n_bits"]), float(value)))
     for kind in (0, 1):
-        ax = axes[kind, column]
+        ax = axes[2 * (column // 3) + kind, column % 3]
         for method in METHODS:
             points = []
             for n_bytes in (2, 4, 8):
@@ -53,14 +53,15 @@ for column, (data, title) in enumerate(SETS.items()):
         ax.set(xscale="log")
         ax.set_xticks([2, 4, 8], ["2", "4", "8"])
         ax.minorticks_off()
-    axes[0, column].set_title(title)
-    axes[1, column].set_xlabel("bytes")
-axes[0, 0].set_ylabel("binary queries")
-axes[1, 0].set_ylabel("weighted queries")
+    axes[2 * (column // 3), column % 3].set_title(title)
+for ax in axes[3]:
+    ax.set_xlabel("bytes")
+for row, kind in enumerate(("binary", "weighted") * 2):
+    axes[row, 0].set_ylabel(f"{kind} queries")
 lines = {}
 for ax in axes.flat:
     lines |= dict(zip(*ax.get_legend_handles_labels()[::-1]))
-figure.legend(lines.values(), lines, loc="outside lower center", ncols=3)
+figure.legend(lines.values(), lines, loc="outside lower center", ncols=2)
 first = [f"{title} {method}, {measure(value)}" for title, (value, method) in best.items()]
 describe("Best by binary queries at 4 bytes:", "; ".join(first) + ".")
 plt.show()
