@@ -17,6 +17,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import as_numpy, refuse_missing
@@ -304,18 +305,18 @@ class ClassProbabilities(
                 "cv must have each sample in one test fold, as KFold and StratifiedKFold "
                 f"do, got {self.cv!r}."
             )
-        columns, n_present, tables = _classes_of(classifier), _n_present(y), []
-        is_lacking = False
-        for train, test in folds:
+        columns = _classes_of(classifier)
+
+        def judge(train, test):
             one = clone(classifier)
             X_train, y_train = safe_split(one, X, y, train)
             X_test, _ = safe_split(one, X, y, test, train)
             params = check_method_params(X, routed.estimator.fit, indices=train)
-            tables.append(
-                _probabilities(one.fit(X_train, y_train, **params), X_test, columns)
-            )
-            is_lacking |= _n_present(y_train) < n_present
-        if is_lacking:
+            one.fit(X_train, y_train, **params)
+            return _probabilities(one, X_test, columns), _n_present(y_train)
+
+        tables, n_present = zip(*Parallel()(delayed(judge)(*fold) for fold in folds))
+        if min(n_present) < _n_present(y):
             warn_caller(
                 "Some classes or labels are in no fold but one of cv, whose samples get "
                 "probability 0 of them. Pass stratified or shuffled folds as cv."

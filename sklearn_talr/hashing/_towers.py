@@ -83,11 +83,10 @@ def fit_towers(hasher, loss, X, X_query, pairs, is_shared, rng):
         with one_thread():
             sizes = [of_view.layer_sizes for of_view in both]
             how = pairs, is_shared, hasher.init, hasher.n_bits, rng
+            weights = _start_weights(features, sizes, *how)
             functions = [
-                FeedForward(*weights, rows, of_view.dropout, rng)
-                for weights, rows, of_view in zip(
-                    _start_weights(features, sizes, *how), features, both
-                )
+                FeedForward(*of_view, rows, params.dropout, rng)
+                for of_view, rows, params in zip(weights, features, both)
             ]
         item, query = functions[0], functions[-1]
         views = [item] if is_shared else [item, query]
@@ -189,13 +188,10 @@ def _start_weights(features, layer_sizes, pairs, is_shared, init, n_bits, rng):
         Lists of one array per layer.
     """
     widths = [of_view.X.shape[1] for of_view in features]
+    n_most = [min(_MOST_ROWS, max(2, _MOST_CELLS // width)) for width in widths]
     rows = [
-        drawn_rows(
-            np.arange(of_view.X.shape[0]),
-            min(_MOST_ROWS, max(2, _MOST_CELLS // of_view.X.shape[1])),
-            rng,
-        )
-        for of_view in features
+        drawn_rows(np.arange(of_view.X.shape[0]), n_rows, rng)
+        for of_view, n_rows in zip(features, n_most)
     ]
     layers = [random_layers(widths[0], layer_sizes[0], rng)]
     layers.append(layers[0] if is_shared else random_layers(widths[1], layer_sizes[1], rng))

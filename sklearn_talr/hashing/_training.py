@@ -106,7 +106,8 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
                 "warm_start=False to start anew."
             )
     unit = (state["mean"], state["unit"]) if state else mean_and_unit(data.X)
-    features = Features(data.X, *unit, settings.device, hasher.module is not None)
+    how = *unit, settings.device, hasher.module is not None
+    features = Features(data.X, *how)
     # The score that tells when to stop, or whether training of a module has helped.
     score = kind = None
     if hasher.early_descent:
@@ -115,7 +116,7 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
             of_rows = targets[held_out]
         else:
             X_val, of_rows = data.validation
-            scored, rows = features.of_rows(X_val), np.arange(X_val.shape[0])
+            scored, rows = Features(X_val, *how), np.arange(X_val.shape[0])
         score = Score(affinity, scored, rows, of_rows, loss.measure)
     elif hasher.module is not None:
         kind = "training"
@@ -160,11 +161,9 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
             before,
         )
         step, of_loss = loss.bind(training)
-        levels_of = (
-            None
-            if loss.needs_classes
-            else levels_of_pairs(affinity, data.levels, targets, settings.device)
-        )
+        levels_of = None
+        if not loss.needs_classes:
+            levels_of = levels_of_pairs(affinity, data.levels, targets, settings.device)
 
         def draw(rows):
             return features.batch(rows), lambda: levels_of(rows), rows
@@ -465,7 +464,7 @@ class Keeper:
 
     def begin(self, module):
         """Keep the weights that training starts from."""
-        vars(self).update(_weights=deepcopy(module.state_dict()))
+        self._weights = deepcopy(module.state_dict())
 
     def end_epoch(self, module, loss):
         """Note the weights and the loss of an epoch; return whether to stop or descend."""
@@ -488,7 +487,7 @@ class Keeper:
     def begin_descent(self, module, samples):
         """Go back to the best weights; return the rows to train on from now on."""
         self.restore(module)
-        vars(self).update(_descends=True)
+        self._descends = True
         if self.held_out is None:
             return samples
         return np.sort(np.concatenate([samples, self.held_out]))
@@ -656,7 +655,6 @@ class Features:
     def __init__(self, X, mean, unit, device, as_they_are=False):
         self.X = X.to(device) if isinstance(X, torch.Tensor) else X
         self.mean, self.unit, self.device = mean, unit, device
-        self.as_they_are = as_they_are
         self._subtracted, self._divisor = (0.0, 1.0) if as_they_are else (mean, unit)
         self._resident = None
         if isinstance(X, np.ndarray):
@@ -668,10 +666,6 @@ class Features:
                 for rows in row_blocks(X):
                     copy[rows] = torch.from_numpy(self.block(rows).astype(np.float32))
                 self._resident = copy
-
-    def of_rows(self, X):
-        """Features of another array, in the same units."""
-        return Features(X, self.mean, self.unit, self.device, self.as_they_are)
 
     def block(self, rows):
         """Rows, by slice or index array, as a dense float64 array on the host."""

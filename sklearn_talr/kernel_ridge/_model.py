@@ -291,10 +291,9 @@ def fit_model(samples, kernel, gammas, alphas, n_components, calibrate, rng, ver
     few_features = kernel != "rbf" and n_features <= min(n_samples, _N_EXACT)
     components = X
     if n_components is None and few_features:
-        is_sparse = sp.issparse(X)
-        components = (
-            sp.eye_array(n_features, format="csr") if is_sparse else np.eye(n_features)
-        )
+        components = np.eye(n_features)
+        if sp.issparse(X):
+            components = sp.eye_array(n_features, format="csr")
     elif n_used < n_samples:
         components = X[np.sort(rng.choice(n_samples, n_used, replace=False))]
     if components is not X:
@@ -332,14 +331,16 @@ def fit_model(samples, kernel, gammas, alphas, n_components, calibrate, rng, ver
             "to alphas=None."
         )
 
+    ridge = best.ridge  # a function that knew the model would keep it from being freed
+
     def leave_out():
         if components is X:
-            return best.ridge.left_out
+            return ridge.left_out
         scores = np.empty(samples.Y.shape)
-        for rows in _whole_groups(samples.groups, len(best.ridge.coef)):
+        for rows in _whole_groups(samples.groups, len(ridge.coef)):
             part = samples.take(rows)
             K = kernel_with(part.X, components, gamma)
-            scores[rows] = best.ridge.leave_out(K, part)
+            scores[rows] = ridge.leave_out(K, part)
         return scores
 
     best.components, best.leave_out = components, leave_out

@@ -272,21 +272,19 @@ class Batch(NamedTuple):
     @property
     def scaled(self):
         """Activations times the scale of tanh."""
-        if self.scale is None:
-            return self.activations
-        if isinstance(self.activations, tuple):
-            return tuple(self.scale * each for each in self.activations)
-        return self.scale * self.activations
+        return self._each(lambda activations: self.scale * activations)
 
     @property
     def bits(self):
-        """Relaxed bits: tanh of the scaled activations, or activations without tanh."""
-        scaled = self.scaled
+        """Relaxed bits, or activations where there is no tanh."""
+        return self._each(lambda activations: (self.scale * activations).tanh())
+
+    def _each(self, relax):
         if self.scale is None:
-            return scaled
-        if isinstance(scaled, tuple):
-            return tuple(each.tanh() for each in scaled)
-        return scaled.tanh()
+            return self.activations
+        if isinstance(self.activations, tuple):
+            return tuple(map(relax, self.activations))
+        return relax(self.activations)
 
     def keep(self, bits):
         """Select the bits, which are columns, that the step keeps."""

@@ -7,11 +7,8 @@ from hashers import DISCRETE
 from sklearn.base import clone
 
 from sklearn_talr import PrecomputedAffinity
-from sklearn_talr.baselines._sampled_pairs import (
-    DiscreteHasher,
-    in_units,
-    linear_function,
-)
+from sklearn_talr.baselines import BREHasher
+from sklearn_talr.baselines._sampled_pairs import in_units, linear_function
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 4))
@@ -19,25 +16,13 @@ GRADES = np.array([0, 1, 4])[RNG.integers(3, size=(30, 30))]
 GRADES = np.maximum(GRADES, GRADES.T)
 
 
-class Recorded(DiscreteHasher):
-    """Keeps what is drawn."""
-
-    affinity, n_bits, random_state = "auto", 8, 0
-
-    def __init__(self, subsample=None):
-        self.subsample = subsample
-
-    def _validate_params(self):
-        pass
-
-    def _fit_pairs(self, X, affinities, rng):
-        return {"drawn_": X, "affinities_": affinities}
-
-
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_rows_and_their_affinities(kind):
+def test_rows_and_their_affinities(kind, monkeypatch):
+    names = "drawn_", "affinities_"
+    monkeypatch.setattr(BREHasher, "_fit_pairs", lambda _, *drawn: dict(zip(names, drawn)))
     for subsample, n_rows in [(7, 7), (30, 30), (99, 30), (None, 30)]:
-        hasher = Recorded(subsample).fit(kind(X), PrecomputedAffinity(GRADES))
+        hasher = BREHasher(subsample=subsample, random_state=0)
+        hasher.fit(kind(X), PrecomputedAffinity(GRADES))
         rows = [np.flatnonzero((row == X).all(axis=1)).item() for row in hasher.drawn_]
         assert len(set(rows)) == n_rows
         assert rows != sorted(rows)

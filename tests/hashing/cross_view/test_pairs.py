@@ -83,15 +83,6 @@ def of_same_rows(affinity, y):
     return pairs, expected
 
 
-def numbered_columns():
-    """Judgments of some columns, named in any order by the queries' side."""
-    pairs, expected = judged(False)
-    columns = np.array([3, 0, 7])
-    affinity = JudgmentAffinity()
-    pairs = Pairs(affinity, columns, pairs.judgments.T.tocsr(), pairs.levels)
-    return pairs, expected[columns]
-
-
 LONELY = np.append(LABELS, [8, 9])  # two rows without a second of their class
 CASES = {
     "judged": judged(False),
@@ -103,7 +94,9 @@ CASES = {
         SharedLabelAffinity(), sp.csr_array(SHARED_QUERY), sp.csr_array(SHARED)
     ),
     "any shared label": of_targets(SharedLabelAffinity(binary=True), SHARED_QUERY, SHARED),
-    "numbered columns": numbered_columns(),
+    "numbered columns": of_targets(
+        JudgmentAffinity(), np.array([3, 0, 7]), sp.csr_array(GRADES)
+    ),
     "own affinity": of_targets(Closeness(), LABELS_QUERY, LABELS),
     "labels of rows": of_same_rows(LabelAffinity(), LONELY),
     "shared labels of rows": of_same_rows(SharedLabelAffinity(), SHARED),
