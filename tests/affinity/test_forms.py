@@ -8,9 +8,7 @@ from numpy.testing import assert_array_equal
 
 from sklearn_talr.affinity import (
     LabelAffinity,
-    PrecomputedAffinity,
     SharedLabelAffinity,
-    ThresholdAffinity,
     resolve_affinity,
 )
 from sklearn_talr.histogram import hamming_histogram
@@ -69,13 +67,6 @@ def test_labels_of_types_that_are_never_equal_are_refused(y_query, y_database, n
         LabelAffinity()(y_query, y_database)
 
 
-def test_labels_of_types_that_may_be_equal_are_compared():
-    for y_query in ([False, True], [0.0, 1.0], np.array([0, 1], object), np.uint8([0, 1])):
-        assert_array_equal(LabelAffinity()(y_query, [0, 1]), np.eye(2))
-    for y_query in (np.array(["a", "b"], object), pd.Series(["a", "b"], dtype="category")):
-        assert_array_equal(LabelAffinity()(y_query, ["a", "b"]), np.eye(2))
-
-
 @pytest.mark.parametrize(
     ("y", "message"),
     [
@@ -97,14 +88,6 @@ def test_minus_one_among_others_marks_no_class(labels):
 
 
 @pytest.mark.parametrize(
-    "labels", [[-1, 1, 1], [-1, -1, -1], [-1.0, 1.0, -1.0], [-2, -1, 0], ["-1", "0", "1"]]
-)
-def test_minus_one_may_be_a_class(labels):
-    y = np.array(labels)
-    assert_array_equal(LabelAffinity()(y, y), np.equal.outer(y, y))
-
-
-@pytest.mark.parametrize(
     "rows",
     [
         np.random.default_rng(0).normal(size=(9, 3)),
@@ -119,13 +102,3 @@ def test_rows_of_features_name_the_oracle_of_distances(rows):
     message = r"features.*pass affinity=ThresholdAffinity\(\)"
     with pytest.raises(ValueError, match=message):
         resolve_affinity("auto", None, rows)
-
-
-def test_whole_numbers_are_still_affinities_and_indicators():
-    for y, oracle in [
-        (np.array([[0.0, 2.0], [1.0, 0.0]]), PrecomputedAffinity),
-        (np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), SharedLabelAffinity),
-    ]:
-        assert type(resolve_affinity("auto", None, y)[0]) is oracle
-    affinity, _ = resolve_affinity(ThresholdAffinity(), None, np.eye(3) / 2)
-    assert type(affinity) is ThresholdAffinity

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 import reference
 import scipy.sparse as sp
-from hashers import small
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold
 
 from sklearn_talr.affinity import (
     BaseAffinity,
@@ -19,11 +17,7 @@ from sklearn_talr.affinity import (
     query_groups,
     resolve_affinity,
 )
-from sklearn_talr.codes import pack_codes
-from sklearn_talr.histogram import RankingHistogram, hamming_histogram
-from sklearn_talr.histogram._weighted_rankings import weighted_histograms
-from sklearn_talr.measures import AP, nDCG
-from sklearn_talr.metrics import retrieval_report
+from sklearn_talr.histogram import hamming_histogram
 
 RNG = np.random.default_rng(0)
 # Six queries and nine items; an empty row, an empty column, and all items of one query
@@ -74,12 +68,6 @@ def test_both_ways_round_equal_transposes(judgments, data):
     assert_array_equal(levels[index], forward)
 
 
-def test_booleans_are_grades_of_one():
-    affinity = JudgmentAffinity().fit(GRADES > 0)
-    assert_array_equal(affinity.levels_, [0, 1])
-    assert_array_equal(affinity(sp.coo_array(GRADES > 0), np.arange(9)), GRADES > 0)
-
-
 def test_stored_zeros_stay_stored_and_are_not_relevant():
     stored = sp.csr_array(([2, 0, 1], ([0, 0, 1], [0, 1, 2])), shape=(2, 3))
     for judgments in (stored, stored.tocoo(), stored.tocsc(), sp.csr_matrix(stored)):
@@ -87,30 +75,6 @@ def test_stored_zeros_stay_stored_and_are_not_relevant():
         assert targets.nnz == 3
         assert_array_equal(JudgmentAffinity()(judgments, [0, 1, 2]), [[2, 0, 0], [0, 0, 1]])
     assert_array_equal(query_groups(stored.T), [0, 1])
-
-
-def test_integers_of_csr_are_not_copied_nor_changed():
-    judgments = sp.csr_array(GRADES)
-    assert np.shares_memory(
-        JudgmentAffinity().check_targets(judgments).data, judgments.data
-    )
-    before = judgments.copy()
-    affinity = JudgmentAffinity().fit(judgments)
-    affinity.level_index(judgments, np.arange(9), affinity.levels_)
-    assert (before != judgments).nnz == 0
-
-
-def test_indices_of_a_row_may_come_in_any_order():
-    judgments = sp.csr_array(([3, 1, 2], [2, 0, 1], [0, 2, 3]), shape=(2, 3))
-    assert not judgments.has_sorted_indices
-    assert_array_equal(JudgmentAffinity()(judgments, [0, 1, 2]), [[1, 0, 3], [0, 2, 0]])
-
-
-def test_nothing_to_judge_is_judged():
-    for shape in ((0, 3), (3, 0)):
-        affinity = JudgmentAffinity().fit(sp.csr_array(shape, dtype=int))
-        assert_array_equal(affinity.levels_, [0])
-    assert JudgmentAffinity()(np.zeros((2, 3)), [1]).tolist() == [[0], [0]]
 
 
 ONES = [1, 1, 1]
@@ -198,12 +162,6 @@ def test_auto_names_judgments_where_a_matrix_is_not_square():
     assert_array_equal(targets, np.arange(6))
 
 
-def test_a_hasher_of_one_view_refuses_judgments_with_a_remedy():
-    X = RNG.normal(size=(6, 3))
-    with pytest.raises(ValueError, match=r"both are judgments.*PrecomputedAffinity"):
-        small(affinity=JudgmentAffinity()).fit(X, GRADES)
-
-
 # Counted with, both ways round
 
 QUERIES, ITEMS = RNG.integers(0, 2, (6, 5)), RNG.integers(0, 2, (9, 5))
@@ -227,50 +185,6 @@ def test_judgments_are_counted_by_distance(convert, fitted):
         for part in (slice(4), slice(4, None))
     ]
     assert_array_equal(sum(parts).counts, expected)
-
-
-def test_many_judgments_are_counted_block_by_block():
-    rng = np.random.default_rng(1)
-    judgments = sp.csr_array(rng.random((300, 9_000)) < 0.01, dtype=int)
-    judgments.data = rng.integers(1, 4, judgments.nnz)
-    queries, items = rng.integers(0, 2, (300, 8)), rng.integers(0, 2, (9_000, 8))
-    forward = judgments, np.arange(9_000)
-    backward = np.arange(300), judgments.T
-    tables = [
-        hamming_histogram(queries, items, JudgmentAffinity(), *targets, n_jobs=n_jobs)
-        for targets, n_jobs in ((forward, None), (backward, 2))
-    ]
-    dense = judgments.toarray()
-    distances = queries @ (1 - items.T) + (1 - queries) @ items.T
-    for level, distance in [(0, 0), (1, 3), (2, 4), (3, 5)]:
-        expected = np.sum((dense == level) & (distances == distance), axis=1)
-        for table in tables:
-            assert_array_equal(table.counts[:, level, distance], expected)
-
-
-@pytest.mark.parametrize("way", ["forward", "backward"])
-def test_measures_and_reports_of_judgments(way):
-    sides = (GRADES, np.arange(9)) if way == "forward" else (np.arange(6), GRADES.T)
-    table = hamming_histogram(QUERIES, ITEMS, JudgmentAffinity(), *sides)
-    scores = -reference.hamming_distances(QUERIES, ITEMS)
-    for measure in (AP, nDCG @ 3):
-        assert_allclose(measure.of(table), measure.score(GRADES, scores, average=False))
-    report = retrieval_report(
-        QUERIES, ITEMS, JudgmentAffinity(), *sides, measures=["AP"], as_frame=False
-    )
-    assert_allclose(report["AP"]["expected"], np.nanmean(AP.of(table)))
-
-
-@pytest.mark.parametrize("way", ["forward", "backward"])
-def test_judgments_of_weighted_queries(way):
-    weights = RNG.normal(size=(6, 5)).astype(np.float32)
-    affinity = JudgmentAffinity()
-    sides = (GRADES, np.arange(9)) if way == "forward" else (np.arange(6), GRADES.T)
-    sides = map(affinity.check_targets, sides)
-    (table,) = weighted_histograms(weights, pack_codes(ITEMS), affinity, *sides)
-    expected = RankingHistogram.from_scores(GRADES, weights @ (2 * ITEMS.T - 1))
-    assert_allclose(AP.of(table), AP.of(expected))
-    assert_allclose(nDCG.of(table), nDCG.of(expected))
 
 
 # Groups of queries
@@ -310,26 +224,6 @@ def test_groups_are_connected_components(judgments, random):
     together = np.equal.outer(groups, groups)[np.ix_(columns, columns)]
     mixed = query_groups(judgments[:, columns])
     assert_array_equal(np.equal.outer(mixed, mixed), together)
-
-
-@pytest.mark.parametrize("convert", CONVERSIONS)
-def test_groups_of_all_formats(convert):
-    assert query_groups(convert(GRADES.T)).tolist() == slow_groups(GRADES.T)
-
-
-def test_a_query_of_all_items_joins_all_that_have_some():
-    judgments = np.array([[1, 0, 1, 0], [0, 0, 1, 0], [0, 1, 1, 0]])
-    assert_array_equal(query_groups(judgments), [0, 0, 0, 1])
-    assert_array_equal(query_groups(np.zeros((3, 4))), np.arange(4))
-    assert query_groups(np.zeros((3, 0))).shape == (0,)
-
-
-def test_groups_keep_shared_items_out_of_other_folds():
-    judgments = np.random.default_rng(2).binomial(1, 0.03, (40, 50))
-    groups = query_groups(judgments)
-    for train, test in GroupKFold(3).split(judgments.T, groups=groups):
-        shared = judgments[:, train].any(axis=1) & judgments[:, test].any(axis=1)
-        assert not shared.any()
 
 
 @pytest.mark.parametrize(

@@ -157,17 +157,6 @@ def test_values_beyond_the_levels_of_a_class_are_refused():
         affinity.level_index(targets, targets, Wrong.levels_)
 
 
-@pytest.mark.parametrize("affinity", [3, "labels", None])
-def test_what_cannot_be_called_is_no_affinity(affinity):
-    with pytest.raises(ValueError, match="affinity must be 'auto' or an affinity oracle"):
-        resolve_affinity(affinity, None, [0, 1])
-
-
-def test_features_and_targets_are_of_one_length():
-    with pytest.raises(ValueError, match="same number of samples, got 3 and 2"):
-        resolve_affinity("auto", np.eye(3), [0, 1])
-
-
 def test_plain_forms_are_read_back():
     rows = RNG.normal(size=(30, 3))
     for affinity, y in [

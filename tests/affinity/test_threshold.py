@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist, pdist
-from sklearn.exceptions import NotFittedError
 
 from sklearn_talr.affinity import ThresholdAffinity
 
@@ -32,12 +31,6 @@ def test_queries_are_graded_by_the_distances_of_the_training_rows():
     expected = np.where(distances <= near, 3, np.where(distances <= far, 1, 0))
     assert_array_equal(affinity(query, X), expected)
     assert_array_equal(affinity.levels_between(query, X), [0, 1, 3])
-
-
-def test_default_levels_are_those_of_the_paper():
-    affinity = ThresholdAffinity().fit(np.random.default_rng(3).normal(size=(80, 2)))
-    assert_array_equal(affinity.levels_, [0, 1, 2, 5, 10])
-    assert np.all(np.diff(affinity.thresholds_) < 0)
 
 
 def test_pairs_at_a_threshold_are_within():
@@ -68,21 +61,6 @@ def test_thresholds_from_a_subsample_are_reproducible():
     assert first == again != other
     rows = X[np.random.RandomState(0).choice(50, 20, replace=False)]
     assert_allclose(first, np.quantile(pdist(rows), [0.5]), rtol=1e-12)
-
-
-def test_threshold_affinity_must_be_fitted():
-    X = np.ones((3, 2))
-    with pytest.raises(NotFittedError):
-        ThresholdAffinity()(X, X)
-    with pytest.raises(NotFittedError):
-        ThresholdAffinity().levels_between(X, X)
-
-
-def test_threshold_affinity_refuses_rows_of_another_space():
-    affinity = ThresholdAffinity().fit(np.random.default_rng(6).normal(size=(9, 3)))
-    for query, database in [(2, 2), (2, 3), (3, 2)]:
-        with pytest.raises(ValueError, match="y has 2 features, but the thresholds"):
-            affinity(np.ones((1, query)), np.ones((4, database)))
 
 
 def test_bad_quantiles_and_levels_are_refused():

@@ -65,18 +65,6 @@ def test_no_other_weight_is_better(loss):
         assert objectives[0] <= min(objectives[1:]) + 1e-4
 
 
-def test_scores_are_distances():
-    """What the weight multiplies ranks like the Hamming distance."""
-    for seed in range(3):
-        svm, codes, _ = draw(seed)
-        risk = svm.fit(codes)
-        distance = np.sum(codes[:3, None] != codes, axis=2)
-        with_distances = svm.risk(-svm.weight * distance)
-        with_products = svm.risk(svm.weight * (codes[:3] @ codes.T) / 2)
-        assert with_distances == pytest.approx(with_products)
-        assert risk == pytest.approx(risk_by_definition(-svm.weight * distance))
-
-
 def test_wanted_is_minus_a_slope_of_the_risk():
     for seed in range(3):
         svm, codes, rng = draw(seed)
@@ -87,14 +75,6 @@ def test_wanted_is_minus_a_slope_of_the_risk():
             bound = 20 * svm.risk(scores) - np.sum(svm.wanted() * (others - scores))
             assert 20 * svm.risk(others) >= bound - 1e-4
         assert np.all(svm.wanted()[np.arange(3), np.arange(3)] == 0)
-
-
-def test_first_bit_wants_similar_pairs_alike():
-    svm, _, _ = draw(0)
-    off = ~np.eye(3, 5, dtype=bool)
-    assert np.all(svm.wanted()[SIMILAR & off] >= 0)
-    assert np.all(svm.wanted()[~SIMILAR & off] <= 0)
-    assert svm.wanted().any()
 
 
 def test_gradient_of_agreement():

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from discrete_cases import pairwise_loss
 from hashers import held_out_histogram, mean_ap
-from sklearn import config_context
 from sklearn.dummy import DummyRegressor
 
 from sklearn_talr.baselines import FastHasher
@@ -42,13 +40,6 @@ def test_each_bit_is_inferred_in_two_passes_given_those_before(few_digits, monke
     assert steps == [(0, 1), (0, 1), (1, 2), (1, 2), (2, 3), (2, 3)]
 
 
-def test_trees_are_those_asked_for(hasher):
-    for trees in hasher.estimators_:
-        assert trees.n_iter_ == 3
-        assert trees.max_depth == 4
-        assert trees.learning_rate == 0.2
-
-
 def test_bits_that_all_samples_share():
     """Trees need two classes, but the samples drawn may be all similar."""
     X = np.arange(12.0)[:, None]
@@ -57,14 +48,6 @@ def test_bits_that_all_samples_share():
     assert all(isinstance(trees, DummyRegressor) for trees in hasher.estimators_)
     codes = hasher.transform(X)
     np.testing.assert_array_equal(codes, np.repeat(codes[:1], 12, axis=0))
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_features_are_encoded_in_blocks(hasher, few_digits, kind):
-    X = few_digits[0][:30]
-    expected = hasher.decision_function(X)
-    with config_context(working_memory=5000 / 2**20):
-        np.testing.assert_array_equal(hasher.decision_function(kind(X)), expected)
 
 
 def test_learns(digits, learned):

@@ -33,14 +33,6 @@ def test_neither_step_raises_the_objective(penalty):
         assert np.all(np.diff(values) <= 1e-12)
 
 
-def test_a_penalty_above_4_outweighs_the_loss():
-    rng = np.random.RandomState(0)
-    pairs = PairwiseBits(draw_similar(rng, 30), rng)
-    codes, outputs = draw_codes(rng, 30, 4), draw_codes(rng, 30, 4)
-    improve_codes(codes, outputs, pairs, 4.0, rng)
-    np.testing.assert_array_equal(codes, outputs)
-
-
 def test_outputs_are_those_of_the_functions_and_learn_what_can_be_told_apart():
     rng = np.random.RandomState(0)
     X = rng.standard_normal((40, 3))

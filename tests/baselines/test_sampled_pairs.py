@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hashers import DISCRETE
-from sklearn.base import clone
 
 from sklearn_talr import PrecomputedAffinity
 from sklearn_talr.baselines import BREHasher
@@ -41,22 +39,3 @@ def test_units_and_back():
         (3 * X + 5 - fitted["means_"][0]) @ fitted["coefs_"][0] + fitted["intercepts_"][0],
         rows @ coef + intercept,
     )
-
-
-def test_none_means_all_samples(few_digits):
-    for hasher in DISCRETE:
-        few = few_digits[0][:80], few_digits[1][:80]
-        hasher = clone(hasher).set_params(random_state=0)
-        of_all, of_80 = (
-            hasher.set_params(subsample=n).fit(*few).transform(few[0]) for n in (None, 80)
-        )
-        np.testing.assert_array_equal(of_all, of_80)
-
-
-def test_samples_drawn_that_are_all_equal():
-    """X is not constant, but what is drawn of it tells nothing."""
-    for hasher in DISCRETE:
-        X = np.zeros((60, 3))
-        X[0] = 1.0
-        with pytest.raises(ValueError, match="5 samples drawn have equal features"):
-            clone(hasher).set_params(subsample=5, random_state=0).fit(X, np.arange(60) % 2)

@@ -39,10 +39,3 @@ def test_so_many_of_the_samples_that_can_rank_are_queries(n_queries, n_found, mo
     y = np.where(np.arange(30) < 20, np.arange(30) % 4, np.arange(30))
     StructHasher(2, n_queries=n_queries, random_state=0).fit(X, y)
     assert shapes == [(n_found, 30)]
-
-
-def test_samples_drawn_that_cannot_rank():
-    X = np.arange(12.0)[:, None]
-    y = np.repeat([0, 1], [11, 1])
-    with pytest.raises(ValueError, match="Raise subsample"):
-        StructHasher(4, subsample=2, random_state=1).fit(X, y)

@@ -7,16 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
-from sklearn.frozen import FrozenEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr.codes import weighted_scores
 from sklearn_talr.hashing import (
     AdditiveHasher,
-    ITQHasher,
 )
-from sklearn_talr.neighbors import HashedNeighbors
 
 METRICS = ["cosine", "inner_product", "euclidean"]
 each_size = pytest.mark.parametrize("word_size", [1, 8])
@@ -66,15 +63,6 @@ class TestScores:
         expected = X[40:50] @ (decodings - hasher.mean_).T
         assert_allclose(scores, expected, rtol=1e-2, atol=1e-2)
 
-    def test_terms_are_none_but_of_the_code(self, X):
-        hasher = AdditiveHasher(6, random_state=0).fit(X)
-        codes = hasher.encode(X)
-        _, first, place = np.unique(
-            codes.data, axis=0, return_index=True, return_inverse=True
-        )
-        assert len(first) < len(X)
-        assert_allclose(codes.terms, codes.terms[first][place.ravel()], rtol=1e-5)
-
     @pytest.mark.parametrize("metric", METRICS)
     def test_score_is_the_recall_of_true_neighbors(self, X, metric):
         hasher = AdditiveHasher(24, metric=metric, random_state=0).fit(X[:300])
@@ -101,18 +89,6 @@ class TestScores:
             )
         assert hasher.score(X) == pytest.approx(np.mean(recalls))
         assert 0.5 < hasher.score(X) < 1
-
-    def test_more_is_found_than_by_signs(self, X, learned):
-        itq = ITQHasher(32, random_state=learned.seed).fit(X[:300])
-        additive = AdditiveHasher(32, random_state=learned.seed).fit(X[:300])
-        true = true_similarities(X[300:], X[300:], "cosine")
-        recalls = []
-        for hasher in (itq, additive):
-            scores = weighted_scores(hasher.query_weights(X[300:]), hasher.encode(X[300:]))
-            sets = [np.argsort(-s, axis=1)[:, :11] for s in (true, scores)]
-            found = [len(np.intersect1d(*pair)) for pair in zip(*sets)]
-            recalls.append(np.mean(found) / 11)
-        learned.gain(recalls[1] - recalls[0])
 
 
 def neighbors_of(hasher, queries, X):
@@ -168,34 +144,6 @@ class TestWhereFeaturesLie:
         assert 0.3 < recalls[0] < 1
         assert recalls[1] == pytest.approx(recalls[0], abs=0.02)
 
-    def test_scores_that_tie_find_no_more_than_chance(self, X):
-        """Were ties broken by the order of the rows, recall would be 1."""
-        hasher = AdditiveHasher(16, metric="inner_product", random_state=0).fit(X)
-        far_below = X[:400].astype(np.float64) * 1e-300  # all weights are 0 in float32
-        assert hasher.score(far_below) == pytest.approx(
-            10 / 399, abs=1e-3
-        )  # a few true ties
-
-    def test_items_of_one_code_are_tied_whatever_is_encoded_with_them(self, X):
-        hasher = AdditiveHasher(120, max_iter=3, random_state=0).fit(X)
-        alone = np.concatenate([hasher.encode(X[[i]]).terms for i in range(40)])
-        assert_array_equal(alone, hasher.encode(X).terms[:40])
-
-
-@each_size
-@pytest.mark.parametrize("metric", METRICS)
-def test_a_row_of_zeros_is_answered_alone_and_among_others(metric, word_size, X):
-    hasher = AdditiveHasher(16, word_size=word_size, metric=metric, random_state=0).fit(X)
-    queries = np.vstack((X[:3], np.zeros_like(X[:1])))
-    codes = hasher.encode(X)
-    asked = hasher.query_weights
-    alone, together = (weighted_scores(asked(q), codes) for q in (queries[3:], queries))
-    assert_allclose(alone[0], together[3], rtol=1e-5, atol=1e-5)
-    index = HashedNeighbors(FrozenEstimator(hasher), n_neighbors=5).fit(X)
-    one, many = (index.kneighbors(q) for q in (queries[3:], queries))
-    rounding = 1e-6 * np.abs(one[0]).max()  # of terms whose sum may be next to 0
-    assert_allclose(one[0][0], many[0][3], rtol=1e-5, atol=rounding)
-
 
 class TestThreads:
     @pytest.mark.parametrize("metric", METRICS)
@@ -244,13 +192,6 @@ class TestFit:
         weights = dense.query_weights(sp.csr_array(X))
         assert_allclose(weights, dense.query_weights(X), rtol=1e-4, atol=1e-5)
 
-    def test_blocks_of_a_memory_map_are_all_rows(self, X, tmp_path, monkeypatch):
-        np.save(tmp_path / "X.npy", X)
-        mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-        expected = AdditiveHasher(16, random_state=0).fit(X)
-        found = AdditiveHasher(16, random_state=0).fit(mapped)
-        assert_allclose(found.coefs_[0], expected.coefs_[0], atol=1e-3)
-
     def test_packed_codes_are_the_codes_and_know_lengths(self, X):
         hasher = AdditiveHasher(13, metric="euclidean", random_state=0).fit(X)
         codes, packed = hasher.transform(X), hasher.encode(X)
@@ -265,27 +206,6 @@ class TestFit:
             unit = X / np.linalg.norm(X, axis=1, keepdims=True)
             errors.append(np.sum((unit - hasher.inverse_transform(hasher.encode(X))) ** 2))
         learned.gain(1 - errors[1] / errors[0])
-
-    def test_more_chunks_help(self, X, learned):
-        held_out = load_digits().data[600:900]
-        first = AdditiveHasher(32, random_state=learned.seed).partial_fit(X[:60])
-        before, n_iter = first.score(held_out), first.n_iter_
-        for start in range(60, 600, 180):
-            first.partial_fit(X[start : start + 180])
-        learned.gain(first.score(held_out) - before)
-        assert first.n_iter_ == n_iter + 6
-
-    def test_a_constant_direction_has_no_nan(self):
-        X = np.arange(1.0, 41)[:, None] * np.ones(3)
-        for metric in METRICS:
-            hasher = AdditiveHasher(4, metric=metric, random_state=0).fit(X)
-            terms = hasher.encode(X).terms
-            assert np.isfinite(terms).all()
-            assert np.isfinite(hasher.inverse_transform(hasher.encode(X))).all()
-
-    def test_one_sample_has_no_recall(self, X):
-        with pytest.raises(ValueError, match="one sample"):
-            AdditiveHasher(8, random_state=0).fit(X).score(X[:1])
 
     def test_codes_of_another_length_are_refused(self, X):
         hasher = AdditiveHasher(8, random_state=0).fit(X)

@@ -6,27 +6,21 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from array_cases import LIBRARIES, cuda_only, every_library
+from array_cases import cuda_only, every_library
 from hashers import GRADIENT, HASHERS, name_of, small
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Normalizer
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_array_api_input
 
-from sklearn_talr import HammingNeighbors, ITQHasher, TALRHasher
-from sklearn_talr.affinity import LabelAffinity
+from sklearn_talr import ITQHasher, TALRHasher
 from sklearn_talr.baselines import FastHasher
 from sklearn_talr.codes import PackedCodes, pack_codes
 from sklearn_talr.hashing import (
     AdditiveHasher,
-    ClassProbabilities,
     CrossViewHasher,
 )
 from sklearn_talr.hashing._base import check_features
-from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV
 from sklearn_talr.losses import MutualInformationLoss, OrthoHashLoss
 
 IN_NUMPY = AdditiveHasher | CrossViewHasher | FastHasher
@@ -94,30 +88,6 @@ def test_results_live_where_features_do(hasher, library, data):
 
 
 @every_library
-@pytest.mark.parametrize("hasher", [ITQHasher(8), LAYERS], ids=name_of)
-def test_blocks_of_rows(hasher, library, data):
-    X, y = data
-    hasher = clone(hasher).set_params(random_state=0).fit(X, y)
-    given, expected = library.array(X), hasher.transform(X)
-    with config_context(working_memory=8 * 12 * 7 / 2**20):
-        found = hasher.transform(given), hasher.decision_function(given) > 0
-    for codes in found:
-        np.testing.assert_array_equal(library.numpy(codes, given), expected)
-
-
-@every_library
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_hasher_of_ones_own_without_a_mean(dtype, library, data):
-    X = data[0].astype(dtype)
-    hasher = ITQHasher(8, random_state=0).fit(X)
-    hasher.intercepts_ = [-hasher.means_[0] @ hasher.coefs_[0]]
-    del hasher.means_
-    given = library.array(X)
-    found = library.numpy(hasher.decision_function(given), given)
-    np.testing.assert_allclose(found, hasher.decision_function(X), atol=1e-4)
-
-
-@every_library
 @pytest.mark.parametrize(
     "hasher",
     [
@@ -141,58 +111,11 @@ def test_fitting_arrays_is_fitting_numpy(hasher, library, data):
     np.testing.assert_array_equal(undispatched.transform(X), expected)
 
 
-@every_library
-def test_targets_and_validation_sets_in_arrays(library, data):
-    X, y = data
-    rows, labels = library.array(X), library.array(y)
-    indicators = np.eye(3, dtype=int)[y]
-    for targets in (indicators, (y[:, None] == y).astype(int), None):
-        given = None if targets is None else library.array(targets)
-        expected = small().fit(X, targets).transform(X)
-        np.testing.assert_array_equal(small().fit(rows, given).transform(X), expected)
-    params = {"early_descent": True, "affinity": LabelAffinity()}
-    fitted = [
-        small(**params).fit(*both, X_val=both[0], y_val=both[1])
-        for both in ((rows, labels), data)
-    ]
-    assert fitted[0].validation_scores_ == fitted[1].validation_scores_
-    chunks = [small().partial_fit(*both) for both in ((rows, labels), data)]
-    np.testing.assert_array_equal(*(hasher.transform(X) for hasher in chunks))
-
-
 def test_tensors_on_the_cpu_are_not_copied(data):
     tensor = torch.tensor(data[0], requires_grad=True)
     for rows in (tensor, tensor.float()):
         checked, _ = check_features(small(), rows)
         assert np.shares_memory(checked, rows.detach().numpy())
-
-
-def test_tensors_of_other_types(data):
-    """They become float32, as arrays of NumPy do, and leave their gradients behind."""
-    X, y = data
-    hasher = small().fit(X, y)
-    for dtype in (torch.float16, torch.int64, torch.bool):
-        rows = torch.tensor(X).to(dtype)
-        expected = hasher.transform(rows.numpy())
-        np.testing.assert_array_equal(hasher.transform(rows).numpy(), expected)
-    rows = torch.tensor(X).bfloat16().requires_grad_()
-    expected = hasher.decision_function(rows.detach().float().numpy())
-    found = hasher.decision_function(rows)
-    assert not found.requires_grad
-    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-4, atol=1e-5)
-    np.testing.assert_array_equal(
-        small().fit(rows, y).transform(X),
-        small().fit(rows.detach().float().numpy(), y).transform(X),
-    )
-    for call in (hasher.transform, lambda wrong: small().fit(wrong, y)):
-        with pytest.raises(ValueError, match="Complex data not supported"):
-            call(torch.tensor(X + 1j))
-        with pytest.raises(ValueError, match="Sparse tensors are not supported"):
-            call(torch.tensor(X).to_sparse())
-        with pytest.raises(ValueError, match="contains NaN"):
-            call(torch.full((80, 12), torch.nan))
-        with pytest.raises(ValueError, match="2D array"):
-            call(torch.zeros(12))
 
 
 @every_library
@@ -204,53 +127,6 @@ def test_others_refuse(hasher, library, data):
         with pytest.raises(ValueError, match=r"computes in NumPy.* of .*X\.numpy\(force=T"):
             call(library.array(X))
     np.testing.assert_array_equal(fitted.transform(sp.csr_array(X)), fitted.transform(X))
-
-
-@pytest.mark.parametrize("library", LIBRARIES[1:])
-def test_class_probabilities_are_in_numpy(library, data):
-    """Also where the classifier follows the features."""
-    expected = ClassProbabilities(LinearDiscriminantAnalysis()).fit_transform(*data)
-    rows, labels = map(library.array, data)
-    hasher = ClassProbabilities(LinearDiscriminantAnalysis()).fit(rows, labels)
-    assert isinstance(hasher.transform(rows), np.ndarray)
-    np.testing.assert_allclose(hasher.transform(rows), expected)
-    np.testing.assert_array_equal(hasher.classes_, [0, 1, 2])
-
-
-@every_library
-def test_a_module_is_refused_integers_that_float32_would_round(library, data):
-    ids, y = library.array(data[0], dtype=np.int64), library.array(data[1])
-    hasher = with_module().fit(ids, y)
-    with pytest.raises(ValueError, match="X has integers"):
-        hasher.transform(ids + 2**25)
-
-
-@every_library
-@pytest.mark.parametrize("params", [{}, {"cv": 3}, {"passthrough": True}])
-def test_the_default_classifier_copies_arrays_to_numpy(params, library, data):
-    expected = ClassProbabilities(**params).fit_transform(*data)
-    rows, labels = map(library.array, data)
-    transformer = ClassProbabilities(**params)
-    np.testing.assert_array_equal(transformer.fit_transform(rows, labels), expected)
-    classifier, known = transformer.estimator_, KernelRidgeClassifierCV(random_state=0)
-    known.fit(*data)
-    for method in ("predict", "predict_proba", "decision_function"):
-        found = getattr(classifier, method)(rows)
-        np.testing.assert_array_equal(found, getattr(known, method)(data[0]))
-    assert classifier.score(rows, labels) == known.score(*data)
-
-
-@every_library
-def test_a_pipeline_from_features_to_neighbors(library, data):
-    X, y = data
-
-    def answers(X, y):
-        pipeline = make_pipeline(Normalizer(), small(), HammingNeighbors(3))
-        codes = pipeline.fit(X, y)[:-1].transform(X[:5, :])
-        return [pipeline.score(X, y), *pipeline[-1].kneighbors(codes)]
-
-    for found, expected in zip(answers(library.array(X), library.array(y)), answers(X, y)):
-        np.testing.assert_array_equal(found, expected)
 
 
 def test_without_dispatch_everything_is_in_numpy(data):

@@ -1,15 +1,13 @@
 """What holds for every hasher: scikit-learn's contract, and our own."""
 
 import inspect
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 import torch
-from hashers import DISCRETE, HASHERS, LINEAR, name_of
+from hashers import HASHERS, LINEAR, name_of
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils import check_random_state
@@ -112,19 +110,6 @@ def test_codes_come_in_blocks_packed_or_not(hasher, few_digits):
     np.testing.assert_array_equal(packed.data, pack_codes(codes).data)
 
 
-def test_entries_given_twice_are_added_and_left_alone(few_digits):
-    """A CSR matrix may hold a cell in parts."""
-    X, y = few_digits
-    parts = sp.csr_array(X)
-    twice = sp.csr_array(
-        (np.repeat(parts.data / 2, 2), np.repeat(parts.indices, 2), 2 * parts.indptr),
-        shape=parts.shape,
-    )
-    codes = [clone(TALR).fit(rows, y).transform(rows) for rows in (parts, twice)]
-    np.testing.assert_array_equal(*codes)
-    assert twice.nnz == 2 * parts.nnz
-
-
 @every_hasher
 def test_equal_seeds_and_values_give_equal_codes(hasher, few_digits, learned):
     """Global generators have no part in it, and are left alone."""
@@ -145,24 +130,6 @@ def test_equal_seeds_and_values_give_equal_codes(hasher, few_digits, learned):
     # Single precision may turn a bit that is near 0.
     for other in (X.astype(np.float32), X.astype(np.float16)):
         learned.error(np.mean(codes_of(other) != codes), "in lower precision")
-
-
-def test_hashers_without_gradients_need_no_torch():
-    """Neither to be imported, nor to be fitted, nor to score."""
-    lines = [
-        "import sys",
-        "import numpy as np",
-        "X = np.random.default_rng(0).standard_normal((40, 4))",
-        "y = np.arange(40) % 2",
-    ]
-    for hasher in [*LINEAR, *DISCRETE]:
-        module = "hashing" if hasher in LINEAR else "baselines"
-        lines += [
-            f"from sklearn_talr.{module} import {type(hasher).__name__}",
-            f"{hasher!r}.fit(X, y).score(X, y)",
-            f"assert 'torch' not in sys.modules, {type(hasher).__name__!r}",
-        ]
-    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
 
 
 class TestQueryWeights:
@@ -200,12 +167,3 @@ class TestQueryWeights:
         codes = hasher.transform(Rows())
         np.testing.assert_array_equal(weights, expected[0])
         np.testing.assert_array_equal(codes, expected[1])
-
-
-def test_codes_are_an_ordinary_array(few_digits):
-    for hasher in (LINEAR[0], AdditiveHasher(8, max_iter=2, random_state=0)):
-        codes = hasher.fit(few_digits[0]).transform(few_digits[0])
-        assert type(codes) is np.ndarray
-        assert codes.dtype == np.uint8
-        with config_context(working_memory=0.001):
-            np.testing.assert_array_equal(hasher.transform(few_digits[0]), codes)

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from cross_view_cases import (
-    LABELS,
     LONE_CLASSES,
     VARIANTS,
     WAYS,
@@ -24,11 +23,6 @@ from cross_view_cases import (
     small,
 )
 from numpy.testing import assert_array_equal
-
-from sklearn_talr.affinity import (
-    JudgmentAffinity,
-    SharedLabelAffinity,
-)
 
 pytestmark = LONE_CLASSES
 
@@ -61,24 +55,6 @@ def test_towers_of_features_of_any_form(way, form, learned):
     learned.error(max(np.mean(a != b) for a, b in zip(found, expected)))
 
 
-@pytest.mark.parametrize("query", ["bits", "weights"])
-@pytest.mark.parametrize("way", ["labels", "indicators", "judgments", "partners"])
-def test_one_sparse_view(way, query):
-    """Teachers and towers take it as it is; rows get one code in either form."""
-    args, kwargs = WAYS[way]
-    dense = args[0], Q
-    for is_sparse in ((True, False), (False, True)):
-        items, queries = (
-            sp.csr_array(of_view) if wrap else of_view
-            for of_view, wrap in zip(dense, is_sparse)
-        )
-        hasher = small(query=query)
-        hasher.fit(items, *args[1:], **(kwargs | {"X_query": queries}))
-        for method, of_view in zip(("transform", "transform_query"), dense):
-            found = getattr(hasher, method)(sp.csr_matrix(of_view))
-            assert np.mean(found != getattr(hasher, method)(of_view)) < 0.02
-
-
 def test_features_are_left_as_they_were():
     """Also those of which nothing may be written."""
     read_only = X.copy(), Q.copy()
@@ -90,20 +66,6 @@ def test_features_are_left_as_they_were():
             hasher.fit(read_only[0], y, X_query=read_only[1], y_query=c)
             hasher.transform_query(read_only[1])
     assert_array_equal(read_only[0], X)
-
-
-@pytest.mark.parametrize("query", ["bits", "weights"])
-def test_halves_survive_teachers(query):
-    half = [of_view.astype(np.float16) for of_view in (X, Q)]
-    for targets in ((Y, C), (J, None)):
-        hasher = small(query=query).fit(
-            half[0], targets[0], X_query=half[1], y_query=targets[1]
-        )
-        single = hasher.transform(X.astype(np.float32)), hasher.transform_query(Q)
-        for found, wanted in zip(
-            (hasher.transform(half[0]), hasher.transform_query(half[1])), single
-        ):
-            assert np.mean(found != wanted) < 0.05
 
 
 def odd_judgments():
@@ -147,23 +109,6 @@ def test_odd_judgments(variant, items, queries, grades):
 
 
 @every_variant
-def test_copies_have_one_code(variant):
-    items, queries = np.repeat(X[:30], 2, axis=0), np.repeat(Q[:20], 2, axis=0)
-    hasher = small(**VARIANTS[variant])
-    hasher.fit(items, np.repeat(Y[:30], 2), X_query=queries, y_query=np.repeat(C[:20], 2))
-    for codes in (hasher.transform(items), hasher.transform_query(queries)):
-        assert_array_equal(codes[::2], codes[1::2])
-
-
-@pytest.mark.parametrize("variant", ["towers", "weights of towers"])
-def test_one_class_of_a_view(variant):
-    """Which no classifier learns."""
-    for y, c in ((Y, 0 * C + 1), (0 * Y + 1, C)):
-        hasher = small(**VARIANTS[variant]).fit(X, y, X_query=Q, y_query=c)
-        assert 0 < hasher.score(X, y, X_query=Q, y_query=c) <= 1
-
-
-@every_variant
 def test_classes_that_one_side_lacks(variant):
     items, queries = Y > 2, C < 7
     data = X[items], Y[items], Q[queries], C[queries]
@@ -175,33 +120,6 @@ def test_classes_that_one_side_lacks(variant):
     hasher.fit(data[0], words[data[1]], X_query=data[2], y_query=words[data[3]].tolist())
     for found, wanted in zip(codes_of(hasher, "labels"), codes):
         assert_array_equal(found, wanted)
-
-
-@every_variant
-def test_labels_that_one_side_lacks(variant):
-    y, c = np.eye(10, dtype=int)[Y], np.eye(10, dtype=int)[C]
-    y[:, 3] = c[:, 5] = c[:, 6] = y[:, 6] = 0
-    hasher = small(**VARIANTS[variant])
-    for wrap in (np.asarray, sp.csr_array):
-        hasher.fit(X, wrap(y), X_query=Q, y_query=wrap(c))
-        score = hasher.score(X, wrap(y), X_query=Q, y_query=wrap(c))
-        assert 0 < score <= 1
-
-
-@pytest.mark.filterwarnings("ignore:y has only 9 of 160 items")
-@pytest.mark.parametrize("teacher", ["auto", None])
-def test_the_one_query_with_something_relevant_is_trained_on(teacher):
-    """It has batches with another one, whichever row it is."""
-    grades = np.zeros((160, 50), dtype=int)
-    grades[:9, 37] = 1
-    seen = []
-
-    def loss(query_bits, item_bits, affinity):
-        seen.append(affinity)
-        return (query_bits @ item_bits.T * (1 - 2 * affinity)).mean()
-
-    small(loss=loss, teacher=teacher).fit(X, grades, X_query=Q)
-    assert all(affinity.shape[0] == 2 and affinity.sum() > 0 for affinity in seen)
 
 
 def test_judgments_of_few_items_warn_and_teach_nothing():
@@ -231,14 +149,6 @@ def test_unjudged_pairs_ignored():
     judged_alone = fit("judgments", unjudged="ignore")
     assert np.any(judged_alone.transform(X) != fit("judgments").transform(X))
     assert J.nnz > np.count_nonzero(J.toarray())  # and stays as it was
-
-
-def test_an_affinity_of_both_sides():
-    binary = small(affinity=SharedLabelAffinity(binary=True))
-    binary.fit(X, LABELS[Y], X_query=Q, y_query=LABELS[C])
-    assert binary.affinity_.binary
-    given = small(affinity=JudgmentAffinity()).fit(X, J, X_query=Q)
-    assert_array_equal(given.transform(X), fit("judgments").transform(X))
 
 
 class TestFrames:
@@ -271,18 +181,3 @@ class TestFrames:
         with pytest.warns(UserWarning, match=r"does not have valid feature names"):
             codes = hasher.transform_query(Q)
         assert_array_equal(codes, hasher.transform_query(self.queries))
-
-    def test_judgments_in_a_frame_and_output_as_a_frame(self):
-        frame = pd.DataFrame(J.toarray())
-        hasher = small().fit(self.items, frame, X_query=self.queries)
-        expected = hasher.transform(self.items)
-        hasher.set_output(transform="pandas")
-        found = hasher.transform(self.items)
-        assert list(found.columns) == list(hasher.get_feature_names_out())
-        assert_array_equal(found, expected)
-        assert_array_equal(expected, fit("judgments").transform(X))
-
-    def test_no_names_of_one_view(self):
-        hasher = small().fit(X, J, X_query=self.queries)
-        assert not hasattr(hasher, "feature_names_in_")
-        assert hasattr(hasher.query_hasher_, "feature_names_in_")

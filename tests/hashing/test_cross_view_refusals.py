@@ -1,6 +1,5 @@
 """CrossViewHasher: fits that are refused or interrupted, and what is then left."""
 
-import copy
 import pickle
 import warnings
 from itertools import count
@@ -21,19 +20,11 @@ from cross_view_cases import (
     fit,
     small,
 )
-from interruptions import Interruption, interrupted_at, statements_of
 from numpy.testing import assert_array_equal
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_talr.affinity import (
     LabelAffinity,
-)
-from sklearn_talr.hashing import (
-    CrossViewHasher,
-    _common_space,
-    _cross_view,
-    _towers,
-    _views,
 )
 from sklearn_talr.losses import (
     DCMHLoss,
@@ -98,34 +89,6 @@ def test_refused(data, message, fitted):
     with pytest.raises((ValueError, TypeError), match=f"(?s){message}"):
         fitted.fit(X_, y, X_query=X_query, y_query=y_query)
     assert pickle.dumps(vars(fitted)) == state
-
-
-@pytest.mark.parametrize("params", [{}, {"teacher": None}, {"query": "weights"}])
-def test_refused_questions_name_the_users_class(params):
-    class OwnHasher(CrossViewHasher):
-        pass
-
-    hasher = OwnHasher(8, max_iter=1, **params).fit(X, Y, X_query=Q, y_query=C)
-    for method in ("transform", "encode", "decision_function"):
-        with pytest.raises(ValueError, match=r"^X has 2 features, but OwnHasher"):
-            getattr(hasher, method)(X[:, :2])
-        with pytest.raises(ValueError, match="OwnHasher does not accept missing values"):
-            getattr(hasher, method)(np.full_like(X, np.nan))
-    for method in ("transform_query", "encode_query", "query_weights"):
-        with pytest.raises(ValueError, match=r"queries .* X has 2 features, but OwnHasher"):
-            getattr(hasher, method)(Q[:, :2])
-
-
-def test_a_good_call_after_a_refused_one():
-    hasher = small()
-    for (X_, y, X_query, y_query), _ in list(REFUSED.values())[:12]:
-        with pytest.raises((ValueError, TypeError)):
-            hasher.fit(X_, y, X_query=X_query, y_query=y_query)
-    with pytest.raises(NotFittedError):
-        hasher.transform_query(Q)
-    expected = codes_of(fit("judgments"), "judgments")
-    for found, wanted in zip(codes_of(hasher.fit(X, J, X_query=Q), "judgments"), expected):
-        assert_array_equal(found, wanted)
 
 
 @pytest.mark.parametrize(
@@ -206,14 +169,6 @@ class TestInterrupts:
         assert_array_equal(codes[0], codes[1])
         assert_array_equal(codes[0], codes[2])
 
-    def test_the_warning_points_at_the_caller(self, monkeypatch):
-        interrupt_step(monkeypatch, 8)
-        hasher = small(batch_size=20, max_iter=6)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", ConvergenceWarning)
-            hasher.fit(X, Y, X_query=Q, y_query=C)
-        assert caught[0].filename == __file__
-
     def test_before_the_first_epoch_nothing_is_kept(self, monkeypatch, fitted):
         state = pickle.dumps(vars(fitted))
         for hasher in (fitted, small()):
@@ -223,29 +178,3 @@ class TestInterrupts:
                     hasher.fit(X, Y, X_query=Q, y_query=C)
         assert pickle.dumps(vars(fitted)) == state
         assert not hasattr(hasher, "item_hasher_")
-
-    @pytest.mark.parametrize("way", ["labels", "judgments"])
-    def test_before_any_statement(self, way):
-        """Either all is as it was, or all is new."""
-        items, queries = X[:16], Q[:12]
-        y, c = (Y[:16], C[:12]) if way == "labels" else (J[:16, :12], None)
-        hasher = small(max_iter=1, teacher=None).fit(items, Y[:16])
-        before = hasher.transform(items), hasher.has_query_view_
-        other = copy.deepcopy(hasher)
-
-        def refit():
-            other.fit(items, y, X_query=queries, y_query=c)
-
-        for statement in statements_of(
-            refit, [_cross_view, _views, _common_space, _towers]
-        ):
-            with interrupted_at(statement), pytest.raises(Interruption):
-                hasher.fit(items, y, X_query=queries, y_query=c)
-            assert hasher.has_query_view_ is before[1], statement
-            assert_array_equal(hasher.transform(items), before[0])
-
-
-@pytest.mark.parametrize("method", ["transform_query", "encode_query", "query_weights"])
-def test_features_of_other_queries_are_named(method):
-    with pytest.raises(ValueError, match=r"Features of queries .* X has 5 features"):
-        getattr(fit("labels"), method)(Q[:, :5])

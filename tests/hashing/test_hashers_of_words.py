@@ -1,9 +1,5 @@
 """Hashers whose words have several bits, from their fit to the scores of their codes."""
 
-import pickle
-from concurrent.futures import ThreadPoolExecutor
-
-import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -19,7 +15,6 @@ from sklearn_talr.codes import weighted_scores
 from sklearn_talr.hashing import AdditiveHasher, _words
 from sklearn_talr.hashing._words import Model
 from sklearn_talr.hashing._words_fit import Moments, _best_codebooks
-from sklearn_talr.neighbors import HashedNeighbors
 
 METRICS = ["cosine", "inner_product", "euclidean"]
 each_metric = pytest.mark.parametrize("metric", METRICS)
@@ -139,19 +134,6 @@ class TestThreads:
         assert all(threads == {1} for threads in seen)
 
 
-class TestWhatIsFound:
-    def test_words_find_more_among_clusters(self, learned):
-        rng = np.random.default_rng(learned.seed)
-        centers = rng.standard_normal((100, 32))
-        X = centers[rng.integers(0, 100, 3_000)] + 0.5 * rng.standard_normal((3_000, 32))
-        recalls = []
-        for size in (1, "auto"):
-            hasher = AdditiveHasher(32, word_size=size, random_state=learned.seed)
-            recalls.append(hasher.fit(X[:2_000]).score(X[2_000:]))
-        assert hasher.word_size_ > 1
-        learned.gain(recalls[1] - recalls[0])
-
-
 @each_size
 class TestAnyFeatures:
     @each_metric
@@ -160,19 +142,6 @@ class TestAnyFeatures:
         assert hasher.word_size_ == word_size
         assert hasher.transform(X[:50]).shape == (50, 16)
         assert all(np.isfinite(part).all() for part in everything(hasher, X[:50]))
-
-    @each_metric
-    def test_few_rows_that_differ(self, metric, word_size, X):
-        hasher = small(word_size, metric=metric).fit(np.repeat(X[:3], 100, axis=0))
-        assert all(np.isfinite(part).all() for part in everything(hasher, X[:50]))
-        assert len(np.unique(hasher.transform(X[:3]), axis=0)) == 3
-
-    @each_metric
-    @pytest.mark.parametrize("n_features", [1, 2])
-    def test_few_features(self, n_features, metric, word_size):
-        X = np.random.default_rng(0).standard_normal((300, n_features))
-        hasher = small(word_size, metric=metric).fit(X)
-        assert all(np.isfinite(part).all() for part in everything(hasher, X))
 
     @each_metric
     def test_constant_features_are_no_others(self, metric, word_size, X):
@@ -186,19 +155,6 @@ class TestAnyFeatures:
         assert_array_equal(dense.transform(sp.csr_array(X)), dense.transform(X))
         weights = dense.query_weights(sp.csr_array(X))
         assert_allclose(weights, dense.query_weights(X), rtol=1e-4, atol=1e-5)
-
-    @pytest.mark.parametrize("dtype", [np.float16, np.float64, np.uint8])
-    def test_numbers_of_other_types(self, dtype, word_size, X):
-        """Pixels from 0 to 16 are the same in all."""
-        expected, found = small(word_size).fit(X), small(word_size).fit(X.astype(dtype))
-        assert (found.transform(X.astype(dtype)) == expected.transform(X)).mean() > 0.9
-        assert found.query_weights(X[:3].astype(dtype)).dtype == np.float32
-
-    def test_blocks_of_a_memory_map_are_all_rows(self, word_size, X, tmp_path):
-        np.save(tmp_path / "X.npy", X)
-        mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-        assert_alike(small(word_size).fit(mapped), small(word_size).fit(X), X)
-        assert_array_equal(np.load(tmp_path / "X.npy"), X)
 
 
 @each_size
@@ -219,31 +175,10 @@ class TestSameResults:
         other = small(word_size, metric=metric, random_state=1).fit(X)
         assert (other.transform(X) != fits[0].transform(X)).any()
 
-    def test_copies_and_other_processes(self, word_size, X):
-        hasher = small(word_size).fit(X)
-        assert_alike(pickle.loads(pickle.dumps(hasher)), hasher, X)
-        parallel = joblib.Parallel(n_jobs=2)
-        parts = parallel(joblib.delayed(hasher.transform)(X[part::2]) for part in (0, 1))
-        for part, found in enumerate(parts):
-            assert_array_equal(found, hasher.transform(X)[part::2])
-
-    def test_many_calls_at_the_same_time(self, word_size, X):
-        hasher = small(word_size).fit(X)
-        expected = hasher.encode(X)
-        with ThreadPoolExecutor(4) as pool:
-            for found in pool.map(hasher.encode, [X] * 100):
-                assert_array_equal(found.data, expected.data)
-                assert_array_equal(found.terms, expected.terms)
-
     def test_rows_are_coded_alone_as_among_others(self, word_size, X):
         hasher = small(word_size).fit(X)
         alone = np.vstack([hasher.transform(X[[row]]) for row in range(100)])
         assert (alone == hasher.transform(X[:100])).mean() > 0.999  # but for ties
-
-    def test_features_stay_as_they_are(self, word_size, X):
-        before = X.copy()
-        small(word_size).fit(X).score(X)
-        assert_array_equal(X, before)
 
 
 class TestRefusals:
@@ -255,11 +190,6 @@ class TestRefusals:
             hasher.fit(X)
         hasher.set_params(word_size="auto").fit(X)
         assert hasher.transform(X).shape == (len(X), n_bits)
-
-    @pytest.mark.parametrize("word_size", [2, 16, 0, 4.0, "words", None])
-    def test_other_sizes(self, word_size, X):
-        with pytest.raises(ValueError, match="'word_size' parameter"):
-            small(word_size).fit(X)
 
     def test_more_rows_after_a_fit(self, X):
         hasher = small().fit(X)
@@ -281,14 +211,6 @@ class TestRefusals:
         assert in_parts.partial_fit(X).partial_fit(X).word_size_ == 1
         assert_array_equal(in_parts.query_coef_, in_parts.coefs_[0])
 
-    def test_words_that_come_in_parts(self, X):
-        hasher = small()
-        assert not hasattr(hasher, "partial_fit")
-        with pytest.raises(AttributeError, match="partial_fit") as error:
-            hasher.partial_fit(X)
-        assert "word_size=8 asks for" in str(error.value.__cause__)
-        assert hasattr(hasher.set_params(word_size=1), "partial_fit")
-
     def test_a_fit_that_fails_leaves_the_one_before(self, X, monkeypatch):
         hasher = small().fit(X)
         before = everything(hasher, X)
@@ -302,29 +224,6 @@ class TestRefusals:
 
 
 class TestSearches:
-    def test_candidates_of_many_bits_lose_nothing(self, X):
-        hasher = AdditiveHasher(256, word_size=1, max_iter=2, random_state=0)
-        index = HashedNeighbors(hasher, n_neighbors=5).fit(X)
-        scores, found = index.kneighbors(X[:20])
-        index.set_params(n_candidates=300)
-        some_scores, some = index.kneighbors(X[:20])
-        assert (some == found).mean() > 0.9
-        assert_allclose(some_scores[some == found], scores[some == found], rtol=1e-5)
-        expected = weighted_scores(index.hasher_.query_weights(X[:20]), index.codes_)
-        best = -np.sort(-expected, axis=1)[:, :5]
-        assert_allclose(np.abs(scores), np.abs(best), rtol=1e-5)
-
-    def test_a_search_takes_the_size_of_words(self, X):
-        y = load_digits().target[:600]
-        index = HashedNeighbors(small(n_bits=16), n_neighbors=5, query="weights")
-        search = GridSearchCV(index, {"hasher__word_size": [1, 8, "auto"]}, cv=2)
-        search.fit(X, y)
-        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-        best = search.best_estimator_
-        size = search.best_params_["hasher__word_size"]
-        assert best.hasher_.word_size_ == (1 if size == "auto" else size)
-        assert search.score(X, y) > 0.3
-
     def test_scores_are_recalls(self, X):
         search = GridSearchCV(small(), {"word_size": [1, 8]}, cv=2).fit(X)
         scores = search.cv_results_["mean_test_score"]

@@ -26,14 +26,6 @@ def test_bits_are_signs_of_the_projection_of_centered_rows(cls, few_digits):
         np.testing.assert_allclose(directions.T @ directions, np.eye(8), atol=1e-6)
 
 
-def test_bits_of_random_hyperplanes_differ_by_the_angle():
-    """Two samples differ in a bit with probability angle / pi."""
-    X = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [-2.0, -2.0]])  # their mean is 0
-    codes = LSHHasher(4000, random_state=0).fit_transform(X)
-    for i, j, angle in ((0, 1, np.pi / 4), (0, 2, np.pi / 2), (1, 3, np.pi)):
-        assert np.mean(codes[i] != codes[j]) == pytest.approx(angle / np.pi, abs=0.03)
-
-
 @pytest.mark.parametrize("cls", [LSHHasher, ITQHasher])
 def test_large_sparse_matrices(cls, few_digits, monkeypatch):
     X, _ = few_digits

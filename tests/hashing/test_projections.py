@@ -51,16 +51,6 @@ def test_itq_reaches_what_the_alternation_reaches(centered, learned):
     learned.gain(1 - criterion(V) / ours, "the rotation matters")
 
 
-def test_itq_is_better_than_that_of_faiss(centered, learned):
-    faiss = pytest.importorskip("faiss")
-    V = PCA(32).fit_transform(centered).astype(np.float32)
-    rotation = faiss.ITQMatrix(32)
-    rotation.train(V)
-    hasher = ITQHasher(32, random_state=learned.seed).fit(centered)
-    ours = hasher.decision_function(centered)
-    learned.gain(criterion(ours) / criterion(rotation.apply(V)) - 1)
-
-
 def test_directions():
     """As many as bits; orthonormal up to the number of features, mixtures beyond."""
     for projection in [pca_projection, itq_projection]:

@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from hashers import CLASS_LOSSES, LOSSES, PAIR_LOSSES, held_out_histogram, mean_ap, name_of
+from hashers import CLASS_LOSSES, LOSSES, PAIR_LOSSES, name_of
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import make_multilabel_classification
-from sklearn.model_selection import GridSearchCV
 from without_torch import run_without_torch
 
 from sklearn_talr import PrecomputedAffinity, TALRHasher
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
-from sklearn_talr.hashing import LSHHasher
 from sklearn_talr.losses import (
     CSQLoss,
     DPSHLoss,
@@ -24,7 +22,6 @@ from sklearn_talr.losses import (
     MutualInformationLoss,
     OrthoHashLoss,
 )
-from sklearn_talr.metrics import make_retrieval_scorer, radius_aware_map
 
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=name_of)
 every_pair_loss = pytest.mark.parametrize("loss", PAIR_LOSSES, ids=name_of)
@@ -36,16 +33,6 @@ def multilabel():
     return make_multilabel_classification(
         300, n_features=12, n_classes=6, n_labels=2, random_state=0
     )
-
-
-@pytest.fixture(scope="module")
-def ap_of_random_hyperplanes(digits, multilabel):
-    """Of the digits, and of the samples of several labels."""
-    hasher = LSHHasher(16, random_state=0)
-    return [
-        mean_ap(held_out_histogram(hasher, *data, n_train))
-        for data, n_train in ((digits, 600), (multilabel, 200))
-    ]
 
 
 def tanh(u):
@@ -84,18 +71,6 @@ def test_the_loss_is_minimized_with_its_parameters(loss, params, value, few_digi
 
 @every_loss
 class TestEveryLoss:
-    def test_beats_random_hyperplanes(
-        self, loss, digits, multilabel, ap_of_random_hyperplanes, learned
-    ):
-        hasher = TALRHasher(16, loss=loss, max_iter=15, random_state=learned.seed)
-        of_digits, of_labels = ap_of_random_hyperplanes
-        ap = mean_ap(held_out_histogram(hasher, *digits, 600))
-        learned.gain(ap - of_digits, "digits")
-        seeds = range(3 * learned.seed, 3 * learned.seed + 3)  # one in ten gains little
-        fits = (hasher.set_params(random_state=seed) for seed in seeds)
-        aps = [mean_ap(held_out_histogram(fit, *multilabel, 200)) for fit in fits]
-        learned.gain(np.mean(aps) - of_labels, "labels")
-
     def test_loss_falls(self, loss, digits, learned):
         X, y = digits
         hasher = TALRHasher(16, loss=loss, max_iter=15, bit_dropout=0)
@@ -195,12 +170,6 @@ class TestClassLosses:
             with pytest.raises(ValueError, match="0/1 label indicator"):
                 TALRHasher(loss=loss).fit(X, wrap(np.arange(81).reshape(9, 9)))
 
-    def test_square_indicators_are_indicators(self, loss):
-        rng = np.random.default_rng(0)
-        y = (rng.random((9, 9)) < 0.3).astype(int)
-        hasher = TALRHasher(8, loss=loss, max_iter=2).fit(rng.standard_normal((9, 3)), y)
-        assert hasher.class_codes_.shape == (9, 8)
-
     def test_warm_start_keeps_the_classes_and_their_codes(self, loss, few_digits):
         X, y = few_digits
         hasher = TALRHasher(12, loss=loss, max_iter=2, warm_start=True, random_state=0).fit(
@@ -213,33 +182,6 @@ class TestClassLosses:
             hasher.fit(X, y % 5)
         hasher.set_params(warm_start=False).fit(X, y)
         assert np.any(hasher.class_codes_ != codes)
-
-    def test_there_are_no_chunks(self, loss):
-        with pytest.raises(AttributeError) as refused:
-            _ = TALRHasher(loss=loss).partial_fit
-        assert f"{loss!r}, since a chunk may lack" in str(refused.value.__cause__)
-
-    def test_other_affinities_name_no_classes(self, loss, few_digits):
-        X, y = few_digits
-        hasher = TALRHasher(8, loss=loss, max_iter=2, random_state=0)
-        codes = hasher.fit(X, y).transform(X)
-        given = clone(hasher).set_params(affinity=LabelAffinity()).fit(X, y)
-        np.testing.assert_array_equal(given.transform(X), codes)
-        with pytest.raises(ValueError, match="leave affinity='auto'"):
-            hasher.set_params(affinity=ThresholdAffinity()).fit(X, X)
-
-
-def test_margins_leave_ap_and_lower_ramap(digits, learned):
-    """The RAMAP paper's point: average precision does not see what m-DSH does."""
-    aps, ramaps = [], []
-    for margin in (0, 6, 12):
-        hasher = TALRHasher(48, loss=DSHLoss(margin), max_iter=15)
-        hasher.set_params(random_state=learned.seed)
-        histogram = held_out_histogram(hasher, *digits, 600)
-        aps.append(mean_ap(histogram))
-        ramaps.append(np.nanmean(radius_aware_map(histogram, 2)))
-    learned.error(np.ptp(aps), "AP")
-    learned.gain(1 - max(ramaps[1] / ramaps[0], ramaps[2] / ramaps[1]), "RAMAP")
 
 
 def test_graded_triplets_differ_from_binary_ones(multilabel):
@@ -292,13 +234,6 @@ OWN = [hinge_loss, ContrastiveLoss(), BareLoss(2.0)]
 
 @pytest.mark.parametrize("loss", OWN, ids=lambda loss: getattr(loss, "__name__", None))
 class TestOwnLosses:
-    def test_it_trains(self, loss, digits, learned):
-        X, y = digits
-        hasher = TALRHasher(16, loss=loss, max_iter=15, random_state=learned.seed)
-        start = clone(hasher).set_params(max_iter=1, learning_rate_init=1e-9)
-        ap = mean_ap(held_out_histogram(hasher, X, y, 600))
-        learned.gain(ap - mean_ap(held_out_histogram(start, X, y, 600)))
-
     def test_it_is_cloned_pickled_and_fitted_in_chunks(self, loss, few_digits):
         X, y = few_digits
         hasher = TALRHasher(8, loss=loss, max_iter=2, random_state=0).fit(X, y)
@@ -306,23 +241,6 @@ class TestOwnLosses:
         for other in (clone(hasher), pickle.loads(pickle.dumps(hasher))):
             np.testing.assert_array_equal(other.fit(X, y).transform(X), codes)
         assert hasher.partial_fit(X, y).n_iter_ == 3
-
-    def test_its_measure_is_the_score(self, loss, multilabel):
-        X, y = multilabel
-        hasher = TALRHasher(8, loss=loss, max_iter=2, random_state=0).fit(X, y)
-        other = TALRHasher(loss=getattr(loss, "measure", "AP"))
-        vars(other).update({k: v for k, v in vars(hasher).items() if k.endswith("_")})
-        assert hasher.score(X, y) == other.score(X, y)
-
-
-def test_losses_and_their_parameters_are_searched_over(few_digits):
-    hasher = TALRHasher(8, loss=ContrastiveLoss(), max_iter=2, random_state=0)
-    grid = [{"loss__margin": [0.2, 0.9]}, {"loss": [hinge_loss, DSHLoss(), CSQLoss()]}]
-    search = GridSearchCV(hasher, grid, scoring=make_retrieval_scorer(), cv=2)
-    search.fit(*few_digits)
-    scores = search.cv_results_["mean_test_score"]
-    assert len(set(scores)) == 5
-    assert scores.min() > 0.1
 
 
 def test_a_class_in_place_of_a_loss_is_refused(few_digits):

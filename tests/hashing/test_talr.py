@@ -1,15 +1,11 @@
 """TALRHasher: what it maximizes, and nested codes."""
 
-import re
-
 import numpy as np
 import pytest
 import torch
-from hashers import MEASURES, held_out_histogram, loss_of, mean_ap, name_of, small
+from hashers import MEASURES, loss_of, mean_ap, name_of, small
 from sklearn.datasets import make_multilabel_classification
 from sklearn.model_selection import train_test_split
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import ThresholdAffinity
@@ -137,12 +133,6 @@ def test_score_is_the_measure(few_digits, measure, metric):
     assert hasher.score(X, y) == pytest.approx(np.mean(values))
 
 
-def test_pipeline_scores_in_the_hashers_space(few_digits):
-    X, y = few_digits
-    model = make_pipeline(StandardScaler(), small()).fit(X, y)
-    assert model.score(X, y) == model[-1].score(model[0].transform(X), y)
-
-
 @pytest.fixture(scope="module")
 def split(digits):
     return train_test_split(*digits, test_size=0.25, stratify=digits[1], random_state=0)
@@ -172,29 +162,3 @@ class TestNested:
         learned.gain(leading - np.mean(parts), "plain codes")
         last = self.held_out(nested, split, slice(-8, None))
         learned.gain(leading - last, "its own last")
-
-    def test_every_length_keeps_up_with_a_separate_fit(self, split, learned):
-        params = {"batch_size": 128, "random_state": learned.seed}
-        nested, plain, short = (
-            self.fit(split, n_bits, 30, nested=nested, **params)
-            for n_bits, nested in ((24, True), (24, False), (12, False))
-        )
-        for name, separate, bits in (("12", short, slice(12)), ("24", plain, slice(24))):
-            lost = self.held_out(separate, split) - self.held_out(nested, split, bits)
-            learned.error(lost, f"{name} bits")
-
-
-def test_several_labels(learned):
-    X, y = make_multilabel_classification(
-        300, n_features=12, n_classes=6, n_labels=2, random_state=0
-    )
-    seed = learned.seed
-    start = TALRHasher(16, max_iter=1, learning_rate_init=1e-9, random_state=seed)
-    trained = TALRHasher(16, max_iter=15, random_state=seed)
-    aps = [mean_ap(held_out_histogram(h, X, y, 200)) for h in (start, trained)]
-    learned.gain(aps[1] - aps[0])
-
-
-def test_the_table_of_parameters_by_purpose_names_each_once():
-    table = TALRHasher.__doc__.split("by purpose:")[1].split("Parameters\n")[0]
-    assert sorted(re.findall(r"`(\w+)`", table)) == sorted(TALRHasher().get_params())

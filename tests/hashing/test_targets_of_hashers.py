@@ -6,7 +6,6 @@ import pytest
 import scipy.sparse as sp
 from hashers import small
 from sklearn.datasets import make_multilabel_classification
-from sklearn.metrics import euclidean_distances
 
 from sklearn_talr import PrecomputedAffinity
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
@@ -45,11 +44,6 @@ def test_labels_in_any_form(few_digits, codes):
         assert isinstance(hasher.affinity_, kind)
 
 
-def test_a_function_of_ones_own(few_digits, codes):
-    hasher = small(affinity=same_label).fit(*few_digits)
-    np.testing.assert_array_equal(hasher.transform(few_digits[0]), codes)
-
-
 def test_indicators_dense_and_sparse_agree():
     X, y = make_multilabel_classification(80, n_features=10, random_state=0)
     dense = small().fit(X, y)
@@ -64,23 +58,6 @@ def test_no_targets_means_distances(few_digits):
     explicit = small(loss="nDCG", affinity=ThresholdAffinity()).fit(X, X)
     np.testing.assert_array_equal(hasher.transform(X), explicit.transform(X))
     assert hasher.score(X) == explicit.score(X, X)
-
-
-def test_distances_of_other_features_than_those_hashed(few_digits):
-    X, _ = few_digits
-    hasher = small(loss="nDCG", affinity=ThresholdAffinity()).fit(X[:, ::2], X)
-    distances = euclidean_distances(X)[np.triu_indices(len(X), 1)]
-    assert hasher.affinity_.thresholds_[0] == pytest.approx(np.quantile(distances, 0.05))
-
-
-def test_square_indicators_by_request():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((12, 3))
-    y = (rng.random((12, 12)) < 0.2).astype(int)
-    y[:, 0] = 1
-    y[0, 0] = 0
-    hasher = small(affinity=SharedLabelAffinity()).fit(X, y)
-    assert isinstance(hasher.affinity_, SharedLabelAffinity)
 
 
 def test_given_oracle_is_not_fitted_in_place(few_digits):
@@ -109,9 +86,3 @@ def test_bad_targets():
         X = np.random.default_rng(0).standard_normal((20, 4))
         with pytest.raises(ValueError, match=message):
             small().fit(X, y)
-
-
-def test_unknown_affinity(few_digits):
-    for affinity in ["cosine", LabelAffinity, 3]:
-        with pytest.raises(ValueError, match="affinity"):
-            small(affinity=affinity).fit(*few_digits)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_talr.kernel_ridge._model import _some_rows, _whole_groups, climb
+from sklearn_talr.kernel_ridge._model import _whole_groups, climb
 from sklearn_talr.kernel_ridge._samples import distinct_samples
 
 
@@ -62,35 +62,6 @@ def test_equal_values_are_copies_however_they_are_stored(rows):
         assert_array_equal(rows.data, before.data)
 
 
-def test_the_order_follows_from_features_alone():
-    rng = np.random.default_rng(0)
-    X, order = rng.normal(size=(30, 3)), rng.permutation(30)
-    Y, weights = rng.normal(size=(30, 2)), rng.uniform(1, 2, size=30)
-    expected = distinct_samples(X, Y, weights, None)
-    found = distinct_samples(X[order], Y[order], weights[order], None)
-    for name in ("X", "Y", "weights", "groups"):
-        assert_array_equal(getattr(found, name), getattr(expected, name))
-    assert_array_equal(found.index, expected.index[order])
-
-
-@given(
-    sizes=st.lists(st.integers(1, 30), min_size=2, max_size=12),
-    n_wanted=st.integers(2, 40),
-    seed=st.integers(0, 1000),
-)
-def test_some_rows_are_of_two_groups_at_least(sizes, n_wanted, seed):
-    groups = np.repeat(np.arange(len(sizes)), sizes)
-    rows = _some_rows(groups, n_wanted, np.random.RandomState(seed))
-    assert len(rows) <= max(n_wanted, 2)
-    assert np.all(np.diff(rows) > 0)
-    assert len(np.unique(groups[rows])) >= 2
-    if len(groups) <= n_wanted:
-        assert_array_equal(rows, np.arange(len(groups)))
-    elif max(sizes) * 2 <= n_wanted:
-        counts = Counter(groups[rows].tolist())
-        assert all(sizes[group] == count for group, count in counts.items())
-
-
 @given(sizes=st.lists(st.integers(1, 30), min_size=1, max_size=12))
 def test_blocks_divide_no_group(sizes):
     groups = np.repeat(np.arange(len(sizes)), sizes)
@@ -116,9 +87,3 @@ def test_walks_end_where_no_neighbor_is_better(table):
     around += table[row, max(0, column - 1) : column + 2].tolist()
     assert best.loss == min(around)
     assert max(seen.values()) == 1
-
-
-def test_walks_step_over_what_has_no_solution():
-    losses = [np.inf, 3.0, 2.0, np.inf]
-    point, best = climb(lambda at: SimpleNamespace(loss=losses[at[0]]), (0,), (4,))
-    assert (point, best.loss) == ((2,), 2.0)

@@ -1,14 +1,9 @@
 """KernelRidgeClassifierCV: scikit-learn's contract, kernels, layouts and randomness."""
 
-import pickle
-import warnings
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
@@ -106,20 +101,6 @@ class TestOutputs:
         assert_array_equal(classifier.fit_predict_proba(X, Y), expected)
         assert log_loss(labels.ravel(), expected.ravel()) < 0.6
 
-    def test_labels_of_no_sample_and_of_all_are_certain(self, histograms, labels):
-        X, _ = histograms
-        Y = np.column_stack([np.zeros(150), labels, np.ones(150)]).astype(int)
-        weights = np.linspace(0, 1, 150)
-        classifier = classifier_of("rbf")
-        left_out = classifier.fit_predict_proba(X, Y, weights)
-        for P in (left_out, classifier.predict_proba(-X)):
-            assert_array_equal(P[:, 0], 0)
-            assert_array_equal(P[:, 4], 1)
-            assert 0 < P[:, 1:4].min() <= P[:, 1:4].max() < 1
-        assert_array_equal(classifier.predict(X)[:, [0, 4]], [[0, 1]] * 150)
-        only = classifier.fit_predict_proba(X, Y[:, [0, 4]])
-        assert_array_equal(only, [[0, 1]] * 150)
-
     def test_scores_are_sums_of_kernels(self, histograms):
         X, y = histograms
         for kernel in KERNELS:
@@ -133,15 +114,6 @@ class TestOutputs:
             assert classifier.components_.shape == (30, 6)
             distances = pairwise_distances(components_of(classifier), X)
             assert_allclose(distances.min(axis=1), 0, atol=1e-6)
-
-    def test_blocks_of_rows_change_nothing(self, histograms, monkeypatch):
-        X, y = histograms
-        classifier = classifier_of("rbf", n_components=30).fit(X, y)
-        expected = classifier.decision_function(X)
-        monkeypatch.setattr(_model, "_BLOCK", 300)
-        assert_allclose(classifier.decision_function(X), expected)
-        refitted = clone(classifier).fit(X, y)
-        assert_allclose(refitted.decision_function(X), expected, rtol=1e-6, atol=1e-6)
 
 
 class TestWithoutKernel:
@@ -172,14 +144,6 @@ class TestWithoutKernel:
         assert 1e-3 < chosen.alpha_ < 1e5
         scores = [each.score(X[60:], y[60:]) for each in (chosen, other)]
         assert scores[0] > scores[1] - 0.05
-
-    def test_the_cosine_kernel_knows_no_lengths(self, histograms):
-        y = histograms[1]
-        X = np.random.default_rng(0).normal(size=(150, 4)) + np.eye(4)[y]
-        found = classifier_of("cosine").fit_predict_proba(X, y)
-        X /= np.linalg.norm(X, axis=1)[:, None]
-        expected = classifier_of("linear").fit_predict_proba(X, y)
-        assert_allclose(found, expected, rtol=0, atol=1e-5)
 
 
 class TestLayouts:
@@ -217,20 +181,6 @@ class TestLayouts:
             assert_allclose(found, double, rtol=0, atol=1e-3)
         assert classifier.decision_function(few).dtype == np.float32
 
-    def test_other_layouts_and_types(self, histograms):
-        X, y = histograms
-        expected = classifier_of("rbf").fit_predict_proba(X, y)
-        for other in (np.asfortranarray(X), X.astype(int), X.tolist(), X[::-1][::-1]):
-            assert_array_equal(classifier_of("rbf").fit_predict_proba(other, y), expected)
-
-    def test_data_that_cannot_be_written(self, histograms):
-        X, y = histograms[0].copy(), histograms[1].copy()
-        X.flags.writeable = y.flags.writeable = False
-        for kernel in KERNELS:
-            classifier = classifier_of(kernel).fit(X, y)
-            assert_array_equal(X, histograms[0])
-            classifier.predict(X)
-
     def test_names_of_features(self, histograms):
         X, y = histograms
         frame = pd.DataFrame(X, columns=list("abcdef"))
@@ -242,14 +192,6 @@ class TestLayouts:
             classifier.predict(frame[list("fedcba")])
         classifier.fit(X, y)
         assert not hasattr(classifier, "feature_names_in_")
-
-    @pytest.mark.parametrize("kernel", KERNELS)
-    def test_stored_and_loaded(self, kernel, histograms):
-        X, y = histograms
-        classifier = classifier_of(kernel, n_components=20).fit(X, y)
-        loaded = pickle.loads(pickle.dumps(classifier))
-        assert_array_equal(loaded.predict_proba(X), classifier.predict_proba(X))
-        assert not hasattr(clone(classifier), "components_")
 
 
 class TestClassWeights:
@@ -267,18 +209,6 @@ class TestClassWeights:
         by_hand = np.prod(np.where(labels, 0.5 / shares, 0.5 / (1 - shares)), axis=1)
         expected = classifier_of("rbf").fit_predict_proba(X, labels, by_hand)
         assert_allclose(found, expected, rtol=0, atol=1e-5)
-
-    def test_rare_classes_gain(self, histograms):
-        X, y = histograms
-        rows = np.flatnonzero((y != 1) | (np.arange(150) < 20))
-        means = [
-            classifier_of("rbf", class_weight=weight)
-            .fit(X[rows], y[rows])
-            .predict_proba(X)[:, 1]
-            .mean()
-            for weight in (None, "balanced")
-        ]
-        assert means[1] > means[0] + 0.005
 
 
 class TestRandomness:
@@ -320,29 +250,6 @@ class TestRandomness:
         found = classifier.fit_predict_proba(X[order], y[order])
         assert_array_equal(found, expected[order])
 
-    @pytest.mark.parametrize("form", [sp.csr_array, np.float32])
-    def test_storage_does_not_matter(self, form, many):
-        X, y = many
-        classifier = KernelRidgeClassifierCV(n_components=40, random_state=3).fit(X, y)
-        other = clone(classifier).fit(form(X), y)
-        found, expected = components_of(other), components_of(classifier)
-        assert_allclose(found, expected, atol=1e-6)
-        assert other.gamma_ == pytest.approx(classifier.gamma_)
-        assert_allclose(other.predict_proba(X), classifier.predict_proba(X), atol=1e-2)
-
-    @pytest.mark.parametrize("n_components", [None, 40])
-    def test_a_group_of_more_samples_than_are_searched(self, n_components, many):
-        X, y = many
-        classifier = KernelRidgeClassifierCV(n_components=n_components, random_state=0)
-        left_out = classifier.fit_predict_proba(X, y, groups=np.arange(300) % 2)
-        assert np.mean(left_out.argmax(axis=1) == y) > 0.9
-
-    def test_all_samples_are_components_by_default(self, many):
-        X, y = many
-        classifier = KernelRidgeClassifierCV(random_state=0).fit(X, y)
-        assert len(classifier.components_) == len(np.unique(X, axis=0)) > 290
-        assert classifier.score(X, y) > 0.95
-
 
 def test_nothing_is_drawn_up_to_2000_samples(monkeypatch):
     monkeypatch.setattr(_model, "_N_JUDGED", 50)  # another limit, of components alone
@@ -351,56 +258,6 @@ def test_nothing_is_drawn_up_to_2000_samples(monkeypatch):
     one, two = (KernelRidgeClassifierCV(random_state=s, **given) for s in (0, None))
     assert_array_equal(one.fit_predict_proba(X, y), two.fit_predict_proba(X, y))
     assert one.gamma_ == two.gamma_
-
-
-def test_verbose_prints_each_pair_of_parameters(histograms, monkeypatch, capsys):
-    monkeypatch.setattr(_model, "_N_SEARCHED", 100)
-    for n_components in (None, 40):
-        classifier = classifier_of("rbf", n_components=n_components).fit(*histograms)
-        assert not capsys.readouterr().out
-        classifier.set_params(verbose=True).fit(*histograms)
-        lines = capsys.readouterr().out.splitlines()
-        chosen = (
-            f"gamma = {classifier.gamma_:.4g}, alpha = {classifier.alpha_:.4g}, loss = "
-        )
-        assert any(f"100 samples, {chosen}" in line for line in lines)
-        n_samples = len(np.unique(histograms[0], axis=0))
-        assert any(f"{n_samples} samples, {chosen}" in line for line in lines)
-
-
-class TestThreadsAndProcesses:
-    @pytest.fixture(scope="class")
-    @classmethod
-    def fits(cls):
-        rng = np.random.default_rng(2)
-        Xs = [rng.normal(size=(80, 3)) for _ in range(6)]
-        return [(X, (X[:, 0] > 0) + 1 * (X[:, 1] > 0.5)) for X in Xs]
-
-    def test_threads_at_once(self, fits):
-        def fitted(fit):
-            return KernelRidgeClassifierCV(random_state=0).fit_predict_proba(*fit)
-
-        expected = list(map(fitted, fits))
-        with ThreadPoolExecutor(4) as pool:
-            for found, one in zip(pool.map(fitted, fits), expected, strict=True):
-                assert_array_equal(found, one)
-
-    def test_one_estimator_is_whole_whoever_was_last(self, fits):
-        expected = [KernelRidgeClassifierCV(random_state=0).fit(*fit) for fit in fits]
-        tables = [one.predict_proba(fits[0][0]).tolist() for one in expected]
-        classifier = KernelRidgeClassifierCV(random_state=0)
-        with ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda fit: classifier.fit(*fit), fits))
-        assert classifier.predict_proba(fits[0][0]).tolist() in tables
-
-    def test_worker_processes(self, fits):
-        X, y = fits[0]
-        classifier = KernelRidgeClassifierCV(random_state=0)
-        one, two = Parallel(n_jobs=2)(
-            delayed(clone(classifier).fit_predict_proba)(X, y) for _ in range(2)
-        )
-        assert_array_equal(one, two)
-        assert_array_equal(one, classifier.fit_predict_proba(X, y))
 
 
 def test_a_search_routes_weights_and_groups(histograms):
@@ -413,12 +270,3 @@ def test_a_search_routes_weights_and_groups(histograms):
         search.fit(X, y, sample_weight=weights, groups=groups)
     expected = classifier_of("rbf", n_components=50).fit(X, y, weights, groups)
     assert_array_equal(search.predict_proba(X), expected.predict_proba(X))
-
-
-def test_no_warnings_by_default(histograms, labels):
-    X, y = histograms
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for kernel in KERNELS:
-            classifier_of(kernel).fit(X, y).predict(X)
-            classifier_of(kernel).fit_predict_proba(X, labels)

@@ -124,26 +124,6 @@ def test_lone_classes_are_told_of_where_they_matter(Y):
     assert caught[0].filename == __file__
 
 
-def test_classes_of_one_group_are_told_of():
-    with pytest.warns(UserWarning, match=r"Classes or labels \[0, 1, 2\] of y"):
-        KernelRidgeClassifierCV().fit_predict_proba(X, y, groups=y)
-
-
-def test_out_of_memory(monkeypatch):
-    classifier = KernelRidgeClassifierCV().fit(NAMED, OTHER)
-    state = joblib.hash(vars(classifier))
-
-    def no_room(*args):
-        raise MemoryError("Unable to allocate 75 GiB")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(_model, "kernel_between", no_room)
-        with pytest.raises(MemoryError, match="Pass a smaller n_components"):
-            classifier.fit(X, y)
-    assert joblib.hash(vars(classifier)) == state
-    assert classifier.fit(X, y).predict(X).shape == (30,)
-
-
 @pytest.mark.parametrize("method", ["fit", "fit_predict_proba"])
 def test_an_interrupted_fit_changes_nothing(method):
     classifier = KernelRidgeClassifierCV(**FIXED).fit(X, y)

@@ -7,12 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, logit, softmax
 
-from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV, _model
-from sklearn_talr.kernel_ridge._model import (
-    fit_model,
-    kernel_between,
-    temperature_of_classes,
-)
+from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV
 from sklearn_talr.kernel_ridge._ridge import ComponentRidge, ExactRidge, Gram
 from sklearn_talr.kernel_ridge._samples import distinct_samples
 
@@ -116,25 +111,6 @@ def test_regression_on_components(case, alpha, n_components):
     assert_allclose(found, expected, **EXACT)
     a, b = ridge_by_definition(F, case.Y, case.weights, penalty)
     assert_allclose(F @ ridge.coef + ridge.intercept, F @ a + b, **EXACT)
-
-
-@pytest.mark.parametrize("block", [1, 60, 2**23])
-def test_groups_stay_whole_in_blocks_of_rows(block, monkeypatch):
-    case = Case(3, 2, weighted=True, grouped=True, copied=False)
-
-    def fitted():
-        how = np.array([0.3]), np.array([0.1]), 5, temperature_of_classes
-        return fit_model(case.samples, "rbf", *how, np.random.RandomState(0))
-
-    expected = fitted().leave_out()
-    monkeypatch.setattr(_model, "_BLOCK", block)
-    model = fitted()
-    assert isinstance(model.ridge, ComponentRidge)
-    assert_allclose(model.leave_out(), expected, **EXACT)
-    F = kernel_between(case.X, model.components, "rbf", 0.3)
-    penalty = 0.1 * kernel_between(model.components, model.components, "rbf", 0.3)
-    refitted = refitted_without(F, case.Y, case.weights, case.groups, penalty)
-    assert_allclose(model.leave_out()[case.samples.index], refitted, **EXACT)
 
 
 class TestOfTheClassifier:
@@ -256,22 +232,3 @@ class TestInvariances:
         repeated = probabilities(X[rows], y[rows])
         for found, expected in zip(repeated, weighted, strict=True):
             assert_allclose(found, expected[rows], **EXACT)
-
-    @pytest.mark.parametrize("kernel", ["rbf", "linear"])
-    @given(data=classes(), power=st.integers(-6, 6))
-    @settings(max_examples=15)
-    def test_unit_of_weights_and_penalties(self, kernel, data, power):
-        X, y, weights, _ = data
-        scale = 4.0**power  # changes no rounding, on which a search for a minimum depends
-        expected = probabilities(X, y, weights, kernel=kernel)
-        found = probabilities(X, y, scale * weights, scale=scale, kernel=kernel)
-        assert_allclose(found, expected, **EXACT)
-
-    def test_unit_of_weights_and_features_by_default(self):
-        rng = np.random.default_rng(0)
-        X, y = rng.normal(size=(50, 3)), np.arange(50) % 3
-        classifier = KernelRidgeClassifierCV(random_state=0)
-        expected = classifier.fit_predict_proba(X + y[:, None], y)
-        X = 1000 * (X + y[:, None])
-        found = classifier.fit_predict_proba(X, y, sample_weight=np.full(50, 7.0))
-        assert_allclose(found, expected, rtol=0, atol=1e-6)

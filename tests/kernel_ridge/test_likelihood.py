@@ -71,15 +71,6 @@ def test_scores_are_never_turned_round(calibrate, drawn):
     assert np.isfinite(loss)
 
 
-@pytest.mark.parametrize("calibrate", [temperature_of_classes, line_of_labels])
-def test_scores_without_errors_have_finite_slopes(calibrate, drawn):
-    Y = np.round(drawn[1])
-    Y[Y.sum(axis=1) == 0, 0] = 1
-    loss, slope, _ = calibrate(Y, Y, np.ones(80))
-    assert 5 < slope <= 1e4
-    assert 0 <= loss < 0.05
-
-
 class TestOfTheClassifier:
     """What is most likely for the samples that were left out."""
 
@@ -107,19 +98,6 @@ class TestOfTheClassifier:
         for step in STEPS:
             assert loss < loss_of_labels((1 + step) * logits, Y, weights)
             assert loss < loss_of_labels(logits + step, Y, weights)
-
-    def test_labels_that_are_noise_are_not_learned(self):
-        """Without a sample the mean is lower if it is high, and that must not be used."""
-        rng = np.random.default_rng(0)
-        for _ in range(5):
-            X = rng.normal(size=(60, 3))
-            Y = np.column_stack([rng.permutation(np.arange(60) % 2) for _ in range(4)])
-            classifier = KernelRidgeClassifierCV()
-            P = classifier.fit_predict_proba(X, Y)
-            assert classifier.temperature_ > 0
-            assert np.mean((P > 0.5) == Y) < 0.65
-            y = Y[:, 0]
-            assert np.mean(classifier.fit_predict_proba(X, y).argmax(axis=1) == y) < 0.7
 
     def test_no_neighbor_on_the_grid_is_more_likely(self, samples):
         X, Y, _ = samples

@@ -177,17 +177,6 @@ class TestEveryLoss:
             if grade < 1 and isinstance(loss, ContrastiveLoss):
                 assert value == 0
 
-    def test_places_of_levels_serve_as_values(self, loss, batch):
-        """NDCG is told the values; the others see who is relevant."""
-        levels = torch.tensor([0, 2, 3])
-        query, items, index = tensors(*batch)
-        values = torch.where(index < 0, -1, levels[index.clamp(min=0)])
-        expected = loss.between(query, items, values)
-        for dtype in (torch.int16, torch.int64):
-            options = {"levels": levels} if loss.takes_levels else {}
-            found = loss.between(query, items, index.to(dtype), **options)
-            torch.testing.assert_close(found, expected)
-
     def test_it_is_bound_to_training(self, loss, batch):
         query, items, index = tensors(*batch)
         values = torch.where(index < 0, -1, torch.tensor([0, 2, 3])[index.clamp(min=0)])
@@ -201,34 +190,6 @@ def bound(loss, query=None, items=None, index=None, is_relaxed=True):
     how = 8, is_relaxed, device, np.random.RandomState(0), {}
     step, _ = loss_of(loss).bind(Training(None, None, levels, levels, *how))
     return step(Batch((query, items), lambda: index.to(torch.int16), None, None, None))
-
-
-@pytest.mark.parametrize("loss", [AveragePrecisionLoss(), NDCGLoss()], ids=name_of)
-def test_counts_need_relaxed_bits(loss):
-    with pytest.raises(ValueError, match="Set tanh_scale to 'auto' or a number"):
-        bound(loss, is_relaxed=False)
-
-
-@pytest.mark.parametrize(
-    ("loss", "name"),
-    [
-        (DCMHLoss(quantization_weight=-1), "quantization_weight"),
-        (DCMHLoss(balance_weight=-1), "balance_weight"),
-        (ContrastiveLoss(temperature=0), "temperature"),
-        (AveragePrecisionLoss(simplified="yes"), "simplified"),
-    ],
-)
-def test_parameters_are_checked_before_training(loss, name):
-    with pytest.raises(ValueError, match=f"The '{name}' parameter of"):
-        bound(loss)
-
-
-@pytest.mark.parametrize("loss", OF_ONE_VIEW, ids=name_of)
-def test_a_loss_of_one_view_is_refused(loss, batch):
-    """By name, with others that know two."""
-    message = r"Loss\(\) knows samples of one kind only.*such as AveragePrecisionLoss"
-    with pytest.raises(ValueError, match=message):
-        bound(loss, *tensors(*batch))
 
 
 def test_a_function_of_the_user_gets_affinities_of_pairs(batch):

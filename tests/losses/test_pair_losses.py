@@ -152,16 +152,3 @@ def test_gradients_are_finite_at_the_edges(batch):
             leaf = torch.from_numpy(values).float().requires_grad_()
             call(name, leaf, torch.from_numpy(index)).backward()
             assert torch.isfinite(leaf.grad).all()
-
-
-def test_without_a_length_all_bits_take_part(batch):
-    bits, levels = map(torch.from_numpy, batch)
-    for loss in (DSHLoss(), DPSHLoss(), DTSHLoss()):
-        assert loss(bits, levels) == loss(bits, levels, n_bits=N_KEPT)
-        assert loss(bits, levels) != loss(bits, levels, n_bits=N_BITS)
-
-
-def test_values_of_an_affinity_serve_as_well_as_the_places_of_levels(batch):
-    bits, levels = map(torch.from_numpy, batch)
-    for loss in LOSSES.values():
-        assert loss(bits, torch.tensor([0.0, 3.0, 7.0])[levels]) == loss(bits, levels)

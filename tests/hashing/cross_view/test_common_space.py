@@ -8,11 +8,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from two_views import halves_of_digits, judged
 
-from sklearn_talr.affinity import PrecomputedAffinity
 from sklearn_talr.hashing import ClassProbabilities, CrossViewHasher, _common_space
 from sklearn_talr.hashing._common_space import (
     beside_features,
@@ -69,37 +67,6 @@ class TestClasses:
         own = clone(TEACHER).fit(Q[queries], y_query[queries])
         assert_array_equal(space.query_teacher.transform(Q)[:, :7], own.transform(Q))
 
-    def test_as_many_classes_that_are_others(self):
-        """Columns go by class, not by number: words sort as they do."""
-        items, queries = y < 5, (y_query > 0) & (y_query < 6)
-        words = np.array(list("ihgfedcbaj"))
-        space = teach_classes(
-            classes(X[items], words[y[items]], Q[queries], words[y_query[queries]]),
-            TEACHER,
-        )
-        assert space.X.shape[1] == space.X_query.shape[1] == 6  # d, e, f, g, h, i
-        assert_array_equal(space.X[:, 0], 0)
-        assert_array_equal(space.X_query[:, 5], 0)
-        assert np.all(np.delete(space.X, 0, axis=1) > 0)
-
-    def test_labels(self):
-        indicators = np.eye(10, dtype=int)[:, [0, 1, 2, 3, 1, 0]]  # 4 to 9 have none
-        views = classes(X, indicators[y], Q, sp.csr_array(indicators[y_query]))
-        space = teach_classes(views, None)
-        assert space.X.shape == (200, 6)
-        assert space.X_query.shape == (60, 6)
-
-    def test_rows_that_are_queries_too_have_one_teacher(self):
-        space = teach_classes(classes(X, y, None, None), TEACHER)
-        assert space.X is space.X_query
-        assert space.teacher is space.query_teacher
-
-    def test_a_pipeline_teaches(self):
-        teacher = make_pipeline(StandardScaler(), TEACHER)
-        items = y > 2
-        space = teach_classes(classes(X[items], y[items], Q, y_query), teacher)
-        assert_array_equal(space.X[:, :3], 0)
-
     @pytest.mark.parametrize(
         "teacher",
         [StandardScaler(), ClassProbabilities(LogisticRegression(), passthrough=True)],
@@ -117,11 +84,6 @@ class TestClasses:
         one = y == 3
         with pytest.raises(ValueError, match=r"learn from y: .*or teacher=None"):
             teach_classes(classes(X[one], y[one], Q, y_query), None)
-
-    def test_single_precision_is_taught_in_double(self):
-        expected = teach_classes(classes(X, y, Q, y_query), None).X
-        single = X.astype(np.float32), y, Q.astype(np.float32), y_query
-        assert_array_equal(teach_classes(classes(*single), None).X, expected)
 
 
 class TestJudgments:
@@ -166,20 +128,6 @@ class TestJudgments:
         # Rows that were left out are further from their factors than fitted ones.
         assert not np.allclose(space.X, space.teacher.transform(X), atol=1e-3)
 
-    def test_sparse_features(self):
-        dense, sparse = (
-            teach_judgments(judgments(wrap), rng()) for wrap in (np.asarray, sp.csr_array)
-        )
-        assert_allclose(np.abs(sparse.X), np.abs(dense.X), atol=1e-4)
-
-    def test_rows_that_are_queries_too_have_one_teacher(self):
-        matrix = PrecomputedAffinity((y[:, None] == y).astype(int))
-        views = check_views(CrossViewHasher(8), X, matrix, None, None)
-        assert views.pairs.classes is None
-        space = teach_judgments(views, rng())
-        assert space.X is space.X_query
-        assert space.teacher is space.query_teacher
-
 
 class Halving:
     """A teacher whose coordinates are half the first two features."""
@@ -217,16 +165,3 @@ class TestBesideFeatures:
             other = beside.teacher.transform(wrap(X))
             assert type(other) is np.ndarray
             assert_allclose(other, found)
-
-    def test_sparse_features_are_left_out(self, space):
-        beside = beside_features(judgments(sp.csr_array), space, False)
-        assert beside.X is space.X
-        assert beside.teacher is space.teacher
-
-    @pytest.mark.parametrize("is_shared", [False, True])
-    def test_one_sparse_view(self, space, is_shared):
-        """A function of both wants one width; two functions need not."""
-        both = SimpleNamespace(X=sp.csr_array(X), X_query=Q)
-        beside = beside_features(both, space, is_shared)
-        widths = beside.X.shape[1], beside.X_query.shape[1]
-        assert widths == ((2, 2) if is_shared else (2, 34))

@@ -6,7 +6,6 @@ import scipy.sparse as sp
 import torch
 from scipy.linalg import eigh, subspace_angles
 from sklearn.cross_decomposition import CCA
-from two_views import halves_of_digits
 
 from sklearn_talr.affinity import JudgmentAffinity
 from sklearn_talr.hashing import _towers
@@ -126,39 +125,6 @@ def test_rotations_and_offsets_of_features_do_not_matter(partners):
     )
 
 
-def test_order_of_partners_changes_no_bit(partners):
-    X, X_query = partners
-    order = np.random.default_rng(1).permutation(N)
-    expected = bits(cca_weights(X, X_query), X, X_query)
-    weights = cca_weights(X[order], X_query, np.eye(N, dtype=int)[order])
-    for found, of_view in zip(bits(weights, X, X_query), expected):
-        assert np.mean(found != of_view) < 0.01
-
-
-def test_rounding_turns_no_direction():
-    """Pairs of classes have few directions; of the rest rounding makes what it will."""
-    X, y, X_query, y_query = halves_of_digits(160, 50)
-    views = [of_view - of_view.mean(axis=0) for of_view in (X, X_query)]
-    grades = np.equal.outer(y, y_query).astype(int)
-    expected = cca_weights(*views, grades)
-    draw = np.random.default_rng(0)
-    for _ in range(10):
-        errors = (1 + 1e-15 * draw.normal(size=of_view.shape) for of_view in views)
-        others = [of_view * error for of_view, error in zip(views, errors)]
-        found = cca_weights(*others, grades)
-        for (coefs, _), (wanted, _) in zip(found, expected):
-            np.testing.assert_allclose(coefs[0], wanted[0], atol=1e-6)
-
-
-def test_partners_have_like_bits(partners):
-    """Also more bits than features; chance is a half."""
-    for n_bits in (1, 3, 12):
-        weights = cca_weights(*partners, n_bits=n_bits)
-        of_items, of_queries = bits(weights, *partners)
-        assert of_items.shape == of_queries.shape == (N, n_bits)
-        assert np.mean(of_items == of_queries) > 0.7
-
-
 @pytest.mark.parametrize("init", ["cca", "random"])
 def test_activations_have_mean_0_and_mean_square_1(init, partners):
     X, X_query = partners[0] + 2, partners[1] - 1
@@ -181,20 +147,6 @@ def test_hidden_layers_of_each_view(init, partners):
 
 
 @pytest.mark.parametrize("init", ["cca", "random"])
-def test_one_function_of_both_views(init, partners):
-    X, X_query = partners[0], partners[0][:30] + 1
-    grades, sizes = np.eye(N, 30, dtype=int), ((6,), (6,))
-    ((coefs, intercepts),) = start(
-        X, X_query, init, grades=grades, sizes=sizes, is_shared=True
-    )
-    assert [coef.shape for coef in coefs] == [(5, 6), (6, 3)]
-    both = np.maximum(np.vstack([X, X_query]) @ coefs[0] + intercepts[0], 0)
-    activations = both @ coefs[1] + intercepts[1]
-    np.testing.assert_allclose(activations.mean(axis=0), 0, atol=1e-6)
-    assert np.mean(activations**2) == pytest.approx(1)
-
-
-@pytest.mark.parametrize("init", ["cca", "random"])
 def test_constant_and_empty_features_are_no_harm(init, partners):
     X, X_query = (of_view.copy() for of_view in partners)
     X[:, 1] = 0
@@ -211,22 +163,3 @@ def test_views_without_a_correlation_start_at_random():
         for coefs, _ in cca_weights(X, X, grades):
             assert np.isfinite(coefs[0]).all()
             assert np.linalg.matrix_rank(coefs[0]) == 2
-
-
-def test_many_rows_and_many_features(partners, monkeypatch):
-    """Some rows, in ascending order, and the main directions; seeds decide."""
-    monkeypatch.setattr(_towers, "_MOST_ROWS", 40)
-    monkeypatch.setattr(_towers, "_MOST_FEATURES", 3)
-    seen, block = [], Features.block
-    monkeypatch.setattr(
-        Features, "block", lambda self, rows: seen.append(rows) or block(self, rows)
-    )
-    start(*partners, "cca")
-    seen = [rows for rows in seen if not isinstance(rows, slice)]  # which center all rows
-    assert [len(rows) for rows in seen] == [40, 40]
-    assert all(np.all(np.diff(rows) > 0) for rows in seen)
-    first, again, other = (start(*partners, "cca", seed=seed) for seed in (0, 0, 1))
-    for view in (0, 1):
-        np.testing.assert_array_equal(first[view][0][0], again[view][0][0])
-        assert np.any(first[view][0][0] != other[view][0][0])
-        assert np.linalg.matrix_rank(first[view][0][0]) <= 3

@@ -5,14 +5,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 import torch
 from hashers import small, split_labels
 from sklearn.base import clone
-from sklearn.datasets import make_multilabel_classification
 
-from sklearn_talr import PrecomputedAffinity
-from sklearn_talr.affinity import ThresholdAffinity
 from sklearn_talr.hashing import _training
 from sklearn_talr.hashing._training import Keeper, MinibatchLoss
 
@@ -124,22 +120,6 @@ class TestSplit:
 
 
 class TestFit:
-    @pytest.mark.parametrize(
-        "params",
-        [
-            {"n_bits": 16},
-            {"loss": "nDCG"},
-            {"hidden_layer_sizes": (16,), "dropout": (0.5, 0.8)},
-        ],
-    )
-    def test_scores_are_those_of_the_hasher_itself(self, few_digits, params):
-        """Dropout is off while they are taken."""
-        hasher = stopping(**params).fit(*few_digits)
-        assert len(hasher.validation_scores_) == hasher.n_iter_ == 6
-        score = score_of_held_out(hasher, *few_digits)
-        assert score == pytest.approx(hasher.best_validation_score_, abs=1e-3)
-        assert score == pytest.approx(max(hasher.validation_scores_), abs=1e-3)
-
     def test_best_weights_are_restored_when_training_does_harm(
         self, few_digits, monkeypatch
     ):
@@ -183,11 +163,6 @@ class TestFit:
         done = np.r_[np.arange(6) / 50, np.linspace(6 / 50, 1, 14)[:-1]]
         np.testing.assert_allclose(rates, 0.0125 * (1 + np.cos(np.pi * done)))
 
-    def test_a_constant_rate_stops_at_once(self, few_digits):
-        hasher = stopping(max_iter=50, tol=2.0, n_iter_no_change=4)
-        hasher.set_params(learning_rate="constant").fit(*few_digits)
-        assert hasher.n_iter_ == len(hasher.validation_scores_) == 6
-
     def test_held_out_samples_are_not_trained_on(self, few_digits):
         X, y = few_digits
         hasher = stopping(max_iter=2, learning_rate_init=0.05)
@@ -198,29 +173,6 @@ class TestFit:
             hasher.fit(X, y).transform(X), clone(hasher).fit(X, y_other).transform(X)
         )
 
-    def test_off_means_all_samples_and_no_scores(self, few_digits):
-        hasher = small(early_descent=False, tol=2.0, n_iter_no_change=1, max_iter=5)
-        hasher.fit(*few_digits)
-        assert hasher.n_iter_ == 5
-        assert hasher.validation_scores_ is hasher.best_validation_score_ is None
-
-    def test_any_kind_of_target(self, few_digits):
-        X, labels = few_digits
-        _, indicator = make_multilabel_classification(300, random_state=0)
-        matrix = (labels[:, None] == labels).astype(int)
-        for y in (
-            labels.astype(str),
-            sp.csr_array(indicator),
-            sp.csr_array(matrix),
-            PrecomputedAffinity(matrix),
-            None,
-        ):
-            hasher = stopping(max_iter=2, loss="nDCG").fit(X, y)
-            assert len(hasher.validation_scores_) == 2
-            assert 0 < hasher.best_validation_score_ < 1
-        hasher = stopping(affinity=ThresholdAffinity()).fit(X, X[:, :32])
-        assert 0 < hasher.best_validation_score_ < 1
-
     def test_warm_start_appends_scores(self, few_digits):
         hasher = stopping(warm_start=True, max_iter=2).fit(*few_digits)
         first = hasher.validation_scores_
@@ -228,9 +180,3 @@ class TestFit:
         assert hasher.validation_scores_[:2] == first
         assert len(hasher.validation_scores_) == hasher.n_iter_ == 4
         assert hasher.best_validation_score_ == max(hasher.validation_scores_[2:])
-
-    def test_verbose_prints_scores(self, few_digits, capsys):
-        hasher = stopping(verbose=True).fit(*few_digits)
-        lines = capsys.readouterr().out.splitlines()
-        printed = [float(line.split("validation score = ")[1]) for line in lines]
-        np.testing.assert_allclose(printed, hasher.validation_scores_, atol=1e-6)

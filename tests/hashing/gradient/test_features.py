@@ -1,14 +1,11 @@
 """Training on features that must not be copied as a whole: sparse, memory-mapped."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
 from hashers import small
 
-from sklearn_talr.affinity import ThresholdAffinity
 from sklearn_talr.hashing import _base, _linear, _training
 from sklearn_talr.hashing._base import mean_and_unit
 from sklearn_talr.hashing._training import Features
@@ -83,14 +80,6 @@ class TestSparse:
         assert 32 < max(heights) <= 100
         learned.error(1 - hasher.score(X, y))
 
-    def test_distances_need_dense_rows(self, few_digits):
-        X, _ = few_digits
-        for affinity in ("auto", ThresholdAffinity()):
-            with pytest.raises(ValueError, match="y=None"):
-                small(affinity=affinity).fit(sp.csr_array(X))
-        rows = small(affinity=ThresholdAffinity()).fit(sp.csr_array(X), X)
-        np.testing.assert_array_equal(rows.transform(X), small().fit(X).transform(X))
-
     def test_constant(self):
         X = sp.csr_array(np.tile([0.0, 1.0], (5, 1)))
         with pytest.raises(ValueError, match="X is constant"):
@@ -104,19 +93,3 @@ class TestMemoryMapped:
         y = y if target == "labels" else None
         mapped = small().fit(memory_mapped(tmp_path, X), y)
         np.testing.assert_array_equal(mapped.coefs_[0], small().fit(X, y).coefs_[0])
-
-    def test_memory_does_not_grow_with_the_file(self, tmp_path, monkeypatch):
-        """A file of 20 MB, of which early descent holds a part out."""
-        rng = np.random.default_rng(0)
-        X = memory_mapped(tmp_path, rng.standard_normal((10_000, 512), dtype=np.float32))
-        y = np.arange(len(X)) % 5
-        monkeypatch.setattr(_training, "_MOST_ROWS", 500)
-        monkeypatch.setattr(_base, "_CELLS_PER_BLOCK", 2**15)
-        hasher = small(max_iter=1, batch_size=256, early_descent=True)
-        hasher.set_params(validation_fraction=0.02, hidden_layer_sizes=(8,))
-        hasher.fit(X[:500], y[:500])  # imports and caches
-        tracemalloc.start()
-        hasher.fit(X, y)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert peak < 0.25 * X.nbytes

@@ -2,7 +2,6 @@
 
 import pickle
 import warnings
-from contextlib import suppress
 from itertools import count
 
 import hashers
@@ -10,8 +9,6 @@ import numpy as np
 import pytest
 import torch
 from hashers import MEASURES, name_of, small
-from sklearn import _config, get_config, set_config
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_talr import TALRHasher
@@ -21,7 +18,7 @@ from sklearn_talr.hashing._base import FitCallbacks
 from sklearn_talr.hashing._networks import AdamMini
 from sklearn_talr.hashing._settings import TrainingData, settings_of
 from sklearn_talr.hashing._training import Features, Keeper, MinibatchLoss, minimize
-from sklearn_talr.losses import HashNetLoss, OrthoHashLoss
+from sklearn_talr.losses import HashNetLoss
 from sklearn_talr.losses._tie_aware import loss_of
 
 X10 = np.random.default_rng(0).standard_normal((10, 3))
@@ -223,12 +220,6 @@ class TestFit:
         moved = 1000.0 * X + 50.0
         learned.error(np.mean(hasher.fit(moved, y).transform(moved) != codes))
 
-    def test_verbose_prints_each_epoch(self, few_digits, capsys):
-        losses = small(verbose=True).fit(*few_digits).loss_curve_
-        lines = capsys.readouterr().out.splitlines()
-        expected = [f"Epoch {i}/3, loss = {loss:.6f}" for i, loss in enumerate(losses, 1)]
-        assert lines == expected
-
     def test_fitted_state_is_numpy(self, few_digits):
         hasher = small(hidden_layer_sizes=(6,)).fit(*few_digits)
         assert not any(
@@ -238,12 +229,6 @@ class TestFit:
         assert [coef.shape for coef in hasher.coefs_] == [(64, 6), (6, 8)]
         assert [offset.shape for offset in hasher.intercepts_] == [(6,), (8,)]
         assert all(type(array) is np.ndarray for array in hasher.coefs_)
-
-    def test_one_hidden_layer_as_a_number(self, few_digits):
-        X, y = few_digits
-        number = small(hidden_layer_sizes=256).fit(X, y)
-        pair = small(hidden_layer_sizes=(256,)).fit(X, y)
-        np.testing.assert_array_equal(number.transform(X), pair.transform(X))
 
 
 class TestInterrupt:
@@ -289,52 +274,6 @@ class TestInterrupt:
         with pytest.warns(ConvergenceWarning, match="2 of 6 epochs.* best validation"):
             hasher = small(max_iter=6, early_descent=True).fit(*few_digits)
         assert len(hasher.loss_curve_) == len(hasher.validation_scores_) == 2
-
-    @pytest.mark.parametrize(
-        "hasher", [small(), TALRHasher(8, loss=OrthoHashLoss(), batch_size=64)]
-    )
-    def test_its_warning_points_at_the_caller(self, few_digits, monkeypatch, hasher):
-        interrupt_epoch(monkeypatch, 1)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", ConvergenceWarning)
-            hasher.fit(*few_digits)
-        assert caught[0].filename == __file__
-
-    @pytest.fixture
-    def modes(self):
-        """scikit-learn's, which are set back after the test, as torch's are."""
-        modes = get_config()
-        yield modes
-        torch.set_grad_enabled(True)
-        set_config(**modes)
-
-    @pytest.mark.filterwarnings("ignore:Training interrupted after 1 of 1")
-    def test_gradients_and_checks_are_on_again_whichever_exit_it_comes_in(
-        self, few_digits, monkeypatch, modes
-    ):
-        """Each context of torch or scikit-learn that is left while a hasher is fitted."""
-        X, y = few_digits[0][:40], few_digits[1][:40]
-        network = torch.nn.Sequential(torch.nn.Linear(64, 5), torch.nn.Linear(5, 4))
-        hasher = TALRHasher(4, max_iter=1, module=network, learning_rate_init=1e-4)
-        for owner, name in ((torch.no_grad, "__exit__"), (_config, "set_config")):
-            for number in count(1):
-                with monkeypatch.context() as patch:
-                    n_calls = interrupt_call(patch, owner, name, number)
-                    with suppress(KeyboardInterrupt):
-                        clone(hasher).fit(X, y).transform(X)
-                assert torch.is_grad_enabled(), (name, number)
-                # Not so what scikit-learn itself sets while it calls fit.
-                assert not get_config()["assume_finite"], (name, number)
-                set_config(**modes)
-                if next(n_calls) <= number:
-                    break
-            assert number > 3
-
-    def test_fits_where_gradients_are_off(self, few_digits):
-        with torch.no_grad():
-            hasher = small().fit(*few_digits)
-            assert not torch.is_grad_enabled()
-        assert hasher.loss_curve_ == small().fit(*few_digits).loss_curve_
 
     def test_in_a_chunk_leaves_everything_as_it_was(self, few_digits, monkeypatch):
         """Weights, and the moments of the solver, which half of the epoch has moved."""
@@ -402,26 +341,6 @@ class TestNotNumbers:
         with pytest.raises(ValueError, match="epoch 1 of 3"):
             hasher.fit(X, y)
         np.testing.assert_array_equal(hasher.transform(X), codes)
-
-    def test_weights_of_the_last_step_count(self):
-        """The loss is taken before the step, and may still be a number."""
-        module = torch.nn.Linear(3, 2)
-
-        def batch_loss(activations, *_):
-            module.bias.data.fill_(torch.inf)
-            return activations.sum() * 0
-
-        with pytest.raises(ValueError, match="weights are NaN or infinite in epoch 1 of 3"):
-            train(batch_loss, module, batch_size=10)
-
-    def test_in_evaluation_are_refused(self, few_digits):
-        X, y = few_digits
-        with pytest.raises(ValueError, match="module gives NaN as an activation"):
-            small(module=torch.nn.Sequential(NotNumbers(99), Root())).fit(X, y)
-        hasher = fails_at(99).fit(X, y)
-        message = "module gives NaN as an activation"
-        with np.errstate(over="ignore"), pytest.raises(ValueError, match=message):
-            hasher.transform(1e40 * X)  # beyond float32
 
 
 class Root(torch.nn.Module):

@@ -3,18 +3,12 @@
 import numpy as np
 import pytest
 import torch
-from hashers import GRADIENT, small
-from sklearn.base import clone
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import LabelAffinity, ThresholdAffinity
 from sklearn_talr.hashing import _settings
 from sklearn_talr.hashing._settings import TrainingData
 from sklearn_talr.losses import (
-    CSQLoss,
-    DPSHLoss,
-    DSHLoss,
-    DTSHLoss,
     HashNetLoss,
     MutualInformationLoss,
     OrthoHashLoss,
@@ -75,11 +69,6 @@ def test_given_values_are_taken_as_they_are():
     settings = settings_of(TALRHasher(hidden_layer_sizes=(4, 3), dropout=0.3, **params))
     assert {name: getattr(settings, name) for name in params} == params
     assert settings.layer_sizes == (4, 3)
-
-
-def test_one_hidden_layer_may_be_a_number():
-    for given in [256, np.int64(256), (256,), [256], np.array([256.0])]:
-        assert settings_of(TALRHasher(hidden_layer_sizes=given)).layer_sizes == (256,)
 
 
 def test_one_rate_of_dropout_is_that_of_the_hidden_units():
@@ -145,15 +134,6 @@ def test_a_chunk_is_one_epoch_at_the_first_rate_and_the_last_scale():
     assert chunk.tanh_scale is None
 
 
-def test_nothing_is_left_to_be_resolved():
-    for hasher in GRADIENT:
-        settings = settings_of(clone(hasher))
-        resolved = vars(settings).keys() - {"affinity", "bit_dropout"}  # used before
-        assert not {name for name in resolved if getattr(settings, name) == "auto"}
-        for name in ("learning_rate", "max_iter"):
-            assert getattr(settings, name) == getattr(hasher, name)
-
-
 def test_auto_is_what_the_loss_wants():
     """Whatever the kind of function is; a value that is given comes first."""
 
@@ -171,26 +151,6 @@ def test_auto_is_what_the_loss_wants():
         settings = settings_of(TALRHasher(16, loss=Loss(), **params))
         assert (settings.weight_decay, settings.batch_size) == (0.0, 9)
         assert settings.n_kept_bits[16] == 16
-
-
-@pytest.mark.parametrize(
-    ("loss", "defaults"),
-    [
-        (DPSHLoss(), {"weight_decay": 0.1, "tanh_scale": None}),
-        (DTSHLoss(), {"weight_decay": 0.1, "tanh_scale": None}),
-        (OrthoHashLoss(), {"weight_decay": 2.0, "tanh_scale": None}),
-        (HashNetLoss(), {"tanh_scale": (1.0, 8.0)}),
-        (MutualInformationLoss(), {"tanh_scale": (1.0, 8.0)}),
-        (DSHLoss(), {"n_kept_bits": (1, *range(1, 33))}),
-        (CSQLoss(), {}),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_what_each_loss_wants(loss, defaults):
-    found = vars(settings_of(TALRHasher(loss=loss)))
-    expected = vars(settings_of(TALRHasher())) | defaults
-    changed = {name for name in expected if found[name] != expected[name]}
-    assert changed <= {"loss", "bit_dropout"}  # which say what is asked for
 
 
 def test_bad_values_are_refused(few_digits):
@@ -216,10 +176,3 @@ def test_bad_values_are_refused(few_digits):
         with pytest.raises(ValueError, match=message):
             hasher.fit(*few_digits)
         assert not hasattr(hasher, "n_features_in_")
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
-def test_missing_device(few_digits):
-    assert settings_of(small()).device == torch.device("cpu")
-    with pytest.raises(ValueError, match="CUDA"):
-        small(device="cuda").fit(*few_digits)

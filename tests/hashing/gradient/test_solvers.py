@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from scipy.stats import ortho_group
 
 from sklearn_talr.hashing._networks import (
     AdamMini,
@@ -11,7 +10,6 @@ from sklearn_talr.hashing._networks import (
     make_solver,
     moments_of,
 )
-from sklearn_talr.losses import TieAwareLoss
 
 
 def adam_mini_by_definition(weights, grads, lr, decay, square_decay, eps):
@@ -54,13 +52,6 @@ def test_adam_mini_follows_its_definition(shape):
     np.testing.assert_allclose(weights.detach().numpy(), expected, rtol=1e-6)
 
 
-def test_offsets_share_one_divisor():
-    offsets = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
-    step(AdamMini([offsets], lr=0.1), offsets, [3.0, -4.0])
-    expected = -0.1 * np.array([3.0, -4.0]) / np.sqrt(12.5)
-    np.testing.assert_allclose(offsets.detach().numpy(), expected, rtol=1e-6)
-
-
 def test_parameters_without_gradient_stay():
     used, unused = (torch.nn.Parameter(torch.ones(2, 2)) for _ in range(2))
     used.grad = torch.ones(2, 2)
@@ -100,25 +91,3 @@ def test_a_solver_goes_on_from_what_another_one_remembers(name):
     torch.testing.assert_close(whole, parted)
     for key, value in told.items():
         np.testing.assert_array_equal(moments[0][key], value)
-
-
-@pytest.mark.parametrize(("solver", "is_free"), [("adam_mini", True), ("adam", False)])
-def test_training_does_not_depend_on_the_axes_of_the_features(solver, is_free, few_digits):
-    """Rotated features and weights stay rotated; plain Adam depends on the axes."""
-    X, y = torch.tensor(few_digits[0] / 16), torch.tensor(few_digits[1].copy())
-    rotation = torch.tensor(ortho_group.rvs(64, random_state=0))
-    start = torch.tensor(np.random.default_rng(0).normal(size=(16, 64)))
-
-    def trained(X, start):
-        layer = torch.nn.utils.skip_init(torch.nn.Linear, 64, 16, dtype=torch.float64)
-        layer.load_state_dict({"weight": start, "bias": torch.zeros(16)})
-        optimizer = solver_at(solver, layer.parameters(), 0.02)
-        for _ in range(5):
-            optimizer.zero_grad()
-            TieAwareLoss()(layer(X), y).backward()
-            optimizer.step()
-        return layer(X).detach().numpy()
-
-    activations = trained(X, start)
-    of_rotated = trained(X @ rotation, start @ rotation)
-    assert np.allclose(activations, of_rotated, atol=1e-6) is is_free

@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 import torch
 from hashers import small
 
 from sklearn_talr import ITQHasher
-from sklearn_talr.hashing import _linear, _training
 from sklearn_talr.hashing._base import feed_forward, mean_and_unit
 from sklearn_talr.hashing._training import Features, start_weights
 
@@ -55,41 +53,6 @@ def test_only_the_samples_given_matter(few_digits):
     X[1::3] = 99.0
     found = start(Features(X, mean, unit, device), samples=samples)
     np.testing.assert_array_equal(found[0][0], expected[0][0])
-
-
-def test_only_so_many_rows_are_looked_at(few_digits, monkeypatch):
-    seen = []
-    hidden_units = _training.hidden_units
-    monkeypatch.setattr(
-        _training,
-        "hidden_units",
-        lambda X, *layers: seen.append(X) or hidden_units(X, *layers),
-    )
-    features = features_of(few_digits[0])
-    monkeypatch.setattr(_training, "_MOST_ROWS", 100)
-    start(features)
-    monkeypatch.setattr(_training, "_MOST_CELLS", 64 * 50)
-    start(features)
-    assert [X.shape for X in seen] == [(100, 64), (50, 64)]
-    assert all(len(np.unique(X, axis=0)) == len(X) for X in seen)  # none is drawn twice
-
-
-@pytest.mark.parametrize("init", ["itq", "pca", "random"])
-def test_a_large_sparse_start_is_that_of_dense_features(few_digits, monkeypatch, init):
-    features = features_of(sp.csr_array(few_digits[0]))
-    X = features.block(np.arange(300))
-    dense = X @ start(features, init=init)[0][0]
-    monkeypatch.setattr(_training, "_MOST_CELLS", 1000)
-    monkeypatch.setattr(_linear, "_MOST_DENSE_CELLS", 1000)
-    monkeypatch.setattr(sp.csr_array, "toarray", None)
-    (coef,), (intercept,) = start(features, init=init)
-    activations = X @ coef + intercept
-    assert np.mean(activations**2) == pytest.approx(1)
-    np.testing.assert_allclose(activations.mean(axis=0), 0, atol=1e-9)
-    if init == "itq":
-        assert np.abs(activations).mean() == pytest.approx(np.abs(dense).mean(), rel=0.02)
-    else:  # but for the signs of principal directions
-        np.testing.assert_allclose(np.abs(activations), np.abs(dense), atol=1e-6)
 
 
 def test_a_warm_start_on_moved_and_scaled_features_has_the_same_function(few_digits):

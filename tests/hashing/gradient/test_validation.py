@@ -1,7 +1,5 @@
 """The validation set of a user."""
 
-import inspect
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,8 +8,6 @@ from sklearn.base import clone
 
 from sklearn_talr import PrecomputedAffinity
 from sklearn_talr.affinity import SharedLabelAffinity, ThresholdAffinity
-from sklearn_talr.hashing import TALRHasher
-from sklearn_talr.losses import CSQLoss
 
 
 def stopping(**params):
@@ -57,18 +53,6 @@ def test_the_descent_goes_on_being_scored(few_digits):
     assert score == pytest.approx(max(last, max(hasher.validation_scores_[:3])), abs=1e-3)
 
 
-def test_of_other_classes(few_digits):
-    X, y = few_digits
-    order = np.argsort(y >= 7, kind="stable")
-    n_train = np.sum(y < 7)
-    for hasher in (
-        stopping(),
-        TALRHasher(8, loss=CSQLoss(), early_descent=True, max_iter=2, random_state=0),
-    ):
-        fit(hasher, X[order], y[order], n_train=n_train)
-        assert 0 < hasher.best_validation_score_ < 1
-
-
 def test_any_kind_of_target(few_digits):
     X, labels = few_digits
     indicator = np.eye(10, dtype=int)[labels]
@@ -84,14 +68,6 @@ def test_any_kind_of_target(few_digits):
         assert hasher.validation_scores_ == by_labels.validation_scores_
     by_distance = stopping().fit(X[:200], X_val=X[200:])
     assert 0 < by_distance.best_validation_score_ < 1
-
-
-def test_sparse_features(few_digits):
-    X, y = few_digits
-    dense, sparse = (fit(stopping(), features, y) for features in (X, sp.csr_array(X)))
-    np.testing.assert_allclose(
-        dense.validation_scores_, sparse.validation_scores_, rtol=1e-3
-    )
 
 
 def test_what_does_not_fit_is_refused(few_digits):
@@ -125,10 +101,3 @@ def test_what_does_not_fit_is_refused(few_digits):
         with pytest.raises(ValueError, match=message):
             hasher.fit(*args, **given)
         assert not hasattr(hasher, "n_features_in_")
-
-
-def test_all_trained_hashers_take_it():
-    for hasher in GRADIENT:
-        parameters = inspect.signature(hasher.fit).parameters
-        for name in ("X_val", "y_val"):
-            assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
