@@ -18,7 +18,6 @@ from sklearn_talr.affinity import (
     ThresholdAffinity,
 )
 from sklearn_talr.codes import PackedCodes, pack_codes
-from sklearn_talr.codes._packed import as_words
 from sklearn_talr.histogram import HammingHistogram, _hamming, hamming_histogram
 
 N_QUERIES, N_DATABASE = 7, 23
@@ -174,9 +173,6 @@ def test_codes_so_long_that_cells_need_more_bits(n_bits):
 def test_repeated_codes_are_counted_with_weights(n_classes, n_bits, exclude_self):
     rng = np.random.default_rng(2)
     codes, y = learned_codes(rng, 600, n_bits, 25), rng.integers(n_classes, size=600)
-    merged = _hamming._Items.of(as_words(pack_codes(codes).data), LabelAffinity(), y, True)
-    assert merged.weights is None or merged.weights.sum() == 600
-    assert len(merged.words) <= 25 * n_classes
     arguments = codes, codes, LabelAffinity(), y, y
     histogram = hamming_histogram(*arguments, exclude_self=exclude_self)
     assert_counts(histogram, codes, codes, (y[:, None] == y) * 1, exclude_self)
