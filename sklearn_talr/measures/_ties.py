@@ -93,6 +93,10 @@ class Cells:
         columns = {name: c if c is None else c[kept] for name, c in columns.items()}
         return replace(self, **{**columns, **changes})
 
+    def ties(self, order, unbroken):
+        """Ties of these cells, see :class:`Ties`."""
+        return Ties(self, order, unbroken)
+
     def at_least(self, rel):
         """Cells of grades from `rel` on; 1 keeps all that are relevant at all."""
         kept = self.grade >= rel if rel > 1 else self.grade > 0
@@ -187,7 +191,7 @@ class Ties:
         self._place = np.arange(len(query)) + query
         n_ties = np.bincount(query, minlength=len(cells.n_items))
         self._last = np.cumsum(n_ties + 1)[:, None] - 1
-        self._first = self._last - n_ties[:, None]
+        self._first = self._first_relevant = self._last - n_ties[:, None]
         self.n_items = cells.n_items[:, None]
         self.n = self._with_empty_ties(cells.n[first])
         self.t = self._with_empty_ties(cells.t[first])
@@ -260,7 +264,7 @@ class Ties:
     @property
     def first_relevant(self):
         """n, p, t of each query's first tie with relevant items, and take per cutoff."""
-        n, p, t = (table[self._first] for table in (self.n, self.p, self.t))
+        n, p, t = (table[self._first_relevant] for table in (self.n, self.p, self.t))
         return n, p, t, np.clip(self.reached - t, 0, n)
 
     @property
@@ -279,3 +283,55 @@ class Ties:
         return self._with_empty_ties(
             self._by_tie(gain(self.cells.grade) * self.cells.count)
         )
+
+
+class TiesOfCounts(Ties):
+    """Ties of a table of counts in random order, which need no cells.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_queries, n_levels, n_ties) of int64
+
+    levels : ndarray of shape (n_levels,) of int64
+        Affinities, ascending from 0.
+    """
+
+    def __init__(self, counts, levels):
+        self.order, self._unbroken, self._levels = "expected", None, levels
+        self._counts = np.pad(counts, ((0, 0), (0, 0), (0, 1)))
+        n, p = self._counts.sum(axis=1), self._counts[:, 1:].sum(axis=1)
+        self.n, self.p = n.ravel(), p.ravel()
+        self.t, self.tp = ((np.cumsum(c, axis=1) - c).ravel() for c in (n, p))
+        self._first = n.shape[1] * np.arange(len(n))[:, None]
+        self._last = self._first + n.shape[1] - 1
+        self._first_relevant = self._first + (p > 0).argmax(axis=1)[:, None]
+        self.n_items, self.n_relevant = self.t[self._last], self.tp[self._last]
+
+    @property
+    def cells(self):
+        """The relevant items by tie and grade."""
+        return Cells.of_counts(self._counts, self._levels)
+
+    def at_least(self, rel):
+        """What has the items of grades from `rel` on, these ties or their cells."""
+        return self.cells.at_least(rel) if np.any(self._levels[1:] < rel) else self
+
+    def ties(self, order, unbroken):
+        """These ties, as `order` is "expected"."""
+        return self
+
+    @property
+    def ideal(self):
+        """The ties of the ranking by descending grade, at the same cutoffs."""
+        totals = self._counts[:, :0:-1].sum(axis=2)
+        cell = np.flatnonzero(totals > 0)
+        query, level = np.divmod(cell, max(1, totals.shape[1]))
+        n, end = totals.ravel()[cell], np.cumsum(totals, axis=1).ravel()[cell]
+        grade = self._levels[::-1][level]
+        cells = Cells(query, end - n, n, grade, n, self.n_items[:, 0])
+        return Ties(cells).cut_at(self.cutoffs)
+
+    def gains(self, gain):
+        """Sum of the gains of each tie; `gain` maps an array of affinities to gains."""
+        found = 1 + np.flatnonzero(self._counts[:, 1:].any(axis=(0, 2)))
+        return (gain(self._levels[found]) @ self._counts[:, found]).ravel()
