@@ -1,6 +1,7 @@
 """Evaluate measures of tables of counts and of arrays, and average over queries."""
 
 import warnings
+from dataclasses import replace
 from numbers import Real
 from typing import NamedTuple
 
@@ -175,7 +176,7 @@ def together(measures):
     """
     groups = {}
     for place, measure in enumerate(measures):
-        groups.setdefault(measure.without_cutoff, []).append(place)
+        groups.setdefault(replace(measure, cutoff=None), []).append(place)
     return [
         (measure, places, np.array([measures[p].cutoff or ALL_RANKS for p in places]))
         for measure, places in groups.items()
