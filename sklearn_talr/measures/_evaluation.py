@@ -11,7 +11,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from .._arrays import NUMPY, as_numpy, space_of
 from .._compat import check_sample_weight
 from ..histogram._rankings import check_rankings
-from ._ties import ALL_RANKS, CELLS_PER_BLOCK, Cells, TiesOfCounts
+from ._ties import ALL_RANKS, CELLS_PER_BLOCK, Cells, Ties, TiesOfCounts
 
 OF_SCORES = {
     "y_true": ["array-like"],
@@ -138,7 +138,9 @@ def evaluate_ties(groups, cells, zero_division=0.0, order="expected"):
             tied = cells if rel is None else cells.at_least(rel)
             # A listed order has no ties, so that it is a ranking like any other.
             kind = "expected" if order == "listed" else order
-            ties[rel] = kept.ties(kind, None if broken is cells else tied)
+            ties[rel] = kept
+            if isinstance(kept, Cells):
+                ties[rel] = Ties(kept, kind, None if broken is cells else tied)
         ranks = measure.ranks(ties[rel], cutoffs)
         key = rel, ranks.shape, ranks.tobytes()
         if key not in cut:

@@ -93,10 +93,6 @@ class Cells:
         columns = {name: c if c is None else c[kept] for name, c in columns.items()}
         return replace(self, **{**columns, **changes})
 
-    def ties(self, order, unbroken):
-        """Ties of these cells, see :class:`Ties`."""
-        return Ties(self, order, unbroken)
-
     def at_least(self, rel):
         """Cells of grades from `rel` on; 1 keeps all that are relevant at all."""
         kept = self.grade >= rel if rel > 1 else self.grade > 0
@@ -315,10 +311,6 @@ class TiesOfCounts(Ties):
     def at_least(self, rel):
         """What has the items of grades from `rel` on, these ties or their cells."""
         return self.cells.at_least(rel) if np.any(self._levels[1:] < rel) else self
-
-    def ties(self, order, unbroken):
-        """These ties, as `order` is "expected"."""
-        return self
 
     @property
     def ideal(self):
