@@ -187,7 +187,7 @@ class Ties:
         self._place = np.arange(len(query)) + query
         n_ties = np.bincount(query, minlength=len(cells.n_items))
         self._last = np.cumsum(n_ties + 1)[:, None] - 1
-        self._first = self._first_relevant = self._last - n_ties[:, None]
+        self._first = self._last - n_ties[:, None]
         self.n_items = cells.n_items[:, None]
         self.n = self._with_empty_ties(cells.n[first])
         self.t = self._with_empty_ties(cells.t[first])
@@ -260,7 +260,7 @@ class Ties:
     @property
     def first_relevant(self):
         """n, p, t of each query's first tie with relevant items, and take per cutoff."""
-        n, p, t = (table[self._first_relevant] for table in (self.n, self.p, self.t))
+        n, p, t = (table[self._first] for table in (self.n, self.p, self.t))
         return n, p, t, np.clip(self.reached - t, 0, n)
 
     @property
@@ -296,12 +296,15 @@ class TiesOfCounts(Ties):
         self.order, self._unbroken, self._levels = "expected", None, levels
         self._counts = np.pad(counts, ((0, 0), (0, 0), (0, 1)))
         n, p = self._counts.sum(axis=1), self._counts[:, 1:].sum(axis=1)
-        self.n, self.p = n.ravel(), p.ravel()
-        self.t, self.tp = ((np.cumsum(c, axis=1) - c).ravel() for c in (n, p))
-        self._first = n.shape[1] * np.arange(len(n))[:, None]
-        self._last = self._first + n.shape[1] - 1
-        self._first_relevant = self._first + (p > 0).argmax(axis=1)[:, None]
-        self.n_items, self.n_relevant = self.t[self._last], self.tp[self._last]
+        t, tp = (np.cumsum(table, axis=1) - table for table in (n, p))
+        self.n_items, self.n_relevant = t[:, -1:], tp[:, -1:]
+        is_kept = p > 0
+        is_kept[:, -1] = True
+        self._kept, tables = np.flatnonzero(is_kept), (n, p, t, tp)
+        self.n, self.p, self.t, self.tp = (c.ravel()[self._kept] for c in tables)
+        n_ties = is_kept.sum(axis=1)[:, None]
+        self._last = np.cumsum(n_ties)[:, None] - 1
+        self._first = self._last - n_ties + 1
 
     @property
     def cells(self):
@@ -326,4 +329,5 @@ class TiesOfCounts(Ties):
     def gains(self, gain):
         """Sum of the gains of each tie; `gain` maps an array of affinities to gains."""
         found = 1 + np.flatnonzero(self._counts[:, 1:].any(axis=(0, 2)))
-        return (gain(self._levels[found]) @ self._counts[:, found]).ravel()
+        gains = gain(self._levels[found]) @ self._counts[:, found]
+        return gains.ravel()[self._kept]

@@ -538,8 +538,11 @@ class DocumentTable:
         if best_first:
             falls |= (numbers[1:] == numbers[:-1]) & (values[1:] > values[:-1])
         if falls.any():
-            keys = (-values, numbers) if best_first else (numbers,)
-            order = np.lexsort(keys)
+            order = np.argsort(numbers, kind="stable")
+            ends = np.searchsorted(numbers[order], np.arange(len(merged) + 1)).tolist()
+            for start, end in zip(ends, ends[1:] if best_first else []):
+                rows = order[start:end]
+                order[start:end] = rows[np.argsort(-values[rows])]
             self.numbers, self.values = numbers[order], values[order]
             self.documents = list(map(documents.__getitem__, order.tolist()))
 
