@@ -1,8 +1,6 @@
 """Counts of Hamming distances by affinity level."""
 
-from functools import partial
 from numbers import Integral
-from typing import NamedTuple
 
 import numpy as np
 from sklearn import config_context, get_config
@@ -111,11 +109,22 @@ def hamming_histogram(
     """
     refuse_terms(query_codes, "query_codes")
     refuse_terms(database_codes, "database_codes")
-    affinity, y_query, y_database = _paired_targets(affinity, y_query, y_database)
+    if y_query is None or y_database is None:
+        raise ValueError(
+            "y_query and y_database are needed to know what is relevant. Under a "
+            "ThresholdAffinity they are feature rows."
+        )
+    affinity, y_query = resolve_affinity(affinity, None, y_query)
+    y_database = affinity.check_targets(y_database)
     query_codes = as_packed(query_codes, input_name="query_codes")
     database_codes = as_packed(database_codes, input_name="database_codes")
-    _check_one_target_each("query", query_codes, y_query)
-    _check_one_target_each("database", database_codes, y_database)
+    sides = ("query", query_codes, y_query), ("database", database_codes, y_database)
+    for side, codes, y in sides:
+        if len(codes) != y.shape[0]:
+            raise ValueError(
+                f"{side}_codes and y_{side} must have equal length, got {len(codes)} and "
+                f"{y.shape[0]}."
+            )
     if exclude_self and len(query_codes) != len(database_codes):
         raise ValueError(
             "exclude_self needs query i to be database item i, but there are "
@@ -123,68 +132,60 @@ def hamming_histogram(
         )
     levels = affinity.levels_between(y_query, y_database)
     queries, database = code_words(query_codes, database_codes)
-    count = partial(
-        _count_block,
-        _Items.of(database, affinity, y_database, merge=len(queries) >= _QUERIES_TO_MERGE),
-        *(affinity, levels, queries, y_query, query_codes.n_bits + 1),
-        database if exclude_self else None,
-    )
-    counts = np.empty((len(queries), len(levels), query_codes.n_bits + 1), dtype=np.int64)
+    n_bits = query_codes.n_bits
+
+    # Parts of the database that an oracle is asked about at once: rows of the items, their
+    # targets, and where each group of equal targets starts. Where the affinity can tell
+    # groups they are one part, and equal codes of a group may be there once, with weights;
+    # elsewhere every item is a group of its own.
+    groups, items, weights = affinity.group_targets(y_database), database, None
+    if groups is None:
+        targets, group = y_database, np.arange(len(database))
+        blocks = gen_batches(len(database), _ITEMS_PER_ORACLE_BLOCK)
+        parts = [(b, b, np.arange(b.stop - b.start + 1)) for b in blocks]
+    else:
+        targets, group = groups
+        merge, some = len(queries) >= _QUERIES_TO_MERGE, slice(_FIRST_ROWS)
+        if merge:  # the first rows tell whether a database repeats itself
+            distinct, *_ = _merged(database[some], group[some])
+            merge = len(distinct) < _MOST_DISTINCT * len(database[some])
+        if merge:
+            items, sorted_group, weights = _merged(database, group)
+        else:
+            order = np.argsort(group, kind="stable")
+            items, sorted_group = database[order], group[order]
+        starts = np.searchsorted(sorted_group, np.arange(targets.shape[0] + 1))
+        parts = [(slice(None), slice(None), starts)]
+
+    def count(rows):
+        """Counts of some of the queries."""
+        from .._loops._counts import count_levels
+
+        counts = np.zeros((rows.stop - rows.start, len(levels), n_bits + 1), dtype=np.int64)
+        own_level, first = np.zeros(len(counts), dtype=np.intp), 0
+        for part, of_part, starts in parts:
+            with config_context(assume_finite=True):
+                level = affinity.level_index(y_query[rows], targets[of_part], levels)
+            level = level.astype(np.uint16 if len(levels) < 2**16 else np.uint32)
+            weight = None if weights is None else weights[part]
+            count_levels(queries[rows], items[part], starts, level, weight, counts)
+            if exclude_self:
+                place = group[rows] - first
+                inside = np.flatnonzero((place >= 0) & (place < level.shape[1]))
+                own_level[inside] = level[inside, place[inside]]
+            first += level.shape[1]
+        if exclude_self:
+            differing = np.bitwise_count(queries[rows] ^ database[rows])
+            distance = differing.sum(axis=1, dtype=np.intp)
+            counts[np.arange(len(counts)), own_level, distance] -= 1
+        return counts
+
+    counts = np.empty((len(queries), len(levels), n_bits + 1), dtype=np.int64)
     blocks = list(gen_batches(len(queries), _queries_per_block()))
     with one_thread():
         for rows, block in zip(blocks, map_in_threads(count, blocks, n_jobs)):
             counts[rows] = block
-    return HammingHistogram(counts, levels, query_codes.n_bits)
-
-
-class _Items(NamedTuple):
-    """Database items as they are counted.
-
-    Parameters
-    ----------
-    words : ndarray of shape (n_items, n_words), unsigned
-        Code words, sorted by group. Equal codes of a group may be there once.
-
-    starts : ndarray of shape (n_groups + 1,), dtype int64, or None
-        Where each group of equal targets starts, and the last ends. None: every item is a
-        group of its own.
-
-    weights : ndarray of shape (n_items,) of int64, or None
-        How often each item counts; None means once.
-
-    targets : targets of length n_groups
-        One of each group.
-
-    group_of : ndarray, or None
-        Group of each item of the database as it was given; None: its number.
-    """
-
-    words: np.ndarray
-    starts: np.ndarray | None
-    weights: np.ndarray | None
-    targets: object
-    group_of: np.ndarray | None
-
-    @classmethod
-    def of(cls, words, affinity, y_database, merge):
-        """Sort items into groups, where their affinity can, and merge equal ones if asked.
-
-        The first rows tell whether a database repeats itself before all are sorted.
-        """
-        groups = affinity.group_targets(y_database)
-        if groups is None:
-            return cls(words, None, None, y_database, None)
-        targets, group = groups
-        weights, some = None, slice(_FIRST_ROWS)
-        if merge and len(_merged(words[some], group[some])[0]) < _MOST_DISTINCT * len(
-            words[some]
-        ):
-            words, sorted_group, weights = _merged(words, group)
-        else:
-            order = np.argsort(group, kind="stable")
-            words, sorted_group = words[order], group[order]
-        starts = np.searchsorted(sorted_group, np.arange(targets.shape[0] + 1))
-        return cls(words, starts, weights, targets, group)
+    return HammingHistogram(counts, levels, n_bits)
 
 
 def _merged(words, group):
@@ -196,56 +197,8 @@ def _merged(words, group):
     return words[starts], group[starts], np.diff(starts, append=len(words))
 
 
-def _count_block(items, affinity, levels, queries, y_query, n_distances, itself, rows):
-    """Counts of some of the queries; `itself` is the database whose row q is query q."""
-    from .._loops._counts import count_levels
-
-    own = np.arange(rows.start, rows.stop)
-    query, own_level = own - rows.start, np.zeros(len(own), dtype=np.intp)
-    counts = np.zeros((len(own), len(levels), n_distances), dtype=np.int64)
-
-    def levels_of(targets):
-        with config_context(assume_finite=True):
-            level = affinity.level_index(y_query[rows], targets, levels)
-        return level.astype(np.uint16 if len(levels) < 2**16 else np.uint32)
-
-    if items.starts is not None:
-        level = levels_of(items.targets)
-        count_levels(queries[rows], items.words, items.starts, level, items.weights, counts)
-        if itself is not None:
-            own_level = level[query, items.group_of[own]]
-    else:
-        for block in gen_batches(len(items.words), _ITEMS_PER_ORACLE_BLOCK):
-            level, each = levels_of(items.targets[block]), items.words[block]
-            count_levels(queries[rows], each, np.arange(len(each) + 1), level, None, counts)
-            inside = (own >= block.start) & (own < block.stop)
-            own_level[inside] = level[query[inside], own[inside] - block.start]
-    if itself is not None:
-        differing = np.bitwise_count(queries[rows] ^ itself[rows])
-        counts[query, own_level, differing.sum(axis=1, dtype=np.intp)] -= 1
-    return counts
-
-
 def _queries_per_block():
     """So many queries that what an oracle makes of a block fits into working memory."""
     budget = get_config()["working_memory"] * 2**20
     most = int(budget / (_BYTES_PER_PAIR * _ITEMS_PER_ORACLE_BLOCK))
     return max(1, min(_QUERIES_PER_BLOCK, most))
-
-
-def _paired_targets(affinity, y_query, y_database):
-    if y_query is None or y_database is None:
-        raise ValueError(
-            "y_query and y_database are needed to know what is relevant. Under a "
-            "ThresholdAffinity they are feature rows."
-        )
-    affinity, y_query = resolve_affinity(affinity, None, y_query)
-    return affinity, y_query, affinity.check_targets(y_database)
-
-
-def _check_one_target_each(side, codes, y):
-    if len(codes) != y.shape[0]:
-        raise ValueError(
-            f"{side}_codes and y_{side} must have equal length, got {len(codes)} and "
-            f"{y.shape[0]}."
-        )

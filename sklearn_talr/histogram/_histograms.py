@@ -10,7 +10,6 @@ from .._compat import validate_params
 from ..codes._packed import as_packed, code_words
 from ._rankings import check_affinities, check_rankings, fits_int64, sort_rows
 
-_LEVELS = "levels must be integers that ascend from 0, below 2**63, got {}."
 _CELLS_PER_BLOCK = 2**16  # scores that are sorted at a time
 _MOST_ITEMS = 3_000_000_000  # of a query: the square of this number fits int64
 
@@ -68,10 +67,34 @@ class RankingHistogram:
     levels: np.ndarray
 
     def __post_init__(self):
+        counts, levels = np.asarray(self.counts), np.asarray(self.levels)
+        is_vector = levels.ndim == 1 and levels.size and levels.dtype.kind in "biuf"
+        is_whole = is_vector and fits_int64(levels) and not np.any(levels % 1)
+        if not is_whole or levels[0] != 0 or np.any(levels[1:] <= levels[:-1]):
+            raise ValueError(
+                f"levels must be integers that ascend from 0, below 2**63, got {levels}."
+            )
+        if counts.ndim != 3 or counts.shape[1] != len(levels):
+            raise ValueError(
+                f"counts must have shape (n_queries, {len(levels)}, n_columns), a row for "
+                f"each of the levels, got {counts.shape}."
+            )
+        if counts.dtype.kind not in "iu":
+            raise ValueError(
+                f"counts must be integers, got {counts.dtype}. Soft counts belong to "
+                "sklearn_talr.losses."
+            )
+        if counts.size and counts.min() < 0:
+            raise ValueError(f"counts must not be negative, got {counts.min()}.")
+        n_items = counts.sum(axis=(1, 2), dtype=np.float64).max(initial=0)
+        if n_items > _MOST_ITEMS:
+            raise ValueError(
+                f"a query may have {_MOST_ITEMS} items at most, got {n_items:.3g}: the "
+                "metrics multiply two counts as int64."
+            )
         # The dataclass is frozen for its users; this is how it sets its own fields.
-        object.__setattr__(self, "counts", np.asarray(self.counts))
-        object.__setattr__(self, "levels", _checked_levels(self.levels))
-        _check_counts(self.counts, len(self.levels))
+        object.__setattr__(self, "counts", counts)
+        object.__setattr__(self, "levels", levels.astype(np.int64, copy=False))
 
     def __len__(self):
         return len(self.counts)
@@ -339,38 +362,4 @@ def check_hamming(histogram, caller):
             f"{type(histogram).__name__}. Make one of two sets of codes by "
             "hamming_histogram, or, if column d counts the items at distance d, by "
             "HammingHistogram(counts, levels, n_bits)."
-        )
-
-
-def _checked_levels(levels):
-    """Return levels as integers, or raise ValueError; a user may state whole floats."""
-    levels = np.asarray(levels)
-    is_vector = levels.ndim == 1 and levels.size and levels.dtype.kind in "biuf"
-    is_whole = is_vector and fits_int64(levels) and not np.any(levels % 1)
-    if not is_whole or levels[0] != 0:
-        raise ValueError(_LEVELS.format(levels))
-    levels = levels.astype(np.int64, copy=False)
-    if np.any(levels[1:] <= levels[:-1]):
-        raise ValueError(_LEVELS.format(levels))
-    return levels
-
-
-def _check_counts(counts, n_levels):
-    if counts.ndim != 3 or counts.shape[1] != n_levels:
-        raise ValueError(
-            f"counts must have shape (n_queries, {n_levels}, n_columns), a row for each "
-            f"of the levels, got {counts.shape}."
-        )
-    if counts.dtype.kind not in "iu":
-        raise ValueError(
-            f"counts must be integers, got {counts.dtype}. Soft counts belong to "
-            "sklearn_talr.losses."
-        )
-    if counts.size and counts.min() < 0:
-        raise ValueError(f"counts must not be negative, got {counts.min()}.")
-    n_items = counts.sum(axis=(1, 2), dtype=np.float64).max(initial=0)
-    if n_items > _MOST_ITEMS:
-        raise ValueError(
-            f"a query may have {_MOST_ITEMS} items at most, got {n_items:.3g}: the metrics "
-            "multiply two counts as int64."
         )

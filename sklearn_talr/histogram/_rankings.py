@@ -148,9 +148,42 @@ def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
     y_true, y_score, groups = map(as_numpy, (y_true, y_score, groups))
     _refuse_masked(y_true, "y_true")
     _refuse_masked(y_score, "y_score")
-    if groups is None:
-        return _check_tables(y_true, y_score, real_grades)
-    return _check_groups(y_true, y_score, groups, real_grades)
+    if groups is not None:
+        y_true = _check_array(y_true, "y_true", 1)
+        score = _check_ranking_scores(y_score, 1)
+        groups = check_groups(groups, len(y_true))
+        check_consistent_length(y_true, score, groups)
+        affinity = _check_affinities(y_true, real_grades)
+        # Floats of the same order, of which the score of padding is below all
+        floats = score.astype(np.float64, copy=False)
+        is_wide = score.dtype.kind != "f" and score.dtype.itemsize == 8
+        if is_wide and np.any(np.abs(floats) >= 2**53):
+            floats = np.unique(score, return_inverse=True)[1].astype(np.float64)
+        order, first, size = _by_group(groups)
+        if order is not None:
+            affinity, floats = affinity[order], floats[order]
+        return Rankings(affinity, floats, first, size)
+    y_true = _check_array(y_true, "y_true", 2)
+    given = np.asarray(y_score)
+    padding = np.isneginf(given) if given.dtype.kind == "f" else np.False_
+    if padding.any():
+        y_score = np.where(padding, 0, y_score)
+    score = _check_ranking_scores(y_score, 2)
+    if y_true.shape != score.shape:
+        raise ValueError(
+            "y_true and y_score must have the same shape (n_queries, n_database), got "
+            f"{y_true.shape} and {score.shape}."
+        )
+    if padding.any():
+        hidden = y_true[padding]
+        if np.any(hidden > 0):
+            raise ValueError(
+                f"y_score is -inf for an item of affinity {hidden.max()}, but -inf marks "
+                "cells that hold no item. Give items that come last the lowest finite "
+                "score."
+            )
+        score, y_true = np.where(padding, _PADDING, score), np.where(padding, 0, y_true)
+    return Rankings(_check_affinities(y_true, real_grades), score)
 
 
 def check_affinities(y_true):
@@ -162,37 +195,6 @@ def check_affinities(y_true):
             f"y_true must be 1-D, an affinity for each pair, got shape {np.shape(y_true)}."
         )
     return _check_affinities(_check_array(y_true, "y_true", 1), real_grades=False)
-
-
-def _check_tables(y_true, y_score, real_grades):
-    y_true = _check_array(y_true, "y_true", 2)
-    padding = _padding(y_score)
-    if padding is None:
-        y_score = _check_ranking_scores(y_score, 2)
-    else:
-        finite = _check_ranking_scores(np.where(padding, 0, y_score), 2)
-        y_score = np.where(padding, _PADDING, finite)
-    if y_true.shape != y_score.shape:
-        raise ValueError(
-            "y_true and y_score must have the same shape (n_queries, n_database), got "
-            f"{y_true.shape} and {y_score.shape}."
-        )
-    if padding is not None:
-        y_true = _without_padding(y_true, padding)
-    return Rankings(_check_affinities(y_true, real_grades), y_score)
-
-
-def _check_groups(y_true, y_score, groups, real_grades):
-    y_true = _check_array(y_true, "y_true", 1)
-    y_score = _check_ranking_scores(y_score, 1)
-    groups = check_groups(groups, len(y_true))
-    check_consistent_length(y_true, y_score, groups)
-    affinity = _check_affinities(y_true, real_grades)
-    score = _floats_of_same_order(y_score)  # the score of padding is below all floats
-    order, first, size = _by_group(groups)
-    if order is not None:
-        affinity, score = affinity[order], score[order]
-    return Rankings(affinity, score, first, size)
 
 
 def _by_group(groups):
@@ -220,33 +222,6 @@ def _refuse_masked(values, name):
             f"{name} has masked entries, which would count like all others. Leave them "
             "out; in a table of scores pass y_score.filled(-np.inf) and y_true.filled(0)."
         )
-
-
-def _padding(y_score):
-    """Return which cells hold no item, or None if every cell holds one."""
-    given = np.asarray(y_score)
-    padding = np.isneginf(given) if given.dtype.kind == "f" else np.False_
-    return padding if padding.any() else None
-
-
-def _without_padding(y_true, padding):
-    hidden = y_true[padding]
-    if np.any(hidden > 0):
-        raise ValueError(
-            f"y_score is -inf for an item of affinity {hidden.max()}, but -inf marks cells "
-            "that hold no item. Give items that come last the lowest finite score."
-        )
-    return np.where(padding, 0, y_true)
-
-
-def _floats_of_same_order(score):
-    """Return scores as float64 that have the same order and the same ties."""
-    if score.dtype.kind == "f":
-        return score.astype(np.float64, copy=False)
-    floats = score.astype(np.float64)
-    if score.dtype.itemsize < 8 or np.all(np.abs(floats) < 2**53):
-        return floats
-    return np.unique(score, return_inverse=True)[1].astype(np.float64)
 
 
 def _check_affinities(y_true, real_grades):

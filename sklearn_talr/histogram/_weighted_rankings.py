@@ -4,12 +4,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from .._threads import map_in_threads, one_thread
-from ..codes._scores import (
-    arrays_of_terms,
-    columns_of,
-    fixed,
-    tables_of,
-)
+from ..codes._scores import arrays_of_terms, columns_of, fixed, tables_of
 from ._histograms import RankingHistogram
 
 _CELLS_PER_BLOCK = 2**21

@@ -113,7 +113,12 @@ def mean_interval(
     True
     """
     values = as_floats(values, "values")
-    columns = _as_columns(values)
+    if values.ndim not in (1, 2):
+        raise ValueError(
+            "values must have shape (n_queries,) or (n_queries, n_columns), got "
+            f"{values.shape}."
+        )
+    columns = values.reshape(len(values), -1)
     interval = expanded_interval(
         columns,
         make_strata(stratify, len(columns)),
@@ -125,15 +130,6 @@ def mean_interval(
     if values.ndim == 1:
         return tuple(end.item() for end in interval)
     return interval
-
-
-def _as_columns(values):
-    if values.ndim not in (1, 2):
-        raise ValueError(
-            "values must have shape (n_queries,) or (n_queries, n_columns), got "
-            f"{values.shape}."
-        )
-    return values.reshape(len(values), -1)
 
 
 def expanded_interval(
@@ -207,12 +203,25 @@ def bootstrap_deviations(values, strata, n_resamples, random_state, tie_variance
     """
     centered = strata.centered(values)
     scale = np.abs(centered).max(axis=0, initial=0)
-    deviations = np.concatenate(
-        [
-            _deviations(centered, strata, n, random_state, tie_variance)
-            for n in chunks(n_resamples, strata.n)
-        ]
-    )
+    deviations = []
+    for n_samples in chunks(n_resamples, strata.n):
+        total = np.zeros((n_samples, centered.shape[1]))
+        variance = np.zeros_like(total)
+        for rows in strata.rows:
+            # How often each sample has each of the rows
+            drawn = random_state.randint(
+                len(rows), size=(n_samples, len(rows)), dtype=np.int32
+            )
+            cells = drawn + np.arange(0, drawn.size, len(rows))[:, None]
+            counts = np.bincount(cells.ravel(), minlength=drawn.size)
+            counts = counts.reshape(drawn.shape).astype(float)
+            total += counts @ centered[rows]
+            if tie_variance is not None:
+                variance += counts @ tie_variance[rows]
+        if tie_variance is not None:
+            total += np.sqrt(variance) * random_state.standard_normal(total.shape)
+        deviations.append(total / strata.n)
+    deviations = np.concatenate(deviations)
     deviations[np.abs(deviations) <= ROUNDING * scale] = 0.0
     return deviations
 
@@ -220,27 +229,6 @@ def bootstrap_deviations(values, strata, n_resamples, random_state, tie_variance
 def chunks(n_resamples, n_queries):
     step = max(_CELLS // max(n_queries, 1), 1)
     return [min(step, n_resamples - first) for first in range(0, n_resamples, step)]
-
-
-def _deviations(centered, strata, n_samples, random_state, tie_variance):
-    total = np.zeros((n_samples, centered.shape[1]))
-    variance = np.zeros_like(total)
-    for rows in strata.rows:
-        counts = _sample_counts(len(rows), n_samples, random_state)
-        total += counts @ centered[rows]
-        if tie_variance is not None:
-            variance += counts @ tie_variance[rows]
-    if tie_variance is not None:
-        total += np.sqrt(variance) * random_state.standard_normal(total.shape)
-    return total / strata.n
-
-
-def _sample_counts(n, n_samples, random_state):
-    """How often each of n queries is in each sample of n, (n_samples, n) of float."""
-    drawn = random_state.randint(n, size=(n_samples, n), dtype=np.int32)
-    cells = drawn + np.arange(0, n_samples * n, n)[:, None]
-    counts = np.bincount(cells.ravel(), minlength=n_samples * n)
-    return counts.reshape(n_samples, n).astype(float)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Paired tests: of two systems, of families of pairs, and how many queries they need."""
 
 from dataclasses import dataclass
-from functools import wraps
 from math import ceil
 from numbers import Real
 
@@ -19,6 +18,7 @@ from ._means import (
     make_strata,
 )
 
+TESTS = "randomization", "bootstrap", "t", "wilcoxon"
 _MOST_EXACT = 14  # queries that differ, for which all patterns of signs are tried
 _MANY = 10_000  # queries, where t differs from a normal value in the next term alone
 _BETWEEN = Interval(Real, 0, 1, closed="neither")
@@ -56,7 +56,7 @@ class PairedTest:
     {
         "first": ["array-like"],
         "second": ["array-like"],
-        "test": [StrOptions({"randomization", "bootstrap", "t", "wilcoxon"})],
+        "test": [StrOptions(set(TESTS))],
         **RESAMPLING,
     },
     prefer_skip_nested_validation=True,
@@ -145,13 +145,9 @@ def paired_test(
             f"got {first.shape} and {second.shape}."
         )
     differences = (first - second).reshape(len(first), -1)
-    found = TESTS[test](
-        differences,
-        make_strata(stratify, len(differences)),
-        n_resamples,
-        independent_random_state(random_state),
-    )
-    p_value, *rest = found
+    strata = make_strata(stratify, len(differences))
+    samples = n_resamples, independent_random_state(random_state)
+    p_value, *rest = p_values(test, differences, strata, *samples)
     p_value[np.abs(differences).max(axis=0, initial=0) <= ROUNDING] = 1.0
     result = [differences.mean(axis=0), p_value, *rest]
     if first.ndim == 1:
@@ -159,103 +155,65 @@ def paired_test(
     return PairedTest(*result)
 
 
-def _of_small_values(test):
-    """Bring large differences to at most 1, by a power of two: ROUNDING is of such."""
+def p_values(test, differences, strata, n_resamples, random_state):
+    """Test each column of differences, of shape (n_queries, n_columns).
 
-    @wraps(test)
-    def tested(differences, strata, n_resamples, random_state):
-        largest = np.abs(differences).max(axis=0).clip(min=1)
-        unit = np.exp2(np.ceil(np.log2(largest)))
-        return test(differences / unit, strata, n_resamples, random_state)
+    Returns
+    -------
+    p_value : ndarray of shape (n_columns,)
+        NaN where the test says nothing.
 
-    return tested
-
-
-@_of_small_values
-def _randomization(differences, strata, n_resamples, random_state):
-    n_patterns = np.full(differences.shape[1], n_resamples)
-    differs = np.abs(differences) > ROUNDING
-    n_differing = differs.sum(axis=0)
-    is_exact = (n_differing <= _MOST_EXACT) | (2.0**n_differing <= n_resamples)
-    total = np.abs(differences.sum(axis=0)) - ROUNDING * len(differences)
-    p_value = np.full(len(n_patterns), np.nan)
-    if not is_exact.all():
-        sums = sign_sums(differences[:, ~is_exact], n_resamples, random_state)
-        n_as_large = (np.abs(sums) >= total[~is_exact]).sum(axis=0)
-        p_value[~is_exact] = (n_as_large + 1) / (n_resamples + 1)
-    for column in np.flatnonzero(is_exact):
-        sums = all_sign_sums(differences[differs[:, column], column])
-        n_patterns[column] = 2 * len(sums)
-        if len(sums):
-            p_value[column] = (np.abs(sums) >= total[column]).mean()
-    return p_value, n_patterns, is_exact
-
-
-@_of_small_values
-def _bootstrap(differences, strata, n_resamples, random_state):
-    p_value, tested, t = _student(differences, strata)
-    if tested.any():
-        kept = differences[:, tested]
-        drawn = bootstrap_deviations(kept, strata, n_resamples, random_state)
-        deviate = stats.norm.isf(stats.t.sf(np.abs(t[tested]), strata.n_free))
-        needed = deviate * strata.error_of_samples(kept) - ROUNDING
-        n_as_large = (np.abs(drawn) >= needed).sum(axis=0)
-        p_value[tested] = (n_as_large + 1) / (n_resamples + 1)
-    return p_value, np.full(len(p_value), n_resamples), np.zeros(len(p_value), dtype=bool)
-
-
-@_of_small_values
-def _t(differences, strata, n_resamples, random_state):
-    p_value, tested, t = _student(differences, strata)
-    p_value[tested] = 2 * stats.t.sf(np.abs(t[tested]), strata.n_free)
-    return p_value, *_without_resamples(len(p_value))
-
-
-def _student(differences, strata):
-    """Student's t of each column, and the p-values of columns that need no test.
-
-    Differences that are all the same have no variance: their mean is 0, of which there is
-    nothing to test, or it is known exactly.
+    n_patterns, is_exact : ndarray of shape (n_columns,)
+        How many patterns or samples the p-value counts, and whether these are all.
     """
-    mean, t = differences.mean(axis=0), np.zeros(differences.shape[1])
-    p_value = np.full(len(t), np.nan)
-    if strata.n_free < 1:
-        return p_value, np.zeros(len(t), dtype=bool), t
-    error = strata.standard_error(differences)
-    tested = error > ROUNDING
-    t[tested] = mean[tested] / error[tested]
-    p_value[(error <= ROUNDING) & (np.abs(mean) > ROUNDING)] = 0.0
-    return p_value, tested, t
-
-
-@_of_small_values
-def _wilcoxon(differences, strata, n_resamples, random_state):
-    p_value = np.full(differences.shape[1], np.nan)
-    for column, values in enumerate(differences.T):
-        differing = values[np.abs(values) > ROUNDING].round(12)  # so that ties of ranks are
-        if len(differing) and np.isfinite(differing).all():
-            p_value[column] = _signed_rank_p_value(differing)
-    return p_value, *_without_resamples(len(p_value))
-
-
-def _signed_rank_p_value(differences):
-    """Of all patterns of signs if they are few: scipy is exact without ties, or slow."""
-    if len(differences) > _MOST_EXACT:
-        return stats.wilcoxon(differences).pvalue
-    ranks = stats.rankdata(np.abs(differences)) * np.sign(differences)
-    return (np.abs(all_sign_sums(ranks)) >= np.abs(ranks.sum()) - 0.25).mean()
-
-
-def _without_resamples(n_columns):
-    return np.zeros(n_columns, dtype=int), np.zeros(n_columns, dtype=bool)
-
-
-TESTS = {
-    "randomization": _randomization,
-    "bootstrap": _bootstrap,
-    "t": _t,
-    "wilcoxon": _wilcoxon,
-}
+    # Large differences are brought to at most 1, by a power of two: ROUNDING is of such
+    largest = np.abs(differences).max(axis=0).clip(min=1)
+    differences = differences / np.exp2(np.ceil(np.log2(largest)))
+    n_queries, n_columns = differences.shape
+    p_value, is_exact = np.full(n_columns, np.nan), np.zeros(n_columns, dtype=bool)
+    is_resampled = test in ("randomization", "bootstrap")
+    n_patterns = np.full(n_columns, n_resamples if is_resampled else 0)
+    differs = np.abs(differences) > ROUNDING
+    if test == "randomization":
+        n_differing = differs.sum(axis=0)
+        is_exact = (n_differing <= _MOST_EXACT) | (2.0**n_differing <= n_resamples)
+        total = np.abs(differences.sum(axis=0)) - ROUNDING * n_queries
+        if not is_exact.all():
+            sums = sign_sums(differences[:, ~is_exact], n_resamples, random_state)
+            n_as_large = (np.abs(sums) >= total[~is_exact]).sum(axis=0)
+            p_value[~is_exact] = (n_as_large + 1) / (n_resamples + 1)
+        for column in np.flatnonzero(is_exact):
+            sums = all_sign_sums(differences[differs[:, column], column])
+            n_patterns[column] = 2 * len(sums)
+            if len(sums):
+                p_value[column] = (np.abs(sums) >= total[column]).mean()
+    elif test == "wilcoxon":
+        for column in range(n_columns):
+            values = differences[differs[:, column], column]
+            values = values.round(12)  # so that ties of ranks are
+            if len(values) > _MOST_EXACT and np.isfinite(values).all():
+                p_value[column] = stats.wilcoxon(values).pvalue
+            elif len(values) and np.isfinite(values).all():
+                # All patterns of signs: scipy is exact without ties, or slow
+                ranks = stats.rankdata(np.abs(values)) * np.sign(values)
+                sums = np.abs(all_sign_sums(ranks))
+                p_value[column] = (sums >= np.abs(ranks.sum()) - 0.25).mean()
+    elif strata.n_free >= 1:
+        # Differences that are all the same have no variance: their mean is 0, of which
+        # there is nothing to test, or it is known exactly
+        mean, error = differences.mean(axis=0), strata.standard_error(differences)
+        tested = error > ROUNDING
+        p_value[(error <= ROUNDING) & (np.abs(mean) > ROUNDING)] = 0.0
+        tail = stats.t.sf(np.abs(mean[tested] / error[tested]), strata.n_free)
+        if test == "t":
+            p_value[tested] = 2 * tail
+        elif tested.any():
+            kept = differences[:, tested]
+            drawn = bootstrap_deviations(kept, strata, n_resamples, random_state)
+            needed = stats.norm.isf(tail) * strata.error_of_samples(kept) - ROUNDING
+            n_as_large = (np.abs(drawn) >= needed).sum(axis=0)
+            p_value[tested] = (n_as_large + 1) / (n_resamples + 1)
+    return p_value, n_patterns, is_exact
 
 
 def sign_sums(differences, n_resamples, random_state):
@@ -453,16 +411,12 @@ def tiers(mean, separated):
         # The worst that is alike to the best comes first: its tier holds most.
         for second in reversed(range(first + 1, len(order))):
             if alike[first, second] and not in_one[first, second]:
-                tier = _grown([first, second], alike)
+                # With, from the best on, all that is alike to each member
+                tier = [first, second]
+                for system in range(len(order)):
+                    if system not in tier and alike[system, tier].all():
+                        tier.append(system)
                 in_one[np.ix_(tier, tier)] = True
-                found.append(tier)
+                found.append(sorted(tier))
     alone = [[place] for place in range(len(order)) if alike[place].sum() == 1]
     return [[order[place] for place in tier] for tier in sorted(found + alone)]
-
-
-def _grown(tier, alike):
-    """Add, from the best on, all that is alike to each member of a tier."""
-    for system in range(len(alike)):
-        if system not in tier and alike[system, tier].all():
-            tier = [*tier, system]
-    return sorted(tier)

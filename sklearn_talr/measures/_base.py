@@ -156,11 +156,6 @@ class Measure(ABC):
             raise ValueError(f"{self.name} without a cutoff is {self.name} by itself.")
         return replace(self, cutoff=cutoff)
 
-    @property
-    def without_cutoff(self):
-        """The measure of all ranks."""
-        return replace(self, cutoff=None)
-
     def __call__(self, *tables, **params):
         """Return the measure with some parameters set.
 
@@ -401,7 +396,16 @@ def parse_measure(measure):
         raise ValueError(f"{text!r} is no measure; one is 'nDCG(dcg=\"log2\")@10'.")
     name = _ALIASES.get(found["name"], found["name"])
     if name not in MEASURES:
-        raise ValueError(_why_not(name))
+        reason = f"{name!r} is not a known measure."
+        if name.startswith(_WITHOUT_FORMULA) or not name.isascii():
+            reason = (
+                f"{name} is refused: its exact mean over orders of ties is not at hand."
+            )
+        elif name in _OF_SETS:
+            reason = f"{name} is refused: it is about sets, which no order of ties changes."
+        raise ValueError(
+            f"{reason} Known are {', '.join(sorted(MEASURES, key=str.lower))}."
+        )
     plain = MEASURES[name]()
     try:
         call = ast.parse(f"f({found['params'] or ''})", mode="eval").body
@@ -463,13 +467,3 @@ def parse_measures(measures):
     if not parsed:
         raise ValueError("measures must name at least one measure, such as 'nDCG@10'.")
     return parsed, False
-
-
-def _why_not(name):
-    if name.startswith(_WITHOUT_FORMULA) or not name.isascii():
-        reason = f"{name} is refused: its exact mean over orders of ties is not at hand."
-    elif name in _OF_SETS:
-        reason = f"{name} is refused: it is about sets, which no order of ties changes."
-    else:
-        reason = f"{name!r} is not a known measure."
-    return f"{reason} Known are {', '.join(sorted(MEASURES, key=str.lower))}."

@@ -1,6 +1,7 @@
 """Evaluate measures of tables of counts and of arrays, and average over queries."""
 
 import warnings
+from dataclasses import replace
 from numbers import Real
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from .._arrays import NUMPY, as_numpy, space_of
 from .._compat import check_sample_weight
 from ..histogram._rankings import check_rankings
-from ._ties import ALL_RANKS, CELLS_PER_BLOCK, Cells, Ties
+from ._ties import ALL_RANKS, CELLS_PER_BLOCK, Cells, Ties, TiesOfCounts
 
 OF_SCORES = {
     "y_true": ["array-like"],
@@ -70,8 +71,10 @@ def _of_orders(measures, histogram, zero_division, orders):
     for start in range(0, max(1, len(counts)), n_rows):
         rows = slice(start, start + n_rows)
         block = counts[rows].astype(np.int64, copy=False)  # differences must have a sign
-        tied = Cells.of_counts(block, levels)
+        counted = TiesOfCounts(block, levels)
+        cells = counted.cells if len(orders) > 1 else None
         for place, order in enumerate(orders):
+            tied = counted if order == "expected" else cells
             values[place, rows] = evaluate_ties(groups, tied, zero_division, order)
     return values
 
@@ -112,7 +115,8 @@ def evaluate_ties(groups, cells, zero_division=0.0, order="expected"):
     ----------
     groups : list of (Measure, list of int, ndarray of int64)
 
-    cells : Cells
+    cells : Cells or TiesOfCounts
+        The latter in the expected order alone.
 
     zero_division : float, default=0.0
         Value of a query with nothing relevant.
@@ -134,7 +138,9 @@ def evaluate_ties(groups, cells, zero_division=0.0, order="expected"):
             tied = cells if rel is None else cells.at_least(rel)
             # A listed order has no ties, so that it is a ranking like any other.
             kind = "expected" if order == "listed" else order
-            ties[rel] = Ties(kept, kind, None if broken is cells else tied)
+            ties[rel] = kept
+            if isinstance(kept, Cells):
+                ties[rel] = Ties(kept, kind, None if broken is cells else tied)
         ranks = measure.ranks(ties[rel], cutoffs)
         key = rel, ranks.shape, ranks.tobytes()
         if key not in cut:
@@ -172,7 +178,7 @@ def together(measures):
     """
     groups = {}
     for place, measure in enumerate(measures):
-        groups.setdefault(measure.without_cutoff, []).append(place)
+        groups.setdefault(replace(measure, cutoff=None), []).append(place)
     return [
         (measure, places, np.array([measures[p].cutoff or ALL_RANKS for p in places]))
         for measure, places in groups.items()

@@ -279,3 +279,55 @@ class Ties:
         return self._with_empty_ties(
             self._by_tie(gain(self.cells.grade) * self.cells.count)
         )
+
+
+class TiesOfCounts(Ties):
+    """Ties of a table of counts in random order, which need no cells.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_queries, n_levels, n_ties) of int64
+
+    levels : ndarray of shape (n_levels,) of int64
+        Affinities, ascending from 0.
+    """
+
+    def __init__(self, counts, levels):
+        self.order, self._unbroken, self._levels = "expected", None, levels
+        self._counts = np.pad(counts, ((0, 0), (0, 0), (0, 1)))
+        n, p = self._counts.sum(axis=1), self._counts[:, 1:].sum(axis=1)
+        t, tp = (np.cumsum(table, axis=1) - table for table in (n, p))
+        self.n_items, self.n_relevant = t[:, -1:], tp[:, -1:]
+        is_kept = p > 0
+        is_kept[:, -1] = True
+        self._kept, tables = np.flatnonzero(is_kept), (n, p, t, tp)
+        self.n, self.p, self.t, self.tp = (c.ravel()[self._kept] for c in tables)
+        n_ties = is_kept.sum(axis=1)[:, None]
+        self._last = np.cumsum(n_ties)[:, None] - 1
+        self._first = self._last - n_ties + 1
+
+    @property
+    def cells(self):
+        """The relevant items by tie and grade."""
+        return Cells.of_counts(self._counts, self._levels)
+
+    def at_least(self, rel):
+        """What has the items of grades from `rel` on, these ties or their cells."""
+        return self.cells.at_least(rel) if np.any(self._levels[1:] < rel) else self
+
+    @property
+    def ideal(self):
+        """The ties of the ranking by descending grade, at the same cutoffs."""
+        totals = self._counts[:, :0:-1].sum(axis=2)
+        cell = np.flatnonzero(totals > 0)
+        query, level = np.divmod(cell, max(1, totals.shape[1]))
+        n, end = totals.ravel()[cell], np.cumsum(totals, axis=1).ravel()[cell]
+        grade = self._levels[::-1][level]
+        cells = Cells(query, end - n, n, grade, n, self.n_items[:, 0])
+        return Ties(cells).cut_at(self.cutoffs)
+
+    def gains(self, gain):
+        """Sum of the gains of each tie; `gain` maps an array of affinities to gains."""
+        found = 1 + np.flatnonzero(self._counts[:, 1:].any(axis=(0, 2)))
+        gains = gain(self._levels[found]) @ self._counts[:, found]
+        return gains.ravel()[self._kept]

@@ -11,7 +11,14 @@ from .._compat import Interval, StrOptions, validate_params
 from .._random import independent_random_state
 from ..inference import n_queries_to_separate
 from ..inference._means import RESAMPLING, ROUNDING, expanded_interval, make_strata
-from ..inference._tests import TESTS, adjust_holm, joint_p_values, null_ranges, tiers
+from ..inference._tests import (
+    TESTS,
+    adjust_holm,
+    joint_p_values,
+    null_ranges,
+    p_values,
+    tiers,
+)
 from ._report import html_report
 from ._result import RunEvaluation, import_pandas
 from ._text import comparison_records, comparison_text, undone_by_ties
@@ -352,7 +359,7 @@ def compare_runs(
         return expanded_interval(values, *samples, **options)
 
     def tested(values):
-        return TESTS[test](values, strata, n_resamples, np.random.RandomState(seed))
+        return p_values(test, values, strata, n_resamples, np.random.RandomState(seed))
 
     # Tukey's ranges of the means by chance, for three runs and more
     ranges = np.empty((0, len(measures)))

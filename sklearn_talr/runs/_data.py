@@ -43,7 +43,7 @@ class _Data:
         }
 
     def _size(self):
-        n_queries, n_documents = len(self.table.queries), len(self.table)
+        n_queries, n_documents = len(self.table.queries), len(self.table.values)
         return (
             f"{n_queries} quer{'y' if n_queries == 1 else 'ies'}, "
             f"{n_documents} document{'' if n_documents == 1 else 's'}"
@@ -155,7 +155,7 @@ class Qrels(_Data):
         column = np.array(column, dtype=np.int64)[table.numbers]
         number_of = dict(zip(documents, range(len(documents))))
         row = map(number_of.get, table.documents, repeat(-1))
-        row = np.fromiter(row, dtype=np.int64, count=len(table))
+        row = np.fromiter(row, dtype=np.int64, count=len(table.values))
         is_asked = column >= 0
         unknown = np.flatnonzero(is_asked & (row < 0)).tolist()
         unknown = {table.documents[place] for place in unknown}
@@ -363,7 +363,21 @@ def _table_of(data, form, value_names):
             columns = _columns_of_records(data, caller, value_names)
         queries, documents, values = columns
         numbers = np.arange(len(queries))
-    rows = numbers, document_identifiers(documents), _as_floats(values)
+    documents, values = document_identifiers(documents), list(values)
+
+    # Text is refused as a number, also where it could be read
+    for kind in set(map(type, values)):
+        if issubclass(kind, str | bytes | np.generic) and not issubclass(kind, _NUMBERS):
+            wrong = next(value for value in values if type(value) is kind)
+            raise ValueError(
+                f"relevance and scores must be numbers, got {wrong!r}. Convert it "
+                "first, as by float."
+            )
+    try:
+        values = np.fromiter(values, dtype=np.float64, count=len(values))
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ValueError(f"relevance and scores must be numbers: {error}.") from error
+    rows = numbers, documents, values
     return DocumentTable(query_identifiers(queries), *rows, form is Run)
 
 
@@ -407,25 +421,9 @@ def _chosen(names, value_names):
     return chosen
 
 
-def _as_floats(values):
-    """Relevance or scores as float64; text is refused, also where it could be read."""
-    values = list(values)
-    for kind in set(map(type, values)):
-        if issubclass(kind, str | bytes | np.generic) and not issubclass(kind, _NUMBERS):
-            wrong = next(value for value in values if type(value) is kind)
-            raise ValueError(
-                f"relevance and scores must be numbers, got {wrong!r}. Convert it "
-                "first, as by float."
-            )
-    try:
-        return np.fromiter(values, dtype=np.float64, count=len(values))
-    except (OverflowError, TypeError, ValueError) as error:
-        raise ValueError(f"relevance and scores must be numbers: {error}.") from error
-
-
 def query_identifiers(queries):
     """Return the text of each query's identifier, or raise an error for a wrong one."""
-    texts = list(map(_text_of, queries))
+    texts = [query if isinstance(query, str) else _text_of(query) for query in queries]
     encoded("".join(texts))
     return texts
 
@@ -540,8 +538,11 @@ class DocumentTable:
         if best_first:
             falls |= (numbers[1:] == numbers[:-1]) & (values[1:] > values[:-1])
         if falls.any():
-            keys = (-values, numbers) if best_first else (numbers,)
-            order = np.lexsort(keys)
+            order = np.argsort(numbers, kind="stable")
+            ends = np.searchsorted(numbers[order], np.arange(len(merged) + 1)).tolist()
+            for start, end in zip(ends, ends[1:] if best_first else []):
+                rows = order[start:end]
+                order[start:end] = rows[np.argsort(-values[rows])]
             self.numbers, self.values = numbers[order], values[order]
             self.documents = list(map(documents.__getitem__, order.tolist()))
 
@@ -561,7 +562,7 @@ class DocumentTable:
         places = list(range(np.diff(self.offsets).max(initial=0)))  # objects to share
         by_query = self.rows_by_query()
         self.places = [dict(zip(self.documents[rows], places)) for rows in by_query]
-        if sum(map(len, self.places)) < len(self):
+        if sum(map(len, self.places)) < len(values):
             seen = set()
             for row in np.argsort(numbers, kind="stable").tolist():
                 pair = int(numbers[row]), documents[row]
@@ -573,9 +574,6 @@ class DocumentTable:
         """Leave out of a pickle what the constructor finds again."""
         rows = self.numbers, self.documents, self.values
         return DocumentTable, (self.queries, *rows, self.best_first)
-
-    def __len__(self):
-        return len(self.values)
 
     def rows_by_query(self):
         """Yield the rows of each query as a slice."""

@@ -222,7 +222,7 @@ def _match(qrels, run, queries, only_relevant):
         map(places[number].get, qrels.documents[rows], repeat(-1))
         for number, rows in zip(numbers, qrels.rows_by_query())
     )
-    place = np.fromiter(found, dtype=np.int64, count=len(qrels))
+    place = np.fromiter(found, dtype=np.int64, count=len(qrels.values))
 
     # Judgments that count
     evaluated = np.full(len(qrels.queries), -1)

@@ -195,29 +195,27 @@ def _columns_of_lines(path, line_format):
             _refuse(path, lines, has_nul, _NUL)
         width = np.diff(ends, prepend=-1) - 1
         _refuse(path, lines, width > _BYTES_OF_LINE, _LONG)
-        lines, columns = _columns(path, block, lines, n_fields, line_format)
+        # Most often every line has its fields, and one split of all lines is fastest.
+        words, step = block.replace(b"\n", b" \0 ").split(), n_fields + 1
+        n_right = words[n_fields::step].count(b"\0")
+        if len(words) == step * len(lines) == step * n_right:
+            columns = [words[field::step] for field in range(n_fields)]
+        else:
+            fields = list(map(bytes.split, block.split(b"\n")[:-1]))
+            size = _as_integers(map(len, fields), len(fields))
+            problem = f" has {{}} fields instead of {n_fields}: {line_format}."
+            if np.all(size[size > 0] == _FIELDS_OF_BOTH - n_fields):
+                problem += (
+                    " Judgments have 4 and come first, runs have 6: are the files swapped?"
+                )
+            _refuse(path, lines, (size > 0) & (size != n_fields), problem, size)
+            lines, columns = lines[size > 0], list(zip(*filter(None, fields)))
         if width.max() > BYTES_OF_ID:
             for identifiers in columns[0:3:2]:
                 width = _as_integers(map(len, identifiers), len(lines))
                 _refuse(path, lines, width > BYTES_OF_ID, _WIDE, width)
         if len(lines):
             yield lines, columns
-
-
-def _columns(path, block, lines, n_fields, line_format):
-    """Return the numbers of the lines that are not blank, and a list for each field."""
-    # Most often every line has its fields, and one split of all lines is fastest.
-    words = block.replace(b"\n", b" \0 ").split()
-    step = n_fields + 1
-    if len(words) == step * len(lines) == step * words[n_fields::step].count(b"\0"):
-        return lines, [words[field::step] for field in range(n_fields)]
-    fields = list(map(bytes.split, block.split(b"\n")[:-1]))
-    size = _as_integers(map(len, fields), len(fields))
-    problem = f" has {{}} fields instead of {n_fields}: {line_format}."
-    if np.all(size[size > 0] == _FIELDS_OF_BOTH - n_fields):
-        problem += " Judgments have 4 and come first, runs have 6: are the files swapped?"
-    _refuse(path, lines, (size > 0) & (size != n_fields), problem, size)
-    return lines[size > 0], list(zip(*filter(None, fields)))
 
 
 def _blocks(path):

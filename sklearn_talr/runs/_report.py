@@ -235,19 +235,17 @@ def _summary(comparison):
     n_queries, n_pairs = len(comparison.queries), len(comparison.pairs)
     method = {"holm": "Holm", "tukey": "Tukey's HSD"}[comparison.adjust]
     adjusted = f", adjusted by {method} for {n_pairs} pairs of each measure,"
-    lines = [
+    summary = (
         f"<p>{n_queries} quer{'y' if n_queries == 1 else 'ies'}; {named_test(comparison)}. "
         f"Runs are separated if the p-value{adjusted if n_pairs > 1 else ''} is "
         f"{comparison.alpha:g} at most; those that share a letter are not.</p>"
-    ]
-    n_depend = int(comparison.depends_on_ties.sum())
-    n_separated = int(comparison.separated.sum())
+    )
+    n_depend, n_separated = comparison.depends_on_ties.sum(), comparison.separated.sum()
+    ties = "<p>No separation depends on the order of tied documents.</p>"
     if n_depend:
-        lines.append(
+        ties = (
             f'<p class="warning"><strong>Ties matter.</strong> {n_depend} of {n_separated} '
             f"separation{'' if n_separated == 1 else 's'} would not hold in every order of "
             "tied documents.</p>"
         )
-    else:
-        lines.append("<p>No separation depends on the order of tied documents.</p>")
-    return "\n".join(lines)
+    return f"{summary}\n{ties}"

@@ -249,55 +249,38 @@ def _search_line(start, end, risk, total, bound):
     between objective and bound. Each trial minimizes the exact quadratic plus the higher of
     the two tangents of the risk at the ends of the interval.
     """
-    line = _Line(start, end, total)
+    step, step_of_scores = end.w - start.w, end.scores - start.scores
+    constant, linear, square = start.w @ start.w / 2, start.w @ step, step @ step
+
+    def slope_of_risk(point):
+        return total * (point.sample_weights @ step_of_scores)
+
     low, high = (0.0, start), (1.0, end)
     best = min(start, end, key=lambda point: point.objective)
-    if line.slope(*high) <= 0:
+    if linear + square + slope_of_risk(end) <= 0:
         return best
     for _ in range(_MAX_TRIALS):
-        share, lowest = line.lowest(low, high)
-        if best.objective - lowest <= 0.1 * (best.objective - bound):
-            break
-        margin = 0.05 * (high[0] - low[0])
-        share = min(max(share, low[0] + margin), high[0] - margin)
-        trial = share, _between(start, end, share, risk, total)
-        best = min(best, trial[1], key=lambda point: point.objective)
-        if line.slope(*trial) > 0:
-            high = trial
-        else:
-            low = trial
-    return best
-
-
-class _Line:
-    """The objective on a segment, which is a quadratic plus a piecewise linear function."""
-
-    def __init__(self, start, end, total):
-        step = end.w - start.w
-        self._constant = start.w @ start.w / 2
-        self._linear, self._square = start.w @ step, step @ step
-        self._step_of_scores = end.scores - start.scores
-        self._total = total
-
-    def slope(self, share, point):
-        """Return the slope of the objective at this share of the segment."""
-        return self._linear + share * self._square + self._slope_of_risk(point)
-
-    def lowest(self, low, high):
-        """Minimize quadratic plus the higher of two tangents: the share, and the value."""
+        # The minimum of the quadratic plus the higher of the two tangents: that of the
+        # parabola of a side if it lies on that side, else where the tangents cross
         (at_low, point_low), (at_high, point_high) = low, high
-        by_low, by_high = self._slope_of_risk(point_low), self._slope_of_risk(point_high)
-        constant_low = self._total * point_low.risk - by_low * at_low
-        constant_high = self._total * point_high.risk - by_high * at_high
+        by_low, by_high = slope_of_risk(point_low), slope_of_risk(point_high)
+        constant_low = total * point_low.risk - by_low * at_low
+        constant_high = total * point_high.risk - by_high * at_high
         bend = by_high - by_low
         crossing = (constant_low - constant_high) / bend if bend > 0 else at_low
-        # The minimum of the parabola of a side if it lies on that side, else the crossing.
-        by_side = [-(self._linear + slope) / self._square for slope in (by_low, by_high)]
+        by_side = [-(linear + slope) / square for slope in (by_low, by_high)]
         share = max(min(crossing, by_side[0]), by_side[1])
         share = min(max(share, at_low), at_high)
         tangent = max(constant_low + by_low * share, constant_high + by_high * share)
-        quadratic = self._constant + share * (self._linear + share * self._square / 2)
-        return share, quadratic + tangent
-
-    def _slope_of_risk(self, point):
-        return self._total * (point.sample_weights @ self._step_of_scores)
+        lowest = constant + share * (linear + share * square / 2) + tangent
+        if best.objective - lowest <= 0.1 * (best.objective - bound):
+            break
+        margin = 0.05 * (at_high - at_low)
+        share = min(max(share, at_low + margin), at_high - margin)
+        trial = _between(start, end, share, risk, total)
+        best = min(best, trial, key=lambda point: point.objective)
+        if linear + share * square + slope_of_risk(trial) > 0:
+            high = share, trial
+        else:
+            low = share, trial
+    return best

@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 import reference
 import scipy.sparse as sp
-import sklearn
-import torch
 from numpy.testing import assert_array_equal
 
 from sklearn_talr.affinity import (
@@ -18,7 +16,6 @@ from sklearn_talr.affinity import (
     ThresholdAffinity,
 )
 from sklearn_talr.codes import PackedCodes, pack_codes
-from sklearn_talr.codes._packed import as_words
 from sklearn_talr.histogram import HammingHistogram, _hamming, hamming_histogram
 
 N_QUERIES, N_DATABASE = 7, 23
@@ -140,58 +137,17 @@ def test_a_sample_with_two_codes_is_left_out_where_its_two_codes_put_it(name):
     assert_counts(histogram, query_codes, codes, affinities, exclude_self=True)
 
 
-def test_blocks_of_queries_fit_the_working_memory():
-    pair = _hamming._BYTES_PER_PAIR * _hamming._ITEMS_PER_ORACLE_BLOCK
-    for working_memory in (2**-12, 0.6, 1, 100):
-        with sklearn.config_context(working_memory=working_memory):
-            n_queries = _hamming._queries_per_block()
-        assert 1 <= n_queries <= _hamming._QUERIES_PER_BLOCK
-        assert n_queries == 1 or n_queries * pair <= working_memory * 2**20
-
-
-@pytest.mark.parametrize("n_bits", [1, 7, 8, 20, 64, 70])
-def test_any_code_length_raw_and_packed(n_bits):
-    affinity, y, affinities = problem("labels")
-    codes = random_codes(n_bits)
-    forms = [codes, pack_codes(codes), pack_codes(codes, bitorder="big")]
-    for query, database in zip(forms, forms[1:] + forms[:1]):
-        histogram = hamming_histogram(query, database, affinity, y, y)
-        assert_counts(histogram, codes, codes, affinities)
-
-
-@pytest.mark.parametrize("n_bits", [4_096, 70_000])
-def test_codes_so_long_that_cells_need_more_bits(n_bits):
-    codes, y = random_codes(n_bits)[:6], np.array([0, 0, 1, 1, 0, 1])
-    codes[0], codes[1] = 0, 1
-    histogram = hamming_histogram(codes, pack_codes(codes), "auto", y, y)
-    assert_counts(histogram, codes, codes, (y[:, None] == y) * 1)
-    assert histogram.counts[0, 1, n_bits] == 1
-
-
 @pytest.mark.parametrize("exclude_self", [False, True])
 @pytest.mark.parametrize("n_bits", [8, 100])
 @pytest.mark.parametrize("n_classes", [4, 300])
 def test_repeated_codes_are_counted_with_weights(n_classes, n_bits, exclude_self):
     rng = np.random.default_rng(2)
     codes, y = learned_codes(rng, 200, n_bits, 25), rng.integers(n_classes, size=200)
-    merged = _hamming._Items.of(as_words(pack_codes(codes).data), LabelAffinity(), y, True)
-    assert merged.weights is None or merged.weights.sum() == 200
-    assert len(merged.words) <= 25 * n_classes
     arguments = codes, codes, LabelAffinity(), y, y
     histogram = hamming_histogram(*arguments, exclude_self=exclude_self)
     assert_counts(histogram, codes, codes, (y[:, None] == y) * 1, exclude_self)
     few = hamming_histogram(codes[:9], codes, LabelAffinity(), y[:9], y)  # not merged
     assert_counts(few, codes[:9], codes, (y[:9, None] == y) * 1)
-
-
-@pytest.mark.parametrize("n_classes", [1, 3, 20_000])
-@pytest.mark.parametrize("n_bits", [64, 70])
-def test_groups_that_reach_over_tiles_are_counted_once(n_bits, n_classes):
-    rng = np.random.default_rng(5)
-    codes = rng.integers(2, size=(20_000, n_bits), dtype=np.uint8)
-    y = rng.integers(n_classes, size=20_000)
-    histogram = hamming_histogram(codes[:4], codes, "auto", y[:4], y)
-    assert_counts(histogram, codes[:4], codes, (y[:4, None] == y) * 1)
 
 
 @pytest.mark.parametrize("target", ["labels", "indicators"])
@@ -207,16 +163,6 @@ def test_threads_do_not_change_counts(target):
     with joblib.parallel_config(n_jobs=2):
         context = hamming_histogram(codes, codes, "auto", y, y)
     assert_array_equal(one.counts, context.counts)
-
-
-def test_torch_gets_its_threads_back():
-    before = torch.get_num_threads()
-    torch.set_num_threads(before + 1)
-    try:
-        hamming_histogram([[0], [1]], [[0]], "auto", [0, 1], [1])
-        assert torch.get_num_threads() == before + 1
-    finally:
-        torch.set_num_threads(before)
 
 
 def test_memory_stays_bounded():
@@ -257,12 +203,6 @@ def test_database_order_changes_nothing():
     assert_array_equal(first.counts, second.counts)
 
 
-def test_a_list_of_labels_and_a_list_of_codes():
-    histogram = hamming_histogram([[0, 0]], [[0, 0], [1, 1]], "auto", [1], [1, 2])
-    assert_array_equal(histogram.levels, [0, 1])
-    assert_array_equal(histogram.counts, [[[0, 0, 1], [1, 0, 0]]])
-
-
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
@@ -285,23 +225,6 @@ def test_mismatched_lengths_name_the_argument(sizes, message):
             y[:n_y_query],
             y[:n_y_database],
         )
-
-
-def test_codes_of_different_length_are_refused():
-    with pytest.raises(ValueError, match="query_codes have 7 bits and database_codes 8"):
-        hamming_histogram(np.ones((1, 7)), np.ones((1, 8)), LabelAffinity(), [0], [0])
-
-
-def test_exclude_self_needs_as_many_queries_as_items():
-    with pytest.raises(ValueError, match="exclude_self needs query i to be"):
-        hamming_histogram([[0]], [[0], [1]], "auto", [0], [0, 1], exclude_self=True)
-
-
-@pytest.mark.parametrize("missing", ["y_query", "y_database"])
-def test_targets_are_needed(missing):
-    targets = {"y_query": [0], "y_database": [0], missing: None}
-    with pytest.raises(ValueError, match="y_query and y_database are needed"):
-        hamming_histogram([[0]], [[0]], ThresholdAffinity(), **targets)
 
 
 def test_a_plain_callable_needs_levels():
@@ -332,15 +255,6 @@ def test_values_that_levels_lack_are_refused(levels):
         hamming_histogram([[0], [1]], [[0], [1], [1]], affinity, [0, 1], [0, 1, 2])
 
 
-def test_a_plain_callable_may_return_floats():
-    def shared(y_query, y_database):
-        return 1.0 * (y_query[:, None] == y_database)
-
-    shared.levels_ = [0, 1]
-    histogram = hamming_histogram([[0]], [[0], [1]], shared, [3], [3, 3])
-    assert_array_equal(histogram.counts, [[[0, 0], [1, 1]]])
-
-
 def test_codes_with_factors_are_refused():
     """Their Hamming distances rank otherwise than their scores, and rank poorly."""
     bits = pack_codes([[0, 1], [1, 1]])
@@ -353,14 +267,3 @@ def test_codes_with_factors_are_refused():
     ]
     counted = hamming_histogram(*meant, "auto", [0, 1], [0, 1])
     assert_array_equal(counted.counts, [[[0, 1, 0], [1, 0, 0]]] * 2)
-
-
-def test_a_plain_callable_on_sparse_targets():
-    def shared(y_query, y_database):
-        return (y_query @ y_database.T).toarray()
-
-    shared.levels_ = [0, 1, 2, 3, 4]
-    _, y, affinities = problem("sparse indicator")
-    codes = random_codes()
-    histogram = hamming_histogram(codes, codes, shared, y.tocoo(), y)
-    assert_counts(histogram, codes, codes, affinities)

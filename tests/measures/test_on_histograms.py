@@ -120,19 +120,6 @@ def test_queries_do_not_influence_each_other(histogram, k):
         assert_allclose(together, alone, rtol=1e-14, err_msg=metric)
 
 
-@each_variant
-def test_more_queries_than_fit_a_block(metric, params):
-    counts = np.random.default_rng(0).poisson(1, (2_000, 3, 9))
-    levels = np.array([0, 1, 3])
-    together = range_of(RankingHistogram(counts, levels), metric, [1, 7], **params)
-    parts = [
-        range_of(RankingHistogram(rows, levels), metric, [1, 7], **params)
-        for rows in np.array_split(counts, 40)
-    ]
-    for several, pieces in zip(together, zip(*parts)):
-        assert_allclose(several, np.concatenate(pieces), rtol=1e-13, atol=1e-15)
-
-
 @settings(deadline=None, max_examples=20)
 @given(histogram=histograms(), k=cutoffs, seed=st.integers(0, 99))
 def test_empty_ties_change_nothing(histogram, k, seed):
@@ -164,27 +151,6 @@ def test_cutoff_at_or_beyond_the_last_item_is_no_cutoff(histogram, beyond):
 
 
 @settings(deadline=None, max_examples=40)
-@given(histogram=histograms(), k=st.integers(1, 300), times=st.integers(2, 5))
-def test_repeating_the_database_only_stretches_the_ranking(histogram, k, times):
-    repeated = RankingHistogram(times * histogram.counts, histogram.levels)
-    for metric in ("precision", "recall", "f1"):
-        expected = METRICS[metric](histogram, k)
-        assert_allclose(METRICS[metric](repeated, times * k), expected, rtol=1e-13)
-
-
-@settings(deadline=None, max_examples=40)
-@given(histogram=histograms(), k=cutoffs)
-def test_relevance_is_all_that_most_metrics_see(histogram, k):
-    counts = histogram.counts
-    merged = np.stack((counts[:, 0], counts[:, 1:].sum(axis=1)), axis=1)
-    for metric in set(METRICS) - {"dcg", "ndcg"}:
-        assert_array_equal(
-            range_of(histogram, metric, k),
-            range_of(RankingHistogram(merged, BINARY), metric, k),
-        )
-
-
-@settings(deadline=None, max_examples=40)
 @given(histogram=histograms())
 def test_denominators_agree_without_a_cutoff(histogram):
     ranges = [
@@ -193,30 +159,3 @@ def test_denominators_agree_without_a_cutoff(histogram):
     ]
     assert_allclose(ranges[1], ranges[0], rtol=1e-13)
     assert_allclose(ranges[2], ranges[0], rtol=1e-13)
-
-
-def test_precision_and_f1_divide_by_the_cutoff_beyond_the_last_item():
-    histogram = make_histogram([0, 0, 1], [1, 0, 1])
-    assert_allclose(METRICS["precision"](histogram, [3, 4, 8]), [[2 / 3, 2 / 4, 2 / 8]])
-    assert_allclose(METRICS["precision"](histogram), [2 / 3])
-    assert_allclose(METRICS["f1"](histogram, [3, 8]), [[4 / 5, 4 / 10]])
-
-
-def test_denominators_of_average_precision():
-    histogram = make_histogram([0, 1, 2], [1, 1, 1])
-    for denominator, expected in [("relevant", 1 / 3), ("min", 1), ("retrieved", 1)]:
-        value = METRICS["average_precision"](histogram, k=1, denominator=denominator)
-        assert_allclose(value, [expected])
-
-
-def test_retrieving_nothing_scores_zero_even_over_the_retrieved():
-    histogram = make_histogram([0, 1], [0, 1])
-    measured = range_of(histogram, k=1, denominator="retrieved")
-    assert_array_equal(np.ravel(measured), [0, 0, 0])
-
-
-def test_late_relevant_items_may_cost_precision_over_the_retrieved():
-    """Ranks 1 and 2 hold 1 and 0; at rank 3 an irrelevant item would be better."""
-    histogram = make_histogram([0, 1, 2, 2], [1, 0, 1, 0])
-    measured = range_of(histogram, k=3, denominator="retrieved")
-    assert_allclose(np.ravel(measured), [5 / 6, 11 / 12, 1])

@@ -11,10 +11,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_talr.affinity import ThresholdAffinity
 from sklearn_talr.codes import pack_codes
 from sklearn_talr.hashing import ITQHasher, LSHHasher
-from sklearn_talr.histogram import HammingHistogram, RankingHistogram, hamming_histogram
+from sklearn_talr.histogram import HammingHistogram, hamming_histogram
 from sklearn_talr.metrics import (
     RadiusDisplay,
     RetrievalCurveDisplay,
@@ -116,35 +115,6 @@ def test_intervals_are_drawn_from_worst_to_best_with_a_dot_at_the_expected_value
     assert display.figure_ is display.ax_.figure
 
 
-def test_intervals_are_grouped_by_length_with_the_shortest_codes_on_top():
-    lengths = {"a": [make_histogram(8), make_histogram(4)], "b": make_histogram(16)}
-    display = TieBreakingDisplay.from_histogram(lengths)
-    ticks = [label.get_text() for label in display.ax_.get_yticklabels()]
-    assert ticks == ["4 bits", "8 bits", "16 bits"]
-    assert display.ax_.yaxis_inverted()
-    eight, four = display.dots_[0].get_ydata()
-    (sixteen,) = display.dots_[1].get_ydata()
-    assert four < eight < sixteen
-
-
-def test_one_method_needs_no_name():
-    display = TieBreakingDisplay.from_histogram([make_histogram(4), make_histogram(8)])
-    assert display.names is None
-    assert legend_of(display.ax_) is None
-    assert legend_of(display.plot(name="mine").ax_) == ["mine"]
-    one = TieBreakingDisplay.from_histogram(make_histogram(4))
-    assert_array_equal(one.n_bits, [4])
-
-
-def test_names_may_be_replaced():
-    display = TieBreakingDisplay.from_histogram(
-        {"a": make_histogram(4), "b": make_histogram(4, 0.3)}
-    )
-    assert legend_of(display.plot(name=["x", "y"]).ax_) == ["x", "y"]
-    with pytest.raises(ValueError, match="each of the 2 methods"):
-        display.plot(name="x")
-
-
 def test_codes_come_alone_in_lists_and_in_dicts():
     queries, database, y_query, y_database = make_codes(8)
     short = make_codes(4)
@@ -163,28 +133,6 @@ def test_codes_come_alone_in_lists_and_in_dicts():
         {"a": [queries, short[0]]}, {"a": [database, short[1]]}, *targets
     )
     assert_array_equal(both.n_bits, [8, 4])
-
-
-def test_codes_of_different_methods_are_refused():
-    queries, database, y_query, y_database = make_codes(4)
-    for q, d in [
-        ({"a": queries}, {"b": database}),
-        ({"a": [queries, queries]}, {"a": database}),
-        ({"a": queries}, database),
-    ]:
-        with pytest.raises(ValueError, match="same methods and lengths"):
-            TieBreakingDisplay.from_codes(q, d, "auto", y_query, y_database)
-
-
-@pytest.mark.parametrize("nothing", [{}, [], {"a": []}])
-def test_nothing_to_draw_is_refused(nothing):
-    with pytest.raises(ValueError, match="nothing to draw"):
-        TieBreakingDisplay.from_histogram(nothing)
-
-
-def test_unknown_measure_is_refused():
-    with pytest.raises(ValueError, match="'accuracy' is not a known measure"):
-        TieBreakingDisplay.from_histogram(make_histogram(4), measure="accuracy")
 
 
 def test_hashers_come_alone_in_lists_and_in_dicts(features, hashers):
@@ -270,64 +218,6 @@ def test_queries_with_nothing_relevant_are_left_out():
             assert_allclose(getattr(with_it, attribute), getattr(without, attribute))
 
 
-@each_display
-def test_no_relevant_item_at_all_is_refused(display_class):
-    histogram = HammingHistogram([[[2, 1], [0, 0]]], [0, 1], n_bits=1)
-    with pytest.raises(ValueError, match="No query has a relevant item"):
-        display_class.from_histogram(histogram)
-
-
-def test_ties_by_another_score_make_a_curve_but_have_no_distances():
-    histogram = RankingHistogram.from_scores([[1, 0, 0]], [[0.9, 0.9, 0.1]])
-    RetrievalCurveDisplay.from_histogram(histogram)
-    for display_class in (RadiusDisplay, TieBreakingDisplay):
-        message = f"{display_class.__name__} needs a HammingHistogram"
-        with pytest.raises(TypeError, match=message):
-            display_class.from_histogram(histogram)
-
-
-@each_display
-def test_what_is_no_code_is_refused(display_class):
-    with pytest.raises(ValueError, match="query_codes"):
-        display_class.from_codes(3, [[0, 1]], "auto", [0], [0])
-
-
-@each_curve
-def test_graded_affinities_are_relevant_above_zero(display_class):
-    graded = make_histogram(6)
-    counts = np.insert(graded.counts, 1, graded.counts[:, 1] // 2, axis=1)
-    counts[:, 2] -= counts[:, 1]
-    graded = HammingHistogram(counts, [0, 1, 5], n_bits=6)
-    displays = [display_class.from_histogram(h) for h in (graded, make_histogram(6))]
-    assert_allclose(displays[0].precision, displays[1].precision)
-
-
-@each_curve
-def test_several_methods_share_axes_and_differ_in_style(display_class):
-    first = display_class.from_histogram(make_histogram(6), name="good")
-    second = display_class.from_histogram(make_histogram(6, 0.4), name="bad", ax=first.ax_)
-    assert_array_equal(second.ax_, first.ax_)
-    assert second.figure_ is first.figure_
-    for panel in display_class.panels:
-        lines = first.lines_[panel], second.lines_[panel]
-        assert lines[0].axes is lines[1].axes
-        assert lines[0].get_color() != lines[1].get_color()
-        assert lines[0].get_linestyle() != lines[1].get_linestyle()
-    assert legend_of(first.ax_[0]) == ["good", "bad"]
-    assert all(legend_of(ax) is None for ax in first.ax_[1:])
-
-
-@each_curve
-def test_one_panel_takes_and_returns_one_axes(display_class):
-    panel = display_class.panels[1]
-    display = display_class.from_histogram(make_histogram(6), panels=panel)
-    assert isinstance(display.ax_, plt.Axes)
-    assert list(display.lines_) == [panel]
-    _, ax = plt.subplots()
-    assert display.plot(ax, panels=panel).ax_ is ax
-    assert display.plot(panels=[panel]).ax_.shape == (1,)
-
-
 @each_curve
 def test_panels_and_axes_must_match(display_class):
     display = display_class.from_histogram(make_histogram(6))
@@ -337,23 +227,6 @@ def test_panels_and_axes_must_match(display_class):
     for panels in ("accuracy", ["precision", "accuracy"], []):
         with pytest.raises(ValueError, match="panels must be None, one of"):
             display.plot(panels=panels)
-
-
-@each_curve
-def test_axes_may_lie_in_a_grid(display_class):
-    n = len(display_class.panels)
-    _, axes = plt.subplots(2, n // 2)
-    display = display_class.from_histogram(make_histogram(6), ax=axes)
-    assert_array_equal(display.ax_, axes.ravel())
-
-
-@each_display
-def test_keywords_go_to_the_lines(display_class):
-    display = display_class.from_histogram(make_histogram(6), c="red", marker="*")
-    lines = getattr(display, "dots_", None) or display.lines_.values()
-    for line in lines:
-        assert line.get_color() == "red"
-        assert line.get_marker() == "*"
 
 
 @each_display
@@ -388,26 +261,6 @@ def test_name_is_that_of_the_hasher_unless_given(display_class, features):
         assert legend_of(given.plot(name="other").ax_[0]) == ["other"]
     nameless = display_class.from_histogram(make_histogram(4))
     assert legend_of(nameless.ax_[0]) is None
-
-
-@each_display
-def test_affinity_by_distance_needs_no_targets(display_class, features):
-    X_query, _, X_database, _ = features
-    affinity = ThresholdAffinity(quantiles=(0.2,), levels=(1,)).fit(X_database)
-    hasher = LSHHasher(4, random_state=0).fit(X_database)
-    display = display_class.from_estimator(
-        hasher, X_query, None, X_database, None, affinity=affinity
-    )
-    expected = display_class.from_codes(
-        hasher.transform(X_query),
-        hasher.transform(X_database),
-        affinity,
-        X_query,
-        X_database,
-    )
-    for attribute in ("precision", "expected"):
-        if hasattr(display, attribute):
-            assert_array_equal(getattr(display, attribute), getattr(expected, attribute))
 
 
 # matplotlib

@@ -86,16 +86,6 @@ def test_bars_are_differences_from_gain_to_loss(compared):
     ]
 
 
-def test_the_first_two_are_the_default_and_equal_queries_are_told():
-    queries = list("abc")
-    values = [np.array([[0.5], [0.2], value]) for value in ([0.9], [0.4])]
-    runs = [RunEvaluation(n, ["AP"], queries, *[v] * 4) for n, v in zip("xy", values)]
-    display = RunDifferencesDisplay.from_comparison(compare_runs(*runs))
-    assert display.names == ("x", "y")
-    title = display.ax_.get_title(loc="left")
-    assert title == "x minus y\nbetter in 1, worse in 0, ties decide 0, equal in 2"
-
-
 def test_rounding_is_no_difference():
     display = RunDifferencesDisplay(
         difference=[1e-17, 1e-16, 0.2],
@@ -105,33 +95,6 @@ def test_rounding_is_no_difference():
     ).plot()
     title = display.ax_.get_title(loc="left")
     assert title == "x minus y\nbetter in 2, worse in 0, ties decide 0, equal in 1"
-
-
-def test_names_are_no_formulas_and_may_be_an_array(compared):
-    """A name with two dollars would be parsed, and this one could not be."""
-    names = ["$x_$", "b$^$"]
-    display = TiersDisplay(
-        names=np.array(names),
-        tiers=[names],
-        measure="AP",
-        **{key: [0.5, 0.4] for key in ("mean", "low", "high", "worst", "best")},
-    ).plot()
-    display.figure_.canvas.draw()
-    assert [label.get_text() for label in display.ax_.get_yticklabels()] == names
-    values = {key: [0.1, 0.2] for key in ("difference", "lowest", "highest")}
-    differences = RunDifferencesDisplay(names=names, **values).plot()
-    differences.figure_.canvas.draw()
-    assert differences.ax_.get_title(loc="left").startswith("$x_$ minus b$^$")
-
-
-def test_axes_and_styles_of_the_user(compared):
-    _, (left, right) = plt.subplots(1, 2)
-    display = TiersDisplay.from_comparison(compared, ax=left, color="red")
-    assert display.ax_ is left
-    assert display.dots_.get_color() == "red"
-    other = RunDifferencesDisplay.from_comparison(compared, ax=right, color="0.3")
-    assert other.figure_ is display.figure_
-    assert len({bar.get_facecolor() for bar in other.bars_}) == 1
 
 
 @pytest.mark.parametrize("display", [TiersDisplay, RunDifferencesDisplay])

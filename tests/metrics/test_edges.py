@@ -1,6 +1,5 @@
 """Gains, queries with nothing relevant, tables with nothing in them, cutoffs, names."""
 
-import sys
 from functools import partial
 
 import measure_cases
@@ -12,8 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_talr import metrics
 from sklearn_talr.histogram import RankingHistogram, hamming_histogram
-from sklearn_talr.measures import DCG, TieBreakingRange, nDCG
-from sklearn_talr.metrics import tie_breaking_range
+from sklearn_talr.measures import DCG
 
 METRICS = measure_cases.TABLES
 SCORES = {name: getattr(metrics, f"tie_aware_{name}_score") for name in reference.METRICS}
@@ -58,19 +56,6 @@ def test_gains_beyond_float_are_refused_unless_linear(largest):
             expected = reference.over_orders(orders, metric, k, dcg="log2")
             actual = range_of(histogram, metric, k, dcg="log2")
             assert_allclose(np.ravel(actual), expected, rtol=1e-13)
-
-
-def test_the_largest_exponential_gain():
-    one = RankingHistogram([[[0], [1]]], [0, 1_023])
-    assert DCG.of(one)[0] == 2.0**1023
-    two = RankingHistogram([[[0], [2]]], [0, 1_023])
-    with pytest.raises(ValueError, match="summed over up to 2 items"):
-        DCG.of(two)
-
-
-def test_affinities_that_occur_nowhere_do_not_count():
-    histogram = RankingHistogram([[[1], [1], [0]]], [0, 1, 1_000])
-    assert_allclose(nDCG.of(histogram), (1 + 1 / np.log2(3)) / 2)
 
 
 def test_bad_parameters_of_a_metric_are_refused():
@@ -124,54 +109,6 @@ def test_zero_division_refuses_what_is_no_number():
 # Tables with little in them
 
 
-def test_no_queries():
-    histogram = RankingHistogram(np.zeros((0, 3, 5), dtype=int), [0, 1, 2])
-    for metric, params in reference.VARIANTS:
-        assert METRICS[metric](histogram, **params).shape == (0,)
-        for values in range_of(histogram, metric, [1, 2, 3], **params):
-            assert values.shape == (0, 3)
-
-
-@pytest.mark.parametrize("n_ties", [0, 1, 5])
-def test_no_items(n_ties):
-    histogram = RankingHistogram(np.zeros((2, 3, n_ties), dtype=int), range(3))
-    for metric, params in reference.VARIANTS:
-        assert_array_equal(METRICS[metric](histogram, **params), [np.nan, np.nan])
-        measured = range_of(histogram, metric, [1, 9], zero_division=0, **params)
-        assert_array_equal(measured, np.zeros((3, 2, 2)))
-
-
-def test_one_item():
-    for metric, params in reference.VARIANTS:
-        for affinity in (0, 1):
-            values = METRICS[metric](make_histogram([2], [affinity]), [1, 2], **params)
-            expected = [reference.evaluate(metric, [affinity], k, **params) for k in (1, 2)]
-            assert_allclose(values, [expected], rtol=1e-15, err_msg=metric)
-
-
-def test_all_relevant_items_leave_nothing_to_order():
-    histogram = RankingHistogram([[[0, 0], [3, 4]]], BINARY)
-    for metric in METRICS:
-        worst, expected, best = range_of(histogram, metric, [1, 2, 5, 7])
-        assert_allclose(worst, expected, rtol=1e-14, err_msg=metric)
-        assert_allclose(best, expected, rtol=1e-14, err_msg=metric)
-
-
-def test_counts_of_any_integer_type():
-    counts = np.array([[[3, 0, 200], [0, 2, 50]]])
-    histograms = [
-        RankingHistogram(counts.astype(dtype), BINARY)
-        for dtype in (np.int64, np.uint8, np.uint16, np.int32, np.uint64)
-    ]
-    for metric, params in reference.VARIANTS:
-        for k in (None, [1, 4, 100]):
-            expected, *others = (
-                range_of(histogram, metric, k, **params) for histogram in histograms
-            )
-            for values in others:
-                assert_array_equal(values, expected, err_msg=metric)
-
-
 @pytest.mark.parametrize("n_bits", [1, 4_096])
 def test_shortest_and_longest_codes(n_bits):
     rng = np.random.default_rng(n_bits)
@@ -204,13 +141,6 @@ def test_cutoffs_must_be_positive_integers(k):
             score([[0, 1]], [[0.0, 1.0]], k=k)
 
 
-@pytest.mark.parametrize("k", [(1, 3), range(1, 4, 2), np.array([1, 3], dtype=np.uint8)])
-def test_cutoffs_of_any_container(k):
-    histogram = make_histogram([0, 0, 1], [1, 0, 1])
-    assert_array_equal(METRICS["recall"](histogram, k), [[0.25, 1.0]])
-    assert_array_equal(METRICS["recall"](histogram, np.int32(k[0])), [0.25])
-
-
 def test_none_among_the_cutoffs_means_all_ranks():
     counts = [[[1, 1, 0], [1, 2, 1]], [[1, 0, 0], [1, 0, 0]]]  # 6 items, and 2
     histogram = RankingHistogram(counts, BINARY)
@@ -219,33 +149,6 @@ def test_none_among_the_cutoffs_means_all_ranks():
         for column, k in enumerate((2, None, 9)):
             alone = range_of(histogram, metric, k, **params)
             assert_array_equal(np.stack(several)[..., column], alone, err_msg=metric)
-
-
-def test_cutoffs_up_to_the_largest_integer():
-    histogram = make_histogram([0, 0, 1, 3], [1, 0, 1, 0])
-    for metric, params in reference.VARIANTS:
-        for k in (2**53 + 1, sys.maxsize):
-            expected = METRICS[metric](histogram, 4, **params)
-            if metric == "precision":
-                expected = [2 / k]
-            if metric == "f1":
-                expected = [4 / (k + 2)]
-            actual = METRICS[metric](histogram, k, **params)
-            assert_allclose(actual, expected, rtol=1e-14, err_msg=metric)
-
-
-def test_cutoffs_need_no_order():
-    histogram = make_histogram([0, 0, 1], [1, 0, 1])
-    assert_array_equal(METRICS["recall"](histogram, [3, 1, 3]), [[1.0, 0.25, 1.0]])
-
-
-def test_range_is_a_named_tuple_and_needs_a_known_metric():
-    histogram = make_histogram([0, 0], [1, 0])
-    measured = tie_breaking_range(histogram)
-    assert isinstance(measured, TieBreakingRange)
-    assert_array_equal(np.ravel(measured), [0.5, 0.75, 1.0])
-    with pytest.raises(ValueError, match=r"'map' is not a known measure. Known are AP"):
-        tie_breaking_range(histogram, "map")
 
 
 def test_only_a_histogram_is_evaluated():

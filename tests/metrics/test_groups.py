@@ -5,7 +5,6 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from measure_cases import of_histogram
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_talr import metrics
@@ -112,37 +111,6 @@ def test_scores_of_any_type_are_ranked_exactly(dtype):
     rows = [([1, 0, 1], scores[:3]), ([1, 0], scores[3:])]
     expected = [SCORES["average_precision"]([y], [s]) for y, s in rows]
     assert_array_equal(actual, expected)
-
-
-def test_a_query_without_any_item_has_nothing_relevant():
-    y_score = [[1.0, -np.inf], [-np.inf, -np.inf]]
-    for score in SCORES.values():
-        assert_array_equal(score([[1, 0], [0, 0]], y_score, average=False)[1], np.nan)
-        assert score([[1, 0], [0, 0]], y_score, average=False, zero_division=0.5)[1] == 0.5
-
-
-def test_histograms_of_groups_and_padding():
-    affinity, scores, groups = ragged_problem(4, [9, 2, 500, 17])
-    table = RankingHistogram.from_scores(affinity, scores, groups=groups)
-    assert_array_equal(table.n_items, [9, 2, 500, 17])
-    from_table = RankingHistogram.from_scores(*padded(affinity, scores, groups))
-    assert_array_equal(table.counts, from_table.counts)
-    for metric in SCORES:
-        of_table = of_histogram(metric, table, [3, None])
-        of_items = SCORES[metric](
-            affinity, scores, groups=groups, k=[3, None], average=False
-        )
-        assert_allclose(of_items, of_table, rtol=1e-12)
-
-
-def test_masked_arrays_filled_as_the_error_says_leave_their_cells_out():
-    scores = np.ma.masked_array([[3.0, 2.0, 1.0]], [[True, False, False]])
-    affinity = np.ma.masked_array([[0, 0, 1]], scores.mask)
-    for score in SCORES.values():
-        left_out = score(affinity.filled(0), scores.filled(-np.inf))
-        assert left_out == score([[0, 1]], [[2.0, 1.0]])
-        unmasked = score(np.ma.masked_array([[0, 1]]), np.ma.masked_array([[2.0, 1.0]]))
-        assert unmasked == left_out
 
 
 @pytest.mark.parametrize(

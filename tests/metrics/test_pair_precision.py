@@ -16,7 +16,6 @@ from sklearn_talr.metrics import (
     pair_precision,
     pair_recall,
     radius_at_precision,
-    radius_precision,
 )
 
 BY_RADIUS = [pair_precision, pair_recall]
@@ -100,32 +99,6 @@ def test_recall_never_falls_and_all_pairs_have_the_precision_of_chance(labeled):
     assert precision[-1] == histogram.n_relevant.sum() / histogram.n_items.sum()
 
 
-def test_one_query_has_the_precision_of_its_lookup():
-    histogram = HammingHistogram([[[0, 2, 1], [1, 1, 0]]], [0, 1], n_bits=2)
-    assert_array_equal(pair_precision(histogram), radius_precision(histogram)[0])
-
-
-def planted(n_rows, n_pairs, n_bits, seed=0):
-    """Random codes; some of the first half have a near-duplicate in the second half."""
-    rng = np.random.default_rng(seed)
-    codes, y = rng.integers(0, 2, (n_rows, n_bits), dtype=np.uint8), np.arange(n_rows)
-    original, copy = np.arange(n_pairs), np.arange(n_rows - n_pairs, n_rows)
-    codes[copy] = codes[original] ^ (rng.random((n_pairs, n_bits)) < 0.1)
-    y[copy] = y[original]
-    return codes, y
-
-
-def test_false_hits_of_rows_without_a_relative_count():
-    """The mean over rows leaves them out, and calls most of what is found right."""
-    histogram = table_of_one_set(*planted(2_000, 200, n_bits=64))
-    radius = 16
-    rows = np.nanmean(radius_precision(histogram)[:, radius])
-    pairs = pair_precision(histogram)[radius]
-    wrong, right = histogram.counts[:, :, : radius + 1].sum(axis=(0, 2))
-    assert pairs == right / (right + wrong)
-    assert rows > 0.9 > 0.8 > pairs
-
-
 @pytest.mark.parametrize("stand_in", [nan, 0, 1])
 def test_zero_division_fills_what_has_no_pair(stand_in):
     histogram = HammingHistogram([[[0, 0, 1], [0, 0, 0]]], [0, 1], n_bits=2)
@@ -135,12 +108,6 @@ def test_zero_division_fills_what_has_no_pair(stand_in):
     nobody = HammingHistogram(np.zeros((0, 2, 3), dtype=int), [0, 1], n_bits=2)
     for metric in BY_RADIUS:
         assert_array_equal(metric(nobody, zero_division=stand_in), [stand_in] * 3)
-
-
-def test_graded_affinities_are_right_above_zero():
-    histogram = HammingHistogram([[[1, 0], [0, 1], [1, 0]]], [0, 1, 10], n_bits=1)
-    assert_allclose(pair_precision(histogram), [1 / 2, 2 / 3])
-    assert_allclose(pair_recall(histogram), [1 / 2, 1])
 
 
 def test_ties_by_another_score_have_no_radius():
@@ -173,12 +140,6 @@ def table_of_counts(right, wrong):
     return HammingHistogram([[wrong, right]], [0, 1], n_bits=len(right) - 1)
 
 
-def test_a_radius_at_which_nothing_more_is_found_is_as_good():
-    histogram = table_of_counts(right=[8, 1, 0, 0], wrong=[0, 0, 0, 1])
-    assert radius_at_precision(histogram, 0.95) == 2
-    assert radius_at_precision(histogram, 0.9) == 3
-
-
 def binomial_tail(p, n, probability):
     """Probability of p or more of n, in exact fractions."""
     q = Fraction(probability)
@@ -202,64 +163,6 @@ def test_confidence_is_the_tail_of_the_binomial_distribution(p, n, confidence):
         radius_at_precision(histogram, min(1, high * (1 + 1e-9)), confidence=confidence)
 
 
-def test_confidence_asks_for_more_pairs_and_for_no_larger_radius():
-    few = table_of_counts(right=[5, 5, 5, 5], wrong=[0, 0, 0, 2])
-    many = table_of_counts(right=[500, 500, 500, 500], wrong=[0, 0, 0, 200])
-    for histogram, radius in ((few, 2), (many, 2)):
-        assert radius_at_precision(histogram, 0.95) == radius
-    assert radius_at_precision(many, 0.95, confidence=0.95) == 2
-    with pytest.raises(ValueError, match=r"precision is 0\.819, within radius 2, of 15 pa"):
-        radius_at_precision(few, 0.95, confidence=0.95)
-
-
-def test_confidence_keeps_its_word_where_the_labeled_pairs_alone_do_not():
-    """100 pairs of a set in which precision falls below 0.8 beyond radius 3."""
-    rng = np.random.default_rng(0)
-    share = np.array([0.1, 0.2, 0.3, 0.2, 0.2])
-    right = np.array([1.0, 0.9, 0.8, 0.6, 0.5])
-    precision = np.cumsum(share * right) / np.cumsum(share)
-    assert precision[2] > 0.85 > precision[3]
-    short = {None: 0, 0.9: 0}
-    for _ in range(200):
-        n = rng.multinomial(100, share)
-        p = rng.binomial(n, right)
-        histogram = table_of_counts(p, n - p)
-        for confidence in short:
-            try:
-                radius = radius_at_precision(histogram, 0.85, confidence=confidence)
-            except ValueError:
-                continue
-            short[confidence] += precision[radius] < 0.85
-    assert short[0.9] < 0.1 * 200 < short[None]
-
-
-def test_confidence_refuses_pairs_that_depend_on_each_other():
-    histogram = table_of_one_set([[0], [0], [1]], [0, 0, 1])
-    with pytest.raises(ValueError, match=r"got a table of 3 queries.* count twice"):
-        radius_at_precision(histogram, 0.1, confidence=0.95)
-
-
-def test_no_pair_chooses_no_radius():
-    for n_queries in (0, 1):
-        histogram = HammingHistogram(np.zeros((n_queries, 2, 3), int), [0, 1], n_bits=2)
-        with pytest.raises(ValueError, match="histogram holds no pair"):
-            radius_at_precision(histogram, 0.5)
-
-
-@pytest.mark.parametrize("wanted", [0, -0.5, 1.01, nan, "0.9", None])
-def test_precision_must_be_a_share(wanted):
-    histogram = table_of_counts(right=[1, 0], wrong=[0, 0])
-    with pytest.raises(ValueError, match="'precision' parameter of radius_at_precision"):
-        radius_at_precision(histogram, wanted)
-
-
-@pytest.mark.parametrize("confidence", [0, 1, 95, nan, "0.9"])
-def test_confidence_must_be_a_share(confidence):
-    histogram = table_of_counts(right=[1, 0], wrong=[0, 0])
-    with pytest.raises(ValueError, match="'confidence' parameter of radius_at_precision"):
-        radius_at_precision(histogram, 0.5, confidence=confidence)
-
-
 @pytest.mark.parametrize("n_bits", [1, 8, 13, 64, 100])
 def test_labeled_pairs_are_tabulated_from_any_form_of_codes(n_bits):
     rng = np.random.default_rng(n_bits)
@@ -276,14 +179,6 @@ def test_labeled_pairs_are_tabulated_from_any_form_of_codes(n_bits):
         histogram = HammingHistogram.from_pairs(one, two, y_true)
         assert_array_equal(histogram.counts, expected)
         assert (histogram.n_bits, histogram.levels.tolist()) == (n_bits, [0, 1, 2])
-
-
-def test_labeled_pairs_all_right_or_none_at_all():
-    histogram = HammingHistogram.from_pairs([[0, 1]], [[1, 1]], [True])
-    assert_array_equal(histogram.counts, [[[0, 0, 0], [0, 1, 0]]])
-    histogram = HammingHistogram.from_pairs([[0, 1]], [[1, 1]], [False])
-    assert_array_equal(histogram.counts, [[[0, 1, 0]]])
-    assert_array_equal(pair_precision(histogram), [nan, 0, 0])
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from measure_cases import named
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.exceptions import UndefinedMetricWarning
 
-from sklearn_talr.histogram import HammingHistogram, RankingHistogram, hamming_histogram
+from sklearn_talr.histogram import HammingHistogram, hamming_histogram
 from sklearn_talr.metrics import (
     empty_lookup_fraction,
     lookup_cost,
@@ -94,20 +93,6 @@ def test_metrics_equal_their_definitions(lookup):
 
 
 @settings(deadline=None, max_examples=30)
-@given(lookup=lookups())
-def test_a_smaller_radius_gives_the_first_columns(lookup):
-    *pairs, radius = lookup
-    histogram = make_histogram(*pairs)
-    if not histogram.n_relevant.any():
-        return
-    for function in OVER_RADII:
-        whole, part = function(histogram), function(histogram, radius)
-        assert_array_equal(part, whole[..., : part.shape[-1]])
-        if radius is not None:
-            assert part.shape[-1] == radius + 1
-
-
-@settings(deadline=None, max_examples=30)
 @given(lookup=lookups(), seed=st.integers(0, 99))
 def test_order_of_the_database_and_masks_of_the_codes_change_nothing(lookup, seed):
     queries, database, affinities, radius = lookup
@@ -170,32 +155,11 @@ def test_extensions_leave_average_precision_unchanged(extensions):
             assert_allclose(ap, lsh, rtol=1e-14)
 
 
-def test_same_extension_leaves_precision_and_recall_within_a_radius_unchanged(extensions):
-    for metric in (radius_precision, radius_recall, empty_lookup_fraction):
-        short = metric(extensions["LSH"])
-        assert_array_equal(metric(extensions["LSHSE"], radius=8), short)
-        longest = metric(extensions["LSHSE"])[..., 8:]
-        assert_array_equal(longest, np.repeat(short[..., 8:], 4, axis=-1))
-
-
-def test_different_extension_moves_precision_and_recall_outwards(extensions):
-    for metric in (radius_precision, radius_recall):
-        moved = metric(extensions["LSHDE"])
-        assert_array_equal(moved[:, 3:], metric(extensions["LSH"]))
-        assert not moved[:, :3].any()
-    assert_array_equal(empty_lookup_fraction(extensions["LSHDE"], radius=2), 1)
-
-
 def test_ramap_orders_the_extensions_strictly(extensions):
     lsh, lshse, lshde = (radius_aware_map(h, radius=8) for h in extensions.values())
     assert lsh[0] == lshse[0] > lshde[0] == 0  # one bucket is one bucket
     assert np.all(lsh[1:] > lshse[1:])
     assert np.all(lshse > lshde)
-
-
-def test_graded_affinities_are_relevant_above_zero():
-    histogram = HammingHistogram([[[1, 0], [0, 1], [1, 0]]], [0, 1, 10], n_bits=1)
-    assert_allclose(radius_precision(histogram), [[1 / 2, 2 / 3]])
 
 
 @pytest.mark.parametrize("stand_in", [nan, 0, 0.25])
@@ -210,44 +174,6 @@ def test_zero_division_fills_only_undefined_queries(stand_in):
     assert_array_equal(precision, [[stand_in, stand_in], [1, 1]])
 
 
-def test_zero_division_refuses_what_is_no_number():
-    histogram = HammingHistogram([[[1, 0], [0, 1]]], [0, 1], n_bits=1)
-    for function in OVER_RADII[:3]:
-        for value in ("skip", None, True):
-            with pytest.raises(ValueError, match=r"zero_division.* must be"):
-                function(histogram, zero_division=value)
-
-
-def test_ties_by_another_score_have_no_radius():
-    """Columns of such a table are ties; taken for distances they would give a number."""
-    histogram = RankingHistogram.from_scores([[1, 0, 0]], [[0.9, 0.9, 0.1]])
-    for function in OVER_RADII:
-        name = function.__name__
-        with pytest.raises(TypeError, match=f"{name} needs a HammingHistogram.* Make one"):
-            function(histogram, 1)
-
-
-def test_nothing_relevant_to_anyone_is_nan_with_a_warning():
-    histogram = HammingHistogram([[[1, 0], [0, 0]]], [0, 1], n_bits=1)
-    with pytest.warns(UndefinedMetricWarning, match="zero_division=0") as caught:
-        assert_array_equal(radius_aware_map(histogram), [nan, nan])
-    assert caught[0].filename == __file__
-    assert_array_equal(radius_aware_map(histogram, zero_division=0.0), [0, 0])
-    assert_array_equal(empty_lookup_fraction(histogram), [0, 0])
-
-
-def test_empty_database_and_no_queries():
-    nothing = HammingHistogram(np.zeros((1, 2, 3), dtype=int), [0, 1], n_bits=2)
-    assert_array_equal(radius_precision(nothing), [[nan] * 3])
-    assert_array_equal(empty_lookup_fraction(nothing), np.ones(3))
-    nobody = HammingHistogram(np.zeros((0, 2, 3), dtype=int), [0, 1], n_bits=2)
-    assert radius_precision(nobody).shape == radius_recall(nobody).shape == (0, 3)
-    for function in (empty_lookup_fraction, radius_aware_map):
-        with pytest.warns(UndefinedMetricWarning) as caught:
-            assert_array_equal(function(nobody), [nan] * 3)
-        assert caught[0].filename == __file__
-
-
 @pytest.mark.parametrize("radius", [-1, 3, 1.0, "2", True])
 def test_radius_must_be_an_integer_up_to_the_code_length(radius):
     histogram = HammingHistogram([[[1, 0, 0], [0, 1, 0]]], [0, 1], n_bits=2)
@@ -257,26 +183,6 @@ def test_radius_must_be_an_integer_up_to_the_code_length(radius):
             function(histogram, radius)
     with pytest.raises(ValueError, match=message):
         lookup_cost(2, radius)
-
-
-def test_radius_may_be_a_numpy_integer():
-    assert_array_equal(lookup_cost(np.int64(5), np.int32(1)), [1, 6])
-
-
-def test_cost_needs_a_positive_number_of_bits():
-    for n_bits in (0, -1, 8.0, True, "8"):
-        with pytest.raises(ValueError, match=r"n_bits must be a pos|'n_bits' parameter of"):
-            lookup_cost(n_bits, 1)
-
-
-@pytest.mark.parametrize("n_bits", [1, 64, 129, 1_023])
-def test_cost_of_everything_is_every_code(n_bits):
-    cost = lookup_cost(n_bits)
-    assert cost.dtype == np.float64
-    assert cost[-1] == 2.0**n_bits
-    middle = n_bits // 2
-    exact = sum(comb(n_bits, r) for r in range(middle + 1))
-    assert cost[middle] == float(exact)
 
 
 def test_codes_of_4096_bits_overflow_to_infinity_and_cost_everything():

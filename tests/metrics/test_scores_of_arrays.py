@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 from array_cases import every_library
-from sklearn.datasets import load_digits
 
-from sklearn_talr import ITQHasher, metrics
-from sklearn_talr.metrics import make_retrieval_scorer, tie_aware_average_precision_score
+from sklearn_talr import metrics
+from sklearn_talr.metrics import tie_aware_average_precision_score
 
 SCORES = [name for name in metrics.__all__ if name.startswith("tie_aware_")]
 SCORES = [getattr(metrics, name) for name in SCORES if name.endswith("_score")]
@@ -48,16 +47,6 @@ def test_only_y_score_says_where(library):
     np.testing.assert_array_equal(found, expected)
 
 
-@every_library
-def test_groups(library):
-    flat = Y_TRUE.ravel(), Y_SCORE.ravel(), np.repeat([4, 2, 3], 4)
-    y_true, y_score, groups = map(library.array, flat)
-    score = tie_aware_average_precision_score
-    found = score(y_true, y_score, groups=groups, average=False)
-    expected = score(*flat[:2], groups=flat[2], average=False)
-    np.testing.assert_array_equal(library.numpy(found, y_score), expected)
-
-
 def test_tensors_of_half_precision_and_with_gradients():
     torch = pytest.importorskip("torch")
     scores = torch.tensor(Y_SCORE, dtype=torch.bfloat16, requires_grad=True)
@@ -65,13 +54,3 @@ def test_tensors_of_half_precision_and_with_gradients():
     assert not found.requires_grad
     expected = tie_aware_average_precision_score(Y_TRUE, Y_SCORE, average=False)
     np.testing.assert_array_equal(found.numpy(), expected)
-
-
-@every_library
-@pytest.mark.parametrize("query", ["bits", "weights"])
-def test_scorers(query, library):
-    X, y = load_digits(return_X_y=True)
-    X, y = X[:100], y[:100]
-    hasher = ITQHasher(8, random_state=0).fit(X)
-    scorer = make_retrieval_scorer(query=query)
-    assert scorer(hasher, library.array(X), library.array(y)) == scorer(hasher, X, y)

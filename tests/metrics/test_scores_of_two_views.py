@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from two_views import TwoViews, halves_of_digits, judged
 
 from sklearn_talr.affinity import JudgmentAffinity
-from sklearn_talr.histogram import RankingHistogram, hamming_histogram
+from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.measures import AP
 from sklearn_talr.metrics import (
     RadiusDisplay,
@@ -50,13 +50,6 @@ def test_samples_query_the_items_by_judgments(convert):
     assert_allclose(some(BY_GRADE, Q[TEST], J[TEST]), np.nanmean(AP.of(table)))
 
 
-def test_weighted_queries():
-    scorer = make_retrieval_scorer("AP", database=(X, None), query="weights")
-    scores = BY_GRADE.query_weights(Q[TEST]) @ (2.0 * BY_GRADE.transform(X).T - 1)
-    table = RankingHistogram.from_scores(J[TEST].toarray(), scores.round(5))
-    assert_allclose(scorer(BY_GRADE, Q[TEST], J[TEST]), np.nanmean(AP.of(table)), atol=1e-3)
-
-
 def test_a_pipeline_leaves_queries_as_they_are():
     steps = make_pipeline(StandardScaler(), TwoViews())
     steps.fit(X, J[:40].T.tocsr(), twoviews__X_query=Q[:40])
@@ -72,31 +65,6 @@ def test_the_rest_is_no_database_for_queries_of_another_kind():
     for hasher, y in ((BY_CLASS, C), (BY_GRADE, J)):
         with pytest.raises(ValueError, match=r"X_query.*database=\(X_items, y_items\)"):
             make_retrieval_scorer("AP")(hasher, Q, y)
-
-
-@pytest.mark.parametrize("query", ["bits", "weights"])
-def test_the_rest_is_ranked_where_queries_are_rows_of_items(query):
-    hasher = TwoViews().fit(X[:200], Y[:200])
-    score = make_retrieval_scorer("AP", query=query)(hasher, X[200:], Y[200:])
-    if query == "bits":
-        codes = hasher.encode_query(X[200:]), hasher.encode(X[200:])
-        table = hamming_histogram(*codes, "auto", Y[200:], Y[200:], exclude_self=True)
-        assert_allclose(score, np.nanmean(AP.of(table)))
-    assert 0.2 < score < 1
-
-
-@pytest.mark.parametrize(
-    ("items", "y", "message"),
-    [
-        (X[:-1], J[TEST], r"shape \(n_queries, 299\), a column for each item"),
-        (X, J[TEST][:, :-1], r"shape \(n_queries, 300\), a column for each item"),
-        (X, np.arange(20), r"shape \(n_queries, 300\), a column for each item"),
-        (X, None, "Scoring without y needs"),
-    ],
-)
-def test_judgments_are_of_all_items(items, y, message):
-    with pytest.raises(ValueError, match=message):
-        make_retrieval_scorer("AP", database=(items, None))(BY_GRADE, Q[TEST], y)
 
 
 @pytest.mark.parametrize("query", ["bits", "weights"])

@@ -3,10 +3,8 @@
 import csv
 import io
 import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import run_cases
@@ -57,37 +55,6 @@ def test_runs_of_the_same_name_are_told_apart_by_their_paths(files, capsys):
     assert f"{first} minus {other}" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("options", [[], ["--per-query"]])
-def test_a_run_that_is_named_twice_is_shown_twice(options, files, capsys):
-    qrels, first, _ = files
-    names = [f"1: {first}", f"2: {first}"]
-    command = [qrels, first, first, "-m", "AP", *options]
-    assert main([*command, "--format", "json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
-    assert list(printed) == names
-    assert printed[names[0]] == printed[names[1]]
-    assert main([*command, "--format", "csv"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert list(dict.fromkeys(row["run"] for row in rows)) == names
-
-
-def test_a_name_that_the_terminal_cannot_show_is_escaped(files, capsys):
-    qrels, first, second = files
-    text = Path(first).read_text()
-    Path(first).write_bytes(text.replace("first", "\xe9").encode("latin-1"))
-    assert main([qrels, first, "-m", "AP"]) == 0
-    assert "\\udce9 " in capsys.readouterr().out
-    assert main([qrels, first, "-m", "AP", "--format", "json"]) == 0
-    assert list(json.loads(capsys.readouterr().out)) == ["\udce9"]
-    Path(first).write_text(text.replace("first", "\x1b[2J").replace("q1", "q\x9b1"))
-    assert main([qrels, first, first, "-m", "AP"]) == 0
-    assert main(["compare", qrels, first, second, "-m", "AP"]) == 0
-    assert main([qrels, first, "-m", "AP", "--per-query"]) == 0
-    printed = capsys.readouterr().out
-    assert "\\x1b[2J minus second" in printed
-    assert printed.replace("\n", "").isprintable()
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -108,12 +75,6 @@ def test_what_cannot_be_used_has_exit_code_1_and_a_message(
     assert printed.out == ""
 
 
-def test_wrong_usage_has_exit_code_2():
-    with pytest.raises(SystemExit) as error:
-        main(["--format", "xml"])
-    assert error.value.code == 2
-
-
 def test_as_a_process(files):
     command = [sys.executable, "-m", "sklearn_talr.runs", *files, "-m", "AP"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -130,20 +91,3 @@ def test_a_reader_that_leaves_is_no_error(files):
         process.stdout.close()
         assert process.stderr.read() == ""
     assert process.returncode == 141
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
-def test_an_output_that_cannot_be_written_is_one_line(files):
-    command = [sys.executable, "-m", "sklearn_talr.runs", *files]
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
-    assert done.returncode == 1
-    assert done.stderr.startswith("sklearn-talr-runs: ")
-    assert len(done.stderr.splitlines()) == 1
-
-
-def test_a_share_is_printed_as_evaluations_print_it(files, capsys):
-    assert main([*files[:2], "-m", "AP"]) == 0
-    shown = capsys.readouterr().out.split()[-1]
-    assert shown == str(evaluate_run(*files[:2], "AP")).split()[-1]
-    assert shown.endswith("%")

@@ -3,9 +3,6 @@
 import csv
 import io
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import run_cases
@@ -73,35 +70,6 @@ def test_latex_has_a_row_for_each_pair(files, capsys):
         assert r"good\_run" in table
 
 
-def test_json_has_null_for_what_is_no_number(tmp_path, files, capsys):
-    qrels, first, *_ = files
-    one = tmp_path / "one"  # query, of whose differences no interval is known
-    one.write_text("".join(Path(qrels).read_text().splitlines(keepends=True)[:1]))
-    assert main(["compare", str(one), first, first, "-m", "AP", "--format", "json"]) == 0
-    (pair,) = json.loads(capsys.readouterr().out)["pairs"]
-    assert pair["low"] is None
-    assert pair["p_value"] == 1
-    assert pair["difference"] == 0
-
-
-def test_no_cell_of_csv_is_a_formula(tmp_path, files, capsys):
-    qrels, first, second, *_ = files
-    run = tmp_path / "run"
-    run.write_text(
-        "".join(
-            f"{line.rsplit(maxsplit=1)[0]} =1+1\n"
-            for line in Path(first).read_text().splitlines()
-        )
-    )
-    for command in (["compare"], []):
-        assert main([*command, qrels, str(run), second, "--format", "csv"]) == 0
-        cells = [
-            cell for row in csv.reader(io.StringIO(capsys.readouterr().out)) for cell in row
-        ]
-        assert "'=1+1" in cells
-        assert "=1+1" not in cells
-
-
 def test_a_page_is_written_beside_the_table(files, tmp_path, capsys):
     page = tmp_path / "report.html"
     assert main(["compare", *files, "-m", "AP", "--html", str(page)]) == 0
@@ -125,33 +93,3 @@ def test_what_depends_on_ties_is_told_on_the_error_stream(tmp_path, capsys):
     assert printed.err.startswith("sklearn-talr-runs: warning: by RR 'tied' is better")
     (row,) = csv.DictReader(io.StringIO(printed.out))
     assert row["depends_on_ties"] == "True"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["{qrels}", "{a}"], "two runs or more, got 1"),
-        (["{qrels}", "{a}", "{b}", "--alpha", "5"], "'alpha' parameter"),
-        (["{qrels}", "{a}", "{b}", "--n-resamples", "5"], "'n_resamples' parameter"),
-        (["{qrels}", "{a}", "{b}", "--test", "t", "--adjust", "tukey"], "adjust='tukey'"),
-        (["nowhere", "{a}", "{b}"], "No such file or directory: 'nowhere'"),
-    ],
-)
-def test_what_cannot_be_used_is_told(arguments, message, files, capsys):
-    named = dict(zip(("qrels", "a", "b", "good"), files))
-    assert main(["compare", *(argument.format(**named) for argument in arguments)]) == 1
-    assert message in capsys.readouterr().err
-
-
-def test_as_a_process(files):
-    command = [sys.executable, "-m", "sklearn_talr.runs", "compare"]
-    found = subprocess.run(
-        [*command, *files, "-m", *MEASURES], capture_output=True, text=True, check=True
-    )
-    assert found.stdout.strip() == str(compared(files))
-    found = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True)
-    assert "--html FILE" in found.stdout
-    found = subprocess.run(
-        [*command, *files, "--test", "sign"], capture_output=True, text=True
-    )
-    assert found.returncode == 2

@@ -2,19 +2,15 @@
 
 import gzip
 import math
-import os
 import re
 from random import Random
-from threading import Thread
 
-import numpy as np
 import pytest
 import run_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
 
-from sklearn_talr.runs import evaluate_run, read_qrels, read_run
+from sklearn_talr.runs import read_qrels, read_run
 
 QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 -2\n"
 RUN = "q1 Q0 d1 1 2.5 mine\nq1 Q0 d2 2 1.5 mine\nq2 Q0 d1 1 -1e-3 mine\n"
@@ -25,70 +21,6 @@ def as_float(text):
         return float(text) if "_" not in text else math.nan
     except ValueError:
         return math.nan
-
-
-def scores_in_a_file(numbers, path):
-    """The scores that `read_run` finds, in the order of the lines."""
-    lines = [f"q Q0 d{i} 1 {number} mine\n" for i, number in enumerate(numbers)]
-    path.write_text("".join(lines), encoding="utf-8")
-    found = read_run(path).to_dict()["q"]
-    return [found[f"d{i}"] for i in range(len(numbers))]
-
-
-@settings(deadline=None, max_examples=200)
-@given(
-    numbers=st.lists(
-        st.one_of(
-            st.floats().map(repr),
-            st.integers(-(10**25), 10**25).map(str),
-            st.decimals(-(10**6), 10**6, places=6).map(str),
-            st.text(alphabet="0123456789.-+e_x", min_size=1, max_size=30),
-        ),
-        min_size=1,
-    )
-)
-def test_numbers_are_read_as_float_reads_them(numbers, tmp_path_factory):
-    path = tmp_path_factory.mktemp("runs") / "run"
-    expected = [as_float(number) for number in numbers]
-    wrong = [line for line, number in enumerate(expected, 1) if not math.isfinite(number)]
-    if wrong:
-        with pytest.raises(ValueError, match=f"line {wrong[0]}: score .* no finite number"):
-            scores_in_a_file(numbers, path)
-    right = [number for number in numbers if math.isfinite(as_float(number))]
-    if right:
-        expected = [number for number in expected if math.isfinite(number)]
-        assert_array_equal(scores_in_a_file(right, path), expected)
-
-
-@pytest.mark.parametrize(
-    "number",
-    [
-        "9007199254740993",
-        "0.1234567890123456789",
-        "123456789012345678",
-        "007.50",
-        "0.3",
-        "-0",
-        "+.5",
-        "5.",
-        "111111111111111111111111111111",
-        "99999999.99999999",
-        "1234567.1234567",
-        "12345678.5",
-    ],
-)
-def test_awkward_numbers(number, tmp_path):
-    expected = [8, as_float(number), 9]
-    assert scores_in_a_file(["8", number, "9"], tmp_path / "run") == expected
-
-
-@pytest.mark.parametrize(
-    "number",
-    ["1;0", "1:2", "1/2", "12345678:1", ".", "-", "--1", "1.2.3", "é", "nan", "-inf"],
-)
-def test_what_is_no_number_is_refused(number, tmp_path):
-    with pytest.raises(ValueError, match=f"line 2: score '{number}' is no finite number"):
-        scores_in_a_file(["8", number, "9"], tmp_path / "run")
 
 
 @settings(deadline=None)
@@ -116,26 +48,6 @@ def test_a_file_has_what_was_written(tmp_path):
     assert read.name == "mine"
     assert read.queries == list(run)
     assert read_qrels(str(tmp_path / "qrels")).to_dict() == qrels
-
-
-def test_long_files_are_read_in_parts(tmp_path):
-    """Lines that two parts share, and queries that return, in and out of order."""
-    rng = np.random.default_rng(0)
-    width = 40
-    lines = [
-        f"q{i % 7} Q0 d{'x' * width}{i} 1 {score!r} mine\n"
-        for i, score in enumerate(rng.integers(0, 1000, 40_000).tolist())
-    ]
-    (tmp_path / "run").write_text("".join(lines))
-    assert (tmp_path / "run").stat().st_size > 2 * 2**20
-    read = read_run(tmp_path / "run").to_dict()
-    assert list(read) == [f"q{i}" for i in range(7)]
-    expected = {}
-    for line in lines:
-        query, _, document, _, score, _ = line.split()
-        expected.setdefault(query, {})[document] = float(score)
-    assert read == expected
-    assert all(list(s.values()) == sorted(s.values(), reverse=True) for s in read.values())
 
 
 @pytest.mark.parametrize(
@@ -170,24 +82,6 @@ def test_forms_of_files(write, tmp_path):
     assert read_run(tmp_path / "run").to_dict() == run
     qrels = {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": -2}}
     assert read_qrels(tmp_path / "qrels").to_dict() == qrels
-
-
-def test_the_order_of_lines_changes_nothing(tmp_path):
-    qrels, run = run_cases.random_run(3, n_queries=10, n_scores=4)
-    lines = run_cases.write_run(tmp_path / "run", run)
-    judged = run_cases.write_qrels(tmp_path / "qrels", qrels)
-    expected = evaluate_run(tmp_path / "qrels", tmp_path / "run").to_dict(per_query=True)
-    rng = np.random.default_rng(0)
-    (tmp_path / "run").write_text("".join(rng.permutation(lines)))
-    (tmp_path / "qrels").write_text("".join(rng.permutation(judged)))
-    shuffled = evaluate_run(tmp_path / "qrels", tmp_path / "run").to_dict(per_query=True)
-    assert shuffled == expected
-
-
-def test_bytes_of_other_encodings_are_kept(tmp_path):
-    (tmp_path / "run").write_bytes("é Q0 dé 1 1.0 mine\n".encode("latin-1"))
-    (tmp_path / "qrels").write_bytes("é 0 dé 1\n".encode("latin-1"))
-    assert evaluate_run(tmp_path / "qrels", tmp_path / "run", "RR").expected == 1
 
 
 def read_slowly(content):
@@ -243,58 +137,6 @@ def test_any_bytes_are_read_by_the_definition_or_refused_with_their_line(n_lines
         line = re.match(message, str(error.value))[2]
         assert int(line) in wrong if wrong else line is None
     assert 20 < n_read < 200 or not n_lines
-
-
-def test_what_sets_fields_apart_is_what_does_in_c(tmp_path):
-    """So that trec_eval reads the same fields."""
-    line = b"q\x01 Q0\td\x1f\v1\f2.0 \xa0t\r\n"
-    (tmp_path / "run").write_bytes(line)
-    read = read_run(tmp_path / "run")
-    assert read.to_dict() == {"q\x01": {"d\x1f": 2.0}}
-    assert read.name == "\udca0t"
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
-@pytest.mark.parametrize("compress", [bytes, gzip.compress])
-def test_pipes_are_read_once(compress, tmp_path):
-    """As `<(zcat run.gz)` of a shell is: also to name the line of an error."""
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-
-    def through_a_pipe(text):
-        content = compress(text.encode())
-        writer = Thread(target=path.write_bytes, args=[content])
-        writer.start()
-        try:
-            return read_run(path)
-        finally:
-            writer.join()
-
-    run = {"q1": {"d1": 2.5, "d2": 1.5}, "q2": {"d1": -1e-3}}
-    assert through_a_pipe(RUN).to_dict() == run
-    with pytest.raises(ValueError, match="line 6: query 'q1' has document 'd2' twice"):
-        through_a_pipe("\n" + RUN + "\nq1 Q0 d2 1 1 mine\n")
-
-
-def test_the_first_of_several_repetitions_is_named(tmp_path):
-    """Documents are compared by hashes that differ from process to process."""
-    texts = [f"q{i} Q0 d{j} 1 1.0 mine\n" for i in range(3) for j in range(50)]
-    texts[107] = texts[103]
-    texts[95] = texts[94]
-    texts[80] = texts[60]
-    (tmp_path / "bad").write_text("".join(texts))
-    with pytest.raises(ValueError, match="line 81: query 'q1' has document 'd10' twice"):
-        read_run(tmp_path / "bad")
-
-
-def test_long_lines_are_refused_wherever_they_are(tmp_path):
-    long = "q1 Q0 d1 1 1.0" + " " * 70_000 + "mine\n"
-    for before in (0, 30_000):  # all in one part of the file, or in two
-        (tmp_path / "bad").write_text(
-            "".join(f"q Q0 d{i} 1 1.0 mine\n" for i in range(before)) + long + "x" * 2**20
-        )
-        with pytest.raises(ValueError, match=f"line {before + 1} has more than 65536"):
-            read_run(tmp_path / "bad")
 
 
 @pytest.mark.parametrize(
@@ -360,20 +202,6 @@ def test_lines_are_counted_over_all_parts(tmp_path):
     (tmp_path / "bad").write_text("".join(lines))
     with pytest.raises(ValueError, match="line 70001: query 'q' has document 'd3' twice"):
         read_run(tmp_path / "bad")
-
-
-def test_text_in_utf_16_is_refused_with_the_remedy(tmp_path):
-    (tmp_path / "run").write_text(RUN, encoding="utf-16")
-    with pytest.raises(ValueError, match=r"line 1 has a NUL byte.*must be saved as UTF-8"):
-        read_run(tmp_path / "run")
-
-
-def test_a_repetition_in_another_encoding_is_named(tmp_path):
-    text = "é Q0 d 1 1.0 mine\n\né Q0 dé\x1f 1 1.0 mine\r\né Q0 dé\x1f 1 1.0 mine\n"
-    (tmp_path / "run").write_bytes(text.encode("latin-1"))
-    message = r"run, line 4: query '\\udce9' has document 'd\\udce9\\x1f' twice"
-    with pytest.raises(ValueError, match=message):
-        read_run(tmp_path / "run")
 
 
 def test_damaged_gzip_is_refused(tmp_path):

@@ -1,13 +1,7 @@
 """Identifiers that differ little or are alike, and data that other processes read."""
 
-import os
-import pickle
-import subprocess
-import sys
-
 import numpy as np
 import pytest
-import run_cases
 
 from sklearn_talr.runs import Qrels, Run, evaluate_run
 
@@ -41,13 +35,6 @@ def test_bytes_that_are_no_text_tie_in_the_order_of_bytes():
     assert list(run.to_dict()["q"]) == documents[::-1]
 
 
-def test_a_document_of_one_query_is_not_that_of_another():
-    run = {query: {"d": 1.0} for query in "abc"}
-    result = evaluate_run({"b": {"d": 1}, "c": {"e": 1}}, run, "RR")
-    assert result.queries == ["b", "c"]
-    assert result.expected.tolist() == [[1.0], [0.0]]
-
-
 READ = """
 import pickle
 import sys
@@ -58,22 +45,3 @@ with open(sys.argv[1], "rb") as file:
 evaluation = evaluate_run(qrels, run, ["AP", "nDCG@10"])
 print(evaluation.to_dict(per_query=True))
 """
-
-
-def test_pickles_are_small_and_read_in_processes_that_hash_otherwise(tmp_path):
-    qrels, run = run_cases.random_run(0, n_queries=20, n_scores=5)
-    qrels, run = Qrels(qrels), Run(run)
-    expected = evaluate_run(qrels, run, ["AP", "nDCG@10"]).to_dict(per_query=True)
-    for data in (qrels, run):
-        n_documents = sum(map(len, data.to_dict().values()))
-        assert len(pickle.dumps(data)) < 32 * n_documents + 2_000
-    (tmp_path / "pickled").write_bytes(pickle.dumps((qrels, run)))
-    for seed in "1", "2":
-        done = subprocess.run(
-            [sys.executable, "-c", READ, str(tmp_path / "pickled")],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=os.environ | {"PYTHONHASHSEED": seed},
-        )
-        assert done.stdout.strip() == str(expected)

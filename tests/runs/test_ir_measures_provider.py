@@ -95,18 +95,6 @@ assert names == set(vars(ir_measures))
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_registering_again_changes_nothing(registered):
-    pipeline = list(ir_measures.DefaultPipeline.providers)
-    assert register() is registered
-    assert ir_measures.DefaultPipeline.providers == pipeline
-    assert pipeline.count(registered) == 1
-
-
-def test_the_provider_answers_without_being_registered(problem):
-    alone = TieAwareProvider().calc_aggregate(MEASURES, *problem)
-    assert alone == ir_measures.calc_aggregate(MEASURES, *problem)
-
-
 def test_the_provider_comes_first_and_leaves_other_measures_to_others(problem, registered):
     assert ir_measures.providers.registry["tie_aware"] is registered
     assert ir_measures.DefaultPipeline.providers[0] is registered
@@ -126,25 +114,6 @@ def test_the_provider_comes_first_and_leaves_other_measures_to_others(problem, r
     assert values[ir_measures.NumQ] == 11
 
 
-def test_runs_that_lack_different_queries_are_on_one_scale():
-    qrels = {"q1": {"d": 1}, "q2": {"d": 2}}
-    values = {
-        metric.query_id: metric.value
-        for query in qrels
-        for metric in ir_measures.iter_calc([ir_measures.RBP], qrels, {query: {"d": 1.0}})
-        if metric.query_id == query
-    }
-    assert values == pytest.approx({"q1": 0.1, "q2": 0.2})
-
-
-def test_a_run_of_other_queries_counts_0():
-    values = ir_measures.calc_aggregate(
-        [ir_measures.AP], {"q": {"d": 1}}, {"r": {"d": 1.0}}
-    )
-    assert values == {ir_measures.AP: 0}
-    assert ir_measures.calc_aggregate([ir_measures.AP], {"q": {"d": 1}}, {}) == values
-
-
 def test_what_is_left_to_others_is_told_once(problem):
     asked = [ir_measures.AP, ir_measures.Bpref]
     message = "tie_aware has no mean over orders of ties for Bpref: another provider"
@@ -156,14 +125,3 @@ def test_what_is_left_to_others_is_told_once(problem):
     assert ir_measures.calc_aggregate(asked, *problem) == values  # and no warning
     with pytest.warns(UserWarning, match=r"for AP\(judged_only=True\): another"):
         ir_measures.evaluator([ir_measures.AP(judged_only=True)], problem[0])
-
-
-def test_a_warning_that_is_an_error_is_raised_each_time(problem):
-    for _ in range(2):
-        with pytest.raises(UserWarning, match="for Bpref"):
-            ir_measures.calc_aggregate([ir_measures.Bpref], *problem)
-
-
-def test_nothing_is_told_of_sets_and_of_our_own_measures(problem):
-    asked = [*MEASURES, ir_measures.SetP, ir_measures.SetF(beta=2.0), ir_measures.NumRet]
-    assert set(ir_measures.calc_aggregate(asked, *problem)) == set(asked)

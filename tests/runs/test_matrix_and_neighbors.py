@@ -1,7 +1,6 @@
 """Judgments as a matrix, and runs of what an index finds."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -9,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_talr.affinity import JudgmentAffinity, query_groups
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.measures import AP, RR, nDCG
-from sklearn_talr.neighbors import HammingNeighbors, WeightedHammingNeighbors
+from sklearn_talr.neighbors import HammingNeighbors
 from sklearn_talr.runs import Qrels, Run, evaluate_run
 
 JUDGED = {"q2": {"d3": 2, "d1": 0}, "q1": {"d1": 1, "d4": -1}, "q0": {}}
@@ -26,23 +25,6 @@ def test_judgments_become_a_matrix_of_documents_and_queries():
     assert stored == [(0, 0), (0, 1), (2, 0), (3, 1)]
     assert_array_equal(query_groups(matrix), [0, 1, 2])
     assert_array_equal(JudgmentAffinity().fit(matrix).levels_, [0, 1, 2])
-
-
-@pytest.mark.parametrize("form", [list, tuple, np.array, pd.Series, pd.Index])
-def test_rows_and_columns_have_the_order_given(form):
-    matrix = Qrels(JUDGED).to_matrix(form(DOCUMENTS[::-1]), form(["q1", "q2"]))
-    assert_array_equal(matrix.toarray(), [[0, 0], [0, 2], [0, 0], [1, 0]])
-    qrels = Qrels({1: {10: 1, 30: 2}})
-    assert_array_equal(
-        qrels.to_matrix(form([30, 20, 10]), form([1])).toarray().T, [[2, 0, 1]]
-    )
-
-
-def test_documents_of_queries_that_are_not_asked_may_be_missing():
-    qrels = Qrels(JUDGED)
-    assert_array_equal(qrels.to_matrix(["d3", "d1"], ["q2"]).toarray(), [[2], [0]])
-    assert qrels.to_matrix(DOCUMENTS, []).shape == (4, 0)
-    assert qrels.to_matrix([], ["q0"]).shape == (0, 1)
 
 
 def test_random_judgments_come_back():
@@ -84,12 +66,6 @@ def test_identifiers_that_fit_no_matrix_are_refused(documents, queries, message)
         Qrels(JUDGED).to_matrix(documents, queries)
 
 
-def test_many_missing_documents_are_counted_and_some_named():
-    qrels = Qrels({"q": dict.fromkeys("abcde", 1)})
-    with pytest.raises(ValueError, match=r"^5 of the .*: 'a', 'b', 'c', \.\.\.\.$"):
-        qrels.to_matrix(["z"])
-
-
 # Runs of neighbors
 
 
@@ -117,38 +93,6 @@ def test_a_run_of_a_ranking_is_evaluated_as_its_codes_are():
     measures = AP, RR, nDCG @ 5
     expected = np.nan_to_num([measure.of(histogram) for measure in measures])
     assert_allclose(result.expected, expected.T)
-
-
-def test_a_matrix_of_judgments_and_a_run_go_together():
-    """The whole way: judgments, an index of codes, and the run of its rankings."""
-    judgments = Qrels(GRADED).to_matrix(ITEM_IDS)
-    index = HammingNeighbors(affinity=JudgmentAffinity(), scoring="AP")
-    run = Run.from_neighbors(
-        *found_by(index.fit(CODES, np.arange(12)), QUERIES), QUERY_IDS, ITEM_IDS
-    )
-    score = index.score(QUERIES, judgments.T)
-    assert_allclose(evaluate_run(GRADED, run, "AP").expected.mean(), score)
-
-
-def test_scores_are_minus_distances_of_any_search():
-    index = WeightedHammingNeighbors().fit(CODES)
-    distances, indices = index.kneighbors(WEIGHTS, n_neighbors=3)
-    run = Run.from_neighbors(distances, indices, QUERY_IDS, ITEM_IDS)
-    assert run.name == "run"
-    for query, row, places in zip(QUERY_IDS, distances, indices):
-        expected = {ITEM_IDS[i]: -d for i, d in zip(places, row)}
-        assert run.to_dict()[query] == pytest.approx(expected)
-
-
-def test_lists_of_different_lengths_make_a_run():
-    index = HammingNeighbors(radius=0).fit(CODES)
-    distances, indices = index.radius_neighbors(QUERIES)
-    run = Run.from_neighbors(distances, indices, QUERY_IDS, ITEM_IDS)
-    expected = {
-        query: {ITEM_IDS[i]: 0.0 for i in row} for query, row in zip(QUERY_IDS, indices)
-    }
-    assert run.to_dict() == expected
-    assert Run.from_neighbors([[], []], [[], []], ["a", "b"], []).queries == ["a", "b"]
 
 
 @pytest.mark.parametrize(

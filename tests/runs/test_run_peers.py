@@ -94,41 +94,6 @@ def test_files_that_trec_eval_would_read_have_its_values(seed, tmp_path):
     assert_allclose(result.trec_eval, expected, rtol=0, atol=1e-9)
 
 
-def test_other_levels_of_relevance():
-    qrels, run = run_cases.random_run(0, n_queries=30)
-    of_relevance = [name for name in NAMES if not name.startswith("nDCG")]
-    with_rel = [
-        name.replace("@", "(rel=2)@") if "@" in name else f"{name}(rel=2)"
-        for name in of_relevance
-    ]
-    result = evaluate_run(qrels, run, with_rel)
-    columns = [list(NAMES).index(name) for name in of_relevance]
-    expected = trec_eval(qrels, run, rel=2)[:, columns]
-    assert_allclose(result.expected, expected, rtol=0, atol=1e-9)
-
-
-def test_the_mean_of_trec_eval_over_names_of_documents():
-    """Renaming documents at random shuffles ties, as trec_eval orders them by name."""
-    n_shuffles = 1_000
-    rng = np.random.default_rng(1)
-    qrels, run = run_cases.random_run(4, n_queries=4, n_documents=120, n_scores=8)
-    result = evaluate_run(qrels, run, list(NAMES))
-    for row, query in enumerate(qrels):
-        documents = sorted(run[query].keys() | qrels[query].keys())
-        shuffled_run, shuffled_qrels = {}, {}
-        for i in range(n_shuffles):
-            new = dict(zip(documents, map(str, rng.permutation(len(documents)))))
-            shuffled_run[str(i)] = {new[d]: score for d, score in run[query].items()}
-            shuffled_qrels[str(i)] = {new[d]: grade for d, grade in qrels[query].items()}
-        values = trec_eval(shuffled_qrels, shuffled_run)
-        error = values.std(axis=0) / np.sqrt(n_shuffles)
-        difference = np.abs(values.mean(axis=0) - result.expected[row])
-        assert np.all(difference <= 5 * error + 1e-12)
-        assert np.all(result.worst[row] <= values.min(axis=0) + 1e-12)
-        assert np.all(values.max(axis=0) <= result.best[row] + 1e-12)
-        assert error.max() > 0
-
-
 def calculated(ir_measures, provider, names, qrels, run):
     measures = [ir_measures.parse_measure(name) for name in names]
     judged = [ir_measures.Qrel(q, d, grade) for q, d, grade in triples(qrels)]
@@ -173,29 +138,3 @@ def test_measures_of_other_providers(provider, module, names, atol):
         assert_allclose(result.expected[some], expected[some], rtol=0, atol=atol)
     else:
         assert_allclose(result.expected, expected, rtol=0, atol=atol)
-
-
-def test_tie_aware_retrieval_metrics():
-    """It knows relevance of two kinds, and documents that were retrieved."""
-    trm = pytest.importorskip("trm")
-    rng = np.random.default_rng(2)
-    relevant = rng.binomial(1, 0.3, (30, 25))
-    scores = rng.integers(0, 6, relevant.shape)
-    relevant[:, 0] = 1
-    theirs = trm.evaluate(
-        scores.tolist(), relevant.astype(bool).tolist(), ["map", "ndcg", "mrr", "f1"], [5]
-    )
-    documents = [f"d{i}" for i in range(25)]
-    qrels = {str(q): dict(zip(documents, row.tolist())) for q, row in enumerate(relevant)}
-    run = {str(q): dict(zip(documents, row.tolist())) for q, row in enumerate(scores)}
-    result = evaluate_run(qrels, run, ["AP@5", "nDCG@5", "RR@5", "F1@5"])
-    for column, name in enumerate(["map", "ndcg", "mrr", "f1"]):
-        rows = theirs.per_query[name][5]
-        for ours, value in (
-            ("expected", "expected"),
-            ("worst", "minimum"),
-            ("best", "maximum"),
-        ):
-            expected = [getattr(row, value) for row in rows]
-            actual = getattr(result, ours)[:, column]
-            assert_allclose(actual, expected, rtol=1e-12, atol=1e-12)

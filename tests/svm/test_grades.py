@@ -6,9 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import dcg, most_violating, ndcg
-from sklearn import config_context
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, GroupKFold
 
 from sklearn_talr.metrics import tie_aware_ndcg_score
 from sklearn_talr.svm import RankingSVC
@@ -71,21 +69,6 @@ def test_two_grades_are_two_classes():
         assert_allclose(found, expected, atol=1e-15)
 
 
-def test_grades_rank_better_than_either_way_to_binarize_them(learned):
-    """On the mean of some draws; on one in eight grades lose."""
-    svc = RankingSVC("ndcg", C=0.01)
-    scores = {"grades": 0.0, "some": 0.0, "high": 0.0}
-    for seed in range(4 * learned.seed, 4 * learned.seed + 4):
-        X, y, groups = draw(n_queries=60, seed=seed)
-        test, y_test, _ = draw(n_queries=60, seed=seed + 1000)
-        for name, target in {"grades": y, "some": y >= 1, "high": y >= 3}.items():
-            svc.fit(X, target, groups=groups)
-            s = svc.decision_function(test).reshape(60, -1)
-            scores[name] += tie_aware_ndcg_score(y_test.reshape(60, -1), s) / 4
-    learned.gain(scores["grades"] - max(scores["some"], scores["high"]))
-    assert svc.grades_ is None
-
-
 def test_what_is_fitted():
     X, y, groups = draw()
     svc = RankingSVC("ndcg", warm_start=True, class_weight="balanced")
@@ -105,22 +88,6 @@ def test_what_is_fitted():
     assert_array_equal(svc.coef_, RankingSVC("ndcg").fit(X, y > 0, groups=groups).coef_)
 
 
-def test_a_fold_without_the_top_grade():
-    """Numbers 0 and 1 are then grades too, and classes as before."""
-    X, y, groups = draw()
-    low = groups < 8
-    y[low] = np.minimum(y[low], 1)
-    svc = RankingSVC("ndcg").fit(X[low], y[low], groups=groups[low])
-    assert_array_equal(svc.grades_, [0, 1])
-    assert_array_equal(svc.classes_, [0, 1])
-    assert set(svc.predict(X)) == {0, 1}
-    assert y[~low].max() == 3
-    assert 0 < svc.score(X[~low], y[~low], groups=groups[~low]) < 1
-    as_classes = clone(svc).fit(X[low], y[low] > 0, groups=groups[low])
-    assert_allclose(as_classes.coef_, svc.coef_, rtol=1e-6)
-    assert as_classes.grades_ is None
-
-
 @pytest.mark.parametrize("loss", ["average_precision", "zero_one"])
 def test_other_losses_take_all_above_0_for_relevant(loss):
     """Also in a test set with grades that the training set lacks, and the reverse."""
@@ -138,17 +105,6 @@ def test_other_losses_take_all_above_0_for_relevant(loss):
     assert low.score(X, y, groups=groups) == score
     if loss == "zero_one":
         assert score == np.mean(svc.predict(X) == (y > 0))
-
-
-def test_a_search_over_all_losses_fits_them_all():
-    X, y, groups = draw()
-    with config_context(enable_metadata_routing=True):
-        svc = RankingSVC().set_fit_request(groups=True).set_score_request(groups=True)
-        grid = {"loss": ["average_precision", "ndcg", "zero_one"], "C": [0.01, 0.1]}
-        search = GridSearchCV(svc, grid, cv=GroupKFold(5), error_score="raise")
-        search.fit(X, y, groups=groups)
-    scores = [search.cv_results_[f"split{i}_test_score"] for i in range(5)]
-    assert 0.5 < np.min(scores) < np.max(scores) <= 1
 
 
 @pytest.mark.parametrize("loss", ["average_precision", "zero_one"])
@@ -173,36 +129,6 @@ def test_what_two_positive_numbers_are_taken_for_is_said(loss, kind):
     assert_array_equal(svc.coef_, as_classes.coef_)
     clone(svc).fit(X, y)
     RankingSVC("zero_one", C=0.01).fit(X, y, groups=groups)
-
-
-@pytest.mark.parametrize(
-    "values", [[-1, 1], [1, 2000], [0, 2000], ["no", "yes"], [False, True]]
-)
-def test_two_classes_of_other_names_are_no_grades(values):
-    X, y, groups = draw()
-    svc = RankingSVC("ndcg").fit(X, np.take(values, y > 0), groups=groups)
-    assert svc.grades_ is None
-    assert_array_equal(svc.classes_, values)
-
-
-def test_large_grades_do_not_overflow():
-    X, y, groups = draw()
-    svc = RankingSVC("ndcg").fit(X, y + 997, groups=groups)
-    assert np.isfinite(svc.objective_)
-    assert svc.classes_[1]
-
-
-@pytest.mark.parametrize("loss", RANKING)
-def test_they_are_no_classes(loss):
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    grades = np.arange(len(X)) % 3 + 1.0
-    message = r"Only binary .* pass groups, .* binarize them, as by .*y >= 2\.0\)"
-    with pytest.raises(ValueError, match=message):
-        RankingSVC(loss).fit(X, grades)
-    svc = RankingSVC(loss).fit(X, grades >= 2)
-    assert 0 < svc.score(X, grades >= 2) < 1
-    with pytest.raises(ValueError, match=r"y has the label 2\.0, but fit saw .*Binarize"):
-        svc.score(X, grades)
 
 
 @pytest.mark.parametrize("wrong", [-1, 1001])

@@ -1,12 +1,10 @@
 """RankingSVC: the optimum it certifies, what it learns, and scikit-learn's contract."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import sklearn
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,19 +13,16 @@ from reference import average_precision, most_violating, ndcg
 from scipy.optimize import minimize
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.datasets import load_iris, make_blobs, make_multilabel_classification
-from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.fixes import parse_version
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_limits
 
 from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
-from sklearn_talr.svm import RankingHingeLoss, RankingSVC, _ranking_svc
+from sklearn_talr.svm import RankingHingeLoss, RankingSVC
 from sklearn_talr.svm._ranking_svc import best_threshold
 from sklearn_talr.svm._risks import HingeRisk, RankingRisk
 from sklearn_talr.svm._solver import minimize_on_simplex
@@ -127,17 +122,6 @@ def test_solvers_agree_and_the_line_search_saves_iterations(loss, noisy):
     assert fits[0].n_iter_ < fits[1].n_iter_
 
 
-@pytest.mark.parametrize("loss", RANKING)
-def test_each_loss_is_best_at_itself(loss, noisy):
-    X, y = noisy
-    own = RankingSVC(loss, 0.1, tol=1e-5).fit(X, y)
-    risk, positive = RankingHingeLoss(loss), torch.from_numpy(y == 1)
-    for other in set(LOSSES) - {loss}:
-        w = RankingSVC(other, 0.1, tol=1e-5).fit(X, y).coef_[0]
-        value = risk(torch.from_numpy(X @ w), positive).item()
-        assert own.objective_ < w @ w / 2 + 0.1 * len(y) * value
-
-
 def test_unfinished_fit_warns_and_tells_the_gap(noisy):
     with pytest.warns(ConvergenceWarning, match="duality gap is still") as warned:
         svc = RankingSVC(max_iter=3, tol=1e-9).fit(*noisy)
@@ -181,16 +165,6 @@ def test_warm_start_forgets_when_data_change(change, noisy):
     svc = RankingSVC(warm_start=True).fit(*noisy).fit(X, y, groups=groups)
     fresh = RankingSVC().fit(X, y, groups=groups)
     assert_array_equal(svc.coef_, fresh.coef_)
-    assert svc.n_iter_ == fresh.n_iter_
-
-
-@pytest.mark.parametrize(
-    "params", [{"loss": "ndcg"}, {"class_weight": "balanced"}, {"fit_intercept": False}]
-)
-def test_warm_start_forgets_when_the_risk_changes(params, noisy):
-    svc = RankingSVC("zero_one", warm_start=True).fit(*noisy).set_params(**params)
-    fresh = clone(svc).fit(*noisy)
-    assert_array_equal(svc.fit(*noisy).coef_, fresh.coef_)
     assert svc.n_iter_ == fresh.n_iter_
 
 
@@ -275,15 +249,6 @@ class TestGroups:
             svc.score(X[order], y[order], groups=names[order])
         )
 
-    def test_what_is_added_to_a_whole_query_does_not_matter(self):
-        X, y, groups = self.draw()
-        moved = X + np.random.default_rng(0).normal(size=(12, 5))[groups]
-        fits = [RankingSVC(tol=1e-6).fit(Z, y, groups=groups) for Z in (X, moved)]
-        assert fits[1].objective_ == pytest.approx(fits[0].objective_, rel=1e-5)
-        assert RankingSVC().fit(X, y).objective_ != pytest.approx(
-            RankingSVC().fit(moved, y).objective_, rel=1e-2
-        )
-
     @pytest.mark.parametrize("loss", RANKING)
     def test_score_is_the_mean_over_queries_with_a_positive(self, loss):
         X, y, _ = self.draw()
@@ -314,68 +279,10 @@ class TestGroups:
         assert_array_equal(model[-1].best_estimator_.coef_, refit.coef_)
         assert score == refit.score(Z, y, groups=groups)
 
-    def test_search_over_a_pipeline(self):
-        """scikit-learn before 1.8 hands no groups to the score, of which we warn."""
-        X, y, groups = self.draw()
-        dropped = parse_version(sklearn.__version__) < parse_version("1.8")
-        with config_context(enable_metadata_routing=True):
-            svc = RankingSVC().set_fit_request(groups=True).set_score_request(groups=True)
-            model = make_pipeline(StandardScaler(), svc)
-            search = GridSearchCV(model, {"rankingsvc__C": [0.1, 1.0]}, cv=GroupKFold(3))
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                search.fit(X, y, groups=groups)
-        messages = {str(warning.message)[:10] for warning in caught}
-        assert messages == ({"fit saw 8 "} if dropped else set())
-        Z = StandardScaler().fit_transform(X)
-        C = search.best_params_["rankingsvc__C"]
-        refit = RankingSVC(C=C).fit(Z, y, groups=groups)
-        assert_array_equal(search.best_estimator_[-1].coef_, refit.coef_)
-
-    def test_groups_that_a_pipeline_drops_are_missed(self):
-        X, y, groups = self.draw()
-        model = make_pipeline(StandardScaler(), RankingSVC())
-        model.fit(X, y, rankingsvc__groups=groups)
-        svc, Z = model[-1], model[0].transform(X)
-        assert svc.n_queries_ == 12
-        message = r"fit saw 12 .*enable_metadata_routing=True\).*set_score_request\(groups"
-        with pytest.warns(UserWarning, match=message):
-            dropped = model.score(X, y, groups=groups)
-        assert dropped == svc.score(Z, y, groups=np.zeros(len(y)))
-        assert dropped != pytest.approx(svc.score(Z, y, groups=groups), abs=0.01)
-        with config_context(enable_metadata_routing=True):
-            routed = make_pipeline(StandardScaler(), svc.set_score_request(groups=True))
-            routed[0].fit(X)
-            assert routed.score(X, y, groups=groups) == svc.score(Z, y, groups=groups)
-        assert RankingSVC("zero_one").fit(X, y, groups=groups).score(X, y) > 0.7
-        assert RankingSVC().fit(X, y, groups=np.zeros(len(y))).score(X, y) > 0.5
-
-    @pytest.mark.parametrize("groups", [[0] * 3, np.zeros((180, 2))])
-    def test_bad_groups_are_refused(self, groups):
-        X, y, _ = self.draw()
-        with pytest.raises(ValueError, match=r"inconsistent numbers of samples|1d array"):
-            RankingSVC().fit(X, y, groups=groups)
-
-    def test_sizes_of_groups_are_refused(self):
-        X, y, groups = self.draw()
-        sizes = np.bincount(groups)
-        with pytest.raises(ValueError, match=r"sizes of groups.*np\.repeat"):
-            RankingSVC().fit(X, y, groups=sizes)
-        repeated = np.repeat(np.arange(len(sizes)), sizes)
-        RankingSVC().fit(X, y, groups=repeated)
-
     def test_no_query_to_rank_is_refused(self):
         X, y, _ = self.draw()
         with pytest.raises(ValueError, match="no group has both a positive and a negative"):
             RankingSVC().fit(X, y, groups=np.arange(len(y)))
-
-
-def test_multi_class_and_multi_label():
-    X, y = load_iris(return_X_y=True)
-    model = make_pipeline(StandardScaler(), OneVsRestClassifier(RankingSVC()))
-    assert model.fit(X, y).score(X, y) > 0.85
-    X, Y = make_multilabel_classification(100, 10, n_classes=3, random_state=0)
-    assert np.mean(model.fit(X, Y).predict(X) == Y) > 0.85
 
 
 def test_classes_without_an_order_are_not_grades(noisy):
@@ -401,14 +308,6 @@ def test_sparse_single_precision_and_integers(loss, noisy):
     assert single.coef_.dtype == np.float32
 
 
-def test_names_of_classes():
-    X, y = make_blobs(60, centers=2, random_state=0)
-    svc = RankingSVC().fit(X, np.array(["no", "yes"])[y])
-    assert_array_equal(svc.classes_, ["no", "yes"])
-    assert np.mean((svc.predict(X) == "yes") == y) > 0.9
-    assert svc.score(X, np.array(["no", "yes"])[y]) > 0.9
-
-
 class TestThreads:
     """The coefficients are those of one thread, whatever BLAS is given."""
 
@@ -424,27 +323,6 @@ class TestThreads:
                 fits.append((svc.coef_, svc.intercept_, svc.decision_function(X)))
         for one, two in zip(*fits):
             assert_array_equal(one, two)
-
-    def test_products_are_held_to_one(self, noisy, monkeypatch):
-        found = []
-
-        class Seen(np.ndarray):
-            def __matmul__(self, other):
-                pools = threadpool_info()
-                found.extend(p["num_threads"] for p in pools if p["user_api"] == "blas")
-                return np.asarray(self) @ other
-
-        for name in ("scores", "gradient"):
-            method = getattr(_ranking_svc.FeatureMatrix, name)
-
-            def recorded(self, values, method=method):
-                self._X = self._X.view(Seen)
-                return method(self, values)
-
-            monkeypatch.setattr(_ranking_svc.FeatureMatrix, name, recorded)
-        with threadpool_limits(2, user_api="blas"):
-            RankingSVC(max_iter=100).fit(*noisy)
-        assert set(found) == {1}
 
 
 class TestThreshold:
@@ -493,50 +371,6 @@ class TestSimplex:
         slope = gram @ x - linear
         scale = 1 + np.abs(linear).max() + np.abs(gram).max() * total
         assert x @ slope - total * slope.min() <= 1e-7 * total * scale
-
-    def test_equal_cuts(self):
-        """Copies of a variable, and variables without curvature, do no harm."""
-        gram = np.zeros((4, 4))
-        gram[2:, 2:] = 1.0
-        x = minimize_on_simplex(gram, np.array([0.0, 0, 2, 2]), 1.0, np.eye(4)[0])
-        assert x[2:].sum() == pytest.approx(1)
-
-
-def test_features_that_say_nothing():
-    X, y = np.zeros((10, 2)), np.arange(10) % 2
-    svc = RankingSVC().fit(X, y)
-    assert_array_equal(svc.coef_, [[0.0, 0.0]])
-    expected = tie_aware_average_precision_score([y], [np.zeros(10)])
-    assert svc.score(X, y) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_features_that_are_constant(loss):
-    """Their gradients are zero but for rounding."""
-    for row in ([0.1, 0.1, 0.1], [1e4, 0.3, -2e4]):
-        X, y = np.tile(row, (50, 1)), np.arange(50) % 3 == 0
-        svc = RankingSVC(loss).fit(X, y)
-        assert svc.dual_gap_ <= svc.tol
-        assert np.ptp(svc.decision_function(X)) < 1e-12
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_features_of_any_scale(loss, noisy):
-    """A scale of features is a scale of C, also where it leaves few digits."""
-    X, y = noisy
-    options = {"loss": loss, "fit_intercept": False}
-    for scale in (1e-4, 1e2, 1e4):
-        svc = RankingSVC(C=1.0, **options).fit(X * scale, y)
-        assert svc.dual_gap_ <= svc.tol
-        same = RankingSVC(C=scale**2, **options).fit(X, y)
-        assert svc.objective_ == pytest.approx(same.objective_ / scale**2, rel=2e-3)
-
-
-def test_undefined_score_is_nan(noisy):
-    svc = RankingSVC().fit(*noisy)
-    for groups in (None, [0, 0, 1]):
-        with pytest.warns(UndefinedMetricWarning):
-            assert np.isnan(svc.score(noisy[0][:3], [0, 0, 0], groups=groups))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from interruptions import Interruption, interrupted_at, statements_of
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_talr import _state
 from sklearn_talr.svm import RankingSVC, _ranking_svc, _solver
@@ -44,19 +44,6 @@ def test_an_interrupted_warm_start_keeps_its_tangents():
         assert joblib.hash(vars(svc)) == state, statement
 
 
-def test_after_an_interrupted_first_fit_nothing_is_fitted():
-    twin = RankingSVC()
-    modules = [_ranking_svc, _state]
-    statements = statements_of(lambda: twin.fit(NAMED, OTHER), modules)
-    for statement in statements:
-        svc = RankingSVC()
-        with pytest.raises(Interruption), interrupted_at(statement):
-            svc.fit(NAMED, OTHER)
-        with pytest.raises(NotFittedError):
-            svc.predict(NAMED)
-        assert vars(svc) == vars(RankingSVC())
-
-
 @pytest.mark.parametrize(
     ("params", "data", "error"),
     [
@@ -75,11 +62,3 @@ def test_a_refused_fit_changes_nothing(params, data, error):
         svc.fit(*data)
     assert joblib.hash(vars(svc)) == state
     assert svc.predict(X).dtype == bool
-
-
-def test_names_of_features_go_with_the_fit_that_had_none():
-    svc = RankingSVC().fit(NAMED, OTHER)
-    assert list(svc.feature_names_in_) == ["a", "b", "c"]
-    svc.fit(X, y)
-    assert svc.n_features_in_ == 4
-    assert not hasattr(svc, "feature_names_in_")

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 from array_cases import every_library
-from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Normalizer
+from numpy.testing import assert_array_equal
 
 from sklearn_talr.svm import RankingSVC
 
@@ -35,14 +33,6 @@ def test_fits_and_answers_are_those_of_numpy(loss, library, data):
 
 
 @every_library
-def test_errors_have_weights(library, data):
-    X, y, groups = map(library.array, data)
-    svc = RankingSVC("zero_one").fit(X, y)
-    expected = svc.score(*data[:2], sample_weight=data[2])
-    assert svc.score(X, y, sample_weight=groups) == expected
-
-
-@every_library
 def test_grades_and_queries_are_read(library, data):
     X, y, groups = data
     grades = y + 2 * (X[:, 0] > 1)
@@ -51,13 +41,3 @@ def test_grades_and_queries_are_read(library, data):
     svc = RankingSVC("ndcg").fit(library.array(X), *rest)
     assert_array_equal(svc.grades_, [0, 1, 2, 3])
     assert_array_equal(svc.coef_, expected.coef_)
-
-
-@every_library
-def test_a_pipeline_hands_on_arrays(library, data):
-    X, y, _ = data
-    pipeline = make_pipeline(Normalizer(), RankingSVC())
-    expected = pipeline.fit(X, y).decision_function(X)
-    rows, labels = map(library.array, (X, y))
-    found = pipeline.fit(rows, labels).decision_function(rows)
-    assert_allclose(found, expected)

@@ -8,7 +8,6 @@ import pytest
 import torch
 from hashers import mean_ap, small
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 from torch import nn
 
 from sklearn_talr import TALRHasher
@@ -168,21 +167,6 @@ def test_vectors_do_not_decay(few_digits):
     largest = module[1].weight.abs().max().item()
     assert np.abs(state["1.weight"]).max() < 0.9 * largest
     np.testing.assert_allclose(state["1.bias"], module[1].bias.detach(), atol=1e-6)
-
-
-def test_parameters_of_a_rotation_do_not_decay(few_digits):
-    """Any decay makes torch's rotation 0, and all codes alike."""
-    module = nn.utils.parametrizations.orthogonal(nn.Linear(64, 8))
-    hasher = small(module=module, weight_decay=1.0).fit(*few_digits)
-    module.load_state_dict({k: torch.tensor(v) for k, v in hasher.module_state_.items()})
-    torch.testing.assert_close(module.weight @ module.weight.T, torch.eye(8))
-
-
-def test_grid_search_over_modules(few_digits):
-    shallow, deep = nn.Linear(64, 8), nn.Sequential(nn.BatchNorm1d(64), nn.Linear(64, 8))
-    search = GridSearchCV(small(), {"module": [None, shallow, deep]}, cv=2)
-    search.fit(*few_digits)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
 @pytest.mark.parametrize("n_rows", [3, 65, 129])
