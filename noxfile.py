@@ -118,7 +118,8 @@ def processors(session, processor):
 def outputs(session, processor):
     """Run what the documents show and the learned tests, as on another processor.
 
-    That of "rounding" is none of this machine: its training ends in other digits.
+    That of "rounding" is none of this machine: its training ends in other digits. Arguments
+    go to pytest in place of these.
     """
     if processor == "rounding":
         paths = filter(None, ["tests", os.environ.get("PYTHONPATH")])
@@ -127,7 +128,10 @@ def outputs(session, processor):
     else:
         env, options = variables_of(session, processor), ()
     documents = (*SIDE_BY_SIDE, *options, *DOCUMENTS)
-    run_each(session, sys.executable, [documents, (*options, *LEARNED)], env)
+    runs = [documents, (*options, *LEARNED)]
+    if session.posargs:
+        runs = [options]
+    run_each(session, sys.executable, runs, env)
 
 
 @nox.session
