@@ -189,10 +189,14 @@ const channels = color => color.match(/[\\d.]+/g).map(Number);
 const linear = x => x <= .04045 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4;
 const light = color => channels(color).slice(0, 3).map(x => linear(x / 255))
   .reduce((sum, x, place) => sum + x * [.2126, .7152, .0722][place], 0);
+const canvas = document.createElement("div");
+canvas.style.backgroundColor = "Canvas";  // white, or what a dark scheme has
+document.body.append(canvas);
 const behind = element => {
   const color = getComputedStyle(element).backgroundColor;
   if (channels(color)[3] !== 0) return color;
-  return element.parentElement ? behind(element.parentElement) : "rgb(255, 255, 255)";
+  return element.parentElement ? behind(element.parentElement) 
+    : getComputedStyle(canvas).backgroundColor;
 };
 const ratio = element => {
   const pair = [light(getComputedStyle(element).color), light(behind(element))].sort();
