@@ -8,13 +8,10 @@ import numpy as np
 import pytest
 from hashers import CROSS_VIEW, HASHERS, name_of
 from sklearn.base import clone
-from sklearn.metrics import euclidean_distances
 from sklearn.pipeline import make_pipeline
 
 from sklearn_talr import AdditiveHasher, ClassProbabilities, TALRHasher
-from sklearn_talr.affinity import ThresholdAffinity
 from sklearn_talr.hashing import ITQHasher, LSHHasher
-from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV
 from sklearn_talr.svm import RankingSVC
 
 MOVED = [
@@ -60,30 +57,6 @@ def test_activations_are_those_of_float64(hasher, dtype, offset, rows):
     # What trains makes much of the last digits of a mean; what encodes must not.
     exact = moved.decision_function(X + offset)
     np.testing.assert_allclose(found, exact, atol=1e-3 * np.abs(exact).max())
-
-
-@pytest.mark.parametrize(("dtype", "offset"), MOVED, ids=IDS)
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_kernel_ridge(kernel, dtype, offset, rows):
-    X, y = rows
-    classifier = KernelRidgeClassifierCV(kernel, random_state=0)
-    expected = classifier.fit(X, y).predict_proba(X)
-    left_out = classifier.fit_predict_proba((X + offset).astype(dtype), y)
-    found = classifier.predict_proba((X + offset).astype(dtype))
-    np.testing.assert_allclose(found, expected, atol=1e-3)
-    assert np.mean(left_out.argmax(axis=1) == y) > 0.9
-
-
-@pytest.mark.parametrize(("dtype", "offset"), MOVED, ids=IDS)
-def test_thresholds_of_distances(dtype, offset, rows):
-    X = rows[0]
-    near = ThresholdAffinity().fit(X)
-    far = ThresholdAffinity().fit((X + offset).astype(dtype))
-    np.testing.assert_allclose(far.thresholds_, near.thresholds_)
-    between = near.thresholds_[:, None, None] - euclidean_distances(X)
-    sure = np.abs(between).min(axis=0) > 1e-6
-    moved = (X + offset).astype(dtype)
-    np.testing.assert_array_equal(far(moved, moved)[sure], near(X, X)[sure])
 
 
 @pytest.mark.parametrize(("dtype", "offset"), MOVED, ids=IDS)

@@ -1,6 +1,5 @@
 """Speeds are recorded for both sides of a task."""
 
-import json
 import runpy
 import sys
 from pathlib import Path
@@ -11,17 +10,6 @@ ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
 RECORD = runpy.run_path(str(ROOT / "benchmarks" / "record_speed.py"))
 FILES = sorted(RECORD["HISTORY"].glob("*.json"))
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_record_says_of_what_and_where_it_is(path):
-    record = json.loads(path.read_text())
-    assert path.stem == f"{record['committed'][:10]}-{record['commit']}"
-    assert record["processor"]
-    assert set(record["versions"]) == {"python", *RECORD["PACKAGES"]}
-    assert set(record["ratios"]) <= set(RECORD["RATIOS"])
-    for figures in record["ratios"].values():
-        assert min(figures["ours_ms"], figures["rival_ms"]) > 0
 
 
 def test_the_newest_record_has_all_tasks():

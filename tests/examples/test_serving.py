@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from functools import partialmethod
 from http.client import HTTPConnection
 from pathlib import Path
 from threading import Event
@@ -356,24 +355,3 @@ def test_lines_that_do_not_fit_are_refused_before_the_fit(
         built(lines)
     assert all(word in str(refusal.value) for word in words), refusal.value
     assert sorted(path.name for path in built.folder.iterdir()) == ["X.npy", "items.jsonl"]
-
-
-def fit_few_bits(hasher, fit, X):
-    return fit(hasher.set_params(n_bits=16), X)
-
-
-def test_a_build_that_ends_midway_is_not_in_the_way_of_the_next(built, monkeypatch, capsys):
-    with monkeypatch.context() as patch:
-        patch.setattr(AdditiveHasher, "fit", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            built(LINES)
-    assert not (built.folder / "data").exists()
-    monkeypatch.setattr(
-        AdditiveHasher, "fit", partialmethod(fit_few_bits, AdditiveHasher.fit)
-    )
-    built(LINES)
-    assert HashedNeighbors.load(built.folder / "data" / "index-1").n_items_ == 300
-
-
-def interrupt(*_):
-    raise KeyboardInterrupt

@@ -1,10 +1,8 @@
 """Fitted hashers survive every way of storing them, and carry nothing of torch."""
 
-import io
 import pickle
 import pickletools
 
-import joblib
 import numpy as np
 import pytest
 from hashers import CROSS_VIEW, GRADIENT, small
@@ -43,49 +41,6 @@ def fitted(data):
         ), targets
 
     return fit
-
-
-def through_pickle(hasher):
-    return pickle.loads(pickle.dumps(hasher))
-
-
-def through_joblib(hasher):
-    file = io.BytesIO()
-    joblib.dump(hasher, file)
-    file.seek(0)
-    return joblib.load(file)
-
-
-def through_skops(hasher):
-    """Trusts our own types, and needs to trust no others."""
-    io = pytest.importorskip("skops.io", reason="skops is not installed")
-    stored = io.dumps(hasher)
-    untrusted = io.get_untrusted_types(data=stored)
-    assert "sklearn_talr.hashing._gradient.TALRHasher" in untrusted
-    assert all(name.startswith("sklearn_talr.") for name in untrusted), untrusted
-    return io.loads(stored, trusted=untrusted)
-
-
-@pytest.mark.parametrize(
-    ("kind", "layers"),
-    [
-        ("labels", (10,)),
-        ("shared", ()),
-        ("precomputed", ()),
-        ("matrix", ()),
-        ("thresholds", (10,)),
-    ],
-)
-def test_round_trip(kind, layers, fitted, data):
-    for store in [through_pickle, through_joblib, through_skops]:
-        X, _ = data
-        hasher, targets = fitted(kind, layers)
-        loaded = store(hasher)
-        assert np.array_equal(loaded.decision_function(X), hasher.decision_function(X))
-        assert loaded.score(X, targets) == hasher.score(X, targets)
-        assert loaded.get_params().keys() == hasher.get_params().keys()
-        assert loaded.loss_curve_ == hasher.loss_curve_
-        assert np.array_equal(loaded.fit(X, targets).transform(X), hasher.transform(X))
 
 
 def test_a_pickle_names_nothing_of_torch(fitted):

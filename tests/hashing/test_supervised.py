@@ -184,17 +184,6 @@ class TestClassLosses:
         assert np.any(hasher.class_codes_ != codes)
 
 
-def test_graded_triplets_differ_from_binary_ones(multilabel):
-    X, y = multilabel
-    graded, binary = (
-        TALRHasher(8, loss=DTSHLoss(), affinity=affinity, max_iter=5, random_state=0).fit(
-            X, y
-        )
-        for affinity in (SharedLabelAffinity(), SharedLabelAffinity(binary=True))
-    )
-    assert np.any(graded.transform(X) != binary.transform(X))
-
-
 # Losses of one's own
 
 

@@ -86,17 +86,6 @@ def test_bars_are_differences_from_gain_to_loss(compared):
     ]
 
 
-def test_rounding_is_no_difference():
-    display = RunDifferencesDisplay(
-        difference=[1e-17, 1e-16, 0.2],
-        lowest=[-1e-17, -1e-16, -1e-17],
-        highest=[1e-17, 0.3, 0.4],
-        names=("x", "y"),
-    ).plot()
-    title = display.ax_.get_title(loc="left")
-    assert title == "x minus y\nbetter in 2, worse in 0, ties decide 0, equal in 1"
-
-
 @pytest.mark.parametrize("display", [TiersDisplay, RunDifferencesDisplay])
 def test_what_was_not_compared_is_refused(display, compared):
     with pytest.raises(ValueError, match="measure must be one of"):

@@ -195,7 +195,7 @@ document.body.append(canvas);
 const behind = element => {
   const color = getComputedStyle(element).backgroundColor;
   if (channels(color)[3] !== 0) return color;
-  return element.parentElement ? behind(element.parentElement) 
+  return element.parentElement ? behind(element.parentElement)
     : getComputedStyle(canvas).backgroundColor;
 };
 const ratio = element => {
