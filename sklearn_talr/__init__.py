@@ -1,6 +1,38 @@
 """Short binary codes for retrieval, learned by maximizing tie-aware ranking metrics."""
 
+from typing import TYPE_CHECKING
+
 from ._lazy import lazy_names
+
+if TYPE_CHECKING:  # what editors and type checkers read; below, names come when used
+    from . import affinity as affinity
+    from . import baselines as baselines
+    from . import codes as codes
+    from . import dask as dask
+    from . import export as export
+    from . import hashing as hashing
+    from . import histogram as histogram
+    from . import inference as inference
+    from . import kernel_ridge as kernel_ridge
+    from . import losses as losses
+    from . import measures as measures
+    from . import metrics as metrics
+    from . import neighbors as neighbors
+    from . import runs as runs
+    from . import svm as svm
+    from ._show_versions import show_versions as show_versions
+    from ._warm_up import warm_up as warm_up
+    from .affinity import PrecomputedAffinity as PrecomputedAffinity
+    from .hashing import AdditiveHasher as AdditiveHasher
+    from .hashing import ClassProbabilities as ClassProbabilities
+    from .hashing import CrossViewHasher as CrossViewHasher
+    from .hashing import ITQHasher as ITQHasher
+    from .hashing import LSHHasher as LSHHasher
+    from .hashing import TALRHasher as TALRHasher
+    from .metrics import make_retrieval_scorer as make_retrieval_scorer
+    from .neighbors import HammingNeighbors as HammingNeighbors
+    from .neighbors import HashedNeighbors as HashedNeighbors
+    from .svm import RankingSVC as RankingSVC
 
 __version__ = "0.1.0.dev0"
 

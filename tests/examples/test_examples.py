@@ -86,7 +86,11 @@ def finished(tmp_path_factory):
         ),
         ("papers/plot_ramap_tables.py", ["ramap_tables.png"]),
         ("beyond_hashing/plot_ranking_svm.py", ["ranking_svm.png"]),
-        ("beyond_hashing/plot_own_network.py", ["own_network.png"]),
+        pytest.param(
+            "beyond_hashing/plot_own_network.py",
+            ["own_network.png"],
+            marks=pytest.mark.slow,
+        ),
         ("search/plot_weighted_queries.py", ["weighted_queries.png"]),
         ("search/plot_near_duplicates.py", ["near_duplicates.png", "pairs_found.png"]),
         ("beyond_hashing/plot_grouped_search.py", ["grouped_search.png"]),
@@ -116,6 +120,7 @@ def test_expected_value_lies_between_worst_and_best(script, columns, finished):
         assert worst < expected < best
 
 
+@pytest.mark.slow
 def test_cross_entropy_first_is_better_than_the_loss_alone(finished):
     _, printed = finished("beyond_hashing/plot_own_network.py")
     stages, warm, cold = (float(ap) for ap in re.findall(r"(0\.\d+)$", printed, re.M))
