@@ -37,15 +37,10 @@ WITHOUT_TORCH = [
     "import sklearn_talr",
     *(f"import sklearn_talr.{room}" for room in ROOMS),
     "from sklearn_talr import HammingNeighbors, RankingSVC, make_retrieval_scorer",
-    "from sklearn_talr.hashing import ITQHasher",
-    "from sklearn_talr.hashing import LSHHasher",
+    "from sklearn_talr.hashing import ITQHasher, LSHHasher",
     "from sklearn_talr import TALRHasher",
-    "from sklearn_talr.baselines import BREHasher",
+    "from sklearn_talr.baselines import BREHasher, FastHasher, MACHasher, StructHasher",
     "from sklearn_talr.losses import CSQLoss",
-    "from sklearn_talr.baselines import MACHasher",
-    "from sklearn_talr.baselines import FastHasher",
-    "from sklearn_talr.baselines import StructHasher",
-    "from sklearn_talr.svm import RankingSVC",
 ]
 # What must not be loaded on the way, by the beginnings of names of modules
 WITHOUT_OTHER_ROOMS = {
