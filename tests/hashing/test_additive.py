@@ -183,6 +183,14 @@ class TestFit:
         assert hasher.transform(X).shape == (60, 24)
         learned.error(1 - hasher.score(X))
 
+    def test_a_part_of_the_rows_is_enough(self, X):
+        def codes(max_samples):
+            hasher = AdditiveHasher(16, max_samples=max_samples, random_state=0)
+            return hasher.fit(X).transform(X)
+
+        assert_array_equal(codes(None), codes(len(X)))
+        assert (codes(None) != codes(100)).any()
+
     def test_sparse_rows_are_dense_rows(self, X):
         dense, sparse = (
             AdditiveHasher(16, random_state=0).fit(rows) for rows in (X, sp.csr_array(X))

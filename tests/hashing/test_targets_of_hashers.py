@@ -86,3 +86,10 @@ def test_bad_targets():
         X = np.random.default_rng(0).standard_normal((20, 4))
         with pytest.raises(ValueError, match=message):
             small().fit(X, y)
+
+
+def test_no_two_of_many_samples_are_similar():
+    """Pairs are looked at in blocks of samples, none of which is similar to itself."""
+    X = np.random.default_rng(0).standard_normal((600, 4))
+    with pytest.raises(ValueError, match="No two samples are similar"):
+        small().fit(X, np.arange(600))

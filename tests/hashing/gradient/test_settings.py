@@ -18,9 +18,9 @@ from sklearn_talr.losses._tie_aware import loss_of
 MODULE = torch.nn.utils.skip_init(torch.nn.Linear, 64, 32)
 
 
-def settings_of(hasher, n_samples=1000, affinity=None, **how):
+def settings_of(hasher, n_samples=1000, affinity=None, n_features=64, **how):
     """Settings for data of which nothing matters but its size and its affinity."""
-    X = np.empty((n_samples, 64))
+    X = np.empty((n_samples, n_features))
     affinity = affinity or LabelAffinity()
     data = TrainingData(X, None, affinity, None, {})
     return _settings.settings_of(hasher, loss_of(hasher.loss), data, **how)
@@ -50,6 +50,14 @@ def test_automatic_values_go_by_the_kind_of_function(params, rate, decay, dropou
     assert by_distance.n_kept_bits == tuple(range(33))
     assert by_distance.learning_rate_init == rate
     assert by_distance.weight_decay == pytest.approx(decay)
+
+
+def test_linear_functions_of_few_features_do_not_decay_if_they_learn_from_labels():
+    def decay(affinity=None, **params):
+        return settings_of(TALRHasher(**params), 1000, affinity, 63).weight_decay
+
+    assert decay() == 0 < decay(hidden_layer_sizes=9)
+    assert decay(ThresholdAffinity()) == 0.6
 
 
 def test_a_module_has_another_solver_and_scale_than_built_in_layers():
