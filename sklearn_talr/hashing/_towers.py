@@ -67,10 +67,10 @@ def fit_towers(hasher, loss, X, X_query, pairs, is_shared, rng):
     """
     # Settings of items and of queries, which differ in layers and decay.
     params = hasher.get_params(deep=False) | _WITHOUT
-    of_queries = dict(params)
+    query_params = dict(params)
     if params["query_hidden_layer_sizes"] is not None:
-        of_queries["hidden_layer_sizes"] = params["query_hidden_layer_sizes"]
-    both = resolve(params, loss, X, False), resolve(of_queries, loss, X_query, False)
+        query_params["hidden_layer_sizes"] = params["query_hidden_layer_sizes"]
+    both = resolve(params, loss, X, False), resolve(query_params, loss, X_query, False)
     # Rows in standard units, which are common for a shared function.
     units = [mean_and_unit(of_view) for of_view in (X, X_query)]
     if is_shared:

@@ -252,7 +252,7 @@ class Measure(ABC):
         weights = sample_weight
         return score_arrays(self, y_true, y_score, groups, weights, average, zero_division)
 
-    def settled(self, *, gains, largest=None, is_all=True):
+    def completed(self, *, gains, largest=None, is_all=True):
         """The measure with a value for each parameter that its name leaves open.
 
         Parameters

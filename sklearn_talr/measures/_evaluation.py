@@ -57,7 +57,9 @@ def evaluate_histogram(measures, histogram, zero_division=np.nan):
 def _of_orders(measures, histogram, zero_division, orders):
     """Values (n_orders, n_queries, n_measures); all measures read the same ties."""
     counts, levels = histogram.counts, histogram.levels
-    groups = together(settled_for_arrays(measures, largest=int(levels[-1]), is_all=False))
+    groups = group_by_cutoff(
+        completed_for_arrays(measures, largest=int(levels[-1]), is_all=False)
+    )
     # Measures of relevance add up the items of a tie, whatever their grades.
     rels = {m.rel if "rel" in m.parameters() else None for m, _, _ in groups}
     n_below = 1 if len(rels) > 1 or None in rels else int(np.searchsorted(levels, *rels))
@@ -96,7 +98,7 @@ def score_arrays(measures, y_true, y_score, groups, sample_weight, average, zero
     rankings = check_rankings(y_true, y_score, groups, real_grades=real_grades)
     weights = check_weights(sample_weight, len(rankings))
     largest = rankings.affinity.max(initial=0)
-    groups = together(settled_for_arrays(measures, largest=largest))
+    groups = group_by_cutoff(completed_for_arrays(measures, largest=largest))
     values = np.empty((len(rankings), len(measures)))
     for queries, affinity, score in rankings.blocks(CELLS_PER_BLOCK, most_cutoffs(groups)):
         cells = Cells.of_scores(affinity, score)
@@ -109,7 +111,7 @@ def score_arrays(measures, y_true, y_score, groups, sample_weight, average, zero
 
 
 def evaluate_ties(groups, cells, zero_division=0.0, order="expected"):
-    """Values of groups of measures, as of :func:`together`, of some queries.
+    """Values of groups of measures, as of :func:`group_by_cutoff`, of some queries.
 
     Parameters
     ----------
@@ -152,10 +154,10 @@ def evaluate_ties(groups, cells, zero_division=0.0, order="expected"):
     return values
 
 
-def settled_for_arrays(measures, *, largest=None, is_all=True):
+def completed_for_arrays(measures, *, largest=None, is_all=True):
     """Measures of arrays or tables with nothing left open, or an error that says why not.
 
-    `largest` and `is_all` are those of :meth:`Measure.settled`.
+    `largest` and `is_all` are those of :meth:`Measure.completed`.
     """
     for measure in measures:
         if measure.of_runs_only:
@@ -164,10 +166,10 @@ def settled_for_arrays(measures, *, largest=None, is_all=True):
                 "every item. Pass a run to sklearn_talr.runs.evaluate_run."
             )
     data = {"largest": largest, "is_all": is_all}
-    return [measure.settled(gains="exp-log2", **data) for measure in measures]
+    return [measure.completed(gains="exp-log2", **data) for measure in measures]
 
 
-def together(measures):
+def group_by_cutoff(measures):
     """Group measures that differ in nothing but the cutoff.
 
     Returns

@@ -455,7 +455,7 @@ class _Discounted(Measure):
         """Whether affinities of arrays may be other numbers than integers."""
         return self.dcg == "log2"
 
-    def settled(self, *, gains, largest=None, is_all=True):
+    def completed(self, *, gains, largest=None, is_all=True):
         """The measure with its gain; a name that leaves it open takes that of the data."""
         return self if self.dcg else replace(self, dcg=gains)
 
@@ -616,7 +616,7 @@ class RankBiasedPrecision(Measure):
     rel: int | None = level(None)
     max_rel: int | None = level(None)
 
-    def settled(self, *, gains, largest=None, is_all=True):
+    def completed(self, *, gains, largest=None, is_all=True):
         """The measure with the affinity of gain 1."""
         if self.rel is not None and self.max_rel is not None:
             raise ValueError("RBP takes rel or max_rel: gains of 1, or graded ones.")
@@ -700,7 +700,7 @@ class ExpectedReciprocalRank(Measure):
 
     max_rel: int = level(4)
 
-    def settled(self, *, gains, largest=None, is_all=True):
+    def completed(self, *, gains, largest=None, is_all=True):
         """The measure itself, unless an affinity is beyond `max_rel`."""
         scale_of(self, largest or 0)
         return self

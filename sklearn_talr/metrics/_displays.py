@@ -8,7 +8,7 @@ from .._compat import check_matplotlib_support
 from ..histogram import RankingHistogram, hamming_histogram
 from ..histogram._histograms import check_hamming
 from ..measures import P, R, TieBreakingRange, parse_measure
-from ..measures._evaluation import average_queries, histogram_range, settled_for_arrays
+from ..measures._evaluation import average_queries, completed_for_arrays, histogram_range
 from ._lookup import (
     empty_lookup_fraction,
     radius_aware_map,
@@ -874,7 +874,7 @@ class TieBreakingDisplay:
         display : TieBreakingDisplay
             The picture and its numbers.
         """
-        (measure,) = settled_for_arrays([parse_measure(measure)])
+        (measure,) = completed_for_arrays([parse_measure(measure)])
         methods = by_method(histogram, lambda each: isinstance(each, RankingHistogram))
         names, histograms, ranges = [], [], []
         for name, several in methods.items():

@@ -11,8 +11,8 @@ from ..measures import TieBreakingRange, parse_measures
 from ..measures._evaluation import (
     average_queries,
     check_weights,
+    completed_for_arrays,
     histogram_range,
-    settled_for_arrays,
 )
 from ._lookup import lookup_cost, radius_aware_precision, radius_precision, radius_recall
 from ._scorers import QUERY, estimator_histograms
@@ -345,7 +345,7 @@ def _report(histograms, measures, zero_division, sample_weight, radius, as_frame
     Public functions alone call it, so that a warning points at their callers.
     """
     measures = parse_measures(measures)[0]
-    names = list(map(str, settled_for_arrays(measures)))
+    names = list(map(str, completed_for_arrays(measures)))
     if as_frame:
         try:
             from pandas import DataFrame

@@ -15,9 +15,9 @@ from ..histogram._weighted_rankings import weighted_histograms
 from ..measures import parse_measures
 from ..measures._evaluation import (
     average_queries,
+    completed_for_arrays,
     evaluate_histogram,
     score_arrays,
-    settled_for_arrays,
 )
 
 QUERY = [StrOptions(QUERIES)]
@@ -150,7 +150,7 @@ def make_ranking_scorer(measure="nDCG", *, zero_division=np.nan):
     array([0.807, 0.898, 1.   ])
     """
     measures, single = parse_measures(measure)
-    settled_for_arrays(measures)
+    completed_for_arrays(measures)
     return _RankingScorer(measures, single, zero_division)
 
 
@@ -191,7 +191,7 @@ class _RankingScorer:
 
 def shown_measures(measures, single):
     """Names of measures of arrays with their gains, as a scorer prints them."""
-    names = list(map(str, settled_for_arrays(measures)))
+    names = list(map(str, completed_for_arrays(measures)))
     return repr(names[0] if single else names)
 
 
@@ -283,7 +283,7 @@ def make_retrieval_scorer(
     (3,)
     """
     measures, single = parse_measures(measure)
-    settled_for_arrays(measures)
+    completed_for_arrays(measures)
     is_pair = isinstance(database, tuple) and len(database) == 2
     if not is_pair and not (isinstance(database, str) and database == "rest"):
         raise ValueError(f"database must be 'rest' or a tuple (X, y), got {database!r}.")

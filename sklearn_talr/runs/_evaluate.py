@@ -11,7 +11,7 @@ import numpy as np
 from .._compat import Interval, StrOptions, validate_params
 from .._random import independent_random_state
 from ..measures import parse_measures
-from ..measures._evaluation import evaluate_ties, together
+from ..measures._evaluation import evaluate_ties, group_by_cutoff
 from ..measures._ties import Cells
 from ._data import Qrels, Run
 from ._files import read_qrels, read_run
@@ -171,7 +171,7 @@ def evaluate_run(
     of_relevance = not any(measure.of_runs_only for measure in measures)
     cells = _match(qrels, run.table, evaluated, of_relevance)
     largest = int(qrels.values.max(initial=1))  # the same for every run
-    groups = together([m.settled(gains="log2", largest=largest) for m in measures])
+    groups = group_by_cutoff([m.completed(gains="log2", largest=largest) for m in measures])
     expected = evaluate_ties(groups, cells)
     values = np.stack([expected] * len(_ORDERS))
     is_tied = (cells.n > 1) & (cells.t < cells.n_items[cells.query])
