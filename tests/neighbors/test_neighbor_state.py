@@ -135,7 +135,7 @@ def test_an_interrupt_of_the_first_fit_leaves_nothing():
         (lambda n: n.partial_fit(CODES[:2], [0]), "same number of samples"),
         (lambda n: n.partial_fit(np.eye(16), LABELS[:16]), "has 16 features"),
         (lambda n: n.set_params(radius=-1).fit(np.eye(16)), "'radius' parameter"),
-        (lambda n: n.remove([99]), "not in the database"),
+        (lambda n: n.remove([len(CODES)]), "not in the database"),
     ],
 )
 def test_a_refused_call_changes_nothing(refused, message):
