@@ -83,13 +83,19 @@ def test_neighbors_are_those_of_all_pairs(
         assert_array_equal(items, np.flatnonzero(row == row[last]))
 
 
-@given(st.integers(0, 2**32), st.sampled_from([5, 33]), st.integers(0, 8))
-def test_radius_finds_all_within(seed, n_bits, radius):
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([5, 33]),
+    st.integers(0, 8),
+    st.sampled_from([2.0**-40, 0.5, 2.0**40]),
+)
+def test_radius_finds_all_within(seed, n_bits, radius, unit):
     bits, packed, weights = draw(seed, n_bits, 0)
+    weights, radius = weights * unit, radius * unit
     expected = slow_distances(weights, bits, None)
-    found = weighted().fit(packed).radius_neighbors(weights, radius=radius / 2)
+    found = weighted().fit(packed).radius_neighbors(weights, radius=radius)
     for row, distances, indices in zip(expected, *found):
-        inside = order_of(row[None])[0][: np.count_nonzero(row <= radius / 2)]
+        inside = order_of(row[None])[0][: np.count_nonzero(row <= radius)]
         assert_array_equal(indices, inside)
         assert_allclose(distances, row[inside])
 
