@@ -20,8 +20,7 @@ from ._index import Index
 from ._read import (
     check_enough,
     check_n_neighbors,
-    check_radius,
-    check_weighted_radius,
+    check_number,
     read_among,
 )
 from ._rescoring import ragged
@@ -317,9 +316,11 @@ class CodeDatabase(FittedAtOnce):
         own = np.arange(index.n_items) if X is None else None
         radius = self.radius if radius is None else radius
         if queries.dtype.kind == "u":
-            radius = check_radius(radius, index.n_bits)
+            check_number(radius, "radius")
+            radius = min(int(radius), index.n_bits)  # beyond which nothing more is found
         elif index.has_distances(queries):
-            radius = check_weighted_radius(radius)
+            check_number(radius, "radius", Real)
+            radius = float(radius)
         else:
             raise ValueError(
                 "radius has no meaning for codes whose scores have factors, such as those "
@@ -507,8 +508,7 @@ class CodeDatabase(FittedAtOnce):
         >>> loaded.kneighbors([[1, 1]])
         (array([[1]]), array([[1]]))
         """
-        params = self.get_params(deep=False)
-        save_index(path, type(self).__name__, params, self._get_fitted())
+        save_index(path, self)
 
     @classmethod
     def load(cls, path, *, mmap=False):
@@ -534,19 +534,7 @@ class CodeDatabase(FittedAtOnce):
             If the files are truncated, contradict each other, are not from `save` of this
             class, or of a version of the format that this package does not read.
         """
-        params, index, _ = load_index(path, cls.__name__, mmap)
-        return cls._restored(path, params, index)
-
-    @classmethod
-    def _restored(cls, path, params, fitted):
-        """The estimator that a folder describes."""
-        try:
-            neighbors = cls(**params)
-            neighbors._validate_params()
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{path} lacks or misstates {error}; save it anew.") from error
-        neighbors._fitted = fitted
-        return neighbors
+        return load_index(path, cls, mmap)
 
     def _nearest(self, index, X, n_neighbors, return_tied=False, among=None):
         """Distances, indices and ties of the nearest items."""

@@ -15,7 +15,7 @@ from .._hashers import QUERIES, FittedHasher
 from ..affinity import PrecomputedAffinity
 from ..codes import concatenate_codes
 from ._database import CodeDatabase
-from ._files import load_index, restore_hasher, save_index
+from ._files import load_index
 from ._index import Index
 from ._read import (
     check_enough,
@@ -331,12 +331,7 @@ class HashedNeighbors(WithHasher, CodeDatabase):
         the program that loads the folder must be able to import them. Features for
         `n_rescored` are not written.
         """
-        fitted, params = self._get_fitted(), self.get_params(deep=False)
-        del params["hasher"]
-        if not isinstance(self.random_state, Integral):  # which nothing asks any more
-            params["random_state"] = None
-        hasher = fitted.hasher.estimator
-        save_index(path, type(self).__name__, params, fitted, hasher)
+        super().save(path)
 
     @classmethod
     def load(cls, path, *, mmap=False, features=None, trusted=()):
@@ -371,14 +366,8 @@ class HashedNeighbors(WithHasher, CodeDatabase):
             If a file is damaged, the folder not from `save` of this class, or holds types
             that are not trusted.
         """
-
-        def restore(file):
-            hasher = FittedHasher.of(restore_hasher(file, trusted))
-            if not hasattr(hasher.hasher, "encode"):
-                raise ValueError(f"{path} holds {hasher.name} in place of a hasher.")
-            return hasher
-
-        params, fitted, hasher = load_index(path, cls.__name__, mmap, restore)
+        neighbors = load_index(path, cls, mmap, trusted)
+        fitted = neighbors._fitted
         if features is not None:
             features = _dense_rows(features)
             if len(features) != fitted.n_indices:
@@ -386,9 +375,8 @@ class HashedNeighbors(WithHasher, CodeDatabase):
                     f"features has {len(features)} rows for the {fitted.n_indices} "
                     "items that were given so far, those removed included."
                 )
-            fitted = replace(fitted, features=features)
-        params["hasher"] = clone(hasher.estimator)
-        return cls._restored(path, params, fitted)
+            neighbors._fitted = replace(fitted, features=features)
+        return neighbors
 
     def get_metadata_routing(self):
         """Tell scikit-learn what the hasher, and `score`, are to be given.
