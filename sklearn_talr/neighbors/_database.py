@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._arrays import ragged
 from .._compat import Interval, StrOptions
 from ..codes import PackedCodes, hamming_distances
 from ..codes._scores import columns_of, signs_of_bits
@@ -23,7 +24,6 @@ from ._read import (
     check_number,
     read_among,
 )
-from ._rescoring import ragged
 from ._scan import answers
 
 

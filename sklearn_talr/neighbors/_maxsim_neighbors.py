@@ -6,6 +6,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import clone
 
+from .._arrays import ragged
 from .._compat import HasMethods, Interval, num_samples
 from .._threads import map_in_threads
 from ..codes import concatenate_codes
@@ -19,7 +20,6 @@ from ..codes._scores import (
 from ._database import FittedAtOnce
 from ._hashed_neighbors import WithHasher, fit_hasher
 from ._read import check_n_neighbors
-from ._rescoring import ragged
 
 
 class MaxSimNeighbors(WithHasher, FittedAtOnce):

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
+from .._arrays import ragged
 from .._compat import Interval, validate_params
 from .._threads import one_thread
 
@@ -170,11 +171,3 @@ class StackedRows:
     def append(self, part):
         """The same rows, and those of one more array."""
         return StackedRows([*self._parts, part])
-
-
-def ragged(arrays):
-    """Arrays of various lengths as an array of arrays, as scikit-learn returns them."""
-    result = np.empty(len(arrays), dtype=object)
-    for place, array in enumerate(arrays):
-        result[place] = array
-    return result
