@@ -24,9 +24,8 @@ from ..affinity import BaseAffinity
 from ..codes._factors import Terms
 from ..codes._scores import fixed
 from ..measures import Measure
-from ._index import Index
+from ._index import Index, Targets
 from ._read import Columns
-from ._targets import Targets
 
 _FORMAT, _VERSION = "sklearn-talr index", 4
 _CSR_PARTS = "data", "indices", "indptr"

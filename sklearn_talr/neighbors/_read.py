@@ -173,21 +173,14 @@ def _reader_of(owner):
     return type(owner, (BaseEstimator,), {})
 
 
-def check_number(value, name, kind=Integral, least=0):
-    """Refuse what is no number from `least` on, or not of a kind."""
+def check_number(value, name, kind=Integral, least=0, most=None):
+    """A number from `least` to `most`, which counts items, as an int, or as a float."""
     if not isinstance(value, kind) or isinstance(value, bool) or not value >= least:
         noun = "an integer" if kind is Integral else "a number"
         raise ValueError(f"{name} must be {noun} of at least {least}, got {value!r}.")
-
-
-def check_n_neighbors(n_neighbors, most):
-    """A number of neighbors from 1 to `most`, as an int."""
-    check_number(n_neighbors, "n_neighbors", least=1)
-    if n_neighbors > most:
-        raise ValueError(
-            f"n_neighbors={n_neighbors} is more than the {most} items to be found."
-        )
-    return int(n_neighbors)
+    if most is not None and value > most:
+        raise ValueError(f"{name}={value} is more than the {most} items to be found.")
+    return int(value) if kind is Integral else float(value)
 
 
 def read_among(among, index, n_queries):
@@ -209,25 +202,19 @@ def read_among(among, index, n_queries):
     allowed : ndarray of int64, or list of as many such arrays as there are queries
         Rows that may be found, ascending.
     """
-    lists = None  # of the queries, where there are no masks
     if not sp.issparse(among):
         if not isinstance(among, np.ndarray) or among.dtype == object:
             among = list(among)
-            if among and np.ndim(among[0]) > 0 and np.asarray(among[0]).dtype != bool:
-                lists = [np.asarray(row) for row in among]
-        if lists is None:
-            among = np.asarray(among)
-            if among.dtype != bool and among.ndim == 2:
-                lists = list(among)
-            elif among.dtype != bool:
-                return _read_list(among, index)
-    if lists is not None:
-        if len(lists) != n_queries:
-            raise ValueError(
-                f"among has {len(lists)} lists for {n_queries} queries. Pass a list for "
-                "each query, or one array of indices for all."
-            )
-        return [_read_list(each, index) for each in lists]
+        if len(among) and np.ndim(among[0]) and np.asarray(among[0]).dtype != bool:
+            if len(among) != n_queries:
+                raise ValueError(
+                    f"among has {len(among)} lists for {n_queries} queries. Pass a list "
+                    "for each query, or one array of indices for all."
+                )
+            return [_read_list(np.asarray(each), index) for each in among]
+        among = np.asarray(among)
+        if among.dtype != bool:
+            return _read_list(among, index)
     shapes = [(n_queries, index.n_indices)]
     shapes += [] if sp.issparse(among) else [(index.n_indices,)]
     if among.shape not in shapes:
