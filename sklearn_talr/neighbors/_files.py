@@ -237,7 +237,7 @@ def _store_hasher(hasher):
     hasher, or would not find it again.
     """
     skops = _skops()
-    # The plain parameters one by one, those of steps first, and at last the whole
+    # The parameters one by one, those of steps first, and at last the whole
     parameters = sorted(_parameters(hasher).items(), key=lambda item: -item[0].count("__"))
     for name, part in [*parameters, ("", hasher)]:
         try:
@@ -259,14 +259,14 @@ def _store_hasher(hasher):
 
 
 def _parameters(estimator):
-    """Parameters of an estimator and of its steps, by name; not the steps themselves."""
+    """Parameters of an estimator and of its steps, by name; no steps, no plain values."""
     found = {}
     for name, value in estimator.get_params().items():
         if hasattr(value, "get_params") and not isinstance(value, type):
             # Which a FrozenEstimator does not tell
             inner = _parameters(value).items()
             found |= {f"{name}__{each}": of_step for each, of_step in inner}
-        elif not isinstance(value, list):
+        elif not isinstance(value, list | str | float | int | None):
             found[name] = value
     return found
 
