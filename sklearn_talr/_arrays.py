@@ -161,3 +161,11 @@ def check_groups(groups, n_items):
 def _is_tensor(array):
     torch = sys.modules.get("torch")  # where torch is not imported there are no tensors
     return torch is not None and isinstance(array, torch.Tensor)
+
+
+def ragged(arrays):
+    """Arrays of various lengths as an array of arrays, as scikit-learn returns them."""
+    result = np.empty(len(arrays), dtype=object)
+    for place, array in enumerate(arrays):
+        result[place] = array
+    return result

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._compile import compiled
-from ._search import _count_ones, _twice
+from ._compile import compiled, count_ones
+from ._search import _twice
 
 
 class Buckets(NamedTuple):
@@ -114,7 +114,7 @@ def _take(query, columns, how, found, distances, end):
     for row in bucket:
         distance = 0
         for place in range(len(query)):
-            distance += np.int64(_count_ones(query[place] ^ columns[place, row]))
+            distance += np.int64(count_ones(query[place] ^ columns[place, row]))
         is_new = distance <= radius
         for first in earlier:
             is_new = is_new and (

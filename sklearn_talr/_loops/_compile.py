@@ -3,6 +3,7 @@
 import warnings
 
 from numba import njit
+from numba.extending import intrinsic
 
 
 def compiled(function):
@@ -36,3 +37,9 @@ def copy_to(target, source):
     """
     for place in range(len(source)):
         target[place] = source[place]
+
+
+@intrinsic
+def count_ones(typing_context, word):
+    """Instruction that counts the ones of a word."""
+    return word(word), lambda _, builder, __, words: builder.ctpop(words[0])

@@ -1,16 +1,8 @@
 """Counting of pairs by affinity level and Hamming distance."""
 
-from numba.extending import intrinsic
-
-from ._compile import compiled
+from ._compile import compiled, count_ones
 
 _ITEMS_PER_TILE = 8_192  # whose codes stay in cache while all queries look at them
-
-
-@intrinsic
-def popcount(context, word):
-    """Number of bits that are set in an unsigned integer."""
-    return word(word), lambda _, builder, __, words: builder.ctpop(words[0])
 
 
 @compiled
@@ -69,12 +61,12 @@ def _add(query, items, weights, sign, row):
     if len(query) == 1:  # half as many instructions as the loop over words takes
         word = query[0]
         for i in range(len(items)):
-            row[popcount(word ^ items[i, 0])] += (
+            row[count_ones(word ^ items[i, 0])] += (
                 sign if weights is None else sign * weights[i]
             )
     else:
         for i in range(len(items)):
             distance = 0
             for w in range(len(query)):
-                distance += popcount(query[w] ^ items[i, w])
+                distance += count_ones(query[w] ^ items[i, w])
             row[distance] += sign if weights is None else sign * weights[i]

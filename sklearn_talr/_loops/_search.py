@@ -9,21 +9,14 @@ import math
 
 import numpy as np
 from numba import float32
-from numba.extending import intrinsic
 
-from ._compile import compiled, copy_to
+from ._compile import compiled, copy_to, count_ones
 
 _TILE = 1_024  # codes
 _MANY = 2**16  # codes, from which on bounds of scores pay
 _UNBOUNDED = 4 * _TILE  # codes that limits are made of before bounds are of use
 _EPS = 2.0**-23  # of float32
 _LEAST = 2.0**-149  # the least number in float32
-
-
-@intrinsic
-def _count_ones(typing_context, word):
-    """Instruction that counts the ones of a word."""
-    return word(word), lambda _, builder, __, words: builder.ctpop(words[0])
 
 
 @compiled
@@ -61,40 +54,28 @@ def hamming_scan(queries, columns, n_bits, k, radius, whole):
     room = 2 * _TILE + 4 * min(k, n_codes)
     rows = np.empty((n_queries, room), dtype=np.int64)
     distances = np.empty((n_queries, room), dtype=np.uint16)
-    counts = np.zeros(n_queries, dtype=np.int64)
-    # The reach of a query is a distance that holds k codes, or all that are wanted.
-    reach = np.full(n_queries, radius)
-    held = np.zeros(n_queries, dtype=np.int64)
+    # What is known of a query: how many codes it has found; its reach, a distance that
+    # holds k of them, or all that are wanted; and how many are within that.
+    known = np.zeros((n_queries, 3), dtype=np.int64)
+    counts, reach, held = known[:, 0], known[:, 1], known[:, 2]
+    reach[:] = radius
     at_distance = np.zeros((n_queries, n_bits + 1), dtype=np.int64)
     tile = np.empty(_TILE, dtype=np.uint16)
     for first in range(0, n_codes, _TILE):
         part = tile[: min(_TILE, n_codes - first)]
         for query in range(n_queries):
             if counts[query] + len(part) > room:
-                counts[query] = _drop(
-                    rows[query], distances[query], counts[query], reach[query]
-                )
+                _drop(rows[query], distances[query], known[query])
                 if counts[query] + len(part) > room:
                     rows, distances = _wider(rows), _wider(distances)
                     room = rows.shape[1]
             _write_distances(queries[query], columns, first, part)
-            limit = reach[query] - (k > 0 and not whole and held[query] >= k)
-            if _least(part) <= limit:
-                counts[query], reach[query], held[query] = _take_near(
-                    part,
-                    first,
-                    rows[query],
-                    distances[query],
-                    counts[query],
-                    at_distance[query],
-                    reach[query],
-                    held[query],
-                    k,
-                    whole,
-                )
+            if _least(part) <= reach[query] - (k > 0 and not whole and held[query] >= k):
+                found = rows[query], distances[query], at_distance[query], known[query]
+                _take_near(part, first, found, k, whole)
     for query in range(n_queries):
-        counts[query] = _drop(rows[query], distances[query], counts[query], reach[query])
-    return counts, _flat(rows, counts), _flat(distances, counts)
+        _drop(rows[query], distances[query], known[query])
+    return counts.copy(), _flat(rows, counts), _flat(distances, counts)
 
 
 @compiled
@@ -103,10 +84,10 @@ def _write_distances(query, columns, first, distances):
         word, column = query[place], columns[place, first : first + len(distances)]
         if place == 0:
             for code in range(len(distances)):
-                distances[code] = _count_ones(word ^ column[code])
+                distances[code] = count_ones(word ^ column[code])
         else:
             for code in range(len(distances)):
-                distances[code] += _count_ones(word ^ column[code])
+                distances[code] += count_ones(word ^ column[code])
 
 
 @compiled
@@ -118,7 +99,9 @@ def _least(distances):
 
 
 @compiled
-def _take_near(part, first, rows, distances, count, at_distance, reach, held, k, whole):
+def _take_near(part, first, found, k, whole):
+    rows, distances, at_distance, known = found
+    count, reach, held = known
     limit = reach - (k > 0 and not whole and held >= k)
     for code in range(len(part)):
         distance = np.int64(part[code])
@@ -133,17 +116,17 @@ def _take_near(part, first, rows, distances, count, at_distance, reach, held, k,
                 held -= at_distance[reach]
                 reach -= 1
             limit = reach - (not whole and held >= k)
-    return count, reach, held
+    known[0], known[1], known[2] = count, reach, held
 
 
 @compiled
-def _drop(rows, values, count, limit):
-    """Drop what is farther than a limit; return how many are left."""
-    n_kept = 0
-    for place in range(count):
-        rows[n_kept], values[n_kept] = rows[place], values[place]
-        n_kept += values[place] <= limit
-    return n_kept
+def _drop(rows, distances, known):
+    """Drop what is beyond the reach."""
+    n_kept, reach = 0, known[1]
+    for place in range(known[0]):
+        rows[n_kept], distances[n_kept] = rows[place], distances[place]
+        n_kept += distances[place] <= reach
+    known[0] = n_kept
 
 
 @compiled
@@ -206,8 +189,8 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
     n_bytes = len(columns) * columns.itemsize
     exact, table = np.empty((n_bytes, 256)), np.empty((n_bytes, 256), dtype=np.float32)
     rows = np.empty(4 * _TILE, dtype=np.int64)
-    scores, sums = np.empty(len(rows), dtype=np.float32), np.empty(_TILE, dtype=np.float32)
-    exact_scores, costs = np.empty(len(rows)), np.empty(_TILE, dtype=np.uint32)
+    scores, sums = np.empty(len(rows)), np.empty(_TILE, dtype=np.float32)
+    costs = np.empty(_TILE, dtype=np.uint32)
     signs = np.empty(len(columns), dtype=np.uint64)
     planes = np.empty((4, len(columns)), dtype=np.uint64)
     can_bound = n_codes >= _MANY and weights.shape[1] <= 8 * n_bytes
@@ -229,11 +212,7 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
         for first in range(0, n_codes, _TILE):
             part = sums[: min(_TILE, n_codes - first)]
             while start + count + len(part) > len(rows):
-                rows, scores, exact_scores = (
-                    _twice(rows),
-                    _twice(scores),
-                    _twice(exact_scores),
-                )
+                rows, scores = _twice(rows), _twice(scores)
             if is_bounded and first >= _UNBOUNDED:
                 _write_costs(signs, planes, columns, first, costs)
                 for code in range(len(part)):
@@ -251,10 +230,10 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
                 )
                 room = 2 * count + _TILE // 8
         count, limit = _keep_best(rows[start:], scores[start:], count, k, limit, margin)
-        end = start + count
-        _write_exact(exact, columns, terms, rows[start:end], exact_scores[start:end])
-        counts[query], start = count, end
-    return counts, rows[:start].copy(), exact_scores[:start].copy()
+        counts[query], end = count, start + count
+        _write_exact(exact, columns, terms, rows[start:end], scores[start:end])
+        start = end
+    return counts, rows[:start].copy(), scores[:start].copy()
 
 
 @compiled
@@ -288,9 +267,9 @@ def _write_costs(signs, planes, columns, first, costs):
         ones, twos, fours, eights = planes[:, place]
         for code in range(len(column)):
             differ = sign ^ np.uint64(column[code])
-            cost = _count_ones(differ & ones) + (_count_ones(differ & twos) << np.uint64(1))
-            cost += _count_ones(differ & fours) << np.uint64(2)
-            costs[code] += cost + (_count_ones(differ & eights) << np.uint64(3))
+            cost = count_ones(differ & ones) + (count_ones(differ & twos) << np.uint64(1))
+            cost += count_ones(differ & fours) << np.uint64(2)
+            costs[code] += cost + (count_ones(differ & eights) << np.uint64(3))
 
 
 @compiled
@@ -444,11 +423,10 @@ def write_scores(tables, columns, terms, scores):
 
 @compiled
 def _write_exact(table, columns, terms, rows, scores):
-    one = np.empty(1, dtype=np.float64)
     for place in range(len(rows)):
-        _write_sums(table, columns, rows[place], one)
-        _apply_terms(terms, 1.0, rows[place], one)
-        scores[place] = one[0]
+        score = scores[place : place + 1]
+        _write_sums(table, columns, rows[place], score)
+        _apply_terms(terms, 1.0, rows[place], score)
 
 
 @compiled

@@ -124,18 +124,7 @@ def _look_up(steps, cells, out):
 
 
 @compiled
-def rank_softly(
-    products,
-    levels,
-    scale,
-    half,
-    top,
-    excluded,
-    gains,
-    simplified,
-    discounts,
-    sums_of_discounts,
-):
+def rank_softly(products, levels, scale, half, top, excluded, how):
     """Measure the rankings of a block of queries, and differentiate by all pairs.
 
     Each query is counted, measured and differentiated while its numbers are in the cache.
@@ -149,7 +138,7 @@ def rank_softly(
     levels, scale, half, top, excluded
         As of `count_softly`.
 
-    gains, simplified, discounts, sums_of_discounts
+    how : tuple
         As of `measure_counts`. Gains have one entry for each level also for AP.
 
     Returns
@@ -157,7 +146,7 @@ def rank_softly(
     total, n_queries : float
         Sum of the values of the queries that have something relevant, and their number.
     """
-    n_levels, n_distances = len(gains), int(top) + 1
+    n_levels, n_distances = len(how[0]), int(top) + 1
     n_cells = n_levels * n_distances
     upper, cells = np.empty_like(products[0]), np.empty(products.shape[1], dtype=np.int32)
     sums, steps = np.empty((2, n_cells + 1)), np.zeros(n_cells + 1, dtype=products.dtype)
@@ -180,7 +169,6 @@ def rank_softly(
                 products[q, i] = 0
             continue
         if np.isfinite(n_items):
-            how = gains, simplified, discounts, sums_of_discounts
             total += _measure(counts, *how, tables, gradients)
         else:
             total += np.nan
@@ -195,9 +183,7 @@ def rank_softly(
 
 
 @compiled
-def measure_counts(
-    counts, gains, simplified, discounts, sums_of_discounts, values, gradients
-):
+def measure_counts(counts, how, values, gradients):
     """Ranking measures of tables of counts, and their gradients.
 
     Parameters
@@ -205,15 +191,11 @@ def measure_counts(
     counts : ndarray of shape (n_queries, n_levels, n_distances), dtype float64
         Counts.
 
-    gains : ndarray of shape (n_levels,), dtype float64
-        Gain of an item of each level, ascending.
-
-    simplified : bool
-        Whether each tie counts by its middle rank.
-
-    discounts, sums_of_discounts : ndarray of shape (n_ranks,), dtype float64
-        D(1), D(2), ... and S(0), S(1), ..., two more than any query has items, for NDCG.
-        Empty for AP, to which all levels but the first are relevant.
+    how : tuple of gains, simplified, discounts and sums
+        Gain of an item of each level, ascending, float64; whether each tie counts by its
+        middle rank; D(1), D(2), ... and S(0), S(1), ..., two more than any query has
+        items, float64, for NDCG. The latter are empty for AP, to which all levels but the
+        first are relevant.
 
     values : ndarray of shape (n_queries,)
         Receives the values, 0 where nothing is relevant.
@@ -222,7 +204,6 @@ def measure_counts(
         Receives the gradients.
     """
     tables = np.empty((6, counts.shape[2]))
-    how = gains, simplified, discounts, sums_of_discounts
     for q in range(len(counts)):
         values[q] = _measure(counts[q], *how, tables, gradients[q])
 

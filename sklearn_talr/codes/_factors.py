@@ -71,19 +71,15 @@ class Terms(NamedTuple):
         chosen = (None if array is None else array[rows] for array in self[:3])
         return Terms(*chosen, *self[3:])
 
-    def has_tables_of(self, other):
-        """Whether bytes mean the same here and there."""
-        kinds = (
-            (self.given is None) == (other.given is None),
-            (self.factors is None) == (other.factors is None),
-            (self.lengths is None) == (other.lengths is None),
-        )
-        return all(kinds) and all(map(np.array_equal, self[3:], other[3:]))
-
     @staticmethod
     def join(parts):
         """The terms of several sets of codes, of as many terms each."""
-        if not all(part.has_tables_of(parts[0]) for part in parts):
+        # Bytes stay where they mean the same in all.
+        kinds = {tuple(array is None for array in part[:3]) for part in parts}
+        tables = [part[3:] for part in parts]
+        if len(kinds) > 1 or not all(
+            np.array_equal(*pair) for each in tables for pair in zip(each, tables[0])
+        ):
             parts = [Terms(part.values) for part in parts]
         columns = zip(*(part[:3] for part in parts))
         joined = (None if of[0] is None else np.concatenate(of) for of in columns)

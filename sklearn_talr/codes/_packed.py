@@ -75,7 +75,24 @@ class PackedCodes:
         self.data = np.asarray(data)
         self.n_bits = int(n_bits)
         self.bitorder = bitorder
-        self._check_layout()
+        n_bytes = -(-self.n_bits // 8)
+        if self.data.dtype != np.uint8 or self.data.ndim != 2:
+            raise ValueError(
+                "data must be a 2-D uint8 array of packed bytes, got "
+                f"{self.data.ndim}-D {self.data.dtype}. Use pack_codes to pack bits."
+            )
+        if self.data.shape[1] != n_bytes:
+            raise ValueError(
+                f"{self.n_bits} bits take {n_bytes} bytes a row, but data has "
+                f"{self.data.shape[1]}."
+            )
+        spare = 8 * n_bytes - self.n_bits
+        used = 0xFF >> spare if self.bitorder == "little" else (0xFF << spare) & 0xFF
+        if spare and np.any(self.data[:, -1] & (0xFF ^ used)):
+            raise ValueError(
+                f"data has bits set beyond n_bits={self.n_bits}: the length or the "
+                f"bitorder={self.bitorder!r} does not match these bytes."
+            )
         self._terms = Terms()
         if terms is not None:
             terms = check_array(terms, dtype=np.float32, input_name="terms")
@@ -109,26 +126,6 @@ class PackedCodes:
     def nbytes(self):
         """Bytes of the codes and of their terms."""
         return self.data.nbytes + self._terms.nbytes
-
-    def _check_layout(self):
-        n_bytes = -(-self.n_bits // 8)
-        if self.data.dtype != np.uint8 or self.data.ndim != 2:
-            raise ValueError(
-                "data must be a 2-D uint8 array of packed bytes, got "
-                f"{self.data.ndim}-D {self.data.dtype}. Use pack_codes to pack bits."
-            )
-        if self.data.shape[1] != n_bytes:
-            raise ValueError(
-                f"{self.n_bits} bits take {n_bytes} bytes a row, but data has "
-                f"{self.data.shape[1]}."
-            )
-        spare = 8 * n_bytes - self.n_bits
-        used = 0xFF >> spare if self.bitorder == "little" else (0xFF << spare) & 0xFF
-        if spare and np.any(self.data[:, -1] & (0xFF ^ used)):
-            raise ValueError(
-                f"data has bits set beyond n_bits={self.n_bits}: the length or the "
-                f"bitorder={self.bitorder!r} does not match these bytes."
-            )
 
     @property
     def shape(self):

@@ -268,9 +268,17 @@ def as_weights(queries, input_name="query_weights"):
 
 
 def refuse_codes(queries, input_name):
-    """Return weights of queries in NumPy; raise ValueError where they are codes."""
+    """Return weights of queries in NumPy; raise ValueError where they are codes.
+
+    Codes are packed, of a type for bits, or both zeros and ones only. An array of zeros
+    alone holds the weights of queries that know nothing.
+    """
     queries = as_numpy(queries)
-    if _are_bits(queries):
+    values = np.zeros(1, dtype=bool) if isinstance(queries, PackedCodes) else queries
+    values = np.asarray(values)
+    ones = values == 1
+    has_both = ones.any() and not ones.all()
+    if values.dtype.kind in "bu" or (has_both and (ones | (values == 0)).all()):
         raise ValueError(
             f"{input_name} are codes, and weights are needed: what `query_weights` of the "
             "hasher returns. HashedNeighbors asks its index as the hasher wants it."
@@ -398,14 +406,16 @@ class TokenSets(NamedTuple):
         rows += np.arange(ends[-1])
         return TokenSets(self.packed[rows], np.concatenate(([0], ends)))
 
-    def write_maxima(self, by_entry, unit, documents, maxima):
-        """Write the highest score of each token of queries in a slice of documents."""
+    def maxima(self, by_entry, unit, documents):
+        """The highest score of each token of queries in each of a slice of documents."""
         from .._loops._search import maxsim_scan
 
         starts = fixed(self.starts[documents.start : documents.stop + 1])
         terms = arrays_of_terms(self.packed._terms)
         data = fixed(np.ascontiguousarray(self.packed.data))
+        maxima = np.empty((len(starts) - 1, by_entry.shape[2]), dtype=by_entry.dtype)
         maxsim_scan(fixed(by_entry), data, terms, unit, starts, maxima)
+        return maxima
 
 
 def token_blocks(weights, numbers, documents):
@@ -463,22 +473,17 @@ class QueryTables(NamedTuple):
 
         Returns an array of shape (n_queries, n_documents), dtype float64.
         """
-        scores = np.zeros((len(self.starts) - 1, documents.n_documents))
-        blocks = [
-            (tokens, np.ascontiguousarray(self.tables[:, :, tokens], dtype=np.float32))
+        scores = np.empty((len(self.starts) - 1, documents.n_documents))
+        passes = [
+            np.ascontiguousarray(self.tables[:, :, tokens], dtype=np.float32)
             for tokens in slices(self.tables.shape[2], _TOKENS_PER_PASS)
         ]
 
         def look(part):
-            for tokens, by_entry in blocks:
-                shape = part.stop - part.start, by_entry.shape[2]
-                maxima = np.empty(shape, dtype=np.float32)
-                documents.write_maxima(by_entry, 2.0**-self.exponent, part, maxima)
-                first = int(np.searchsorted(self.starts, tokens.start, side="right")) - 1
-                last = int(np.searchsorted(self.starts, tokens.stop))
-                begins = np.maximum(self.starts[first:last], tokens.start) - tokens.start
-                sums = np.add.reduceat(maxima, begins, axis=1, dtype=np.float64)
-                scores[first:last, part] += sums.T
+            unit = 2.0**-self.exponent
+            maxima = np.hstack([documents.maxima(each, unit, part) for each in passes])
+            sums = np.add.reduceat(maxima, self.starts[:-1], axis=1, dtype=np.float64)
+            scores[:, part] = sums.T
 
         parts = slices(documents.n_documents, _DOCUMENTS_PER_PART)
         for _ in map_in_threads(look, parts, n_jobs):
@@ -493,21 +498,6 @@ class QueryTables(NamedTuple):
         """
         of_query = slice(self.starts[query], self.starts[query + 1])
         tables = np.ascontiguousarray(self.tables[:, :, of_query])
-        maxima = np.empty((documents.n_documents, tables.shape[2]))
         everything = slice(0, documents.n_documents)
-        documents.write_maxima(tables, 2.0**-self.exponent, everything, maxima)
+        maxima = documents.maxima(tables, 2.0**-self.exponent, everything)
         return np.ldexp(np.sort(maxima, axis=1).sum(axis=1), self.exponent)
-
-
-def _are_bits(queries):
-    """Whether queries are codes: packed, of a type for bits, or both zeros and ones only.
-
-    An array of zeros alone holds the weights of queries that know nothing.
-    """
-    if isinstance(queries, PackedCodes):
-        return True
-    queries = np.asarray(queries)
-    if queries.dtype.kind in "bu":
-        return True
-    ones = queries == 1
-    return bool(ones.any()) and not ones.all() and bool((ones | (queries == 0)).all())

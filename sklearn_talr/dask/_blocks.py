@@ -73,9 +73,12 @@ def fit(hasher, X, y=None, *, n_samples=20_000, random_state=None):
     >>> encode(hasher, X)[0].compute()
     PackedCodes(n_samples=1000, n_bits=4, bitorder='little')
     """
-    X = checked_rows(X, "X")
-    n_total = n_rows_of(X, "X")
-    y = _checked_targets(y)
+    X = checked_rows(X, "X", has_lengths=True)
+    n_total = len(X)
+    if is_dask(y):
+        y = checked_rows(y, "y", ndim=y.ndim, has_lengths=True)
+    if sp.issparse(y):
+        y = y.tocsr()
     if y is not None and num_samples(y) != n_total:
         raise ValueError(
             f"X and y must have equal length, got {n_total} and {num_samples(y)}."
@@ -87,14 +90,6 @@ def fit(hasher, X, y=None, *, n_samples=20_000, random_state=None):
     if y is not None:  # pandas objects are sampled by position, whatever their labels are
         y = y[rows] if is_dask(y) else safe_indexing(y, rows)
     return hasher.fit(*import_dask().compute(X[rows], y))
-
-
-def _checked_targets(y):
-    """Targets of which rows can be taken, in memory or in blocks."""
-    if is_dask(y):
-        y = checked_rows(y, "y", ndim=y.ndim)
-        n_rows_of(y, "y")
-    return y.tocsr() if sp.issparse(y) else y
 
 
 _PARTS_PER_MERGE = 8
@@ -119,26 +114,20 @@ def is_dask(array):
     return hasattr(array, "__dask_graph__")
 
 
-def checked_rows(X, name, *, ndim=2):
-    """Return a dask array whose blocks hold whole rows, or raise an error."""
-    array_type = import_dask().array.Array
-    if not isinstance(X, array_type):
+def checked_rows(X, name, *, ndim=2, has_lengths=False):
+    """A dask array whose blocks hold whole rows, perhaps known numbers of them."""
+    if not isinstance(X, import_dask().array.Array):
         raise TypeError(
             f"{name} must be a dask array, got {type(X).__name__}. Make one by "
             "dask.array.from_array; of a dask dataframe by to_dask_array(lengths=True)."
         )
     if X.ndim != ndim:
         raise ValueError(f"{name} must be {ndim}-D, got an array of {X.ndim} dimensions.")
-    return X if X.numblocks[1:] == (1,) * (ndim - 1) else X.rechunk({1: -1})
-
-
-def n_rows_of(X, name):
-    """Number of rows of a dask array whose blocks are of known length."""
-    if any(map(math.isnan, X.chunks[0])):
+    if has_lengths and any(map(math.isnan, X.chunks[0])):
         raise ValueError(
             f"{name} has blocks of unknown length. Call its compute_chunk_sizes() first."
         )
-    return len(X)
+    return X if X.numblocks[1:] == (1,) * (ndim - 1) else X.rechunk({1: -1})
 
 
 def delayed_rows(X):

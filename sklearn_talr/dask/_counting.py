@@ -90,17 +90,51 @@ def hamming_histogram(query_codes, database_codes, affinity, y_query, y_database
     array([[[1, 0, 0],
             [1, 1, 0]]])
     """
-    queries = pack_codes(gathered(query_codes))
+    dask, queries = import_dask(), pack_codes(gathered(query_codes))
     codes = delayed_blocks(database_codes, "database_codes")
-    counting = _counting(queries, affinity, gathered(y_query), y_database)
-    targets = _target_blocks(counting, y_database, codes)
-    dask = import_dask()
+    if y_query is None or y_database is None:
+        raise ValueError("y_query and y_database are needed to know what is relevant.")
+    affinity, y_query = resolve_affinity(affinity, None, gathered(y_query))
+    if len(queries) != y_query.shape[0]:
+        raise ValueError(
+            "query_codes and y_query must have equal length, got "
+            f"{len(queries)} and {y_query.shape[0]}."
+        )
+    # Of each block of codes, delayed targets or the slice of them that is the block's
+    if is_dask(y_database) and not affinity.by_number:
+        targets = checked_rows(y_database, "y_database", ndim=y_database.ndim)
+        targets, y_database = delayed_rows(targets), None
+        if len(targets) != len(codes):
+            raise ValueError(
+                "y_database must have the blocks of database_codes, got "
+                f"{len(targets)} and {len(codes)}. Rechunk it by y_database.rechunk(...)."
+            )
+    else:
+        y_database = affinity.check_targets(gathered(y_database))
+        lengths = [dask.delayed(len)(block) for block in codes]
+        slices = dask.delayed(_consecutive_slices)(lengths, y_database.shape[0])
+        targets = [slices[number] for number in range(len(codes))]
+    # As many queries in a task as have a table that is not too large
+    n_levels = len(
+        affinity.levels_between(y_query, y_query if y_database is None else y_database)
+    )
+    size = max(1, _BYTES_PER_TABLE // (8 * n_levels * (queries.n_bits + 1)))
+    counting = _Counting(queries, affinity, y_query, y_database)
     everywhere, count = dask.delayed(counting, traverse=False), dask.delayed(_count_block)
     tables = [
         merged([count(everywhere, rows, *block) for block in zip(codes, targets)], _added)
-        for rows in _query_batches(counting)
+        for rows in gen_batches(len(queries), size)
     ]
-    return _stacked(dask.compute(*tables))
+    tables = dask.compute(*tables)
+    if not isinstance(tables[0], HammingHistogram):
+        raise ValueError("database_codes must hold at least one code, got none.")
+    # One table of all queries; that of some may lack the highest levels
+    levels = reduce(np.union1d, [table.levels for table in tables])
+    counts = np.zeros((len(queries), len(levels), queries.n_bits + 1), dtype=np.int64)
+    for rows, table in zip(gen_batches(len(queries), size), tables):
+        places = np.searchsorted(levels, table.levels)
+        counts[rows, places] = table.counts
+    return HammingHistogram(counts, levels, queries.n_bits)
 
 
 class _Counting(NamedTuple):
@@ -127,37 +161,6 @@ class _Counting(NamedTuple):
     y_database: object
 
 
-def _counting(codes, affinity, y_query, y_database):
-    if y_query is None or y_database is None:
-        raise ValueError("y_query and y_database are needed to know what is relevant.")
-    affinity, y_query = resolve_affinity(affinity, None, y_query)
-    if len(codes) != y_query.shape[0]:
-        raise ValueError(
-            "query_codes and y_query must have equal length, got "
-            f"{len(codes)} and {y_query.shape[0]}."
-        )
-    if is_dask(y_database) and not affinity.by_number:
-        return _Counting(codes, affinity, y_query, None)
-    y_database = affinity.check_targets(gathered(y_database))
-    return _Counting(codes, affinity, y_query, y_database)
-
-
-def _target_blocks(counting, y_database, codes):
-    """Delayed targets of each block of codes, or the slice of them that is the block's."""
-    if counting.y_database is None:
-        blocks = delayed_rows(checked_rows(y_database, "y_database", ndim=y_database.ndim))
-        if len(blocks) != len(codes):
-            raise ValueError(
-                "y_database must have the blocks of database_codes, got "
-                f"{len(blocks)} and {len(codes)}. Rechunk it by y_database.rechunk(...)."
-            )
-        return blocks
-    dask = import_dask()
-    lengths = [dask.delayed(len)(block) for block in codes]
-    slices = dask.delayed(_consecutive_slices)(lengths, counting.y_database.shape[0])
-    return [slices[number] for number in range(len(codes))]
-
-
 def _consecutive_slices(lengths, n_targets):
     """Slices of these lengths, one after another, which must be `n_targets` in all."""
     ends = np.cumsum(lengths).tolist()
@@ -167,15 +170,6 @@ def _consecutive_slices(lengths, n_targets):
             f"{ends[-1]} and {n_targets}."
         )
     return [slice(end - length, end) for end, length in zip(ends, lengths)]
-
-
-def _query_batches(counting):
-    """Slices of the queries whose table is not too large for a task."""
-    others = counting.y if counting.y_database is None else counting.y_database
-    n_levels = len(counting.affinity.levels_between(counting.y, others))
-    bytes_per_query = 8 * n_levels * (counting.codes.n_bits + 1)
-    size = max(1, _BYTES_PER_TABLE // bytes_per_query)
-    return list(gen_batches(len(counting.codes), size))
 
 
 def _count_block(counting, rows, codes, targets):
@@ -192,17 +186,3 @@ def _count_block(counting, rows, codes, targets):
 def _added(tables):
     """Sum of the tables of blocks; 0 where no block holds codes."""
     return sum(filter(None, tables))
-
-
-def _stacked(tables):
-    """One table of all queries; the table of a slice may lack the highest levels."""
-    if not isinstance(tables[0], HammingHistogram):
-        raise ValueError("database_codes must hold at least one code, got none.")
-    levels = reduce(np.union1d, [table.levels for table in tables])
-    n_bits = tables[0].n_bits
-    counts = np.zeros((sum(map(len, tables)), len(levels), n_bits + 1), dtype=np.int64)
-    start = 0
-    for table in tables:
-        rows = np.arange(start, start := start + len(table))
-        counts[rows[:, None], np.searchsorted(levels, table.levels)] = table.counts
-    return HammingHistogram(counts, levels, n_bits)

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import gen_batches
 
+from .._arrays import ragged
 from .._compat import HasMethods, Interval, validate_params
 from ..codes import pack_codes
 from ._blocks import delayed_blocks, gathered, import_dask, merged
@@ -135,8 +136,7 @@ def kneighbors(queries, database, n_neighbors=10):
     (array([[0, 1]]), array([[3, 1]]))
     """
     size = max(1, _FOUND_PER_TASK // n_neighbors)
-    ask = partial(_nearest, n_neighbors=n_neighbors)
-    parts = _search(queries, database, ask, size, most=n_neighbors)
+    parts = _search(queries, database, size, n_neighbors=n_neighbors)
     n_items = parts[0].n_items
     if n_neighbors > n_items:
         raise ValueError(
@@ -196,9 +196,9 @@ def radius_neighbors(queries, database, radius=2):
     >>> distances[0], indices[0]
     (array([0, 1, 1]), array([3, 1, 2]))
     """
-    (found,) = _search(queries, database, partial(_within, radius=radius))
+    (found,) = _search(queries, database, radius=radius)
     ends = np.cumsum(found.sizes)[:-1]
-    return _ragged(found.distances, ends), _ragged(found.indices, ends)
+    return tuple(ragged(np.split(each, ends)) for each in found[2:])
 
 
 class _Found(NamedTuple):
@@ -223,38 +223,19 @@ class _Found(NamedTuple):
     indices: np.ndarray
 
 
-def _search(queries, database, ask, n_queries=None, most=None):
-    """Search all blocks for `n_queries` queries at a time, and merge the results.
+def _search(queries, database, size=None, n_neighbors=None, radius=None):
+    """Search all blocks for `size` queries at a time, or for all, and merge the results.
 
-    Parameters
-    ----------
-    queries : array-like, PackedCodes, or blocks of either
-        Codes or weights.
-
-    database : list of Delayed
-        Indexed blocks.
-
-    ask : callable
-        ``ask(neighbors, queries) -> (distances, indices)``, of one block.
-
-    n_queries : int, default=None
-        Number of queries of a task; None means all.
-
-    most : int, default=None
-        Number of items of each query that are kept; None means all.
-
-    Returns
-    -------
-    found : tuple of _Found
-        Results of consecutive slices of queries, from the whole database.
+    `database` are indexed blocks, as a list of Delayed. Returns a tuple of _Found: results
+    of consecutive slices of queries, from the whole database.
     """
     dask, queries = import_dask(), gathered(queries)
     blocks = delayed_blocks(database, "database")
     everywhere, search = dask.delayed(queries, traverse=False), dask.delayed(_search_block)
-    merge = partial(_merge_found, most)
+    how, merge = (n_neighbors, radius), partial(_merge_found, n_neighbors)
     results = [
-        merged([search(ask, block, everywhere, rows) for block in blocks], merge)
-        for rows in gen_batches(len(queries), n_queries or len(queries))
+        merged([search(block, everywhere, rows, *how) for block in blocks], merge)
+        for rows in gen_batches(len(queries), size or len(queries))
     ]
     return dask.compute(*results)
 
@@ -264,7 +245,7 @@ def _fit_block(neighbors, codes):
     return clone(neighbors).fit(pack_codes(codes)) if len(codes) else None
 
 
-def _search_block(ask, neighbors, queries, rows):
+def _search_block(neighbors, queries, rows, n_neighbors, radius):
     """Items that a slice of queries finds in a block; no `neighbors`: it is empty."""
     if neighbors is None:
         nothing = np.zeros(0, dtype=np.int64)
@@ -274,20 +255,14 @@ def _search_block(ask, neighbors, queries, rows):
             "database must be what sklearn_talr.dask.index returns, got blocks of "
             f"{type(neighbors).__name__}. Index codes by index(HammingNeighbors(), codes)."
         )
-    distances, indices = ask(neighbors, queries[rows])
+    if radius is None:
+        n_here = min(n_neighbors, neighbors.n_items_)
+        distances, indices = neighbors.kneighbors(queries[rows], n_here)
+    else:
+        distances, indices = neighbors.radius_neighbors(queries[rows], radius)
     sizes = np.array([len(row) for row in indices])
     distances, indices = np.concatenate(distances), np.concatenate(indices)
     return _Found(neighbors.n_items_, sizes, distances, indices)
-
-
-def _nearest(neighbors, queries, n_neighbors):
-    """Distances and indices of the nearest items, or of all if there are fewer."""
-    return neighbors.kneighbors(queries, min(n_neighbors, neighbors.n_items_))
-
-
-def _within(neighbors, queries, radius):
-    """Distances and indices of the items within a radius."""
-    return neighbors.radius_neighbors(queries, radius)
 
 
 def _merge_found(most, parts):
@@ -306,11 +281,3 @@ def _merge_found(most, parts):
         place = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         order, sizes = order[place < most], np.minimum(sizes, most)
     return _Found(int(starts[-1]), sizes, distances[order], indices[order])
-
-
-def _ragged(values, ends):
-    """Values of all queries as an array of arrays, cut at `ends`."""
-    result = np.empty(len(ends) + 1, dtype=object)
-    for query, found in enumerate(np.split(values, ends)):
-        result[query] = found
-    return result

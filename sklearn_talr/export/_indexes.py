@@ -152,14 +152,8 @@ def _fast_scan(faiss, packed, ids):
     remap = faiss.RemapDimensionsTransform(n_weights, n_dims, faiss.swig_ptr(places))
     for transform in (lift, remap, faiss.NormalizationTransform(n_weights)):
         index = faiss.IndexPreTransform(transform, index)
-    return index if ids is None else _named(faiss, index, ids)
-
-
-def _named(faiss, index, ids):
-    """An index that returns ids, around an index that holds items already.
-
-    The constructor of faiss takes an empty index only, so it is given another.
-    """
+    if ids is None:
+        return index
     named = faiss.IndexIDMap2(faiss.IndexFlatIP(index.d))
     named.index, named.ntotal = index, index.ntotal
     named.referenced_objects = [index]  # keeps the index alive, as faiss's constructor does

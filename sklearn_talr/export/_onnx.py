@@ -3,7 +3,6 @@
 import os
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import NUMPY
@@ -25,6 +24,12 @@ _SATURATE = """
     slope = Div (two, scale)
     scaled = Mul (activations, slope)
     query_weights = Tanh (scaled)"""
+_UNKNOWN = {  # what is no layers, by the attribute that `fit` sets
+    "teacher_": "was fitted with teachers, which export_onnx does not know. Fit with "
+    "teacher=None, or encode by its `encode` and `encode_query`.",
+    "module_state_": "was fitted with a torch module. Export that by torch.onnx.",
+    "estimators_": "has trees, and export_onnx writes linear layers only.",
+}
 _OPSET, _IR_VERSION = 13, 8  # old versions, which all runtimes of the last years read
 
 
@@ -96,10 +101,39 @@ def export_onnx(hasher, path, *, output="codes"):
     >>> session = onnxruntime.InferenceSession("digits.onnx")  # doctest: +SKIP
     >>> (codes,) = session.run(None, {"features": X.astype("float32")})  # doctest: +SKIP
     """
-    _check_hasher(hasher)
+    name = type(hasher).__name__
+    if not isinstance(hasher, BaseHasher):
+        raise TypeError(
+            "hasher must be a hasher of sklearn_talr.hashing or sklearn_talr.baselines, "
+            f"got {name}. Of a Pipeline export its last step, and apply the other steps to "
+            "the features."
+        )
+    for attribute, problem in _UNKNOWN.items():
+        if getattr(hasher, attribute, None) is not None:
+            raise ValueError(f"hasher, a {name}, {problem}")
+    check_is_fitted(hasher, ("coefs_", "intercepts_"))
     view = "item_hasher_" if output == "codes" else "query_hasher_"  # of two views
     hasher = getattr(hasher, view, hasher)
-    layers = _layers_of(hasher, output)
+    name, weighs = type(hasher).__name__, output == "query_weights"
+    # The layers, unless there is more to the output
+    steps = ["query_weights"] if weighs else ["transform", "encode", "quantize"]
+    own = [
+        step
+        for step in (*steps, "prepare")
+        if getattr(type(hasher), step) is not getattr(BaseHasher, step)
+    ]
+    if "quantize" in own:
+        raise ValueError(
+            f"a graph of codes is impossible for {name}, which finds them in a way of its "
+            "own, such as coordinate descent. Encode the database by its `encode`, and "
+            'export what queries need by output="query_weights".'
+        )
+    layers = (hasher.query_function if weighs else hasher.hash_function)(NUMPY)
+    if own or not isinstance(layers, Layers):
+        raise ValueError(
+            f"hasher, a {name}, has a function of its own, which export_onnx does not "
+            "know: it writes linear layers with rectifiers between them."
+        )
     try:
         import onnx
     except ImportError as error:
@@ -107,62 +141,6 @@ def export_onnx(hasher, path, *, output="codes"):
     model = _model(onnx, layers, hasher.saturates_queries, output)
     onnx.checker.check_model(model, full_check=True)
     onnx.save_model(model, path)
-
-
-def _check_hasher(hasher):
-    if isinstance(hasher, Pipeline):
-        raise TypeError(
-            "hasher must not be a Pipeline: export its last step, and apply the other "
-            "steps to the features."
-        )
-    if not isinstance(hasher, BaseHasher):
-        raise TypeError(
-            "hasher must be a hasher of sklearn_talr.hashing or sklearn_talr.baselines, "
-            f"got {type(hasher).__name__}."
-        )
-    if getattr(hasher, "teacher_", None) is not None:
-        raise ValueError(
-            f"hasher, a {type(hasher).__name__}, was fitted with teachers, which "
-            "export_onnx does not know. Fit with teacher=None, which learns layers of the "
-            "features themselves, or encode by its `encode` and `encode_query`."
-        )
-    if hasattr(hasher, "module_state_"):
-        raise ValueError(
-            f"hasher, a {type(hasher).__name__}, was fitted with a torch module, whose "
-            "layers export_onnx does not know. Export the module by torch.onnx."
-        )
-    if hasattr(hasher, "estimators_"):
-        raise ValueError(
-            f"hasher, a {type(hasher).__name__}, has trees, and export_onnx writes linear "
-            "layers only. Fit a hasher that has these, such as TALRHasher."
-        )
-    check_is_fitted(hasher, ("coefs_", "intercepts_"))
-
-
-def _layers_of(hasher, output):
-    """The layers that an output is computed by; ValueError where there is more to it."""
-    name, how = type(hasher).__name__, ["query_weights"]
-    if output != "query_weights":
-        how = ["transform", "encode", "quantize"]
-    own = [each for each in (*how, "prepare") if not _is_of_base(hasher, each)]
-    if "quantize" in own:
-        raise ValueError(
-            f"a graph of codes is impossible for {name}, which finds them in a way of its "
-            "own, such as coordinate descent. Encode the database by its `encode`, and "
-            'export what queries need by output="query_weights".'
-        )
-    weighs = output == "query_weights"
-    layers = (hasher.query_function if weighs else hasher.hash_function)(NUMPY)
-    if own or not isinstance(layers, Layers):
-        raise ValueError(
-            f"hasher, a {name}, has a function of its own, which export_onnx does not "
-            "know: it writes linear layers with rectifiers between them."
-        )
-    return layers
-
-
-def _is_of_base(hasher, name):
-    return getattr(type(hasher), name) is getattr(BaseHasher, name)
 
 
 def _model(onnx, layers, saturates, output):
@@ -177,16 +155,27 @@ def _model(onnx, layers, saturates, output):
     steps, constants = _KEEP, {}
     if output != "query_weights":
         kind, columns = "uint8", -(-n_outputs // 8)
-        steps = _PACK.format(output=output)
-        constants = {"zero": 0, "bit_values": _bit_values(n_outputs)}
+        steps, bits = _PACK.format(output=output), np.arange(n_outputs)
+        bit_values = np.zeros((n_outputs, columns))  # of each bit in each byte
+        bit_values[bits, bits // 8] = 2.0 ** (bits % 8)
+        constants = {"zero": 0, "bit_values": bit_values}
     elif saturates:
         steps, constants = _SATURATE, {"two": 2, "tiny": _TINY}
+    nodes = "centered = Sub (features, mean_of_features)"
+    taken = "centered"
+    for layer in range(len(coefs)):
+        is_last = layer == len(coefs) - 1
+        sums = "activations" if is_last else f"sums_{layer}"
+        nodes += f" {sums} = Gemm ({taken}, coef_{layer}, intercept_{layer})"
+        if not is_last:
+            taken = f"hidden_{layer + 1}"
+            nodes += f" {taken} = Relu ({sums})"
     model = onnx.parser.parse_model(
         f'<ir_version: {_IR_VERSION}, opset_import: ["": {_OPSET}],'
         ' producer_name: "sklearn-talr">'
         f"hash_function (float[n_samples, {n_features}] features)"
         f" => ({kind}[n_samples, {columns}] {output})"
-        f"{{ {_layers(len(coefs))} {steps} }}"
+        f"{{ {nodes} {steps} }}"
     )
     for layer, (coef, intercept) in enumerate(zip(coefs, intercepts)):
         constants |= {f"coef_{layer}": coef, f"intercept_{layer}": intercept}
@@ -195,23 +184,3 @@ def _model(onnx, layers, saturates, output):
         value = np.asarray(value, dtype=np.float32)
         model.graph.initializer.append(onnx.numpy_helper.from_array(value, name))
     return model
-
-
-def _layers(n_layers):
-    """Nodes from features to activations."""
-    sums = [f"sums_{layer}" for layer in range(n_layers - 1)] + ["activations"]
-    nodes = "centered = Sub (features, mean_of_features)"
-    nodes += f" {sums[0]} = Gemm (centered, coef_0, intercept_0)"
-    for layer in range(1, n_layers):
-        nodes += f" hidden_{layer} = Relu ({sums[layer - 1]})"
-        inputs = f"hidden_{layer}, coef_{layer}, intercept_{layer}"
-        nodes += f" {sums[layer]} = Gemm ({inputs})"
-    return nodes
-
-
-def _bit_values(n_bits):
-    """Value of each bit in each little-endian byte, shape (n_bits, n_bytes), float32."""
-    bits = np.arange(n_bits)
-    values = np.zeros((n_bits, -(-n_bits // 8)), dtype=np.float32)
-    values[bits, bits // 8] = 2.0 ** (bits % 8)
-    return values

@@ -200,7 +200,7 @@ class _Measure(torch.autograd.Function):
                 raise ValueError(f"counts must be at least 0, got {table.min()}.")
             n_items = np.abs(table).sum(axis=(1, 2)).max(initial=0)
             how = _tables_of_measure(levels, measure, simplified, n_items)
-            measure_counts(table, *how, values, gradients)
+            measure_counts(table, how, values, gradients)
         ctx.save_for_backward(torch.from_numpy(gradients).to(counts))
         return torch.from_numpy(values).to(counts)
 
@@ -313,7 +313,7 @@ class _RankingOnHost(torch.autograd.Function):
             products = query[rows] @ items.T
             pairs = arrays_of_pairs(products, level_index[rows], scale, n_bins)
             excluded = rows.start if exclude_self else -1
-            value, n_valued = rank_softly(*pairs, excluded, *how)
+            value, n_valued = rank_softly(*pairs, excluded, how)
             total, n_queries = total + value, n_queries + n_valued
             # The products have become the gradient by positions.
             grad_query[rows].addmm_(products, items, beta=0, alpha=-scale)

@@ -4,28 +4,26 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
+from joblib import effective_n_jobs
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._arrays import ragged
 from .._compat import Interval, StrOptions
+from .._threads import map_in_threads, slices
 from ..codes import PackedCodes, hamming_distances
-from ..codes._scores import columns_of, signs_of_bits
+from ..codes._scores import arrays_of_terms, columns_of, fixed, signs_of_bits
 from ..histogram import RankingHistogram, hamming_histogram
 from ..histogram._weighted_rankings import weighted_histograms
 from ..measures import Measure, parse_measure
 from ..measures._evaluation import average_queries, check_weights
 from ._files import load_index, save_index
 from ._index import Index
-from ._read import (
-    check_enough,
-    check_n_neighbors,
-    check_radius,
-    check_weighted_radius,
-    read_among,
-)
-from ._rescoring import ragged
-from ._scan import answers
+from ._read import check_enough, check_number, read_among
+
+_QUERIES_PER_BLOCK = 32
+_CODES_PER_THREAD = 2**18  # from which on threads share the codes of a single block
 
 
 class Ranking(NamedTuple):
@@ -317,9 +315,9 @@ class CodeDatabase(FittedAtOnce):
         own = np.arange(index.n_items) if X is None else None
         radius = self.radius if radius is None else radius
         if queries.dtype.kind == "u":
-            radius = check_radius(radius, index.n_bits)
+            radius = min(check_number(radius, "radius"), index.n_bits)
         elif index.has_distances(queries):
-            radius = check_weighted_radius(radius)
+            radius = check_number(radius, "radius", Real)
         else:
             raise ValueError(
                 "radius has no meaning for codes whose scores have factors, such as those "
@@ -400,7 +398,8 @@ class CodeDatabase(FittedAtOnce):
         if X is None:
             raise ValueError("X is needed: predict takes queries, and no items for them.")
         queries = self._queries(X, index)
-        n_places = check_n_neighbors(self.n_neighbors, index.n_items)
+        most = index.n_items
+        n_places = check_number(self.n_neighbors, "n_neighbors", least=1, most=most)
         found = self._found(index, queries, n_places)
         return index.targets.vote(index.indices, found, n_places)
 
@@ -507,8 +506,7 @@ class CodeDatabase(FittedAtOnce):
         >>> loaded.kneighbors([[1, 1]])
         (array([[1]]), array([[1]]))
         """
-        params = self.get_params(deep=False)
-        save_index(path, type(self).__name__, params, self._get_fitted())
+        save_index(path, self)
 
     @classmethod
     def load(cls, path, *, mmap=False):
@@ -534,26 +532,15 @@ class CodeDatabase(FittedAtOnce):
             If the files are truncated, contradict each other, are not from `save` of this
             class, or of a version of the format that this package does not read.
         """
-        params, index, _ = load_index(path, cls.__name__, mmap)
-        return cls._restored(path, params, index)
-
-    @classmethod
-    def _restored(cls, path, params, fitted):
-        """The estimator that a folder describes."""
-        try:
-            neighbors = cls(**params)
-            neighbors._validate_params()
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{path} lacks or misstates {error}; save it anew.") from error
-        neighbors._fitted = fitted
-        return neighbors
+        return load_index(path, cls, mmap)
 
     def _nearest(self, index, X, n_neighbors, return_tied=False, among=None):
         """Distances, indices and ties of the nearest items."""
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
         queries = self._queries(X, index)
         own = np.arange(index.n_items) if X is None else None
-        k = check_n_neighbors(n_neighbors, index.n_items - (own is not None))
+        most = index.n_items - (own is not None)
+        k = check_number(n_neighbors, "n_neighbors", least=1, most=most)
         allowed = None
         if among is not None:
             allowed = read_among(among, index, len(queries))
@@ -643,3 +630,105 @@ class CodeDatabase(FittedAtOnce):
     def n_samples_fit_(self):
         """Number of items given so far, those removed included."""
         return self._get_fitted().n_indices
+
+
+def answers(
+    index, queries, k, radius=None, *, whole=True, allowed=None, own=None, n_jobs=None
+):
+    """Generate answers to blocks of queries.
+
+    Each has three arrays: how many items each query has found, and the rows and distances
+    of these, query by query, by distance, then by row. So answers depend neither on the
+    blocks nor on the threads that share them.
+
+    Parameters
+    ----------
+    index : Index
+
+    queries : ndarray of shape (n_queries, n_words) or (n_queries, n_weights)
+        Codes, of the type of the words of the index, or weights in float32. Distances to
+        weights are minus the scores. Where nothing but weights of bits counts they are sums
+        of the weights of differing bits.
+
+    k : int
+        Items to find for each query: those within the smallest distance that holds as many.
+        0 asks for those within a radius.
+
+    radius : int or float, default=None
+        Greatest distance, where k is 0.
+
+    whole : bool, default=True
+        Whether all items at the distance of the last are wanted. If not, k are found, of
+        smallest row.
+
+    allowed : ndarray of shape (n_allowed,) or list of such arrays, default=None
+        Rows that may be found, ascending, by all queries or by each. None means all.
+
+    own : ndarray of shape (n_queries,), default=None
+        Rows of the queries, where they are items, which they do not find.
+
+    n_jobs : int, default=None
+        Number of threads.
+    """
+    from .._loops._search import hamming_scan, weighted_scan
+
+    n_bits, n_items, by_bits = index.n_bits, index.n_items, queries.dtype.kind == "u"
+    as_costs = not by_bits and index.has_distances(queries)
+    wanted = k + (k > 0 and own is not None)
+    buckets = None
+    if by_bits and k == 0 and allowed is None:
+        buckets = index.buckets_within(radius, len(queries))
+    size = 1 if isinstance(allowed, list) else _QUERIES_PER_BLOCK
+    blocks, parts = list(slices(len(queries), size)), [None]
+    if len(blocks) == 1 and allowed is None and n_items > 2 * _CODES_PER_THREAD:
+        n_parts = min(effective_n_jobs(n_jobs), n_items // _CODES_PER_THREAD)
+        if n_parts > 1 and buckets is None:
+            parts = list(slices(n_items, -(-n_items // n_parts)))
+
+    def find(task):
+        block, part = task
+        asked, words, terms = queries[block], index.words, index.terms
+        asked = fixed(np.ascontiguousarray(asked))
+        rows = allowed[block.start] if isinstance(allowed, list) else allowed
+        if part is not None:
+            words, terms = words[:, part], terms.rows(part)
+        elif rows is not None:
+            words, terms = fixed(np.take(words, rows, axis=1)), terms.rows(rows)
+        if buckets is not None:
+            counts, found, distances = buckets.within(asked, words, radius)
+        elif by_bits:
+            limit = n_bits if radius is None else radius
+            how = n_bits, wanted, limit, whole
+            counts, found, distances = hamming_scan(asked, words, *how)
+        else:
+            limit = np.inf if radius is None else radius
+            how = arrays_of_terms(terms), terms.largest(), as_costs, wanted, limit
+            counts, found, scores = weighted_scan(asked, words, *how)
+            distances = 0.0 - scores
+        if part is not None:
+            found += part.start
+        elif rows is not None:
+            found = rows[found]
+        return np.repeat(np.arange(len(counts)), counts), found, distances
+
+    found = map_in_threads(find, [(b, part) for b in blocks for part in parts], n_jobs)
+    for block in blocks:
+        n_queries, triples = block.stop - block.start, [next(found) for _ in parts]
+        query, rows, distances = triples[0]
+        if len(parts) > 1:
+            query, rows, distances = map(np.concatenate, zip(*triples))
+        order = np.lexsort((rows, distances, query))
+        if own is not None:
+            order = order[rows[order] != own[block][query[order]]]
+        query, rows, distances = query[order], rows[order], distances[order]
+        if k == 0:
+            kept = distances <= radius
+        else:
+            starts = np.searchsorted(query, np.arange(n_queries))
+            kept = np.arange(len(query)) - starts[query] < k
+            if whole:
+                lasts = distances[np.minimum(starts + k, len(query)) - 1]
+                kept |= distances <= lasts[query]
+        if by_bits:
+            distances = distances.astype(np.int64)
+        yield np.bincount(query[kept], minlength=n_queries), rows[kept], distances[kept]

@@ -1,8 +1,8 @@
 """Folders of plain arrays: an index, its targets and its hasher, without pickle.
 
 A folder holds `index.json` and a folder of files that it names. New files are written
-beside the old ones and flushed. Then one rename replaces `index.json`, and the old files
-go. So there is either the old content or the new one, and arrays that are mapped stay.
+into a new folder and flushed. Then one rename replaces `index.json`, and the old files go.
+So there is either the old content or the new one, and arrays that are mapped stay.
 """
 
 import json
@@ -10,40 +10,46 @@ import os
 import shutil
 import zipfile
 from importlib import import_module
+from numbers import Integral
 from pathlib import Path
 from types import FunctionType
 from uuid import uuid4
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.frozen import FrozenEstimator
+from sklearn.base import clone
 
+from .._hashers import FittedHasher
 from ..affinity import BaseAffinity
 from ..codes._factors import Terms
 from ..codes._scores import fixed
 from ..measures import Measure
-from ._index import Index
+from ._index import Index, Targets
 from ._read import Columns
-from ._targets import Targets
 
 _FORMAT, _VERSION = "sklearn-talr index", 4
 _CSR_PARTS = "data", "indices", "indptr"
 _OURS = __name__.split(".")[0] + "."
+_OF_DAMAGE = OSError, EOFError, ValueError, MemoryError
 
 
-def save_index(path, kind, params, index, hasher=None):
-    """Write a folder that :func:`load_index` reads.
+def save_index(path, estimator):
+    """Write a fitted estimator to a folder that :func:`load_index` reads.
 
-    `kind` is the name of the estimator's class. A `hasher` is stored, too. Raises
-    ValueError where parameters, targets or hasher have no plain form, or the folder holds
-    something else.
+    Its hasher, if it has one, is stored, too. Raises ValueError where parameters, targets
+    or hasher have no plain form, or the folder holds something else.
     """
-    path, targets, values = Path(path), index.targets, index.targets.values
+    path, index = Path(path), estimator._get_fitted()
+    params, targets = estimator.get_params(deep=False), index.targets
+    params.pop("hasher", None)
+    if not isinstance(params.get("random_state"), Integral):  # which nothing asks any more
+        params.pop("random_state", None)
     if isinstance(params["scoring"], Measure):
-        params = params | {"scoring": str(params["scoring"])}
+        params["scoring"] = str(params["scoring"])
     if callable(params["scoring"]):
         raise ValueError("scoring is a function, which cannot be saved; set a name.")
-    affinity = None if targets.affinity is None else targets.affinity.to_plain()
+    affinity, values = targets
+    affinity = None if affinity is None else affinity.to_plain()
     arrays = {"words": index.words, "numbers": index.numbers, **index.terms._asdict()}
     if sp.issparse(values):
         csr = sp.csr_array(values)
@@ -57,9 +63,9 @@ def save_index(path, kind, params, index, hasher=None):
     header = {
         "format": _FORMAT,
         "version": _VERSION,
-        "kind": kind,
+        "kind": type(estimator).__name__,
         "bitorder": "little",
-        "n_bits": index.columns.n_bits,
+        "n_bits": index.n_bits,
         "n_samples": index.n_indices,
         "params": params | {"affinity": None},
         "affinity": affinity,
@@ -70,34 +76,30 @@ def save_index(path, kind, params, index, hasher=None):
         "shapes": {name: array.shape for name, array in arrays.items()},
     }
     header = json.dumps(header, default=np.generic.item, indent=1)  # integers of NumPy
-    stored = None if hasher is None else _store_hasher(hasher)
+    contents = {f"{name}.npy": array for name, array in arrays.items()}
+    if index.hasher is not None:
+        contents["hasher.skops"] = _store_hasher(index.hasher.estimator)
+    contents["index.json"] = header.encode()
     is_new = not path.exists() or (path.is_dir() and not any(path.iterdir()))
     if not is_new and not (path / "index.json").exists():
         raise ValueError(f"{path} exists and is no folder that `save` has written.")
     path.mkdir(parents=True, exist_ok=True)
-    aside = path / f"{folder}.json"
     try:
         (path / folder).mkdir()
-        for name, array in arrays.items():
-            with open(path / folder / f"{name}.npy", "xb") as file:
-                np.save(file, array, allow_pickle=False)
-                _flush(file)
-        contents = {path / folder / "hasher.skops": stored, aside: header.encode()}
-        for place, content in contents.items():
-            if content is not None:
-                with open(place, "xb") as file:
+        for name, content in contents.items():
+            with open(path / folder / name, "xb") as file:
+                if isinstance(content, bytes):
                     file.write(content)
-                    _flush(file)
-        os.replace(aside, path / "index.json")
+                else:
+                    np.save(file, content, allow_pickle=False)
+                _flush(file)
+        os.replace(path / folder / "index.json", path / "index.json")
     except BaseException:
-        aside.unlink(missing_ok=True)
         shutil.rmtree(path / folder, ignore_errors=True)
         raise
     for old in path.glob("data-*"):
-        if old.is_dir() and old.name != folder:
+        if old.name != folder:
             shutil.rmtree(old, ignore_errors=True)
-        elif not old.is_dir():  # of a save that was killed
-            old.unlink(missing_ok=True)
 
 
 def _flush(file):
@@ -105,12 +107,11 @@ def _flush(file):
     os.fsync(file.fileno())
 
 
-def load_index(path, kind, mmap, restore=None):
-    """Read a folder that :func:`save_index` has written for the same `kind`.
+def load_index(path, kind, mmap, trusted=None):
+    """The estimator that :func:`save_index` has written, which must be of the class `kind`.
 
-    ``restore(file)`` is the FittedHasher of a file. Returns the parameters of the
-    constructor, the Index, and the FittedHasher or None. Raises ValueError if files are
-    damaged or contradict each other, or the kind is another.
+    Its hasher is stored with it where `trusted` names types that it may have. Raises
+    ValueError if files are damaged or contradict each other, or the class is another.
     """
     path = Path(path)
     with open(path / "index.json", "rb") as file:  # a missing folder is no damaged one
@@ -127,40 +128,44 @@ def load_index(path, kind, mmap, restore=None):
             f"{path} has version {header.get('version')!r} of the format, and this package "
             f"reads version {_VERSION}. Load it by the release that saved it."
         )
-    if header.get("kind") != kind:
+    if header.get("kind") != kind.__name__:
         raise ValueError(
-            f"{path} was saved by {header.get('kind')}; load it by that class, not {kind}."
+            f"{path} was saved by {header.get('kind')}; load it by that class, not "
+            f"{kind.__name__}."
         )
-    hasher = None
-    if restore is not None:
-        hasher = restore(path / str(header.get("folder")) / "hasher.skops")
+    data, hasher = path / str(header.get("folder")), None
+    if trusted is not None:
+        hasher = _restore_hasher(data / "hasher.skops", trusted)
     try:
         arrays = {}
         for name, shape in header["shapes"].items():
             # Mapped in any case, which fails where a file is shorter than its array.
-            mapped = np.load(path / header["folder"] / f"{name}.npy", mmap_mode="r")
+            mapped = np.load(data / f"{name}.npy", mmap_mode="r")
             if mapped.shape != tuple(shape):
                 raise ValueError(f"{name} has shape {mapped.shape} in place of {shape}.")
             arrays[name] = fixed(mapped) if mmap else np.array(mapped)
-        params, index = _rebuild(header, arrays, hasher)
-    except (ArithmeticError, AttributeError, LookupError, OSError, TypeError) as error:
-        raise ValueError(f"{path} lacks or misstates {error}; save it anew.") from error
-    except (ValueError, EOFError, MemoryError) as error:
+        index = _rebuild(header, arrays, hasher)
+        affinity = "auto" if header["affinity_is_auto"] else index.targets.affinity
+        params = header["params"] | {"affinity": affinity}
+        if hasher is not None:
+            params["hasher"] = clone(hasher.estimator)
+        estimator = kind(**params)
+        estimator._validate_params()
+    except (*_OF_DAMAGE, ArithmeticError, AttributeError, LookupError, TypeError) as error:
         raise ValueError(
-            f"The files of {path} are damaged or contradict each other: {error}. "
-            "Then save it anew."
+            f"{path} lacks or misstates something, or its files are damaged or contradict "
+            f"each other: {error}. Then save it anew."
         ) from error
-    return params, index, hasher
+    estimator._fitted = index
+    return estimator
 
 
 def _rebuild(header, arrays, hasher):
-    """Parameters and Index of what was read, whose parts do not contradict each other."""
+    """The Index of what was read, whose parts do not contradict each other."""
     n_bits, n_samples = header["n_bits"], header["n_samples"]
     words, numbers = fixed(arrays["words"]), arrays.get("numbers")
-    affinity = header["affinity"]
+    affinity, values = header["affinity"], arrays.get("targets")
     affinity = None if affinity is None else BaseAffinity.from_plain(affinity)
-    terms = Terms(*(arrays.get(name) for name in Terms._fields))
-    values = arrays.get("targets")
     if header["targets_shape"] is not None:
         parts = tuple(arrays[f"targets_{part}"] for part in _CSR_PARTS)
         if np.any(parts[2][1:] < parts[2][:-1]):  # which SciPy overlooks below 0
@@ -173,23 +178,45 @@ def _rebuild(header, arrays, hasher):
     word = next(size for size in (8, 4, 2, 1) if n_bytes % size == 0)
     spare = 8 * word - 1 - (n_bits - 1) % (8 * word)
     limit = words.dtype.type((1 << (8 * word - spare)) - 1)
+    terms = Terms(*(arrays.get(name) for name in Terms._fields))
+    given, factors, lengths, factor_table, length_table = terms
+    kinds = {  # types and shapes of terms
+        "given": (np.float32, [(n_items, 1), (n_items, 2)]),
+        "factors": (np.uint8, [(n_items,)]),
+        "lengths": (np.uint8, [(n_items,)]),
+        "factor_table": (np.float32, [(256,)]),
+        "length_table": (np.float32, [(256, 2)]),
+    }
     sound = {
         "n_bits": type(n_bits) is int and 8 * n_bytes - 8 < n_bits <= 8 * n_bytes,
         "n_samples": type(n_samples) is int and n_samples >= n_items > 0,
         "bitorder": header["bitorder"] == "little",
         "words": words.dtype == f"u{word}" and words[-1].max() <= limit,
-        "numbers": numbers is not None or n_items == n_samples,
-        "terms": _are_sound(terms, n_items),
+        "numbers": n_items == n_samples,
+        "terms": (factors is None) == (factor_table is None)
+        and (lengths is None) == (length_table is None)
+        and (given is None or factors is lengths is None)
+        and all(
+            arrays[name].dtype == kind
+            and arrays[name].shape in shapes
+            and np.isfinite(arrays[name]).all()
+            for name, (kind, shapes) in kinds.items()
+            if name in arrays
+        ),
         "feature_names": names is None or names.shape == (n_bits,),
         "targets": (affinity is None) == (values is None),
     }
     if numbers is not None:
-        sound["numbers"] = _are_numbers(numbers, n_items, n_samples)
+        sound["numbers"] = (
+            numbers.shape == (n_items,)
+            and numbers.dtype.kind == "i"
+            and np.all(numbers[1:] > numbers[:-1])
+            and 0 <= numbers[0] <= numbers[-1] < n_samples
+        )
     if values is not None and sound["targets"]:
-        checked = affinity.check_targets(values)
         sound["targets"] = (
             values.dtype.kind in "biufUSmM"
-            and checked.shape == values.shape
+            and affinity.check_targets(values).shape == values.shape
             and values.shape[0] == n_samples
         )
         if not affinity.by_number:
@@ -199,37 +226,8 @@ def _rebuild(header, arrays, hasher):
         raise ValueError(
             ", ".join(name for name, is_sound in sound.items() if not is_sound)
         )
-    params = header["params"] | {
-        "affinity": "auto" if header["affinity_is_auto"] else affinity
-    }
-    columns = Columns(n_bits, names, header["kind"])
-    rest = n_samples, numbers, Targets(affinity, values), hasher
-    return params, Index(words, terms, columns, *rest)
-
-
-def _are_numbers(numbers, n_items, n_samples):
-    """Whether so many indices ascend, each below the number of samples."""
-    if numbers.shape != (n_items,) or numbers.dtype.kind != "i":
-        return False
-    return (
-        bool(np.all(numbers[1:] > numbers[:-1]))
-        and 0 <= numbers[0] <= numbers[-1] < n_samples
-    )
-
-
-def _are_sound(terms, n_items):
-    """Whether terms are finite numbers, or bytes and tables, for so many codes."""
-    given, *octets, factor_table, length_table = terms
-    shapes = [(n_items, 1), (n_items, 2)], [(n_items,)], [(n_items,)], [(256,)], [(256, 2)]
-    kinds = np.float32, np.uint8, np.uint8, np.float32, np.float32
-    for array, shape, kind in zip(terms, shapes, kinds):
-        if array is None:
-            continue
-        if array.shape not in shape or array.dtype != kind or not np.isfinite(array).all():
-            return False
-    pairs = zip(octets, (factor_table, length_table))
-    has_all = all((each is None) == (table is None) for each, table in pairs)
-    return has_all and (given is None or octets == [None, None])
+    columns, targets = Columns(n_bits, names, header["kind"]), Targets(affinity, values)
+    return Index(words, terms, columns, n_samples, numbers, targets, hasher)
 
 
 def _store_hasher(hasher):
@@ -239,29 +237,41 @@ def _store_hasher(hasher):
     hasher, or would not find it again.
     """
     skops = _skops()
-    try:
-        return _stored(hasher, skops)
-    except Exception as error:  # of any type, since parts may be anything
-        broken = []
-        for name, value in _parameters(hasher).items():
-            try:
-                _stored(value, skops)
-            except Exception:
-                broken.append(name)
-        culprit = ""
-        if broken:  # of a step and its parameter the latter
-            name = max(broken, key=lambda name: name.count("__"))
-            kind = type(_parameters(hasher)[name]).__name__
-            culprit = f", because of its parameter {name} ({kind})"
-        raise ValueError(
-            f"hasher cannot be saved without pickle{culprit}: {error!r}. "
-            "Take functions and classes of an importable module. Or pickle the estimator, "
-            "or fit HammingNeighbors or WeightedHammingNeighbors to its `codes_`, and save "
-            "that without the hasher."
-        ) from error
+    # The parameters one by one, those of steps first, and at last the whole
+    parameters = sorted(_parameters(hasher).items(), key=lambda item: -item[0].count("__"))
+    for name, part in [*parameters, ("", hasher)]:
+        try:
+            if isinstance(part, FunctionType):  # skops finds it by its name
+                module = import_module(part.__module__)
+                if getattr(module, part.__name__, None) is not part:
+                    raise TypeError(f"no module has {part.__qualname__} under its name")
+            stored = skops.dumps(part)
+            skops.loads(stored, trusted=skops.get_untrusted_types(data=stored))
+        except Exception as error:  # of any type, since parts may be anything
+            culprit = f", because of its parameter {name} ({type(part).__name__})"
+            raise ValueError(
+                f"hasher cannot be saved without pickle{culprit if name else ''}: "
+                f"{error!r}. Take functions and classes of an importable module. Or pickle "
+                "the estimator, or fit HammingNeighbors or WeightedHammingNeighbors to its "
+                "`codes_`, and save that without the hasher."
+            ) from error
+    return stored
 
 
-def restore_hasher(path, trusted):
+def _parameters(estimator):
+    """Parameters of an estimator and of its steps, by name; no steps, no plain values."""
+    found = {}
+    for name, value in estimator.get_params().items():
+        if hasattr(value, "get_params") and not isinstance(value, type):
+            # Which a FrozenEstimator does not tell
+            inner = _parameters(value).items()
+            found |= {f"{name}__{each}": of_step for each, of_step in inner}
+        elif not isinstance(value, list | str | float | int | None):
+            found[name] = value
+    return found
+
+
+def _restore_hasher(path, trusted):
     """The hasher of a file.
 
     Its parts may be of types that skops trusts, of this package's, and of `trusted`. Raises
@@ -275,8 +285,7 @@ def restore_hasher(path, trusted):
         data = path.read_bytes()
         found = skops.get_untrusted_types(data=data)
         unknown = sorted(each for each in set(found) - set(trusted) if not _is_ours(each))
-        if not unknown:
-            return skops.loads(data, trusted=found)
+        hasher = None if unknown else FittedHasher.of(skops.loads(data, trusted=found))
     except (ImportError, AttributeError) as error:
         raise ValueError(
             f"{name} has a part that is not here: {error}. It was saved with another "
@@ -285,35 +294,13 @@ def restore_hasher(path, trusted):
         ) from error
     except Exception as error:  # of any type, since the bytes may be anything
         raise ValueError(f"{name} is damaged; save it anew.") from error
-    raise ValueError(
-        f"{name} holds the types {unknown}. If you trust them, pass trusted={unknown}."
-    )
-
-
-def _stored(part, skops):
-    """Bytes of a part of a hasher, of which it has been built again."""
-    for function in (part, *_parameters(part).values()):
-        if isinstance(function, FunctionType):  # skops finds it by its name
-            module = import_module(function.__module__)
-            if getattr(module, function.__name__, None) is not function:
-                raise TypeError(f"no module has {function.__qualname__} under its name")
-    stored = skops.dumps(part)
-    skops.loads(stored, trusted=skops.get_untrusted_types(data=stored))
-    return stored
-
-
-def _parameters(part):
-    """Parameters of an estimator and of its steps, by name; none of anything else."""
-    if isinstance(part, type) or not hasattr(part, "get_params"):
-        return {}
-    is_frozen = isinstance(part, FrozenEstimator)  # which tells nothing of what it holds
-    found = {"estimator": part.estimator} if is_frozen else part.get_params()
-    return found | {
-        f"{name}__{inner}": value
-        for name, step in found.items()
-        if is_frozen or isinstance(step, FrozenEstimator)
-        for inner, value in _parameters(step).items()
-    }
+    if unknown:
+        raise ValueError(
+            f"{name} holds the types {unknown}. If you trust them, pass trusted={unknown}."
+        )
+    if not hasattr(hasher.hasher, "encode"):
+        raise ValueError(f"{name} is {hasher.name} in place of a hasher.")
+    return hasher
 
 
 def _is_ours(name):

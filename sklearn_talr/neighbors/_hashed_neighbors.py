@@ -15,11 +15,11 @@ from .._hashers import QUERIES, FittedHasher
 from ..affinity import PrecomputedAffinity
 from ..codes import concatenate_codes
 from ._database import CodeDatabase
-from ._files import load_index, restore_hasher, save_index
+from ._files import load_index
 from ._index import Index
 from ._read import (
     check_enough,
-    check_n_neighbors,
+    check_number,
     read_among,
     read_bits,
     read_codes,
@@ -264,14 +264,14 @@ class HashedNeighbors(WithHasher, CodeDatabase):
         how = self.max_samples, self.random_state
         hasher, codes = fit_hasher(clone(self.hasher), X, y, fit_params, *how)
         self._check_rescoring(hasher)
-        features = _dense_rows(X) if self.n_rescored else None
-        self._fitted = Index.of(
-            *read_codes(codes, owner=type(self).__name__),
-            self._settle_affinity(hasher.hasher),
-            y,
-            hasher=hasher,
-            features=features,
-        )
+        affinity = self.affinity
+        if affinity == "auto" and hasattr(hasher.hasher, "encode_query"):
+            # The oracle of a hasher of two views: y alone does not tell of both.
+            learned = hasher.hasher.affinity_
+            affinity = "auto" if getattr(learned, "comes_with_targets", False) else learned
+        more = {"hasher": hasher, "features": _dense_rows(X) if self.n_rescored else None}
+        codes = read_codes(codes, owner=type(self).__name__)
+        self._fitted = Index.of(*codes, affinity, y, **more)
         return self
 
     def partial_fit(self, X, y=None):
@@ -331,12 +331,7 @@ class HashedNeighbors(WithHasher, CodeDatabase):
         the program that loads the folder must be able to import them. Features for
         `n_rescored` are not written.
         """
-        fitted, params = self._get_fitted(), self.get_params(deep=False)
-        del params["hasher"]
-        if not isinstance(self.random_state, Integral):  # which nothing asks any more
-            params["random_state"] = None
-        hasher = fitted.hasher.estimator
-        save_index(path, type(self).__name__, params, fitted, hasher)
+        super().save(path)
 
     @classmethod
     def load(cls, path, *, mmap=False, features=None, trusted=()):
@@ -371,14 +366,8 @@ class HashedNeighbors(WithHasher, CodeDatabase):
             If a file is damaged, the folder not from `save` of this class, or holds types
             that are not trusted.
         """
-
-        def restore(file):
-            hasher = FittedHasher.of(restore_hasher(file, trusted))
-            if not hasattr(hasher.hasher, "encode"):
-                raise ValueError(f"{path} holds {hasher.name} in place of a hasher.")
-            return hasher
-
-        params, fitted, hasher = load_index(path, cls.__name__, mmap, restore)
+        neighbors = load_index(path, cls, mmap, trusted)
+        fitted = neighbors._fitted
         if features is not None:
             features = _dense_rows(features)
             if len(features) != fitted.n_indices:
@@ -386,9 +375,8 @@ class HashedNeighbors(WithHasher, CodeDatabase):
                     f"features has {len(features)} rows for the {fitted.n_indices} "
                     "items that were given so far, those removed included."
                 )
-            fitted = replace(fitted, features=features)
-        params["hasher"] = clone(hasher.estimator)
-        return cls._restored(path, params, fitted)
+            neighbors._fitted = replace(fitted, features=features)
+        return neighbors
 
     def get_metadata_routing(self):
         """Tell scikit-learn what the hasher, and `score`, are to be given.
@@ -407,13 +395,6 @@ class HashedNeighbors(WithHasher, CodeDatabase):
             return read_bits(None if X is None else index.hasher.encode_query(X), index)
         weights = None if X is None else index.hasher.query_weights(X)
         return read_weights(weights, index.columns)
-
-    def _settle_affinity(self, hasher):
-        """Take the oracle of a hasher of two views: y alone does not tell of both."""
-        if self.affinity != "auto" or not hasattr(hasher, "encode_query"):
-            return self.affinity
-        affinity = hasher.affinity_
-        return "auto" if getattr(affinity, "comes_with_targets", False) else affinity
 
     def _check_rescoring(self, hasher):
         if self.n_rescored is not None and hasher.has_two_views:
@@ -434,20 +415,15 @@ class HashedNeighbors(WithHasher, CodeDatabase):
             )
         n_items = fitted.n_items
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
-        n_neighbors = check_n_neighbors(n_neighbors, n_items)
+        n_neighbors = check_number(n_neighbors, "n_neighbors", least=1, most=n_items)
         if among is not None:
             allowed = read_among(among, fitted, len(X))
             n_items = check_enough(allowed, None, n_neighbors)
         n_rescored = min(max(self.n_rescored, n_neighbors), n_items)
         _, candidates, _ = super()._nearest(fitted, X, n_rescored, among=among)
-        values, indices = rescore(
-            _feature_rows(X),
-            fitted.features,
-            candidates,
-            metric=self.rescore_metric,
-            n_neighbors=n_neighbors,
-        )
-        return values, indices, []
+        rows = _feature_rows(X), fitted.features, candidates
+        how = {"metric": self.rescore_metric, "n_neighbors": n_neighbors}
+        return *rescore(*rows, **how), []
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

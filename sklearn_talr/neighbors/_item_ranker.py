@@ -161,7 +161,16 @@ class ItemRanker(MetaEstimatorMixin, BaseEstimator):
             y_items, queries = self.y_items, {"X_query": X, "y_query": y}
         else:
             y_items, queries = judgments.T.tocsr(), {"X_query": X}
-        hasher, queries = _asking_for(self.hasher, queries)
+        # The hasher is given the queries, under the names by which its `fit` takes them.
+        hasher = self.hasher
+        if isinstance(hasher, FrozenEstimator):
+            queries = {}
+        elif routing_enabled():
+            hasher = clone(hasher)
+            FittedHasher.of(hasher).hasher.set_fit_request(**dict.fromkeys(queries, True))
+        elif isinstance(hasher, Pipeline):
+            last = hasher.steps[-1][0]
+            queries = {f"{last}__{name}": value for name, value in queries.items()}
         index = HashedNeighbors(
             hasher, query=self.query, scoring=self.scoring, affinity=self.affinity
         )
@@ -271,16 +280,3 @@ class ItemRanker(MetaEstimatorMixin, BaseEstimator):
             return None
         affinity.check_width(judgments, np.shape(self.X_items)[0])
         return judgments
-
-
-def _asking_for(hasher, queries):
-    """Return a hasher, and the queries under the names by which its `fit` is given them."""
-    if isinstance(hasher, FrozenEstimator):
-        return hasher, {}
-    if routing_enabled():
-        hasher = clone(hasher)
-        FittedHasher.of(hasher).hasher.set_fit_request(**dict.fromkeys(queries, True))
-    elif isinstance(hasher, Pipeline):
-        last = hasher.steps[-1][0]
-        queries = {f"{last}__{name}": value for name, value in queries.items()}
-    return hasher, queries

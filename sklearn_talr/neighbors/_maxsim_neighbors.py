@@ -6,20 +6,15 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import clone
 
+from .._arrays import ragged
 from .._compat import HasMethods, Interval, num_samples
 from .._threads import map_in_threads
 from ..codes import concatenate_codes
 from ..codes._packed import as_packed
-from ..codes._scores import (
-    TokenSets,
-    read_groups,
-    token_blocks,
-    word_size,
-)
+from ..codes._scores import TokenSets, read_groups, token_blocks, word_size
 from ._database import FittedAtOnce
 from ._hashed_neighbors import WithHasher, fit_hasher
-from ._read import check_n_neighbors
-from ._rescoring import ragged
+from ._read import check_number
 
 
 class MaxSimNeighbors(WithHasher, FittedAtOnce):
@@ -278,14 +273,14 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         """
         fitted = self._get_fitted()
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
-        n_neighbors = check_n_neighbors(n_neighbors, len(fitted.present))
+        most = len(fitted.present)
+        n_neighbors = check_number(n_neighbors, "n_neighbors", least=1, most=most)
         found = list(fitted.nearest(X, groups, n_neighbors, self.n_jobs))
         distances = 0.0 - np.array([scores for scores, *_ in found])
         indices = np.array([places for _, places, _ in found], dtype=np.int64)
         result = (distances,) if return_distance else ()
-        result += (indices,)
-        if return_tied:
-            result += (ragged([tied for *_, tied in found]),)
+        ties = [tied for *_, tied in found]
+        result += (indices, ragged(ties)) if return_tied else (indices,)
         return result if len(result) > 1 else result[0]
 
     @property

@@ -2,7 +2,7 @@
 
 import warnings
 from functools import lru_cache
-from numbers import Integral, Real
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -68,8 +68,30 @@ def read_codes(X, columns=None, owner="HammingNeighbors"):
     UserWarning
         If entries other than 0 and 1 are never below 0, or all the first codes are equal.
     """
-    read = _read_packed if isinstance(X, PackedCodes) else _read_signs
-    packed, found, has_signs = read(X, columns, owner)
+    if columns is None:
+        columns = Columns(None, owner=owner)
+    if isinstance(X, PackedCodes):
+        if not len(X):
+            raise ValueError("Found array with 0 sample(s): X holds no codes.")
+        if columns.n_bits not in (None, X.n_bits):
+            raise ValueError(
+                f"X has {X.n_bits} bits, but {columns.owner} holds codes of "
+                f"{columns.n_bits} bits."
+            )
+        packed, found, has_signs = as_packed(X), columns._replace(n_bits=X.n_bits), True
+    else:
+        X, found = _validated(as_numpy(X), columns)
+        if X.dtype.kind == "u" and X.max() > 1:
+            raise ValueError(
+                f"X holds unsigned integers ({X.dtype}) other than 0 and 1, which look "
+                "like packed codes. Say what they mean: PackedCodes(bytes, n_bits, "
+                "bitorder), and unpack_codes of that for bits."
+            )
+        blocks = list(slices(len(X), _ROWS_PER_BLOCK))
+        has_signs = X.min() < 0 or all(np.all(X[b] == (X[b] > 0)) for b in blocks)
+        # "Is positive" of every entry, without a boolean copy of all of X
+        octets = [np.packbits(X[b] > 0, axis=1, bitorder="little") for b in blocks]
+        packed = PackedCodes._of(np.concatenate(octets), found.n_bits)
     if not has_signs:
         warnings.warn(
             "X holds entries other than 0 and 1, but none below 0. Positive entries are "
@@ -77,7 +99,7 @@ def read_codes(X, columns=None, owner="HammingNeighbors"):
             "as in X - 0.5.",
             stacklevel=2,
         )
-    elif columns is None and len(packed) > 1 and not np.ptp(packed.data, axis=0).any():
+    elif not columns.n_bits and len(packed) > 1 and not np.ptp(packed.data, axis=0).any():
         warnings.warn(
             "All rows of X have the same code, so every item is tied with every other. "
             "Positive entries are ones: subtract a threshold if there should be more.",
@@ -123,96 +145,42 @@ def read_weights(X, columns):
         columns = Columns(n_weights, owner=columns.owner)
         if not isinstance(X, np.ndarray):
             X = check_array(X, dtype=np.float32, input_name="X")  # drops any names
-    weights = validate_seen(_reader_of(columns.owner)(columns), X, dtype=(np.float32,))
+    weights, _ = _validated(X, columns, dtype=(np.float32,))
     word_size(n_bits, n_weights, "X")
     return weights
 
 
-def _read_signs(X, columns, owner):
-    """Packed codes, their columns, and whether their signs tell ones from zeros."""
-    reader = _reader_of(owner if columns is None else columns.owner)(columns)
-    X = as_numpy(X)
-    X = validate_data(reader, X) if columns is None else validate_seen(reader, X)
-    if X.dtype.kind == "u" and X.max() > 1:
-        raise ValueError(
-            f"X holds unsigned integers ({X.dtype}) other than 0 and 1, which look like "
-            "packed codes. Say what they mean: PackedCodes(bytes, n_bits, bitorder), and "
-            "unpack_codes of that for bits."
-        )
-    blocks = list(slices(len(X), _ROWS_PER_BLOCK))
-    has_signs = X.min() < 0 or all(np.all(X[b] == (X[b] > 0)) for b in blocks)
-    # "Is positive" of every entry, without a boolean copy of all of X
-    packed = [np.packbits(X[b] > 0, axis=1, bitorder="little") for b in blocks]
-    packed = PackedCodes._of(np.concatenate(packed), X.shape[1])
-    return packed, columns or reader.columns(), has_signs
-
-
-class _Reader(BaseEstimator):
-    """Stands in for the estimator where scikit-learn checks columns.
+def _validated(X, columns, **options):
+    """`X` as scikit-learn checks it, and its columns, which are those passed if known.
 
     scikit-learn writes what it learns about columns to the estimator that it is given, and
     reads from there what it compares with. An estimator in service must not change before
-    everything new is ready, so it gets this one.
+    everything new is ready, so another of its name gets it.
     """
-
-    def __init__(self, columns=None):
-        if columns is not None:
-            self.n_features_in_ = columns.n_bits
-            if columns.names is not None:
-                self.feature_names_in_ = columns.names
-
-    def columns(self):
-        names = getattr(self, "feature_names_in_", None)
-        return Columns(self.n_features_in_, names, type(self).__name__)
+    reader = _reader_of(columns.owner)()
+    if columns.n_bits is None:
+        X = validate_data(reader, X, **options)
+        names = getattr(reader, "feature_names_in_", None)
+        return X, Columns(reader.n_features_in_, names, columns.owner)
+    reader.n_features_in_ = columns.n_bits
+    if columns.names is not None:
+        reader.feature_names_in_ = columns.names
+    return validate_seen(reader, X, **options), columns
 
 
 @lru_cache
 def _reader_of(owner):
-    """The class under the name of the owner, which scikit-learn's messages have."""
-    return type(owner, (_Reader,), {})
+    return type(owner, (BaseEstimator,), {})
 
 
-def _read_packed(codes, columns, owner):
-    if not len(codes):
-        raise ValueError("Found array with 0 sample(s): X holds no codes.")
-    if columns is None:
-        columns = Columns(codes.n_bits, owner=owner)
-    if codes.n_bits != columns.n_bits:
-        raise ValueError(
-            f"X has {codes.n_bits} bits, but {columns.owner} holds codes of "
-            f"{columns.n_bits} bits."
-        )
-    return as_packed(codes), columns, True
-
-
-def check_n_neighbors(n_neighbors, most):
-    """A number of neighbors from 1 to `most`, as an int."""
-    if not _is_integer(n_neighbors) or n_neighbors < 1:
-        raise ValueError(f"n_neighbors must be a positive integer, got {n_neighbors!r}.")
-    if n_neighbors > most:
-        raise ValueError(
-            f"n_neighbors={n_neighbors} is more than the {most} items to be found."
-        )
-    return int(n_neighbors)
-
-
-def check_radius(radius, n_bits):
-    """A radius from 0, as an int; beyond `n_bits` there is nothing more to find."""
-    if not _is_integer(radius) or radius < 0:
-        raise ValueError(f"radius must be an integer of at least 0, got {radius!r}.")
-    return min(int(radius), n_bits)
-
-
-def check_weighted_radius(radius):
-    """A weighted distance from 0, as a float."""
-    is_number = isinstance(radius, Real) and not isinstance(radius, bool)
-    if not is_number or not radius >= 0:
-        raise ValueError(f"radius must be a number of at least 0, got {radius!r}.")
-    return float(radius)
-
-
-def _is_integer(value):
-    return isinstance(value, Integral) and not isinstance(value, bool)
+def check_number(value, name, kind=Integral, least=0, most=None):
+    """A number from `least` to `most`, which counts items, as an int, or as a float."""
+    if not isinstance(value, kind) or isinstance(value, bool) or not value >= least:
+        noun = "an integer" if kind is Integral else "a number"
+        raise ValueError(f"{name} must be {noun} of at least {least}, got {value!r}.")
+    if most is not None and value > most:
+        raise ValueError(f"{name}={value} is more than the {most} items to be found.")
+    return int(value) if kind is Integral else float(value)
 
 
 def read_among(among, index, n_queries):
@@ -237,13 +205,15 @@ def read_among(among, index, n_queries):
     if not sp.issparse(among):
         if not isinstance(among, np.ndarray) or among.dtype == object:
             among = list(among)
-            has_rows = len(among) > 0 and np.ndim(among[0]) > 0
-            if has_rows and np.asarray(among[0]).dtype != bool:
-                return _read_lists([np.asarray(row) for row in among], index, n_queries)
+        if len(among) and np.ndim(among[0]) and np.asarray(among[0]).dtype != bool:
+            if len(among) != n_queries:
+                raise ValueError(
+                    f"among has {len(among)} lists for {n_queries} queries. Pass a list "
+                    "for each query, or one array of indices for all."
+                )
+            return [_read_list(np.asarray(each), index) for each in among]
         among = np.asarray(among)
         if among.dtype != bool:
-            if among.ndim == 2:
-                return _read_lists(list(among), index, n_queries)
             return _read_list(among, index)
     shapes = [(n_queries, index.n_indices)]
     shapes += [] if sp.issparse(among) else [(index.n_indices,)]
@@ -254,27 +224,13 @@ def read_among(among, index, n_queries):
         )
     if sp.issparse(among):
         masks = sp.csr_array(among.astype(bool))
+        masks.sum_duplicates()
         masks.eliminate_zeros()
-        of_queries = [
-            np.unique(part) for part in np.split(masks.indices, masks.indptr[1:-1])
-        ]
-        if index.numbers is None:
-            return [part.astype(np.int64) for part in of_queries]
-        return [
-            np.flatnonzero(np.isin(index.numbers, part, assume_unique=True))
-            for part in of_queries
-        ]
+        masks = masks if index.numbers is None else masks[:, index.numbers]
+        rows = np.split(masks.indices, masks.indptr[1:-1])
+        return [np.sort(part).astype(np.int64) for part in rows]
     masks = among if index.numbers is None else among[..., index.numbers]
     return np.flatnonzero(masks) if masks.ndim == 1 else [*map(np.flatnonzero, masks)]
-
-
-def _read_lists(lists, index, n_queries):
-    if len(lists) != n_queries:
-        raise ValueError(
-            f"among has {len(lists)} lists for {n_queries} queries. Pass a list for each "
-            "query, or one array of indices for all."
-        )
-    return [_read_list(each, index) for each in lists]
 
 
 def _read_list(indices, index):
@@ -285,10 +241,7 @@ def _read_list(indices, index):
             f"{indices.shape}. Pass indices as in `indices_`, or turn numbers into a mask, "
             "as in `among > 0`."
         )
-    remedy = (
-        " Pass indices that are in `indices_`, or a mask, in which removed items are "
-        "ignored."
-    )
+    remedy = " Pass indices that are in `indices_`, or a mask, which may name others."
     return index.rows_of(np.unique(indices).astype(np.int64), "among", remedy)
 
 

@@ -4,9 +4,9 @@ from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn import get_config
 from sklearn.utils import check_array
 
+from .._arrays import ragged
 from .._compat import Interval, validate_params
 from .._threads import one_thread
 
@@ -82,18 +82,62 @@ def rescore(X_query, X_database, candidates, *, metric="euclidean", n_neighbors=
             f"metric must be 'euclidean' or 'inner_product', got {metric!r}. For the "
             "cosine, scale the rows to unit length and take 'inner_product'."
         )
-    X_query, X_database = _check_features(X_query, X_database)
-    rows = _check_candidates(candidates, len(X_query), len(X_database))
+    X_query = check_array(X_query, dtype=None, input_name="X_query")
+    dense = hasattr(X_database, "dtype") and not sp.issparse(X_database)
+    if not dense or X_database.ndim != 2:
+        raise ValueError(
+            "X_database must be a dense 2-D array or memmap, got "
+            f"{type(X_database).__name__}."
+        )
+    if X_database.shape[1] != X_query.shape[1]:
+        raise ValueError(
+            f"X_query has {X_query.shape[1]} features and X_database "
+            f"{X_database.shape[1]}; they must be the same features."
+        )
+    if X_query.dtype.kind not in "biuf" or X_database.dtype.kind not in "biuf":
+        raise ValueError(
+            "X_query and X_database must hold real numbers, got "
+            f"{X_query.dtype} and {X_database.dtype}."
+        )
+    dtype = np.result_type(X_query.dtype, X_database.dtype, np.float32)
+    if hasattr(candidates, "iloc"):  # of a frame rows are meant, not the names of columns
+        candidates = candidates.to_numpy()
+    candidates = [np.asarray(rows) for rows in candidates]
+    if len(candidates) != len(X_query):
+        raise ValueError(
+            f"candidates must hold one row for each of {len(X_query)} queries, got "
+            f"{len(candidates)}."
+        )
+    for rows in candidates:
+        if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+            raise ValueError(
+                "candidates must be integer indices, one row for each query, got a row of "
+                f"{rows.dtype} of shape {rows.shape}."
+            )
+        if rows.size and not 0 <= rows.min() <= rows.max() < len(X_database):
+            raise ValueError(
+                f"candidates must be rows of X_database, from 0 to {len(X_database) - 1}, "
+                f"got {rows.min()} to {rows.max()}."
+            )
     values, indices = [], []
-    for first, last in _blocks_of_lists(rows, X_database):
-        wanted, place = np.unique(np.concatenate(rows[first:last]), return_inverse=True)
-        features = _read_rows(X_database, wanted, X_query.dtype)
-        ends = np.cumsum([len(row) for row in rows[first:last]])[:-1]
-        for query, part in zip(X_query[first:last], np.split(place, ends)):
-            value, order = _compare(query, features[part], wanted[part], metric)
-            values.append(value[:n_neighbors])
-            indices.append(wanted[part][order][:n_neighbors])
-    if len({len(row) for row in indices}) == 1:
+    for query, rows in zip(X_query.astype(dtype, copy=False), candidates):
+        rows = np.sort(rows.astype(np.int64))  # in the order that a disk likes
+        features = np.asarray(X_database[rows], dtype=dtype)
+        if not np.isfinite(features).all():
+            bad = np.unique(rows[~np.isfinite(features).all(axis=1)])
+            raise ValueError(
+                f"X_database contains NaN or infinity in the rows {bad[:5].tolist()}."
+            )
+        if metric == "euclidean":
+            difference = features - query
+            of_query = np.sqrt(np.einsum("ij,ij->i", difference, difference))
+            order = np.argsort(of_query, kind="stable")[:n_neighbors]
+        else:
+            of_query = features @ query
+            order = np.argsort(-of_query, kind="stable")[:n_neighbors]
+        values.append(of_query[order])
+        indices.append(rows[order])
+    if len({len(rows) for rows in indices}) == 1:
         return np.stack(values), np.stack(indices)
     return ragged(values), ragged(indices)
 
@@ -127,91 +171,3 @@ class StackedRows:
     def append(self, part):
         """The same rows, and those of one more array."""
         return StackedRows([*self._parts, part])
-
-
-def _compare(query, features, index, metric):
-    """Values, best first, and the order that makes them so."""
-    if metric == "euclidean":
-        difference = features - query
-        values = np.sqrt(np.einsum("ij,ij->i", difference, difference))
-        order = np.lexsort((index, values))
-    else:
-        values = features @ query
-        order = np.lexsort((index, -values))
-    return values[order], order
-
-
-def _read_rows(X_database, rows, dtype):
-    """Rows of the database, in ascending order as a disk likes them."""
-    features = np.asarray(X_database[rows], dtype=dtype)
-    if not np.isfinite(features).all():
-        bad = rows[~np.isfinite(features).all(axis=1)]
-        raise ValueError(
-            f"X_database contains NaN or infinity in the rows {bad[:5].tolist()}."
-        )
-    return features
-
-
-def _blocks_of_lists(rows, X_database):
-    """Runs of queries whose candidates' features fit into the working memory."""
-    most = get_config()["working_memory"] * 2**20 / (8 * X_database.shape[1])
-    first, held = 0, 0
-    for query, row in enumerate(rows):
-        if query > first and held + len(row) > most:
-            yield first, query
-            first, held = query, 0
-        held += len(row)
-    yield first, len(rows)
-
-
-def _check_features(X_query, X_database):
-    X_query = check_array(X_query, dtype=None, input_name="X_query")
-    dense = hasattr(X_database, "dtype") and not sp.issparse(X_database)
-    if not dense or X_database.ndim != 2:
-        raise ValueError(
-            "X_database must be a dense 2-D array or memmap, got "
-            f"{type(X_database).__name__}."
-        )
-    if X_database.shape[1] != X_query.shape[1]:
-        raise ValueError(
-            f"X_query has {X_query.shape[1]} features and X_database "
-            f"{X_database.shape[1]}; they must be the same features."
-        )
-    if X_query.dtype.kind not in "biuf" or X_database.dtype.kind not in "biuf":
-        raise ValueError(
-            "X_query and X_database must hold real numbers, got "
-            f"{X_query.dtype} and {X_database.dtype}."
-        )
-    dtype = np.result_type(X_query.dtype, X_database.dtype, np.float32)
-    return X_query.astype(dtype, copy=False), X_database
-
-
-def _check_candidates(candidates, n_queries, n_samples):
-    if hasattr(candidates, "iloc"):  # of a frame rows are meant, not the names of columns
-        candidates = candidates.to_numpy()
-    rows = [np.asarray(row) for row in candidates]
-    if len(rows) != n_queries:
-        raise ValueError(
-            f"candidates must hold one row for each of {n_queries} queries, got "
-            f"{len(rows)}."
-        )
-    for row in rows:
-        if row.ndim != 1 or (row.size and row.dtype.kind not in "iu"):
-            raise ValueError(
-                "candidates must be integer indices, one row for each query, got a row of "
-                f"{row.dtype} of shape {row.shape}."
-            )
-        if row.size and not 0 <= row.min() <= row.max() < n_samples:
-            raise ValueError(
-                f"candidates must be rows of X_database, from 0 to {n_samples - 1}, got "
-                f"{row.min()} to {row.max()}."
-            )
-    return [row.astype(np.int64, copy=False) for row in rows]
-
-
-def ragged(arrays):
-    """Arrays of various lengths as an array of arrays, as scikit-learn returns them."""
-    result = np.empty(len(arrays), dtype=object)
-    for place, array in enumerate(arrays):
-        result[place] = array
-    return result

@@ -99,7 +99,7 @@ class TestWhatIsACode:
 
 @pytest.mark.parametrize("n_neighbors", [0, -1, 2.0, True, "3"])
 def test_a_bad_number_of_neighbors_is_refused(n_neighbors):
-    with pytest.raises(ValueError, match="n_neighbors must be a positive integer"):
+    with pytest.raises(ValueError, match="n_neighbors must be an integer of at least 1"):
         fit(np.eye(4)).kneighbors(np.eye(4), n_neighbors)
 
 

@@ -6,7 +6,6 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn import config_context
 
 from sklearn_talr.neighbors import rescore
 
@@ -58,18 +57,6 @@ def test_only_the_candidates_are_read(metric, tmp_path):
     )
     with pytest.raises(ValueError, match=r"NaN or infinity in the rows \[99\]"):
         rescore(X[[100]], mapped, [[99, 100]], metric=metric)
-
-
-def test_candidates_in_blocks_are_the_same():
-    rng = np.random.default_rng(0)
-    X, queries = rng.normal(size=(300, 64)), rng.normal(size=(20, 64))
-    candidates = [rng.choice(300, size) for size in rng.integers(1, 90, 20)]
-    expected = rescore(queries, X, candidates)
-    with config_context(working_memory=0.05):
-        found = rescore(queries, X, candidates)
-    for mine, theirs in zip(found, expected):
-        for row, other in zip(mine, theirs, strict=True):
-            assert_array_equal(row, other)
 
 
 X = np.eye(4)
