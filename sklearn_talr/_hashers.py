@@ -43,8 +43,8 @@ class FittedHasher(NamedTuple):
         """Name of the hasher's class."""
         return type(self.hasher).__name__
 
-    def asks_by(self, query):
-        """Settle a parameter `query`: "auto" is what the hasher declares, else "bits"."""
+    def query_form(self, query):
+        """Bits or weights: "auto" is what the hasher declares, else "bits"."""
         if query != "auto":
             return query
         return getattr(self.hasher, "default_query", "bits")

@@ -253,10 +253,10 @@ def maxsim_scores(
     packed = as_packed(database_codes, input_name="database_codes")
     word_size(packed.n_bits, weights.shape[1])
     documents = TokenSets.of(packed, read_groups(groups, len(packed)).numbers)
-    of_queries = read_groups(query_groups, len(weights), "query_groups").numbers
+    query_starts = read_groups(query_groups, len(weights), "query_groups").numbers
     scores = [
         np.ldexp(block.scores(documents, n_jobs=n_jobs), block.exponent)
-        for block in token_blocks(weights, of_queries, documents)
+        for block in token_blocks(weights, query_starts, documents)
     ]
     return np.concatenate(scores).astype(np.float32)
 
@@ -439,9 +439,9 @@ def token_blocks(weights, numbers, documents):
         how = 2.0**-exponent, tables.shape[1], largest
         margins = [margin_of(most, *how) for most in sums]
         by_entry = np.ascontiguousarray(np.moveaxis(np.ldexp(tables, -exponent), 0, 2))
-        of_queries = starts[first : last + 1] - starts[first]
-        margins = np.add.reduceat(margins, of_queries[:-1])
-        yield QueryTables(by_entry, of_queries, exponent, margins)
+        query_starts = starts[first : last + 1] - starts[first]
+        margins = np.add.reduceat(margins, query_starts[:-1])
+        yield QueryTables(by_entry, query_starts, exponent, margins)
         first = last
 
 

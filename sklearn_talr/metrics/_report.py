@@ -325,7 +325,7 @@ def retrieval_report_from_estimator(
     P@10    0.7       0.8   0.9
     AP      0.5       0.6   0.7
     """
-    query = FittedHasher.of(estimator).asks_by(query)
+    query = FittedHasher.of(estimator).query_form(query)
     if query == "weights" and radius is not None:
         raise ValueError("radius is a Hamming distance; pass query='bits' with it.")
     database = X_database, y_database

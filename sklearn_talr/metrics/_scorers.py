@@ -48,7 +48,7 @@ def estimator_histograms(estimator, X, y, affinity, database, query):
     elif not exclude_self:
         _, y_items = _settle_targets(hasher, X_items, y_items, affinity)
     ranked = oracle, y_query, y_items
-    if hasher.asks_by(query) == "weights":
+    if hasher.query_form(query) == "weights":
         weights, packed = as_numpy(hasher.query_weights(X)), hasher.encode(X_items)
         yield from weighted_histograms(weights, packed, *ranked, exclude_self=exclude_self)
         return
@@ -63,7 +63,9 @@ def estimator_histograms(estimator, X, y, affinity, database, query):
 def name_of(estimator, query="bits"):
     """Name of the hasher's class for a legend, which tells of weighted queries."""
     asked = FittedHasher.of(estimator)
-    return asked.name + (", weighted queries" if asked.asks_by(query) == "weights" else "")
+    return asked.name + (
+        ", weighted queries" if asked.query_form(query) == "weights" else ""
+    )
 
 
 def _settle_targets(hasher, X, y, affinity):
@@ -314,7 +316,7 @@ class _RetrievalScorer:
 
     def query_of(self, estimator):
         """Whether a fitted estimator is asked by "bits" or by "weights"."""
-        return FittedHasher.of(estimator).asks_by(self.query)
+        return FittedHasher.of(estimator).query_form(self.query)
 
     def __repr__(self):
         return (

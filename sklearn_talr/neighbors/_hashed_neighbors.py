@@ -391,7 +391,7 @@ class HashedNeighbors(WithHasher, CodeDatabase):
         return router.add(hasher=self.hasher, method_mapping=mapping)
 
     def _queries(self, X, index):
-        if index.hasher.asks_by(self.query) == "bits":
+        if index.hasher.query_form(self.query) == "bits":
             return read_bits(None if X is None else index.hasher.encode_query(X), index)
         weights = None if X is None else index.hasher.query_weights(X)
         return read_weights(weights, index.columns)
