@@ -62,10 +62,9 @@ def estimator_histograms(estimator, X, y, affinity, database, query):
 
 def name_of(estimator, query="bits"):
     """Name of the hasher's class for a legend, which tells of weighted queries."""
-    asked = FittedHasher.of(estimator)
-    return asked.name + (
-        ", weighted queries" if asked.query_form(query) == "weights" else ""
-    )
+    hasher = FittedHasher.of(estimator)
+    is_weighted = hasher.query_form(query) == "weights"
+    return hasher.name + (", weighted queries" if is_weighted else "")
 
 
 def _settle_targets(hasher, X, y, affinity):
