@@ -155,8 +155,10 @@ FAST = [name for name in METHODS if name != "faiss LocalSearchQuantizer"]
 PLAN = [
     (FILES, ["cosine"], [16, 8], [0], FAST),
     ([*FILES, "recommender"], ["inner_product", "euclidean"], [16], [0], FAST[:3]),
-    (FILES, ["cosine"], [32], [0], FAST),
-    (FILES, ["cosine"], [16, 8], [1, 2], FAST[:3]),
+    (FILES, ["cosine"], [16], [1], FAST[:2]),
+    (FILES, ["cosine"], [32], [0], FAST[:2]),
+    (FILES, ["cosine"], [8], [1], FAST[:2]),
+    (FILES, ["cosine"], [16, 8], [2], FAST[:2]),
     (["text", "coco17"], ["cosine"], [8], [0], ["faiss LocalSearchQuantizer"]),
     ([*FILES, "recommender"], ["inner_product", "euclidean"], [32], [0], FAST[:3]),
 ]

@@ -1,4 +1,4 @@
-"""One thread for torch and BLAS, and several of our own."""
+"""One thread for torch and BLAS, several of our own, and where loops are kept."""
 
 import subprocess
 import sys
@@ -16,6 +16,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr import TALRHasher, _threads
+from sklearn_talr._loops._compile import compiled
 from sklearn_talr._threads import one_thread
 from sklearn_talr.baselines import MACHasher
 from sklearn_talr.hashing import ITQHasher, _base, _training
@@ -296,3 +297,11 @@ class TestEncoding:
         with parallel_config("threading", n_jobs=2):
             hasher.query_weights(X[:1])
         assert found == [(threading.get_ident(), (1, 1))]
+
+
+def test_loops_run_where_no_folder_keeps_them():
+    names = {}
+    exec("def add(a):\n    return a + 1", names)  # without a file, and so without a folder
+    with pytest.warns(RuntimeWarning, match="NUMBA_CACHE_DIR"):
+        add = compiled(names["add"])
+    assert add(1) == 2
