@@ -345,7 +345,7 @@ def main(folder):
     problems = check(folder)
     for page, found in problems.items():
         print(f"{page}\n  " + "\n  ".join(found))
-    print(f"{sum(map(len, problems.values()))} problems on {len(problems)} pages")
+    print(f"{sum(map(len, problems.values()))} problems, on {len(problems)} of the pages")
     return bool(problems)
 
 
