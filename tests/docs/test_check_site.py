@@ -80,28 +80,3 @@ def test_every_fault_is_found(tmp_path, monkeypatch):
     assert sorted(problems) == sorted(f"{number}.html" for number in range(len(FAULTS)))
     for number, expected in enumerate(FAULTS.values()):
         assert any(found.startswith(expected) for found in problems[f"{number}.html"])
-
-
-HEADER = """<!doctype html><header style="display: flex">
-<a style="width: 60px; min-width: 0; white-space: nowrap; {}">
-<span class="logo__title">sklearn-talr</span></a>
-<button class="version-switcher__button">{}</button></header>"""
-
-
-@pytest.mark.parametrize(
-    ("style", "text", "expected"),
-    [
-        ("margin-right: 99px", "dev", []),
-        ("", "dev", ["opened from its folder, {} wide, has the button of versions over"]),
-        ("margin-right: 99px", 50 * "choose", ["opened from its folder, {} wide, scrolls"]),
-    ],
-)
-def test_the_header_stands_in_order_without_a_server(tmp_path, style, text, expected):
-    if reason := CHECK_SITE["why_not"]():
-        pytest.skip(reason)
-    (tmp_path / "index.html").write_text(HEADER.format(style, text))
-    with CHECK_SITE["Site"](tmp_path) as site:
-        problems = CHECK_SITE["without_server"](site)
-    starts = [start.format(width) for width in (1280, 390) for start in expected]
-    assert len(problems) == len(starts)
-    assert all(map(str.startswith, problems, starts))

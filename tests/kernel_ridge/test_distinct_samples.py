@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_talr.kernel_ridge._model import _whole_groups, climb
+from sklearn_talr.kernel_ridge._model import _some_rows, _whole_groups, climb
 from sklearn_talr.kernel_ridge._samples import distinct_samples
 
 
@@ -60,6 +60,26 @@ def test_equal_values_are_copies_however_they_are_stored(rows):
     if sp.issparse(rows):
         assert_array_equal(rows.indices, before.indices)
         assert_array_equal(rows.data, before.data)
+
+
+@given(
+    sizes=st.lists(st.integers(1, 30), min_size=2, max_size=12),
+    n_wanted=st.integers(2, 40),
+    seed=st.integers(0, 1000),
+)
+def test_some_rows_are_of_two_groups_at_least(sizes, n_wanted, seed):
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    rows = _some_rows(groups, n_wanted, np.random.RandomState(seed))
+    assert len(rows) <= max(n_wanted, 2)
+    assert np.all(np.diff(rows) > 0)
+    assert len(np.unique(groups[rows])) >= 2
+    if len(groups) <= n_wanted:
+        assert_array_equal(rows, np.arange(len(groups)))
+    elif max(sizes) * 2 <= n_wanted:
+        counts = Counter(groups[rows].tolist())
+        assert all(sizes[group] == count for group, count in counts.items())
+    alone = _some_rows(np.arange(50), n_wanted, np.random.RandomState(seed))
+    assert len(alone) == n_wanted
 
 
 @given(sizes=st.lists(st.integers(1, 30), min_size=1, max_size=12))
