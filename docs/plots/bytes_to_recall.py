@@ -25,7 +25,7 @@ with RESULTS.open(newline="") as file:
 budgets = sorted({n_bytes for *_, n_bytes in recalls})
 
 figure, axes = plt.subplots(2, 2, figsize=(6.2, 6.8), sharex=True, sharey=True)
-first = []
+best = {}  # the sizes of each set at which a method finds most
 for ax, (data, title) in zip(axes.flat, SETS.items()):
     for method in METHODS:
         found = [
@@ -37,8 +37,10 @@ for ax, (data, title) in zip(axes.flat, SETS.items()):
     ax.set_xticks(budgets, budgets)
     ax.minorticks_off()
     for b in budgets:
-        of_methods = {m: recalls.get((data, m, b), 0) for m in METHODS}
-        first.append(f"{title}, {b} bytes: {max(of_methods, key=of_methods.get)}")
+        of_methods = {m: recalls[data, m, b] for m in METHODS if (data, m, b) in recalls}
+        if len(of_methods) > 1:
+            method = max(of_methods, key=of_methods.get)
+            best.setdefault(method, []).append(f"{title} at {b} bytes")
 for ax in axes[:, 0]:
     ax.set_ylabel("recall of the ten nearest")
 for ax in axes[1]:
@@ -46,6 +48,6 @@ for ax in axes[1]:
 figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
 describe(
     "Recall of the ten nearest against stored bytes, a panel for each of four sets.",
-    f"The method that finds most: {'; '.join(first)}.",
+    *(f"{method} finds most: {', '.join(cells)}." for method, cells in best.items()),
 )
 plt.show()
