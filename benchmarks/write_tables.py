@@ -8,23 +8,17 @@ that are not repeated have no function here; their files stay as they were measu
 
 import csv
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
 
 HERE = Path(__file__).parent
+sys.path.append(str(HERE.parent / "docs"))
+from method_styles import SETS  # noqa: E402
+
 RESULTS, COMPARISON = HERE / "results", HERE / "comparison" / "results"
 PAGES = HERE.parent / "docs" / "user_guide" / "tables"
-SETS = {
-    "cifar10": "CIFAR-10",
-    "coco17": "COCO",
-    "tmc2007": "TMC2007",
-    "fashion_mnist": "Fashion-MNIST",
-    "digits": "digits",
-    "scenes": "scenes, NDCG",
-    "text": "text",
-    "recommender": "recommender",
-}
 TABLES = {}
 
 
@@ -75,7 +69,7 @@ METHODS = [
 def of_embeddings(figure, metrics, digits=3, sizes=("8", "16", "32"), sets=SETS):
     rows = read(RESULTS / "embeddings.csv")
     lines = [
-        (f"{SETS[name]}, {metric.replace('_', ' ')}, {size} bytes".replace(", NDCG", ""),
+        (f"{SETS[name]}, {metric.replace('_', ' ')}, {size} bytes",
          {"data": name, "metric": metric, "n_bytes": size})
         for size in sizes
         for metric in metrics
@@ -102,7 +96,7 @@ def embeddings_lengths():
 def embeddings_splits():
     rows = read(RESULTS / "embeddings.csv")
     lines = [
-        (f"{SETS[name]}, {size} bytes, split {seed}".replace(", NDCG", ""),
+        (f"{SETS[name]}, {size} bytes, split {seed}",
          {"data": name, "metric": "cosine", "n_bytes": size, "seed": seed})
         for size in ("8", "16")
         for name in SETS
@@ -137,7 +131,8 @@ def compared(n_bytes, end):
     rows = [r for r in rows if int(r["n_bits"]) == longest[r["data"], r["method"]]]
     methods = dict.fromkeys(row["method"] for row in rows)
     columns = [
-        (SETS[name], {"data": name}) for name in dict.fromkeys(r["data"] for r in rows)
+        (SETS[name] + ", NDCG" * (name == "scenes"), {"data": name})
+        for name in dict.fromkeys(r["data"] for r in rows)
     ]
     lines = [(method, {"method": method}) for method in methods]
     return pivot(rows, "figure", lines, columns, "method")

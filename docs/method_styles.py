@@ -1,4 +1,4 @@
-"""One color and one marker for each method, in every picture of guide and benchmarks.
+"""A color and a marker for each method, and a name for each set, in pictures and tables.
 
 Colors are those of Okabe and Ito, which color-blind readers tell apart, too. A method
 that is compared with, and not named in a legend, is gray. Markers and dashes tell methods
@@ -9,6 +9,17 @@ apart where colors do not. Scripts outside this folder put it on their path:
 
     axis.plot(lengths, means, label=method, **style_of(method))
 """
+
+SETS = {  # names of data sets, in the order of tables
+    "cifar10": "CIFAR-10",
+    "coco17": "COCO",
+    "tmc2007": "TMC2007",
+    "fashion_mnist": "Fashion-MNIST",
+    "digits": "digits",
+    "scenes": "scenes",
+    "text": "text",
+    "recommender": "recommender",
+}
 
 BLUE, ORANGE, BLACK, PINK = "#0072B2", "#E69F00", "#000000", "#CC79A7"
 GREEN, RED, SKY, GRAY = "#009E73", "#D55E00", "#56B4E9", "#808080"

@@ -4,11 +4,10 @@ import csv
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-from method_styles import style_of
+from method_styles import SETS, style_of
 from picture_words import describe
 
 RESULTS = Path("../../benchmarks/results/embeddings.csv")  # from this folder
-SETS = {"coco17": "COCO", "scenes": "scenes", "cifar10": "CIFAR-10", "text": "text"}
 METHODS = [
     "AdditiveHasher",
     "AdditiveHasher, single bits",
@@ -26,7 +25,8 @@ budgets = sorted({n_bytes for *_, n_bytes in recalls})
 
 figure, axes = plt.subplots(2, 2, figsize=(6.2, 6.8), sharex=True, sharey=True)
 best = {}  # the sizes of each set at which a method finds most
-for ax, (data, title) in zip(axes.flat, SETS.items()):
+for ax, data in zip(axes.flat, ["coco17", "scenes", "cifar10", "text"]):
+    title = SETS[data]
     for method in METHODS:
         found = [
             (b, recalls[data, method, b]) for b in budgets if (data, method, b) in recalls

@@ -6,18 +6,10 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from method_styles import style_of
+from method_styles import SETS, style_of
 from picture_words import describe, measure
 
 RESULTS = Path("../../benchmarks/comparison/results")  # from this folder
-SETS = {
-    "cifar10": "CIFAR-10",
-    "coco17": "COCO",
-    "tmc2007": "TMC2007",
-    "fashion_mnist": "Fashion-MNIST",
-    "digits": "digits",
-    "scenes": "scenes",
-}
 METHODS = [
     "kernel + additive words",
     "kernel + TALR-AP",
@@ -28,7 +20,7 @@ METHODS = [
 ]
 figure, axes = plt.subplots(4, 3, figsize=(6.4, 8.8), sharex=True)
 best = {}
-for column, (data, title) in enumerate(SETS.items()):
+for column, (data, title) in enumerate(list(SETS.items())[:6]):
     found = defaultdict(list)
     with (RESULTS / f"{data}-defaults.csv").open(newline="") as file:
         for row in csv.DictReader(file):
