@@ -160,7 +160,7 @@ def comparison_weighted_8_bytes():
 
 @table
 def comparison_costs():
-    rows = [r for r in read(COMPARISON / "cifar10-defaults.csv") if r["n_bits"] == "32"]
+    rows = [r for r in read(COMPARISON / "cifar10-defaults.csv") if r["bytes"] == "4"]
     figures = {
         "fit, s": ("fit_seconds", 1),
         "encode a million, s": ("encode_seconds_per_million", 1),
