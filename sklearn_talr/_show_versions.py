@@ -38,7 +38,6 @@ def show_versions():
     sklearn-talr:
         version: 0...
     """
-    sklearn.show_versions()
     try:
         import torch
     except Exception as error:  # a report of a broken installation is a report, too
@@ -49,12 +48,13 @@ def show_versions():
             "torch threads": torch.get_num_threads(),
             "CUDA": torch.version.cuda if torch.cuda.is_available() else "no device",
         }
+    sklearn.show_versions()  # after torch, whose threads it lists
     simd = np.show_config("dicts")["SIMD Extensions"]
     rows = {
         "version": sys.modules[__package__].__version__,
         **_versions(),
         **of_torch,
-        "NumPy instructions": " ".join([*simd["baseline"], *simd.get("found", ())]),
+        "NumPy instructions": " ".join([*simd.get("baseline", ()), *simd.get("found", ())]),
         **{name: os.environ[name] for name in VARIABLES if name in os.environ},
     }
     print("\nsklearn-talr:")

@@ -306,19 +306,6 @@ def sets_of_bits(n_bits, word_size):
     return single + longer
 
 
-def products_of_signs(bits, n_weights):
-    """Products of the signs of codes that so many weights are for."""
-    n_bits = bits.shape[1]
-    every = [sets_of_bits(n_bits, size) for size in (1, 4, 8)]
-    sets = next(sets for sets in every if len(sets) == n_weights)
-    signs = 2 * bits.astype(np.int8) - 1
-    products = np.ones((len(bits), n_weights), dtype=np.int8)
-    for place, chosen in enumerate(sets):
-        for bit in chosen:
-            products[:, place] *= signs[:, bit]
-    return products
-
-
 def n_weights_of(n_bits, word_size):
     """Weights of a query that weighs words of so many bits, or bits if some are over."""
     return 32 * n_bits if word_size == 8 and n_bits % 8 == 0 else n_bits

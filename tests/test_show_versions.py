@@ -35,9 +35,10 @@ def test_a_torch_that_cannot_be_imported_is_reported(capsys, monkeypatch):
 
 def test_a_processor_without_further_instructions(monkeypatch, capsys):
     """NumPy leaves the key out where it finds none beyond those it was built for."""
-    config = {"SIMD Extensions": {"baseline": ["SSE3"]}}
-    monkeypatch.setattr("numpy.show_config", lambda mode: config)
-    assert printed(capsys)["NumPy instructions"] == "SSE3"
+    for key in ("baseline", "found"):
+        config = {"SIMD Extensions": {key: ["SSE3"]}}
+        monkeypatch.setattr("numpy.show_config", lambda mode, config=config: config)
+        assert printed(capsys)["NumPy instructions"] == "SSE3"
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def resolve_affinity(affinity, X, y):
                 refuse_tags(y)
             values = y.data if sp.issparse(y) else y
             is_real = values.dtype.kind in "if"
-            if is_real and np.any((values < 0) | (values % 1 > 0)):  # NaN is neither
+            if is_real and np.any((values < 0) | (np.trunc(values) < values)):
                 raise ValueError(
                     f"y of shape {y.shape} is neither a 0/1 label indicator nor a matrix "
                     "of affinities, which are non-negative integers. If its rows are "

@@ -21,9 +21,9 @@ from ..hashing._base import (
 class DiscreteHasher(BaseHasher):
     """Base of hashers that learn from rows drawn at random and all their pairs.
 
-    Subclasses define ``_fit_pairs(X, affinities, rng)``, which takes the rows drawn and the
-    affinities of their pairs as :class:`SampledPairs` has them, and returns the fitted
-    attributes.
+    Subclasses define ``_fit_pairs(X, affinities, rng)``, which takes the rows drawn, dense,
+    the affinities of all their pairs, divided by the highest that the oracle knows, and the
+    RandomState that drew them, and returns the fitted attributes.
     """
 
     _parameter_constraints: dict = {

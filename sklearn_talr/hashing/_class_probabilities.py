@@ -305,17 +305,12 @@ class ClassProbabilities(
                 "cv must have each sample in one test fold, as KFold and StratifiedKFold "
                 f"do, got {self.cv!r}."
             )
-        columns = _classes_of(classifier)
-
-        def judge(train, test):
-            one = clone(classifier)
-            X_train, y_train = safe_split(one, X, y, train)
-            X_test, _ = safe_split(one, X, y, test, train)
-            params = check_method_params(X, routed.estimator.fit, indices=train)
-            one.fit(X_train, y_train, **params)
-            return _probabilities(one, X_test, columns), _n_present(y_train)
-
-        tables, n_present = zip(*Parallel()(delayed(judge)(*fold) for fold in folds))
+        params, columns = routed.estimator.fit, _classes_of(classifier)
+        judge = delayed(_judge)  # a function of the module, which processes can unpickle
+        judged = Parallel()(
+            judge(clone(classifier), X, y, *fold, params, columns) for fold in folds
+        )
+        tables, n_present = zip(*judged)
         if min(n_present) < _n_present(y):
             warn_caller(
                 "Some classes or labels are in no fold but one of cv, whose samples get "
@@ -396,6 +391,14 @@ def _classes_of(estimator):
     if isinstance(classes, list):
         return np.arange(len(classes))
     return np.asarray(as_numpy(classes))
+
+
+def _judge(classifier, X, y, train, test, params, columns):
+    """Probabilities of the samples of one fold, and how many classes training saw."""
+    X_train, y_train = safe_split(classifier, X, y, train)
+    X_test, _ = safe_split(classifier, X, y, test, train)
+    classifier.fit(X_train, y_train, **check_method_params(X, params, indices=train))
+    return _probabilities(classifier, X_test, columns), _n_present(y_train)
 
 
 def _probabilities(estimator, X, columns):

@@ -367,17 +367,19 @@ class CrossViewHasher(BaseHasher):
             is_shared = self.shared or pairs.same_rows or by_classes
             how = loss_of(self.loss), X, X_query, pairs, is_shared, rng
             of_item, of_query, losses = of_torch("fit_towers")(self, *how)
-            item = ViewLayers.of({"n_features_in_": X.shape[1]} | of_item)
-            query = ViewLayers.of({"n_features_in_": X_query.shape[1]} | of_query)
             n_iter = len(losses)
+            if space is None:
+                sides = seen, seen_query
+            else:
+                sides = ({"n_features_in_": rows.shape[1]} for rows in (X, X_query))
+            item, query = (
+                ViewLayers.of(of_side | of_function)
+                for of_side, of_function in zip(sides, (of_item, of_query))
+            )
         # Functions of features, also behind teachers.
         fitted = {"teacher_": None, "query_teacher_": None}
         if space is None:
             fitted |= of_item
-            item, query = (
-                ViewLayers.of(of_item | seen),
-                ViewLayers.of(of_query | seen_query),
-            )
         else:
             fitted = {"teacher_": space.teacher, "query_teacher_": space.query_teacher}
             behind = {"teacher_": space.teacher, "hasher_": item}

@@ -655,7 +655,7 @@ class Features:
     def __init__(self, X, mean, unit, device, as_they_are=False):
         self.X = X.to(device) if isinstance(X, torch.Tensor) else X
         self.mean, self.unit, self.device = mean, unit, device
-        self._subtracted, self._divisor = (0.0, 1.0) if as_they_are else (mean, unit)
+        self._as_they_are = as_they_are
         self._resident = None
         if isinstance(X, np.ndarray):
             room = _MOST_COPIED
@@ -673,8 +673,10 @@ class Features:
             return self._of_tensor(rows).cpu().numpy()
         block = self.X[rows]
         block = block.toarray() if sp.issparse(block) else block
-        block = block - np.float64(self._subtracted)
-        block /= self._divisor
+        if self._as_they_are:
+            return np.asarray(block, dtype=np.float64)
+        block = block - np.float64(self.mean)
+        block /= self.unit
         return block
 
     def batch(self, rows):
@@ -687,5 +689,7 @@ class Features:
 
     def _of_tensor(self, rows):
         block = self.X[to_device(rows, self.device)].double()
+        if self._as_they_are:
+            return block
         how = {"dtype": torch.float64, "device": self.device}
-        return (block - torch.as_tensor(self._subtracted, **how)) / self._divisor
+        return (block - torch.as_tensor(self.mean, **how)) / self.unit

@@ -140,9 +140,10 @@ def hamming_histogram(
     # elsewhere every item is a group of its own.
     groups, items, weights = affinity.group_targets(y_database), database, None
     if groups is None:
-        targets, group = y_database, np.arange(len(database))
+        targets, group = y_database, np.arange(len(queries))  # read by exclude_self alone
+        starts = np.arange(_ITEMS_PER_ORACLE_BLOCK + 1)
         blocks = gen_batches(len(database), _ITEMS_PER_ORACLE_BLOCK)
-        parts = [(b, b, np.arange(b.stop - b.start + 1)) for b in blocks]
+        parts = [(b, b, starts[: b.stop - b.start + 1]) for b in blocks]
     else:
         targets, group = groups
         merge, some = len(queries) >= _QUERIES_TO_MERGE, slice(_FIRST_ROWS)

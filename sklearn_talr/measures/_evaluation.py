@@ -137,12 +137,14 @@ def evaluate_ties(groups, cells, zero_division=0.0, order="expected"):
         rel = None if measure.of_runs_only else measure.rel or 1
         if rel not in ties:
             kept = broken if rel is None else broken.at_least(rel)
-            tied = cells if rel is None else cells.at_least(rel)
+            tied = None
+            if broken is not cells:
+                tied = cells if rel is None else cells.at_least(rel)
             # A listed order has no ties, so that it is a ranking like any other.
             kind = "expected" if order == "listed" else order
             ties[rel] = kept
             if isinstance(kept, Cells):
-                ties[rel] = Ties(kept, kind, None if broken is cells else tied)
+                ties[rel] = Ties(kept, kind, tied)
         ranks = measure.ranks(ties[rel], cutoffs)
         key = rel, ranks.shape, ranks.tobytes()
         if key not in cut:

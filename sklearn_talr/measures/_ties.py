@@ -306,7 +306,7 @@ class TiesOfCounts(Ties):
         self._last = np.cumsum(n_ties)[:, None] - 1
         self._first = self._last - n_ties + 1
 
-    @property
+    @cached_property
     def cells(self):
         """The relevant items by tie and grade."""
         return Cells.of_counts(self._counts, self._levels)

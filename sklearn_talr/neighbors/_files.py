@@ -7,7 +7,9 @@ So there is either the old content or the new one, and arrays that are mapped st
 
 import json
 import os
+import re
 import shutil
+import time
 import zipfile
 from importlib import import_module
 from numbers import Integral
@@ -80,7 +82,8 @@ def save_index(path, estimator):
     if index.hasher is not None:
         contents["hasher.skops"] = _store_hasher(index.hasher.estimator)
     contents["index.json"] = header.encode()
-    is_new = not path.exists() or (path.is_dir() and not any(path.iterdir()))
+    # Another first save may be going on there, or have been killed.
+    is_new = not path.exists() or (path.is_dir() and set(path.iterdir()) <= _saved(path))
     if not is_new and not (path / "index.json").exists():
         raise ValueError(f"{path} exists and is no folder that `save` has written.")
     path.mkdir(parents=True, exist_ok=True)
@@ -93,13 +96,30 @@ def save_index(path, estimator):
                 else:
                     np.save(file, content, allow_pickle=False)
                 _flush(file)
-        os.replace(path / folder / "index.json", path / "index.json")
     except BaseException:
         shutil.rmtree(path / folder, ignore_errors=True)
         raise
-    for old in path.glob("data-*"):
-        if old.name != folder:
+    try:
+        replaced = json.loads((path / "index.json").read_bytes())["folder"]
+    except (OSError, ValueError, LookupError, TypeError):  # none yet, or a damaged one
+        replaced = None
+    os.replace(path / folder / "index.json", path / "index.json")
+    for old in _saved(path):
+        if old.name == replaced or (old.name != folder and _is_left(old)):
             shutil.rmtree(old, ignore_errors=True)
+
+
+def _saved(path):
+    """The folders in a folder that saves have written, named by a random number each."""
+    return {each for each in path.iterdir() if re.fullmatch("data-[0-9a-f]{32}", each.name)}
+
+
+def _is_left(folder):
+    """Whether a save that was killed has left it: those that go on have young ones."""
+    try:
+        return time.time() - folder.stat().st_mtime > 3_600
+    except FileNotFoundError:  # another save has removed it
+        return False
 
 
 def _flush(file):
@@ -114,8 +134,16 @@ def load_index(path, kind, mmap, trusted=None):
     ValueError if files are damaged or contradict each other, or the class is another.
     """
     path = Path(path)
-    with open(path / "index.json", "rb") as file:  # a missing folder is no damaged one
-        text = file.read()
+    while True:
+        text = (path / "index.json").read_bytes()  # a missing folder is no damaged one
+        try:
+            return _load(path, text, kind, mmap, trusted)
+        except ValueError:
+            if (path / "index.json").read_bytes() == text:
+                raise  # else another was saved meanwhile, and these files are gone
+
+
+def _load(path, text, kind, mmap, trusted):
     try:
         header = json.loads(text)
         is_ours = header["format"] == _FORMAT
@@ -236,38 +264,57 @@ def _store_hasher(hasher):
     Raises ValueError, which names the parameter, where skops cannot store some part of the
     hasher, or would not find it again.
     """
-    skops = _skops()
-    # The parameters one by one, those of steps first, and at last the whole
-    parameters = sorted(_parameters(hasher).items(), key=lambda item: -item[0].count("__"))
-    for name, part in [*parameters, ("", hasher)]:
-        try:
-            if isinstance(part, FunctionType):  # skops finds it by its name
-                module = import_module(part.__module__)
-                if getattr(module, part.__name__, None) is not part:
-                    raise TypeError(f"no module has {part.__qualname__} under its name")
-            stored = skops.dumps(part)
-            skops.loads(stored, trusted=skops.get_untrusted_types(data=stored))
-        except Exception as error:  # of any type, since parts may be anything
-            culprit = f", because of its parameter {name} ({type(part).__name__})"
-            raise ValueError(
-                f"hasher cannot be saved without pickle{culprit if name else ''}: "
-                f"{error!r}. Take functions and classes of an importable module. Or pickle "
-                "the estimator, or fit HammingNeighbors or WeightedHammingNeighbors to its "
-                "`codes_`, and save that without the hasher."
-            ) from error
+    skops, parameters = _skops(), _parameters(hasher)
+    # Parameters of steps first, then the steps, at last lists of steps
+    names = sorted(
+        parameters, key=lambda name: (-name.count("__"), isinstance(parameters[name], list))
+    )
+    try:
+        for part in parameters.values():
+            _check_function(part)
+        return _stored(hasher, skops)
+    except Exception as error:  # of any type, since parts may be anything
+        culprit = ""
+        for name in names:
+            try:
+                _check_function(parameters[name])
+                _stored(parameters[name], skops)
+            except Exception:
+                kind = type(parameters[name]).__name__
+                culprit = f", because of its parameter {name} ({kind})"
+                break
+        raise ValueError(
+            f"hasher cannot be saved without pickle{culprit}: {error!r}. "
+            "Take functions and classes of an importable module. Or pickle the estimator, "
+            "or fit HammingNeighbors or WeightedHammingNeighbors to its `codes_`, and save "
+            "that without the hasher."
+        ) from error
+
+
+def _check_function(part):
+    if isinstance(part, FunctionType):  # skops finds it by its name
+        module = import_module(part.__module__)
+        if getattr(module, part.__name__, None) is not part:
+            raise TypeError(f"no module has {part.__qualname__} under its name")
+
+
+def _stored(part, skops):
+    """Bytes of a part of a hasher, of which it has been built again."""
+    stored = skops.dumps(part)
+    skops.loads(stored, trusted=skops.get_untrusted_types(data=stored))
     return stored
 
 
 def _parameters(estimator):
-    """Parameters of an estimator and of its steps, by name; no steps, no plain values."""
+    """Parameters of an estimator and of its steps, by name; no plain values."""
     found = {}
     for name, value in estimator.get_params().items():
+        if not isinstance(value, str | float | int | None):
+            found[name] = value
         if hasattr(value, "get_params") and not isinstance(value, type):
             # Which a FrozenEstimator does not tell
             inner = _parameters(value).items()
             found |= {f"{name}__{each}": of_step for each, of_step in inner}
-        elif not isinstance(value, list | str | float | int | None):
-            found[name] = value
     return found
 
 

@@ -205,7 +205,9 @@ def read_among(among, index, n_queries):
     if not sp.issparse(among):
         if not isinstance(among, np.ndarray) or among.dtype == object:
             among = list(among)
-        if len(among) and np.ndim(among[0]) and np.asarray(among[0]).dtype != bool:
+        is_row = isinstance(among, np.ndarray) and among.ndim != 2  # a list, not lists
+        first = [] if is_row else among[:1]
+        if len(first) and np.ndim(first[0]) and np.asarray(first[0]).dtype != bool:
             if len(among) != n_queries:
                 raise ValueError(
                     f"among has {len(among)} lists for {n_queries} queries. Pass a list "

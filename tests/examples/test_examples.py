@@ -127,24 +127,6 @@ def test_cross_entropy_first_is_better_than_the_loss_alone(finished):
     assert min(stages, warm) > cold + 0.03
 
 
-def check_rows_of_bytes(printed, n_methods, has_bitbudget):
-    """Names, bytes, BitBudget's number, and ours: worst, expected, best."""
-    rows = re.findall(
-        r"^(\w.{17}) +(\d+) +(\S+) +(\S+) +(\S+) +(\S+) +\d+%$", printed, re.M
-    )
-    assert len(rows) == n_methods
-    widths = {}
-    for name, *cells in rows:
-        n_bytes, theirs, worst, expected, best = map(float, cells)
-        assert 0.1 < worst <= expected <= best < 0.7
-        assert np.isnan(theirs) != has_bitbudget
-        assert not has_bitbudget or worst - 1e-3 <= theirs <= best + 1e-3
-        assert 4 <= n_bytes <= 512
-        widths[name.strip()] = best - worst
-    for n_bits in (32, 64, 128):
-        assert widths[f"additive {n_bits}"] < widths[f"ITQ, Hamming {n_bits}"]
-
-
 def test_weighted_queries_find_more(finished):
     """In short codes. In long ones of classes there is little left to find."""
     _, printed = finished("search/plot_weighted_queries.py")

@@ -245,13 +245,6 @@ def test_bad_input_is_refused_with_a_reason(service):
     assert service.ask("GET", "/health")[1]["version"] == 1
 
 
-SEARCH = json.dumps({"vectors": [ROW]})
-LENGTHS = [("", 400), ("9" * 16, 413), ("9" * 18, 413), ("9" * 5_000, 400)]
-LENGTHS += [
-    (length, 400) for length in ["abc", "-1", "+1", "1.5", "1e3", "1_0", "0x10", "²"]
-]
-
-
 IDS = ["a b", " ", "é 🚣", "\n", "x" * 200, "'; DROP TABLE items; --", "\0", "a\0b"]
 IDS += ["a/b", "/", "//a//", "..", ".", "../x", "%", "%2F", "?a=b&c#d", '"', "\\"]
 
@@ -347,9 +340,7 @@ BAD_LINES = [
 
 
 @pytest.mark.parametrize(("lines", "words"), BAD_LINES)
-def test_lines_that_do_not_fit_are_refused_before_the_fit(
-    built, monkeypatch, capsys, lines, words
-):
+def test_lines_that_do_not_fit_are_refused_before_the_fit(built, monkeypatch, lines, words):
     monkeypatch.setattr(AdditiveHasher, "fit", lambda *_: pytest.fail("fitted"))
     with pytest.raises(SystemExit) as refusal:
         built(lines)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_limits
 
 from sklearn_talr.codes import weighted_scores
 from sklearn_talr.hashing import (
@@ -22,11 +22,6 @@ each_size = pytest.mark.parametrize("word_size", [1, 8])
 @pytest.fixture(scope="module", name="X")
 def digits_as_float32():
     return load_digits().data[:600].astype(np.float32)
-
-
-def blas_threads():
-    """Numbers of threads of all BLAS libraries."""
-    return {p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"}
 
 
 @parametrize_with_checks([AdditiveHasher(8), AdditiveHasher(4, metric="euclidean")])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn
+from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_multilabel_classification
@@ -56,6 +57,8 @@ def test_training_samples_are_judged_by_others(digits):
     for train, test in folds.split(X, y):
         expected = GaussianNB().fit(X[train], y[train]).predict_proba(X[test])
         assert_allclose(probabilities[test], expected)
+    with parallel_config("multiprocessing", n_jobs=2):
+        assert_array_equal(transformer.fit_transform(X, y), probabilities)
     whole = GaussianNB().fit(X, y).predict_proba(X)
     assert_array_equal(transformer.transform(X), whole)
     assert_array_equal(transformer.fit(X, y).transform(X), whole)

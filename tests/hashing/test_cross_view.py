@@ -239,10 +239,6 @@ class TestFunctions:
         assert fit("labels", n_bits=1).transform(X).shape == (160, 1)
 
 
-def codes_of_both(hasher):
-    return np.hstack([hasher.transform(X), hasher.transform_query(X)])
-
-
 class TestTeachers:
     def test_any_classifier(self):
         hasher = fit("labels", teacher=TEACHER)

@@ -192,6 +192,14 @@ def bound(loss, query=None, items=None, index=None, is_relaxed=True):
     return step(Batch((query, items), lambda: index.to(torch.int16), None, None, None))
 
 
+@pytest.mark.parametrize("loss", OF_ONE_VIEW, ids=name_of)
+def test_a_loss_of_one_view_is_refused(loss, batch):
+    """By name, with others that know two."""
+    message = r"Loss\(\) knows samples of one kind only.*such as AveragePrecisionLoss"
+    with pytest.raises(ValueError, match=message):
+        bound(loss, *tensors(*batch))
+
+
 def test_a_function_of_the_user_gets_affinities_of_pairs(batch):
     query, items, index = tensors(*batch)
     seen = []

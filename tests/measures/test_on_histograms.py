@@ -2,7 +2,6 @@
 
 import measure_cases
 import numpy as np
-import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_talr.histogram import RankingHistogram
 
 METRICS = measure_cases.TABLES
-each_variant = pytest.mark.parametrize(("metric", "params"), reference.VARIANTS)
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 BINARY = np.array([0, 1])
 

@@ -187,8 +187,15 @@ class TestRefusals:
             (sp.csr_array(np.eye(4)), r"mask of shape \(4, 4\)"),
             ([0.5, 2.0], "among must be indices or a mask of bool, got float64"),
             (["a", "b"], "among must be indices or a mask of bool"),
+            (np.array(3), r"among must be indices .* shape \(\)"),
+            (np.ones((1, 2, 3), dtype=int), r"among must be indices .* \(1, 2, 3\)"),
         ],
     )
     def test_the_remedy_is_named(self, among, message):
         with pytest.raises(ValueError, match=message):
             self.neighbors.kneighbors(self.queries, among=among)
+
+    def test_stored_zeros_and_repeated_entries_of_a_sparse_mask(self):
+        among = sp.csr_array(([0, 1.0, 1.0], [2, 3, 3], [0, 3]), shape=(1, 6))
+        neighbors = HammingNeighbors(1).fit(np.eye(6))
+        assert_array_equal(neighbors.kneighbors(np.eye(6)[2:3], among=among)[1], [[3]])

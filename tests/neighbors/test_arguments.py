@@ -79,6 +79,16 @@ class TestWhatIsACode:
                 assert len(warned) == 1
         assert_array_equal(fit(sigmoid - 0.5).codes_, neighbors.codes_)
 
+    @pytest.mark.parametrize("convert", [np.asarray, pack_codes, lambda codes: codes - 0.5])
+    def test_one_code_for_all_is_warned_of_where_it_is_the_database(self, convert):
+        same = np.tile([0, 1, 1], (9, 1))
+        with pytest.warns(UserWarning, match="All rows of X have the same code") as warned:
+            neighbors = HammingNeighbors(3).fit(convert(same))
+        assert len(warned) == 1
+        # One item has one code, and queries or new items may well be equal.
+        fit(convert(same[:1])).partial_fit(convert(same))
+        neighbors.kneighbors(convert(same))
+
     @pytest.mark.parametrize(
         ("codes", "error", "message"),
         [

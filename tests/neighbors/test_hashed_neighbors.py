@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from hashers import HASHERS, name_of
 from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_digits
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -371,6 +372,12 @@ class TestFiles:
         with pytest.raises(ValueError, match=r"(?s)estimator__functiontransformer__func"):
             HashedNeighbors(FrozenEstimator(pipeline.fit(X))).fit(X[:100]).save(path)
         assert sorted(tmp_path.rglob("*")) == before
+
+    def test_the_step_that_cannot_be_saved_is_named(self, tmp_path):
+        columns = ColumnTransformer([("all", FunctionTransformer(lambda X: X), slice(64))])
+        index = HashedNeighbors(make_pipeline(columns, ITQ)).fit(X[:100])
+        with pytest.raises(ValueError, match="parameter columntransformer__"):
+            index.save(tmp_path / "service")
 
     def test_a_torch_module_is_refused(self, tmp_path):
         torch = pytest.importorskip("torch")

@@ -272,5 +272,46 @@ def test_a_crash_while_saving_leaves_what_was_there(path):
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert result.stdout.split() == [str(int(signal.SIGKILL))] * 3
     assert HammingNeighbors.load(path).n_items_ == 9
+    for left in path.glob("data-*"):
+        os.utime(left, (0, 0))  # of a save that cannot be going on
     HammingNeighbors().fit([[0, 1]]).save(path)
     assert len(list(path.glob("data-*"))) == 1
+
+
+def while_it_works(monkeypatch, name, path):
+    """Have an index of 5 items saved by another process in the middle of a step."""
+    step, others = getattr(_files, name), [HammingNeighbors().fit(np.eye(5, dtype=int))]
+
+    def disturbed(*arguments):
+        if others:
+            others.pop().save(path)
+        return step(*arguments)
+
+    monkeypatch.setattr(_files, name, disturbed)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_two_saves_at_once_leave_one_of_both(path, monkeypatch, times):
+    for _ in range(times):
+        while_it_works(monkeypatch, "_flush", path)
+        HammingNeighbors().fit(np.eye(9, dtype=int)).save(path)
+        assert HammingNeighbors.load(path).n_items_ == 9
+
+
+def test_a_reader_finds_what_is_saved_meanwhile(path, monkeypatch):
+    HammingNeighbors().fit(np.eye(9, dtype=int)).save(path)
+    while_it_works(monkeypatch, "_load", path)
+    assert HammingNeighbors.load(path).n_items_ == 5
+
+
+def test_an_interrupt_after_the_last_step_loses_nothing(path, monkeypatch):
+    replace = os.replace
+
+    def interrupted(*names):
+        replace(*names)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        HammingNeighbors().fit(np.eye(9, dtype=int)).save(path)
+    assert HammingNeighbors.load(path).n_items_ == 9

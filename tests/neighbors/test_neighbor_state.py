@@ -160,6 +160,32 @@ QUESTIONS = {
 }
 
 
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_call_answers_from_the_state_that_it_found(name):
+    """Another thread removes items before any line of the call."""
+    ask, neighbors = QUESTIONS[name], fitted()
+    old = [array.tolist() for array in map(np.asarray, ask(neighbors))]
+    trace, lines = at_line(0, interrupt)
+    traced(lambda: ask(neighbors), trace)
+    new = [array.tolist() for array in map(np.asarray, ask(fitted().remove(np.arange(20))))]
+    assert old != new
+    is_new = []
+    for number in range(1, len(lines) + 1, 1 + len(lines) // 60):
+        neighbors = fitted()
+        other = fitted().remove(np.arange(20))._fitted
+
+        def swap(neighbors=neighbors, other=other):
+            neighbors._fitted = other
+
+        found = traced(lambda: ask(neighbors), at_line(number, swap)[0])  # noqa: B023
+        found = [array.tolist() for array in map(np.asarray, found)]
+        assert found in (old, new)
+        is_new.append(found == new)
+    # The state is taken once: what is changed before any later line is not seen.
+    assert is_new == sorted(is_new, reverse=True)
+    assert not is_new[len(is_new) // 2]
+
+
 def test_readers_see_whole_states_while_a_writer_works():
     """8 readers, 10 000 calls: each item comes once more, goes, and votes alike."""
     neighbors = HammingNeighbors(1).fit(CODES, LABELS)

@@ -15,7 +15,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_talr.runs import RunEvaluation, compare_runs
 
 CHECK_SITE = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "check_site.py"))
-MISSING = "\N{EN DASH}"
 MEASURES = ["AP", 'nDCG(dcg="exp-log2")@10']
 HOSTILE = [
     "</script><script>document.title = 'owned'</script>",
@@ -267,6 +266,23 @@ def test_pairs_and_their_differences(browser, tmp_path):
         decide = (expected[3] < 0) & (expected[4] > 0)
         found = browser.execute_script(COLUMN, "table.queries", 6)
         assert_array_equal(np.array(found) == "yes", decide)
+
+
+def test_each_column_sorts_either_way(browser, tmp_path):
+    comparison = compared(3, 40)
+    resize(browser, SIZES["wide"])
+    browser.get(write_page(tmp_path / "report.html", comparison))
+    keys = {"yes": 1, "no": 0} | {f"q{place}": place for place in range(40)}
+    signs = {"ascending": 1, "descending": -1}
+    for column in range(7):
+        one, other = signs if not column else reversed(signs)
+        for direction in (one, other, one):
+            browser.execute_script(CLICK, "table.queries", column)
+            sorted_by = browser.execute_script(SORTED_BY, "table.queries")
+            assert sorted_by == [[column, direction]]
+            cells = browser.execute_script(COLUMN, "table.queries", column)
+            numbers = np.array([keys.get(cell, cell) for cell in cells], dtype=float)
+            assert_array_equal(numbers, np.sort(numbers)[:: signs[direction]])
 
 
 def test_hostile_names_do_nothing(browser, tmp_path):

@@ -306,6 +306,11 @@ class NotNumbers(torch.nn.Module):
         return self.layer(X) / float(self.n_left >= 0)
 
 
+class Root(torch.nn.Module):
+    def forward(self, X):
+        return X.sqrt()
+
+
 def fails_at(n_steps):
     return small(module=NotNumbers(n_steps), learning_rate_init=1e-4)
 
@@ -342,10 +347,14 @@ class TestNotNumbers:
             hasher.fit(X, y)
         np.testing.assert_array_equal(hasher.transform(X), codes)
 
-
-class Root(torch.nn.Module):
-    def forward(self, X):
-        return X.sqrt()
+    def test_in_evaluation_are_refused(self, few_digits):
+        X, y = few_digits
+        with pytest.raises(ValueError, match="module gives NaN as an activation"):
+            small(module=torch.nn.Sequential(NotNumbers(99), Root())).fit(X, y)
+        hasher = fails_at(99).fit(X, y)
+        message = "module gives NaN as an activation"
+        with np.errstate(over="ignore"), pytest.raises(ValueError, match=message):
+            hasher.transform(1e40 * X)  # beyond float32
 
 
 class TestWarmStart:
