@@ -73,7 +73,7 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         Bits of a word, which must divide `n_bits`. The larger the words, the more a code
         says, if there are rows enough to find their vectors. ``"auto"`` means 1 if 8 does
         not divide `n_bits`, for more than 256 bits, and for fewer than 10 rows a bit or
-        1 000. Otherwise both are fitted, and words of 8 are kept if they leave 8 % less of
+        1 000. Otherwise both are fitted, and words of 8 are kept if they leave 5 % less of
         rows held out, as one minus their cosine: at equal error words of 1 find more.
 
         Words of 8 take longer to fit and to encode. A shortlist by Hamming distance, as

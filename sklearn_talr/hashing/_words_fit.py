@@ -25,7 +25,7 @@ _ALPHA_OF_BITS = 0.05
 _LEAST_ROWS, _MOST_HELD_OUT, _SHARE_HELD_OUT = 1_000, 2_000, 0.1
 _WORDS_TO_TRY = 8  # by which alpha is chosen
 _PENALTY_OF_ENTRIES = 10  # in multiples of `alpha`
-_LESS_ERROR = 0.92  # that of words of eight over that of single bits, to be preferred
+_LESS_ERROR = 0.95  # that of words of eight over that of single bits, to be preferred
 
 
 class Moments(NamedTuple):
