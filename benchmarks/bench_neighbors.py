@@ -198,7 +198,7 @@ def one(repeats=5):
 
             by_bits, weighted = to_faiss(database), to_faiss(database, weighted=True)
             contenders["faiss Flat"] = lambda q, at=by_bits: at.search(q, 10), signs.data
-            contenders["faiss, weighted (4-bit sums)"] = (
+            contenders["faiss, weighted (8-bit tables)"] = (
                 lambda q, at=weighted: at.search(q, 10),
                 weights,
             )

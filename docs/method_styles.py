@@ -79,7 +79,6 @@ _HOLLOW = {
     "kernel + TALR-NDCG": (0, (5, 1)),
     "AdditiveHasher, single bits": ":",
 }
-NAMES = {*_FAMILIES, *_QUANTIZERS, *_FAMILY_OF}
 
 
 def style_of(method):
@@ -101,13 +100,3 @@ def style_of(method):
     marker = _RIVALS.get(_FAMILY_OF.get(last, last), "x")
     keywords = {"color": GRAY, "marker": marker, "linestyle": ":" if before else "-"}
     return keywords | ({"markerfacecolor": "white"} if before else {})
-
-
-def color_of(method):
-    """The color alone, for bars and words."""
-    return style_of(method)["color"]
-
-
-def is_named(method):
-    """Whether a method has a color of its own, which gray ones have not."""
-    return style_of(method)["color"] != GRAY

@@ -12,7 +12,6 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 
 DOCS = Path(__file__).parents[1] / "docs"
-METHOD_STYLES = runpy.run_path(str(DOCS / "method_styles.py"))
 SCRIPTS = sorted({path.name for path in (DOCS / "plots").glob("*.py")} - {"digits.py"})
 
 
@@ -37,28 +36,10 @@ def as_in_the_build():
 
 @cache
 def draw(script):
-    """Words that a script says of its picture, and label, color and marker of lines."""
+    """Words that a script says of its picture."""
     with as_in_the_build():
         import picture_words
 
         picture_words.take_words()
         runpy.run_path(script)
-        figures = [plt.figure(number) for number in plt.get_fignums()]
-        return picture_words.take_words(), [each for f in figures for each in styles(f)]
-
-
-def styles(figure):
-    """Label, color and marker of each line of a figure that has a label."""
-    for axes in figure.axes:
-        for line in axes.lines:
-            if not str(line.get_label()).startswith("_"):
-                yield str(line.get_label()), line.get_color(), line.get_marker()
-
-
-def check_styles(drawn):
-    """Lines that have the name of a method have its color and marker, or no marker."""
-    for label, color, marker in drawn:
-        style = METHOD_STYLES["style_of"](label)
-        if label in METHOD_STYLES["NAMES"]:
-            assert mpl.colors.same_color(color, style["color"]), label
-            assert marker in (style["marker"], "None", "none"), label
+        return picture_words.take_words()

@@ -79,10 +79,3 @@ def test_missing_folder_file_or_name(load_benchmark, monkeypatch, tmp_path):
         load_benchmark("cifar10")
     with pytest.raises(FileNotFoundError):
         load_benchmark("cifar10", data_home=tmp_path)
-    for bad, name in [
-        ({"name": "imagenet"}, "name"),
-        ({"name": "cifar10", "seed": -1}, "seed"),
-        ({"name": "cifar10", "data_home": 3}, "data_home"),
-    ]:
-        with pytest.raises(ValueError, match=f"The '{name}' parameter of load_benchmark"):
-            load_benchmark(**bad)

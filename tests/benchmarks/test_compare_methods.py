@@ -72,20 +72,6 @@ def test_runs_and_goes_on(run, digits_file, capsys):
     assert len(more) == 3 * len(rows) // 2
 
 
-def test_weighted_queries_are_scored_as_by_a_scorer(run, comparison, digits_file):
-    """All queries against the whole database, by the weights of the hasher."""
-    method = "logistic + additive"
-    command = ("--bits", 16, "--seeds", 1, "--methods", method, "--no-tuning")
-    (row,) = run("--data", digits_file, *command)
-    data = comparison("_data").load_comparison(str(digits_file), 1)
-    hasher = comparison("_methods").make_estimator(method, 16, 1, data)
-    hasher.fit(data.X_train, data.y_train)
-    database = data.X_database, data.y_database
-    scorer = make_retrieval_scorer("nDCG", database=database, query="weights")
-    expected = scorer(hasher, data.X_query, data.y_query)
-    assert float(row["ndcg_float"]) == pytest.approx(expected, rel=1e-5)
-
-
 def test_methods_behind_the_teacher_are_pipelines(comparison, digits_file):
     """The teacher is fitted once, and its seconds are among those of every method."""
     data = comparison("_data").load_comparison(str(digits_file), 1)
@@ -146,19 +132,6 @@ def test_every_method_has_the_same_budget(comparison):
     assert len(ParameterGrid(methods.CLASSIFIER_GRID)) == 4
 
 
-def test_a_loss_of_ones_own_is_a_row(run, digits_file, tmp_path, capsys):
-    text = "def mine(bits, affinity):\n    return -(affinity * (bits @ bits.T)).mean()\n"
-    (tmp_path / "losses.py").write_text(text)
-    method = f"{tmp_path / 'losses.py'}:mine"
-    command = ("--data", digits_file, "--bits", 8, "--seeds", 0, "--no-tuning")
-    (row,) = run(*command, "--methods", method)
-    assert row["method"] == method
-    assert 0 < float(row["ap"]) < 1
-    with pytest.raises(SystemExit):
-        run(*command, "--methods", f"{tmp_path / 'losses.py'}:yours")
-    assert "names no loss as FILE.py:NAME" in capsys.readouterr().err
-
-
 def test_unseen_classes_are_not_trained_on(comparison, digits_file):
     load = comparison("_data").load_comparison
     data = load(str(digits_file), 0, unseen=True)
@@ -166,10 +139,3 @@ def test_unseen_classes_are_not_trained_on(comparison, digits_file):
     assert not seen & others
     assert len(seen) == 7
     assert len(others) == 3
-
-
-def test_foreign_results_are_refused(comparison, tmp_path):
-    path = tmp_path / "mine.csv"
-    path.write_text("method,ap\nLSH,0.5\n")
-    with pytest.raises(SystemExit, match="other columns"):
-        comparison("_results").Results(path)
