@@ -31,7 +31,7 @@ def test_code_prints_the_output_below_it(code, output):
 
 
 def test_words_of_the_picture_are_those_of_the_script_that_draws_it():
-    words, _ = draw("landing.py")
+    words = draw("landing.py")
     alt = re.search(
         r"!\[([^]]*)\]\(docs/_static/retrieval.png\)", README.read_text("utf-8")
     )
