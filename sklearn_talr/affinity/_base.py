@@ -62,6 +62,8 @@ def kinds_of(array):
 
 
 _PAIRS_PER_BLOCK = 2**20  # pairs whose affinities are computed at once
+_MOST_COMPARED = 2**14  # samples, whose pairs are all compared
+_MOST_STORED = 2**24  # of their pairs
 _SAVABLE = {}  # classes by name
 
 
@@ -249,6 +251,37 @@ class BaseAffinity:
             classes: nobody can vote for one or be taught one.
         """
         return None
+
+    def neighborhoods(self, y, levels):
+        """Tell which samples are similar to a common one, or belong to a common class.
+
+        Similar samples are then drawn together, where minibatches would hold few of them.
+
+        Parameters
+        ----------
+        y : targets of length n_samples
+            Checked targets.
+
+        levels : ndarray of shape (n_levels,)
+            Values that the affinity can take, sorted.
+
+        Returns
+        -------
+        neighborhoods : CSR of bool of shape (n_samples, n_columns), or None
+            Columns are samples, each of which stands beside those that are similar to it,
+            or classes, where a subclass knows these. None if there are too many samples to
+            compare all pairs, or too many pairs are similar to be stored.
+        """
+        n_samples, blocks, n_stored = y.shape[0], [], 0
+        if n_samples > _MOST_COMPARED:
+            return None
+        block_size = max(1, _PAIRS_PER_BLOCK // n_samples)
+        for _, index in self.level_blocks(y, y, levels, block_size):
+            blocks.append(sp.csr_array(np.asarray(index) > 0))
+            n_stored += blocks[-1].nnz
+            if n_stored > _MOST_STORED:
+                return None
+        return sp.csr_array(sp.vstack(blocks) + sp.eye_array(n_samples, dtype=bool))
 
     # Levels
 

@@ -119,6 +119,11 @@ class LabelAffinity(BaseAffinity, BaseEstimator, savable=True):
         shape = len(index), len(classes)
         return classes, sp.csr_array((is_member, index, ends), shape=shape)
 
+    def neighborhoods(self, y, levels):
+        """Return the classes; all pairs, if a subclass compares in its own way."""
+        is_own = type(self).__call__ is not LabelAffinity.__call__
+        return super().neighborhoods(y, levels) if is_own else self.memberships(y)[1]
+
     def batch_table(self, y):
         """Return labels as numbers; None in a subclass that compares in its own way."""
         is_own = type(self).__call__ is not LabelAffinity.__call__
@@ -249,6 +254,11 @@ class SharedLabelAffinity(BaseAffinity, BaseEstimator, savable=True):
     def memberships(self, y):
         """Return None, as classes are columns, and which labels each target has, as CSR."""
         return None, sp.csr_array(sp.csr_array(y) > 0)
+
+    def neighborhoods(self, y, levels):
+        """Return the classes; all pairs, if a subclass compares in its own way."""
+        is_own = type(self).__call__ is not SharedLabelAffinity.__call__
+        return super().neighborhoods(y, levels) if is_own else self.memberships(y)[1]
 
     def batch_table(self, y):
         """Return dense indicators; None in a subclass that compares in its own way."""

@@ -128,6 +128,13 @@ class PrecomputedAffinity(BaseAffinity):
         """Return this matrix: it is the targets of samples that come without `y`."""
         return self
 
+    def neighborhoods(self, y, levels):
+        """Tell which samples are similar, of a sparse matrix however large it is."""
+        if not sp.issparse(self._matrix):
+            return super().neighborhoods(y, levels)
+        similar = sp.csr_array(self._matrix[y._rows][:, y._rows]) > 0
+        return sp.csr_array(similar + sp.eye_array(len(y), dtype=bool))
+
     def __call__(self, y_query, y_database):
         """Look up the affinities between two selections.
 

@@ -159,8 +159,8 @@ class TALRHasher(CallbackSupportMixin, BaseHasher):
         Whether the learning rate falls to 0 along half a cosine, or stays.
 
     learning_rate_init : float or "auto", default="auto"
-        First learning rate. Features are centered and scaled as a whole before training,
-        so that it does not depend on their unit. ``"auto"`` is ``0.025``, or ``0.014``
+        First learning rate. Features are centered and scaled before training, so that it
+        does not depend on their units, see Notes. ``"auto"`` is ``0.025``, or ``0.014``
         with hidden layers, but ``0.005`` with ``solver="adam"``; ``0.003`` for a `module`.
         Layers between hidden ones take steps in proportion to their first weights.
 
@@ -172,10 +172,14 @@ class TALRHasher(CallbackSupportMixin, BaseHasher):
 
     batch_size : int or "auto", default="auto"
         Samples that are paired with each other in one step, at least 2. ``"auto"``: a
-        twentieth of the samples, but between 32 and 256. Smaller data are one batch.
+        twentieth of the samples, but between 32 and 256. Smaller data are one batch. Where
+        such a batch, drawn at random, would hold fewer than two samples that are similar to
+        a sample, as of many classes with few samples each, ``"auto"`` is 256, and similar
+        samples come into a batch together, up to four at a time.
 
-    max_iter : int, default=100
-        Number of epochs.
+    max_iter : int or "auto", default="auto"
+        Number of epochs. ``"auto"``: 100, but of more than 80 batches only so many epochs
+        as make 8 000 steps. What was run is in `n_iter_`.
 
     early_descent : bool, default=False
         Whether to score a validation set after each epoch: that given to `fit`, or a part
@@ -274,7 +278,14 @@ class TALRHasher(CallbackSupportMixin, BaseHasher):
     With labels codes mostly rank better by :class:`ClassProbabilities` before the hasher,
     ``make_pipeline(ClassProbabilities(), TALRHasher())``, see the user guide.
 
-    Scale features as for any linear model; rows of unit length often help.
+    Features are trained on in units by which similar samples are found best, of three:
+    all columns have the same unit; each has its standard deviation among similar samples;
+    or the covariance among similar samples becomes the identity, after which the first
+    weights are directions of a linear discriminant analysis. Some samples rank each other
+    by their distance; units of columns are taken unless average precision is lower by more
+    than .02, and whitening if it is higher by so much. The units are folded into the
+    weights: codes are computed from features as they are. If `y` is None, distances between
+    features are the targets, and all columns have the same unit.
 
     References
     ----------
@@ -333,7 +344,7 @@ class TALRHasher(CallbackSupportMixin, BaseHasher):
         "learning_rate_init": [Interval(Real, 0, None, closed="neither"), _AUTO],
         "weight_decay": [Interval(Real, 0, None, closed="left"), _AUTO],
         "batch_size": [Interval(Integral, 2, None, closed="left"), _AUTO],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), _AUTO],
         "early_descent": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
@@ -362,7 +373,7 @@ class TALRHasher(CallbackSupportMixin, BaseHasher):
         learning_rate_init="auto",
         weight_decay="auto",
         batch_size="auto",
-        max_iter=100,
+        max_iter="auto",
         early_descent=False,
         validation_fraction=0.1,
         n_iter_no_change=10,

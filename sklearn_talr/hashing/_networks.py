@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import torch
 
 from .._arrays import NUMPY, as_numpy
-from ._base import feed_forward
+from ._base import feed_forward, weights_of_features
 
 _ACTIVATION_TYPES = torch.float32, torch.float64, torch.float16
 _EMBEDDINGS = torch.nn.Embedding, torch.nn.EmbeddingBag
@@ -90,7 +90,7 @@ class FeedForward:
         """Attributes of a fitted hasher: NumPy arrays, in units of the features."""
         coefs = [layer.weight.detach().T.cpu().double().numpy() for layer in self._linear]
         intercepts = [layer.bias.detach().cpu().double().numpy() for layer in self._linear]
-        coefs[0] = coefs[0] / self.unit
+        coefs[0] = weights_of_features(coefs[0], self.unit)
         return {"coefs_": coefs, "intercepts_": intercepts, "means_": [self.mean]}
 
     def steps(self):

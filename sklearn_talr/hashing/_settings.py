@@ -16,6 +16,7 @@ from ..affinity import (
     resolve_affinity,
 )
 from ._base import check_features
+from ._similar_rows import SimilarRows
 
 # By kind of hash function. Features, weights and activations of linear and hidden layers
 # have known sizes; modules come in all sizes, and are trained as networks usually are.
@@ -27,6 +28,9 @@ _LEARNING_RATE = {
 # Of all layers together: decays multiply in the activations.
 _WEIGHT_DECAY = {"linear": 0.6, "hidden layers": 2.4, "module": 0.01}
 _FEW_FEATURES = 64  # so many, and probabilities of classes, leave little to overfit
+_LARGEST_BATCH = 256
+_FEW_SIMILAR = 2.0  # samples that a random minibatch holds for a sample
+_MOST_EPOCHS, _ENOUGH_STEPS = 100, 8000
 _TANH_SCALE = {"linear": 8.0, "hidden layers": 8.0, "module": 2.0}
 _DROPOUT = {"linear": (0.0, 0.0), "hidden layers": (0.2, 0.5), "module": (0.0, 0.0)}
 
@@ -41,6 +45,7 @@ class TrainingData(NamedTuple):
     seen: dict  # fitted attributes that say which features were seen
     declared_levels: np.ndarray | None = None  # by the user, for all chunks
     validation: tuple | None = None  # features and targets of the user's validation set
+    similar: SimilarRows | None = None  # None if the targets are the features themselves
 
 
 def check_data(hasher, loss, X, y, X_val=None, y_val=None):
@@ -61,7 +66,8 @@ def check_data(hasher, loss, X, y, X_val=None, y_val=None):
     X, seen = check_features(hasher, X)
     by_features = y is None
     affinity, targets, levels = fit_affinity(affinity, X, y)
-    data = TrainingData(X, targets, affinity, levels, seen)
+    similar = None if by_features else SimilarRows(affinity, targets, levels)
+    data = TrainingData(X, targets, affinity, levels, seen, similar=similar)
     if X_val is None and y_val is None:
         return data
     # The user's validation set.
@@ -143,7 +149,8 @@ def check_chunk(hasher, X, y, levels):
             "first call of partial_fit: the values that it can take, first 0."
         )
     affinity = affinity.with_levels(levels)
-    return TrainingData(X, targets, affinity, levels, seen, declared)
+    similar = None if y is None else SimilarRows(affinity, targets, levels)
+    return TrainingData(X, targets, affinity, levels, seen, declared, similar=similar)
 
 
 def settings_of(hasher, loss, data, is_chunk=False):
@@ -158,6 +165,12 @@ def settings_of(hasher, loss, data, is_chunk=False):
     goes_on = hasher.warm_start and hasattr(hasher, "n_iter_")
     params, by_distance = hasher.get_params(deep=False), data.affinity.by_distance
     settings = resolve(params, loss, data.X, by_distance, n_held_out, goes_on)
+    # Where random minibatches hold few similar samples, these are brought together.
+    similar = data.similar
+    if similar is not None and similar.share * settings.batch_size < _FEW_SIMILAR:
+        settings.batch_size = _or_auto(hasher.batch_size, _LARGEST_BATCH)
+        settings.together = similar if similar.has_groups else None
+        settings.max_iter = _epochs(params, data.X.shape[0] - n_held_out, settings)
     if is_chunk:
         settings.max_iter, settings.learning_rate = 1, "constant"
         settings.tanh_scale = settings.tanh_scale and (settings.tanh_scale[1],) * 2
@@ -173,7 +186,8 @@ def resolve(params, loss, X, by_distance, n_held_out=0, goes_on=False):
         The parameters, with nothing left to be resolved: ``layer_sizes`` and ``dropout``,
         tuples; ``tanh_scale`` of the first and the last epoch, or None; ``n_kept_bits``,
         how many bits a step keeps of the leading n, at place n; ``n_held_out`` samples;
-        and a torch ``device``.
+        ``together``, similar samples that come into a batch together, or None; and a torch
+        ``device``.
     """
     import torch
 
@@ -236,7 +250,10 @@ def resolve(params, loss, X, by_distance, n_held_out=0, goes_on=False):
         decay = 0.0
     given.weight_decay = _or_auto(given.weight_decay, decay)
     n_samples = X.shape[0] - n_held_out
-    given.batch_size = _or_auto(given.batch_size, min(max(n_samples // 20, 32), 256))
+    given.together = None
+    size = min(max(n_samples // 20, 32), _LARGEST_BATCH)
+    given.batch_size = _or_auto(given.batch_size, size)
+    given.max_iter = _epochs(params, n_samples, given)
     # Soft counts need float64, which other devices lack.
     device = given.device
     if device == "auto" and isinstance(X, torch.Tensor):
@@ -253,6 +270,12 @@ def resolve(params, loss, X, by_distance, n_held_out=0, goes_on=False):
         )
     given.device = torch.device(device)
     return given
+
+
+def _epochs(params, n_samples, settings):
+    """Number of epochs: as many as make enough steps, and at most 100."""
+    most = math.ceil(_ENOUGH_STEPS * settings.batch_size / n_samples)
+    return _or_auto(params["max_iter"], min(most, _MOST_EPOCHS))
 
 
 def _or_auto(value, automatic):

@@ -16,7 +16,15 @@ from ..losses import Batch, Training
 from ..losses._base import levels_of_pairs, to_device
 from ..losses._soft_counts import keep_freed_memory
 from ..metrics import make_retrieval_scorer
-from ._base import FitCallbacks, centered, mean_and_unit, row_blocks, warn_caller
+from ._base import (
+    FitCallbacks,
+    centered,
+    in_units,
+    mean_and_unit,
+    row_blocks,
+    warn_caller,
+    weights_in_units,
+)
 from ._linear import PROJECTIONS, sparse_projection
 from ._networks import (
     FeedForward,
@@ -29,6 +37,7 @@ from ._networks import (
     random_layers,
     with_last_layer,
 )
+from ._similar_rows import mean_and_units
 
 _MOST_SCORED = 1000  # training samples
 _SHORTEST_NESTED = 4  # leading bits; fewer rank nothing
@@ -89,7 +98,7 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
     # Samples to train on, and those that are held out.
     samples, held_out = np.arange(data.X.shape[0]), None
     if settings.n_held_out:
-        samples, held_out = split_samples(data, settings.n_held_out, rng)
+        samples, held_out = split_samples(data, settings.n_held_out, rng, settings.together)
     # Where training goes on from. All chunks have the mean and unit of the first.
     before, state = {}, {}
     if n_done and (is_chunk or hasher.warm_start):
@@ -105,7 +114,12 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
                 f"features, and so the layer sizes from {shape} to {asked}. Call fit with "
                 "warm_start=False to start anew."
             )
-    unit = (state["mean"], state["unit"]) if state else mean_and_unit(data.X)
+    if state:
+        unit = state["mean"], state["unit"]
+    elif hasher.module is not None or data.similar is None:
+        unit = mean_and_unit(data.X)
+    else:
+        unit = mean_and_units(data.X, samples, data.similar)
     how = *unit, settings.device, hasher.module is not None
     features = Features(data.X, *how)
     # The score that tells when to stop, or whether training of a module has helped.
@@ -139,7 +153,7 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
                 first, intercept = before["coefs_"][0], before["intercepts_"][0]
                 intercept = intercept + (features.mean - before["means_"][0]) @ first
                 weights = (
-                    [first * features.unit, *before["coefs_"][1:]],
+                    [weights_in_units(first, features.unit), *before["coefs_"][1:]],
                     [intercept, *before["intercepts_"][1:]],
                 )
             else:
@@ -299,7 +313,10 @@ def minimize(
                 n_batches = math.ceil(len(samples) / settings.batch_size)
                 # A batch of one ranks nothing, and batch normalization fails on it.
                 n_batches = max(1, min(n_batches, len(samples) // 2))
-                order = samples[rng.permutation(len(samples))]
+                if settings.together is None:
+                    order = samples[rng.permutation(len(samples))]
+                else:
+                    order = settings.together.shuffle(samples, rng)
                 # Progress of tanh runs from 0 in the first epoch to 1 in the last one.
                 progress = (
                     done / (1 - (1 - done) / n_left) if n_left > 1 else float(done > 0)
@@ -572,7 +589,7 @@ def _warn_if_worse(score, before, module, kind):
     warn_caller(problem, ConvergenceWarning)
 
 
-def split_samples(data, n_held_out, rng):
+def split_samples(data, n_held_out, rng, together=None):
     """Row indices for training and for validation, both ascending.
 
     Raises
@@ -588,7 +605,10 @@ def split_samples(data, n_held_out, rng):
             f"{n_held_out} for validation; both need at least 2. Change "
             "validation_fraction, or set early_descent=False."
         )
-    order = rng.permutation(n_samples)
+    if together is None:
+        order = rng.permutation(n_samples)
+    else:  # those that are held out need similar ones among them, too
+        order = together.shuffle(np.arange(n_samples), rng)
     parts = np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
     for part, name in zip(parts, ("training", "validation")):
         try:
@@ -614,7 +634,7 @@ def start_weights(features, samples, layer_sizes, n_bits, init, rng):
         projection = sparse_projection(X, features.mean, init, n_bits, rng)
         projected = X @ projection - features.mean @ projection
         scale = np.sqrt(np.mean(projected**2)) or 1.0
-        coef = projection * (features.unit / scale)
+        coef = weights_in_units(projection, features.unit) / scale
         return [coef], [-projected.mean(axis=0) / scale]
     samples = drawn_rows(samples, max(2, _MOST_CELLS // n_features), rng)
     layers = random_layers(n_features, layer_sizes, rng)
@@ -631,7 +651,7 @@ def drawn_rows(samples, n_most, rng):
 
 
 class Features:
-    """The rows ``(X - mean) / unit`` as float32 tensors on a device.
+    """The rows ``X - mean`` in units, as float32 tensors on a device.
 
     Parameters
     ----------
@@ -642,8 +662,8 @@ class Features:
     mean : ndarray of shape (n_features,) or float
         Subtracted from the rows.
 
-    unit : float
-        Divides them.
+    unit : float, or ndarray of shape (n_features,) or (n_features, n_features)
+        Divides them, or is the matrix that they are multiplied by.
 
     device : torch.device
         Where batches go, and where a tensor is brought.
@@ -675,9 +695,7 @@ class Features:
         block = block.toarray() if sp.issparse(block) else block
         if self._as_they_are:
             return np.asarray(block, dtype=np.float64)
-        block = block - np.float64(self.mean)
-        block /= self.unit
-        return block
+        return in_units(block - np.float64(self.mean), self.unit)
 
     def batch(self, rows):
         """Rows, by index array, as a float32 tensor on the device."""
@@ -692,4 +710,5 @@ class Features:
         if self._as_they_are:
             return block
         how = {"dtype": torch.float64, "device": self.device}
-        return (block - torch.as_tensor(self.mean, **how)) / self.unit
+        mean, unit = torch.as_tensor(self.mean, **how), torch.as_tensor(self.unit, **how)
+        return in_units(block - mean, unit)

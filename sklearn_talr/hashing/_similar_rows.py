@@ -1,0 +1,197 @@
+"""What training takes from who is similar to whom: batches, and units of the features."""
+
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import eigh
+from sklearn.covariance import oas
+from sklearn.metrics import euclidean_distances
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from .._arrays import as_numpy
+from .._threads import one_thread
+from ..metrics import tie_aware_average_precision_score
+from ._base import in_units, mean_and_unit
+
+_MOST_ASKED = 1000  # samples of which all pairs are looked at
+_AT_A_TIME = 4  # similar samples that come into a batch together
+_MOST_ROWS = 20_000  # that units are found from
+_MOST_TRIED = 5000  # rows by which kinds of units are compared
+_MOST_FEATURES = 1024  # beyond which they are not whitened
+_LEAST_SHRINKAGE = 0.1
+_CLEARLY = 0.02  # a difference of average precision that decides for other units
+
+
+class SimilarRows:
+    """Who is similar to whom among the samples of a fit, and groups of similar samples.
+
+    Parameters
+    ----------
+    affinity : BaseAffinity
+        Fitted oracle.
+
+    targets : targets of length n_samples
+        Checked targets.
+
+    levels : ndarray of shape (n_levels,)
+        Values that the affinity can take, sorted.
+    """
+
+    def __init__(self, affinity, targets, levels):
+        self._affinity, self._targets, self._levels = affinity, targets, levels
+
+    def among(self, rows):
+        """Whether each of some samples is similar to each of them, an array of bool."""
+        targets = self._targets[rows]
+        return np.asarray(self._affinity.level_index(targets, targets, self._levels)) > 0
+
+    @cached_property
+    def share(self):
+        """Mean share of the other samples that are similar to a sample, estimated."""
+        n_samples = self._targets.shape[0]
+        # A generator of its own: asking changes nothing that is drawn later.
+        rows = np.random.RandomState(0).permutation(n_samples)[:_MOST_ASKED]
+        similar = self.among(rows)
+        n_others = max(1, len(rows) - 1)
+        return (similar.sum() - np.trace(similar)) / (len(rows) * n_others)
+
+    @cached_property
+    def _neighborhoods(self):
+        return self._affinity.neighborhoods(self._targets, self._levels)
+
+    @property
+    def has_groups(self):
+        """Whether groups can be drawn."""
+        return self._neighborhoods is not None
+
+    def draw(self, rng):
+        """Draw a group for each sample: the first of its columns in a random order.
+
+        Samples with the same columns always come into the same group.
+        """
+        columns = self._neighborhoods
+        n_samples, n_columns = columns.shape
+        places = rng.permutation(n_columns)[columns.indices]
+        groups = n_columns + np.arange(n_samples)  # each sample alone
+        has_some = np.diff(columns.indptr) > 0
+        if places.size:
+            starts = columns.indptr[:-1][has_some]
+            groups[has_some] = np.minimum.reduceat(places, starts)
+        return groups
+
+    def shuffle(self, samples, rng):
+        """Put samples into a random order in which some of a group follow each other."""
+        groups, order = self.draw(rng)[samples], rng.permutation(len(samples))
+        order = order[np.argsort(groups[order], kind="stable")]
+        groups = groups[order]
+        starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
+        sizes = np.diff(np.append(starts, len(order)))
+        place = np.arange(len(order)) - np.repeat(starts, sizes)  # within the group
+        part = np.cumsum(place % _AT_A_TIME == 0) - 1
+        turn = rng.permutation(part[-1] + 1)[part]
+        return samples[order[np.argsort(turn, kind="stable")]]
+
+
+def mean_and_units(X, samples, similar):
+    """Mean of the features, and the units by which similar rows are found best.
+
+    Units are those of the features; or of each column the standard deviation among similar
+    rows; or rows are whitened: the covariance among similar rows, shrunk to a sphere,
+    becomes the identity. Some rows rank each other by their distance, in units that were
+    found from other rows. Units of columns are preferred to those of the features unless
+    they find similar rows clearly worse, and whitening is if it finds them clearly better.
+
+    Parameters
+    ----------
+    X : {ndarray, CSR, tensor} of shape (n_samples, n_features)
+        Features.
+
+    samples : ndarray of int
+        Rows to train on.
+
+    similar : SimilarRows
+        Who is similar to whom.
+
+    Returns
+    -------
+    mean : ndarray of shape (n_features,)
+        Mean of all rows.
+
+    unit : float or ndarray of shape (n_features,) or (n_features, n_features)
+        What divides the rows, or the matrix that they are multiplied by; rows then have a
+        mean square length of 1.
+    """
+    mean, unit = mean_and_unit(X)
+    rng = np.random.RandomState(0)
+    if similar.has_groups:
+        rows = similar.shuffle(samples, rng)[:_MOST_ROWS]
+        groups = similar.draw(rng)[rows]
+    else:
+        rows = rng.permutation(samples)[:_MOST_ROWS]
+        groups = np.zeros(len(rows), dtype=int)
+    n_ranked = min(_MOST_ASKED // 2, len(rows) // 2)
+    ranked, others = slice(n_ranked), slice(n_ranked, _MOST_TRIED)
+    apart = ~np.eye(n_ranked, dtype=bool)
+    relevant = similar.among(rows[ranked])[apart].reshape(n_ranked, -1)
+    if not relevant.any():
+        return mean, unit
+    some = as_numpy(X[rows])
+    some = some.astype(np.float64) if sp.issparse(some) else some - mean
+
+    def precision(rows):
+        distances = euclidean_distances(rows)[apart].reshape(n_ranked, -1)
+        return tie_aware_average_precision_score(relevant, -distances)
+
+    with one_thread():
+        as_they_are = precision(some[ranked])
+        columns = _spread(some[others], groups[others])
+        best = precision(in_units(some[ranked], columns))
+        if best < as_they_are - _CLEARLY:
+            return mean, unit
+        unit = _spread(some, groups)
+        if similar.has_groups and X.shape[1] <= _MOST_FEATURES:
+            some = some.toarray() - mean if sp.issparse(some) else some
+            white = _whitening(some[others], groups[others])
+            if precision(some[ranked] @ white) > max(best, as_they_are) + _CLEARLY:
+                unit = _whitening(some, groups)
+        _, length = mean_and_unit(in_units(some, unit))
+    return mean, unit / length if unit.ndim == 2 else unit * length
+
+
+def _spread(X, groups):
+    """Standard deviation of each column among similar rows, shrunk to that of all rows."""
+    _, whole = mean_variance_axis(X, axis=0) if sp.issparse(X) else (None, X.var(axis=0))
+    whole[whole <= 1e-18 * whole.max()] = 1.0  # columns that tell nothing stay as they are
+    # Squares, less those of the means of the groups.
+    members, sizes = _members(groups)
+    of_groups = members @ X
+    if sp.issparse(X):
+        squares = np.asarray(X.power(2).sum(axis=0)).ravel()
+        of_groups = of_groups.power(2)
+    else:
+        squares, of_groups = np.einsum("ij,ij->j", X, X), of_groups**2
+    within = (squares - of_groups.T @ (1 / sizes)) / max(1, X.shape[0] - len(sizes)) / whole
+    within = np.maximum(within, 0)
+    shrunk = (1 - _LEAST_SHRINKAGE) * within + _LEAST_SHRINKAGE * (within.mean() or 1.0)
+    return np.sqrt(whole * shrunk)
+
+
+def _whitening(X, groups):
+    """Matrix that gives rows about unit covariance among similar rows."""
+    spread, (members, sizes) = _spread(X, groups), _members(groups)
+    X = X / spread
+    X -= members.T @ ((members @ X) / sizes[:, None])  # the mean of its group
+    covariance, _ = oas(X, assume_centered=True)
+    mean = np.trace(covariance) / len(covariance) or 1.0
+    covariance *= 1 - _LEAST_SHRINKAGE
+    covariance[np.diag_indices_from(covariance)] += _LEAST_SHRINKAGE * mean
+    values, vectors = eigh(covariance)
+    return (vectors / np.sqrt(values)) @ vectors.T / spread[:, None]
+
+
+def _members(groups):
+    """Who is in each group, a CSR of ones of shape (n_groups, n_rows), and their sizes."""
+    _, index, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    columns = np.arange(len(groups))
+    return sp.csr_array((np.ones(len(groups)), (index, columns))), sizes
