@@ -411,8 +411,9 @@ class BaseAffinity:
                 return
         if largest == 0:
             raise ValueError(
-                "No two samples are similar, so there is nothing to rank first. Check y; "
-                "for samples without shared labels, y=None takes near neighbors as similar."
+                "No two samples are similar, so there is nothing to rank first. Check y. "
+                "Where samples of near values of y are similar, pass "
+                "affinity=ThresholdAffinity(); y=None takes near neighbors in X as similar."
             )
         raise ValueError(
             "All pairs of samples are equally similar (only one class in y?), so every "

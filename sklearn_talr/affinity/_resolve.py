@@ -108,6 +108,8 @@ def resolve_affinity(affinity, X, y):
         elif isinstance(y, BaseAffinity):
             affinity = y
         elif y.ndim != 2 or y.shape[1] == 1:
+            if np.asarray(y).dtype.kind == "f":
+                _refuse_quantities(y)
             affinity = LabelAffinity()
         else:
             if not sp.issparse(y):
@@ -145,3 +147,17 @@ def resolve_affinity(affinity, X, y):
             f"{np.shape(X)[0]} and {targets.shape[0]}."
         )
     return affinity, targets
+
+
+def _refuse_quantities(y):
+    """Raise ValueError if floats look like values of a quantity, and not like classes."""
+    numbers = np.ravel(y)
+    numbers = numbers[np.isfinite(numbers)]
+    n_distinct = len(np.unique(numbers))
+    if np.any(numbers % 1) or n_distinct > max(20, len(numbers) // 3):
+        raise ValueError(
+            f"y holds {n_distinct} different numbers in {len(numbers)} samples, which look "
+            "like values of a quantity and not like classes. If samples of near values are "
+            "similar, pass affinity=ThresholdAffinity(). If the numbers are classes, "
+            "number them from 0: np.unique(y, return_inverse=True)[1]."
+        )

@@ -19,7 +19,8 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
     """Graded affinity by thresholds on the Euclidean distance of feature rows.
 
     The nearest pairs get the highest level. Thresholds are quantiles of the pairwise
-    distances among the rows seen by `fit`. Targets are rows of features.
+    distances among the rows seen by `fit`. Targets are numbers, such as prices, or rows of
+    features, such as coordinates, or the embeddings of another model.
 
     Parameters
     ----------
@@ -69,6 +70,8 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
            [2, 2, 1, 0],
            [1, 1, 2, 0],
            [0, 0, 0, 2]])
+    >>> affinity.fit([10.0, 11.0, 15.0, 90.0])([12.0], [11.0, 30.0])
+    array([[2, 0]])
     """
 
     by_distance = True
@@ -98,7 +101,7 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
 
         Parameters
         ----------
-        y : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples, n_features) or (n_samples,)
             Feature rows, at least two.
 
         Returns
@@ -148,8 +151,14 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         return replace_fitted(self, fitted)
 
     def check_targets(self, y):
-        """Return the feature rows as a 2-D float array, or raise ValueError."""
-        return check_array(as_numpy(y), dtype=(np.float64, np.float32), input_name="y")
+        """Return the feature rows as a 2-D float array, or raise ValueError.
+
+        Single numbers, of shape (n_samples,), become rows of one feature.
+        """
+        y = as_numpy(y)
+        if np.ndim(y) == 1 and np.ndim(y[0] if len(y) else 0) == 0:
+            y = np.reshape(y, (-1, 1))
+        return check_array(y, dtype=(np.float64, np.float32), input_name="y")
 
     def targets_of(self, X):
         """Return the features as targets, or raise ValueError if they are sparse."""

@@ -499,13 +499,6 @@ def mean_and_unit(X):
     return mean, float(np.sqrt(total / len(X)))
 
 
-def in_units(X, unit):
-    """Rows divided by a unit, or by one for each column, or times a matrix of units."""
-    if np.ndim(unit) == 2:
-        return X @ unit
-    return sp.csr_array(X / unit) if sp.issparse(X) else X / unit
-
-
 def weights_in_units(coef, unit):
     """Weights of rows in units that give what weights of the rows themselves give."""
     if np.ndim(unit) == 2:

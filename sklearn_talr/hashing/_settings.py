@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 from .._arrays import as_numpy
 from ..affinity import (
@@ -15,8 +16,8 @@ from ..affinity import (
     fit_affinity,
     resolve_affinity,
 )
-from ._base import check_features
-from ._similar_rows import SimilarRows
+from ..affinity._similar_rows import SimilarRows
+from ._base import check_features, warn_caller
 
 # By kind of hash function. Features, weights and activations of linear and hidden layers
 # have known sizes; modules come in all sizes, and are trained as networks usually are.
@@ -30,6 +31,7 @@ _WEIGHT_DECAY = {"linear": 0.6, "hidden layers": 2.4, "module": 0.01}
 _FEW_FEATURES = 64  # so many, and probabilities of classes, leave little to overfit
 _LARGEST_BATCH = 256
 _FEW_SIMILAR = 2.0  # samples that a random minibatch holds for a sample
+_MOST_ALONE = 0.9  # of all samples
 _MOST_EPOCHS, _ENOUGH_STEPS = 100, 8000
 _TANH_SCALE = {"linear": 8.0, "hidden layers": 8.0, "module": 2.0}
 _DROPOUT = {"linear": (0.0, 0.0), "hidden layers": (0.2, 0.5), "module": (0.0, 0.0)}
@@ -168,9 +170,27 @@ def settings_of(hasher, loss, data, is_chunk=False):
     # Where random minibatches hold few similar samples, these are brought together.
     similar = data.similar
     if similar is not None and similar.share * settings.batch_size < _FEW_SIMILAR:
+        settings.few_similar = True
         settings.batch_size = _or_auto(hasher.batch_size, _LARGEST_BATCH)
-        settings.together = similar if similar.has_groups else None
         settings.max_iter = _epochs(params, data.X.shape[0] - n_held_out, settings)
+        settings.together = similar if similar.has_groups else None
+        if similar.n_alone > _MOST_ALONE * data.X.shape[0]:
+            warn_caller(
+                f"{similar.n_alone} of {data.X.shape[0]} samples have no similar one by y, "
+                "and tell training little. Check y; merge its smallest classes, or pass "
+                "affinity=ThresholdAffinity() if samples of near values are similar.",
+                ConvergenceWarning,
+            )
+        elif settings.together is None:
+            n_similar = similar.share * settings.batch_size
+            warn_caller(
+                f"A minibatch of {settings.batch_size} samples holds only {n_similar:.2g} "
+                "samples that are similar to a sample, from which little can be learned. "
+                "Pass class labels, label indicators or a sparse PrecomputedAffinity, "
+                "of which batches that hold similar samples can be drawn, or a larger "
+                "batch_size.",
+                ConvergenceWarning,
+            )
     if is_chunk:
         settings.max_iter, settings.learning_rate = 1, "constant"
         settings.tanh_scale = settings.tanh_scale and (settings.tanh_scale[1],) * 2
@@ -186,7 +206,8 @@ def resolve(params, loss, X, by_distance, n_held_out=0, goes_on=False):
         The parameters, with nothing left to be resolved: ``layer_sizes`` and ``dropout``,
         tuples; ``tanh_scale`` of the first and the last epoch, or None; ``n_kept_bits``,
         how many bits a step keeps of the leading n, at place n; ``n_held_out`` samples;
-        ``together``, similar samples that come into a batch together, or None; and a torch
+        ``few_similar``, whether a random minibatch has few similar samples, and
+        ``together``, those that then come into one together, or None; and a torch
         ``device``.
     """
     import torch
@@ -250,7 +271,7 @@ def resolve(params, loss, X, by_distance, n_held_out=0, goes_on=False):
         decay = 0.0
     given.weight_decay = _or_auto(given.weight_decay, decay)
     n_samples = X.shape[0] - n_held_out
-    given.together = None
+    given.few_similar, given.together = False, None
     size = min(max(n_samples // 20, 32), _LARGEST_BATCH)
     given.batch_size = _or_auto(given.batch_size, size)
     given.max_iter = _epochs(params, n_samples, given)

@@ -10,8 +10,10 @@ import torch
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
+from .._arrays import as_numpy
 from .._random import independent_random_state
 from .._threads import one_thread
+from ..affinity._similar_rows import in_units, units_of_features
 from ..losses import Batch, Training
 from ..losses._base import levels_of_pairs, to_device
 from ..losses._soft_counts import keep_freed_memory
@@ -19,7 +21,6 @@ from ..metrics import make_retrieval_scorer
 from ._base import (
     FitCallbacks,
     centered,
-    in_units,
     mean_and_unit,
     row_blocks,
     warn_caller,
@@ -37,7 +38,6 @@ from ._networks import (
     random_layers,
     with_last_layer,
 )
-from ._similar_rows import mean_and_units
 
 _MOST_SCORED = 1000  # training samples
 _SHORTEST_NESTED = 4  # leading bits; fewer rank nothing
@@ -49,6 +49,7 @@ _MOST_CELLS = 2**25
 # Two standard errors of the difference between two scores of one sample. The standard error
 # of the mean over n samples is smaller by the square root of n.
 _TWO_STANDARD_ERRORS = 0.5
+_ENOUGH = 50  # validation samples, to say that their score has not risen
 # Arrays that reach losses and scores from here have been checked.
 _TRUSTED = {"assume_finite": True, "skip_parameter_validation": True}
 
@@ -116,10 +117,15 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
             )
     if state:
         unit = state["mean"], state["unit"]
-    elif hasher.module is not None or data.similar is None:
-        unit = mean_and_unit(data.X)
     else:
-        unit = mean_and_units(data.X, samples, data.similar)
+        unit = mean_and_unit(data.X)
+        units = None
+        if hasher.module is None and data.similar is not None:
+            units = units_of_features(data.X, samples, data.similar)
+        if units is not None:  # of rows whose mean square length is 1
+            some = samples[:_MOST_ROWS]
+            _, length = mean_and_unit(in_units(as_numpy(data.X[some]), units))
+            unit = unit[0], (units * length if units.ndim == 1 else units / length)
     how = *unit, settings.device, hasher.module is not None
     features = Features(data.X, *how)
     # The score that tells when to stop, or whether training of a module has helped.
@@ -132,9 +138,12 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
             X_val, of_rows = data.validation
             scored, rows = Features(X_val, *how), np.arange(X_val.shape[0])
         score = Score(affinity, scored, rows, of_rows, loss.measure)
-    elif hasher.module is not None:
+    elif hasher.module is not None or settings.few_similar:
         kind = "training"
         rows = np.unique(np.linspace(0, len(samples) - 1, _MOST_SCORED, dtype=int))
+        if settings.together is not None:
+            rows = settings.together.shuffle(samples, np.random.RandomState(0))
+            rows = rows[:_MOST_SCORED]
         try:
             affinity.check_contrast(targets[rows], data.levels)
             score = Score(affinity, features, rows, targets[rows], loss.measure)
@@ -573,16 +582,16 @@ def _warn_if_worse(score, before, module, kind):
     with one_thread():
         after = score(module)
         codes = score.transform(score.samples)
-        counts = np.unique(codes, axis=0, return_counts=True)[1]
-        collapsed = 2 * counts.max() >= len(codes)
-        if collapsed:  # do they rank as if all were equal?
-            equal = score(None)
-            collapsed = after < equal + 0.01 * (1 - equal)
+        equal = score(None)  # what codes score that are all equal
+    counts = np.unique(codes, axis=0, return_counts=True)[1]
+    is_chance = after < equal + 0.01 * (1 - equal)
     samples = f"the score of {n_samples} {kind} samples"
     if after < before - _TWO_STANDARD_ERRORS / math.sqrt(n_samples):
         found = f"lowered {samples} from {before:.3f}, where it started, to"
-    elif collapsed:
+    elif is_chance and 2 * counts.max() >= len(codes):
         found = f"made most codes equal, which leaves {samples} at"
+    elif is_chance or (kind == "validation" and n_samples >= _ENOUGH and after <= before):
+        found = f"not raised {samples}, which began at {before:.3f} and is"
     else:
         return
     problem = f"Training has {found} {after:.3f}. {_REMEDY_OF_WORSE}"

@@ -16,6 +16,8 @@ from .._compat import Interval, StrOptions, check_sample_weight
 from .._random import independent_random_state
 from .._state import replace_fitted, validate_aside, validate_seen
 from .._threads import one_thread
+from ..affinity import SharedLabelAffinity
+from ..affinity._similar_rows import SimilarRows, in_units, units_of_features
 from ._model import (
     KERNELS,
     center_of,
@@ -29,6 +31,7 @@ from ._model import (
 from ._samples import distinct_samples
 
 _DTYPES = (np.float64, np.float32)
+_MOST_NAMED = 10  # classes, in a warning
 _CERTAIN = 1e4  # score of a label that all samples have, or minus that of one that none has
 
 
@@ -104,6 +107,11 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
     mean_ : ndarray of shape (n_features,) or None
         Mean of the training samples, which is subtracted from all samples first. None for
         sparse samples, and for the cosine kernel.
+
+    units_ : ndarray of shape (n_features,) or (n_features, n_features), or None
+        Units of the columns, or the matrix that samples are multiplied by, after `mean_`:
+        those by which similar samples are found best by their distance. None for features
+        as they are, and for other kernels than the Gaussian one.
 
     components_ : {ndarray, sparse matrix} of shape (n_components, n_features)
         Training samples that others are compared with, less the mean. Unit vectors if a
@@ -350,8 +358,15 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
                 "groups has one group only, and without it no sample is left. Pass at "
                 "least 2."
             )
-        mean = center_of(samples.X, self.kernel)
+        mean, units = center_of(samples.X, self.kernel), None
         samples = samples._replace(X=measured_from(samples.X, mean))
+        if self.kernel == "rbf":
+            affinity = SharedLabelAffinity(binary=True)
+            similar = SimilarRows(affinity, samples.Y > 0, np.array([0, 1]))
+            units = units_of_features(samples.X, np.arange(len(samples.Y)), similar)
+        if units is not None:
+            in_theirs = in_units(samples.X, units).astype(samples.X.dtype, copy=False)
+            samples = samples._replace(X=in_theirs)
         rng = independent_random_state(self.random_state)
         gammas = _grid(self.gammas, "gammas")
         if gammas is None:
@@ -383,6 +398,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
             "alpha_": float(model.alpha),
             "temperature_": 1 / model.slope,
             "mean_": mean,
+            "units_": units,
             "components_": model.components,
             "dual_coef_": model.slope * model.ridge.coef,
             "intercept_": model.slope * model.ridge.intercept + model.offset,
@@ -398,10 +414,12 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
                 if len(np.unique(samples.groups[positive])) == 1
             ]
             if alone:
+                named = ", ".join(map(repr, alone[:_MOST_NAMED]))
+                named += ", ..." if len(alone) > _MOST_NAMED else ""
                 warnings.warn(
-                    f"Classes or labels {alone} of y are in one sample or group only, "
-                    "whose leave-one-out probabilities know nothing of them. Pass more "
-                    "samples of them, or leave them out.",
+                    f"{len(alone)} of {len(classes)} classes or labels of y ({named}) are "
+                    "in one sample or group only, whose leave-one-out probabilities know "
+                    "nothing of them. Pass more samples of them, or leave them out.",
                     stacklevel=3,  # of who called fit_predict_proba
                 )
             logits = model.slope * model.leave_out() + model.offset

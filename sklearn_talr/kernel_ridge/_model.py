@@ -10,6 +10,7 @@ from scipy.special import expit, log_softmax
 from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 
 from .._threads import slices
+from ..affinity._similar_rows import in_units
 from ._ridge import ComponentRidge, ExactRidge, Gram
 from ._samples import distinct_samples
 
@@ -367,7 +368,10 @@ def sums_of_kernels(X, fitted, kernel):
     components, coef = components.astype(dtype, copy=False), coef.astype(dtype, copy=False)
     outputs = np.empty((X.shape[0], coef.shape[1]))
     for rows in kernel_blocks(X.shape[0], len(coef)):
-        block = measured_from(X[rows], fitted["mean_"]).astype(dtype, copy=False)
+        block = measured_from(X[rows], fitted["mean_"])
+        if fitted.get("units_") is not None:
+            block = in_units(block, fitted["units_"])
+        block = block.astype(dtype, copy=False)
         outputs[rows] = kernel_between(block, components, kernel, fitted["gamma_"]) @ coef
     return outputs + fitted["intercept_"]
 

@@ -89,10 +89,17 @@ def test_bad_quantiles_and_levels_are_refused():
     ("X", "message"),
     [
         ([[1.0]], "at least 2 rows"),
-        ([1.0, 2.0], "Expected 2D array"),
+        (np.ones((2, 2, 2)), "dim 3"),
         ([[np.nan], [1.0]], "y contains NaN"),
     ],
 )
 def test_threshold_affinity_needs_rows_of_features(X, message):
     with pytest.raises(ValueError, match=message):
         ThresholdAffinity().fit(X)
+
+
+def test_numbers_are_rows_of_one_feature():
+    y = np.random.default_rng(6).uniform(10, 90, size=50)
+    by_numbers, by_rows = ThresholdAffinity().fit(y), ThresholdAffinity().fit(y[:, None])
+    np.testing.assert_array_equal(by_numbers(y, y), by_rows(y[:, None], y[:, None]))
+    assert by_numbers.n_features_in_ == 1

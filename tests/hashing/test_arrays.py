@@ -138,6 +138,7 @@ def test_without_dispatch_everything_is_in_numpy(data):
         np.testing.assert_array_equal(codes, small().fit(X, y).transform(X))
 
 
+@pytest.mark.filterwarnings("ignore:Training has")  # few epochs
 @pytest.mark.parametrize("hasher", [small(), LAYERS, with_module()])
 @pytest.mark.parametrize("by_distance", [False, True])
 def test_training_where_tensors_are(hasher, by_distance, data, monkeypatch):

@@ -53,6 +53,7 @@ def components_of(classifier):
     """The training samples that are components, as they were given."""
     components = classifier.components_
     components = components.toarray() if sp.issparse(components) else components
+    components = components * (1.0 if classifier.units_ is None else classifier.units_)
     return components if classifier.mean_ is None else components + classifier.mean_
 
 
@@ -107,7 +108,8 @@ class TestOutputs:
             classifier = classifier_of(kernel, n_components=30).fit(X, y)
             gamma = {} if kernel in ("cosine", "linear") else {"gamma": classifier.gamma_}
             center = 0.0 if classifier.mean_ is None else classifier.mean_
-            centered = X - center, classifier.components_
+            units = 1.0 if classifier.units_ is None else classifier.units_
+            centered = (X - center) / units, classifier.components_
             K = pairwise_kernels(*centered, metric=kernel, **gamma)
             expected = K @ classifier.dual_coef_ + classifier.intercept_
             assert_allclose(classifier.decision_function(X), expected)

@@ -31,7 +31,6 @@ REFUSALS = {
         (np.ones((30, 4)), y, None, y),
         "X has distances between samples that are all 0",
     ),
-    "tiny features": ({}, (1e-200 * X, y), "too small or too large .* scale them"),
     "one direction": (
         {"kernel": "cosine"},
         (np.abs(X[:, :1]), y),
@@ -83,6 +82,16 @@ REFUSALS = {
     "labels of other length": ({}, (X, np.eye(3)[y[1:]]), "inconsistent numbers"),
     "flat features": ({}, (X[:, 0], y), "Expected 2D array"),
 }
+
+
+def test_tiny_features_have_units_or_are_refused(monkeypatch):
+    expected = KernelRidgeClassifierCV(random_state=0).fit(X, y).predict_proba(X)
+    tiny = KernelRidgeClassifierCV(random_state=0).fit(1e-200 * X, y)
+    np.testing.assert_allclose(tiny.predict_proba(1e-200 * X), expected, rtol=1e-6)
+    find = "sklearn_talr.kernel_ridge._classifier.units_of_features"
+    monkeypatch.setattr(find, lambda X, samples, similar: None)
+    with pytest.raises(ValueError, match=r"too small or too large .* scale them"):
+        KernelRidgeClassifierCV().fit(1e-200 * X, y)
 
 
 @pytest.mark.parametrize("method", ["fit", "fit_predict_proba"])

@@ -114,7 +114,12 @@ def test_regression_on_components(case, alpha, n_components):
 
 
 class TestOfTheClassifier:
-    """Kernel coefficient and penalty are given, so that only scores depend on the fit."""
+    """Coefficient, penalty and units are given, so that only scores depend on the fit."""
+
+    @pytest.fixture(autouse=True, params=[None, np.array([1.0, 0.5, 2.0, 1.5])])
+    def units(self, request, monkeypatch):
+        find = "sklearn_talr.kernel_ridge._classifier.units_of_features"
+        monkeypatch.setattr(find, lambda X, samples, similar: request.param)
 
     @pytest.fixture(
         params=[("rbf", [0.2]), ("cosine", None), ("linear", None)],

@@ -20,30 +20,35 @@ class Score:
         self.samples, self._score = np.arange(n_samples), score
 
     def __call__(self, module):
-        return self._score
+        return 0.1 if module is None else self._score  # of codes that are all equal
 
     def transform(self, samples):
         return samples[:, None]
 
 
 @pytest.mark.parametrize(
-    ("n_samples", "before", "after", "warns"),
+    ("kind", "n_samples", "before", "after", "says"),
     [
-        (100, 0.5, 0.44, True),
-        (100, 0.5, 0.46, False),
-        (10_000, 0.5, 0.494, True),
-        (100, 0.5, 0.9, False),
-        (100, np.nan, np.nan, False),  # nothing is similar
+        ("training", 100, 0.5, 0.44, "lowered"),
+        ("training", 100, 0.5, 0.46, None),
+        ("training", 10_000, 0.5, 0.494, "lowered"),
+        ("training", 100, 0.11, 0.105, "not raised"),  # as good as equal codes
+        ("validation", 100, 0.5, 0.46, "not raised"),
+        ("validation", 30, 0.5, 0.46, None),
+        ("validation", 100, 0.5, 0.9, None),
+        ("validation", 100, np.nan, np.nan, None),  # nothing is similar
     ],
 )
-def test_a_loss_beyond_noise_is_told(n_samples, before, after, warns):
+def test_a_score_that_does_not_rise_is_told(kind, n_samples, before, after, says):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        _warn_if_worse(Score(n_samples, after), before, None, "validation")
-    assert len(caught) == warns
-    if warns:
-        told = f"of {n_samples} validation samples from 0.500, where it started, to {after}"
+        _warn_if_worse(Score(n_samples, after), before, "a module", kind)
+    assert len(caught) == (says is not None)
+    if says:
+        told = f"{says} the score of {n_samples} {kind} samples"
         assert told in str(caught[0].message)
+        assert f"{before:.3f}" in str(caught[0].message)
+        assert f"{after:.3f}" in str(caught[0].message)
         assert "smaller learning_rate_init" in str(caught[0].message)
 
 
@@ -88,5 +93,7 @@ def test_samples_without_anything_similar_are_not_compared():
     X = np.random.default_rng(0).standard_normal((3000, 64))
     y = np.arange(3000)
     y[1] = 0  # one pair, which is hardly among the thousand
-    hasher = small(module=MODULE, max_iter=1, learning_rate_init=1e-3).fit(X, y)
+    hasher = small(module=MODULE, max_iter=1, learning_rate_init=1e-3)
+    with pytest.warns(ConvergenceWarning, match="2998 of 3000 samples have no similar"):
+        hasher.fit(X, y)
     assert np.isfinite(hasher.loss_curve_).all()

@@ -1,4 +1,4 @@
-"""What training takes from who is similar to whom: batches, and units of the features."""
+"""What learners take from who is similar to whom: batches, and units of the features."""
 
 from functools import cached_property
 
@@ -6,13 +6,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh
 from sklearn.covariance import oas
-from sklearn.metrics import euclidean_distances
+from sklearn.metrics import euclidean_distances, label_ranking_average_precision_score
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._arrays import as_numpy
 from .._threads import one_thread
-from ..metrics import tie_aware_average_precision_score
-from ._base import in_units, mean_and_unit
 
 _MOST_ASKED = 1000  # samples of which all pairs are looked at
 _AT_A_TIME = 4  # similar samples that come into a batch together
@@ -65,20 +63,31 @@ class SimilarRows:
         """Whether groups can be drawn."""
         return self._neighborhoods is not None
 
+    @property
+    def n_alone(self):
+        """Number of samples that come into a group alone; 0 without groups."""
+        if not self.has_groups:
+            return 0
+        groups = self.draw(np.random.RandomState(0))
+        return int(np.sum(np.bincount(groups) == 1))
+
     def draw(self, rng):
         """Draw a group for each sample: the first of its columns in a random order.
 
-        Samples with the same columns always come into the same group.
+        Samples with the same columns always come into the same group. A group has the
+        number of its first sample, and takes one number from the generator, so that equal
+        groups are the same, whether they are told by labels or by pairs.
         """
         columns = self._neighborhoods
         n_samples, n_columns = columns.shape
-        places = rng.permutation(n_columns)[columns.indices]
+        order = np.random.RandomState(rng.randint(2**31 - 1)).permutation(n_columns)
         groups = n_columns + np.arange(n_samples)  # each sample alone
         has_some = np.diff(columns.indptr) > 0
-        if places.size:
+        if has_some.any():
             starts = columns.indptr[:-1][has_some]
-            groups[has_some] = np.minimum.reduceat(places, starts)
-        return groups
+            groups[has_some] = np.minimum.reduceat(order[columns.indices], starts)
+        _, first, index = np.unique(groups, return_index=True, return_inverse=True)
+        return first[index]
 
     def shuffle(self, samples, rng):
         """Put samples into a random order in which some of a group follow each other."""
@@ -93,8 +102,8 @@ class SimilarRows:
         return samples[order[np.argsort(turn, kind="stable")]]
 
 
-def mean_and_units(X, samples, similar):
-    """Mean of the features, and the units by which similar rows are found best.
+def units_of_features(X, samples, similar):
+    """Units of features by which similar rows are found best.
 
     Units are those of the features; or of each column the standard deviation among similar
     rows; or rows are whitened: the covariance among similar rows, shrunk to a sphere,
@@ -108,21 +117,17 @@ def mean_and_units(X, samples, similar):
         Features.
 
     samples : ndarray of int
-        Rows to train on.
+        Rows that may be looked at.
 
     similar : SimilarRows
         Who is similar to whom.
 
     Returns
     -------
-    mean : ndarray of shape (n_features,)
-        Mean of all rows.
-
-    unit : float or ndarray of shape (n_features,) or (n_features, n_features)
-        What divides the rows, or the matrix that they are multiplied by; rows then have a
-        mean square length of 1.
+    units : None or ndarray of shape (n_features,) or (n_features, n_features)
+        None: features are taken as they are. Otherwise units of the columns, or the matrix
+        that rows are multiplied by, see `in_units`.
     """
-    mean, unit = mean_and_unit(X)
     rng = np.random.RandomState(0)
     if similar.has_groups:
         rows = similar.shuffle(samples, rng)[:_MOST_ROWS]
@@ -132,31 +137,43 @@ def mean_and_units(X, samples, similar):
         groups = np.zeros(len(rows), dtype=int)
     n_ranked = min(_MOST_ASKED // 2, len(rows) // 2)
     ranked, others = slice(n_ranked), slice(n_ranked, _MOST_TRIED)
-    apart = ~np.eye(n_ranked, dtype=bool)
-    relevant = similar.among(rows[ranked])[apart].reshape(n_ranked, -1)
-    if not relevant.any():
-        return mean, unit
+    relevant = similar.among(rows[ranked])
+    np.fill_diagonal(relevant, False)
+    queries = relevant.any(axis=1)
+    if not queries.any():
+        return None
     some = as_numpy(X[rows])
-    some = some.astype(np.float64) if sp.issparse(some) else some - mean
+    if sp.issparse(some):
+        some = some.astype(np.float64)
+    else:
+        some = some - some.mean(axis=0, dtype=np.float64)
+    largest = abs(some).max() or 1.0
+    some = some / largest  # or squares would overflow
 
     def precision(rows):
-        distances = euclidean_distances(rows)[apart].reshape(n_ranked, -1)
-        return tie_aware_average_precision_score(relevant, -distances)
+        nearness = -euclidean_distances(rows, squared=True)
+        np.fill_diagonal(nearness, 2 * nearness.min() - 1)  # itself comes last
+        return label_ranking_average_precision_score(relevant[queries], nearness[queries])
 
     with one_thread():
         as_they_are = precision(some[ranked])
         columns = _spread(some[others], groups[others])
         best = precision(in_units(some[ranked], columns))
         if best < as_they_are - _CLEARLY:
-            return mean, unit
-        unit = _spread(some, groups)
+            return None
         if similar.has_groups and X.shape[1] <= _MOST_FEATURES:
-            some = some.toarray() - mean if sp.issparse(some) else some
+            some = some.toarray() if sp.issparse(some) else some
             white = _whitening(some[others], groups[others])
             if precision(some[ranked] @ white) > max(best, as_they_are) + _CLEARLY:
-                unit = _whitening(some, groups)
-        _, length = mean_and_unit(in_units(some, unit))
-    return mean, unit / length if unit.ndim == 2 else unit * length
+                return _whitening(some, groups) / largest
+        return _spread(some, groups) * largest
+
+
+def in_units(X, units):
+    """Rows divided by a unit, or by one for each column, or times a matrix of units."""
+    if np.ndim(units) == 2:
+        return X @ units
+    return sp.csr_array(X / units) if sp.issparse(X) else X / units
 
 
 def _spread(X, groups):
