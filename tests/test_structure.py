@@ -22,7 +22,7 @@ ALLOWED = {
     "inference": set(),
     "runs": {"inference", "measures", "metrics"},
     "losses": {"affinity", "measures"},
-    "kernel_ridge": set(),
+    "kernel_ridge": {"affinity"},
     "hashing": {"affinity", "codes", "kernel_ridge", "losses", "measures", "metrics"},
     "svm": {"metrics"},
     "baselines": {"affinity", "hashing", "svm"},

@@ -49,7 +49,7 @@ _MOST_CELLS = 2**25
 # Two standard errors of the difference between two scores of one sample. The standard error
 # of the mean over n samples is smaller by the square root of n.
 _TWO_STANDARD_ERRORS = 0.5
-_ENOUGH = 50  # validation samples, to say that their score has not risen
+_ENOUGH = 50  # samples, to say that their score has not risen
 # Arrays that reach losses and scores from here have been checked.
 _TRUSTED = {"assume_finite": True, "skip_parameter_validation": True}
 
@@ -590,7 +590,7 @@ def _warn_if_worse(score, before, module, kind):
         found = f"lowered {samples} from {before:.3f}, where it started, to"
     elif is_chance and 2 * counts.max() >= len(codes):
         found = f"made most codes equal, which leaves {samples} at"
-    elif is_chance or (kind == "validation" and n_samples >= _ENOUGH and after <= before):
+    elif n_samples >= _ENOUGH and (is_chance or (kind == "validation" and after <= before)):
         found = f"not raised {samples}, which began at {before:.3f} and is"
     else:
         return
