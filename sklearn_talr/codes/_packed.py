@@ -93,7 +93,7 @@ class PackedCodes:
                 f"data has bits set beyond n_bits={self.n_bits}: the length or the "
                 f"bitorder={self.bitorder!r} does not match these bytes."
             )
-        self._terms = Terms()
+        self._terms = NO_TERMS
         if terms is not None:
             terms = check_array(terms, dtype=np.float32, input_name="terms")
             n_codes = len(self.data)
@@ -120,7 +120,7 @@ class PackedCodes:
     @property
     def lengths(self):
         """Bytes that a hasher has stored beside the codes, or None."""
-        return self._terms.lengths
+        return self._terms.lengths if len(self._terms.length_table) else None
 
     @property
     def nbytes(self):

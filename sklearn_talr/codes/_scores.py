@@ -87,14 +87,6 @@ _CODES_PER_BLOCK = 8_192
 _TOKENS_PER_PASS = 32  # whose tables stay in the cache
 _TOKENS_PER_BLOCK = 256  # whose tables are held in float64
 _DOCUMENTS_PER_PART = 2**10  # that one thread takes at once
-# What loops get in place of given terms, bytes and tables that codes do not have
-_NOTHING = (
-    np.empty((0, 0), np.float32),
-    np.empty(0, np.uint8),
-    np.empty(0, np.uint8),
-    np.empty(0, np.float32),
-    np.empty((0, 2), np.float32),
-)
 
 
 @validate_params(
@@ -364,11 +356,8 @@ def fixed(array):
 
 
 def arrays_of_terms(terms):
-    """Terms as compiled loops take them: arrays, empty where there is nothing."""
-    return tuple(
-        fixed(nothing if array is None else array)
-        for array, nothing in zip(terms, _NOTHING)
-    )
+    """Terms as compiled loops take them."""
+    return tuple(map(fixed, terms))
 
 
 class TokenSets(NamedTuple):
@@ -410,9 +399,13 @@ class TokenSets(NamedTuple):
         """The highest score of each token of queries in each of a slice of documents."""
         from .._loops._search import maxsim_scan
 
-        starts = fixed(self.starts[documents.start : documents.stop + 1])
-        terms = arrays_of_terms(self.packed._terms)
-        data = fixed(np.ascontiguousarray(self.packed.data))
+        starts = self.starts[documents.start : documents.stop + 1]
+        packed, starts = self.packed[starts[0] : starts[-1]], starts - starts[0]
+        terms, given = np.zeros((len(packed), 2), dtype=np.float32), packed.terms
+        terms[:, 0] = 1
+        if given is not None:
+            terms[:, : given.shape[1]] = given
+        data = fixed(np.ascontiguousarray(packed.data))
         maxima = np.empty((len(starts) - 1, by_entry.shape[2]), dtype=by_entry.dtype)
         maxsim_scan(fixed(by_entry), data, terms, unit, starts, maxima)
         return maxima

@@ -52,7 +52,8 @@ def save_index(path, estimator):
         raise ValueError("scoring is a function, which cannot be saved; set a name.")
     affinity, values = targets
     affinity = None if affinity is None else affinity.to_plain()
-    arrays = {"words": index.words, "numbers": index.numbers, **index.terms._asdict()}
+    terms = {name: array for name, array in index.terms._asdict().items() if array.size}
+    arrays = {"words": index.words, "numbers": index.numbers, **terms}
     if sp.issparse(values):
         csr = sp.csr_array(values)
         arrays |= {f"targets_{part}": getattr(csr, part) for part in _CSR_PARTS}
@@ -206,8 +207,7 @@ def _rebuild(header, arrays, hasher):
     word = next(size for size in (8, 4, 2, 1) if n_bytes % size == 0)
     spare = 8 * word - 1 - (n_bits - 1) % (8 * word)
     limit = words.dtype.type((1 << (8 * word - spare)) - 1)
-    terms = Terms(*(arrays.get(name) for name in Terms._fields))
-    given, factors, lengths, factor_table, length_table = terms
+    terms = Terms(**{name: arrays[name] for name in Terms._fields if name in arrays})
     kinds = {  # types and shapes of terms
         "given": (np.float32, [(n_items, 1), (n_items, 2)]),
         "factors": (np.uint8, [(n_items,)]),
@@ -221,9 +221,9 @@ def _rebuild(header, arrays, hasher):
         "bitorder": header["bitorder"] == "little",
         "words": words.dtype == f"u{word}" and words[-1].max() <= limit,
         "numbers": n_items == n_samples,
-        "terms": (factors is None) == (factor_table is None)
-        and (lengths is None) == (length_table is None)
-        and (given is None or factors is lengths is None)
+        "terms": ("factors" in arrays) == ("factor_table" in arrays)
+        and ("lengths" in arrays) == ("length_table" in arrays)
+        and not ("given" in arrays and {"factors", "lengths"} & arrays.keys())
         and all(
             arrays[name].dtype == kind
             and arrays[name].shape in shapes
