@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from .._arrays import as_numpy
-from .._compat import Interval, StrOptions, validate_params
+from .._compat import Interval, StrOptions, validated
 from ._factors import Terms
 
 NO_TERMS = Terms()
@@ -62,14 +62,11 @@ class PackedCodes:
     array([[1, 0, 1]], dtype=uint8)
     """
 
-    @validate_params(
-        {
-            "data": ["array-like"],
-            "n_bits": [Interval(Integral, 1, None, closed="left")],
-            "bitorder": _BIT_ORDER,
-            "terms": ["array-like", None],
-        },
-        prefer_skip_nested_validation=True,
+    @validated(
+        data=["array-like"],
+        n_bits=[Interval(Integral, 1, None, closed="left")],
+        bitorder=_BIT_ORDER,
+        terms=["array-like", None],
     )
     def __init__(self, data, n_bits, bitorder="little", terms=None):
         self.data = np.asarray(data)
@@ -156,10 +153,7 @@ class PackedCodes:
         )
 
 
-@validate_params(
-    {"codes": ["array-like"], "bitorder": _BIT_ORDER},
-    prefer_skip_nested_validation=True,
-)
+@validated(codes=["array-like"], bitorder=_BIT_ORDER)
 def pack_codes(codes, *, bitorder="little"):
     """Pack codes of zeros and ones eight to the byte.
 
@@ -192,7 +186,7 @@ def pack_codes(codes, *, bitorder="little"):
     return as_packed(codes, bitorder)
 
 
-@validate_params({"packed": "no_validation"}, prefer_skip_nested_validation=True)
+@validated()
 def unpack_codes(packed):
     """Give the bits of packed codes, one to the byte.
 
@@ -226,7 +220,7 @@ def unpack_codes(packed):
     return _as_bits(packed)
 
 
-@validate_params({"parts": [list, tuple]}, prefer_skip_nested_validation=True)
+@validated(parts=[list, tuple])
 def concatenate_codes(parts):
     """Join packed codes of one hasher, one after another.
 
@@ -269,10 +263,7 @@ def concatenate_codes(parts):
     return PackedCodes._of(data, parts[0].n_bits, "little", terms)
 
 
-@validate_params(
-    {"query_codes": ["array-like"], "database_codes": ["array-like"]},
-    prefer_skip_nested_validation=True,
-)
+@validated(query_codes=["array-like"], database_codes=["array-like"])
 def hamming_distances(query_codes, database_codes):
     """Count the differing bits of every pair of codes.
 

@@ -33,7 +33,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from .._arrays import as_numpy
-from .._compat import validate_params
+from .._compat import validated
 from .._threads import map_in_threads, slices
 from ._packed import PackedCodes, as_packed
 
@@ -89,13 +89,8 @@ _TOKENS_PER_BLOCK = 256  # whose tables are held in float64
 _DOCUMENTS_PER_PART = 2**10  # that one thread takes at once
 
 
-@validate_params(
-    {
-        "query_weights": ["array-like"],
-        "database_codes": ["array-like"],
-        "n_jobs": [Integral, None],
-    },
-    prefer_skip_nested_validation=True,
+@validated(
+    query_weights=["array-like"], database_codes=["array-like"], n_jobs=[Integral, None]
 )
 def weighted_scores(query_weights, database_codes, *, n_jobs=None):
     """Score every code by every weighted query.
@@ -164,15 +159,12 @@ def weighted_scores(query_weights, database_codes, *, n_jobs=None):
     return scores
 
 
-@validate_params(
-    {
-        "query_weights": ["array-like"],
-        "database_codes": ["array-like"],
-        "query_groups": ["array-like", None],
-        "groups": ["array-like", None],
-        "n_jobs": [Integral, None],
-    },
-    prefer_skip_nested_validation=True,
+@validated(
+    query_weights=["array-like"],
+    database_codes=["array-like"],
+    query_groups=["array-like", None],
+    groups=["array-like", None],
+    n_jobs=[Integral, None],
 )
 def maxsim_scores(
     query_weights, database_codes, *, query_groups=None, groups=None, n_jobs=None

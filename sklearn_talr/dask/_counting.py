@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .._compat import validate_params
+from .._compat import validated
 from ..affinity import resolve_affinity
 from ..codes import PackedCodes, pack_codes
 from ..histogram import HammingHistogram
@@ -24,13 +24,7 @@ from ._blocks import (
 _BYTES_PER_TABLE = 2**26
 
 
-@validate_params(
-    dict.fromkeys(
-        ("query_codes", "database_codes", "affinity", "y_query", "y_database"),
-        "no_validation",
-    ),
-    prefer_skip_nested_validation=True,
-)
+@validated()
 def hamming_histogram(query_codes, database_codes, affinity, y_query, y_database):
     """Count items of a database in blocks by affinity level and Hamming distance.
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .._compat import HasMethods, validate_params
+from .._compat import HasMethods, validated
 from ..codes import PackedCodes, pack_codes, unpack_codes
 
 
-@validate_params({"codes": ["array-like"]}, prefer_skip_nested_validation=True)
+@validated(codes=["array-like"])
 def to_bit_strings(codes):
     """Write codes as strings of "0" and "1", bit 0 first.
 
@@ -55,8 +55,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 def validate_export(**constraints):
     """Decorate an export: check codes, ids, and parameters with these constraints."""
-    constraints |= {"codes": ["array-like"], "ids": ["array-like", None]}
-    return validate_params(constraints, prefer_skip_nested_validation=True)
+    return validated(codes=["array-like"], ids=["array-like", None], **constraints)
 
 
 def packed_bits(codes):

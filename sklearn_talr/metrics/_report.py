@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from .._compat import HasMethods, StrOptions, validate_params
+from .._compat import HasMethods, StrOptions, validated
 from .._hashers import FittedHasher
 from ..histogram import RankingHistogram, hamming_histogram
 from ..measures import TieBreakingRange, parse_measures
@@ -18,14 +18,7 @@ from ._lookup import lookup_cost, radius_aware_precision, radius_precision, radi
 from ._scorers import QUERY, estimator_histograms
 
 
-@validate_params(
-    {
-        "histogram": [RankingHistogram],
-        "measure": "no_validation",
-        "zero_division": [Real],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated(histogram=[RankingHistogram], zero_division=[Real])
 def tie_breaking_range(histogram, measure="AP", *, zero_division=np.nan):
     """Worst, expected and best value of a measure over all orders of tied items.
 
@@ -81,7 +74,6 @@ def tie_breaking_range(histogram, measure="AP", *, zero_division=np.nan):
 
 _MEASURES = ("P", "R", "F1", "AP", "RR", "Success", "DCG", "nDCG")
 _OF_REPORT = {
-    "measures": "no_validation",
     "zero_division": [Real],
     "sample_weight": ["array-like", None],
     "radius": [Integral, None],
@@ -89,17 +81,11 @@ _OF_REPORT = {
 }
 
 
-@validate_params(
-    {
-        "query_codes": ["array-like"],
-        "database_codes": ["array-like"],
-        "affinity": "no_validation",
-        "y_query": "no_validation",
-        "y_database": "no_validation",
-        "exclude_self": ["boolean"],
-    }
-    | _OF_REPORT,
-    prefer_skip_nested_validation=True,
+@validated(
+    query_codes=["array-like"],
+    database_codes=["array-like"],
+    exclude_self=["boolean"],
+    **_OF_REPORT,
 )
 def retrieval_report(
     query_codes,
@@ -209,19 +195,7 @@ def retrieval_report(
     return _report(count(), measures, zero_division, sample_weight, radius, as_frame)
 
 
-@validate_params(
-    {
-        "estimator": [HasMethods("transform")],
-        "X_query": "no_validation",
-        "y_query": "no_validation",
-        "X_database": "no_validation",
-        "y_database": "no_validation",
-        "affinity": "no_validation",
-        "query": QUERY,
-    }
-    | _OF_REPORT,
-    prefer_skip_nested_validation=True,
-)
+@validated(estimator=[HasMethods("transform")], query=QUERY, **_OF_REPORT)
 def retrieval_report_from_estimator(
     estimator,
     X_query,

@@ -7,19 +7,14 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from .._arrays import ragged
-from .._compat import Interval, validate_params
+from .._compat import Interval, validated
 from .._threads import one_thread
 
 
-@validate_params(
-    {
-        "X_query": ["array-like"],
-        "X_database": "no_validation",  # whose message names the remedy
-        "candidates": ["array-like"],
-        "metric": "no_validation",
-        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
-    },
-    prefer_skip_nested_validation=True,
+@validated(
+    X_query=["array-like"],
+    candidates=["array-like"],
+    n_neighbors=[Interval(Integral, 1, None, closed="left"), None],
 )
 @one_thread()
 def rescore(X_query, X_database, candidates, *, metric="euclidean", n_neighbors=None):
