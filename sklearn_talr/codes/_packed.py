@@ -325,11 +325,12 @@ def refuse_terms(codes, input_name):
     """Raise ValueError where the ranking of codes needs more than their bits."""
     if isinstance(codes, PackedCodes) and codes._terms.n_terms:
         raise ValueError(
-            f"{input_name} are codes with factors or addends, such as those of "
-            "AdditiveHasher, whose Hamming distances rank poorly. Rank them by weights: by "
+            f"{input_name} have factors or addends, such as codes of AdditiveHasher, and "
+            "rank poorly by Hamming distance. Rank them by weights: by "
             "HashedNeighbors(hasher), or by WeightedHammingNeighbors with query_weights. "
             "If the Hamming distance is meant, pass their bits, "
-            f"PackedCodes({input_name}.data, {input_name}.n_bits, {input_name}.bitorder)."
+            f"PackedCodes({input_name}.data, {input_name}.n_bits, {input_name}.bitorder), "
+            "and perhaps order what is found by weighted_scores(query_weights, codes)."
         )
     return codes
 

@@ -285,16 +285,12 @@ def recall_of(index, queries, n_neighbors, true):
     if index.n_rescored is not None:
         found = index.kneighbors(queries, n_neighbors, return_distance=False)
         return np.array([np.isin(*each).sum() for each in zip(found, true)]) / n_neighbors
-    recalls = []
-    for *found, of_query in zip(
-        *index.kneighbors(queries, n_neighbors, return_tied=True), true
-    ):
-        distances, indices, tied = found
+    answers, recalls = index.kneighbors(queries, n_neighbors, return_tied=True), []
+    for distances, indices, tied, of_query in zip(*answers, true):
         nearer = indices[distances < distances[-1]]
         share = np.isin(tied, of_query).mean()
-        recalls.append(
-            np.isin(nearer, of_query).sum() + (n_neighbors - len(nearer)) * share
-        )
+        n_found = np.isin(nearer, of_query).sum()
+        recalls.append(n_found + (n_neighbors - len(nearer)) * share)
     return np.array(recalls) / n_neighbors
 
 

@@ -265,19 +265,15 @@ def _store_hasher(hasher):
     hasher, or would not find it again.
     """
     skops, parameters = _skops(), _parameters(hasher)
-    # Parameters of steps first, then the steps, at last lists of steps
-    names = sorted(
-        parameters, key=lambda name: (-name.count("__"), isinstance(parameters[name], list))
-    )
     try:
-        for part in parameters.values():
-            _check_function(part)
         return _stored(hasher, skops)
     except Exception as error:  # of any type, since parts may be anything
         culprit = ""
-        for name in names:
+        # Parameters of steps first, then the steps, at last lists of steps
+        for name in sorted(
+            parameters, key=lambda name: (-name.count("__"), type(parameters[name]) is list)
+        ):
             try:
-                _check_function(parameters[name])
                 _stored(parameters[name], skops)
             except Exception:
                 kind = type(parameters[name]).__name__
@@ -291,28 +287,26 @@ def _store_hasher(hasher):
         ) from error
 
 
-def _check_function(part):
-    if isinstance(part, FunctionType):  # skops finds it by its name
-        module = import_module(part.__module__)
-        if getattr(module, part.__name__, None) is not part:
-            raise TypeError(f"no module has {part.__qualname__} under its name")
-
-
 def _stored(part, skops):
-    """Bytes of a part of a hasher, of which it has been built again."""
+    """Bytes of a hasher or of a part of it, of which it has been built again."""
+    for each in (part, *_parameters(part).values()):
+        if isinstance(each, FunctionType):  # skops finds it by its name
+            module = import_module(each.__module__)
+            if getattr(module, each.__name__, None) is not each:
+                raise TypeError(f"no module has {each.__qualname__} under its name")
     stored = skops.dumps(part)
     skops.loads(stored, trusted=skops.get_untrusted_types(data=stored))
     return stored
 
 
-def _parameters(estimator):
+def _parameters(part):
     """Parameters of an estimator and of its steps, by name; no plain values."""
     found = {}
-    for name, value in estimator.get_params().items():
-        if not isinstance(value, str | float | int | None):
-            found[name] = value
-        if hasattr(value, "get_params") and not isinstance(value, type):
-            # Which a FrozenEstimator does not tell
+    if hasattr(part, "get_params") and not isinstance(part, type):
+        for name, value in part.get_params().items():
+            if not isinstance(value, str | float | int | None):
+                found[name] = value
+            # A FrozenEstimator does not tell those of its estimator.
             inner = _parameters(value).items()
             found |= {f"{name}__{each}": of_step for each, of_step in inner}
     return found

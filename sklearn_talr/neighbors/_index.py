@@ -209,13 +209,7 @@ class Index:
 
     def remove(self, indices):
         """The index without the items of these indices."""
-        indices = np.atleast_1d(np.asarray(indices))
-        if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
-            raise ValueError(
-                f"indices must be integers of shape (n_removed,), got {indices.dtype} of "
-                f"shape {indices.shape}. Turn a mask into indices by np.flatnonzero."
-            )
-        rows = self.rows_of(np.unique(indices).astype(np.int64), "indices")
+        rows = self.rows_of(np.atleast_1d(indices), "indices")
         if not rows.size:
             return self
         if rows.size == self.n_items:
@@ -229,8 +223,15 @@ class Index:
             numbers=_small(self.indices[stays], self.n_indices),
         )
 
-    def rows_of(self, indices, name, remedy=""):
-        """Rows of indices, which must be those of items; errors call them by `name`."""
+    def rows_of(self, indices, name):
+        """Rows of indices of items, ascending, each once; errors call them by `name`."""
+        if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
+            raise ValueError(
+                f"{name} must be integers of one dimension, or for `among` a mask of bool, "
+                f"got {indices.dtype} of shape {indices.shape}. Pass indices as in "
+                "`indices_`. Those of a mask are np.flatnonzero(mask)."
+            )
+        indices = np.unique(indices).astype(np.int64)
         rows, is_here = indices, (indices >= 0) & (indices < self.n_indices)
         if self.numbers is not None:
             rows = np.searchsorted(self.numbers, indices)
@@ -238,7 +239,8 @@ class Index:
         if not is_here.all():
             raise ValueError(
                 f"{name} contains {indices[~is_here][:5].tolist()}, which are not in the "
-                f"database.{remedy}"
+                "database. Pass indices that are in `indices_`. A mask of `among` may name "
+                "removed items, too."
             )
         return rows
 

@@ -213,10 +213,10 @@ def read_among(among, index, n_queries):
                     f"among has {len(among)} lists for {n_queries} queries. Pass a list "
                     "for each query, or one array of indices for all."
                 )
-            return [_read_list(np.asarray(each), index) for each in among]
+            return [index.rows_of(np.asarray(each), "among") for each in among]
         among = np.asarray(among)
         if among.dtype != bool:
-            return _read_list(among, index)
+            return index.rows_of(among, "among")
     shapes = [(n_queries, index.n_indices)]
     shapes += [] if sp.issparse(among) else [(index.n_indices,)]
     if among.shape not in shapes:
@@ -233,18 +233,6 @@ def read_among(among, index, n_queries):
         return [np.sort(part).astype(np.int64) for part in rows]
     masks = among if index.numbers is None else among[..., index.numbers]
     return np.flatnonzero(masks) if masks.ndim == 1 else [*map(np.flatnonzero, masks)]
-
-
-def _read_list(indices, index):
-    """Rows of a list of indices, ascending, each once."""
-    if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
-        raise ValueError(
-            f"among must be indices or a mask of bool, got {indices.dtype} of shape "
-            f"{indices.shape}. Pass indices as in `indices_`, or turn numbers into a mask, "
-            "as in `among > 0`."
-        )
-    remedy = " Pass indices that are in `indices_`, or a mask, which may name others."
-    return index.rows_of(np.unique(indices).astype(np.int64), "among", remedy)
 
 
 def check_enough(allowed, own, n_neighbors):
