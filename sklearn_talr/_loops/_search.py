@@ -398,13 +398,6 @@ def write_table(weights, as_costs, table):
 
 
 @compiled
-def write_tables(weights, tables):
-    """Write the tables of queries, shape (n_queries, n_bytes, 256)."""
-    for query in range(len(weights)):
-        write_table(weights[query], False, tables[query])
-
-
-@compiled
 def write_scores(tables, columns, terms, scores):
     """Write the scores of all codes by all queries, in the precision of the tables."""
     unit = scores.dtype.type(1)

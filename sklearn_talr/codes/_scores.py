@@ -311,11 +311,12 @@ def tables_of(weights, n_bits):
     -------
     tables : ndarray of shape (n_queries, n_bytes, 256), of the type of the weights
     """
-    from .._loops._search import write_tables
+    from .._loops._search import write_table
 
     word_size(n_bits, weights.shape[1])
     tables = np.empty((len(weights), -(-n_bits // 8), 256), dtype=weights.dtype)
-    write_tables(fixed(np.ascontiguousarray(weights)), tables)
+    for of_query, table in zip(fixed(np.ascontiguousarray(weights)), tables):
+        write_table(of_query, False, table)
     return tables
 
 

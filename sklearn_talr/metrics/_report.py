@@ -302,10 +302,8 @@ def retrieval_report_from_estimator(
     query = FittedHasher.of(estimator).query_form(query)
     if query == "weights" and radius is not None:
         raise ValueError("radius is a Hamming distance; pass query='bits' with it.")
-    database = X_database, y_database
-    histograms = estimator_histograms(
-        estimator, X_query, y_query, affinity, database, query
-    )
+    ranked = X_query, y_query, affinity, (X_database, y_database), query
+    histograms = estimator_histograms(estimator, *ranked)
     report = _report(histograms, measures, zero_division, sample_weight, radius, as_frame)
     if not isinstance(report, dict):
         report.columns.name = query

@@ -291,9 +291,8 @@ class _RetrievalScorer:
     zero_division: float
 
     def __call__(self, estimator, X, y=None):
-        histograms = estimator_histograms(
-            estimator, X, y, self.affinity, self.database, self.query
-        )
+        ranked = X, y, self.affinity, self.database, self.query
+        histograms = estimator_histograms(estimator, *ranked)
         values = np.concatenate(
             [evaluate_histogram(self.measures, h, self.zero_division) for h in histograms]
         )

@@ -1,6 +1,7 @@
 """A database of codes: it grows, shrinks, is searched and ranked, and is kept in files."""
 
 from numbers import Integral, Real
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +47,11 @@ class Ranking(NamedTuple):
     ties: np.ndarray
 
 
+def of_fitted(path, doc):
+    """A property of an estimator that is read from its fitted state of this moment."""
+    return property(lambda self: attrgetter(path)(self._get_fitted()), doc=doc)
+
+
 class FittedAtOnce(BaseEstimator):
     """Base of estimators whose fitted state is one object.
 
@@ -69,15 +75,10 @@ class FittedAtOnce(BaseEstimator):
             check_is_fitted(self)
         return fitted
 
-    @property
-    def n_items_(self):
-        """Number of items."""
-        return self._get_fitted().n_items
-
-    @property
-    def nbytes(self):
-        """Bytes of memory for all items, without targets and features."""
-        return self._get_fitted().nbytes
+    n_items_ = of_fitted("n_items", "Number of items.")
+    nbytes = of_fitted(
+        "nbytes", "Bytes of memory for all items, without targets and features."
+    )
 
     @property
     def n_bytes_per_item_(self):
@@ -88,8 +89,9 @@ class FittedAtOnce(BaseEstimator):
 class CodeDatabase(FittedAtOnce):
     """Base of all estimators of this room: items, questions about them, and their files.
 
-    A child defines the constructor and two methods: `_read` makes codes of items, and
-    `_queries` makes words of bits, or weights, of what a user asks by.
+    A child defines two methods: ``_read(X, columns=None)`` makes packed codes of items and
+    their Columns, `columns` if these are given, and ``_queries(X, index)`` makes words of
+    bits, or weights, of what a user asks by; None are the items.
     """
 
     _parameter_constraints: dict = {
@@ -100,13 +102,20 @@ class CodeDatabase(FittedAtOnce):
         "n_jobs": [Integral, None],
     }
 
-    def _read(self, X, columns=None):
-        """Packed codes of items, and their Columns, `columns` if these are given."""
-        raise NotImplementedError
-
-    def _queries(self, X, index):
-        """Queries as a search takes them: words of bits, or weights; None are the items."""
-        raise NotImplementedError
+    def __init__(
+        self,
+        n_neighbors=10,
+        radius=2,
+        *,
+        affinity="auto",
+        scoring="AP",
+        n_jobs=None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.affinity = affinity
+        self.scoring = scoring
+        self.n_jobs = n_jobs
 
     def fit(self, X, y=None):
         """Store the codes of a database.
@@ -603,10 +612,12 @@ class CodeDatabase(FittedAtOnce):
         affinity = self._get_fitted().targets.affinity
         return None if affinity is None else affinity.given
 
-    @property
-    def codes_(self):
-        """Packed codes of the items, in the order of `indices_`."""
-        return self._get_fitted().codes
+    codes_ = of_fitted("codes", "Packed codes of the items, in the order of `indices_`.")
+    indices_ = of_fitted("indices", "Indices of the items, ascending.")
+    n_features_in_ = of_fitted("n_bits", "Number of bits of a code.")
+    n_samples_fit_ = of_fitted(
+        "n_indices", "Number of items given so far, also removed ones."
+    )
 
     @property
     def feature_names_in_(self):
@@ -615,21 +626,6 @@ class CodeDatabase(FittedAtOnce):
         if names is None:
             raise AttributeError("The codes had no column names.")
         return names
-
-    @property
-    def indices_(self):
-        """Indices of the items, ascending; all from 0 on while nothing is removed."""
-        return self._get_fitted().indices
-
-    @property
-    def n_features_in_(self):
-        """Number of bits of a code."""
-        return self._get_fitted().n_bits
-
-    @property
-    def n_samples_fit_(self):
-        """Number of items given so far, those removed included."""
-        return self._get_fitted().n_indices
 
 
 def answers(

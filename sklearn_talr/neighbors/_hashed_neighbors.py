@@ -14,7 +14,7 @@ from .._compat import HasMethods, Interval, StrOptions, num_samples, routing_ena
 from .._hashers import QUERIES, FittedHasher
 from ..affinity import PrecomputedAffinity
 from ..codes import concatenate_codes
-from ._database import CodeDatabase
+from ._database import CodeDatabase, of_fitted
 from ._files import load_index
 from ._index import Index
 from ._read import (
@@ -31,20 +31,13 @@ from ._rescoring import StackedRows, rescore
 class WithHasher(MetaEstimatorMixin):
     """What an index tells of its hasher."""
 
-    @property
-    def hasher_(self):
-        """The fitted hasher."""
-        return self._get_fitted().hasher.estimator
-
-    @property
-    def n_features_in_(self):
-        """Number of features, if the hasher tells."""
-        return self.hasher_.n_features_in_
-
-    @property
-    def feature_names_in_(self):
-        """Names of the features, if `fit` saw any."""
-        return self.hasher_.feature_names_in_
+    hasher_ = of_fitted("hasher.estimator", "The fitted hasher.")
+    n_features_in_ = of_fitted(
+        "hasher.estimator.n_features_in_", "Number of features, if the hasher tells."
+    )
+    feature_names_in_ = of_fitted(
+        "hasher.estimator.feature_names_in_", "Names of the features, if `fit` saw any."
+    )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -213,15 +206,12 @@ class HashedNeighbors(WithHasher, CodeDatabase):
     ):
         self.hasher = hasher
         self.query = query
-        self.n_neighbors = n_neighbors
-        self.radius = radius
+        how = {"affinity": affinity, "scoring": scoring, "n_jobs": n_jobs}
+        super().__init__(n_neighbors, radius, **how)
         self.n_candidates = n_candidates
         self.n_rescored = n_rescored
         self.rescore_metric = rescore_metric
         self.max_samples = max_samples
-        self.affinity = affinity
-        self.scoring = scoring
-        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def fit(self, X, y=None, **fit_params):

@@ -12,7 +12,7 @@ from .._threads import map_in_threads
 from ..codes import concatenate_codes
 from ..codes._packed import as_packed
 from ..codes._scores import TokenSets, read_groups, token_blocks, word_size
-from ._database import FittedAtOnce
+from ._database import FittedAtOnce, of_fitted
 from ._hashed_neighbors import WithHasher, fit_hasher
 from ._read import check_number
 
@@ -283,15 +283,12 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         result += (indices, ragged(ties)) if return_tied else (indices,)
         return result if len(result) > 1 else result[0]
 
-    @property
-    def groups_(self):
-        """Label of each document given so far, in the order in which they first came."""
-        return self._get_fitted().labels
-
-    @property
-    def indices_(self):
-        """Places in `groups_` of the documents that are in the database, ascending."""
-        return self._get_fitted().present
+    groups_ = of_fitted(
+        "labels", "Label of each document given so far, the first one first."
+    )
+    indices_ = of_fitted(
+        "present", "Places in `groups_` of the documents now in the database."
+    )
 
     @property
     def n_groups_(self):
