@@ -5,6 +5,7 @@ Other modules take these names from here, and none asks for a version itself.
 
 import functools
 import inspect
+from importlib import import_module
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
@@ -41,6 +42,14 @@ except ImportError:  # scikit-learn below 1.9
             return method(estimator, *args, **kwargs)
 
         return without_callbacks
+
+
+def optional(name, message):
+    """Import an optional package, or say what to install."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise ModuleNotFoundError(message, name=error.name) from error
 
 
 def validated(**constraints):

@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import gen_batches
 
-from .._threads import one_thread
+from .._threads import one_thread, slices
 
 _CODES_PER_BLOCK = 8_192
 _TINY = np.finfo(np.float32).tiny
@@ -133,10 +132,6 @@ class ScoreRule(NamedTuple):
         """What the bytes of factors stand for, shape (256,), dtype float32."""
         return np.exp(self.low + (self.high - self.low) / 255 * _STEPS).astype(np.float32)
 
-    def bytes_of(self, data):
-        """Bytes of the factors of packed codes in little bit order."""
-        return self.steps_of(self.factors.of(data))
-
     def steps_of(self, values):
         """The bytes nearest to positive values, by logarithm between the bounds."""
         width = max(self.high - self.low, _TINY)
@@ -147,7 +142,8 @@ class ScoreRule(NamedTuple):
         """Terms of packed codes, and of the bytes that came with them."""
         terms = Terms()
         if self.factors is not None:
-            terms = Terms(factors=self.bytes_of(data), factor_table=self.table)
+            factors = self.steps_of(self.factors.of(data))
+            terms = Terms(factors=factors, factor_table=self.table)
         if lengths is None:
             return terms
         return terms._replace(lengths=lengths, length_table=self.length_table)
@@ -192,7 +188,7 @@ class CodeFactors(NamedTuple):
         factors, n_bits = np.empty(len(data)), len(self.along)
         gram = self.gram.astype(np.float64)
         with one_thread():
-            for rows in _parts_of_codes(len(data)):
+            for rows in slices(len(data), _CODES_PER_BLOCK):
                 bits = np.unpackbits(data[rows], axis=1, count=n_bits, bitorder="little")
                 signs = 2.0 * bits - 1
                 # In float32 the last digits of a factor depend on the rows beside it.
@@ -232,7 +228,7 @@ class WordFactors(NamedTuple):
     def of(self, data):
         """Factors of packed codes, float64."""
         factors = np.empty(len(data))
-        for rows in _parts_of_codes(len(data)):
+        for rows in slices(len(data), _CODES_PER_BLOCK):
             words = data[rows]
             decoded = decode_words(words, self.codebooks)
             squares = np.einsum("ij,ij->i", decoded, decoded, dtype=np.float64)
@@ -248,11 +244,6 @@ def decode_words(words, codebooks):
     for values, codebook in zip(words.T, codebooks):
         decoded += codebook[values]
     return decoded
-
-
-def _parts_of_codes(n_codes):
-    """Slices of codes; an empty one where there are none."""
-    return gen_batches(max(1, n_codes), _CODES_PER_BLOCK)
 
 
 def _lengths(along, beyond):

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import HasMethods, Interval, num_samples, safe_indexing, validated
+from .._compat import HasMethods, Interval, num_samples, optional, safe_indexing, validated
 from ..codes import PackedCodes, concatenate_codes
 
 
@@ -92,16 +92,12 @@ _PARTS_PER_MERGE = 8
 
 def import_dask():
     """Import dask with its arrays, or say what to install."""
-    try:
-        import dask
-        import dask.array
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "sklearn_talr.dask needs dask, which is not installed. Install it, for "
-            "instance by pip install sklearn-talr[dask].",
-            name=error.name,
-        ) from error
-    return dask
+    what = (
+        "sklearn_talr.dask needs dask, which is not installed. Install it, for instance by "
+        "pip install sklearn-talr[dask]."
+    )
+    optional("dask.array", what)
+    return optional("dask", what)
 
 
 def is_dask(array):

@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from .._compat import HasMethods, StrOptions, validated
+from .._compat import HasMethods, StrOptions, optional, validated
 from .._hashers import FittedHasher
 from ..histogram import RankingHistogram, hamming_histogram
 from ..measures import TieBreakingRange, parse_measures
@@ -319,14 +319,12 @@ def _report(histograms, measures, zero_division, sample_weight, radius, as_frame
     measures = parse_measures(measures)[0]
     names = list(map(str, completed_for_arrays(measures)))
     if as_frame:
+        remedy = "install it, or pass as_frame=False for a dict."
         try:
-            from pandas import DataFrame
-        except ImportError as error:
+            pandas = optional("pandas", f"as_frame=True needs pandas: {remedy}")
+        except ImportError:
             if as_frame != "auto":
-                raise ImportError(
-                    "as_frame=True needs pandas: install it, or pass as_frame=False for a "
-                    "dict."
-                ) from error
+                raise
             as_frame = False
     parts = []
     for histogram in histograms:
@@ -352,5 +350,5 @@ def _report(histograms, measures, zero_division, sample_weight, radius, as_frame
         table[f"lookup_cost@{radius}"] = np.repeat(cost, 3)
     columns = TieBreakingRange._fields
     if as_frame:
-        return DataFrame.from_dict(table, orient="index", columns=columns)
+        return pandas.DataFrame.from_dict(table, orient="index", columns=columns)
     return {name: dict(zip(columns, map(float, row))) for name, row in table.items()}

@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from .._compat import optional
 from .._hashers import FittedHasher
 from ..affinity import BaseAffinity
 from ..codes._factors import Terms
@@ -352,11 +353,8 @@ def _is_ours(name):
 
 
 def _skops():
-    try:
-        import skops.io
-    except ImportError as error:
-        raise ImportError(
-            "Saving a hasher needs skops: pip install skops. Or pickle the estimator, if "
-            "nobody else can change the file."
-        ) from error
-    return skops.io
+    return optional(
+        "skops.io",
+        "Saving a hasher needs skops: pip install skops. Or pickle the estimator, if "
+        "nobody else can change the file.",
+    )
