@@ -89,8 +89,8 @@ class FittedAtOnce(BaseEstimator):
 class CodeDatabase(FittedAtOnce):
     """Base of all estimators of this room: items, questions about them, and their files.
 
-    A child defines two methods: ``_read(X, columns=None)`` makes packed codes of items and
-    their Columns, `columns` if these are given, and ``_queries(X, index)`` makes words of
+    A child defines two methods: ``_read(X, index)`` makes packed codes of items and their
+    Columns, those of the index if there is one, and ``_queries(X, index)`` makes words of
     bits, or weights, of what a user asks by; None are the items.
     """
 
@@ -141,7 +141,7 @@ class CodeDatabase(FittedAtOnce):
             what it was before.
         """
         self._validate_params()
-        self._fitted = Index.of(*self._read(X), self.affinity, y)
+        self._fitted = Index.of(*self._read(X, None), self.affinity, y)
         return self
 
     def partial_fit(self, X, y=None):
@@ -170,8 +170,8 @@ class CodeDatabase(FittedAtOnce):
         if fitted is None:
             return self.fit(X, y)
         self._validate_params()
-        packed, _ = self._read(X, fitted.columns)
-        self._fitted = fitted.add(packed, y)
+        packed, _ = self._read(X, fitted)
+        self._fitted = fitted.add(packed, y, X)
         return self
 
     def remove(self, indices):
@@ -594,17 +594,14 @@ class CodeDatabase(FittedAtOnce):
             y_database = y_database[index.indices]
         if queries.dtype.kind == "f":
             y = np.asarray(y) if affinity is None else y
-            yield from weighted_histograms(
-                queries, codes, affinity, y, y_database, n_jobs=self.n_jobs
-            )
-            return
+            targets = affinity, y, y_database
+            return weighted_histograms(queries, codes, *targets, n_jobs=self.n_jobs)
         # Whoever asks by bits means them, whatever factors their scores have.
         data = queries.view(np.uint8), codes.data
         bits = [PackedCodes._of(each, index.n_bits) for each in data]
         if affinity is None:
-            yield RankingHistogram.from_scores(y, -hamming_distances(*bits))
-            return
-        yield hamming_histogram(*bits, affinity, y, y_database, n_jobs=self.n_jobs)
+            return [RankingHistogram.from_scores(y, -hamming_distances(*bits))]
+        return [hamming_histogram(*bits, affinity, y, y_database, n_jobs=self.n_jobs)]
 
     @property
     def affinity_(self):

@@ -113,8 +113,8 @@ class HammingNeighbors(CodeDatabase):
     array(['b'], dtype='<U1')
     """
 
-    def _read(self, X, columns=None):
-        return read_codes(refuse_terms(X, "X"), columns, type(self).__name__)
+    def _read(self, X, index):
+        return read_codes(refuse_terms(X, "X"), index, type(self).__name__)
 
     def _queries(self, X, index):
         return read_bits(refuse_terms(X, "X"), index)
@@ -230,8 +230,8 @@ class WeightedHammingNeighbors(CodeDatabase):
         super().__init__(n_neighbors, radius, **how)
         self.n_candidates = n_candidates
 
-    def _read(self, X, columns=None):
-        return read_codes(X, columns, type(self).__name__)
+    def _read(self, X, index):
+        return read_codes(X, index, type(self).__name__)
 
     def _queries(self, X, index):
         return read_weights(refuse_codes(X, "X"), index.columns)

@@ -187,8 +187,11 @@ class Index:
         words = columns_of(packed.data)
         return cls(words, packed._terms, columns, len(packed), targets=targets, **more)
 
-    def add(self, packed, y):
-        """The index with more items, whose codes must have terms if the others do."""
+    def add(self, packed, y, X):
+        """The index with more items, whose codes must have terms if the others do.
+
+        Features X are kept where those of the others are.
+        """
         have, given = self.terms.n_terms, packed._terms.n_terms
         if have != given:
             raise ValueError(
@@ -205,6 +208,7 @@ class Index:
             n_indices=n_indices,
             numbers=None if numbers is None else _small(numbers, n_indices),
             targets=self.targets.append(y, len(packed)),
+            features=None if self.features is None else self.features.append(X),
         )
 
     def remove(self, indices):

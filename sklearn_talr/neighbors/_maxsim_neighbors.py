@@ -289,11 +289,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
     indices_ = of_fitted(
         "present", "Places in `groups_` of the documents now in the database."
     )
-
-    @property
-    def n_groups_(self):
-        """Number of documents in the database."""
-        return len(self._get_fitted().present)
+    n_groups_ = of_fitted("present.size", "Number of documents in the database.")
 
 
 @dataclass(frozen=True, eq=False)

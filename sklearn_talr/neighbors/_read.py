@@ -41,7 +41,7 @@ class Columns(NamedTuple):
     owner: str = "HammingNeighbors"
 
 
-def read_codes(X, columns=None, owner="HammingNeighbors"):
+def read_codes(X, index, owner=None):
     """Check codes and pack them.
 
     Parameters
@@ -49,10 +49,10 @@ def read_codes(X, columns=None, owner="HammingNeighbors"):
     X : array-like of shape (n_samples, n_bits) or PackedCodes
         Codes; positive entries are ones.
 
-    columns : Columns, default=None
-        What the codes must agree with. None means that they are the first.
+    index : Index or None
+        The index whose codes these must agree with. None means that they are the first.
 
-    owner : str, default="HammingNeighbors"
+    owner : str, default=None
         Name of the class that gets the first codes.
 
     Returns
@@ -61,15 +61,14 @@ def read_codes(X, columns=None, owner="HammingNeighbors"):
         The codes, little-endian.
 
     columns : Columns
-        The columns passed, or those of `X` if it is the first.
+        Those of the index, or of `X` if it is the first.
 
     Warns
     -----
     UserWarning
         If entries other than 0 and 1 are never below 0, or all the first codes are equal.
     """
-    if columns is None:
-        columns = Columns(None, owner=owner)
+    columns = Columns(None, owner=owner) if index is None else index.columns
     if isinstance(X, PackedCodes):
         if not len(X):
             raise ValueError("Found array with 0 sample(s): X holds no codes.")
@@ -115,7 +114,7 @@ def read_bits(X, index):
     """
     if X is None:
         return np.ascontiguousarray(index.words.T)
-    packed, _ = read_codes(X, index.columns)
+    packed, _ = read_codes(X, index)
     return np.ascontiguousarray(columns_of(packed.data).T)
 
 

@@ -137,6 +137,15 @@ def rescore(X_query, X_database, candidates, *, metric="euclidean", n_neighbors=
     return ragged(values), ragged(indices)
 
 
+def feature_rows(X):
+    """Features as an array, memory-mapped where they are."""
+    if sp.issparse(X):
+        raise ValueError(
+            "n_rescored compares dense features, got a sparse matrix. Set n_rescored=None."
+        )
+    return X if isinstance(X, np.ndarray) else np.asarray(X)
+
+
 class StackedRows:
     """Rows of several arrays, one array after another, of which none is copied.
 
@@ -149,7 +158,7 @@ class StackedRows:
     ndim = 2
 
     def __init__(self, parts):
-        self._parts = parts
+        self._parts = parts = [feature_rows(part) for part in parts]
         self._starts = np.cumsum([0, *map(len, parts)])
         self.dtype = np.result_type(*parts)
         self.shape = int(self._starts[-1]), parts[0].shape[1]
