@@ -243,10 +243,8 @@ def _write_planes(weights, signs, planes):
 
     Returns what the lowest bit is worth. All four are worth no more than the weight.
     """
-    signs[:], planes[:], most = 0, 0, 0.0
-    for weight in weights:
-        most = max(most, abs(weight))
-    step = most / 15
+    signs[:], planes[:] = 0, 0
+    step = np.abs(weights).max() / 15
     for bit in range(len(weights)):
         word, mask = bit // 64, np.uint64(1) << np.uint64(bit % 64)
         if weights[bit] > 0:
@@ -313,10 +311,7 @@ def largest_sum(table):
     """Sum of the largest magnitudes of the entries of each byte."""
     total = 0.0
     for entries in table:
-        most = 0.0
-        for entry in entries:
-            most = max(most, abs(entry))
-        total += most
+        total += np.abs(entries).max()
     return total
 
 

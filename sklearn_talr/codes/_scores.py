@@ -154,8 +154,7 @@ def weighted_scores(query_weights, database_codes, *, n_jobs=None):
         write_scores(tables, columns_of(part), terms, of_part)
         scores[:, codes] = of_part
 
-    for _ in map_in_threads(score, slices(len(packed), _CODES_PER_BLOCK), n_jobs):
-        pass
+    list(map_in_threads(score, slices(len(packed), _CODES_PER_BLOCK), n_jobs))
     return scores
 
 
@@ -472,8 +471,7 @@ class QueryTables(NamedTuple):
             scores[:, part] = sums.T
 
         parts = slices(documents.n_documents, _DOCUMENTS_PER_PART)
-        for _ in map_in_threads(look, parts, n_jobs):
-            pass
+        list(map_in_threads(look, parts, n_jobs))
         return scores
 
     def exact_scores(self, query, documents):

@@ -277,10 +277,8 @@ class CodeDatabase(FittedAtOnce):
         (array([[1, 1, 2]]), array([[2, 3, 0]]))
         """
         fitted = self._get_fitted()
-        distances, indices, tied = self._nearest(fitted, X, n_neighbors, return_tied, among)
-        result = (distances,) if return_distance else ()
-        result += (indices, ragged(tied)) if return_tied else (indices,)
-        return result if len(result) > 1 else result[0]
+        found = self._nearest(fitted, X, n_neighbors, return_tied, among)
+        return as_asked(*found, return_distance, return_tied)
 
     def radius_neighbors(self, X=None, radius=None, return_distance=True, *, among=None):
         """Find all items within a radius of each query.
@@ -623,6 +621,13 @@ class CodeDatabase(FittedAtOnce):
         if names is None:
             raise AttributeError("The codes had no column names.")
         return names
+
+
+def as_asked(distances, indices, tied, return_distance, return_tied):
+    """What `kneighbors` returns: an array, or a tuple of several."""
+    result = (distances,) if return_distance else ()
+    result += (indices, ragged(tied)) if return_tied else (indices,)
+    return result if len(result) > 1 else result[0]
 
 
 def answers(
