@@ -64,15 +64,13 @@ class Targets(NamedTuple):
 
     def append(self, y, n_new):
         """Targets of old and new items: both have some, or neither, or all are numbered."""
-        if self.affinity is not None and self.affinity.by_number:
-            new = Targets.of(self.affinity, y, n_new, len(self.values))
-            return self._replace(values=np.concatenate((self.values, new.values)))
-        if (y is None) != (self.values is None):
+        is_numbered = self.affinity is not None and self.affinity.by_number
+        if (y is None) != (self.values is None) and not is_numbered:
             known = "without y" if self.values is None else "with y"
             raise ValueError(f"The first items were added {known}, so must the others be.")
-        if y is None:
+        if self.affinity is None:
             return self
-        _, new = Targets.of(self.affinity, y, n_new)
+        _, new = Targets.of(self.affinity, y, n_new, self.values.shape[0])
         if self.affinity.comes_with_targets:
             raise ValueError(
                 "y is a PrecomputedAffinity, to which nothing can be added. Call fit with "
