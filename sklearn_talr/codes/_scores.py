@@ -387,8 +387,11 @@ class TokenSets(NamedTuple):
         rows += np.arange(ends[-1])
         return TokenSets(self.packed[rows], np.concatenate(([0], ends)))
 
-    def maxima(self, by_entry, unit, documents):
-        """The highest score of each token of queries in each of a slice of documents."""
+    def maxima(self, passes, unit, documents):
+        """The highest score of each token of queries in each of a slice of documents.
+
+        `passes` are tables of some of the tokens each.
+        """
         from .._loops._search import maxsim_scan
 
         starts = self.starts[documents.start : documents.stop + 1]
@@ -398,9 +401,10 @@ class TokenSets(NamedTuple):
         if given is not None:
             terms[:, : given.shape[1]] = given
         data = fixed(np.ascontiguousarray(packed.data))
-        maxima = np.empty((len(starts) - 1, by_entry.shape[2]), dtype=by_entry.dtype)
-        maxsim_scan(fixed(by_entry), data, terms, unit, starts, maxima)
-        return maxima
+        maxima = [np.empty((len(starts) - 1, p.shape[2]), dtype=p.dtype) for p in passes]
+        for by_entry, of_pass in zip(passes, maxima):
+            maxsim_scan(fixed(by_entry), data, terms, unit, starts, of_pass)
+        return np.hstack(maxima)
 
 
 def token_blocks(weights, numbers, documents):
@@ -465,8 +469,7 @@ class QueryTables(NamedTuple):
         ]
 
         def look(part):
-            unit = 2.0**-self.exponent
-            maxima = np.hstack([documents.maxima(each, unit, part) for each in passes])
+            maxima = documents.maxima(passes, 2.0**-self.exponent, part)
             sums = np.add.reduceat(maxima, self.starts[:-1], axis=1, dtype=np.float64)
             scores[:, part] = sums.T
 
@@ -483,5 +486,5 @@ class QueryTables(NamedTuple):
         of_query = slice(self.starts[query], self.starts[query + 1])
         tables = np.ascontiguousarray(self.tables[:, :, of_query])
         everything = slice(0, documents.n_documents)
-        maxima = documents.maxima(tables, 2.0**-self.exponent, everything)
+        maxima = documents.maxima([tables], 2.0**-self.exponent, everything)
         return np.ldexp(np.sort(maxima, axis=1).sum(axis=1), self.exponent)
