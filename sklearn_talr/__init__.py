@@ -1,5 +1,6 @@
 """Short binary codes for retrieval, learned by maximizing tie-aware ranking metrics."""
 
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from ._lazy import lazy_names
@@ -37,7 +38,7 @@ if TYPE_CHECKING:  # what editors and type checkers read; below, names come when
 __version__ = "0.1.0.dev0"
 
 # Names are imported on first use, so that ``import sklearn_talr.metrics`` does not pay for
-# torch.
+# torch. The folders are offered under their own names.
 _HOMES = {
     "AdditiveHasher": "hashing",
     "ClassProbabilities": "hashing",
@@ -49,26 +50,12 @@ _HOMES = {
     "PrecomputedAffinity": "affinity",
     "RankingSVC": "svm",
     "TALRHasher": "hashing",
-    "affinity": "affinity",
-    "baselines": "baselines",
-    "codes": "codes",
-    "dask": "dask",
-    "export": "export",
-    "hashing": "hashing",
-    "histogram": "histogram",
-    "inference": "inference",
-    "kernel_ridge": "kernel_ridge",
-    "losses": "losses",
     "make_retrieval_scorer": "metrics",
-    "measures": "measures",
-    "metrics": "metrics",
-    "neighbors": "neighbors",
-    "runs": "runs",
     "show_versions": "_show_versions",
-    "svm": "svm",
     "warm_up": "_warm_up",
 }
+_HOMES |= {each.name: each.name for each in iter_modules(__path__) if each.name[0] != "_"}
 
-__all__ = list(_HOMES)
+__all__ = sorted(_HOMES)
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -4,6 +4,8 @@ Other modules take these names from here, and none asks for a version itself.
 """
 
 import functools
+import inspect
+from importlib import import_module
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
@@ -42,24 +44,26 @@ except ImportError:  # scikit-learn below 1.9
         return without_callbacks
 
 
-__all__ = [
-    "CallbackSupportMixin",
-    "HasMethods",
-    "Interval",
-    "Options",
-    "StrOptions",
-    "check_matplotlib_support",
-    "check_method_params",
-    "check_sample_weight",
-    "convert_to_numpy",
-    "fit_context",
-    "get_namespace_and_device",
-    "is_pandas_na",
-    "num_samples",
-    "routing_enabled",
-    "safe_indexing",
-    "safe_split",
-    "validate_parameter_constraints",
-    "validate_params",
-    "with_callbacks",
-]
+def optional(name, message):
+    """Import an optional package, or say what to install."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise ModuleNotFoundError(message, name=error.name) from error
+
+
+def validated(**constraints):
+    """Decorate a function, so that it checks its parameters when it is called.
+
+    Those that are not named here go unchecked: the function checks them itself, where its
+    errors say what to do. So do parameters of what it calls.
+    """
+
+    def decorate(function):
+        unchecked = dict.fromkeys(inspect.signature(function).parameters, "no_validation")
+        constraints_of_all = unchecked | constraints
+        return validate_params(constraints_of_all, prefer_skip_nested_validation=True)(
+            function
+        )
+
+    return decorate

@@ -8,7 +8,6 @@ by tile, so that what is found out about them stays in the cache.
 import math
 
 import numpy as np
-from numba import float32
 
 from ._compile import compiled, copy_to, count_ones
 
@@ -203,7 +202,9 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
         exponent = exponent_of(most, largest)
         unit = math.ldexp(1.0, -exponent)
         margin = margin_of(most, unit, n_bytes, largest)
-        _write_scaled(exact, unit, table)
+        for byte in range(n_bytes):
+            for value in range(256):
+                table[byte, value] = exact[byte, value] * unit
         is_bounded, step = can_bound, 0.0
         if can_bound:
             step = _write_planes(weights[query], signs, planes) * unit
@@ -242,10 +243,8 @@ def _write_planes(weights, signs, planes):
 
     Returns what the lowest bit is worth. All four are worth no more than the weight.
     """
-    signs[:], planes[:], most = 0, 0, 0.0
-    for weight in weights:
-        most = max(most, abs(weight))
-    step = most / 15
+    signs[:], planes[:] = 0, 0
+    step = np.abs(weights).max() / 15
     for bit in range(len(weights)):
         word, mask = bit // 64, np.uint64(1) << np.uint64(bit % 64)
         if weights[bit] > 0:
@@ -312,18 +311,8 @@ def largest_sum(table):
     """Sum of the largest magnitudes of the entries of each byte."""
     total = 0.0
     for entries in table:
-        most = 0.0
-        for entry in entries:
-            most = max(most, abs(entry))
-        total += most
+        total += np.abs(entries).max()
     return total
-
-
-@compiled
-def _write_scaled(exact, unit, table):
-    for byte in range(len(table)):
-        for value in range(256):
-            table[byte, value] = exact[byte, value] * unit
 
 
 @compiled
@@ -404,13 +393,6 @@ def write_table(weights, as_costs, table):
 
 
 @compiled
-def write_tables(weights, tables):
-    """Write the tables of queries, shape (n_queries, n_bytes, 256)."""
-    for query in range(len(weights)):
-        write_table(weights[query], False, tables[query])
-
-
-@compiled
 def write_scores(tables, columns, terms, scores):
     """Write the scores of all codes by all queries, in the precision of the tables."""
     unit = scores.dtype.type(1)
@@ -488,7 +470,8 @@ def maxsim_scan(by_entry, data, terms, unit, starts, maxima):
     data : array of shape (n_codes, n_bytes), dtype uint8
         The codes of the tokens of all documents.
 
-    terms : tuple of arrays
+    terms : array of shape (n_codes, 2), dtype float32
+        Factor and addend of each code.
 
     unit : float
         What addends are multiplied by.
@@ -499,7 +482,6 @@ def maxsim_scan(by_entry, data, terms, unit, starts, maxima):
     maxima : array of shape (n_documents, n_tokens)
         Where the maxima are written.
     """
-    given, factors, lengths, factor_table, length_table = terms
     n_bytes, n_tokens = data.shape[1], maxima.shape[1]
     whole = n_bytes - n_bytes % 4
     sums = np.empty(n_tokens, dtype=maxima.dtype)
@@ -521,18 +503,7 @@ def maxsim_scan(by_entry, data, terms, unit, starts, maxima):
                 entries = by_entry[place, octets[place]]
                 for token in range(n_tokens):
                     sums[token] += entries[token]
-            factor, addend = float32(1), float32(0)
-            if given.shape[1] > 0:
-                factor = given[code, 0]
-                if given.shape[1] > 1:
-                    addend = given[code, 1]
-            else:
-                if len(lengths):
-                    factor = length_table[lengths[code], 0]
-                    addend = length_table[lengths[code], 1]
-                if len(factors):
-                    factor *= factor_table[factors[code]]
-            added = maxima.dtype.type(addend * unit)
+            factor, added = terms[code, 0], maxima.dtype.type(terms[code, 1] * unit)
             for token in range(n_tokens):
                 score = sums[token] * factor + added
                 best[token] = score if score > best[token] else best[token]

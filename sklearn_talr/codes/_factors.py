@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import gen_batches
 
-from .._threads import one_thread
+from .._threads import one_thread, slices
 
 _CODES_PER_BLOCK = 8_192
 _TINY = np.finfo(np.float32).tiny
@@ -19,81 +18,84 @@ class Terms(NamedTuple):
 
     Parameters
     ----------
-    given : ndarray of shape (n_codes, 1) or (n_codes, 2), dtype float32, default=None
-        Factors, and perhaps addends, as a user gave them. The others are then None.
+    given : ndarray of shape (n_codes, 1) or (n_codes, 2), dtype float32
+        Factors, and perhaps addends, as a user gave them. The others are then empty.
 
-    factors : ndarray of shape (n_codes,), dtype uint8, default=None
+    factors : ndarray of shape (n_codes,), dtype uint8
         Places of the factors in their table.
 
-    lengths : ndarray of shape (n_codes,), dtype uint8, default=None
+    lengths : ndarray of shape (n_codes,), dtype uint8
         Bytes that do not follow from the codes, such as lengths of rows: places in the
         other table.
 
-    factor_table : ndarray of shape (256,), dtype float32, default=None
+    factor_table : ndarray of shape (256,), dtype float32
         What the bytes of factors stand for.
 
-    length_table : ndarray of shape (256, 2), dtype float32, default=None
+    length_table : ndarray of shape (256, 2), dtype float32
         A further factor, and an addend, by the bytes of lengths.
+
+    Notes
+    -----
+    What codes do not have is empty, as compiled loops take it.
     """
 
-    given: np.ndarray | None = None
-    factors: np.ndarray | None = None
-    lengths: np.ndarray | None = None
-    factor_table: np.ndarray | None = None
-    length_table: np.ndarray | None = None
+    given: np.ndarray = np.empty((0, 0), np.float32)
+    factors: np.ndarray = np.empty(0, np.uint8)
+    lengths: np.ndarray = np.empty(0, np.uint8)
+    factor_table: np.ndarray = np.empty(0, np.float32)
+    length_table: np.ndarray = np.empty((0, 2), np.float32)
 
     @property
     def n_terms(self):
         """Number of terms of a code: none, a factor, or a factor and an addend."""
-        if self.given is not None:
-            return self.given.shape[1]
-        return 2 if self.lengths is not None else int(self.factors is not None)
+        by_bytes = 2 if len(self.length_table) else int(len(self.factor_table) > 0)
+        return self.given.shape[1] or by_bytes
 
     @property
     def nbytes(self):
         """Bytes of what is kept for each code."""
-        return sum(array.nbytes for array in self[:3] if array is not None)
+        return sum(array.nbytes for array in self[:3])
 
     @property
     def values(self):
         """Factors, and addends, as a float32 array of shape (n_codes, n_terms), or None."""
-        if self.given is not None or self.n_terms == 0:
+        if self.given.shape[1]:
             return self.given
-        factors = np.float32(1) if self.factors is None else self.factor_table[self.factors]
-        if self.lengths is None:
-            return factors[:, None]
+        factors = self.factor_table[self.factors]
+        if not len(self.length_table):
+            return factors[:, None] if len(self.factor_table) else None
         values = self.length_table[self.lengths]
-        values[:, 0] *= factors
+        if len(self.factor_table):
+            values[:, 0] *= factors
         return values
 
     def rows(self, rows):
         """The terms of some of the codes."""
-        chosen = (None if array is None else array[rows] for array in self[:3])
+        chosen = (array[rows] if len(array) else array for array in self[:3])
         return Terms(*chosen, *self[3:])
 
     @staticmethod
     def join(parts):
         """The terms of several sets of codes, of as many terms each."""
         # Bytes stay where they mean the same in all.
-        kinds = {tuple(array is None for array in part[:3]) for part in parts}
         tables = [part[3:] for part in parts]
-        if len(kinds) > 1 or not all(
+        if not all(
             np.array_equal(*pair) for each in tables for pair in zip(each, tables[0])
         ):
             parts = [Terms(part.values) for part in parts]
-        columns = zip(*(part[:3] for part in parts))
-        joined = (None if of[0] is None else np.concatenate(of) for of in columns)
-        return Terms(*joined, *parts[0][3:])
+        return Terms(
+            *map(np.concatenate, zip(*(part[:3] for part in parts))), *parts[0][3:]
+        )
 
     def largest(self):
         """The largest magnitudes of a factor and of an addend."""
-        if self.given is not None:
+        if self.given.shape[1]:
             factor, *addend = np.abs(self.given).max(axis=0).tolist()
             return factor, sum(addend)
         factor, addend = 1.0, 0.0
-        if self.factors is not None:
+        if len(self.factor_table):
             factor = float(self.factor_table.max())
-        if self.lengths is not None:
+        if len(self.length_table):
             of_lengths = np.abs(self.length_table).max(axis=0)
             factor, addend = factor * float(of_lengths[0]), float(of_lengths[1])
         return factor, addend
@@ -130,10 +132,6 @@ class ScoreRule(NamedTuple):
         """What the bytes of factors stand for, shape (256,), dtype float32."""
         return np.exp(self.low + (self.high - self.low) / 255 * _STEPS).astype(np.float32)
 
-    def bytes_of(self, data):
-        """Bytes of the factors of packed codes in little bit order."""
-        return self.steps_of(self.factors.of(data))
-
     def steps_of(self, values):
         """The bytes nearest to positive values, by logarithm between the bounds."""
         width = max(self.high - self.low, _TINY)
@@ -142,9 +140,13 @@ class ScoreRule(NamedTuple):
 
     def terms(self, data, lengths=None):
         """Terms of packed codes, and of the bytes that came with them."""
-        if self.factors is None:
-            return Terms(None, None, lengths, None, self.length_table)
-        return Terms(None, self.bytes_of(data), lengths, self.table, self.length_table)
+        terms = Terms()
+        if self.factors is not None:
+            factors = self.steps_of(self.factors.of(data))
+            terms = Terms(factors=factors, factor_table=self.table)
+        if lengths is None:
+            return terms
+        return terms._replace(lengths=lengths, length_table=self.length_table)
 
 
 def bounds_of_lengths(least, largest):
@@ -186,7 +188,7 @@ class CodeFactors(NamedTuple):
         factors, n_bits = np.empty(len(data)), len(self.along)
         gram = self.gram.astype(np.float64)
         with one_thread():
-            for rows in _parts_of_codes(len(data)):
+            for rows in slices(len(data), _CODES_PER_BLOCK):
                 bits = np.unpackbits(data[rows], axis=1, count=n_bits, bitorder="little")
                 signs = 2.0 * bits - 1
                 # In float32 the last digits of a factor depend on the rows beside it.
@@ -226,7 +228,7 @@ class WordFactors(NamedTuple):
     def of(self, data):
         """Factors of packed codes, float64."""
         factors = np.empty(len(data))
-        for rows in _parts_of_codes(len(data)):
+        for rows in slices(len(data), _CODES_PER_BLOCK):
             words = data[rows]
             decoded = decode_words(words, self.codebooks)
             squares = np.einsum("ij,ij->i", decoded, decoded, dtype=np.float64)
@@ -242,11 +244,6 @@ def decode_words(words, codebooks):
     for values, codebook in zip(words.T, codebooks):
         decoded += codebook[values]
     return decoded
-
-
-def _parts_of_codes(n_codes):
-    """Slices of codes; an empty one where there are none."""
-    return gen_batches(max(1, n_codes), _CODES_PER_BLOCK)
 
 
 def _lengths(along, beyond):

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from .._arrays import as_numpy
-from .._compat import Interval, StrOptions, validate_params
+from .._compat import Interval, StrOptions, validated
 from ._factors import Terms
 
 NO_TERMS = Terms()
@@ -62,14 +62,11 @@ class PackedCodes:
     array([[1, 0, 1]], dtype=uint8)
     """
 
-    @validate_params(
-        {
-            "data": ["array-like"],
-            "n_bits": [Interval(Integral, 1, None, closed="left")],
-            "bitorder": _BIT_ORDER,
-            "terms": ["array-like", None],
-        },
-        prefer_skip_nested_validation=True,
+    @validated(
+        data=["array-like"],
+        n_bits=[Interval(Integral, 1, None, closed="left")],
+        bitorder=_BIT_ORDER,
+        terms=["array-like", None],
     )
     def __init__(self, data, n_bits, bitorder="little", terms=None):
         self.data = np.asarray(data)
@@ -93,7 +90,7 @@ class PackedCodes:
                 f"data has bits set beyond n_bits={self.n_bits}: the length or the "
                 f"bitorder={self.bitorder!r} does not match these bytes."
             )
-        self._terms = Terms()
+        self._terms = NO_TERMS
         if terms is not None:
             terms = check_array(terms, dtype=np.float32, input_name="terms")
             n_codes = len(self.data)
@@ -120,7 +117,7 @@ class PackedCodes:
     @property
     def lengths(self):
         """Bytes that a hasher has stored beside the codes, or None."""
-        return self._terms.lengths
+        return self._terms.lengths if len(self._terms.length_table) else None
 
     @property
     def nbytes(self):
@@ -156,10 +153,7 @@ class PackedCodes:
         )
 
 
-@validate_params(
-    {"codes": ["array-like"], "bitorder": _BIT_ORDER},
-    prefer_skip_nested_validation=True,
-)
+@validated(codes=["array-like"], bitorder=_BIT_ORDER)
 def pack_codes(codes, *, bitorder="little"):
     """Pack codes of zeros and ones eight to the byte.
 
@@ -192,7 +186,7 @@ def pack_codes(codes, *, bitorder="little"):
     return as_packed(codes, bitorder)
 
 
-@validate_params({"packed": "no_validation"}, prefer_skip_nested_validation=True)
+@validated()
 def unpack_codes(packed):
     """Give the bits of packed codes, one to the byte.
 
@@ -226,7 +220,7 @@ def unpack_codes(packed):
     return _as_bits(packed)
 
 
-@validate_params({"parts": [list, tuple]}, prefer_skip_nested_validation=True)
+@validated(parts=[list, tuple])
 def concatenate_codes(parts):
     """Join packed codes of one hasher, one after another.
 
@@ -269,10 +263,7 @@ def concatenate_codes(parts):
     return PackedCodes._of(data, parts[0].n_bits, "little", terms)
 
 
-@validate_params(
-    {"query_codes": ["array-like"], "database_codes": ["array-like"]},
-    prefer_skip_nested_validation=True,
-)
+@validated(query_codes=["array-like"], database_codes=["array-like"])
 def hamming_distances(query_codes, database_codes):
     """Count the differing bits of every pair of codes.
 
@@ -334,11 +325,12 @@ def refuse_terms(codes, input_name):
     """Raise ValueError where the ranking of codes needs more than their bits."""
     if isinstance(codes, PackedCodes) and codes._terms.n_terms:
         raise ValueError(
-            f"{input_name} are codes with factors or addends, such as those of "
-            "AdditiveHasher, whose Hamming distances rank poorly. Rank them by weights: by "
+            f"{input_name} have factors or addends, such as codes of AdditiveHasher, and "
+            "rank poorly by Hamming distance. Rank them by weights: by "
             "HashedNeighbors(hasher), or by WeightedHammingNeighbors with query_weights. "
             "If the Hamming distance is meant, pass their bits, "
-            f"PackedCodes({input_name}.data, {input_name}.n_bits, {input_name}.bitorder)."
+            f"PackedCodes({input_name}.data, {input_name}.n_bits, {input_name}.bitorder), "
+            "and perhaps order what is found by weighted_scores(query_weights, codes)."
         )
     return codes
 

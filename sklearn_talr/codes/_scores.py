@@ -33,7 +33,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from .._arrays import as_numpy
-from .._compat import validate_params
+from .._compat import validated
 from .._threads import map_in_threads, slices
 from ._packed import PackedCodes, as_packed
 
@@ -87,23 +87,10 @@ _CODES_PER_BLOCK = 8_192
 _TOKENS_PER_PASS = 32  # whose tables stay in the cache
 _TOKENS_PER_BLOCK = 256  # whose tables are held in float64
 _DOCUMENTS_PER_PART = 2**10  # that one thread takes at once
-# What loops get in place of given terms, bytes and tables that codes do not have
-_NOTHING = (
-    np.empty((0, 0), np.float32),
-    np.empty(0, np.uint8),
-    np.empty(0, np.uint8),
-    np.empty(0, np.float32),
-    np.empty((0, 2), np.float32),
-)
 
 
-@validate_params(
-    {
-        "query_weights": ["array-like"],
-        "database_codes": ["array-like"],
-        "n_jobs": [Integral, None],
-    },
-    prefer_skip_nested_validation=True,
+@validated(
+    query_weights=["array-like"], database_codes=["array-like"], n_jobs=[Integral, None]
 )
 def weighted_scores(query_weights, database_codes, *, n_jobs=None):
     """Score every code by every weighted query.
@@ -167,20 +154,16 @@ def weighted_scores(query_weights, database_codes, *, n_jobs=None):
         write_scores(tables, columns_of(part), terms, of_part)
         scores[:, codes] = of_part
 
-    for _ in map_in_threads(score, slices(len(packed), _CODES_PER_BLOCK), n_jobs):
-        pass
+    list(map_in_threads(score, slices(len(packed), _CODES_PER_BLOCK), n_jobs))
     return scores
 
 
-@validate_params(
-    {
-        "query_weights": ["array-like"],
-        "database_codes": ["array-like"],
-        "query_groups": ["array-like", None],
-        "groups": ["array-like", None],
-        "n_jobs": [Integral, None],
-    },
-    prefer_skip_nested_validation=True,
+@validated(
+    query_weights=["array-like"],
+    database_codes=["array-like"],
+    query_groups=["array-like", None],
+    groups=["array-like", None],
+    n_jobs=[Integral, None],
 )
 def maxsim_scores(
     query_weights, database_codes, *, query_groups=None, groups=None, n_jobs=None
@@ -327,11 +310,12 @@ def tables_of(weights, n_bits):
     -------
     tables : ndarray of shape (n_queries, n_bytes, 256), of the type of the weights
     """
-    from .._loops._search import write_tables
+    from .._loops._search import write_table
 
     word_size(n_bits, weights.shape[1])
     tables = np.empty((len(weights), -(-n_bits // 8), 256), dtype=weights.dtype)
-    write_tables(fixed(np.ascontiguousarray(weights)), tables)
+    for of_query, table in zip(fixed(np.ascontiguousarray(weights)), tables):
+        write_table(of_query, False, table)
     return tables
 
 
@@ -364,11 +348,8 @@ def fixed(array):
 
 
 def arrays_of_terms(terms):
-    """Terms as compiled loops take them: arrays, empty where there is nothing."""
-    return tuple(
-        fixed(nothing if array is None else array)
-        for array, nothing in zip(terms, _NOTHING)
-    )
+    """Terms as compiled loops take them."""
+    return tuple(map(fixed, terms))
 
 
 class TokenSets(NamedTuple):
@@ -406,16 +387,24 @@ class TokenSets(NamedTuple):
         rows += np.arange(ends[-1])
         return TokenSets(self.packed[rows], np.concatenate(([0], ends)))
 
-    def maxima(self, by_entry, unit, documents):
-        """The highest score of each token of queries in each of a slice of documents."""
+    def maxima(self, passes, unit, documents):
+        """The highest score of each token of queries in each of a slice of documents.
+
+        `passes` are tables of some of the tokens each.
+        """
         from .._loops._search import maxsim_scan
 
-        starts = fixed(self.starts[documents.start : documents.stop + 1])
-        terms = arrays_of_terms(self.packed._terms)
-        data = fixed(np.ascontiguousarray(self.packed.data))
-        maxima = np.empty((len(starts) - 1, by_entry.shape[2]), dtype=by_entry.dtype)
-        maxsim_scan(fixed(by_entry), data, terms, unit, starts, maxima)
-        return maxima
+        starts = self.starts[documents.start : documents.stop + 1]
+        packed, starts = self.packed[starts[0] : starts[-1]], starts - starts[0]
+        terms, given = np.zeros((len(packed), 2), dtype=np.float32), packed.terms
+        terms[:, 0] = 1
+        if given is not None:
+            terms[:, : given.shape[1]] = given
+        data = fixed(np.ascontiguousarray(packed.data))
+        maxima = [np.empty((len(starts) - 1, p.shape[2]), dtype=p.dtype) for p in passes]
+        for by_entry, of_pass in zip(passes, maxima):
+            maxsim_scan(fixed(by_entry), data, terms, unit, starts, of_pass)
+        return np.hstack(maxima)
 
 
 def token_blocks(weights, numbers, documents):
@@ -480,14 +469,12 @@ class QueryTables(NamedTuple):
         ]
 
         def look(part):
-            unit = 2.0**-self.exponent
-            maxima = np.hstack([documents.maxima(each, unit, part) for each in passes])
+            maxima = documents.maxima(passes, 2.0**-self.exponent, part)
             sums = np.add.reduceat(maxima, self.starts[:-1], axis=1, dtype=np.float64)
             scores[:, part] = sums.T
 
         parts = slices(documents.n_documents, _DOCUMENTS_PER_PART)
-        for _ in map_in_threads(look, parts, n_jobs):
-            pass
+        list(map_in_threads(look, parts, n_jobs))
         return scores
 
     def exact_scores(self, query, documents):
@@ -499,5 +486,5 @@ class QueryTables(NamedTuple):
         of_query = slice(self.starts[query], self.starts[query + 1])
         tables = np.ascontiguousarray(self.tables[:, :, of_query])
         everything = slice(0, documents.n_documents)
-        maxima = documents.maxima(tables, 2.0**-self.exponent, everything)
+        maxima = documents.maxima([tables], 2.0**-self.exponent, everything)
         return np.ldexp(np.sort(maxima, axis=1).sum(axis=1), self.exponent)

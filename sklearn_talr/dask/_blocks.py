@@ -9,19 +9,14 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import HasMethods, Interval, num_samples, safe_indexing, validate_params
+from .._compat import HasMethods, Interval, num_samples, optional, safe_indexing, validated
 from ..codes import PackedCodes, concatenate_codes
 
 
-@validate_params(
-    {
-        "hasher": [HasMethods(["fit", "encode"])],
-        "X": "no_validation",
-        "y": "no_validation",
-        "n_samples": [Interval(Integral, 2, None, closed="left")],
-        "random_state": ["random_state"],
-    },
-    prefer_skip_nested_validation=True,
+@validated(
+    hasher=[HasMethods(["fit", "encode"])],
+    n_samples=[Interval(Integral, 2, None, closed="left")],
+    random_state=["random_state"],
 )
 def fit(hasher, X, y=None, *, n_samples=20_000, random_state=None):
     """Fit a hasher on a sample of the rows of a dask array.
@@ -97,16 +92,12 @@ _PARTS_PER_MERGE = 8
 
 def import_dask():
     """Import dask with its arrays, or say what to install."""
-    try:
-        import dask
-        import dask.array
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "sklearn_talr.dask needs dask, which is not installed. Install it, for "
-            "instance by pip install sklearn-talr[dask].",
-            name=error.name,
-        ) from error
-    return dask
+    what = (
+        "sklearn_talr.dask needs dask, which is not installed. Install it, for instance by "
+        "pip install sklearn-talr[dask]."
+    )
+    optional("dask.array", what)
+    return optional("dask", what)
 
 
 def is_dask(array):
@@ -183,10 +174,7 @@ def _is_list_of_delayed(blocks):
     return is_list and bool(blocks) and all(map(is_dask, blocks))
 
 
-@validate_params(
-    {"hasher": [HasMethods(["encode"])], "X": "no_validation"},
-    prefer_skip_nested_validation=True,
-)
+@validated(hasher=[HasMethods(["encode"])])
 def encode(hasher, X):
     """Compute packed codes of a dask array of features, lazily.
 

@@ -1,14 +1,13 @@
 """Counts of a database in blocks: one table for each block, added in a tree."""
 
 from functools import reduce
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .._compat import validate_params
+from .._compat import validated
 from ..affinity import resolve_affinity
-from ..codes import PackedCodes, pack_codes
+from ..codes import pack_codes
 from ..histogram import HammingHistogram
 from ..histogram import hamming_histogram as count_in_memory
 from ._blocks import (
@@ -24,13 +23,7 @@ from ._blocks import (
 _BYTES_PER_TABLE = 2**26
 
 
-@validate_params(
-    dict.fromkeys(
-        ("query_codes", "database_codes", "affinity", "y_query", "y_database"),
-        "no_validation",
-    ),
-    prefer_skip_nested_validation=True,
-)
+@validated()
 def hamming_histogram(query_codes, database_codes, affinity, y_query, y_database):
     """Count items of a database in blocks by affinity level and Hamming distance.
 
@@ -119,8 +112,9 @@ def hamming_histogram(query_codes, database_codes, affinity, y_query, y_database
         affinity.levels_between(y_query, y_query if y_database is None else y_database)
     )
     size = max(1, _BYTES_PER_TABLE // (8 * n_levels * (queries.n_bits + 1)))
-    counting = _Counting(queries, affinity, y_query, y_database)
-    everywhere, count = dask.delayed(counting, traverse=False), dask.delayed(_count_block)
+    # One object, so that a shared matrix travels once
+    shared = queries, affinity, y_query, y_database
+    everywhere, count = dask.delayed(shared, traverse=False), dask.delayed(_count_block)
     tables = [
         merged([count(everywhere, rows, *block) for block in zip(codes, targets)], _added)
         for rows in gen_batches(len(queries), size)
@@ -137,30 +131,6 @@ def hamming_histogram(query_codes, database_codes, affinity, y_query, y_database
     return HammingHistogram(counts, levels, queries.n_bits)
 
 
-class _Counting(NamedTuple):
-    """What is counted in every block; one object, so that a shared matrix travels once.
-
-    Parameters
-    ----------
-    codes : PackedCodes
-        Codes of the queries.
-
-    affinity : affinity oracle
-        Oracle of the affinity levels.
-
-    y : targets of length n_queries
-        Targets of the queries.
-
-    y_database : targets of length n_database, or None
-        Targets of the database, None if they are a dask array.
-    """
-
-    codes: PackedCodes
-    affinity: object
-    y: object
-    y_database: object
-
-
 def _consecutive_slices(lengths, n_targets):
     """Slices of these lengths, one after another, which must be `n_targets` in all."""
     ends = np.cumsum(lengths).tolist()
@@ -172,15 +142,14 @@ def _consecutive_slices(lengths, n_targets):
     return [slice(end - length, end) for end, length in zip(ends, lengths)]
 
 
-def _count_block(counting, rows, codes, targets):
+def _count_block(shared, rows, codes, targets):
     """Table of some queries and the codes of a block; 0 if it holds none."""
-    if counting.y_database is not None:
-        targets = counting.y_database[targets]
+    queries, affinity, y_query, y_database = shared
+    if y_database is not None:
+        targets = y_database[targets]
     if not len(codes) and not targets.shape[0]:
         return 0
-    return count_in_memory(
-        counting.codes[rows], codes, counting.affinity, counting.y[rows], targets, n_jobs=1
-    )
+    return count_in_memory(queries[rows], codes, affinity, y_query[rows], targets, n_jobs=1)
 
 
 def _added(tables):

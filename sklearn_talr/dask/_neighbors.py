@@ -9,17 +9,14 @@ from sklearn.base import clone
 from sklearn.utils import gen_batches
 
 from .._arrays import ragged
-from .._compat import HasMethods, Interval, validate_params
+from .._compat import HasMethods, Interval, validated
 from ..codes import pack_codes
 from ._blocks import delayed_blocks, gathered, import_dask, merged
 
 _FOUND_PER_TASK = 2**22
 
 
-@validate_params(
-    {"neighbors": [HasMethods(["fit", "kneighbors"])], "codes": "no_validation"},
-    prefer_skip_nested_validation=True,
-)
+@validated(neighbors=[HasMethods(["fit", "kneighbors"])])
 def index(neighbors, codes):
     """Index each block of codes for search, and keep the indexes on the workers.
 
@@ -75,14 +72,7 @@ def index(neighbors, codes):
     return list(dask.persist(*[fit(everywhere, block) for block in blocks]))
 
 
-@validate_params(
-    {
-        "queries": "no_validation",
-        "database": "no_validation",
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated(n_neighbors=[Interval(Integral, 1, None, closed="left")])
 def kneighbors(queries, database, n_neighbors=10):
     """Find the nearest items of each query in a database in blocks, exactly.
 
@@ -147,14 +137,7 @@ def kneighbors(queries, database, n_neighbors=10):
     return distances.reshape(-1, n_neighbors), indices.reshape(-1, n_neighbors)
 
 
-@validate_params(
-    {
-        "queries": "no_validation",
-        "database": "no_validation",
-        "radius": [Interval(Real, 0, None, closed="left")],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated(radius=[Interval(Real, 0, None, closed="left")])
 def radius_neighbors(queries, database, radius=2):
     """Find all items within a radius of each query in a database in blocks.
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .._compat import HasMethods, validate_params
+from .._compat import HasMethods, validated
 from ..codes import PackedCodes, pack_codes, unpack_codes
+from ..codes._packed import refuse_terms
 
 
-@validate_params({"codes": ["array-like"]}, prefer_skip_nested_validation=True)
+@validated(codes=["array-like"])
 def to_bit_strings(codes):
     """Write codes as strings of "0" and "1", bit 0 first.
 
@@ -39,12 +40,7 @@ def to_bit_strings(codes):
     >>> to_bit_strings([[1, 0, 1], [0, 0, 1]])
     ['101', '001']
     """
-    return bit_strings(packed_bits(codes))
-
-
-def bit_strings(packed):
-    """Write packed codes as strings of "0" and "1", bit 0 first."""
-    bits = unpack_codes(packed)
+    bits = unpack_codes(pack_codes(refuse_terms(codes, "codes")))
     characters = (bits + ord("0")).view(f"S{bits.shape[1]}")[:, 0]
     return characters.astype(str).tolist()
 
@@ -55,26 +51,21 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 def validate_export(**constraints):
     """Decorate an export: check codes, ids, and parameters with these constraints."""
-    constraints |= {"codes": ["array-like"], "ids": ["array-like", None]}
-    return validate_params(constraints, prefer_skip_nested_validation=True)
+    return validated(codes=["array-like"], ids=["array-like", None], **constraints)
 
 
-def packed_bits(codes):
-    """Pack codes in little bit order; refuse those whose scores need more than bits."""
-    packed = pack_codes(codes)
-    if packed[:1].terms is not None:
+def check_codes(codes, ids, table="codes"):
+    """Return packed codes in little bit order, and their ids, by default 0 to n - 1.
+
+    A name of a table that would have to be quoted is refused, since it becomes part of
+    statements.
+    """
+    packed = pack_codes(refuse_terms(codes, "codes"))
+    if not _NAME.fullmatch(table):
         raise ValueError(
-            "codes have factors or addends, such as those of AdditiveHasher, and no other "
-            "engine applies them. Search such codes by HashedNeighbors(hasher). Or export "
-            "their bits, PackedCodes(codes.data, codes.n_bits, codes.bitorder), and order "
-            "what the engine finds by weighted_scores(query_weights, codes)."
+            "table must be a name of at most 63 letters, digits and underscores that "
+            f"begins with no digit, got {table!r}."
         )
-    return packed
-
-
-def check_codes(codes, ids):
-    """Return codes as `packed_bits` does, and their ids: 0 to n - 1 if `ids` is None."""
-    packed = packed_bits(codes)
     if ids is None:
         return packed, np.arange(len(packed))
     ids = np.asarray(ids)
@@ -91,15 +82,6 @@ def check_codes(codes, ids):
     if len(np.unique(ids)) < len(ids):
         raise ValueError("ids must differ, but some occur more than once.")
     return packed, ids.astype(np.int64)
-
-
-def check_table_name(table):
-    """Refuse a name that would have to be quoted, since it becomes part of statements."""
-    if not _NAME.fullmatch(table):
-        raise ValueError(
-            "table must be a name of at most 63 letters, digits and underscores that "
-            f"begins with no digit, got {table!r}."
-        )
 
 
 def warn_of_repeats(packed, n_links):
@@ -167,7 +149,7 @@ class PgvectorExport:
             Lines of id, tabulator and bits.
         """
         for rows in gen_batches(len(self.ids), _ROWS_PER_BLOCK):
-            strings = bit_strings(self.codes[rows])
+            strings = to_bit_strings(self.codes[rows])
             lines = zip(self.ids[rows].tolist(), strings)
             yield "".join(f"{name}\t{bits}\n" for name, bits in lines)
 
@@ -227,8 +209,7 @@ def to_pgvector(codes, *, ids=None, table="codes", hnsw=False):
     >>> list(export.rows())
     ['0\\t101\\n1\\t001\\n']
     """
-    packed, ids = check_codes(codes, ids)
-    check_table_name(table)
+    packed, ids = check_codes(codes, ids, table)
     n_bits = packed.n_bits
     create_index = None
     if hnsw:
@@ -291,8 +272,7 @@ def to_sqlite_vec(codes, connection, *, ids=None, table="codes"):
     >>> connection.execute(search, (query, 1)).fetchall()  # doctest: +SKIP
     [(1, 1.0)]
     """
-    packed, ids = check_codes(codes, ids)
-    check_table_name(table)
+    packed, ids = check_codes(codes, ids, table)
     n_bits = 8 * packed.data.shape[1]
     connection.execute(f"CREATE VIRTUAL TABLE {table} USING vec0(code bit[{n_bits}])")
     rows = ((i, row.tobytes()) for i, row in zip(ids.tolist(), packed.data))
@@ -349,11 +329,10 @@ def to_duckdb(codes, connection, *, ids=None, table="codes"):
     ... # doctest: +SKIP
     [(1, 1)]
     """
-    packed, ids = check_codes(codes, ids)
-    check_table_name(table)
+    packed, ids = check_codes(codes, ids, table)
     connection.execute(f"CREATE TABLE {table} (id BIGINT, code BIT)")
     for rows in gen_batches(len(packed), _ROWS_PER_BLOCK):
-        strings = np.array(bit_strings(packed[rows]), dtype=object)
+        strings = np.array(to_bit_strings(packed[rows]), dtype=object)
         connection.register("codes_to_insert", {"id": ids[rows], "code": strings})
         try:
             connection.execute(
@@ -416,8 +395,7 @@ def to_lancedb(codes, connection, *, ids=None, table="codes"):
     """
     import pyarrow
 
-    packed, ids = check_codes(codes, ids)
-    check_table_name(table)
+    packed, ids = check_codes(codes, ids, table)
     octets = pyarrow.array(np.ascontiguousarray(packed.data).ravel())
     rows = pyarrow.FixedSizeListArray.from_arrays(octets, packed.data.shape[1])
     columns = {"id": pyarrow.array(ids), "code": rows}

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import NUMPY
-from .._compat import StrOptions, validate_params
+from .._compat import StrOptions, optional, validated
 from ..hashing._base import BaseHasher, Layers
 
 _TINY = np.finfo(np.float32).tiny
@@ -33,13 +33,8 @@ _UNKNOWN = {  # what is no layers, by the attribute that `fit` sets
 _OPSET, _IR_VERSION = 13, 8  # old versions, which all runtimes of the last years read
 
 
-@validate_params(
-    {
-        "hasher": "no_validation",
-        "path": [str, os.PathLike],
-        "output": [StrOptions({"codes", "query_codes", "query_weights"})],
-    },
-    prefer_skip_nested_validation=True,
+@validated(
+    path=[str, os.PathLike], output=[StrOptions({"codes", "query_codes", "query_weights"})]
 )
 def export_onnx(hasher, path, *, output="codes"):
     """Write a fitted hash function as an ONNX graph from features to packed codes.
@@ -134,10 +129,7 @@ def export_onnx(hasher, path, *, output="codes"):
             f"hasher, a {name}, has a function of its own, which export_onnx does not "
             "know: it writes linear layers with rectifiers between them."
         )
-    try:
-        import onnx
-    except ImportError as error:
-        raise ImportError("export_onnx needs the package onnx: pip install onnx") from error
+    onnx = optional("onnx", "export_onnx needs the package onnx: pip install onnx")
     model = _model(onnx, layers, hasher.saturates_queries, output)
     onnx.checker.check_model(model, full_check=True)
     onnx.save_model(model, path)

@@ -1,6 +1,6 @@
 """Pictures of retrieval metrics, in the manner of scikit-learn's displays."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -546,12 +546,9 @@ class RetrievalCurveDisplay(_PanelDisplay):
         display : RetrievalCurveDisplay
             The picture and its numbers.
         """
-        database = X_database, y_database
-        histograms = estimator_histograms(
-            estimator, X_query, y_query, affinity, database, query
-        )
+        ranked = X_query, y_query, affinity, (X_database, y_database), query
         name = name_of(estimator, query) if name is None else name
-        return cls._of(histograms, name).plot(**options)
+        return cls._of(estimator_histograms(estimator, *ranked), name).plot(**options)
 
     @classmethod
     def from_histogram(cls, histogram, *, panels=None, name=None, ax=None, **kwargs):
@@ -723,16 +720,7 @@ class TieBreakingDisplay:
        ITQ 16 bits 0.6
     """
 
-    def __init__(
-        self,
-        *,
-        worst,
-        expected,
-        best,
-        n_bits,
-        names=None,
-        measure="AP",
-    ):
+    def __init__(self, *, worst, expected, best, n_bits, names=None, measure="AP"):
         self.worst = worst
         self.expected = expected
         self.best = best
@@ -919,19 +907,15 @@ class TieBreakingDisplay:
         display : TieBreakingDisplay
             The picture and its numbers; `n_bits` is None.
         """
-        names = None
-        if isinstance(evaluations, Mapping):
-            names, results = list(evaluations), list(evaluations.values())
-        else:
-            results = [evaluations] if hasattr(evaluations, "means") else list(evaluations)
-        if not results:
-            raise ValueError("There is nothing to draw: no evaluation is given.")
+        systems = by_method(evaluations, lambda each: not isinstance(each, Iterable))
+        named = [(name, result) for name, of_name in systems.items() for result in of_name]
+        results = [result for _, result in named]
         for result in results:
             if not hasattr(result, "means"):
                 raise TypeError(
                     f"from_runs takes what evaluate_run returns, got {result!r}."
                 )
-        names = [result.name for result in results] if names is None else names
+        names = [result.name if name is None else name for name, result in named]
         if len(set(names)) < len(names):
             raise ValueError(
                 f"systems must have different names, got {names}. Pass a dict."

@@ -12,21 +12,20 @@ n, p        items in the ball of each radius: all, and relevant ones; of pairs
 """
 
 import math
+import sys
 from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import betaincinv
 
-from .._compat import Interval, validate_params
+from .._compat import Interval, validated
 from ..histogram._histograms import check_hamming
 from ..measures._evaluation import average_queries, fill_undefined
 
-# Functions check histogram and radius themselves, as their errors say what to do.
-_RADIUS = {"histogram": "no_validation", "radius": [Integral, None]}
-OVER_RADII = _RADIUS | {"zero_division": [Real]}
+_RADIUS = [Integral, None]
 
 
-@validate_params(OVER_RADII, prefer_skip_nested_validation=True)
+@validated(radius=_RADIUS, zero_division=[Real])
 def radius_precision(histogram, radius=None, *, zero_division=np.nan):
     """Relevant fraction of the items within each Hamming radius, query by query.
 
@@ -88,7 +87,7 @@ def radius_precision(histogram, radius=None, *, zero_division=np.nan):
     return fill_undefined(p / np.maximum(n, 1), undefined, zero_division)
 
 
-@validate_params(OVER_RADII, prefer_skip_nested_validation=True)
+@validated(radius=_RADIUS, zero_division=[Real])
 def radius_recall(histogram, radius=None, *, zero_division=np.nan):
     """Fraction of the relevant items that lie within each Hamming radius.
 
@@ -136,7 +135,7 @@ def radius_recall(histogram, radius=None, *, zero_division=np.nan):
     return fill_undefined(recall, n_relevant == 0, zero_division)
 
 
-@validate_params(OVER_RADII, prefer_skip_nested_validation=True)
+@validated(radius=_RADIUS, zero_division=[Real])
 def radius_aware_map(histogram, radius=None, *, zero_division=np.nan):
     r"""Radius-aware mean average precision (RAMAP) of hash lookup.
 
@@ -209,7 +208,7 @@ def radius_aware_map(histogram, radius=None, *, zero_division=np.nan):
     return average_queries(raap, stacklevel=4)
 
 
-@validate_params(_RADIUS, prefer_skip_nested_validation=True)
+@validated(radius=_RADIUS)
 def empty_lookup_fraction(histogram, radius=None):
     """Fraction of the queries that find nothing at all within each Hamming radius.
 
@@ -253,9 +252,7 @@ def empty_lookup_fraction(histogram, radius=None):
     return average_queries((n == 0).astype(float), stacklevel=4)
 
 
-@validate_params(
-    {"n_bits": [Integral], "radius": [Integral, None]}, prefer_skip_nested_validation=True
-)
+@validated(n_bits=[Integral], radius=_RADIUS)
 def lookup_cost(n_bits, radius=None):
     r"""Number of buckets to look up within each Hamming radius.
 
@@ -290,7 +287,7 @@ def lookup_cost(n_bits, radius=None):
     costs, shell, ball = [], 1, 0
     for r in range(radius + 1):
         ball += shell
-        costs.append(_as_float(ball))
+        costs.append(float(ball) if ball <= sys.float_info.max else math.inf)
         shell = shell * (n_bits - r) // (r + 1)  # exact: C(n, r + 1) from C(n, r)
     return np.array(costs)
 
@@ -302,13 +299,6 @@ def radius_aware_precision(histogram, radius, zero_division):
     cost = lookup_cost(histogram.n_bits, n_radii - 1)
     raap = np.cumsum(precision / cost, axis=1) / np.arange(1, n_radii + 1)
     return fill_undefined(raap, np.isnan(raap), zero_division)
-
-
-def _as_float(integer):
-    try:
-        return float(integer)
-    except OverflowError:
-        return math.inf
 
 
 def ball_counts(histogram, radius, caller):
@@ -331,7 +321,7 @@ def _check_radius(radius, n_bits):
     return int(radius)
 
 
-@validate_params(OVER_RADII, prefer_skip_nested_validation=True)
+@validated(radius=_RADIUS, zero_division=[Real])
 def pair_precision(histogram, radius=None, *, zero_division=np.nan):
     r"""Right fraction of the pairs that are found within each Hamming radius.
 
@@ -410,7 +400,7 @@ def pair_precision(histogram, radius=None, *, zero_division=np.nan):
     return fill_undefined(p / np.maximum(n, 1), n == 0, zero_division)
 
 
-@validate_params(OVER_RADII, prefer_skip_nested_validation=True)
+@validated(radius=_RADIUS, zero_division=[Real])
 def pair_recall(histogram, radius=None, *, zero_division=np.nan):
     r"""Fraction of the right pairs that are found within each Hamming radius.
 
@@ -467,13 +457,9 @@ def pair_recall(histogram, radius=None, *, zero_division=np.nan):
     return fill_undefined(recall, n_right == 0, zero_division)
 
 
-@validate_params(
-    {
-        "histogram": "no_validation",
-        "precision": [Interval(Real, 0, 1, closed="right")],
-        "confidence": [Interval(Real, 0, 1, closed="neither"), None],
-    },
-    prefer_skip_nested_validation=True,
+@validated(
+    precision=[Interval(Real, 0, 1, closed="right")],
+    confidence=[Interval(Real, 0, 1, closed="neither"), None],
 )
 def radius_at_precision(histogram, precision, *, confidence=None):
     r"""Return the largest Hamming radius within which enough of the pairs found are right.

@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from .._compat import HasMethods, StrOptions, validate_params
+from .._compat import HasMethods, StrOptions, optional, validated
 from .._hashers import FittedHasher
 from ..histogram import RankingHistogram, hamming_histogram
 from ..measures import TieBreakingRange, parse_measures
@@ -18,14 +18,7 @@ from ._lookup import lookup_cost, radius_aware_precision, radius_precision, radi
 from ._scorers import QUERY, estimator_histograms
 
 
-@validate_params(
-    {
-        "histogram": [RankingHistogram],
-        "measure": "no_validation",
-        "zero_division": [Real],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated(histogram=[RankingHistogram], zero_division=[Real])
 def tie_breaking_range(histogram, measure="AP", *, zero_division=np.nan):
     """Worst, expected and best value of a measure over all orders of tied items.
 
@@ -81,7 +74,6 @@ def tie_breaking_range(histogram, measure="AP", *, zero_division=np.nan):
 
 _MEASURES = ("P", "R", "F1", "AP", "RR", "Success", "DCG", "nDCG")
 _OF_REPORT = {
-    "measures": "no_validation",
     "zero_division": [Real],
     "sample_weight": ["array-like", None],
     "radius": [Integral, None],
@@ -89,17 +81,11 @@ _OF_REPORT = {
 }
 
 
-@validate_params(
-    {
-        "query_codes": ["array-like"],
-        "database_codes": ["array-like"],
-        "affinity": "no_validation",
-        "y_query": "no_validation",
-        "y_database": "no_validation",
-        "exclude_self": ["boolean"],
-    }
-    | _OF_REPORT,
-    prefer_skip_nested_validation=True,
+@validated(
+    query_codes=["array-like"],
+    database_codes=["array-like"],
+    exclude_self=["boolean"],
+    **_OF_REPORT,
 )
 def retrieval_report(
     query_codes,
@@ -209,19 +195,7 @@ def retrieval_report(
     return _report(count(), measures, zero_division, sample_weight, radius, as_frame)
 
 
-@validate_params(
-    {
-        "estimator": [HasMethods("transform")],
-        "X_query": "no_validation",
-        "y_query": "no_validation",
-        "X_database": "no_validation",
-        "y_database": "no_validation",
-        "affinity": "no_validation",
-        "query": QUERY,
-    }
-    | _OF_REPORT,
-    prefer_skip_nested_validation=True,
-)
+@validated(estimator=[HasMethods("transform")], query=QUERY, **_OF_REPORT)
 def retrieval_report_from_estimator(
     estimator,
     X_query,
@@ -328,10 +302,8 @@ def retrieval_report_from_estimator(
     query = FittedHasher.of(estimator).query_form(query)
     if query == "weights" and radius is not None:
         raise ValueError("radius is a Hamming distance; pass query='bits' with it.")
-    database = X_database, y_database
-    histograms = estimator_histograms(
-        estimator, X_query, y_query, affinity, database, query
-    )
+    ranked = X_query, y_query, affinity, (X_database, y_database), query
+    histograms = estimator_histograms(estimator, *ranked)
     report = _report(histograms, measures, zero_division, sample_weight, radius, as_frame)
     if not isinstance(report, dict):
         report.columns.name = query
@@ -347,14 +319,12 @@ def _report(histograms, measures, zero_division, sample_weight, radius, as_frame
     measures = parse_measures(measures)[0]
     names = list(map(str, completed_for_arrays(measures)))
     if as_frame:
+        remedy = "install it, or pass as_frame=False for a dict."
         try:
-            from pandas import DataFrame
-        except ImportError as error:
+            pandas = optional("pandas", f"as_frame=True needs pandas: {remedy}")
+        except ImportError:
             if as_frame != "auto":
-                raise ImportError(
-                    "as_frame=True needs pandas: install it, or pass as_frame=False for a "
-                    "dict."
-                ) from error
+                raise
             as_frame = False
     parts = []
     for histogram in histograms:
@@ -380,5 +350,5 @@ def _report(histograms, measures, zero_division, sample_weight, radius, as_frame
         table[f"lookup_cost@{radius}"] = np.repeat(cost, 3)
     columns = TieBreakingRange._fields
     if as_frame:
-        return DataFrame.from_dict(table, orient="index", columns=columns)
+        return pandas.DataFrame.from_dict(table, orient="index", columns=columns)
     return {name: dict(zip(columns, map(float, row))) for name, row in table.items()}

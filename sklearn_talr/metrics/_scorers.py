@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from .._arrays import as_numpy
-from .._compat import StrOptions, validate_params
+from .._compat import StrOptions, validated
 from .._hashers import QUERIES, FittedHasher
 from ..affinity import resolve_affinity
 from ..histogram import hamming_histogram
@@ -84,10 +84,7 @@ def _settle_targets(hasher, X, y, affinity):
     return resolve_affinity(affinity, X, y)
 
 
-@validate_params(
-    {"measure": "no_validation", "zero_division": [Real]},
-    prefer_skip_nested_validation=True,
-)
+@validated(zero_division=[Real])
 def make_ranking_scorer(measure="nDCG", *, zero_division=np.nan):
     """Make a scorer for rankers, classifiers and regressors that score items of queries.
 
@@ -196,16 +193,7 @@ def shown_measures(measures, single):
     return repr(names[0] if single else names)
 
 
-@validate_params(
-    {
-        "measure": "no_validation",
-        "affinity": "no_validation",
-        "database": "no_validation",
-        "query": QUERY,
-        "zero_division": [Real],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated(query=QUERY, zero_division=[Real])
 def make_retrieval_scorer(
     measure="AP",
     *,
@@ -303,9 +291,8 @@ class _RetrievalScorer:
     zero_division: float
 
     def __call__(self, estimator, X, y=None):
-        histograms = estimator_histograms(
-            estimator, X, y, self.affinity, self.database, self.query
-        )
+        ranked = X, y, self.affinity, self.database, self.query
+        histograms = estimator_histograms(estimator, *ranked)
         values = np.concatenate(
             [evaluate_histogram(self.measures, h, self.zero_division) for h in histograms]
         )

@@ -7,20 +7,12 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from .._compat import Interval, StrOptions, validate_params
+from .._compat import Interval, StrOptions, validated
 from ..measures import AP, DCG, F1, RR, P, R, Success, nDCG
 from ..measures._evaluation import OF_SCORES, score_arrays
 
 _CUTOFFS = [Interval(Integral, 1, None, closed="left"), "array-like", None]
-
-
-def checks_scores(**params):
-    """Decorate a function of arrays, so that it checks its parameters.
-
-    `params` are constraints of parameters that only some of the functions have.
-    """
-    constraints = OF_SCORES | {"k": _CUTOFFS} | params
-    return validate_params(constraints, prefer_skip_nested_validation=True)
+_CHECKS = OF_SCORES | {"k": _CUTOFFS}
 
 
 def at_cutoffs(measure, k):
@@ -38,7 +30,7 @@ def at_cutoffs(measure, k):
     return measures
 
 
-@checks_scores(denominator=[StrOptions({"relevant", "min", "retrieved"})])
+@validated(**_CHECKS, denominator=[StrOptions({"relevant", "min", "retrieved"})])
 def tie_aware_average_precision_score(
     y_true,
     y_score,
@@ -112,10 +104,8 @@ def tie_aware_average_precision_score(
     >>> tie_aware_average_precision_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
     0.75
     """
-    measures = at_cutoffs(AP(denominator=denominator), k)
-    return score_arrays(
-        measures, y_true, y_score, groups, sample_weight, average, zero_division
-    )
+    how = groups, sample_weight, average, zero_division
+    return score_arrays(at_cutoffs(AP(denominator=denominator), k), y_true, y_score, *how)
 
 
 _GAINS = {
@@ -124,7 +114,7 @@ _GAINS = {
 }
 
 
-@checks_scores(**_GAINS)
+@validated(**_CHECKS, **_GAINS)
 def tie_aware_dcg_score(
     y_true,
     y_score,
@@ -203,13 +193,13 @@ def tie_aware_dcg_score(
     >>> tie_aware_dcg_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
     0.815464...
     """
-    measures = at_cutoffs(DCG(dcg=dcg, log_base=log_base), k)
+    how = groups, sample_weight, average, zero_division
     return score_arrays(
-        measures, y_true, y_score, groups, sample_weight, average, zero_division
+        at_cutoffs(DCG(dcg=dcg, log_base=log_base), k), y_true, y_score, *how
     )
 
 
-@checks_scores(**_GAINS)
+@validated(**_CHECKS, **_GAINS)
 def tie_aware_ndcg_score(
     y_true,
     y_score,
@@ -289,13 +279,11 @@ def tie_aware_ndcg_score(
     >>> tie_aware_ndcg_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
     0.815464...
     """
-    measures = at_cutoffs(nDCG(dcg=dcg), k)
-    return score_arrays(
-        measures, y_true, y_score, groups, sample_weight, average, zero_division
-    )
+    how = groups, sample_weight, average, zero_division
+    return score_arrays(at_cutoffs(nDCG(dcg=dcg), k), y_true, y_score, *how)
 
 
-@checks_scores()
+@validated(**_CHECKS)
 def tie_aware_reciprocal_rank_score(
     y_true,
     y_score,
@@ -362,13 +350,11 @@ def tie_aware_reciprocal_rank_score(
     >>> tie_aware_reciprocal_rank_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
     0.75
     """
-    measures = at_cutoffs(RR, k)
-    return score_arrays(
-        measures, y_true, y_score, groups, sample_weight, average, zero_division
-    )
+    how = groups, sample_weight, average, zero_division
+    return score_arrays(at_cutoffs(RR, k), y_true, y_score, *how)
 
 
-@checks_scores()
+@validated(**_CHECKS)
 def tie_aware_hit_rate_score(
     y_true,
     y_score,
@@ -434,13 +420,11 @@ def tie_aware_hit_rate_score(
     >>> tie_aware_hit_rate_score([[1, 0, 0]], [[2.0, 2.0, 2.0]], k=2)
     0.666666...
     """
-    measures = at_cutoffs(Success, k)
-    return score_arrays(
-        measures, y_true, y_score, groups, sample_weight, average, zero_division
-    )
+    how = groups, sample_weight, average, zero_division
+    return score_arrays(at_cutoffs(Success, k), y_true, y_score, *how)
 
 
-@checks_scores()
+@validated(**_CHECKS)
 def tie_aware_precision_score(
     y_true,
     y_score,
@@ -507,13 +491,11 @@ def tie_aware_precision_score(
     >>> tie_aware_precision_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
     0.666666...
     """
-    measures = at_cutoffs(P, k)
-    return score_arrays(
-        measures, y_true, y_score, groups, sample_weight, average, zero_division
-    )
+    how = groups, sample_weight, average, zero_division
+    return score_arrays(at_cutoffs(P, k), y_true, y_score, *how)
 
 
-@checks_scores()
+@validated(**_CHECKS)
 def tie_aware_recall_score(
     y_true,
     y_score,
@@ -579,13 +561,11 @@ def tie_aware_recall_score(
     >>> tie_aware_recall_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
     0.666666...
     """
-    measures = at_cutoffs(R, k)
-    return score_arrays(
-        measures, y_true, y_score, groups, sample_weight, average, zero_division
-    )
+    how = groups, sample_weight, average, zero_division
+    return score_arrays(at_cutoffs(R, k), y_true, y_score, *how)
 
 
-@checks_scores()
+@validated(**_CHECKS)
 def tie_aware_f1_score(
     y_true,
     y_score,
@@ -651,7 +631,5 @@ def tie_aware_f1_score(
     >>> tie_aware_f1_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
     0.666666...
     """
-    measures = at_cutoffs(F1, k)
-    return score_arrays(
-        measures, y_true, y_score, groups, sample_weight, average, zero_division
-    )
+    how = groups, sample_weight, average, zero_division
+    return score_arrays(at_cutoffs(F1, k), y_true, y_score, *how)

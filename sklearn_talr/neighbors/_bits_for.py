@@ -10,7 +10,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array, check_random_state
 
-from .._compat import HasMethods, Interval, StrOptions, validate_params
+from .._compat import HasMethods, Interval, StrOptions, validated
 from .._hashers import FittedHasher
 from .._threads import slices
 from ..inference import mean_interval
@@ -71,22 +71,19 @@ class BitsForRecall(NamedTuple):
         return "\n".join(lines)
 
 
-@validate_params(
-    {
-        "index": [HasMethods(["fit", "kneighbors"])],
-        "X": ["array-like"],
-        "target": [Interval(Real, 0, 1, closed="right")],
-        "n_bits": ["array-like"],
-        "n_items": [Interval(Integral, 2, None, closed="left"), None],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "metric": [StrOptions({"cosine", "euclidean", "inner_product"})],
-        "X_query": ["array-like", None],
-        "n_queries": [Interval(Integral, 2, None, closed="left")],
-        "n_train": [Interval(Integral, 2, None, closed="left"), None],
-        "confidence_level": [Interval(Real, 0, 1, closed="neither")],
-        "random_state": ["random_state"],
-    },
-    prefer_skip_nested_validation=True,
+@validated(
+    index=[HasMethods(["fit", "kneighbors"])],
+    X=["array-like"],
+    target=[Interval(Real, 0, 1, closed="right")],
+    n_bits=["array-like"],
+    n_items=[Interval(Integral, 2, None, closed="left"), None],
+    n_neighbors=[Interval(Integral, 1, None, closed="left")],
+    metric=[StrOptions({"cosine", "euclidean", "inner_product"})],
+    X_query=["array-like", None],
+    n_queries=[Interval(Integral, 2, None, closed="left")],
+    n_train=[Interval(Integral, 2, None, closed="left"), None],
+    confidence_level=[Interval(Real, 0, 1, closed="neither")],
+    random_state=["random_state"],
 )
 def n_bits_for(
     index,
@@ -288,16 +285,12 @@ def recall_of(index, queries, n_neighbors, true):
     if index.n_rescored is not None:
         found = index.kneighbors(queries, n_neighbors, return_distance=False)
         return np.array([np.isin(*each).sum() for each in zip(found, true)]) / n_neighbors
-    recalls = []
-    for *found, of_query in zip(
-        *index.kneighbors(queries, n_neighbors, return_tied=True), true
-    ):
-        distances, indices, tied = found
+    answers, recalls = index.kneighbors(queries, n_neighbors, return_tied=True), []
+    for distances, indices, tied, of_query in zip(*answers, true):
         nearer = indices[distances < distances[-1]]
         share = np.isin(tied, of_query).mean()
-        recalls.append(
-            np.isin(nearer, of_query).sum() + (n_neighbors - len(nearer)) * share
-        )
+        n_found = np.isin(nearer, of_query).sum()
+        recalls.append(n_found + (n_neighbors - len(nearer)) * share)
     return np.array(recalls) / n_neighbors
 
 

@@ -1,6 +1,7 @@
 """A database of codes: it grows, shrinks, is searched and ranked, and is kept in files."""
 
 from numbers import Integral, Real
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +47,11 @@ class Ranking(NamedTuple):
     ties: np.ndarray
 
 
+def of_fitted(path, doc):
+    """A property of an estimator that is read from its fitted state of this moment."""
+    return property(lambda self: attrgetter(path)(self._get_fitted()), doc=doc)
+
+
 class FittedAtOnce(BaseEstimator):
     """Base of estimators whose fitted state is one object.
 
@@ -69,15 +75,10 @@ class FittedAtOnce(BaseEstimator):
             check_is_fitted(self)
         return fitted
 
-    @property
-    def n_items_(self):
-        """Number of items."""
-        return self._get_fitted().n_items
-
-    @property
-    def nbytes(self):
-        """Bytes of memory for all items, without targets and features."""
-        return self._get_fitted().nbytes
+    n_items_ = of_fitted("n_items", "Number of items.")
+    nbytes = of_fitted(
+        "nbytes", "Bytes of memory for all items, without targets and features."
+    )
 
     @property
     def n_bytes_per_item_(self):
@@ -88,8 +89,9 @@ class FittedAtOnce(BaseEstimator):
 class CodeDatabase(FittedAtOnce):
     """Base of all estimators of this room: items, questions about them, and their files.
 
-    A child defines the constructor and two methods: `_read` makes codes of items, and
-    `_queries` makes words of bits, or weights, of what a user asks by.
+    A child defines two methods: ``_read(X, index)`` makes packed codes of items and their
+    Columns, those of the index if there is one, and ``_queries(X, index)`` makes words of
+    bits, or weights, of what a user asks by; None are the items.
     """
 
     _parameter_constraints: dict = {
@@ -100,13 +102,20 @@ class CodeDatabase(FittedAtOnce):
         "n_jobs": [Integral, None],
     }
 
-    def _read(self, X, columns=None):
-        """Packed codes of items, and their Columns, `columns` if these are given."""
-        raise NotImplementedError
-
-    def _queries(self, X, index):
-        """Queries as a search takes them: words of bits, or weights; None are the items."""
-        raise NotImplementedError
+    def __init__(
+        self,
+        n_neighbors=10,
+        radius=2,
+        *,
+        affinity="auto",
+        scoring="AP",
+        n_jobs=None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.affinity = affinity
+        self.scoring = scoring
+        self.n_jobs = n_jobs
 
     def fit(self, X, y=None):
         """Store the codes of a database.
@@ -132,7 +141,7 @@ class CodeDatabase(FittedAtOnce):
             what it was before.
         """
         self._validate_params()
-        self._fitted = Index.of(*self._read(X), self.affinity, y)
+        self._fitted = Index.of(*self._read(X, None), self.affinity, y)
         return self
 
     def partial_fit(self, X, y=None):
@@ -161,8 +170,8 @@ class CodeDatabase(FittedAtOnce):
         if fitted is None:
             return self.fit(X, y)
         self._validate_params()
-        packed, _ = self._read(X, fitted.columns)
-        self._fitted = fitted.add(packed, y)
+        packed, _ = self._read(X, fitted)
+        self._fitted = fitted.add(packed, y, X)
         return self
 
     def remove(self, indices):
@@ -268,10 +277,8 @@ class CodeDatabase(FittedAtOnce):
         (array([[1, 1, 2]]), array([[2, 3, 0]]))
         """
         fitted = self._get_fitted()
-        distances, indices, tied = self._nearest(fitted, X, n_neighbors, return_tied, among)
-        result = (distances,) if return_distance else ()
-        result += (indices, ragged(tied)) if return_tied else (indices,)
-        return result if len(result) > 1 else result[0]
+        found = self._nearest(fitted, X, n_neighbors, return_tied, among)
+        return as_asked(*found, return_distance, return_tied)
 
     def radius_neighbors(self, X=None, radius=None, return_distance=True, *, among=None):
         """Find all items within a radius of each query.
@@ -585,17 +592,14 @@ class CodeDatabase(FittedAtOnce):
             y_database = y_database[index.indices]
         if queries.dtype.kind == "f":
             y = np.asarray(y) if affinity is None else y
-            yield from weighted_histograms(
-                queries, codes, affinity, y, y_database, n_jobs=self.n_jobs
-            )
-            return
+            targets = affinity, y, y_database
+            return weighted_histograms(queries, codes, *targets, n_jobs=self.n_jobs)
         # Whoever asks by bits means them, whatever factors their scores have.
         data = queries.view(np.uint8), codes.data
         bits = [PackedCodes._of(each, index.n_bits) for each in data]
         if affinity is None:
-            yield RankingHistogram.from_scores(y, -hamming_distances(*bits))
-            return
-        yield hamming_histogram(*bits, affinity, y, y_database, n_jobs=self.n_jobs)
+            return [RankingHistogram.from_scores(y, -hamming_distances(*bits))]
+        return [hamming_histogram(*bits, affinity, y, y_database, n_jobs=self.n_jobs)]
 
     @property
     def affinity_(self):
@@ -603,10 +607,12 @@ class CodeDatabase(FittedAtOnce):
         affinity = self._get_fitted().targets.affinity
         return None if affinity is None else affinity.given
 
-    @property
-    def codes_(self):
-        """Packed codes of the items, in the order of `indices_`."""
-        return self._get_fitted().codes
+    codes_ = of_fitted("codes", "Packed codes of the items, in the order of `indices_`.")
+    indices_ = of_fitted("indices", "Indices of the items, ascending.")
+    n_features_in_ = of_fitted("n_bits", "Number of bits of a code.")
+    n_samples_fit_ = of_fitted(
+        "n_indices", "Number of items given so far, also removed ones."
+    )
 
     @property
     def feature_names_in_(self):
@@ -616,20 +622,12 @@ class CodeDatabase(FittedAtOnce):
             raise AttributeError("The codes had no column names.")
         return names
 
-    @property
-    def indices_(self):
-        """Indices of the items, ascending; all from 0 on while nothing is removed."""
-        return self._get_fitted().indices
 
-    @property
-    def n_features_in_(self):
-        """Number of bits of a code."""
-        return self._get_fitted().n_bits
-
-    @property
-    def n_samples_fit_(self):
-        """Number of items given so far, those removed included."""
-        return self._get_fitted().n_indices
+def as_asked(distances, indices, tied, return_distance, return_tied):
+    """What `kneighbors` returns: an array, or a tuple of several."""
+    result = (distances,) if return_distance else ()
+    result += (indices, ragged(tied)) if return_tied else (indices,)
+    return result if len(result) > 1 else result[0]
 
 
 def answers(

@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from .._compat import optional
 from .._hashers import FittedHasher
 from ..affinity import BaseAffinity
 from ..codes._factors import Terms
@@ -52,7 +53,8 @@ def save_index(path, estimator):
         raise ValueError("scoring is a function, which cannot be saved; set a name.")
     affinity, values = targets
     affinity = None if affinity is None else affinity.to_plain()
-    arrays = {"words": index.words, "numbers": index.numbers, **index.terms._asdict()}
+    terms = {name: array for name, array in index.terms._asdict().items() if array.size}
+    arrays = {"words": index.words, "numbers": index.numbers, **terms}
     if sp.issparse(values):
         csr = sp.csr_array(values)
         arrays |= {f"targets_{part}": getattr(csr, part) for part in _CSR_PARTS}
@@ -206,8 +208,7 @@ def _rebuild(header, arrays, hasher):
     word = next(size for size in (8, 4, 2, 1) if n_bytes % size == 0)
     spare = 8 * word - 1 - (n_bits - 1) % (8 * word)
     limit = words.dtype.type((1 << (8 * word - spare)) - 1)
-    terms = Terms(*(arrays.get(name) for name in Terms._fields))
-    given, factors, lengths, factor_table, length_table = terms
+    terms = Terms(**{name: arrays[name] for name in Terms._fields if name in arrays})
     kinds = {  # types and shapes of terms
         "given": (np.float32, [(n_items, 1), (n_items, 2)]),
         "factors": (np.uint8, [(n_items,)]),
@@ -221,9 +222,9 @@ def _rebuild(header, arrays, hasher):
         "bitorder": header["bitorder"] == "little",
         "words": words.dtype == f"u{word}" and words[-1].max() <= limit,
         "numbers": n_items == n_samples,
-        "terms": (factors is None) == (factor_table is None)
-        and (lengths is None) == (length_table is None)
-        and (given is None or factors is lengths is None)
+        "terms": ("factors" in arrays) == ("factor_table" in arrays)
+        and ("lengths" in arrays) == ("length_table" in arrays)
+        and not ("given" in arrays and {"factors", "lengths"} & arrays.keys())
         and all(
             arrays[name].dtype == kind
             and arrays[name].shape in shapes
@@ -265,19 +266,15 @@ def _store_hasher(hasher):
     hasher, or would not find it again.
     """
     skops, parameters = _skops(), _parameters(hasher)
-    # Parameters of steps first, then the steps, at last lists of steps
-    names = sorted(
-        parameters, key=lambda name: (-name.count("__"), isinstance(parameters[name], list))
-    )
     try:
-        for part in parameters.values():
-            _check_function(part)
         return _stored(hasher, skops)
     except Exception as error:  # of any type, since parts may be anything
         culprit = ""
-        for name in names:
+        # Parameters of steps first, then the steps, at last lists of steps
+        for name in sorted(
+            parameters, key=lambda name: (-name.count("__"), type(parameters[name]) is list)
+        ):
             try:
-                _check_function(parameters[name])
                 _stored(parameters[name], skops)
             except Exception:
                 kind = type(parameters[name]).__name__
@@ -291,28 +288,26 @@ def _store_hasher(hasher):
         ) from error
 
 
-def _check_function(part):
-    if isinstance(part, FunctionType):  # skops finds it by its name
-        module = import_module(part.__module__)
-        if getattr(module, part.__name__, None) is not part:
-            raise TypeError(f"no module has {part.__qualname__} under its name")
-
-
 def _stored(part, skops):
-    """Bytes of a part of a hasher, of which it has been built again."""
+    """Bytes of a hasher or of a part of it, of which it has been built again."""
+    for each in (part, *_parameters(part).values()):
+        if isinstance(each, FunctionType):  # skops finds it by its name
+            module = import_module(each.__module__)
+            if getattr(module, each.__name__, None) is not each:
+                raise TypeError(f"no module has {each.__qualname__} under its name")
     stored = skops.dumps(part)
     skops.loads(stored, trusted=skops.get_untrusted_types(data=stored))
     return stored
 
 
-def _parameters(estimator):
+def _parameters(part):
     """Parameters of an estimator and of its steps, by name; no plain values."""
     found = {}
-    for name, value in estimator.get_params().items():
-        if not isinstance(value, str | float | int | None):
-            found[name] = value
-        if hasattr(value, "get_params") and not isinstance(value, type):
-            # Which a FrozenEstimator does not tell
+    if hasattr(part, "get_params") and not isinstance(part, type):
+        for name, value in part.get_params().items():
+            if not isinstance(value, str | float | int | None):
+                found[name] = value
+            # A FrozenEstimator does not tell those of its estimator.
             inner = _parameters(value).items()
             found |= {f"{name}__{each}": of_step for each, of_step in inner}
     return found
@@ -358,11 +353,8 @@ def _is_ours(name):
 
 
 def _skops():
-    try:
-        import skops.io
-    except ImportError as error:
-        raise ImportError(
-            "Saving a hasher needs skops: pip install skops. Or pickle the estimator, if "
-            "nobody else can change the file."
-        ) from error
-    return skops.io
+    return optional(
+        "skops.io",
+        "Saving a hasher needs skops: pip install skops. Or pickle the estimator, if "
+        "nobody else can change the file.",
+    )

@@ -113,23 +113,8 @@ class HammingNeighbors(CodeDatabase):
     array(['b'], dtype='<U1')
     """
 
-    def __init__(
-        self,
-        n_neighbors=10,
-        radius=2,
-        *,
-        affinity="auto",
-        scoring="AP",
-        n_jobs=None,
-    ):
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.affinity = affinity
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-
-    def _read(self, X, columns=None):
-        return read_codes(refuse_terms(X, "X"), columns, type(self).__name__)
+    def _read(self, X, index):
+        return read_codes(refuse_terms(X, "X"), index, type(self).__name__)
 
     def _queries(self, X, index):
         return read_bits(refuse_terms(X, "X"), index)
@@ -241,16 +226,12 @@ class WeightedHammingNeighbors(CodeDatabase):
         scoring="AP",
         n_jobs=None,
     ):
-        self.n_neighbors = n_neighbors
-        self.radius = radius
+        how = {"affinity": affinity, "scoring": scoring, "n_jobs": n_jobs}
+        super().__init__(n_neighbors, radius, **how)
         self.n_candidates = n_candidates
-        self.affinity = affinity
-        self.scoring = scoring
-        self.n_jobs = n_jobs
 
-    def _read(self, X, columns=None):
-        return read_codes(X, columns, type(self).__name__)
+    def _read(self, X, index):
+        return read_codes(X, index, type(self).__name__)
 
     def _queries(self, X, index):
-        weights = None if X is None else refuse_codes(X, "X")
-        return read_weights(weights, index.columns)
+        return read_weights(refuse_codes(X, "X"), index.columns)

@@ -4,7 +4,6 @@ from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state, get_tags
@@ -14,7 +13,7 @@ from .._compat import HasMethods, Interval, StrOptions, num_samples, routing_ena
 from .._hashers import QUERIES, FittedHasher
 from ..affinity import PrecomputedAffinity
 from ..codes import concatenate_codes
-from ._database import CodeDatabase
+from ._database import CodeDatabase, of_fitted
 from ._files import load_index
 from ._index import Index
 from ._read import (
@@ -25,26 +24,19 @@ from ._read import (
     read_codes,
     read_weights,
 )
-from ._rescoring import StackedRows, rescore
+from ._rescoring import StackedRows, feature_rows, rescore
 
 
 class WithHasher(MetaEstimatorMixin):
     """What an index tells of its hasher."""
 
-    @property
-    def hasher_(self):
-        """The fitted hasher."""
-        return self._get_fitted().hasher.estimator
-
-    @property
-    def n_features_in_(self):
-        """Number of features, if the hasher tells."""
-        return self.hasher_.n_features_in_
-
-    @property
-    def feature_names_in_(self):
-        """Names of the features, if `fit` saw any."""
-        return self.hasher_.feature_names_in_
+    hasher_ = of_fitted("hasher.estimator", "The fitted hasher.")
+    n_features_in_ = of_fitted(
+        "hasher.estimator.n_features_in_", "Number of features, if the hasher tells."
+    )
+    feature_names_in_ = of_fitted(
+        "hasher.estimator.feature_names_in_", "Names of the features, if `fit` saw any."
+    )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -54,7 +46,23 @@ class WithHasher(MetaEstimatorMixin):
         return tags
 
 
-class HashedNeighbors(WithHasher, CodeDatabase):
+class RoutesToHasher(MetaEstimatorMixin):
+    """What passes to its hasher what `fit` is given beside X and y."""
+
+    def get_metadata_routing(self):
+        """Tell scikit-learn what the hasher, and `score`, are to be given.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            The routing.
+        """
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        return router.add(hasher=self.hasher, method_mapping=mapping)
+
+
+class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
     """Nearest neighbors of features, by the codes of a hasher: the hasher and its index.
 
     `fit` fits the hasher, to a sample where there are many rows, and stores the codes of
@@ -213,15 +221,12 @@ class HashedNeighbors(WithHasher, CodeDatabase):
     ):
         self.hasher = hasher
         self.query = query
-        self.n_neighbors = n_neighbors
-        self.radius = radius
+        how = {"affinity": affinity, "scoring": scoring, "n_jobs": n_jobs}
+        super().__init__(n_neighbors, radius, **how)
         self.n_candidates = n_candidates
         self.n_rescored = n_rescored
         self.rescore_metric = rescore_metric
         self.max_samples = max_samples
-        self.affinity = affinity
-        self.scoring = scoring
-        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def fit(self, X, y=None, **fit_params):
@@ -269,8 +274,11 @@ class HashedNeighbors(WithHasher, CodeDatabase):
             # The oracle of a hasher of two views: y alone does not tell of both.
             learned = hasher.hasher.affinity_
             affinity = "auto" if getattr(learned, "comes_with_targets", False) else learned
-        more = {"hasher": hasher, "features": _dense_rows(X) if self.n_rescored else None}
-        codes = read_codes(codes, owner=type(self).__name__)
+        more = {
+            "hasher": hasher,
+            "features": StackedRows([X]) if self.n_rescored else None,
+        }
+        codes = read_codes(codes, None, type(self).__name__)
         self._fitted = Index.of(*codes, affinity, y, **more)
         return self
 
@@ -297,16 +305,7 @@ class HashedNeighbors(WithHasher, CodeDatabase):
             If features or targets do not continue those of the first items. The estimator
             is then what it was before.
         """
-        fitted = vars(self).get("_fitted")
-        if fitted is None:
-            return self.fit(X, y)
-        self._validate_params()
-        codes, _ = read_codes(fitted.hasher.encode(X), fitted.columns)
-        more = fitted.add(codes, y)
-        if fitted.features is not None:
-            more = replace(more, features=fitted.features.append(_feature_rows(X)))
-        self._fitted = more
-        return self
+        return super().partial_fit(X, y)
 
     def save(self, path):
         """Write the fitted hasher and the codes to a folder.
@@ -369,7 +368,7 @@ class HashedNeighbors(WithHasher, CodeDatabase):
         neighbors = load_index(path, cls, mmap, trusted)
         fitted = neighbors._fitted
         if features is not None:
-            features = _dense_rows(features)
+            features = StackedRows([features])
             if len(features) != fitted.n_indices:
                 raise ValueError(
                     f"features has {len(features)} rows for the {fitted.n_indices} "
@@ -378,17 +377,8 @@ class HashedNeighbors(WithHasher, CodeDatabase):
             neighbors._fitted = replace(fitted, features=features)
         return neighbors
 
-    def get_metadata_routing(self):
-        """Tell scikit-learn what the hasher, and `score`, are to be given.
-
-        Returns
-        -------
-        routing : MetadataRouter
-            The routing.
-        """
-        mapping = MethodMapping().add(caller="fit", callee="fit")
-        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
-        return router.add(hasher=self.hasher, method_mapping=mapping)
+    def _read(self, X, index):
+        return read_codes(index.hasher.encode(X), index)
 
     def _queries(self, X, index):
         if index.hasher.query_form(self.query) == "bits":
@@ -421,7 +411,7 @@ class HashedNeighbors(WithHasher, CodeDatabase):
             n_items = check_enough(allowed, None, n_neighbors)
         n_rescored = min(max(self.n_rescored, n_neighbors), n_items)
         _, candidates, _ = super()._nearest(fitted, X, n_rescored, among=among)
-        rows = _feature_rows(X), fitted.features, candidates
+        rows = feature_rows(X), fitted.features, candidates
         how = {"metric": self.rescore_metric, "n_neighbors": n_neighbors}
         return *rescore(*rows, **how), []
 
@@ -429,19 +419,6 @@ class HashedNeighbors(WithHasher, CodeDatabase):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse &= not self.n_rescored
         return tags
-
-
-def _feature_rows(X):
-    """Features as an array, memory-mapped where they are."""
-    if sp.issparse(X):
-        raise ValueError(
-            "n_rescored compares dense features, got a sparse matrix. Set n_rescored=None."
-        )
-    return X if isinstance(X, np.ndarray) else np.asarray(X)
-
-
-def _dense_rows(X):
-    return StackedRows([_feature_rows(X)])
 
 
 class _Recorder(BaseEstimator):

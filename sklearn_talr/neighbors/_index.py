@@ -64,15 +64,13 @@ class Targets(NamedTuple):
 
     def append(self, y, n_new):
         """Targets of old and new items: both have some, or neither, or all are numbered."""
-        if self.affinity is not None and self.affinity.by_number:
-            new = Targets.of(self.affinity, y, n_new, len(self.values))
-            return self._replace(values=np.concatenate((self.values, new.values)))
-        if (y is None) != (self.values is None):
+        is_numbered = self.affinity is not None and self.affinity.by_number
+        if (y is None) != (self.values is None) and not is_numbered:
             known = "without y" if self.values is None else "with y"
             raise ValueError(f"The first items were added {known}, so must the others be.")
-        if y is None:
+        if self.affinity is None:
             return self
-        _, new = Targets.of(self.affinity, y, n_new)
+        _, new = Targets.of(self.affinity, y, n_new, self.values.shape[0])
         if self.affinity.comes_with_targets:
             raise ValueError(
                 "y is a PrecomputedAffinity, to which nothing can be added. Call fit with "
@@ -187,8 +185,11 @@ class Index:
         words = columns_of(packed.data)
         return cls(words, packed._terms, columns, len(packed), targets=targets, **more)
 
-    def add(self, packed, y):
-        """The index with more items, whose codes must have terms if the others do."""
+    def add(self, packed, y, X):
+        """The index with more items, whose codes must have terms if the others do.
+
+        Features X are kept where those of the others are.
+        """
         have, given = self.terms.n_terms, packed._terms.n_terms
         if have != given:
             raise ValueError(
@@ -205,17 +206,12 @@ class Index:
             n_indices=n_indices,
             numbers=None if numbers is None else _small(numbers, n_indices),
             targets=self.targets.append(y, len(packed)),
+            features=None if self.features is None else self.features.append(X),
         )
 
     def remove(self, indices):
         """The index without the items of these indices."""
-        indices = np.atleast_1d(np.asarray(indices))
-        if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
-            raise ValueError(
-                f"indices must be integers of shape (n_removed,), got {indices.dtype} of "
-                f"shape {indices.shape}. Turn a mask into indices by np.flatnonzero."
-            )
-        rows = self.rows_of(np.unique(indices).astype(np.int64), "indices")
+        rows = self.rows_of(np.atleast_1d(indices), "indices")
         if not rows.size:
             return self
         if rows.size == self.n_items:
@@ -229,8 +225,15 @@ class Index:
             numbers=_small(self.indices[stays], self.n_indices),
         )
 
-    def rows_of(self, indices, name, remedy=""):
-        """Rows of indices, which must be those of items; errors call them by `name`."""
+    def rows_of(self, indices, name):
+        """Rows of indices of items, ascending, each once; errors call them by `name`."""
+        if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
+            raise ValueError(
+                f"{name} must be integers of one dimension, or for `among` a mask of bool, "
+                f"got {indices.dtype} of shape {indices.shape}. Pass indices as in "
+                "`indices_`. Those of a mask are np.flatnonzero(mask)."
+            )
+        indices = np.unique(indices).astype(np.int64)
         rows, is_here = indices, (indices >= 0) & (indices < self.n_indices)
         if self.numbers is not None:
             rows = np.searchsorted(self.numbers, indices)
@@ -238,7 +241,8 @@ class Index:
         if not is_here.all():
             raise ValueError(
                 f"{name} contains {indices[~is_here][:5].tolist()}, which are not in the "
-                f"database.{remedy}"
+                "database. Pass indices that are in `indices_`. A mask of `among` may name "
+                "removed items, too."
             )
         return rows
 

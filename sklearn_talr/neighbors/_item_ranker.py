@@ -3,21 +3,20 @@
 import copy
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import HasMethods, StrOptions, routing_enabled
 from .._hashers import QUERIES, FittedHasher
 from .._state import replace_fitted, validate_aside
 from ..affinity import JudgmentAffinity
-from ._hashed_neighbors import HashedNeighbors
+from ._hashed_neighbors import HashedNeighbors, RoutesToHasher
 
 
-class ItemRanker(MetaEstimatorMixin, BaseEstimator):
+class ItemRanker(RoutesToHasher, BaseEstimator):
     """Rank given items for queries of another kind: the samples are queries.
 
     Cross-validation holds out samples. To learn how a hasher of two views ranks items for
@@ -223,18 +222,6 @@ class ItemRanker(MetaEstimatorMixin, BaseEstimator):
         """
         index, judgments = self._ask(X), self._judgments(y)
         return index.score(X, y if judgments is None else judgments, sample_weight)
-
-    def get_metadata_routing(self):
-        """Tell scikit-learn what the hasher, and `score`, are to be given.
-
-        Returns
-        -------
-        routing : MetadataRouter
-            The routing.
-        """
-        mapping = MethodMapping().add(caller="fit", callee="fit")
-        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
-        return router.add(hasher=self.hasher, method_mapping=mapping)
 
     def __sklearn_clone__(self):
         bare = copy.copy(self)

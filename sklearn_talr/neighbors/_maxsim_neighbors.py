@@ -6,13 +6,12 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import ragged
 from .._compat import HasMethods, Interval, num_samples
 from .._threads import map_in_threads
 from ..codes import concatenate_codes
 from ..codes._packed import as_packed
 from ..codes._scores import TokenSets, read_groups, token_blocks, word_size
-from ._database import FittedAtOnce
+from ._database import FittedAtOnce, as_asked, of_fitted
 from ._hashed_neighbors import WithHasher, fit_hasher
 from ._read import check_number
 
@@ -275,28 +274,18 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
         most = len(fitted.present)
         n_neighbors = check_number(n_neighbors, "n_neighbors", least=1, most=most)
-        found = list(fitted.nearest(X, groups, n_neighbors, self.n_jobs))
-        distances = 0.0 - np.array([scores for scores, *_ in found])
-        indices = np.array([places for _, places, _ in found], dtype=np.int64)
-        result = (distances,) if return_distance else ()
-        ties = [tied for *_, tied in found]
-        result += (indices, ragged(ties)) if return_tied else (indices,)
-        return result if len(result) > 1 else result[0]
+        found = fitted.nearest(X, groups, n_neighbors, self.n_jobs)
+        scores, places, tied = zip(*found)
+        distances, indices = 0.0 - np.array(scores), np.array(places, dtype=np.int64)
+        return as_asked(distances, indices, tied, return_distance, return_tied)
 
-    @property
-    def groups_(self):
-        """Label of each document given so far, in the order in which they first came."""
-        return self._get_fitted().labels
-
-    @property
-    def indices_(self):
-        """Places in `groups_` of the documents that are in the database, ascending."""
-        return self._get_fitted().present
-
-    @property
-    def n_groups_(self):
-        """Number of documents in the database."""
-        return len(self._get_fitted().present)
+    groups_ = of_fitted(
+        "labels", "Label of each document given so far, the first one first."
+    )
+    indices_ = of_fitted(
+        "present", "Places in `groups_` of the documents now in the database."
+    )
+    n_groups_ = of_fitted("present.size", "Number of documents in the database.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,7 +41,7 @@ class Columns(NamedTuple):
     owner: str = "HammingNeighbors"
 
 
-def read_codes(X, columns=None, owner="HammingNeighbors"):
+def read_codes(X, index, owner=None):
     """Check codes and pack them.
 
     Parameters
@@ -49,10 +49,10 @@ def read_codes(X, columns=None, owner="HammingNeighbors"):
     X : array-like of shape (n_samples, n_bits) or PackedCodes
         Codes; positive entries are ones.
 
-    columns : Columns, default=None
-        What the codes must agree with. None means that they are the first.
+    index : Index or None
+        The index whose codes these must agree with. None means that they are the first.
 
-    owner : str, default="HammingNeighbors"
+    owner : str, default=None
         Name of the class that gets the first codes.
 
     Returns
@@ -61,15 +61,14 @@ def read_codes(X, columns=None, owner="HammingNeighbors"):
         The codes, little-endian.
 
     columns : Columns
-        The columns passed, or those of `X` if it is the first.
+        Those of the index, or of `X` if it is the first.
 
     Warns
     -----
     UserWarning
         If entries other than 0 and 1 are never below 0, or all the first codes are equal.
     """
-    if columns is None:
-        columns = Columns(None, owner=owner)
+    columns = Columns(None, owner=owner) if index is None else index.columns
     if isinstance(X, PackedCodes):
         if not len(X):
             raise ValueError("Found array with 0 sample(s): X holds no codes.")
@@ -115,7 +114,7 @@ def read_bits(X, index):
     """
     if X is None:
         return np.ascontiguousarray(index.words.T)
-    packed, _ = read_codes(X, index.columns)
+    packed, _ = read_codes(X, index)
     return np.ascontiguousarray(columns_of(packed.data).T)
 
 
@@ -213,10 +212,10 @@ def read_among(among, index, n_queries):
                     f"among has {len(among)} lists for {n_queries} queries. Pass a list "
                     "for each query, or one array of indices for all."
                 )
-            return [_read_list(np.asarray(each), index) for each in among]
+            return [index.rows_of(np.asarray(each), "among") for each in among]
         among = np.asarray(among)
         if among.dtype != bool:
-            return _read_list(among, index)
+            return index.rows_of(among, "among")
     shapes = [(n_queries, index.n_indices)]
     shapes += [] if sp.issparse(among) else [(index.n_indices,)]
     if among.shape not in shapes:
@@ -233,18 +232,6 @@ def read_among(among, index, n_queries):
         return [np.sort(part).astype(np.int64) for part in rows]
     masks = among if index.numbers is None else among[..., index.numbers]
     return np.flatnonzero(masks) if masks.ndim == 1 else [*map(np.flatnonzero, masks)]
-
-
-def _read_list(indices, index):
-    """Rows of a list of indices, ascending, each once."""
-    if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
-        raise ValueError(
-            f"among must be indices or a mask of bool, got {indices.dtype} of shape "
-            f"{indices.shape}. Pass indices as in `indices_`, or turn numbers into a mask, "
-            "as in `among > 0`."
-        )
-    remedy = " Pass indices that are in `indices_`, or a mask, which may name others."
-    return index.rows_of(np.unique(indices).astype(np.int64), "among", remedy)
 
 
 def check_enough(allowed, own, n_neighbors):

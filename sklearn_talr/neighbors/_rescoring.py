@@ -7,19 +7,14 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from .._arrays import ragged
-from .._compat import Interval, validate_params
+from .._compat import Interval, validated
 from .._threads import one_thread
 
 
-@validate_params(
-    {
-        "X_query": ["array-like"],
-        "X_database": "no_validation",  # whose message names the remedy
-        "candidates": ["array-like"],
-        "metric": "no_validation",
-        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
-    },
-    prefer_skip_nested_validation=True,
+@validated(
+    X_query=["array-like"],
+    candidates=["array-like"],
+    n_neighbors=[Interval(Integral, 1, None, closed="left"), None],
 )
 @one_thread()
 def rescore(X_query, X_database, candidates, *, metric="euclidean", n_neighbors=None):
@@ -142,6 +137,15 @@ def rescore(X_query, X_database, candidates, *, metric="euclidean", n_neighbors=
     return ragged(values), ragged(indices)
 
 
+def feature_rows(X):
+    """Features as an array, memory-mapped where they are."""
+    if sp.issparse(X):
+        raise ValueError(
+            "n_rescored compares dense features, got a sparse matrix. Set n_rescored=None."
+        )
+    return X if isinstance(X, np.ndarray) else np.asarray(X)
+
+
 class StackedRows:
     """Rows of several arrays, one array after another, of which none is copied.
 
@@ -154,7 +158,7 @@ class StackedRows:
     ndim = 2
 
     def __init__(self, parts):
-        self._parts = parts
+        self._parts = parts = [feature_rows(part) for part in parts]
         self._starts = np.cumsum([0, *map(len, parts)])
         self.dtype = np.result_type(*parts)
         self.shape = int(self._starts[-1]), parts[0].shape[1]

@@ -49,7 +49,7 @@ def test_a_factor_is_kept_in_a_byte(of_words):
     step = np.log(rule.table[-1] / rule.table[0]) / 255
     assert_allclose(np.log(codes.terms[:, 0]), np.log(exact), atol=0.51 * step)
     assert codes.nbytes == 500 * 3
-    assert rule.bytes_of(data[:0]).shape == (0,)
+    assert rule.terms(data[:0]).factors.shape == (0,)
     weights = np.random.default_rng(2).normal(size=(3, 16)).astype(np.float32)
     plain = PackedCodes(data, 16, terms=codes.terms)
     assert_array_equal(weighted_scores(weights, codes), weighted_scores(weights, plain))
@@ -73,6 +73,6 @@ def test_a_byte_that_comes_with_a_code_multiplies_and_is_added():
     lengths = np.arange(50, dtype=np.uint8)
     codes = PackedCodes._of(data, 8, "little", rule.terms(data, lengths))
     sums = weighted_scores(weights, PackedCodes(data, 8))
-    expected = sums * rule.table[rule.bytes_of(data)] * table[:50, 0] + table[:50, 1]
+    expected = sums * rule.table[rule.terms(data).factors] * table[:50, 0] + table[:50, 1]
     assert_allclose(weighted_scores(weights, codes), expected, rtol=1e-5)
     assert codes.nbytes == 150

@@ -185,10 +185,10 @@ class TestRefusals:
             ([True, False], r"mask of shape \(2,\).* shape \(5,\), or \(3, 5\)"),
             (np.ones((2, 5), dtype=bool), r"mask of shape \(2, 5\)"),
             (sp.csr_array(np.eye(4)), r"mask of shape \(4, 4\)"),
-            ([0.5, 2.0], "among must be indices or a mask of bool, got float64"),
-            (["a", "b"], "among must be indices or a mask of bool"),
-            (np.array(3), r"among must be indices .* shape \(\)"),
-            (np.ones((1, 2, 3), dtype=int), r"among must be indices .* \(1, 2, 3\)"),
+            ([0.5, 2.0], "among must be integers.*a mask of bool, got float64"),
+            (["a", "b"], "among must be integers.*a mask of bool"),
+            (np.array(3), r"among must be integers .* shape \(\)"),
+            (np.ones((1, 2, 3), dtype=int), r"among must be integers .* \(1, 2, 3\)"),
         ],
     )
     def test_the_remedy_is_named(self, among, message):

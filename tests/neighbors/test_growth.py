@@ -61,9 +61,9 @@ def test_what_is_removed_is_not_found_and_nothing_else_changes(n_bits, kind, dat
         ([3], r"indices contains \[3\], which are not in the database"),
         ([-1], r"indices contains \[-1\]"),
         ([0], r"indices contains \[0\]"),  # already removed
-        ([[1]], "indices must be integers of shape"),
-        ([1.0], "indices must be integers of shape"),
-        ([False, True, False], "Turn a mask into indices"),
+        ([[1]], "indices must be integers of one dimension"),
+        ([1.0], "indices must be integers of one dimension"),
+        ([False, True, False], "Those of a mask are np.flatnonzero"),
         ([1, 2], "indices would leave no item"),
     ],
 )

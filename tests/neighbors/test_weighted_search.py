@@ -260,7 +260,8 @@ def test_bounds_of_scores_drop_nothing(n_bits, has_terms):
     if has_terms:
         octets = rng.integers(0, 256, (2, n_items), dtype=np.uint8)
         table = np.linspace(0.5, 2, 256, dtype=np.float32)
-        terms = Terms(None, *octets, table, np.stack([table, -(table**2)], axis=1))
+        of_lengths = np.stack([table, -(table**2)], axis=1)
+        terms = Terms(terms.given, *octets, table, of_lengths)
     packed = PackedCodes._of(pack_codes(bits).data, n_bits, "little", terms)
     one_by_one = weights.astype(float)[:, None]
     exact = np.concatenate([slow_distances(w, bits, packed.terms) for w in one_by_one])
