@@ -17,11 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import NUMPY, Space, as_numpy, enter
 from .._state import held, validate_aside, validate_seen
 from .._threads import map_in_threads, one_thread, slices
+from ..affinity._similar_rows import in_units, units_of_features
 from ..codes import PackedCodes
 from ..codes._factors import Terms
 from ..codes._scores import saturate
 from ..metrics import make_retrieval_scorer
 
+_MOST_ROWS = 20_000  # by which a mean square length is found
 _LARGEST = 1e37  # float32 ends at 3e38
 _BYTES_PER_BLOCK = 2**24  # of the activations of a block, in NumPy
 _CELLS_PER_BLOCK = 2**22  # of rows that are centered
@@ -497,6 +499,36 @@ def mean_and_unit(X):
         block = X[rows] - mean
         total += np.einsum("ij,ij->", block, block)
     return mean, float(np.sqrt(total / len(X)))
+
+
+def mean_and_units(X, samples, similar):
+    """Mean of the rows, and units in which their mean square length is about 1.
+
+    Parameters
+    ----------
+    X : {ndarray, CSR, tensor} of shape (n_samples, n_features)
+        Features.
+
+    samples : ndarray of int
+        Rows that may be looked at.
+
+    similar : SimilarRows or None
+        Who is similar to whom, which tells the units; None: all columns have the same.
+
+    Returns
+    -------
+    mean : ndarray of shape (n_features,)
+        Mean of all rows.
+
+    unit : float or ndarray of shape (n_features,) or (n_features, n_features)
+        What rows are divided by, or the matrix that they are multiplied by.
+    """
+    mean, unit = mean_and_unit(X)
+    units = None if similar is None else units_of_features(X, samples, similar)
+    if units is None:
+        return mean, unit
+    _, length = mean_and_unit(in_units(as_numpy(X[samples[:_MOST_ROWS]]), units))
+    return mean, units * length if units.ndim == 1 else units / length
 
 
 def weights_in_units(coef, unit):

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.extmath import randomized_svd
 
+from ..affinity._similar_rows import units_of_features
 from ..kernel_ridge._model import LeftOutRegression
 from ._base import BaseHasher, mean_and_unit
 from ._class_probabilities import ClassProbabilities
@@ -141,16 +142,16 @@ def teach_judgments(views, rng):
     n_factors = min(_N_FACTORS, *grades.shape)
     left, values, right = randomized_svd(grades, n_factors, random_state=rng)
     share = np.sqrt(values / values[0])
-    both = [(views.X_query, left), (views.X, right.T)]
+    items, queries = views.pairs.similar()
+    both = [(views.X_query, left, queries), (views.X, right.T, items)]
     if views.pairs.same_rows:
         del both[0]
     teachers = [LeftOutRegression() for _ in both]
-    known = [
-        teacher.fit_left_out(
-            _double(features), factors * share * np.sqrt(len(factors)), rng
-        )
-        for teacher, (features, factors) in zip(teachers, both)
-    ]
+    known = []
+    for teacher, (features, factors, similar) in zip(teachers, both):
+        factors = factors * share * np.sqrt(len(factors))
+        units = units_of_features(features, np.arange(features.shape[0]), similar)
+        known.append(teacher.fit_left_out(_double(features), factors, rng, units))
     return CommonSpace(known[-1], known[0], teachers[-1], teachers[0])
 
 

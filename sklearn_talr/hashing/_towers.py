@@ -18,7 +18,7 @@ from .._threads import one_thread
 from ..losses import Training
 from ..losses._base import to_device
 from ..losses._soft_counts import keep_freed_memory
-from ._base import FitCallbacks, centered, mean_and_unit
+from ._base import FitCallbacks, centered, mean_and_units
 from ._linear import itq_projection, random_projection
 from ._networks import FeedForward, hidden_units, random_layers, with_last_layer
 from ._settings import resolve
@@ -72,7 +72,10 @@ def fit_towers(hasher, loss, X, X_query, pairs, is_shared, rng):
         query_params["hidden_layer_sizes"] = params["query_hidden_layer_sizes"]
     both = resolve(params, loss, X, False), resolve(query_params, loss, X_query, False)
     # Rows in standard units, which are common for a shared function.
-    units = [mean_and_unit(of_view) for of_view in (X, X_query)]
+    units = [
+        mean_and_units(of_view, np.arange(of_view.shape[0]), similar)
+        for of_view, similar in zip((X, X_query), pairs.similar())
+    ]
     if is_shared:
         mean, unit = np.mean([units[0][0], units[1][0]], axis=0), units[0][1]
         units = [(mean, unit)] * 2

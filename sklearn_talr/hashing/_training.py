@@ -10,10 +10,9 @@ import torch
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
-from .._arrays import as_numpy
 from .._random import independent_random_state
 from .._threads import one_thread
-from ..affinity._similar_rows import in_units, units_of_features
+from ..affinity._similar_rows import in_units
 from ..losses import Batch, Training
 from ..losses._base import levels_of_pairs, to_device
 from ..losses._soft_counts import keep_freed_memory
@@ -21,7 +20,7 @@ from ..metrics import make_retrieval_scorer
 from ._base import (
     FitCallbacks,
     centered,
-    mean_and_unit,
+    mean_and_units,
     row_blocks,
     warn_caller,
     weights_in_units,
@@ -118,14 +117,8 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
     if state:
         unit = state["mean"], state["unit"]
     else:
-        unit = mean_and_unit(data.X)
-        units = None
-        if hasher.module is None and data.similar is not None:
-            units = units_of_features(data.X, samples, data.similar)
-        if units is not None:  # of rows whose mean square length is 1
-            some = samples[:_MOST_ROWS]
-            _, length = mean_and_unit(in_units(as_numpy(data.X[some]), units))
-            unit = unit[0], (units * length if units.ndim == 1 else units / length)
+        similar = data.similar if hasher.module is None else None
+        unit = mean_and_units(data.X, samples, similar)
     how = *unit, settings.device, hasher.module is not None
     features = Features(data.X, *how)
     # The score that tells when to stop, or whether training of a module has helped.

@@ -8,7 +8,13 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
 from .._compat import num_samples
-from ..affinity import JudgmentAffinity, fit_affinity, resolve_affinity
+from ..affinity import (
+    JudgmentAffinity,
+    SharedLabelAffinity,
+    fit_affinity,
+    resolve_affinity,
+)
+from ..affinity._similar_rows import SimilarRows
 from ._base import check_features
 
 _PAIRS_PER_BLOCK = 2**22
@@ -254,6 +260,20 @@ class Pairs:
         relevant = sp.csr_array(self.grades(queries) > 0, dtype=np.float64)
         relevant.eliminate_zeros()
         return relevant
+
+    def similar(self):
+        """Who is similar among items, and among queries: by judgments, who shares some."""
+        if self.judgments is None:
+            sides, affinity, levels = (
+                (self._y_item, self._y_query),
+                self.affinity,
+                self.levels,
+            )
+        else:
+            relevant = self.relevant(np.arange(self.n_queries)).astype(np.uint8)
+            sides, affinity = (relevant.T.tocsr(), relevant), SharedLabelAffinity(True)
+            levels = np.array([0, 1])
+        return [SimilarRows(affinity, targets, levels) for targets in sides]
 
     def has_relevant(self):
         """Whether each query has something relevant; True where that takes long to see."""

@@ -17,7 +17,7 @@ from .._random import independent_random_state
 from .._state import replace_fitted, validate_aside, validate_seen
 from .._threads import one_thread
 from ..affinity import SharedLabelAffinity
-from ..affinity._similar_rows import SimilarRows, in_units, units_of_features
+from ..affinity._similar_rows import SimilarRows, units_of_features
 from ._model import (
     KERNELS,
     center_of,
@@ -359,14 +359,11 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
                 "least 2."
             )
         mean, units = center_of(samples.X, self.kernel), None
-        samples = samples._replace(X=measured_from(samples.X, mean))
         if self.kernel == "rbf":
             affinity = SharedLabelAffinity(binary=True)
             similar = SimilarRows(affinity, samples.Y > 0, np.array([0, 1]))
             units = units_of_features(samples.X, np.arange(len(samples.Y)), similar)
-        if units is not None:
-            in_theirs = in_units(samples.X, units).astype(samples.X.dtype, copy=False)
-            samples = samples._replace(X=in_theirs)
+        samples = samples._replace(X=measured_from(samples.X, mean, units))
         rng = independent_random_state(self.random_state)
         gammas = _grid(self.gammas, "gammas")
         if gammas is None:

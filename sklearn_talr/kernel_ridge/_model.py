@@ -34,9 +34,10 @@ def center_of(X, kernel):
     return np.where(np.isfinite(rounded), rounded, mean)
 
 
-def measured_from(X, center):
-    """Samples minus a center, in their own type."""
-    return X if center is None else X - center.astype(X.dtype, copy=False)
+def measured_from(X, center, units=None):
+    """Samples minus a center and in units, in their own type."""
+    X = X if center is None else X - center.astype(X.dtype, copy=False)
+    return X if units is None else in_units(X, units).astype(X.dtype, copy=False)
 
 
 def kernel_between(X, components, kernel, gamma):
@@ -368,9 +369,7 @@ def sums_of_kernels(X, fitted, kernel):
     components, coef = components.astype(dtype, copy=False), coef.astype(dtype, copy=False)
     outputs = np.empty((X.shape[0], coef.shape[1]))
     for rows in kernel_blocks(X.shape[0], len(coef)):
-        block = measured_from(X[rows], fitted["mean_"])
-        if fitted.get("units_") is not None:
-            block = in_units(block, fitted["units_"])
+        block = measured_from(X[rows], fitted["mean_"], fitted["units_"])
         block = block.astype(dtype, copy=False)
         outputs[rows] = kernel_between(block, components, kernel, fitted["gamma_"]) @ coef
     return outputs + fitted["intercept_"]
@@ -431,8 +430,11 @@ class LeftOutRegression:
     mean_ : ndarray of shape (n_features,) or None
         Mean of the samples, which is subtracted from all; None if they are sparse.
 
+    units_ : ndarray or None
+        Units of the features.
+
     components_ : {ndarray, CSR} of shape (n_components, n_features)
-        Samples that others are compared with, less the mean.
+        Samples that others are compared with, less the mean and in units.
 
     dual_coef_ : ndarray of shape (n_components, n_outputs)
         Weight of each component.
@@ -441,7 +443,7 @@ class LeftOutRegression:
         Added to the sums.
     """
 
-    def fit_left_out(self, X, Y, rng):
+    def fit_left_out(self, X, Y, rng, units=None):
         """Fit, and predict each sample as if it had not been there.
 
         Parameters
@@ -455,14 +457,17 @@ class LeftOutRegression:
         rng : RandomState
             Draws samples, where there are too many to use all.
 
+        units : ndarray, default=None
+            Units of the features, see `in_units`; None: features are taken as they are.
+
         Returns
         -------
         predictions : ndarray of shape (n_samples, n_outputs), float64
             Copies of a sample are left out together.
         """
         samples = distinct_samples(X, Y, np.ones(X.shape[0]), None)
-        self.mean_ = center_of(samples.X, _KERNEL)
-        samples = samples._replace(X=measured_from(samples.X, self.mean_))
+        self.mean_, self.units_ = center_of(samples.X, _KERNEL), units
+        samples = samples._replace(X=measured_from(samples.X, self.mean_, units))
         gammas = typical_gammas(samples.X, _KERNEL, rng)
         model = fit_model(samples, _KERNEL, gammas, None, None, squared_error, rng)
         self.gamma_ = float(model.gamma)

@@ -93,7 +93,7 @@ class TestJudgments:
         told = []
 
         class Told:
-            def fit_left_out(self, X, Y, rng):
+            def fit_left_out(self, X, Y, rng, units):
                 told.append((X, Y))
                 return Y
 
