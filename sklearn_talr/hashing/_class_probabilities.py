@@ -36,6 +36,7 @@ from .._state import replace_fitted
 from ..kernel_ridge import KernelRidgeClassifierCV
 from ._base import FitCallbacks, errors_of, warn_caller
 
+_MOST_CELLS = 2**26  # of a table of samples and classes
 _TEMPERATURE_OF_CLASSES = 1.6  # better than 1 on CIFAR-10 and Fashion-MNIST
 _LEAST = 1e-12  # probability, so that logarithms stay finite
 
@@ -254,6 +255,14 @@ class ClassProbabilities(
                 "y must be one class for each sample, or 0/1 label indicators, got several "
                 "columns of classes. Pass one column, or indicators of all classes, as "
                 "OneHotEncoder().fit_transform(y) gives them."
+            )
+        n_samples, n_classes = num_samples(y), _n_present(y)
+        if self.estimator is None and n_samples * n_classes > _MOST_CELLS:
+            raise ValueError(
+                f"y has {n_classes} classes of {n_samples} samples, and the default "
+                "classifier would make tables of both that take gigabytes. Train on the "
+                "features alone, TALRHasher().fit(X, y), which draws similar samples "
+                "together; or pass a classifier of your own as estimator."
             )
         y, tags = y.toarray() if sp.issparse(y) else y, get_tags(classifier)
         takes_labels = tags.classifier_tags.multi_label or tags.target_tags.multi_output

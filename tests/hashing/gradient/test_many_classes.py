@@ -1,0 +1,273 @@
+"""Data as people have them: many classes of few rows, columns of any scale, quantities."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_diabetes
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from sklearn_talr import ClassProbabilities, CrossViewHasher, TALRHasher
+from sklearn_talr.affinity import (
+    LabelAffinity,
+    PrecomputedAffinity,
+    SharedLabelAffinity,
+    ThresholdAffinity,
+)
+from sklearn_talr.hashing._settings import check_data, settings_of
+from sklearn_talr.losses import ContrastiveLoss, DPSHLoss
+from sklearn_talr.losses._tie_aware import loss_of
+
+N_CLASSES, N_ROWS = 300, 4
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Rows and labels of many classes, and new rows of the same classes."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(N_CLASSES), N_ROWS)
+    means = rng.normal(size=(N_CLASSES, 8))
+
+    def rows():
+        signal = means[labels] + 0.3 * rng.normal(size=(len(labels), 8))
+        return np.column_stack([signal, 1.5 * rng.normal(size=(len(labels), 24))])
+
+    return rows(), labels, rows()
+
+
+def forms_of(labels):
+    equal = (labels[:, None] == labels).astype(int)
+    indicators = np.eye(labels.max() + 1, dtype=int)[labels]
+    return {
+        "labels": (labels, "auto"),
+        "strings": (labels.astype(str), "auto"),
+        "indicators": (indicators, SharedLabelAffinity()),
+        "sparse indicators": (sp.csr_array(indicators), SharedLabelAffinity(binary=True)),
+        "matrix": (PrecomputedAffinity(equal), "auto"),
+        "sparse matrix": (PrecomputedAffinity(sp.csr_array(equal)), "auto"),
+    }
+
+
+def settings_for(hasher, X, y):
+    loss = loss_of(hasher.loss)
+    return settings_of(hasher, loss, check_data(hasher, loss, X, y))
+
+
+class TestBatches:
+    def test_of_all_forms_of_targets_are_the_same_and_learn(self, many):
+        X, labels, new = many
+        codes = {}
+        for form, (y, affinity) in forms_of(labels).items():
+            hasher = TALRHasher(16, affinity=affinity, max_iter=40, random_state=0)
+            codes[form] = hasher.fit(X, y).transform(X)
+            np.testing.assert_array_equal(codes[form], codes["labels"], err_msg=form)
+        score = hasher.fit(X, labels).score(new, labels)
+        chance = (N_ROWS - 1) / (len(labels) - 1)
+        assert score > 30 * chance
+
+    @pytest.mark.parametrize(
+        "params",
+        [
+            {"loss": "nDCG"},
+            {"loss": DPSHLoss()},
+            {"loss": ContrastiveLoss()},
+            {"hidden_layer_sizes": 32},
+            {"batch_size": 64},
+            {"early_descent": True},
+            {"loss": lambda bits, affinity: (bits @ bits.T / 8 - affinity).square().mean()},
+        ],
+        ids=lambda params: next(iter(params)),
+    )
+    @pytest.mark.filterwarnings("ignore:Training has lowered")  # losses blind to ranks
+    def test_serve_all_losses_and_functions(self, many, params):
+        X, labels, new = many
+        hasher = TALRHasher(16, max_iter=40, random_state=0, **params).fit(X, labels)
+        assert hasher.score(new, labels) > 10 * (N_ROWS - 1) / (len(labels) - 1)
+
+    def test_own_affinity_and_near_quantities(self, many):
+        X, labels, new = many
+        affinity = ThresholdAffinity(quantiles=(0.002,), levels=(1,))
+        hasher = TALRHasher(16, affinity=affinity, max_iter=40, random_state=0)
+        hasher.fit(X, labels / 7.0)  # three of 300 classes are near
+        assert hasher.score(new, labels / 7.0) > 10 * 0.002
+
+        def equal(y_query, y_database):
+            return (y_query[:, None] == y_database).astype(int)
+
+        equal.levels_ = np.array([0, 1])
+        hasher.set_params(affinity=equal).fit(X, labels)
+        assert hasher.score(new, labels) > 30 * (N_ROWS - 1) / (len(labels) - 1)
+
+    def test_are_drawn_so_only_where_random_ones_hold_few(self, many, few_digits):
+        X, labels, _ = many
+        settings = settings_for(TALRHasher(), X, labels)
+        assert settings.batch_size == 256
+        assert settings.together is not None
+        assert settings_for(TALRHasher(batch_size=40), X, labels).batch_size == 40
+        settings = settings_for(TALRHasher(), *few_digits)
+        assert settings.batch_size == 32  # with three of each digit
+        assert settings.together is None
+
+    def test_held_out_samples_have_similar_ones(self, many):
+        X, labels, _ = many
+        hasher = TALRHasher(8, early_descent=True, max_iter=3, random_state=0)
+        with warnings.catch_warnings(action="ignore"):
+            hasher.fit(X, labels)
+        # A random tenth would hold less than one other row of a class.
+        assert hasher.validation_scores_[0] > 0.02
+
+    def test_chunks(self, many):
+        X, labels, new = many
+        hasher = TALRHasher(16, random_state=0)
+        for _ in range(25):
+            for rows in np.array_split(np.arange(len(X)), 3):
+                hasher.partial_fit(X[rows], labels[rows])
+        assert hasher.score(new, labels) > 20 * (N_ROWS - 1) / (len(labels) - 1)
+
+
+class TestWarnings:
+    def test_nothing_is_said_of_many_classes(self, many):
+        X, labels, _ = many
+        with warnings.catch_warnings(action="error"):
+            TALRHasher(16, max_iter=20, random_state=0).fit(X, labels)
+
+    def test_pairs_that_cannot_be_drawn(self, many, monkeypatch):
+        monkeypatch.setattr("sklearn_talr.affinity._base._MOST_COMPARED", 100)
+        affinity = ThresholdAffinity(quantiles=(0.002,), levels=(1,))
+        with pytest.warns(ConvergenceWarning, match="holds only .* larger batch_size"):
+            TALRHasher(8, affinity=affinity, max_iter=2).fit(many[0], many[1] / 7.0)
+
+    def test_samples_without_similar_ones(self, many):
+        y = np.arange(len(many[0]))
+        y[:10] = 0
+        with pytest.warns(ConvergenceWarning, match="1190 of 1200 samples have no similar"):
+            TALRHasher(8, max_iter=2, random_state=0).fit(many[0], y)
+
+    def test_codes_no_better_than_chance(self, many):
+        X, labels, _ = many
+        hasher = TALRHasher(8, learning_rate_init=1e-9, init="random", max_iter=1)
+        with pytest.warns(
+            ConvergenceWarning, match="not raised the score of 1000 training"
+        ):
+            hasher.set_params(random_state=0).fit(X[:, 8:], labels)  # noise only
+
+
+class TestTeacher:
+    def test_refuses_tables_that_take_gigabytes(self, monkeypatch, many):
+        monkeypatch.setattr(
+            "sklearn_talr.hashing._class_probabilities._MOST_CELLS", 1200 * 300 - 1
+        )
+        with pytest.raises(ValueError, match="300 classes .* TALRHasher"):
+            ClassProbabilities().fit(many[0], many[1])
+        ClassProbabilities().fit(many[0], many[1] // 2)
+        with pytest.raises(ValueError, match="300 classes .* teacher=None"):
+            CrossViewHasher().fit(many[0], many[1])
+        monkeypatch.setattr("sklearn_talr.hashing._class_probabilities._MOST_CELLS", 1)
+        ClassProbabilities(LogisticRegression(C=1e-3)).fit(many[0][:40], many[1][:40])
+
+    def test_names_ten_classes_of_one_row(self, many):
+        y = many[1].copy()
+        y[:40:2] = 1000 + np.arange(20)
+        expected = r"20 of 320 classes .* \(1000, .*, 1009, \.\.\.\) are in one sample"
+        with pytest.warns(UserWarning, match=expected):
+            ClassProbabilities().fit_transform(many[0], y)
+
+
+class TestEpochs:
+    @pytest.mark.parametrize(
+        ("n_samples", "epochs"), [(50, 100), (20_000, 100), (200_000, 11), (10**7, 1)]
+    )
+    def test_make_enough_steps(self, n_samples, epochs):
+        X, y = np.zeros((n_samples, 1)), np.arange(n_samples) % 10
+        X[0] = 1
+        assert settings_for(TALRHasher(), X, y).max_iter == epochs
+        assert settings_for(TALRHasher(max_iter=7), X, y).max_iter == 7
+
+    def test_are_counted(self, few_digits):
+        assert TALRHasher(8, random_state=0).fit(*few_digits).n_iter_ == 100
+
+
+class TestScales:
+    @pytest.mark.parametrize("params", [{}, {"hidden_layer_sizes": 32}])
+    def test_a_column_of_noise_does_not_matter(self, digits, params):
+        X, y = digits
+        noise = 1000 * X.std() * np.random.default_rng(0).normal(size=(len(X), 1))
+        scores = []
+        for rows in (X, np.hstack([X, noise]), sp.csr_array(np.hstack([X, noise]))):
+            hasher = TALRHasher(32, max_iter=30, random_state=0, **params)
+            scores.append(hasher.fit(rows[:800], y[:800]).score(rows[800:], y[800:]))
+        assert min(scores[1:]) > 0.9 * scores[0]
+        two = make_pipeline(ClassProbabilities(), hasher).fit(rows[:800].toarray(), y[:800])
+        assert two.score(rows[800:].toarray(), y[800:]) > 0.9
+
+    def test_nor_does_one_of_either_view(self, digits):
+        X, y = digits
+        noise = 3000 * np.random.default_rng(0).normal(size=(len(X), 2))
+        items, queries = X[:, :32], X[:, 32:]
+        scores = []
+        for teacher in ("auto", None):
+            for n in (0, 1):
+                A = np.hstack([items, noise[:, :n]])
+                B = np.hstack([queries, noise[:, 1 : 1 + n]])
+                hasher = CrossViewHasher(32, teacher=teacher, max_iter=20, random_state=0)
+                hasher.fit(A[:800], y[:800], X_query=B[:800], y_query=y[:800])
+                score = hasher.score(A[800:], y[800:], X_query=B[800:], y_query=y[800:])
+                scores.append(score)
+        assert scores[1] > 0.9 * scores[0]
+        assert scores[3] > 0.9 * scores[2]
+
+    def test_codes_do_not_depend_on_the_units_of_columns(self, many):
+        X, labels, new = many
+        scale = np.random.default_rng(0).uniform(0.1, 10, size=X.shape[1])
+        codes = [
+            TALRHasher(16, max_iter=20, random_state=0)
+            .fit(s * X, labels)
+            .transform(s * new)
+            for s in (1.0, scale)
+        ]
+        assert np.mean(codes[0] == codes[1]) > 0.95  # but for what the choice rounds
+
+    def test_a_warm_start_goes_on_in_new_units(self, many):
+        X, labels, new = many
+        hasher = TALRHasher(16, max_iter=30, random_state=0, warm_start=True)
+        before = hasher.fit(X, labels).score(new, labels)
+        hasher.set_params(max_iter=1, learning_rate_init=1e-9)
+        hasher.fit(X[::-1], labels[::-1])
+        assert hasher.score(new, labels) == pytest.approx(before, abs=0.02)
+
+
+class TestQuantities:
+    def test_are_named(self):
+        X, y = load_diabetes(return_X_y=True)
+        for quantity in (y, y + 0.5, y[:, None], list(y)):
+            with pytest.raises(ValueError, match=r"affinity=ThresholdAffinity\(\)"):
+                TALRHasher().fit(X, quantity)
+        with pytest.raises(ValueError, match=r"ThresholdAffinity\(\)"):
+            TALRHasher().fit(X, np.arange(len(X)))
+
+    def test_numbers_that_are_classes_stay_classes(self, few_digits):
+        X, y = few_digits
+        codes = [
+            TALRHasher(8, affinity=affinity, max_iter=3, random_state=0).fit(X, labels)
+            for labels, affinity in [
+                (y, "auto"),
+                (y * 1.0, "auto"),
+                (y / 2, LabelAffinity()),
+            ]
+        ]
+        for hasher in codes[1:]:
+            np.testing.assert_array_equal(hasher.transform(X), codes[0].transform(X))
+
+    def test_are_learned(self):
+        X, y = load_diabetes(return_X_y=True)
+        hasher = TALRHasher(32, affinity=ThresholdAffinity(), random_state=0)
+        hasher.fit(X[:300], y[:300])
+        codes, train = hasher.transform(X[300:]), hasher.transform(X[:300])
+        nearest = (codes[:, None] != train).sum(axis=2).argsort(axis=1, kind="stable")
+        gaps = np.abs(y[300:, None] - y[:300])
+        near = np.take_along_axis(gaps, nearest[:, :20], axis=1).mean()
+        assert near < 0.8 * gaps.mean()
+        assert 0 < hasher.score(X[300:], y[300:]) < 1
