@@ -256,6 +256,7 @@ class ClassProbabilities(
                 "columns of classes. Pass one column, or indicators of all classes, as "
                 "OneHotEncoder().fit_transform(y) gives them."
             )
+        y, tags = y.toarray() if sp.issparse(y) else y, get_tags(classifier)
         n_samples, n_classes = num_samples(y), _n_present(y)
         if self.estimator is None and n_samples * n_classes > _MOST_CELLS:
             raise ValueError(
@@ -264,7 +265,6 @@ class ClassProbabilities(
                 "features alone, TALRHasher().fit(X, y), which draws similar samples "
                 "together; or pass a classifier of your own as estimator."
             )
-        y, tags = y.toarray() if sp.issparse(y) else y, get_tags(classifier)
         takes_labels = tags.classifier_tags.multi_label or tags.target_tags.multi_output
         if kind == "multilabel-indicator" and not takes_labels:
             classifier = OneVsRestClassifier(classifier)
@@ -390,7 +390,7 @@ def _default(estimator):
 def _n_present(y):
     """Number of classes that occur in `y`, or of labels."""
     if type_of_target(y) != "multilabel-indicator":
-        return len(np.unique(as_numpy(y)))
+        return len(np.unique(np.asarray(as_numpy(y))))
     return (np.asarray(as_numpy(y)) > 0).any(axis=0).sum()
 
 

@@ -137,7 +137,7 @@ class TestWarnings:
     def test_pairs_that_cannot_be_drawn(self, many, monkeypatch):
         monkeypatch.setattr("sklearn_talr.affinity._base._MOST_COMPARED", 100)
         affinity = ThresholdAffinity(quantiles=(0.002,), levels=(1,))
-        with pytest.warns(ConvergenceWarning, match="holds only .* larger batch_size"):
+        with pytest.warns(ConvergenceWarning, match=r"holds only .* larger batch_size"):
             TALRHasher(8, affinity=affinity, max_iter=2).fit(many[0], many[1] / 7.0)
 
     def test_samples_without_similar_ones(self, many):
@@ -160,10 +160,10 @@ class TestTeacher:
         monkeypatch.setattr(
             "sklearn_talr.hashing._class_probabilities._MOST_CELLS", 1200 * 300 - 1
         )
-        with pytest.raises(ValueError, match="300 classes .* TALRHasher"):
+        with pytest.raises(ValueError, match=r"300 classes .* TALRHasher"):
             ClassProbabilities().fit(many[0], many[1])
         ClassProbabilities().fit(many[0], many[1] // 2)
-        with pytest.raises(ValueError, match="300 classes .* teacher=None"):
+        with pytest.raises(ValueError, match=r"300 classes .* teacher=None"):
             CrossViewHasher().fit(many[0], many[1])
         monkeypatch.setattr("sklearn_talr.hashing._class_probabilities._MOST_CELLS", 1)
         ClassProbabilities(LogisticRegression(C=1e-3)).fit(many[0][:40], many[1][:40])
