@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator
 
-from .._compat import validate_params
+from .._compat import validated
 from ._base import BaseAffinity, lists_as_array
 
 
@@ -191,9 +191,7 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
         return block.toarray().astype(np.int64, copy=False)
 
 
-@validate_params(
-    {"judgments": ["array-like", "sparse matrix"]}, prefer_skip_nested_validation=True
-)
+@validated(judgments=["array-like", "sparse matrix"])
 def query_groups(judgments):
     """Group queries that share relevant items, for cross-validation over queries.
 

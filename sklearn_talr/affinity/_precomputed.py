@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from .._compat import validate_params
+from .._compat import validated
 from ._base import BaseAffinity
 
 
@@ -46,9 +46,7 @@ class PrecomputedAffinity(BaseAffinity):
     comes_with_targets = True
     _levels_are_sure = True
 
-    @validate_params(
-        {"affinity": ["array-like", "sparse matrix"]}, prefer_skip_nested_validation=True
-    )
+    @validated(affinity=["array-like", "sparse matrix"])
     def __init__(self, affinity):
         matrix = check_array(
             affinity, accept_sparse="csr", dtype=None, input_name="affinity"

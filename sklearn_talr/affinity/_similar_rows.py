@@ -65,11 +65,12 @@ class SimilarRows:
 
     @property
     def n_alone(self):
-        """Number of samples that come into a group alone; 0 without groups."""
+        """Number of samples that are similar to no other; 0 if that is not known."""
         if not self.has_groups:
             return 0
-        groups = self.draw(np.random.RandomState(0))
-        return int(np.sum(np.bincount(groups) == 1))
+        columns = self._neighborhoods.astype(np.int64)
+        are_shared = np.bincount(columns.indices, minlength=columns.shape[1]) > 1
+        return int(np.sum(columns @ are_shared == 0))
 
     def draw(self, rng):
         """Draw a group for each sample: the first of its columns in a random order.

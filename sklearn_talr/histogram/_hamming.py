@@ -6,7 +6,7 @@ import numpy as np
 from sklearn import config_context, get_config
 from sklearn.utils import gen_batches
 
-from .._compat import validate_params
+from .._compat import validated
 from .._threads import map_in_threads, one_thread
 from ..affinity import resolve_affinity
 from ..codes._packed import as_packed, code_words, refuse_terms
@@ -23,17 +23,11 @@ _FIRST_ROWS = 4_096
 _MOST_DISTINCT = 0.7
 
 
-@validate_params(
-    {
-        "query_codes": ["array-like"],
-        "database_codes": ["array-like"],
-        "affinity": "no_validation",
-        "y_query": "no_validation",
-        "y_database": "no_validation",
-        "exclude_self": ["boolean"],
-        "n_jobs": [Integral, None],
-    },
-    prefer_skip_nested_validation=True,
+@validated(
+    query_codes=["array-like"],
+    database_codes=["array-like"],
+    exclude_self=["boolean"],
+    n_jobs=[Integral, None],
 )
 def hamming_histogram(
     query_codes,

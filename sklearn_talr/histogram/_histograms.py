@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_consistent_length
 
-from .._compat import validate_params
+from .._compat import validated
 from ..codes._packed import as_packed, code_words
 from ._rankings import check_affinities, check_rankings, fits_int64, sort_rows
 
@@ -111,14 +111,7 @@ class RankingHistogram:
     __radd__ = __add__
 
     @staticmethod
-    @validate_params(
-        {
-            "y_true": ["array-like"],
-            "y_score": ["array-like"],
-            "groups": ["array-like", None],
-        },
-        prefer_skip_nested_validation=True,
-    )
+    @validated(y_true=["array-like"], y_score=["array-like"], groups=["array-like", None])
     def from_scores(y_true, y_score, *, groups=None):
         """Tabulate rankings by real scores; items of equal score are tied.
 
@@ -269,13 +262,8 @@ class HammingHistogram(RankingHistogram):
         object.__setattr__(self, "n_bits", int(n_bits))
 
     @staticmethod
-    @validate_params(
-        {
-            "first_codes": ["array-like"],
-            "second_codes": ["array-like"],
-            "y_true": ["array-like"],
-        },
-        prefer_skip_nested_validation=True,
+    @validated(
+        first_codes=["array-like"], second_codes=["array-like"], y_true=["array-like"]
     )
     def from_pairs(first_codes, second_codes, y_true):
         """Tabulate labeled pairs of codes, row by row, as one query that has them all.

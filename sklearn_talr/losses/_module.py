@@ -5,7 +5,7 @@ from numbers import Integral, Real
 import torch
 import torch.distributed as dist
 
-from .._compat import Interval, validate_params
+from .._compat import Interval, validated
 from ._base import measure_name, summable_grades
 from ._soft_measures import ranking_loss
 
@@ -82,17 +82,13 @@ class TieAwareLoss(torch.nn.Module):
     tensor(0.5347)
     """
 
-    @validate_params(
-        {
-            "measure": "no_validation",
-            "simplified": ["boolean"],
-            "levels": ["array-like", torch.Tensor, None],
-            "tanh_scale": [Interval(Real, 0, None, closed="neither")],
-            "bit_dropout": [Interval(Real, 0, 1, closed="left")],
-            "n_bins": [Interval(Integral, 1, None, closed="left"), None],
-            "gather": ["boolean"],
-        },
-        prefer_skip_nested_validation=True,
+    @validated(
+        simplified=["boolean"],
+        levels=["array-like", torch.Tensor, None],
+        tanh_scale=[Interval(Real, 0, None, closed="neither")],
+        bit_dropout=[Interval(Real, 0, 1, closed="left")],
+        n_bins=[Interval(Integral, 1, None, closed="left"), None],
+        gather=["boolean"],
     )
     def __init__(
         self,

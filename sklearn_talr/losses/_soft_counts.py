@@ -19,7 +19,7 @@ from numbers import Integral
 
 import torch
 
-from .._compat import Interval, validate_params
+from .._compat import Interval, validated
 
 _LARGEST_KEPT = 1 << 24
 _PAIRS_PER_BLOCK = 1 << 17  # half a MiB of float32: it stays in cache between passes
@@ -27,16 +27,13 @@ _PAIRS_PER_DEVICE_BLOCK = 1 << 24  # an accelerator wants few and large steps
 _ROWS_PER_BLOCK = 32  # at least: each block adds to the whole gradient of the database
 
 
-@validate_params(
-    {
-        "relaxed_query": [torch.Tensor],
-        "relaxed_database": [torch.Tensor],
-        "level_index": [torch.Tensor],
-        "n_levels": [Interval(Integral, 1, None, closed="left")],
-        "n_bins": [Interval(Integral, 1, None, closed="left"), None],
-        "exclude_self": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
+@validated(
+    relaxed_query=[torch.Tensor],
+    relaxed_database=[torch.Tensor],
+    level_index=[torch.Tensor],
+    n_levels=[Interval(Integral, 1, None, closed="left")],
+    n_bins=[Interval(Integral, 1, None, closed="left"), None],
+    exclude_self=["boolean"],
 )
 def soft_counts(
     relaxed_query,

@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 import torch
 
-from .._compat import validate_params
+from .._compat import validated
 from ._soft_counts import (
     arrays_of_pairs,
     blocks_of_queries,
@@ -20,7 +20,7 @@ _LEAST_COUNT = -1e-3  # what rounding makes of 0 is less
 _NO_DISCOUNTS = np.empty(0)
 
 
-@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+@validated(**_CONSTRAINTS)
 def soft_average_precision(counts, levels):
     """Tie-aware average precision, continued exactly to real counts.
 
@@ -65,7 +65,7 @@ def soft_average_precision(counts, levels):
     return _Measure.apply(counts, levels, "AP", False)
 
 
-@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+@validated(**_CONSTRAINTS)
 def simplified_average_precision(counts, levels):
     """Simplified relaxation of tie-aware average precision, eq. 62 of He et al.
 
@@ -101,7 +101,7 @@ def simplified_average_precision(counts, levels):
     return _Measure.apply(counts, levels, "AP", True)
 
 
-@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+@validated(**_CONSTRAINTS)
 def soft_ndcg(counts, levels):
     r"""Tie-aware NDCG, continued exactly to real counts.
 
@@ -143,7 +143,7 @@ def soft_ndcg(counts, levels):
     return _Measure.apply(counts, levels, "nDCG", False)
 
 
-@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+@validated(**_CONSTRAINTS)
 def simplified_ndcg(counts, levels):
     r"""Simplified relaxation of tie-aware NDCG, eq. 66 of He et al.
 

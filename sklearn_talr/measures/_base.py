@@ -9,7 +9,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from .._compat import validate_params
+from .._compat import validated
 from ..histogram import RankingHistogram
 from ._evaluation import OF_SCORES, evaluate_histogram, score_arrays
 
@@ -186,10 +186,7 @@ class Measure(ABC):
             )
         return replace(self, **params)
 
-    @validate_params(
-        {"histogram": [RankingHistogram], "zero_division": [Real]},
-        prefer_skip_nested_validation=True,
-    )
+    @validated(histogram=[RankingHistogram], zero_division=[Real])
     def of(self, histogram, *, zero_division=np.nan):
         """Evaluate a table of counts.
 
@@ -210,7 +207,7 @@ class Measure(ABC):
         """
         return evaluate_histogram([self], histogram, zero_division)[:, 0]
 
-    @validate_params(OF_SCORES, prefer_skip_nested_validation=True)
+    @validated(**OF_SCORES)
     def score(
         self,
         y_true,
@@ -358,7 +355,7 @@ def is_real(value):
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-@validate_params({"measure": "no_validation"}, prefer_skip_nested_validation=True)
+@validated()
 def parse_measure(measure):
     """Return the measure of a name.
 
@@ -431,7 +428,7 @@ def parse_measure(measure):
     return measure if cutoff is None else measure @ int(cutoff)
 
 
-@validate_params({"measures": "no_validation"}, prefer_skip_nested_validation=True)
+@validated()
 def parse_measures(measures):
     """Return the measures of one name or of several, and whether it was one.
 

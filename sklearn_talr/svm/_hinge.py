@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from .._compat import StrOptions, validate_params
+from .._compat import StrOptions, validated
 from ._inference import RANKING_LOSSES
 from ._risks import RankingRisk
 
@@ -43,9 +43,7 @@ class RankingHingeLoss(torch.nn.Module):
     (tensor(0.4167, grad_fn=<AddBackward0>), tensor([-1., -1.,  2.]))
     """
 
-    @validate_params(
-        {"loss": [StrOptions(set(RANKING_LOSSES))]}, prefer_skip_nested_validation=True
-    )
+    @validated(loss=[StrOptions(set(RANKING_LOSSES))])
     def __init__(self, loss="average_precision"):
         super().__init__()
         self.loss = loss

@@ -35,7 +35,7 @@ negatives at once, which makes fewer depths.
 import numpy as np
 from sklearn.utils import check_array
 
-from .._compat import StrOptions, validate_params
+from .._compat import StrOptions, validated
 
 
 class Queries:
@@ -299,13 +299,10 @@ def most_violating(queries):
     return before
 
 
-@validate_params(
-    {
-        "positive_scores": ["array-like"],
-        "negative_scores": ["array-like"],
-        "loss": [StrOptions(set(RANKING_LOSSES))],
-    },
-    prefer_skip_nested_validation=True,
+@validated(
+    positive_scores=["array-like"],
+    negative_scores=["array-like"],
+    loss=[StrOptions(set(RANKING_LOSSES))],
 )
 def loss_augmented_ranks(positive_scores, negative_scores, loss="average_precision"):
     """Find the most violating ranking of positives and negatives.

@@ -75,6 +75,7 @@ class TestGroups:
             np.random.RandomState(0)
         )
         beside = matrix + np.eye(30)
+        assert similar_by(*2 * [PrecomputedAffinity(matrix)]).n_alone == np.sum(~matrix.any(1))
         for group in np.unique(groups):  # one sample is similar to all, or is one of them
             assert beside[groups == group].all(axis=0).any()
 
