@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh
 from sklearn.covariance import oas
-from sklearn.metrics import euclidean_distances, label_ranking_average_precision_score
+from sklearn.metrics import euclidean_distances
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._arrays import as_numpy
@@ -152,9 +152,13 @@ def units_of_features(X, samples, similar):
     some = some / largest  # or squares would overflow
 
     def precision(rows):
-        nearness = -euclidean_distances(rows, squared=True)
-        np.fill_diagonal(nearness, 2 * nearness.min() - 1)  # itself comes last
-        return label_ranking_average_precision_score(relevant[queries], nearness[queries])
+        """Mean average precision of rankings by distance."""
+        distances = euclidean_distances(rows, squared=True)
+        np.fill_diagonal(distances, np.inf)  # a row itself comes last
+        nearest = np.argsort(distances[queries], axis=1, kind="stable")
+        found = np.take_along_axis(relevant[queries], nearest, axis=1)
+        at_each = np.cumsum(found, axis=1) / np.arange(1, found.shape[1] + 1)
+        return np.mean((found * at_each).sum(axis=1) / found.sum(axis=1))
 
     with one_thread():
         as_they_are = precision(some[ranked])
