@@ -71,13 +71,20 @@ class TestGroups:
         matrix = rng.uniform(size=(30, 30)) < 0.06
         matrix = (matrix | matrix.T).astype(int)
         np.fill_diagonal(matrix, 0)
-        groups = similar_by(*2 * [PrecomputedAffinity(matrix)]).draw(
-            np.random.RandomState(0)
-        )
         beside = matrix + np.eye(30)
-        assert similar_by(*2 * [PrecomputedAffinity(matrix)]).n_alone == np.sum(~matrix.any(1))
-        for group in np.unique(groups):  # one sample is similar to all, or is one of them
-            assert beside[groups == group].all(axis=0).any()
+        for kind in (np.asarray, sp.csr_array):
+            similar = similar_by(*2 * [PrecomputedAffinity(kind(matrix))])
+            assert similar.n_alone == np.sum(~matrix.any(axis=1))
+            groups = similar.draw(np.random.RandomState(0))
+            for group in np.unique(groups):  # one sample is, or is similar to, all
+                assert beside[groups == group].all(axis=0).any()
+
+    def test_are_drawn_anew_where_samples_have_several_labels(self):
+        indicators = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1]] * 5)
+        similar = similar_by(SharedLabelAffinity(), indicators)
+        rng = np.random.RandomState(0)
+        drawn = {tuple(similar.draw(rng)) for _ in range(40)}
+        assert len(drawn) == 4  # two samples have two labels each
 
     def test_share_of_similar_samples(self):
         labels = np.random.default_rng(0).integers(0, 9, 200)

@@ -235,3 +235,18 @@ def test_affinity_of_a_matrix():
     found = pairs.level_index(np.arange(5), np.arange(5))
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(pairs.relevant(np.arange(5)).toarray(), expected > 0)
+
+
+def test_items_and_queries_that_share_what_is_relevant_are_similar():
+    items, queries = judged(False)[0].similar()
+    relevant = (GRADES > 0).astype(int)
+    for similar, shared in (
+        (items, relevant @ relevant.T),
+        (queries, relevant.T @ relevant),
+    ):
+        rows = np.arange(len(shared))
+        np.testing.assert_array_equal(similar.among(rows), shared > 0)
+    pairs, _ = of_targets(LabelAffinity(), LABELS_QUERY, LABELS)
+    for similar, y in zip(pairs.similar(), (LABELS, LABELS_QUERY)):
+        expected = y[:, None] == y
+        np.testing.assert_array_equal(similar.among(np.arange(len(y))), expected)

@@ -17,7 +17,10 @@ from sklearn_talr.affinity import (
     SharedLabelAffinity,
     ThresholdAffinity,
 )
+from sklearn_talr.affinity._similar_rows import in_units
+from sklearn_talr.hashing._base import weights_in_units, weights_of_features
 from sklearn_talr.hashing._settings import check_data, settings_of
+from sklearn_talr.hashing._training import split_samples
 from sklearn_talr.losses import ContrastiveLoss, DPSHLoss
 from sklearn_talr.losses._tie_aware import loss_of
 
@@ -111,13 +114,25 @@ class TestBatches:
         assert settings.batch_size == 32  # with three of each digit
         assert settings.together is None
 
+    def test_hold_similar_samples(self, many):
+        n_similar = []
+
+        def watched(bits, affinity):
+            n_similar.append((affinity > 0).sum(dim=1).float().mean() - 1)
+            return bits.square().mean()
+
+        still = {"max_iter": 2, "learning_rate_init": 1e-9, "random_state": 0}
+        TALRHasher(8, loss=watched, **still).fit(many[0], many[1])
+        assert min(n_similar) > 2  # nearly all three others of the class
+
     def test_held_out_samples_have_similar_ones(self, many):
-        X, labels, _ = many
-        hasher = TALRHasher(8, early_descent=True, max_iter=3, random_state=0)
-        with warnings.catch_warnings(action="ignore"):
-            hasher.fit(X, labels)
-        # A random tenth would hold less than one other row of a class.
-        assert hasher.validation_scores_[0] > 0.02
+        hasher = TALRHasher(8, early_descent=True)
+        loss = loss_of(hasher.loss)
+        data = check_data(hasher, loss, many[0], many[1])
+        together = settings_of(hasher, loss, data).together
+        _, held_out = split_samples(data, 120, np.random.RandomState(0), together)
+        sizes = np.unique(many[1][held_out], return_counts=True)[1]
+        assert np.mean(sizes > 1) > 0.9
 
     def test_chunks(self, many):
         X, labels, new = many
@@ -237,6 +252,15 @@ class TestScales:
         hasher.set_params(max_iter=1, learning_rate_init=1e-9)
         hasher.fit(X[::-1], labels[::-1])
         assert hasher.score(new, labels) == pytest.approx(before, abs=0.02)
+
+    @pytest.mark.parametrize("shape", [(), (4,), (4, 4)])
+    def test_units_are_folded_into_the_weights(self, shape):
+        rng = np.random.default_rng(0)
+        X, coef = rng.normal(size=(9, 4)), rng.normal(size=(4, 3))
+        unit = rng.uniform(0.5, 2, size=shape)
+        folded = weights_of_features(coef, unit)
+        np.testing.assert_allclose(X @ folded, in_units(X, unit) @ coef)
+        np.testing.assert_allclose(weights_in_units(folded, unit), coef)
 
 
 class TestQuantities:
