@@ -25,6 +25,7 @@ COMMANDS = {
     "svm": [["bench_svm.py"]],
     "embeddings": [["bench_embeddings.py"]],
     "new_rows": [["bench_new_rows.py"]],
+    "many_classes": [["bench_many_classes.py"]],
     "comparison": [
         ["comparison/compare_methods.py", "--no-tuning", "--data", name] for name in SETS
     ],

@@ -198,6 +198,40 @@ def new_rows():
     return [["method", *(title for title, _ in sets)], *body]
 
 
+def of_classes(sets, **seconds):
+    rows = read(RESULTS / "many_classes.csv")
+    columns = {
+        "floats": "floats",
+        "`ITQHasher`": "ITQ",
+        "`TALRHasher`": "TALR",
+        "DPSH": "DPSH",
+        "HashNet": "HashNet",
+        "contrastive": "contrastive",
+        "two stages": "two stages",
+    }
+    lines = [(title, {"data": name}) for name, title in sets.items()]
+    ap = pivot(rows, "ap", lines, [(t, {"method": m}) for t, m in columns.items()], "data")
+    of = [(title, {"method": method}) for title, method in seconds.items()]
+    spent = pivot(rows, "fit_seconds", lines, of, "data", 1) if of else [[""]] * len(ap)
+    return [[*one, *other[1:]] for one, other in zip(ap, spent)]
+
+
+@table
+def many_classes():
+    made = "200x50", "1000x10", "2000x5", "5000x4", "10000x2"
+    sets = {f"made_{n}": "made up, " + n.replace("x", " x ") for n in made}
+    real = {"coco_sets": "COCO, sets of labels", "cranfield": "Cranfield", "cisi": "CISI"}
+    return of_classes(
+        sets | real, **{"`TALRHasher`, s": "TALR", "two stages, s": "two stages"}
+    )
+
+
+@table
+def any_scale():
+    sets = {"digits": "digits", "digits_noise": "digits, a column of noise"}
+    return of_classes(sets | {"wine": "wine", "cancer": "breast cancer"})
+
+
 @table
 def svm_grades():
     rows = read(RESULTS / "svm.csv")
