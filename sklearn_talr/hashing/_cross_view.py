@@ -176,6 +176,11 @@ class CrossViewHasher(BaseHasher):
     nearly the grades. A ridge regression with a Gaussian kernel predicts them from
     features. Hash functions learn from predictions for rows that were left out.
 
+    Features of each view are trained on in units of their own, by which similar rows are
+    found best, as :class:`TALRHasher` does. Items are similar by labels, or if they are
+    relevant to a common query. Where row i belongs to row i and nothing else is known,
+    columns need a common scale.
+
     At the end of a Pipeline the steps before are for items. Queries reach
     `transform_query` as they are.
 
