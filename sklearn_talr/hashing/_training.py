@@ -60,8 +60,8 @@ _REMEDY_OF_NAN = (
 _REMEDY_OF_WORSE = (
     "Try a smaller learning_rate_init, a smaller weight_decay, more epochs (max_iter) or "
     "another loss; a network of your own may need features of about unit scale, "
-    "normalizing layers, torch.nn.BatchNorm1d(n_bits, affine=False) as the last, or a warm-up by cross "
-    "entropy."
+    "normalizing layers, torch.nn.BatchNorm1d(n_bits, affine=False) as the last, or a "
+    "warm-up by cross entropy."
 )
 
 
