@@ -167,7 +167,7 @@ def _parser(compares):
     text = "adjustment of p-values for the number of pairs (default: holm)"
     add("--adjust", choices=["holm", "tukey"], default="holm", help=text)
     add("--alpha", type=float, default=0.05, help="level (default: 0.05)")
-    text = "random patterns of signs or samples of queries (default: 10000)"
+    text = "samples of queries (default: 10000)"
     add("--n-resamples", type=int, default=10_000, metavar="N", help=text)
     add("--seed", type=int, default=0, help="of these (default: 0)")
     add("--html", metavar="FILE", help="write a page with tables and pictures, too")

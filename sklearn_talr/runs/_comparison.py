@@ -51,11 +51,11 @@ class RunComparison:
         The paired test, and the adjustment of its p-values for the number of pairs.
 
     n_resamples : ndarray of shape (n_pairs, n_measures) of int
-        Number of patterns of signs, or of samples, that each p-value counts; 0 for tests
-        that need none.
+        Number of patterns of signs, or of samples, that each p-value counts; 0 where none
+        are counted.
 
     is_exact : ndarray of shape (n_pairs, n_measures) of bool
-        Whether these are all patterns that there are.
+        Whether the p-value is the share of all patterns of signs, and not close to it.
 
     means, means_low, means_high : ndarray of shape (n_runs, n_measures)
         Mean of the expected values, and the ends of its confidence interval.
@@ -82,7 +82,7 @@ class RunComparison:
 
     p_value, adjusted_p_value : ndarray of shape (n_pairs, n_measures)
         Two-sided p-value of the test of expected values, alone and among all pairs of the
-        measure. NaN where the runs are equal in all queries, and by the tests "t" and
+        measure. 1 where the runs are equal in all queries, and NaN by the tests "t" and
         "bootstrap" where there is but one query.
 
     adverse_p_value : ndarray of shape (n_pairs, n_measures)

@@ -168,14 +168,13 @@ def undone_by_ties(comparison):
 
 
 def named_test(comparison):
-    """The test in words, with the number of patterns or samples it counts."""
+    """The test in words, with the number of patterns or samples that it counts."""
     named = {"t": "paired t-test", "wilcoxon": "Wilcoxon signed-rank test"}
     if comparison.test in named:
         return named[comparison.test]
     if comparison.test == "bootstrap":
         return f"bootstrap test of {comparison.n_resamples.max()} samples of queries"
-    exact = comparison.n_resamples[comparison.is_exact]
     if comparison.is_exact.all():
-        return f"exact randomization test of all patterns of signs ({exact.max()} at most)"
-    n_patterns = comparison.n_resamples[~comparison.is_exact].max()
-    return f"randomization test of {n_patterns} random patterns of signs"
+        n_patterns = comparison.n_resamples.max()
+        return f"exact randomization test of all patterns of signs ({n_patterns} at most)"
+    return "randomization test by a saddlepoint approximation"

@@ -289,7 +289,7 @@ def test_it_prints_tiers_of_several_and_differences_of_two(evaluated, compared):
     assert rows[0][0] == "good"
     assert rows[0][-1] == "A"
     assert "Holm over 3 pairs" in tables[-1]
-    assert "10000 random patterns of signs" in tables[-1]
+    assert "saddlepoint approximation" in tables[-1]
     pair = compare_runs(*evaluated[:2], test="wilcoxon", alpha=0.1)
     title, head, *rows = str(pair).splitlines()
     assert title == "first minus second, 30 queries"
