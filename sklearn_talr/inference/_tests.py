@@ -15,6 +15,8 @@ from ._means import (
     ROUNDING,
     as_floats,
     bootstrap_deviations,
+    chunks,
+    drawn_counts,
     make_strata,
 )
 
@@ -446,14 +448,42 @@ def adjust_holm(p_value):
     return adjusted
 
 
-def null_ranges(values, n_resamples, random_state):
-    """Ranges of the systems' means if they had swapped their values by chance.
+def adjust_bh(p_value):
+    """Benjamini and Hochberg's adjustment of the p-values of each column.
 
-    Each query's values are permuted among the systems, in one way for all measures.
+    If adjusted p-values up to alpha count as rejected, true hypotheses are at most the
+    share alpha of them, on average. Shapes and NaN are as in `adjust_holm`.
+    """
+    adjusted = np.full_like(p_value, np.nan)
+    for column, of_column in zip(adjusted.T, p_value.T):
+        is_tested = np.isfinite(of_column)
+        column[is_tested] = stats.false_discovery_control(of_column[is_tested])
+    return adjusted
+
+
+def t_statistics(differences, strata):
+    """Absolute mean of each column over its standard error; infinite without spread."""
+    mean, error = np.abs(differences.mean(axis=0)), strata.standard_error(differences)
+    found = np.where(mean > ROUNDING, np.inf, 0.0)
+    return np.divide(mean, error, out=found, where=error > ROUNDING)
+
+
+def max_t_p_values(differences, statistics, strata, n_resamples, random_state):
+    """Adjusted p-values by the largest of all t statistics in samples of queries.
+
+    All pairs of systems see the same samples, in which every difference is 0 on average, so
+    what the pairs share needs no adjustment. Step-down: a statistic is compared with the
+    largest of those that are not above it (Romano and Wolf, 2005).
 
     Parameters
     ----------
-    values : ndarray of shape (n_queries, n_systems, n_measures)
+    differences : ndarray of shape (n_queries, n_pairs)
+        Whose samples are drawn.
+
+    statistics : ndarray of shape (n_kinds, n_pairs)
+        Absolute t statistics to be judged; each row is a family of its own.
+
+    strata : Strata
 
     n_resamples : int
 
@@ -461,34 +491,47 @@ def null_ranges(values, n_resamples, random_state):
 
     Returns
     -------
-    ranges : ndarray of shape (n_resamples, n_measures)
-        The greatest mean less the least one.
+    p_value : ndarray of shape (n_kinds, n_pairs)
     """
-    n_queries, n_systems, n_measures = values.shape
-    generator = np.random.default_rng(random_state.randint(2**31))
-    order = np.tile(np.arange(n_systems), (n_resamples, 1))
-    sums = np.zeros((n_resamples, n_systems, n_measures))
-    for of_query in values:
-        generator.permuted(order, axis=1, out=order)
-        sums += of_query.take(order, axis=0)
-    return np.ptp(sums, axis=1) / n_queries
-
-
-def joint_p_values(difference, ranges):
-    """Share of the null ranges that reach each difference: Tukey's HSD by randomization.
-
-    Parameters
-    ----------
-    difference : ndarray of shape (n_pairs, n_measures)
-
-    ranges : ndarray of shape (n_resamples, n_measures)
-    """
-    p_value = np.empty_like(difference)
-    for measure, drawn in enumerate(np.sort(ranges, axis=0).T):
-        needed = np.abs(difference[:, measure]) - ROUNDING * max(1, drawn[-1])
-        n_as_large = len(drawn) - np.searchsorted(drawn, needed)
-        p_value[:, measure] = (n_as_large + 1) / (len(drawn) + 1)
+    centered = strata.centered(differences)
+    squares = centered**2
+    least = 1e-9 * squares.sum(axis=0)
+    orders = np.argsort(statistics, axis=1)
+    n_as_large = np.zeros(statistics.shape)
+    for n_samples in chunks(n_resamples, sum(differences.shape)):
+        total = np.zeros((n_samples, len(least)))
+        variance = np.zeros_like(total)
+        for rows in strata.rows:
+            counts = drawn_counts(len(rows), n_samples, random_state)
+            sums = counts @ centered[rows]
+            total += sums
+            spread = counts @ squares[rows] - sums**2 / len(rows)
+            variance += spread * len(rows) / max(len(rows) - 1, 1)
+        # Samples without the few queries in which two systems differ have no spread: they
+        # count against that pair, and tell nothing of others
+        has_spread = variance > least
+        is_lost = ~has_spread & (least > 0)
+        variance[~has_spread] = 1.0
+        drawn = np.where(has_spread, np.abs(total) / np.sqrt(variance), 0.0)
+        for kind, order in enumerate(orders):
+            largest = np.maximum.accumulate(drawn[:, order], axis=1)
+            reached = largest >= statistics[kind, order] - ROUNDING
+            n_as_large[kind, order] += (reached | is_lost[:, order]).sum(axis=0)
+    p_value = (n_as_large + 1) / (n_resamples + 1)
+    stepped = np.take_along_axis(p_value, orders[:, ::-1], axis=1)
+    stepped = np.maximum.accumulate(stepped, axis=1)
+    np.put_along_axis(p_value, orders[:, ::-1], stepped, axis=1)
     return p_value
+
+
+def smallest_p_value(test, differences, n_resamples):
+    """The least p-value that a test could find with so many queries that differ."""
+    if test == "t":
+        return 0.0
+    if test == "bootstrap":
+        return 1 / (n_resamples + 1)
+    n_differing = (np.abs(differences) > ROUNDING).sum(axis=0).max()
+    return 2.0 ** (1 - n_differing) if n_differing else 0.0
 
 
 def tiers(mean, separated):

@@ -13,7 +13,7 @@ from ._comparison import compare_runs
 from ._evaluate import evaluate_run
 from ._files import read_qrels, read_run
 from ._result import import_pandas
-from ._text import aligned, exported, printable
+from ._text import NAMES_OF_ADJUSTMENTS, aligned, exported, printable
 
 _EPILOG = """"sklearn-talr-runs compare" tests which of several runs are better; it has its
 own --help. A file of judgments that is called compare is ./compare. Measures are written as
@@ -165,7 +165,7 @@ def _parser(compares):
         return parser
     add("--test", choices=list(TESTS), default="randomization")
     text = "adjustment of p-values for the number of pairs (default: holm)"
-    add("--adjust", choices=["holm", "tukey"], default="holm", help=text)
+    add("--adjust", choices=list(NAMES_OF_ADJUSTMENTS), default="holm", help=text)
     add("--alpha", type=float, default=0.05, help="level (default: 0.05)")
     text = "samples of queries (default: 10000)"
     add("--n-resamples", type=int, default=10_000, metavar="N", help=text)

@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import dataclass
 from itertools import combinations
+from math import ceil
 from numbers import Real
 
 import numpy as np
@@ -13,15 +14,22 @@ from ..inference import n_queries_to_separate
 from ..inference._means import RESAMPLING, ROUNDING, expanded_interval, make_strata
 from ..inference._tests import (
     TESTS,
+    adjust_bh,
     adjust_holm,
-    joint_p_values,
-    null_ranges,
+    max_t_p_values,
     p_values,
+    smallest_p_value,
+    t_statistics,
     tiers,
 )
 from ._report import html_report
 from ._result import RunEvaluation, import_pandas
-from ._text import comparison_records, comparison_text, undone_by_ties
+from ._text import (
+    NAMES_OF_ADJUSTMENTS,
+    comparison_records,
+    comparison_text,
+    undone_by_ties,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +95,7 @@ class RunComparison:
 
     adverse_p_value : ndarray of shape (n_pairs, n_measures)
         Adjusted p-value if the ties of each pair were in the order that speaks most against
-        its better run; 1 where that run is no longer better. Tukey's ranges are those of
+        its better run; 1 where that run is no longer better. Samples of "max-t" are of
         expected values all the same.
 
     tiers : dict of str to list of lists of str
@@ -233,7 +241,7 @@ class RunComparison:
 @validate_params(
     {
         "test": [StrOptions(set(TESTS))],
-        "adjust": [StrOptions({"holm", "tukey"})],
+        "adjust": [StrOptions(set(NAMES_OF_ADJUSTMENTS))],
         "alpha": [Interval(Real, 0, 1, closed="neither")],
         **RESAMPLING,
     },
@@ -262,18 +270,18 @@ def compare_runs(
     test : {"randomization", "bootstrap", "t", "wilcoxon"}, default="randomization"
         The paired test; see :func:`~sklearn_talr.inference.paired_test`.
 
-    adjust : {"holm", "tukey"}, default="holm"
-        How p-values of a measure are adjusted for the number of pairs, so that the
-        probability of any false separation is at most `alpha`.
+    adjust : {"holm", "bh", "max-t"}, default="holm"
+        How p-values of a measure are adjusted for the number of pairs.
 
-        * "holm" is Holm's method. It goes with every test, and holds `alpha` wherever the
-          test does.
-        * "tukey" is Tukey's honestly significant difference by randomization: how often the
-          largest difference of two means would be as large, if all runs had swapped their
-          values in each query by chance. It needs the randomization test. The single
-          p-values are those of pairs. It holds `alpha` if runs of one quality could swap
-          places: runs whose values vary much more than those of the others are separated
-          too often.
+        * "holm" is Holm's method: the probability of any false separation is at most
+          `alpha` wherever the test holds its level, small as it may be.
+        * "bh" is Benjamini and Hochberg's: of all separations the share `alpha` at most is
+          false, on average.
+        * "max-t" has the aim of "holm", but draws the queries of all runs together, moved
+          to one mean, and looks how often the largest t statistic of a pair is as large.
+          It holds `alpha` with few or skewed queries as well, where the small p-values that
+          Holm's method needs are less sure. It takes the place of `test`, which finds the
+          single p-values alone.
 
         With two runs there is nothing to adjust.
 
@@ -286,11 +294,11 @@ def compare_runs(
         intervals and the tests "bootstrap" and "t". None makes no strata.
 
     n_resamples : int, default=10_000
-        Number of random patterns of signs, orders of runs or samples of queries, at least
-        100.
+        Number of samples of queries, at least 100, for intervals, the test "bootstrap" and
+        the adjustment "max-t".
 
     random_state : int, RandomState instance or None, default=0
-        Seed of the patterns and samples.
+        Seed of the samples.
 
     Returns
     -------
@@ -301,7 +309,7 @@ def compare_runs(
     ------
     ValueError
         If there are fewer than two evaluations, they have not the same queries and
-        measures, a stratum has one query, or `adjust` does not go with `test`.
+        measures, or a stratum has one query.
 
     TypeError
         If an argument is no evaluation.
@@ -310,7 +318,7 @@ def compare_runs(
     -----
     UserWarning
         If two runs are separated by their expected values, but would not be in some order
-        of tied documents.
+        of tied documents, or if `test` with `adjust` could separate none.
 
     See Also
     --------
@@ -320,6 +328,9 @@ def compare_runs(
     ----------
     B. A. Carterette, "Multiple Testing in Statistical Analysis of Systems-Based Information
     Retrieval Experiments", ACM Transactions on Information Systems 30, 2012.
+
+    J. P. Romano and M. Wolf, "Exact and Approximate Stepdown Methods for Multiple
+    Hypothesis Testing", Journal of the American Statistical Association 100, 2005.
 
     Examples
     --------
@@ -336,15 +347,15 @@ def compare_runs(
     >>> evaluations = [
     ...     evaluate_run(qrels, Run(run, name), "RR") for name, run in runs.items()
     ... ]
-    >>> comparison = compare_runs(*evaluations)
+    >>> comparison = compare_runs(*evaluations, test="t")
     >>> comparison.difference.round(3), comparison.lowest.round(3), comparison.undecided
     (array([[0.204]]), array([[0.111]]), array([[0.33333333]]))
-    >>> float(comparison.p_value[0, 0])
-    0.5
+    >>> round(float(comparison.p_value[0, 0]), 2)
+    0.31
     >>> comparison.tiers
     {'RR': [['ours', 'theirs']]}
     """
-    _check_evaluations(evaluations, test, adjust)
+    _check_evaluations(evaluations)
     names, measures = [each.name for each in evaluations], evaluations[0].measures
     if len(set(names)) < len(names):
         names = [f"{place}: {name}" for place, name in enumerate(names, 1)]
@@ -360,12 +371,6 @@ def compare_runs(
 
     def tested(values):
         return p_values(test, values, strata, n_resamples, np.random.RandomState(seed))
-
-    # Tukey's ranges of the means by chance, for three runs and more
-    ranges = np.empty((0, len(measures)))
-    if adjust == "tukey" and len(names) > 2:
-        values = np.stack([each.expected for each in evaluations], axis=1)
-        ranges = null_ranges(values, n_resamples, np.random.RandomState(seed))
 
     parts, all_tiers = [], {}
     for number, measure in enumerate(measures):
@@ -383,15 +388,21 @@ def compare_runs(
 
         # p-values alone, among all pairs, and in the most adverse order of ties
         p_value, n_patterns, is_exact = tested(differences)
-        if len(ranges):
-            both = np.stack([difference, adverse.mean(axis=0)], axis=1)
-            adjusted = joint_p_values(both, np.repeat(ranges[:, [number]], 2, axis=1))
+        if adjust == "max-t" and len(pairs) > 1:
+            kinds = [t_statistics(each, strata) for each in (differences, adverse)]
+            samples = strata, n_resamples, np.random.RandomState(seed)
+            least = 1 / (n_resamples + 1)
+            adjusted = max_t_p_values(differences, np.stack(kinds), *samples).T
         else:
             adverse_p_value, *_ = tested(adverse)
-            # Before Holm: else a run that falls behind would help the others.
+            # Before the adjustment: else a run that falls behind would help the others.
             adverse_p_value[turns] = 1.0
             adverse_p_value[np.isnan(p_value)] = np.nan
-            adjusted = adjust_holm(np.stack([p_value, adverse_p_value], axis=1))
+            least = smallest_p_value(test, differences, n_resamples)
+            family = np.stack([p_value, adverse_p_value], axis=1)
+            adjusted = adjust_bh(family) if adjust == "bh" else adjust_holm(family)
+        settings = test, adjust, alpha, len(pairs), least, n_resamples
+        _warn_if_none_can_be_separated(measure, *settings)
         adjusted[turns, 1] = 1.0
         adjusted[np.isnan(p_value)] = np.nan
         # Runs that are equal in all queries are in no family; nothing separates them.
@@ -463,7 +474,7 @@ def compare_runs(
     return comparison
 
 
-def _check_evaluations(evaluations, test, adjust):
+def _check_evaluations(evaluations):
     for each in evaluations:
         if not isinstance(each, RunEvaluation):
             advice = ""
@@ -483,8 +494,21 @@ def _check_evaluations(evaluations, test, adjust):
                 "compare_runs needs evaluations of the same queries and measures: evaluate "
                 "all runs by the same judgments, with missing_queries='zero'."
             )
-    if adjust == "tukey" and test != "randomization":
-        raise ValueError(
-            f"adjust='tukey' goes with test='randomization', got test={test!r}: take "
-            "adjust='holm'."
-        )
+
+
+def _warn_if_none_can_be_separated(measure, test, adjust, alpha, n_pairs, least, n_samples):
+    """Warn if even the least p-value, after its adjustment, would be above alpha."""
+    n_times = n_pairs if adjust == "holm" else 1
+    if least * n_times <= alpha:
+        return
+    advice = "take more queries, or test='t', which has no least p-value"
+    if least == 1 / (n_samples + 1):
+        advice = f"take n_resamples={ceil(n_times / alpha)} or more"
+    times = f", which Holm's method multiplies by {n_pairs} pairs" if n_times > 1 else ""
+    warnings.warn(
+        f"by {measure} no pair can be separated at alpha={alpha:g}: the least p-value that "
+        f"these queries and settings can give is {least:.2g}{times}. To separate any, "
+        f"{advice}.",
+        UserWarning,
+        stacklevel=4,  # past the check of parameters
+    )

@@ -4,6 +4,11 @@ from string import ascii_uppercase
 
 import numpy as np
 
+NAMES_OF_ADJUSTMENTS = {
+    "holm": "Holm",
+    "bh": "Benjamini-Hochberg",
+    "max-t": "step-down max-t of samples of queries",
+}
 _LEAST_P_VALUE = 1e-4  # four decimals show no smaller one
 _MOST_LISTED = 5  # separations that depend on ties
 _MOST_PAIRS = 15  # of a measure, in text
@@ -128,8 +133,8 @@ def comparison_text(comparison):
             n_more = n_pairs - _MOST_PAIRS
             more = f"\nand {n_more} more pairs: see --format csv, or to_frame"
             parts.append(aligned(rows) + (more if n_more > 0 else ""))
-        method = {"holm": "Holm", "tukey": "Tukey's HSD by random orders"}
-        test += f", {method[comparison.adjust]} over {n_pairs} pairs of each measure"
+        method = NAMES_OF_ADJUSTMENTS[comparison.adjust]
+        test += f", {method} over {n_pairs} pairs of each measure"
         test += "\nRuns that share a letter are not separated."
 
     # What was tested, and which separations some order of ties would undo

@@ -44,9 +44,9 @@ def test_it_prints_the_tables(files, capsys):
     assert main(["compare", *files, "-m", *MEASURES, *options]) == 0
     wanted = compared(files, test="wilcoxon", alpha=0.01)
     assert capsys.readouterr().out.strip() == str(wanted)
-    options = "--adjust", "tukey", "--n-resamples", "500", "--seed", "3"
+    options = "--adjust", "max-t", "--n-resamples", "500", "--seed", "3"
     assert main(["compare", *files, "-m", *MEASURES, *options]) == 0
-    wanted = compared(files, adjust="tukey", n_resamples=500, random_state=3)
+    wanted = compared(files, adjust="max-t", n_resamples=500, random_state=3)
     assert capsys.readouterr().out.strip() == str(wanted)
 
 
