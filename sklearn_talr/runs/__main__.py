@@ -13,6 +13,7 @@ from ._comparison import compare_runs
 from ._evaluate import evaluate_run
 from ._files import read_qrels, read_run
 from ._result import import_pandas
+from ._scores import evaluations_of_scores
 from ._text import NAMES_OF_ADJUSTMENTS, aligned, exported, printable
 
 _EPILOG = """"sklearn-talr-runs compare" tests which of several runs are better; it has its
@@ -48,12 +49,16 @@ def main(argv=None):
     compares = argv[:1] == ["compare"]
     args = _parser(compares).parse_args(argv[1:] if compares else argv)
     try:
-        qrels = read_qrels(args.qrels)
-        runs = [read_run(path) for path in args.runs]
-        results = [
-            evaluate_run(qrels, run, args.measures, missing_queries=args.missing_queries)
-            for run in runs
-        ]
+        if args.runs:
+            qrels = read_qrels(args.qrels)
+            options = {"missing_queries": args.missing_queries}
+            runs = map(read_run, args.runs)
+            results = [evaluate_run(qrels, run, args.measures, **options) for run in runs]
+        else:
+            pd = import_pandas()
+            is_parquet = args.qrels.endswith(".parquet")
+            scores = (pd.read_parquet if is_parquet else pd.read_csv)(args.qrels)
+            results, _ = evaluations_of_scores(scores, args.missing)
         # Names of the runs, or their paths, or these with numbers: the first that differ
         names = [result.name for result in results]
         numbered = [f"{number}: {path}" for number, path in enumerate(args.runs, 1)]
@@ -143,8 +148,10 @@ def _parser(compares):
         description = "Evaluate runs against judgments, exactly under ties."
     parser = argparse.ArgumentParser(prog=prog, description=description, epilog=epilog)
     add = parser.add_argument
-    add("qrels", help="judgments in TREC's format, or gzip of it")
-    add("runs", nargs="+", metavar="run", help="runs, likewise")
+    text = "judgments in TREC's format, or gzip of it"
+    text += "; or, without runs, a table of scores as CSV or .parquet" if compares else ""
+    add("qrels", help=text)
+    add("runs", nargs="*" if compares else "+", metavar="run", help="runs, likewise")
     add(
         "-m",
         "--measures",
@@ -163,6 +170,8 @@ def _parser(compares):
     if not compares:
         add("--per-query", action="store_true", help="values of queries, not their means")
         return parser
+    text = "what to do with missing cells of a table (default: raise)"
+    add("--missing", choices=["raise", "drop"], default="raise", help=text)
     add("--test", choices=list(TESTS), default="randomization")
     text = "adjustment of p-values for the number of pairs (default: holm)"
     add("--adjust", choices=list(NAMES_OF_ADJUSTMENTS), default="holm", help=text)

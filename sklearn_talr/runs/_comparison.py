@@ -31,6 +31,8 @@ from ._text import (
     undone_by_ties,
 )
 
+_CELLS = 2**22  # of samples times pairs at once
+
 
 @dataclass(frozen=True, eq=False)
 class RunComparison:
@@ -64,6 +66,12 @@ class RunComparison:
 
     is_exact : ndarray of shape (n_pairs, n_measures) of bool
         Whether the p-value is the share of all patterns of signs, and not close to it.
+
+    rank_low, rank_high : ndarray of shape (n_runs, n_measures) of int
+        The best and the worst place that a run may have by what is separated: at least 1
+        more than the number of better runs that are, at most the number of runs less the
+        worse ones that are. With "holm" and "max-t" they hold for all runs of a measure at
+        once.
 
     means, means_low, means_high : ndarray of shape (n_runs, n_measures)
         Mean of the expected values, and the ends of its confidence interval.
@@ -112,6 +120,8 @@ class RunComparison:
     adjust: str
     n_resamples: np.ndarray
     is_exact: np.ndarray
+    rank_low: np.ndarray
+    rank_high: np.ndarray
     means: np.ndarray
     means_low: np.ndarray
     means_high: np.ndarray
@@ -181,7 +191,8 @@ class RunComparison:
         Returns
         -------
         values : dict
-            "runs" has a dict for each measure and run, with the letters of its tiers;
+            "runs" has a dict for each measure and run, with the letters of its tiers and
+            its ranks;
             "pairs" one for each measure and pair. "test", "adjust", "alpha" and
             "n_queries" tell how they were made.
         """
@@ -322,6 +333,7 @@ def compare_runs(
 
     See Also
     --------
+    compare_scores : The same of tables of scores.
     sklearn_talr.inference.paired_test : The tests, for values of any origin.
 
     References
@@ -356,6 +368,17 @@ def compare_runs(
     {'RR': [['ours', 'theirs']]}
     """
     _check_evaluations(evaluations)
+    return compare_evaluations(
+        evaluations, test, adjust, alpha, stratify, n_resamples, random_state
+    )
+
+
+def compare_evaluations(
+    evaluations, test, adjust, alpha, stratify, n_resamples, random_state
+):
+    """Compare systems whose queries and measures are the same, as `compare_runs` does."""
+    if len(evaluations) < 2:
+        raise ValueError(f"two systems or more are needed, got {len(evaluations)}.")
     names, measures = [each.name for each in evaluations], evaluations[0].measures
     if len(set(names)) < len(names):
         names = [f"{place}: {name}" for place, name in enumerate(names, 1)]
@@ -366,8 +389,19 @@ def compare_runs(
 
     def interval(values, **options):
         # All measures, and both intervals, see the same samples.
-        samples = strata, 1 - alpha, n_resamples, np.random.RandomState(seed)
-        return expanded_interval(values, *samples, **options)
+        n_blocks = n_resamples * values.shape[1] // _CELLS + 1
+        ends = [
+            expanded_interval(
+                block,
+                strata,
+                1 - alpha,
+                n_resamples,
+                np.random.RandomState(seed),
+                **options,
+            )
+            for block in np.array_split(values, n_blocks, axis=1)
+        ]
+        return np.concatenate(ends, axis=1)
 
     def tested(values):
         return p_values(test, values, strata, n_resamples, np.random.RandomState(seed))
@@ -394,7 +428,9 @@ def compare_runs(
             least = 1 / (n_resamples + 1)
             adjusted = max_t_p_values(differences, np.stack(kinds), *samples).T
         else:
-            adverse_p_value, *_ = tested(adverse)
+            adverse_p_value = p_value.copy()
+            moved = (adverse != differences).any(axis=0)
+            adverse_p_value[moved] = tested(adverse[:, moved])[0]
             # Before the adjustment: else a run that falls behind would help the others.
             adverse_p_value[turns] = 1.0
             adverse_p_value[np.isnan(p_value)] = np.nan
@@ -422,8 +458,14 @@ def compare_runs(
 
         means_low, means_high = interval(expected)
         low, high = interval(differences, symmetric=True)
+        # Which runs are separated, and from how many that are better and worse
+        separated = np.zeros((len(names), len(names)), dtype=bool)
+        separated[first, second] = separated[second, first] = adjusted[:, 0] <= alpha
+        is_better = separated & (expected.mean(axis=0)[:, None] > expected.mean(axis=0))
         parts.append(
             {
+                "rank_low": 1 + is_better.sum(axis=0),
+                "rank_high": len(names) - is_better.sum(axis=1),
                 "means": expected.mean(axis=0),
                 "means_low": means_low,
                 "means_high": means_high,
@@ -443,8 +485,6 @@ def compare_runs(
                 "is_exact": is_exact,
             }
         )
-        separated = np.zeros((len(names), len(names)), dtype=bool)
-        separated[first, second] = separated[second, first] = adjusted[:, 0] <= alpha
         groups = tiers(expected.mean(axis=0), separated)
         all_tiers[measure] = [[names[run] for run in group] for group in groups]
     comparison = RunComparison(
@@ -469,7 +509,7 @@ def compare_runs(
             f"of tied documents, but not separated from it in every order{more}: see "
             "depends_on_ties.",
             UserWarning,
-            stacklevel=3,  # past the check of parameters
+            stacklevel=4,  # past the check of parameters
         )
     return comparison
 
@@ -485,10 +525,8 @@ def _check_evaluations(evaluations):
                 f"compare_runs takes what evaluate_run returns, got {type(each).__name__}"
                 f"{advice}."
             )
-    if len(evaluations) < 2:
-        raise ValueError(f"compare_runs needs two runs or more, got {len(evaluations)}.")
-    first = evaluations[0]
     for other in evaluations[1:]:
+        first = evaluations[0]
         if (other.queries, other.measures) != (first.queries, first.measures):
             raise ValueError(
                 "compare_runs needs evaluations of the same queries and measures: evaluate "
@@ -510,5 +548,5 @@ def _warn_if_none_can_be_separated(measure, test, adjust, alpha, n_pairs, least,
         f"these queries and settings can give is {least:.2g}{times}. To separate any, "
         f"{advice}.",
         UserWarning,
-        stacklevel=4,  # past the check of parameters
+        stacklevel=5,  # past the check of parameters
     )

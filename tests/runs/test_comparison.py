@@ -340,7 +340,7 @@ def test_only_what_has_the_same_queries_and_measures_is_compared(evaluated):
         compare_runs(evaluated)
     with pytest.raises(TypeError, match=r"Write compare_runs\(\*evaluations.values\(\)\)"):
         compare_runs(dict(enumerate(evaluated)))
-    with pytest.raises(ValueError, match="two runs or more, got 1"):
+    with pytest.raises(ValueError, match="two systems or more are needed, got 1"):
         compare_runs(evaluated[0])
     with pytest.raises(ValueError, match="'alpha' parameter of compare_runs"):
         compare_runs(*evaluated, alpha=95)
