@@ -25,6 +25,8 @@ _MOST_EXACT = 20  # queries that differ, for which all patterns of signs are cou
 _MOST_RANKS = 200  # that differ, for which the distribution of signed ranks is exact
 _CELLS = 2**18  # of queries times columns at once
 _MOST_STEPS = 200  # of Newton's method, which takes 5 to 20
+_MOST_ON_STEPS = 50  # finer ones change p-values by a few percent at most
+_OFF_STEP = 1e-9  # of a step; what values on steps may be off
 _NEAR_0 = 0.01  # normal deviates below it take the series of what cancels there
 _MANY = 10_000  # queries, where t differs from a normal value in the next term alone
 _BETWEEN = Interval(Real, 0, 1, closed="neither")
@@ -291,23 +293,12 @@ def _cumulants(t, sizes):
 
 
 def common_step(sizes):
-    """The largest number that all of a column are multiples of; 0 if it is next to none.
-
-    Next to none is a thousandth of the spread of sums: it changes no share by a percent.
-    """
-    least = np.sqrt((sizes**2).sum(axis=0)) / 1000
-    step, on_steps = sizes.max(axis=0), np.arange(sizes.shape[1])
-    for row in sizes:  # Euclid's algorithm, with the remainder that is nearest to 0
-        divisor = row[on_steps]
-        while divisor.any():
-            ratio = step[on_steps] / np.where(divisor > 0, divisor, 1)
-            rest = np.abs(step[on_steps] - divisor * np.rint(ratio))
-            rest[rest <= 1e-6 * least[on_steps]] = 0
-            step[on_steps] = np.where(divisor > 0, divisor, step[on_steps])
-            divisor = np.where(divisor > 0, rest, 0)
-        is_fine = step[on_steps] < least[on_steps]
-        step[on_steps[is_fine]] = 0
-        on_steps = on_steps[~is_fine]
+    """The step of which a column's sizes are multiples, the largest at most 50; or 0."""
+    largest, step = sizes.max(axis=0), np.zeros(sizes.shape[1])
+    for n_steps in range(_MOST_ON_STEPS, 0, -1):
+        steps = sizes * (n_steps / largest)
+        is_common = np.abs(steps - np.rint(steps)).max(axis=0) < _OFF_STEP
+        step[is_common] = largest[is_common] / n_steps
     return step
 
 

@@ -32,6 +32,12 @@ from ._text import (
 )
 
 _CELLS = 2**22  # of samples times pairs at once
+OPTIONS = {
+    "test": [StrOptions(set(TESTS))],
+    "adjust": [StrOptions(set(NAMES_OF_ADJUSTMENTS))],
+    "alpha": [Interval(Real, 0, 1, closed="neither")],
+    **RESAMPLING,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,15 +255,7 @@ class RunComparison:
         return str(self)
 
 
-@validate_params(
-    {
-        "test": [StrOptions(set(TESTS))],
-        "adjust": [StrOptions(set(NAMES_OF_ADJUSTMENTS))],
-        "alpha": [Interval(Real, 0, 1, closed="neither")],
-        **RESAMPLING,
-    },
-    prefer_skip_nested_validation=True,
-)
+@validate_params(OPTIONS, prefer_skip_nested_validation=True)
 def compare_runs(
     *evaluations,
     test="randomization",
@@ -390,17 +388,10 @@ def compare_evaluations(
     def interval(values, **options):
         # All measures, and both intervals, see the same samples.
         n_blocks = n_resamples * values.shape[1] // _CELLS + 1
-        ends = [
-            expanded_interval(
-                block,
-                strata,
-                1 - alpha,
-                n_resamples,
-                np.random.RandomState(seed),
-                **options,
-            )
-            for block in np.array_split(values, n_blocks, axis=1)
-        ]
+        ends = []
+        for block in np.array_split(values, n_blocks, axis=1):
+            samples = strata, 1 - alpha, n_resamples, np.random.RandomState(seed)
+            ends.append(expanded_interval(block, *samples, **options))
         return np.concatenate(ends, axis=1)
 
     def tested(values):

@@ -1,17 +1,13 @@
 """Tables of scores: rows are queries or tasks, columns systems, or all is in one column."""
 
 import warnings
-from numbers import Real
 
 import numpy as np
 
-from .._compat import Interval, StrOptions, validate_params
-from ..inference._means import RESAMPLING
-from ..inference._tests import TESTS
-from ._comparison import compare_evaluations
+from .._compat import StrOptions, validate_params
+from ._comparison import OPTIONS, compare_evaluations
 from ._data import QUERY
 from ._result import RunEvaluation, import_pandas
-from ._text import NAMES_OF_ADJUSTMENTS
 
 _QUERY = *QUERY, "query", "topic", "task", "task_name", "dataset"
 _SYSTEM = "system", "run", "model", "model_name", "name"
@@ -23,12 +19,9 @@ _MOST_NAMED = 3  # missing cells
 @validate_params(
     {
         "scores": "no_validation",
-        "test": [StrOptions(set(TESTS))],
-        "adjust": [StrOptions(set(NAMES_OF_ADJUSTMENTS))],
-        "alpha": [Interval(Real, 0, 1, closed="neither")],
         "groups": ["array-like", None],
         "missing": [StrOptions({"raise", "drop"})],
-        **RESAMPLING,
+        **OPTIONS,
     },
     prefer_skip_nested_validation=True,
 )
