@@ -26,8 +26,10 @@ that cannot be used, or 2 for wrong usage, or 141 if the reader of a pipe left e
 head does."""
 _COMPARE_EPILOG = """The table has the mean of each run, its confidence interval over
 queries, the worst and the best mean that orders of tied documents can make, and letters:
-runs that share one are not separated. Of two runs it has the difference. Tests are of
-expected values, over all orders of tied documents. CSV and LaTeX have a row for each
+runs that share one are not separated. More than 15 runs have the range of ranks that the
+tests leave instead. Of two runs it has the difference. Tests are of expected values, over
+all orders of tied documents. A table of scores has a row for each query or task and a
+column for each run, or a row for each score. CSV and LaTeX have a row for each
 measure and pair of runs, JSON all numbers."""
 _READER_LEFT = 141  # what shells report of a program that SIGPIPE ended
 

@@ -158,7 +158,9 @@ def html_report(comparison):
         of_measure.index = [" minus ".join(pair) for pair in of_measure.index]
         parts = [
             _table(
-                means, "run", "Means, the ends of their intervals, and what ties can do."
+                means,
+                "run",
+                "Means, the ends of their intervals, what ties can do, and ranks.",
             ),
             f'<img alt="Tiers of the runs" src="{_picture(comparison, measure)}">',
             _table(
