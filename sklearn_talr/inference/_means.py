@@ -208,13 +208,7 @@ def bootstrap_deviations(values, strata, n_resamples, random_state, tie_variance
         total = np.zeros((n_samples, centered.shape[1]))
         variance = np.zeros_like(total)
         for rows in strata.rows:
-            # How often each sample has each of the rows
-            drawn = random_state.randint(
-                len(rows), size=(n_samples, len(rows)), dtype=np.int32
-            )
-            cells = drawn + np.arange(0, drawn.size, len(rows))[:, None]
-            counts = np.bincount(cells.ravel(), minlength=drawn.size)
-            counts = counts.reshape(drawn.shape).astype(float)
+            counts = drawn_counts(len(rows), n_samples, random_state)
             total += counts @ centered[rows]
             if tie_variance is not None:
                 variance += counts @ tie_variance[rows]
@@ -226,8 +220,17 @@ def bootstrap_deviations(values, strata, n_resamples, random_state, tie_variance
     return deviations
 
 
-def chunks(n_resamples, n_queries):
-    step = max(_CELLS // max(n_queries, 1), 1)
+def drawn_counts(n_rows, n_samples, random_state):
+    """How often each sample has each of the rows, (n_samples, n_rows)."""
+    drawn = random_state.randint(n_rows, size=(n_samples, n_rows), dtype=np.int32)
+    cells = drawn + np.arange(0, drawn.size, n_rows)[:, None]
+    counts = np.bincount(cells.ravel(), minlength=drawn.size)
+    return counts.reshape(drawn.shape).astype(float)
+
+
+def chunks(n_resamples, n_cells):
+    """Numbers of samples at once, of which each takes so many cells."""
+    step = max(_CELLS // max(n_cells, 1), 1)
     return [min(step, n_resamples - first) for first in range(0, n_resamples, step)]
 
 

@@ -1,6 +1,7 @@
 """Paired tests: of two systems, of families of pairs, and how many queries they need."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 from numbers import Real
 
@@ -15,11 +16,18 @@ from ._means import (
     as_floats,
     bootstrap_deviations,
     chunks,
+    drawn_counts,
     make_strata,
 )
 
 TESTS = "randomization", "bootstrap", "t", "wilcoxon"
-_MOST_EXACT = 14  # queries that differ, for which all patterns of signs are tried
+_MOST_EXACT = 20  # queries that differ, for which all patterns of signs are counted
+_MOST_RANKS = 200  # that differ, for which the distribution of signed ranks is exact
+_CELLS = 2**18  # of queries times columns at once
+_MOST_STEPS = 200  # of Newton's method, which takes 5 to 20
+_MOST_ON_STEPS = 50  # finer ones change p-values by a few percent at most
+_OFF_STEP = 1e-9  # of a step; what values on steps may be off
+_NEAR_0 = 0.01  # normal deviates below it take the series of what cancels there
 _MANY = 10_000  # queries, where t differs from a normal value in the next term alone
 _BETWEEN = Interval(Real, 0, 1, closed="neither")
 
@@ -39,11 +47,11 @@ class PairedTest:
         Two-sided p-value.
 
     n_resamples : int, or ndarray of shape (n_columns,)
-        Number of patterns of signs, or of samples, that the p-value counts; 0 for tests
-        that need none.
+        Number of patterns of signs, or of samples, that the p-value counts; 0 where none
+        are counted.
 
     is_exact : bool, or ndarray of shape (n_columns,)
-        Whether these are all that there are.
+        Whether the p-value is the share of all patterns of signs, and not close to it.
     """
 
     difference: np.ndarray
@@ -81,25 +89,27 @@ def paired_test(
     test : {"randomization", "bootstrap", "t", "wilcoxon"}, default="randomization"
         * "randomization" asks how often the mean difference would be as large, either way,
           if the two systems had swapped their values in each query by chance. With up to
-          14 queries in which they differ all patterns are tried, and the test is exact.
+          20 queries in which they differ all patterns of swaps are counted. With more the
+          share of patterns is that of Lugannani and Rice's formula, which draws nothing
+          and has no least p-value but that of one pattern and its opposite.
         * "bootstrap" asks how often the mean of a sample of queries deviates as much from
           the mean of all. Samples vary less than the mean does, so the deviation that is
           asked for is lessened as Student's quantiles exceed normal ones.
         * "t" is the paired t-test.
         * "wilcoxon" is the signed-rank test, of whether differences are symmetric about 0.
           It ranks differences, so it does not test means. Queries without a difference are
-          left out.
+          left out. With up to 200 others it is exact, with ties and without.
 
     stratify : array-like of shape (n_queries,), default=None
         Label of each query's stratum, for "bootstrap" and "t". Patterns of signs and ranks
         do not depend on it.
 
     n_resamples : int, default=10_000
-        Number of random patterns or samples, at least 100. They find no p-value below
+        Number of samples of "bootstrap", at least 100. They find no p-value below
         1 / (n_resamples + 1).
 
     random_state : int, RandomState instance or None, default=0
-        Seed of the patterns or samples.
+        Seed of the samples.
 
     Returns
     -------
@@ -123,6 +133,9 @@ def paired_test(
     ----------
     M. D. Smucker, J. Allan and B. Carterette, "A Comparison of Statistical Significance
     Tests for Information Retrieval Evaluation", CIKM 2007.
+
+    R. Lugannani and S. O. Rice, "Saddle Point Approximation for the Distribution of the
+    Sum of Independent Random Variables", Advances in Applied Probability 12, 1980.
 
     T. C. Hesterberg, "What Teachers Should Know About the Bootstrap", The American
     Statistician 69, 2015, on samples that vary less than the mean.
@@ -164,40 +177,25 @@ def p_values(test, differences, strata, n_resamples, random_state):
         NaN where the test says nothing.
 
     n_patterns, is_exact : ndarray of shape (n_columns,)
-        How many patterns or samples the p-value counts, and whether these are all.
+        How many patterns or samples the p-value counts, and whether it is exact.
     """
     # Large differences are brought to at most 1, by a power of two: ROUNDING is of such
     largest = np.abs(differences).max(axis=0).clip(min=1)
     differences = differences / np.exp2(np.ceil(np.log2(largest)))
-    n_queries, n_columns = differences.shape
+    differences[np.abs(differences) <= ROUNDING] = 0.0
+    n_columns = differences.shape[1]
     p_value, is_exact = np.full(n_columns, np.nan), np.zeros(n_columns, dtype=bool)
-    is_resampled = test in ("randomization", "bootstrap")
-    n_patterns = np.full(n_columns, n_resamples if is_resampled else 0)
-    differs = np.abs(differences) > ROUNDING
+    n_patterns = np.full(n_columns, n_resamples if test == "bootstrap" else 0)
     if test == "randomization":
-        n_differing = differs.sum(axis=0)
-        is_exact = (n_differing <= _MOST_EXACT) | (2.0**n_differing <= n_resamples)
-        total = np.abs(differences.sum(axis=0)) - ROUNDING * n_queries
-        if not is_exact.all():
-            sums = sign_sums(differences[:, ~is_exact], n_resamples, random_state)
-            n_as_large = (np.abs(sums) >= total[~is_exact]).sum(axis=0)
-            p_value[~is_exact] = (n_as_large + 1) / (n_resamples + 1)
-        for column in np.flatnonzero(is_exact):
-            sums = all_sign_sums(differences[differs[:, column], column])
-            n_patterns[column] = 2 * len(sums)
-            if len(sums):
-                p_value[column] = (np.abs(sums) >= total[column]).mean()
+        n_differing = np.count_nonzero(differences, axis=0)
+        is_exact = n_differing <= _MOST_EXACT
+        n_patterns[is_exact] = 2 ** n_differing[is_exact] * (n_differing[is_exact] > 0)
+        sizes, total = np.abs(differences), np.abs(differences.sum(axis=0))
+        for column in np.flatnonzero(is_exact & (n_differing > 0)):
+            p_value[column] = share_of_patterns(sizes[:, column], total[column])
+        p_value[~is_exact] = saddlepoint_shares(sizes[:, ~is_exact], total[~is_exact])
     elif test == "wilcoxon":
-        for column in range(n_columns):
-            values = differences[differs[:, column], column]
-            values = values.round(12)  # so that ties of ranks are
-            if len(values) > _MOST_EXACT and np.isfinite(values).all():
-                p_value[column] = stats.wilcoxon(values).pvalue
-            elif len(values) and np.isfinite(values).all():
-                # All patterns of signs: scipy is exact without ties, or slow
-                ranks = stats.rankdata(np.abs(values)) * np.sign(values)
-                sums = np.abs(all_sign_sums(ranks))
-                p_value[column] = (sums >= np.abs(ranks.sum()) - 0.25).mean()
+        p_value, is_exact = signed_rank_p_values(differences)
     elif strata.n_free >= 1:
         # Differences that are all the same have no variance: their mean is 0, of which
         # there is nothing to test, or it is known exactly
@@ -216,27 +214,127 @@ def p_values(test, differences, strata, n_resamples, random_state):
     return p_value, n_patterns, is_exact
 
 
-def sign_sums(differences, n_resamples, random_state):
-    """Sums of differences with random signs, (n_resamples, n_columns).
+def share_of_patterns(sizes, total):
+    """Share of all patterns of signs whose sum is as far from 0 as a total above 0.
 
-    Columns share the signs: a query changes its sign in all of them or in none.
+    The sums of one half of the differences are looked up among those of the other.
     """
-    n = len(differences)
-    return np.concatenate(
-        [
-            random_state.randint(2, size=(n_samples, n), dtype=np.int8) @ (2 * differences)
-            - differences.sum(axis=0)
-            for n_samples in chunks(n_resamples, n)
-        ]
-    )
+    sizes = sizes[sizes > 0]
+    if total <= ROUNDING * len(sizes):
+        return 1.0
+    halves = []
+    for part in (sizes[::2], sizes[1::2]):
+        sums = np.zeros(1)
+        for size in part:
+            sums = np.concatenate([sums + size, sums - size])
+        halves.append(np.sort(sums))
+    needed = total - ROUNDING * len(sizes) - halves[0]
+    n_below = np.searchsorted(halves[1], needed).sum()
+    return 2 * (1 - n_below / 2.0 ** len(sizes))
 
 
-def all_sign_sums(differences):
-    """Sums of one column with all patterns of signs, of which one of two opposites."""
-    sums = differences[:1]
-    for difference in differences[1:]:
-        sums = np.concatenate([sums + difference, sums - difference])
-    return sums
+def saddlepoint_shares(sizes, total):
+    """Share of patterns of signs whose sums reach each total, by Lugannani and Rice.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_queries, n_columns)
+        Absolute differences. Each column has one above 0 at least.
+
+    total : ndarray of shape (n_columns,)
+        Absolute sum of the differences.
+
+    Returns
+    -------
+    share : ndarray of shape (n_columns,)
+        Among them of sums below minus the total.
+    """
+    n_blocks = max(ceil(sizes.size / _CELLS), 1)
+    blocks = zip(np.array_split(sizes, n_blocks, axis=1), np.array_split(total, n_blocks))
+    return np.concatenate([_saddlepoint_of_block(*block) for block in blocks])
+
+
+def _saddlepoint_of_block(sizes, total):
+    n_differing = np.count_nonzero(sizes, axis=0)
+    of_one_sign = total >= sizes.sum(axis=0) - ROUNDING * n_differing
+    # Sums are two steps apart: half of that is what a continuous one would fall short by
+    needed = total - common_step(sizes)
+    is_small = needed <= ROUNDING * n_differing
+    solved = np.flatnonzero(~(of_one_sign | is_small))
+
+    # K'(t) = needed. K' is concave, so Newton's steps from 0 never pass the root.
+    t = np.zeros(len(total))
+    for _ in range(_MOST_STEPS):
+        if not len(solved):
+            break
+        mean, variance, _ = _cumulants(t[solved], sizes[:, solved])
+        step = (needed[solved] - mean) / variance
+        t[solved] += step
+        solved = solved[step > ROUNDING * t[solved]]
+    _, variance, log_mean = _cumulants(t, sizes)
+    w = np.sqrt(2 * np.maximum(t * needed - log_mean, 0))
+    moments = (sizes**4).sum(axis=0) / (sizes**2).sum(axis=0) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        excess = np.where(w > _NEAR_0, 1 / (t * np.sqrt(variance)) - 1 / w, moments * w / 4)
+    share = 2 * (stats.norm.sf(w) + stats.norm.pdf(w) * excess)
+    # Chernoff's bound, which holds where all but a few patterns fall short
+    share = np.minimum(share, 2 * np.exp(-(w**2) / 2))
+    share[is_small], share[of_one_sign] = 1.0, 0.0
+    return np.clip(share, np.exp2(1.0 - n_differing), 1)
+
+
+def _cumulants(t, sizes):
+    """K'(t), K''(t) and K(t), the logarithm of the mean of exp(t sum) over signs."""
+    scaled = t * sizes
+    decay = np.exp(-2 * scaled)  # overflows nowhere, as cosh would
+    mean = (sizes * (1 - decay) / (1 + decay)).sum(axis=0)
+    variance = (4 * sizes**2 * decay / (1 + decay) ** 2).sum(axis=0)
+    return mean, variance, (scaled + np.log1p(decay) - np.log(2)).sum(axis=0)
+
+
+def common_step(sizes):
+    """The step of which a column's sizes are multiples, the largest at most 50; or 0."""
+    largest, step = sizes.max(axis=0), np.zeros(sizes.shape[1])
+    for n_steps in range(_MOST_ON_STEPS, 0, -1):
+        steps = sizes * (n_steps / largest)
+        is_common = np.abs(steps - np.rint(steps)).max(axis=0) < _OFF_STEP
+        step[is_common] = largest[is_common] / n_steps
+    return step
+
+
+def signed_rank_p_values(differences):
+    """Two-sided p-values of Wilcoxon's test, and whether each is exact.
+
+    Doubled ranks are integers, of ties as well, so the distribution of their sum is that of
+    a walk on integers. For many ranks it is approximated as that of differences.
+    """
+    sizes = np.abs(differences).round(12)  # so that ties of ranks are
+    n_differing = np.count_nonzero(sizes, axis=0)
+    doubled = 2 * (stats.rankdata(sizes, axis=0) - len(sizes) + n_differing)
+    ranks = np.where(sizes > 0, doubled.round(), 0).astype(int)
+    total = np.abs((ranks * np.sign(differences).astype(int)).sum(axis=0))
+    p_value = np.full(len(total), np.nan)
+    is_exact = n_differing <= _MOST_RANKS
+    for column in np.flatnonzero(is_exact & (n_differing > 0)):
+        of_column = ranks[:, column]
+        tails = _tails_of_ranks(tuple(np.sort(of_column[of_column > 0]).tolist()))
+        least = (of_column.sum() + total[column]) // 2
+        p_value[column] = min(2 * tails[least], 1.0)
+    many = np.asarray(ranks[:, ~is_exact], dtype=float)
+    p_value[~is_exact] = saddlepoint_shares(many, total[~is_exact])
+    return p_value, is_exact
+
+
+@lru_cache(maxsize=16)
+def _tails_of_ranks(ranks):
+    """Probability that the ranks of positive sign sum to each number or more."""
+    share = np.ones(1)
+    for rank in ranks:
+        longer = np.zeros(len(share) + rank)
+        longer[: len(share)] = share / 2
+        longer[rank:] += share / 2
+        share = longer
+    return share[::-1].cumsum()[::-1]
 
 
 @validate_params(
@@ -341,14 +439,42 @@ def adjust_holm(p_value):
     return adjusted
 
 
-def null_ranges(values, n_resamples, random_state):
-    """Ranges of the systems' means if they had swapped their values by chance.
+def adjust_bh(p_value):
+    """Benjamini and Hochberg's adjustment of the p-values of each column.
 
-    Each query's values are permuted among the systems, in one way for all measures.
+    If adjusted p-values up to alpha count as rejected, true hypotheses are at most the
+    share alpha of them, on average. Shapes and NaN are as in `adjust_holm`.
+    """
+    adjusted = np.full_like(p_value, np.nan)
+    for column, of_column in zip(adjusted.T, p_value.T):
+        is_tested = np.isfinite(of_column)
+        column[is_tested] = stats.false_discovery_control(of_column[is_tested])
+    return adjusted
+
+
+def t_statistics(differences, strata):
+    """Absolute mean of each column over its standard error; infinite without spread."""
+    mean, error = np.abs(differences.mean(axis=0)), strata.standard_error(differences)
+    found = np.where(mean > ROUNDING, np.inf, 0.0)
+    return np.divide(mean, error, out=found, where=error > ROUNDING)
+
+
+def max_t_p_values(differences, statistics, strata, n_resamples, random_state):
+    """Adjusted p-values by the largest of all t statistics in samples of queries.
+
+    All pairs of systems see the same samples, in which every difference is 0 on average, so
+    what the pairs share needs no adjustment. Step-down: a statistic is compared with the
+    largest of those that are not above it (Romano and Wolf, 2005).
 
     Parameters
     ----------
-    values : ndarray of shape (n_queries, n_systems, n_measures)
+    differences : ndarray of shape (n_queries, n_pairs)
+        Whose samples are drawn.
+
+    statistics : ndarray of shape (n_kinds, n_pairs)
+        Absolute t statistics to be judged; each row is a family of its own.
+
+    strata : Strata
 
     n_resamples : int
 
@@ -356,34 +482,47 @@ def null_ranges(values, n_resamples, random_state):
 
     Returns
     -------
-    ranges : ndarray of shape (n_resamples, n_measures)
-        The greatest mean less the least one.
+    p_value : ndarray of shape (n_kinds, n_pairs)
     """
-    n_queries, n_systems, n_measures = values.shape
-    generator = np.random.default_rng(random_state.randint(2**31))
-    order = np.tile(np.arange(n_systems), (n_resamples, 1))
-    sums = np.zeros((n_resamples, n_systems, n_measures))
-    for of_query in values:
-        generator.permuted(order, axis=1, out=order)
-        sums += of_query.take(order, axis=0)
-    return np.ptp(sums, axis=1) / n_queries
-
-
-def joint_p_values(difference, ranges):
-    """Share of the null ranges that reach each difference: Tukey's HSD by randomization.
-
-    Parameters
-    ----------
-    difference : ndarray of shape (n_pairs, n_measures)
-
-    ranges : ndarray of shape (n_resamples, n_measures)
-    """
-    p_value = np.empty_like(difference)
-    for measure, drawn in enumerate(np.sort(ranges, axis=0).T):
-        needed = np.abs(difference[:, measure]) - ROUNDING * max(1, drawn[-1])
-        n_as_large = len(drawn) - np.searchsorted(drawn, needed)
-        p_value[:, measure] = (n_as_large + 1) / (len(drawn) + 1)
+    centered = strata.centered(differences)
+    squares = centered**2
+    least = 1e-9 * squares.sum(axis=0)
+    orders = np.argsort(statistics, axis=1)
+    n_as_large = np.zeros(statistics.shape)
+    for n_samples in chunks(n_resamples, sum(differences.shape)):
+        total = np.zeros((n_samples, len(least)))
+        variance = np.zeros_like(total)
+        for rows in strata.rows:
+            counts = drawn_counts(len(rows), n_samples, random_state)
+            sums = counts @ centered[rows]
+            total += sums
+            spread = counts @ squares[rows] - sums**2 / len(rows)
+            variance += spread * len(rows) / max(len(rows) - 1, 1)
+        # Samples without the few queries in which two systems differ have no spread: they
+        # count against that pair, and tell nothing of others
+        has_spread = variance > least
+        is_lost = ~has_spread & (least > 0)
+        variance[~has_spread] = 1.0
+        drawn = np.where(has_spread, np.abs(total) / np.sqrt(variance), 0.0)
+        for kind, order in enumerate(orders):
+            largest = np.maximum.accumulate(drawn[:, order], axis=1)
+            reached = largest >= statistics[kind, order] - ROUNDING
+            n_as_large[kind, order] += (reached | is_lost[:, order]).sum(axis=0)
+    p_value = (n_as_large + 1) / (n_resamples + 1)
+    stepped = np.take_along_axis(p_value, orders[:, ::-1], axis=1)
+    stepped = np.maximum.accumulate(stepped, axis=1)
+    np.put_along_axis(p_value, orders[:, ::-1], stepped, axis=1)
     return p_value
+
+
+def smallest_p_value(test, differences, n_resamples):
+    """The least p-value that a test could find with so many queries that differ."""
+    if test == "t":
+        return 0.0
+    if test == "bootstrap":
+        return 1 / (n_resamples + 1)
+    n_differing = (np.abs(differences) > ROUNDING).sum(axis=0).max()
+    return 2.0 ** (1 - n_differing) if n_differing else 0.0
 
 
 def tiers(mean, separated):

@@ -82,7 +82,7 @@ class RunDifferencesDisplay:
         self.lowest = lowest
         self.highest = highest
         self.names = names
-        self.measure = parse_measure(measure)
+        self.measure = _named_measure(measure)
 
     @classmethod
     def from_comparison(cls, comparison, *, pair=None, measure=None, ax=None, **kwargs):
@@ -156,7 +156,7 @@ class RunDifferencesDisplay:
         self.bars_ = ax.bar(places, difference, **style)
         self.ranges_ = ax.vlines(places, lowest, highest, color="0.2", linewidth=0.8)
         ax.axhline(0, color="0.2", linewidth=0.8)
-        finish(ax, "queries, by difference", f"difference of {self.measure.label}")
+        finish(ax, "queries, by difference", f"difference of {_label(self.measure)}")
         ax.grid(False, axis="x")
         ax.set_xticks([])
         is_equal = np.maximum(np.abs(lowest), np.abs(highest)) <= _ROUNDING
@@ -277,7 +277,7 @@ class TiersDisplay:
         self.worst = worst
         self.best = best
         self.tiers = tiers
-        self.measure = parse_measure(measure)
+        self.measure = _named_measure(measure)
 
     @classmethod
     def from_comparison(cls, comparison, *, measure=None, ax=None, **kwargs):
@@ -339,7 +339,7 @@ class TiersDisplay:
         self.dots_, self.ranges_ = draw_rows(ax, rows, *means, style, alpha=0.2)
         color = self.dots_.get_color()
         self.intervals_ = ax.hlines(rows, self.low, self.high, color=color, linewidth=1.6)
-        finish_rows(ax, f"{self.measure.label}: mean, interval, what ties can do")
+        finish_rows(ax, f"{_label(self.measure)}: mean, interval, what ties can do")
 
         # Tiers to the right of the frame, each a bracket with notches
         across = ax.get_yaxis_transform()  # rows are data, columns shares of the width
@@ -359,6 +359,18 @@ class TiersDisplay:
         return self
 
 
+def _named_measure(measure):
+    """A Measure, or the name that a table of scores has for one of its own."""
+    try:
+        return parse_measure(measure)
+    except ValueError:
+        return measure
+
+
+def _label(measure):
+    return getattr(measure, "label", measure)
+
+
 def place_of_measure(comparison, measure):
     """Return the column and the name of a measure of a comparison, by default the first."""
     if not hasattr(comparison, "tiers") or not hasattr(comparison, "evaluations"):
@@ -366,7 +378,7 @@ def place_of_measure(comparison, measure):
             "from_comparison takes what compare_runs returns, got "
             f"{type(comparison).__name__}."
         )
-    name = comparison.measures[0] if measure is None else str(parse_measure(measure))
+    name = comparison.measures[0] if measure is None else str(_named_measure(measure))
     if name not in comparison.measures:
         raise ValueError(
             f"measure must be one of {comparison.measures}, which were compared, got "

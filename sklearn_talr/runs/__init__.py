@@ -2,6 +2,7 @@
 
 A *run* is what a search system returned: documents with scores, for each query.
 *Judgments*, or qrels, say which documents are relevant to which query, and how much.
+Tables of scores, as leaderboards have them, are compared without either.
 """
 
 from ._comparison import RunComparison, compare_runs
@@ -9,6 +10,7 @@ from ._data import Qrels, Run
 from ._evaluate import evaluate_run
 from ._files import read_qrels, read_run
 from ._result import RunEvaluation
+from ._scores import compare_scores
 
 __all__ = [
     "Qrels",
@@ -16,6 +18,7 @@ __all__ = [
     "RunComparison",
     "RunEvaluation",
     "compare_runs",
+    "compare_scores",
     "evaluate_run",
     "read_qrels",
     "read_run",

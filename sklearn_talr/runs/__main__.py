@@ -13,7 +13,8 @@ from ._comparison import compare_runs
 from ._evaluate import evaluate_run
 from ._files import read_qrels, read_run
 from ._result import import_pandas
-from ._text import aligned, exported, printable
+from ._scores import evaluations_of_scores
+from ._text import NAMES_OF_ADJUSTMENTS, aligned, exported, printable
 
 _EPILOG = """"sklearn-talr-runs compare" tests which of several runs are better; it has its
 own --help. A file of judgments that is called compare is ./compare. Measures are written as
@@ -25,8 +26,10 @@ that cannot be used, or 2 for wrong usage, or 141 if the reader of a pipe left e
 head does."""
 _COMPARE_EPILOG = """The table has the mean of each run, its confidence interval over
 queries, the worst and the best mean that orders of tied documents can make, and letters:
-runs that share one are not separated. Of two runs it has the difference. Tests are of
-expected values, over all orders of tied documents. CSV and LaTeX have a row for each
+runs that share one are not separated. More than 15 runs have the range of ranks that the
+tests leave instead. Of two runs it has the difference. Tests are of expected values, over
+all orders of tied documents. A table of scores has a row for each query or task and a
+column for each run, or a row for each score. CSV and LaTeX have a row for each
 measure and pair of runs, JSON all numbers."""
 _READER_LEFT = 141  # what shells report of a program that SIGPIPE ended
 
@@ -48,12 +51,16 @@ def main(argv=None):
     compares = argv[:1] == ["compare"]
     args = _parser(compares).parse_args(argv[1:] if compares else argv)
     try:
-        qrels = read_qrels(args.qrels)
-        runs = [read_run(path) for path in args.runs]
-        results = [
-            evaluate_run(qrels, run, args.measures, missing_queries=args.missing_queries)
-            for run in runs
-        ]
+        if args.runs:
+            qrels = read_qrels(args.qrels)
+            options = {"missing_queries": args.missing_queries}
+            runs = map(read_run, args.runs)
+            results = [evaluate_run(qrels, run, args.measures, **options) for run in runs]
+        else:
+            pd = import_pandas()
+            is_parquet = args.qrels.endswith(".parquet")
+            scores = (pd.read_parquet if is_parquet else pd.read_csv)(args.qrels)
+            results, _ = evaluations_of_scores(scores, args.missing)
         # Names of the runs, or their paths, or these with numbers: the first that differ
         names = [result.name for result in results]
         numbered = [f"{number}: {path}" for number, path in enumerate(args.runs, 1)]
@@ -143,8 +150,10 @@ def _parser(compares):
         description = "Evaluate runs against judgments, exactly under ties."
     parser = argparse.ArgumentParser(prog=prog, description=description, epilog=epilog)
     add = parser.add_argument
-    add("qrels", help="judgments in TREC's format, or gzip of it")
-    add("runs", nargs="+", metavar="run", help="runs, likewise")
+    text = "judgments in TREC's format, or gzip of it"
+    text += "; or, without runs, a table of scores as CSV or .parquet" if compares else ""
+    add("qrels", help=text)
+    add("runs", nargs="*" if compares else "+", metavar="run", help="runs, likewise")
     add(
         "-m",
         "--measures",
@@ -163,11 +172,13 @@ def _parser(compares):
     if not compares:
         add("--per-query", action="store_true", help="values of queries, not their means")
         return parser
+    text = "what to do with missing cells of a table (default: raise)"
+    add("--missing", choices=["raise", "drop"], default="raise", help=text)
     add("--test", choices=list(TESTS), default="randomization")
     text = "adjustment of p-values for the number of pairs (default: holm)"
-    add("--adjust", choices=["holm", "tukey"], default="holm", help=text)
+    add("--adjust", choices=list(NAMES_OF_ADJUSTMENTS), default="holm", help=text)
     add("--alpha", type=float, default=0.05, help="level (default: 0.05)")
-    text = "random patterns of signs or samples of queries (default: 10000)"
+    text = "samples of queries (default: 10000)"
     add("--n-resamples", type=int, default=10_000, metavar="N", help=text)
     add("--seed", type=int, default=0, help="of these (default: 0)")
     add("--html", metavar="FILE", help="write a page with tables and pictures, too")

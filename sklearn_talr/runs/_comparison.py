@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import dataclass
 from itertools import combinations
+from math import ceil
 from numbers import Real
 
 import numpy as np
@@ -13,15 +14,30 @@ from ..inference import n_queries_to_separate
 from ..inference._means import RESAMPLING, ROUNDING, expanded_interval, make_strata
 from ..inference._tests import (
     TESTS,
+    adjust_bh,
     adjust_holm,
-    joint_p_values,
-    null_ranges,
+    max_t_p_values,
     p_values,
+    smallest_p_value,
+    t_statistics,
     tiers,
 )
 from ._report import html_report
 from ._result import RunEvaluation, import_pandas
-from ._text import comparison_records, comparison_text, undone_by_ties
+from ._text import (
+    NAMES_OF_ADJUSTMENTS,
+    comparison_records,
+    comparison_text,
+    undone_by_ties,
+)
+
+_CELLS = 2**22  # of samples times pairs at once
+OPTIONS = {
+    "test": [StrOptions(set(TESTS))],
+    "adjust": [StrOptions(set(NAMES_OF_ADJUSTMENTS))],
+    "alpha": [Interval(Real, 0, 1, closed="neither")],
+    **RESAMPLING,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +67,17 @@ class RunComparison:
         The paired test, and the adjustment of its p-values for the number of pairs.
 
     n_resamples : ndarray of shape (n_pairs, n_measures) of int
-        Number of patterns of signs, or of samples, that each p-value counts; 0 for tests
-        that need none.
+        Number of patterns of signs, or of samples, that each p-value counts; 0 where none
+        are counted.
 
     is_exact : ndarray of shape (n_pairs, n_measures) of bool
-        Whether these are all patterns that there are.
+        Whether the p-value is the share of all patterns of signs, and not close to it.
+
+    rank_low, rank_high : ndarray of shape (n_runs, n_measures) of int
+        The best and the worst place that a run may have by what is separated: at least 1
+        more than the number of better runs that are, at most the number of runs less the
+        worse ones that are. With "holm" and "max-t" they hold for all runs of a measure at
+        once.
 
     means, means_low, means_high : ndarray of shape (n_runs, n_measures)
         Mean of the expected values, and the ends of its confidence interval.
@@ -82,12 +104,12 @@ class RunComparison:
 
     p_value, adjusted_p_value : ndarray of shape (n_pairs, n_measures)
         Two-sided p-value of the test of expected values, alone and among all pairs of the
-        measure. NaN where the runs are equal in all queries, and by the tests "t" and
+        measure. 1 where the runs are equal in all queries, and NaN by the tests "t" and
         "bootstrap" where there is but one query.
 
     adverse_p_value : ndarray of shape (n_pairs, n_measures)
         Adjusted p-value if the ties of each pair were in the order that speaks most against
-        its better run; 1 where that run is no longer better. Tukey's ranges are those of
+        its better run; 1 where that run is no longer better. Samples of "max-t" are of
         expected values all the same.
 
     tiers : dict of str to list of lists of str
@@ -104,6 +126,8 @@ class RunComparison:
     adjust: str
     n_resamples: np.ndarray
     is_exact: np.ndarray
+    rank_low: np.ndarray
+    rank_high: np.ndarray
     means: np.ndarray
     means_low: np.ndarray
     means_high: np.ndarray
@@ -173,7 +197,8 @@ class RunComparison:
         Returns
         -------
         values : dict
-            "runs" has a dict for each measure and run, with the letters of its tiers;
+            "runs" has a dict for each measure and run, with the letters of its tiers and
+            its ranks;
             "pairs" one for each measure and pair. "test", "adjust", "alpha" and
             "n_queries" tell how they were made.
         """
@@ -230,15 +255,7 @@ class RunComparison:
         return str(self)
 
 
-@validate_params(
-    {
-        "test": [StrOptions(set(TESTS))],
-        "adjust": [StrOptions({"holm", "tukey"})],
-        "alpha": [Interval(Real, 0, 1, closed="neither")],
-        **RESAMPLING,
-    },
-    prefer_skip_nested_validation=True,
-)
+@validate_params(OPTIONS, prefer_skip_nested_validation=True)
 def compare_runs(
     *evaluations,
     test="randomization",
@@ -262,18 +279,18 @@ def compare_runs(
     test : {"randomization", "bootstrap", "t", "wilcoxon"}, default="randomization"
         The paired test; see :func:`~sklearn_talr.inference.paired_test`.
 
-    adjust : {"holm", "tukey"}, default="holm"
-        How p-values of a measure are adjusted for the number of pairs, so that the
-        probability of any false separation is at most `alpha`.
+    adjust : {"holm", "bh", "max-t"}, default="holm"
+        How p-values of a measure are adjusted for the number of pairs.
 
-        * "holm" is Holm's method. It goes with every test, and holds `alpha` wherever the
-          test does.
-        * "tukey" is Tukey's honestly significant difference by randomization: how often the
-          largest difference of two means would be as large, if all runs had swapped their
-          values in each query by chance. It needs the randomization test. The single
-          p-values are those of pairs. It holds `alpha` if runs of one quality could swap
-          places: runs whose values vary much more than those of the others are separated
-          too often.
+        * "holm" is Holm's method: the probability of any false separation is at most
+          `alpha` wherever the test holds its level, small as it may be.
+        * "bh" is Benjamini and Hochberg's: of all separations the share `alpha` at most is
+          false, on average.
+        * "max-t" has the aim of "holm", but draws the queries of all runs together, moved
+          to one mean, and looks how often the largest t statistic of a pair is as large.
+          It holds `alpha` with few or skewed queries as well, where the small p-values that
+          Holm's method needs are less sure. It takes the place of `test`, which finds the
+          single p-values alone.
 
         With two runs there is nothing to adjust.
 
@@ -286,11 +303,11 @@ def compare_runs(
         intervals and the tests "bootstrap" and "t". None makes no strata.
 
     n_resamples : int, default=10_000
-        Number of random patterns of signs, orders of runs or samples of queries, at least
-        100.
+        Number of samples of queries, at least 100, for intervals, the test "bootstrap" and
+        the adjustment "max-t".
 
     random_state : int, RandomState instance or None, default=0
-        Seed of the patterns and samples.
+        Seed of the samples.
 
     Returns
     -------
@@ -301,7 +318,7 @@ def compare_runs(
     ------
     ValueError
         If there are fewer than two evaluations, they have not the same queries and
-        measures, a stratum has one query, or `adjust` does not go with `test`.
+        measures, or a stratum has one query.
 
     TypeError
         If an argument is no evaluation.
@@ -310,16 +327,20 @@ def compare_runs(
     -----
     UserWarning
         If two runs are separated by their expected values, but would not be in some order
-        of tied documents.
+        of tied documents, or if `test` with `adjust` could separate none.
 
     See Also
     --------
+    compare_scores : The same of tables of scores.
     sklearn_talr.inference.paired_test : The tests, for values of any origin.
 
     References
     ----------
     B. A. Carterette, "Multiple Testing in Statistical Analysis of Systems-Based Information
     Retrieval Experiments", ACM Transactions on Information Systems 30, 2012.
+
+    J. P. Romano and M. Wolf, "Exact and Approximate Stepdown Methods for Multiple
+    Hypothesis Testing", Journal of the American Statistical Association 100, 2005.
 
     Examples
     --------
@@ -336,15 +357,26 @@ def compare_runs(
     >>> evaluations = [
     ...     evaluate_run(qrels, Run(run, name), "RR") for name, run in runs.items()
     ... ]
-    >>> comparison = compare_runs(*evaluations)
+    >>> comparison = compare_runs(*evaluations, test="t")
     >>> comparison.difference.round(3), comparison.lowest.round(3), comparison.undecided
     (array([[0.204]]), array([[0.111]]), array([[0.33333333]]))
-    >>> float(comparison.p_value[0, 0])
-    0.5
+    >>> round(float(comparison.p_value[0, 0]), 2)
+    0.31
     >>> comparison.tiers
     {'RR': [['ours', 'theirs']]}
     """
-    _check_evaluations(evaluations, test, adjust)
+    _check_evaluations(evaluations)
+    return compare_evaluations(
+        evaluations, test, adjust, alpha, stratify, n_resamples, random_state
+    )
+
+
+def compare_evaluations(
+    evaluations, test, adjust, alpha, stratify, n_resamples, random_state
+):
+    """Compare systems whose queries and measures are the same, as `compare_runs` does."""
+    if len(evaluations) < 2:
+        raise ValueError(f"two systems or more are needed, got {len(evaluations)}.")
     names, measures = [each.name for each in evaluations], evaluations[0].measures
     if len(set(names)) < len(names):
         names = [f"{place}: {name}" for place, name in enumerate(names, 1)]
@@ -355,17 +387,15 @@ def compare_runs(
 
     def interval(values, **options):
         # All measures, and both intervals, see the same samples.
-        samples = strata, 1 - alpha, n_resamples, np.random.RandomState(seed)
-        return expanded_interval(values, *samples, **options)
+        n_blocks = n_resamples * values.shape[1] // _CELLS + 1
+        ends = []
+        for block in np.array_split(values, n_blocks, axis=1):
+            samples = strata, 1 - alpha, n_resamples, np.random.RandomState(seed)
+            ends.append(expanded_interval(block, *samples, **options))
+        return np.concatenate(ends, axis=1)
 
     def tested(values):
         return p_values(test, values, strata, n_resamples, np.random.RandomState(seed))
-
-    # Tukey's ranges of the means by chance, for three runs and more
-    ranges = np.empty((0, len(measures)))
-    if adjust == "tukey" and len(names) > 2:
-        values = np.stack([each.expected for each in evaluations], axis=1)
-        ranges = null_ranges(values, n_resamples, np.random.RandomState(seed))
 
     parts, all_tiers = [], {}
     for number, measure in enumerate(measures):
@@ -383,15 +413,23 @@ def compare_runs(
 
         # p-values alone, among all pairs, and in the most adverse order of ties
         p_value, n_patterns, is_exact = tested(differences)
-        if len(ranges):
-            both = np.stack([difference, adverse.mean(axis=0)], axis=1)
-            adjusted = joint_p_values(both, np.repeat(ranges[:, [number]], 2, axis=1))
+        if adjust == "max-t" and len(pairs) > 1:
+            kinds = [t_statistics(each, strata) for each in (differences, adverse)]
+            samples = strata, n_resamples, np.random.RandomState(seed)
+            least = 1 / (n_resamples + 1)
+            adjusted = max_t_p_values(differences, np.stack(kinds), *samples).T
         else:
-            adverse_p_value, *_ = tested(adverse)
-            # Before Holm: else a run that falls behind would help the others.
+            adverse_p_value = p_value.copy()
+            moved = (adverse != differences).any(axis=0)
+            adverse_p_value[moved] = tested(adverse[:, moved])[0]
+            # Before the adjustment: else a run that falls behind would help the others.
             adverse_p_value[turns] = 1.0
             adverse_p_value[np.isnan(p_value)] = np.nan
-            adjusted = adjust_holm(np.stack([p_value, adverse_p_value], axis=1))
+            least = smallest_p_value(test, differences, n_resamples)
+            family = np.stack([p_value, adverse_p_value], axis=1)
+            adjusted = adjust_bh(family) if adjust == "bh" else adjust_holm(family)
+        settings = test, adjust, alpha, len(pairs), least, n_resamples
+        _warn_if_none_can_be_separated(measure, *settings)
         adjusted[turns, 1] = 1.0
         adjusted[np.isnan(p_value)] = np.nan
         # Runs that are equal in all queries are in no family; nothing separates them.
@@ -411,8 +449,14 @@ def compare_runs(
 
         means_low, means_high = interval(expected)
         low, high = interval(differences, symmetric=True)
+        # Which runs are separated, and from how many that are better and worse
+        separated = np.zeros((len(names), len(names)), dtype=bool)
+        separated[first, second] = separated[second, first] = adjusted[:, 0] <= alpha
+        is_better = separated & (expected.mean(axis=0)[:, None] > expected.mean(axis=0))
         parts.append(
             {
+                "rank_low": 1 + is_better.sum(axis=0),
+                "rank_high": len(names) - is_better.sum(axis=1),
                 "means": expected.mean(axis=0),
                 "means_low": means_low,
                 "means_high": means_high,
@@ -432,8 +476,6 @@ def compare_runs(
                 "is_exact": is_exact,
             }
         )
-        separated = np.zeros((len(names), len(names)), dtype=bool)
-        separated[first, second] = separated[second, first] = adjusted[:, 0] <= alpha
         groups = tiers(expected.mean(axis=0), separated)
         all_tiers[measure] = [[names[run] for run in group] for group in groups]
     comparison = RunComparison(
@@ -458,12 +500,12 @@ def compare_runs(
             f"of tied documents, but not separated from it in every order{more}: see "
             "depends_on_ties.",
             UserWarning,
-            stacklevel=3,  # past the check of parameters
+            stacklevel=4,  # past the check of parameters
         )
     return comparison
 
 
-def _check_evaluations(evaluations, test, adjust):
+def _check_evaluations(evaluations):
     for each in evaluations:
         if not isinstance(each, RunEvaluation):
             advice = ""
@@ -474,17 +516,28 @@ def _check_evaluations(evaluations, test, adjust):
                 f"compare_runs takes what evaluate_run returns, got {type(each).__name__}"
                 f"{advice}."
             )
-    if len(evaluations) < 2:
-        raise ValueError(f"compare_runs needs two runs or more, got {len(evaluations)}.")
-    first = evaluations[0]
     for other in evaluations[1:]:
+        first = evaluations[0]
         if (other.queries, other.measures) != (first.queries, first.measures):
             raise ValueError(
                 "compare_runs needs evaluations of the same queries and measures: evaluate "
                 "all runs by the same judgments, with missing_queries='zero'."
             )
-    if adjust == "tukey" and test != "randomization":
-        raise ValueError(
-            f"adjust='tukey' goes with test='randomization', got test={test!r}: take "
-            "adjust='holm'."
-        )
+
+
+def _warn_if_none_can_be_separated(measure, test, adjust, alpha, n_pairs, least, n_samples):
+    """Warn if even the least p-value, after its adjustment, would be above alpha."""
+    n_times = n_pairs if adjust == "holm" else 1
+    if least * n_times <= alpha:
+        return
+    advice = "take more queries, or test='t', which has no least p-value"
+    if least == 1 / (n_samples + 1):
+        advice = f"take n_resamples={ceil(n_times / alpha)} or more"
+    times = f", which Holm's method multiplies by {n_pairs} pairs" if n_times > 1 else ""
+    warnings.warn(
+        f"by {measure} no pair can be separated at alpha={alpha:g}: the least p-value that "
+        f"these queries and settings can give is {least:.2g}{times}. To separate any, "
+        f"{advice}.",
+        UserWarning,
+        stacklevel=5,  # past the check of parameters
+    )

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 BYTES_OF_ID = 1024  # the longest identifier of a document
 _ENCODING = "utf-8", "surrogateescape"  # so that bytes of any encoding survive
-_QUERY = "query_id", "query-id", "qid"
+QUERY = "query_id", "query-id", "qid"
 _DOCUMENT = "doc_id", "corpus-id", "docno"
 _GRADE = "relevance", "score", "label"
 _SCORE = ("score",)
@@ -411,7 +411,7 @@ def _columns_of_records(data, caller, value_names):
 def _chosen(names, value_names):
     """Names of the columns that hold query, document and number."""
     chosen = []
-    for wanted in (_QUERY, _DOCUMENT, value_names):
+    for wanted in (QUERY, _DOCUMENT, value_names):
         found = [name for name in wanted if name in names]
         if not found:
             raise ValueError(

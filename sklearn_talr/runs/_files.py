@@ -27,7 +27,7 @@ _PATH = {"path": [str, PathLike]}
 _LINE_OF_QRELS = "query, iteration, document, relevance"
 _LINE_OF_RUN = "query, Q0, document, rank, score, tag"
 _LONG = f" has more than {_BYTES_OF_LINE} bytes, so this is no file of TREC's formats."
-_FIELDS_OF_BOTH = 10  # judgments have 4, runs 6
+_FIELDS_OF_RUN, _FIELDS_OF_BOTH = 6, 10  # judgments have 4
 _NUL = (
     " has a NUL byte, so this is no text, or text in UTF-16, which must be saved as UTF-8."
 )
@@ -41,7 +41,7 @@ def read_qrels(path):
     """Read judgments in TREC's format.
 
     Every line has four fields, set apart by blanks: query, iteration (not used), document,
-    relevance.
+    relevance. Lines that begin with ``#`` are comments.
 
     Parameters
     ----------
@@ -90,7 +90,8 @@ def read_run(path):
     """Read a run in TREC's format.
 
     Every line has six fields, set apart by blanks: query, ``Q0`` (not used), document, rank
-    (not used), score, name of the run. Documents are ranked by their scores alone, as
+    (not used), score, name of the run. More words may follow, which are not used. Lines
+    that begin with ``#`` are comments. Documents are ranked by their scores alone, as
     trec_eval ranks them.
 
     Parameters
@@ -106,9 +107,9 @@ def read_run(path):
     Raises
     ------
     ValueError
-        If the file is empty or damaged, or a line has not six fields, has a score that is
-        no finite number, or repeats a document of a query. The message names the file and
-        the line.
+        If the file is empty or damaged, or a line has fewer than six fields, has a score
+        that is no finite number, or repeats a document of a query. The message names the
+        file and the line.
 
     OSError
         If the file cannot be opened.
@@ -198,10 +199,19 @@ def _columns_of_lines(path, line_format):
         # Most often every line has its fields, and one split of all lines is fastest.
         words, step = block.replace(b"\n", b" \0 ").split(), n_fields + 1
         n_right = words[n_fields::step].count(b"\0")
-        if len(words) == step * len(lines) == step * n_right:
+        has_comments = block.startswith(b"#") or b"\n#" in block
+        if len(words) == step * len(lines) == step * n_right and not has_comments:
             columns = [words[field::step] for field in range(n_fields)]
         else:
-            fields = list(map(bytes.split, block.split(b"\n")[:-1]))
+            # Comments are blank lines, and words after a run's tag are part of no field,
+            # unless they are other lines, whose ends are not ours
+            texts = block.split(b"\n")[:-1]
+            fields = [[] if text.startswith(b"#") else text.split() for text in texts]
+            if n_fields == _FIELDS_OF_RUN:
+                fields = [
+                    every if b"\r" in text.rstrip() else every[:n_fields]
+                    for text, every in zip(texts, fields)
+                ]
             size = _as_integers(map(len, fields), len(fields))
             problem = f" has {{}} fields instead of {n_fields}: {line_format}."
             if np.all(size[size > 0] == _FIELDS_OF_BOTH - n_fields):

@@ -9,7 +9,7 @@ from io import StringIO
 
 import numpy as np
 
-from ._text import named_test, p_value_text, printable
+from ._text import NAMES_OF_ADJUSTMENTS, named_test, p_value_text, printable
 
 _NOT_SHOWN = ["p_value", "ties_decide"]  # of pairs, beside the adjusted one and the ends
 
@@ -158,7 +158,9 @@ def html_report(comparison):
         of_measure.index = [" minus ".join(pair) for pair in of_measure.index]
         parts = [
             _table(
-                means, "run", "Means, the ends of their intervals, and what ties can do."
+                means,
+                "run",
+                "Means, the ends of their intervals, what ties can do, and ranks.",
             ),
             f'<img alt="Tiers of the runs" src="{_picture(comparison, measure)}">',
             _table(
@@ -233,7 +235,7 @@ def _options(names):
 def _summary(comparison):
     """What was compared, how, and what ties have to do with it."""
     n_queries, n_pairs = len(comparison.queries), len(comparison.pairs)
-    method = {"holm": "Holm", "tukey": "Tukey's HSD"}[comparison.adjust]
+    method = NAMES_OF_ADJUSTMENTS[comparison.adjust]
     adjusted = f", adjusted by {method} for {n_pairs} pairs of each measure,"
     summary = (
         f"<p>{n_queries} quer{'y' if n_queries == 1 else 'ies'}; {named_test(comparison)}. "

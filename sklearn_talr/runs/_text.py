@@ -4,10 +4,16 @@ from string import ascii_uppercase
 
 import numpy as np
 
+NAMES_OF_ADJUSTMENTS = {
+    "holm": "Holm",
+    "bh": "Benjamini-Hochberg",
+    "max-t": "step-down max-t of samples of queries",
+}
 _LEAST_P_VALUE = 1e-4  # four decimals show no smaller one
 _MOST_LISTED = 5  # separations that depend on ties
+_MOST_IN_TIERS = 15  # runs; more have so many letters that ranks tell more
 _MOST_PAIRS = 15  # of a measure, in text
-_OF_RUNS = "means", "means_low", "means_high", "worst", "best"
+_OF_RUNS = "means", "means_low", "means_high", "worst", "best", "rank_low", "rank_high"
 _OF_PAIRS = (
     "difference",
     "low",
@@ -80,7 +86,7 @@ def comparison_records(comparison):
     for number, measure in enumerate(comparison.measures):
         letters = tier_letters(comparison, measure)
         columns = [getattr(comparison, name)[:, number].tolist() for name in _OF_RUNS]
-        keys = "mean", "low", "high", "worst", "best"
+        keys = "mean", "low", "high", *_OF_RUNS[3:]
         for name, *row in zip(names, *columns):
             one = {"measure": measure, "run": name, **dict(zip(keys, row))}
             runs.append(one | {"tiers": letters[name]})
@@ -109,11 +115,15 @@ def comparison_text(comparison):
     else:
         for measure in comparison.measures:
             # Means of the runs, the best first
-            rows = [["", "mean", interval, "worst", "best", "tiers"]]
+            many = len(comparison.names) > _MOST_IN_TIERS
+            shown = "ranks" if many else "tiers"
+            rows = [["", "mean", interval, "worst", "best", shown]]
             of_measure = [row for row in runs if row["measure"] == measure]
             for row in sorted(of_measure, key=lambda row: -row["mean"]):
                 numbers = _numbers(row, ".4f", "mean", "worst", "best")
-                rows.append([printable(row["run"]), *numbers, row["tiers"]])
+                ranks = f"{row['rank_low']} to {row['rank_high']}"
+                last = ranks if many else row["tiers"]
+                rows.append([printable(row["run"]), *numbers, last])
             parts.append(f"{measure}, {queries}\n{aligned(rows)}")
 
             # Differences of the pairs, the surest first
@@ -128,9 +138,13 @@ def comparison_text(comparison):
             n_more = n_pairs - _MOST_PAIRS
             more = f"\nand {n_more} more pairs: see --format csv, or to_frame"
             parts.append(aligned(rows) + (more if n_more > 0 else ""))
-        method = {"holm": "Holm", "tukey": "Tukey's HSD by random orders"}
-        test += f", {method[comparison.adjust]} over {n_pairs} pairs of each measure"
-        test += "\nRuns that share a letter are not separated."
+        method = NAMES_OF_ADJUSTMENTS[comparison.adjust]
+        test += f", {method} over {n_pairs} pairs of each measure"
+        test += (
+            "\nRanks are those that a run may have by what is separated."
+            if many
+            else "\nRuns that share a letter are not separated."
+        )
 
     # What was tested, and which separations some order of ties would undo
     lines = [
@@ -168,14 +182,13 @@ def undone_by_ties(comparison):
 
 
 def named_test(comparison):
-    """The test in words, with the number of patterns or samples it counts."""
+    """The test in words, with the number of patterns or samples that it counts."""
     named = {"t": "paired t-test", "wilcoxon": "Wilcoxon signed-rank test"}
     if comparison.test in named:
         return named[comparison.test]
     if comparison.test == "bootstrap":
         return f"bootstrap test of {comparison.n_resamples.max()} samples of queries"
-    exact = comparison.n_resamples[comparison.is_exact]
     if comparison.is_exact.all():
-        return f"exact randomization test of all patterns of signs ({exact.max()} at most)"
-    n_patterns = comparison.n_resamples[~comparison.is_exact].max()
-    return f"randomization test of {n_patterns} random patterns of signs"
+        n_patterns = comparison.n_resamples.max()
+        return f"exact randomization test of all patterns of signs ({n_patterns} at most)"
+    return "randomization test by a saddlepoint approximation"

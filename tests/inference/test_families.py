@@ -1,14 +1,25 @@
 """Adjusted p-values and tiers against slow definitions."""
 
+import os
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy import stats
 
-from sklearn_talr.inference._tests import adjust_holm, joint_p_values, null_ranges, tiers
+from sklearn_talr.inference._means import make_strata
+from sklearn_talr.inference._tests import (
+    adjust_bh,
+    adjust_holm,
+    max_t_p_values,
+    p_values,
+    t_statistics,
+    tiers,
+)
 
 
 def holm(p_values):
@@ -31,25 +42,109 @@ def test_holms_adjustment(p_values):
     assert np.isnan(adjust_holm(untested)[-1, 0])
 
 
-def test_null_ranges_are_those_of_permuted_systems():
-    """The distribution, against a loop of permutations of its own."""
-    rng = np.random.default_rng(0)
-    values = rng.beta(0.5, 1, size=(12, 4, 2))
-    ranges = null_ranges(values, 4000, np.random.RandomState(0))
-    assert ranges.shape == (4000, 2)
-    slow = [
-        np.ptp(np.mean([rng.permutation(row) for row in values], axis=0), axis=0)
-        for _ in range(4000)
+@given(
+    st.lists(st.sampled_from([0.0, 0.001, 0.02, 0.02, 0.3, 1.0]), min_size=1, max_size=8)
+)
+def test_benjamini_and_hochbergs_adjustment(p_values):
+    """The least alpha at which a p-value is up to alpha times a rank that it has."""
+    n, ordered = len(p_values), sorted(p_values)
+    wanted = [
+        min(p * n / rank for rank, p in enumerate(ordered, 1) if p >= own)
+        for own in p_values
     ]
-    levels = [0.1, 0.5, 0.9, 0.95]
-    found, wanted = (np.quantile(each, levels, axis=0) for each in (ranges, slow))
-    assert_allclose(found, wanted, rtol=0.05)
+    column = np.array([*p_values, np.nan])[:, None]
+    assert_allclose(adjust_bh(column)[:-1, 0], np.minimum(wanted, 1))
+    assert np.isnan(adjust_bh(column)[-1, 0])
 
 
-def test_joint_p_values_count_ranges():
-    ranges = np.array([[0.1], [0.2], [0.2], [0.4]])
-    difference = np.array([[0.3], [-0.2], [0.0]])
-    assert_allclose(joint_p_values(difference, ranges)[:, 0], [2 / 5, 4 / 5, 1])
+def slow_max_t(differences, labels, n_samples, seed):
+    """One sample and one set of pairs at a time."""
+    rng, n = np.random.default_rng(seed), len(differences)
+    groups = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+
+    def t_of(values):
+        total = sum(values[rows].sum(axis=0) for rows in groups)
+        variance = sum(len(rows) * values[rows].var(axis=0, ddof=1) for rows in groups)
+        return np.abs(total) / np.sqrt(variance)
+
+    centered = differences.copy()
+    for rows in groups:
+        centered[rows] -= centered[rows].mean(axis=0)
+    drawn = []
+    for _ in range(n_samples):
+        sample = np.empty_like(centered)
+        for rows in groups:
+            sample[rows] = centered[rng.choice(rows, len(rows))]
+        drawn.append(t_of(sample))
+    drawn, observed = np.array(drawn), t_of(differences)
+    assert n > len(groups)
+    adjusted, largest = np.empty(len(observed)), 0.0
+    for pair in np.argsort(-observed):  # each among those that are not above it
+        among = drawn[:, observed <= observed[pair]].max(axis=1)
+        largest = max(largest, np.mean(among >= observed[pair]))
+        adjusted[pair] = largest
+    return adjusted
+
+
+@pytest.mark.parametrize("n_strata", [1, 3])
+def test_max_t_is_that_of_a_slow_bootstrap(n_strata):
+    rng = np.random.default_rng(0)
+    values = rng.normal([0, 0.2, 0.6, 1.0], size=(24, 4))
+    first, second = np.transpose(list(combinations(range(4), 2)))
+    differences = values[:, first] - values[:, second]
+    labels = np.arange(24) % n_strata
+    strata = make_strata(labels, 24)
+    statistics = t_statistics(differences, strata)
+    if n_strata == 1:
+        assert_allclose(statistics, np.abs(stats.ttest_1samp(differences, 0).statistic))
+    found = max_t_p_values(
+        differences, statistics[None], strata, 20_000, np.random.RandomState(0)
+    )
+    assert_allclose(found[0], slow_max_t(differences, labels, 4000, 1), atol=0.03)
+
+
+@pytest.mark.slow
+def test_max_t_holds_its_level_where_holms_method_does_not():
+    """Twenty systems of one mean in 25 skewed queries of TREC-8."""
+    folder = os.environ.get("SKLEARN_TALR_DATA")
+    if not folder:
+        pytest.skip("SKLEARN_TALR_DATA names no folder of data")
+    path = Path(folder, "trec_scores", "adhoc8_ap.csv")
+    scores = np.loadtxt(path, delimiter=",", skiprows=1)
+    rng, random_state = np.random.default_rng(0), np.random.RandomState(0)
+    first, second = np.transpose(list(combinations(range(20), 2)))
+    strata, n_false = make_strata(None, 25), np.zeros(2)
+    for _ in range(800):
+        systems = scores[:, rng.choice(129, 20, replace=False)]
+        values = (systems - systems.mean(axis=0))[rng.integers(50, size=25)]
+        differences = values[:, first] - values[:, second]
+        p_value, *_ = p_values("randomization", differences, strata, 0, None)
+        statistics = t_statistics(differences, strata)[None]
+        by_max_t = max_t_p_values(differences, statistics, strata, 500, random_state)
+        by_holm = adjust_holm(p_value[:, None])
+        n_false += [(each <= 0.05).any() for each in (by_max_t, by_holm)]
+    by_max_t, by_holm = n_false / 800
+    assert 0.01 < by_max_t < 0.06
+    assert 0.1 < by_holm < 0.2
+
+
+def test_max_t_of_equal_systems_and_of_one_query_that_differs():
+    """Samples without that query have no spread, and must not hide the other pair."""
+    values = np.random.default_rng(0).normal(size=(30, 3))
+    values[:, 0] += 3
+    values[:, 2] = values[:, 1]
+    differences = values[:, [0, 0, 1]] - values[:, [1, 2, 2]]
+    strata = make_strata(None, 30)
+
+    def found():
+        statistics = t_statistics(differences, strata)[None]
+        samples = strata, 2000, np.random.RandomState(0)
+        return max_t_p_values(differences, statistics, *samples)[0]
+
+    assert (found() == [1 / 2001, 1 / 2001, 1]).all()
+    differences[3, 2] = 0.5
+    assert (found()[:2] == 1 / 2001).all()
+    assert found()[2] > 0.35
 
 
 @settings(deadline=None)

@@ -4,10 +4,11 @@ import csv
 import io
 import json
 
+import numpy as np
 import pytest
 import run_cases
 
-from sklearn_talr.runs import compare_runs, evaluate_run, read_run
+from sklearn_talr.runs import compare_runs, compare_scores, evaluate_run, read_run
 from sklearn_talr.runs.__main__ import main
 
 MEASURES = ["AP", "nDCG@10"]
@@ -44,9 +45,9 @@ def test_it_prints_the_tables(files, capsys):
     assert main(["compare", *files, "-m", *MEASURES, *options]) == 0
     wanted = compared(files, test="wilcoxon", alpha=0.01)
     assert capsys.readouterr().out.strip() == str(wanted)
-    options = "--adjust", "tukey", "--n-resamples", "500", "--seed", "3"
+    options = "--adjust", "max-t", "--n-resamples", "500", "--seed", "3"
     assert main(["compare", *files, "-m", *MEASURES, *options]) == 0
-    wanted = compared(files, adjust="tukey", n_resamples=500, random_state=3)
+    wanted = compared(files, adjust="max-t", n_resamples=500, random_state=3)
     assert capsys.readouterr().out.strip() == str(wanted)
 
 
@@ -59,6 +60,33 @@ def test_json_and_csv_hold_all_numbers(files, capsys):
     assert [
         {key: str(value) for key, value in row.items()} for row in wanted["pairs"]
     ] == rows
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_table_of_scores_needs_no_judgments(form, tmp_path, capsys):
+    pd = pytest.importorskip("pandas")
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    values = rng.uniform(size=(20, 1)) + rng.normal([0, 0.1, 3], 0.1, size=(20, 3))
+    table = pd.DataFrame(values, columns=["a", "b\x1b", "good"])
+    table.insert(0, "task", [f"t{number}" for number in range(20)])
+    path = str(tmp_path / f"scores.{form}")
+    getattr(table, f"to_{form}")(path, index=False)
+    assert main(["compare", path, "--format", "json", "--adjust", "bh"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    wanted = compare_scores(table, adjust="bh").to_dict()
+    assert found["pairs"][0]["second"] == r"b\x1b"
+    assert [row["p_value"] for row in found["pairs"]] == pytest.approx(
+        [row["p_value"] for row in wanted["pairs"]], rel=1e-9
+    )
+    table.loc[3, "a"] = np.nan
+    getattr(table, f"to_{form}")(path, index=False)
+    assert main(["compare", path]) == 1
+    assert "1 cell is missing" in capsys.readouterr().err
+    with pytest.warns(UserWarning, match="1 of 20 rows"):
+        assert main(["compare", path, "--missing", "drop"]) == 0
+    assert "19 queries" in capsys.readouterr().out
 
 
 def test_latex_has_a_row_for_each_pair(files, capsys):

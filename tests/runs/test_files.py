@@ -84,14 +84,33 @@ def test_forms_of_files(write, tmp_path):
     assert read_qrels(tmp_path / "qrels").to_dict() == qrels
 
 
+def test_comments_and_words_after_the_tag_are_left_out(tmp_path):
+    """A comment may have as many words as a line, and words as many as another line."""
+    run = "#q Q0 d9 1 9.5 mine\n" + RUN.replace("mine", "mine and more of it", 2)
+    (tmp_path / "run").write_text(run + "# the end\n#\n")
+    read = read_run(tmp_path / "run")
+    assert read.to_dict() == {"q1": {"d1": 2.5, "d2": 1.5}, "q2": {"d1": -1e-3}}
+    assert read.name == "mine"
+    qrels = "#qid 0 doc 1\n" + QRELS.replace("\nq2", "\n# q9 0 d1\nq2").replace("d2", "#2")
+    (tmp_path / "qrels").write_text(qrels)
+    wanted = {"q1": {"d1": 1, "#2": 0}, "q2": {"d1": -2}}
+    assert read_qrels(tmp_path / "qrels").to_dict() == wanted
+    (tmp_path / "qrels").write_text("# nothing but this\n")
+    with pytest.raises(ValueError, match="is empty"):
+        read_qrels(tmp_path / "qrels")
+
+
 def read_slowly(content):
     """A run by its definition, and the lines that are none of it."""
     run, wrong = {}, set()
     for number, line in enumerate(content.split(b"\n"), 1):
         fields = line.removeprefix(b"\xef\xbb\xbf").split()
-        if not fields:
+        is_comment = line.removeprefix(b"\xef\xbb\xbf").startswith(b"#")
+        if not fields or (is_comment and b"\0" not in line):
             continue
-        score = as_float(fields[4].decode("latin-1")) if len(fields) == 6 else math.nan
+        has_lines = len(fields) > 6 and b"\r" in line.rstrip()
+        is_whole = len(fields) >= 6 and not has_lines
+        score = as_float(fields[4].decode("latin-1")) if is_whole else math.nan
         if b"\0" in line or not math.isfinite(score):
             wrong.add(number)
             continue
@@ -103,7 +122,7 @@ def read_slowly(content):
 
 
 BLANKS = b" ", b" ", b" ", b"\t", b"  ", b"\r", b"\v"
-PARTS = b"q", b"d", b"1", b"\xe9", "é".encode(), b"\x01", b"\x1f", b"\x85", b"\xa0"
+PARTS = b"#", b"q", b"d", b"1", b"\xe9", "é".encode(), b"\x01", b"\x1f", b"\x85", b"\xa0"
 NUMBERS = b"1", b"-2.5", b"1e3", b"0x10", b"1_000", "１".encode(), b"nan", b"2.0\x01"  # noqa: RUF001
 
 ENDS = [b"\n"] * 40 + [b"\r\n", b" \n", b"\n\xef\xbb\xbf", b"\0\n"]
@@ -145,7 +164,7 @@ def test_any_bytes_are_read_by_the_definition_or_refused_with_their_line(n_lines
         ("", "is empty: a line must have query, Q0, document, rank, score, tag"),
         ("\n \n", "is empty"),
         (RUN + "q2 Q0 d2 3\n", "line 4 has 4 fields instead of 6"),
-        ("\n" + RUN + "q2 Q0 d2 3 1.0 my run\n", "line 5 has 7 fields instead of 6"),
+        ("# a b c d e\n" + RUN + "q2 Q0 d2 3 1.0\n", "line 5 has 5 fields instead of 6"),
         (QRELS, "line 1 has 4 fields instead of 6"),
         (RUN + "q2 Q0 d2 3 nan mine\n", "line 4: score 'nan' is no finite number"),
         (RUN + "\nq2 Q0 d2 3 high mine\n", "line 5: score 'high' is no finite number"),
@@ -183,6 +202,8 @@ def test_bad_runs_are_refused_with_their_line(text, message, tmp_path):
         (RUN, "line 1 has 6 fields instead of 4"),
         (QRELS + "q2 0 d2 1.5\n", "line 4: relevance '1.5' is no integer"),
         (QRELS + "q2 0 d2 good\n", "line 4: relevance 'good' is no integer"),
+        (QRELS + "q2 0 d2 1 more\n", "line 4 has 5 fields instead of 4"),
+        ("# made by hand\n" + QRELS + "q2 0 d2\n", "line 5 has 3 fields instead of 4"),
         (QRELS + "q1 0 d1 1\n", "line 4: query 'q1' has document 'd1' twice"),
     ],
 )

@@ -126,6 +126,8 @@ def test_tables_have_the_numbers_of_the_comparison():
         for run in np.argsort(-comparison.means[:, measure]):
             for column in ("means", "means_low", "means_high", "worst", "best"):
                 assert next(cells) == f"{getattr(comparison, column)[run, measure]:.4f}"
+            for column in ("rank_low", "rank_high"):
+                assert next(cells) == str(getattr(comparison, column)[run, measure])
             assert next(cells).isalpha()  # tiers
         for pair in range(3):
             of_pair = [next(cells) for _ in range(11)]

@@ -1,0 +1,216 @@
+"""Tables of scores: rows are queries or tasks, columns systems, or all is in one column."""
+
+import warnings
+
+import numpy as np
+
+from .._compat import StrOptions, validate_params
+from ._comparison import OPTIONS, compare_evaluations
+from ._data import QUERY
+from ._result import RunEvaluation, import_pandas
+
+_QUERY = *QUERY, "query", "topic", "task", "task_name", "dataset"
+_SYSTEM = "system", "run", "model", "model_name", "name"
+_VALUE = "value", "score", "main_score"
+_MEASURE = "measure", "metric"
+_MOST_NAMED = 3  # missing cells
+
+
+@validate_params(
+    {
+        "scores": "no_validation",
+        "groups": ["array-like", None],
+        "missing": [StrOptions({"raise", "drop"})],
+        **OPTIONS,
+    },
+    prefer_skip_nested_validation=True,
+)
+def compare_scores(
+    scores,
+    *,
+    test="randomization",
+    adjust="holm",
+    alpha=0.05,
+    groups=None,
+    stratify=None,
+    missing="raise",
+    n_resamples=10_000,
+    random_state=0,
+):
+    """Compare systems by a table of their scores, such as a leaderboard.
+
+    All is as in :func:`compare_runs`, but for ties, of which scores tell nothing. It needs
+    pandas.
+
+    Parameters
+    ----------
+    scores : DataFrame or dict
+        One of these forms:
+
+        * Rows are queries or tasks, columns systems. A column named ``query_id``,
+          ``query``, ``topic``, ``task`` or the like, or one column of text, has the names
+          of the rows; else the index has. The measure is called "score".
+        * A dict of columns, one for each system.
+        * A long table with a row for each score: columns ``query_id`` (or another name as
+          above), ``system`` (or ``run``, ``model``, ``model_name``, ``name``), ``value``
+          (or ``score``, ``main_score``) and perhaps ``measure`` (or ``metric``).
+
+    test : {"randomization", "bootstrap", "t", "wilcoxon"}, default="randomization"
+        The paired test; see :func:`~sklearn_talr.inference.paired_test`.
+
+    adjust : {"holm", "bh", "max-t"}, default="holm"
+        How p-values of a measure are adjusted for the number of pairs, as in
+        :func:`compare_runs`.
+
+    alpha : float, default=0.05
+        Level of the tests. The intervals have the confidence level ``1 - alpha``. Above 0
+        and below 1.
+
+    groups : array-like of shape (n_rows,), default=None
+        Label of each row's group, for rows that are not independent, such as languages of
+        one task or variants of one query. Each group is averaged, and then is one row. In a
+        long table a row is a query, in the order in which they first appear.
+
+    stratify : array-like of shape (n_rows,), default=None
+        Label of each row's stratum, for intervals, the tests "bootstrap" and "t", and
+        "max-t". Rows of one group must have one label.
+
+    missing : {"raise", "drop"}, default="raise"
+        What to do with missing cells: refuse them, or leave out each row that has one.
+
+    n_resamples : int, default=10_000
+        Number of samples of rows, at least 100, for intervals, the test "bootstrap" and the
+        adjustment "max-t".
+
+    random_state : int, RandomState instance or None, default=0
+        Seed of the samples.
+
+    Returns
+    -------
+    comparison : RunComparison
+        It prints as tables. Rows of the table are its `queries`.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two systems, a cell is missing, infinite or no number, a
+        long table has two values of one cell, or labels are not one for each row.
+
+    ImportError
+        If pandas is not installed.
+
+    Warns
+    -----
+    UserWarning
+        If rows were left out, or `test` with `adjust` could separate no pair.
+
+    See Also
+    --------
+    compare_runs : The same of evaluated runs, with what ties can do.
+
+    Examples
+    --------
+    >>> from sklearn_talr.runs import compare_scores
+    >>> scores = {
+    ...     "large": [0.61, 0.72, 0.55, 0.83, 0.47, 0.90, 0.66, 0.58],
+    ...     "base": [0.58, 0.70, 0.51, 0.80, 0.46, 0.88, 0.61, 0.57],
+    ...     "random": [0.10, 0.22, 0.09, 0.31, 0.02, 0.25, 0.18, 0.11],
+    ... }
+    >>> comparison = compare_scores(scores)
+    >>> comparison.to_frame(per_run=True)[["mean", "rank_low", "rank_high"]].round(3)
+                     mean  rank_low  rank_high
+    measure run
+    score   large   0.665         1          1
+            base    0.639         2          2
+            random  0.160         3          3
+    """
+    labels = {"groups": groups, "stratify": stratify}
+    evaluations, stratify = evaluations_of_scores(scores, missing, **labels)
+    return compare_evaluations(
+        evaluations, test, adjust, alpha, stratify, n_resamples, random_state
+    )
+
+
+def evaluations_of_scores(scores, missing, groups=None, stratify=None):
+    """Evaluations of the systems of a table, and the stratum of each of their rows."""
+    frame = _by_measure_and_system(scores)
+    pd, labels = import_pandas(), {"groups": groups, "stratify": stratify}
+    for name, given in labels.items():
+        if given is not None and np.shape(given) != (len(frame),):
+            raise ValueError(
+                f"{name} must have one label for each of the {len(frame)} rows, got shape "
+                f"{np.shape(given)}."
+            )
+    try:
+        values = frame.to_numpy(dtype=float, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"scores must be numbers: {error}.") from error
+    _refuse_cells(frame, np.isinf(values), "infinite")
+    is_missing = np.isnan(values)
+    if missing == "raise":
+        advice = ", which missing='drop' leaves out with their rows"
+        _refuse_cells(frame, is_missing, "missing", advice)
+    kept = ~is_missing.any(axis=1)
+    if not kept.all():
+        warnings.warn(
+            f"{(~kept).sum()} of {len(kept)} rows have missing cells and are left out.",
+            UserWarning,
+            stacklevel=4,  # past the check of parameters
+        )
+    frame = pd.DataFrame(values, frame.index, frame.columns)[kept]
+    if stratify is not None:
+        stratify = pd.Series(np.asarray(stratify)[kept], frame.index)
+    if groups is not None:
+        groups = np.asarray(groups)[kept]
+        frame = frame.groupby(groups, sort=False).mean()
+        if stratify is not None:
+            of_groups = stratify.groupby(groups, sort=False)
+            if (of_groups.nunique() > 1).any():
+                raise ValueError("rows of one group must have one label in stratify.")
+            stratify = of_groups.first()
+    measures, queries = list(frame.columns.unique(0)), list(map(str, frame.index))
+    evaluations = []
+    for system in frame.columns.unique(1):
+        values = frame.xs(system, axis=1, level=1).to_numpy()
+        columns = list(map(str, measures)), queries, *[values] * 4
+        evaluations.append(RunEvaluation(str(system), *columns))
+    return evaluations, stratify
+
+
+def _by_measure_and_system(scores):
+    """The table with a row for each query, and columns of a measure and a system each."""
+    pd = import_pandas()
+    frame = pd.DataFrame(scores)
+    query, system, value, measure = (
+        next((name for name in names if name in frame), None)
+        for names in (_QUERY, _SYSTEM, _VALUE, _MEASURE)
+    )
+    if None not in (query, system, value):
+        frame = frame if measure else frame.assign(measure="score")
+        key = [query, measure or "measure", system]
+        repeated = frame[frame.duplicated(key)]
+        if len(repeated):
+            cell = repeated.iloc[0][key].to_dict()
+            raise ValueError(f"scores have two values or more of {cell}.")
+        measures, systems = (frame[name].unique() for name in key[1:])
+        table = frame.pivot(index=query, columns=key[1:], values=value)
+        columns = pd.MultiIndex.from_product([measures, systems])
+        return table.reindex(index=frame[query].unique(), columns=columns)
+    if query is None:
+        texts = frame.columns[~frame.dtypes.map(pd.api.types.is_numeric_dtype)]
+        query = texts[0] if len(texts) == 1 and frame[texts[0]].is_unique else None
+    frame = frame if query is None else frame.set_index(query)
+    return frame.set_axis(pd.MultiIndex.from_product([["score"], frame.columns]), axis=1)
+
+
+def _refuse_cells(frame, are_wrong, kind, advice=""):
+    """Raise an error that counts wrong cells and names the first of them."""
+    if are_wrong.any():
+        rows, columns = np.nonzero(are_wrong)
+        named = [
+            f"{frame.columns[column][1]!r} of {frame.index[row]!r}"
+            for row, column in zip(rows[:_MOST_NAMED], columns)
+        ]
+        more = ", ..." if len(rows) > _MOST_NAMED else ""
+        cells = f"{len(rows)} cell{' is' if len(rows) == 1 else 's are'} {kind}"
+        raise ValueError(f"{cells}{advice}: {', '.join(named)}{more}.")

@@ -1,0 +1,182 @@
+"""Tables of scores: their forms, what is refused, and what is found in them."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sklearn_talr.metrics import RunDifferencesDisplay, TiersDisplay
+from sklearn_talr.runs import RunEvaluation, compare_runs, compare_scores
+
+pd = pytest.importorskip("pandas")
+SYSTEMS = ["good", "base", "same", "weak"]
+
+
+@pytest.fixture
+def table():
+    """Scores of four systems in 24 tasks; two are equal."""
+    rng = np.random.default_rng(0)
+    values = rng.uniform(size=(24, 1)) + rng.normal([0.4, 0.2, 0.2, 0], 0.1, size=(24, 4))
+    values[:, 2] = values[:, 1]
+    return pd.DataFrame(values, [f"t{number}" for number in range(24)], SYSTEMS)
+
+
+def long_of(table, query="query_id", system="system", value="value", **columns):
+    rows = [
+        {query: task, system: name, value: table.loc[task, name], **columns}
+        for task in table.index
+        for name in table.columns
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_it_is_the_comparison_of_evaluations_with_these_values(table):
+    queries = list(table.index)
+    evaluations = [
+        RunEvaluation(name, ["score"], queries, *[table[[name]].to_numpy()] * 4)
+        for name in SYSTEMS
+    ]
+    for options in ({}, {"test": "bootstrap", "adjust": "bh"}, {"adjust": "max-t"}):
+        wanted = compare_runs(*evaluations, **options).to_dict()
+        assert compare_scores(table, **options).to_dict() == wanted
+    assert wanted["n_queries"] == 24
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda table: {name: table[name].to_numpy() for name in table},
+        lambda table: {name: table[name].sample(frac=1, random_state=0) for name in table},
+        lambda table: table.rename_axis("topic").reset_index(),
+        lambda table: table.rename_axis("what it is").reset_index(),
+        lambda table: table.set_axis(range(401, 425)).rename_axis("qid").reset_index(),
+        long_of,
+        lambda table: long_of(table, "task_name", "model_name", "main_score"),
+        lambda table: long_of(table, "query-id", "run", "score", measure="score", k=1),
+        lambda table: long_of(table).to_dict("records"),
+    ],
+)
+def test_forms_of_tables(form, table):
+    wanted, found = compare_scores(table), compare_scores(form(table))
+    assert found.names == SYSTEMS
+    assert found.measures == ["score"]
+    assert_allclose(found.p_value, wanted.p_value, rtol=1e-9)
+    assert_allclose(found.means, wanted.means)
+
+
+def test_several_measures_of_a_long_table(table):
+    both = pd.concat([long_of(table, metric="nDCG@10"), long_of(1 - table, metric="mine")])
+    found = compare_scores(both)
+    assert found.measures == ["nDCG@10", "mine"]
+    assert_allclose(found.means[:, 0], 1 - found.means[:, 1])
+    assert found.queries == list(table.index)
+
+
+def test_equal_systems_are_not_separated(table):
+    found = compare_scores(table)
+    pair = found.pairs.index((1, 2))
+    assert found.difference[pair] == 0
+    assert found.p_value[pair] == found.adjusted_p_value[pair] == 1
+    for options in ({"test": "t"}, {"test": "wilcoxon"}, {"adjust": "max-t"}):
+        assert compare_scores(table, **options).adjusted_p_value[pair] == 1
+
+
+def test_missing_cells_are_named_or_left_out_with_their_rows(table):
+    table.iloc[3, 1] = table.iloc[3, 2] = table.iloc[7, 0] = np.nan
+    with pytest.raises(ValueError, match=r"3 cells are missing.*'base' of 't3'.*'same' of"):
+        compare_scores(table)
+    with pytest.warns(UserWarning, match="2 of 24 rows have missing cells") as caught:
+        found = compare_scores(table, missing="drop", stratify=np.arange(24) // 12)
+    assert caught[0].filename == __file__
+    whole = table.dropna()
+    assert found.queries == list(whole.index)
+    assert_array_equal(found.p_value, compare_scores(whole).p_value)
+    with pytest.raises(ValueError, match=r"1 cell is missing.*'good' of 't7'"):
+        compare_scores(long_of(table[["good", "weak"]]).dropna())
+
+
+def test_groups_are_averaged_and_then_are_rows(table):
+    groups = np.repeat(list("hgfedcba"), 3)
+    by_hand = table.groupby(groups, sort=False).mean()
+    strata = np.repeat([1, 0], 4)
+    wanted = compare_scores(by_hand, test="t", stratify=strata)
+    options = {"test": "t", "groups": groups, "stratify": np.repeat(strata, 3)}
+    for form in (table, long_of(table)):
+        found = compare_scores(form, **options)
+        assert found.queries == list("hgfedcba")
+        assert_allclose(found.p_value, wanted.p_value)
+    with pytest.raises(ValueError, match="rows of one group must have one label"):
+        compare_scores(table, groups=groups, stratify=np.arange(24))
+    with pytest.raises(ValueError, match="groups must have one label for each of the 24"):
+        compare_scores(table, groups=[1, 2])
+
+
+def test_what_is_no_table_of_scores_is_refused(table):
+    with pytest.raises(ValueError, match="1 cell is infinite: 'base' of 't2'"):
+        compare_scores(table.replace(table.iloc[2, 1], np.inf).drop(columns="same"))
+    with pytest.raises(ValueError, match="two systems or more"):
+        compare_scores(table[["good"]])
+    with pytest.raises(ValueError, match="scores must be numbers"):
+        compare_scores(table.assign(base="high", weak="low"))
+    repeated = pd.concat([long_of(table), long_of(table)[-1:]])
+    with pytest.raises(ValueError, match=r"two values or more of .*'t23'.*'weak'"):
+        compare_scores(repeated)
+
+
+def test_ranks_count_what_is_separated(table):
+    found = compare_scores(table)
+    mean, separated = table.mean(), dict(zip(found.pairs, found.separated[:, 0]))
+    frame = found.to_frame(per_run=True).loc["score"]
+    for place, name in enumerate(SYSTEMS):
+        others = [
+            other
+            for number, other in enumerate(SYSTEMS)
+            if number != place and separated[tuple(sorted([place, number]))]
+        ]
+        n_above = sum(mean[other] > mean[name] for other in others)
+        n_below = sum(mean[other] < mean[name] for other in others)
+        assert frame.loc[name, "rank_low"] == 1 + n_above
+        assert frame.loc[name, "rank_high"] == 4 - n_below
+    assert frame["rank_low"].tolist() == [1, 2, 2, 4]
+    assert frame["rank_high"].tolist() == [1, 3, 3, 4]
+
+
+def test_many_systems_print_ranks_and_few_print_tiers(table):
+    many = table[["good"]].to_numpy() + np.linspace(0, 0.5, 16)
+    many += np.random.default_rng(1).normal(0, 0.1, size=many.shape)
+    lines = str(compare_scores(pd.DataFrame(many))).splitlines()
+    assert "ranks" in lines[1]
+    assert " to " in lines[2][-8:]
+    assert str(compare_scores(table)).splitlines()[2].endswith("A")
+
+
+def test_pictures_and_the_page_take_measures_of_any_name(table):
+    pytest.importorskip("matplotlib")
+    found = compare_scores(table)
+    assert TiersDisplay.from_comparison(found).names[0] == "good"
+    display = RunDifferencesDisplay.from_comparison(found, measure="score")
+    assert "score" in display.ax_.get_ylabel()
+    assert "good" in found.to_html()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "n_pairs", "by_t", "by_randomization"),
+    [("trec_scores/adhoc8_ap", 8256, 0.374, 0.412), ("mteb_eng_v2", 5253, 0.666, 0.704)],
+)
+def test_published_tables_of_many_systems_are_separated(
+    name, n_pairs, by_t, by_randomization
+):
+    folder = os.environ.get("SKLEARN_TALR_DATA")
+    if not folder:
+        pytest.skip("SKLEARN_TALR_DATA names no folder of data")
+    table = pd.read_csv(Path(folder, f"{name}.csv"))
+    found = compare_scores(table)
+    assert len(found.pairs) == n_pairs
+    assert found.separated.mean() == pytest.approx(by_randomization, abs=0.002)
+    assert compare_scores(table, test="t").separated.mean() == pytest.approx(by_t, abs=1e-3)
+    assert not np.isnan(found.adjusted_p_value).any()
+    worst = found.means[:, 0].argmin()
+    assert found.rank_low[worst] > len(table.columns) / 2  # far from the first
