@@ -1,8 +1,9 @@
 """Hashers that are fitted in a moment, one of each class."""
 
 import numpy as np
+import scipy.sparse as sp
 
-from sklearn_talr.affinity import LabelAffinity
+from sklearn_talr.affinity import LabelAffinity, PrecomputedAffinity, SharedLabelAffinity
 from sklearn_talr.baselines import BREHasher, FastHasher, MACHasher, StructHasher
 from sklearn_talr.hashing import (
     AdditiveHasher,
@@ -88,6 +89,28 @@ def split_labels(y, n_held_out, seed=0):
     affinity = LabelAffinity()
     data = TrainingData(None, y, affinity, affinity.levels_, {})
     return split_samples(data, n_held_out, np.random.RandomState(seed))
+
+
+class OwnEquality(LabelAffinity):
+    """Compares labels in a way of its own, so that nobody knows that there are classes."""
+
+    def __call__(self, y_query, y_database):
+        return super().__call__(y_query, y_database)
+
+
+def forms_of(labels):
+    """The same relation in all forms: affinities and their targets, by name."""
+    equal = (labels[:, None] == labels).astype(int)
+    indicators = np.eye(labels.max() + 1, dtype=int)[labels]
+    matrices = PrecomputedAffinity(equal), PrecomputedAffinity(sp.csr_array(equal))
+    return {
+        "labels": (LabelAffinity(), labels),
+        "indicators": (SharedLabelAffinity(), indicators),
+        "sparse indicators": (SharedLabelAffinity(binary=True), sp.csr_array(indicators)),
+        "matrix": (matrices[0], matrices[0]),
+        "sparse matrix": (matrices[1], matrices[1]),
+        "own": (OwnEquality(), labels),
+    }
 
 
 def held_out_histogram(hasher, X, y, n_train):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hashers import forms_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,23 +28,8 @@ def similar_by(affinity, y):
     return SimilarRows(affinity, y, affinity.levels_between(y, y))
 
 
-def forms_of(labels):
-    """The same relation as labels, indicators, matrices and a function."""
-    equal = (labels[:, None] == labels).astype(int)
-    indicators = np.eye(labels.max() + 1, dtype=int)[labels]
-
-    class Equal(LabelAffinity):
-        def __call__(self, y_query, y_database):
-            return super().__call__(y_query, y_database)
-
-    return {
-        "labels": similar_by(LabelAffinity(), labels),
-        "indicators": similar_by(SharedLabelAffinity(), indicators),
-        "sparse indicators": similar_by(SharedLabelAffinity(), sp.csr_array(indicators)),
-        "matrix": similar_by(*2 * [PrecomputedAffinity(equal)]),
-        "sparse matrix": similar_by(*2 * [PrecomputedAffinity(sp.csr_array(equal))]),
-        "own": similar_by(Equal(), labels),
-    }
+def similar_by_forms(labels):
+    return {form: similar_by(*how) for form, how in forms_of(labels).items()}
 
 
 class TestGroups:
@@ -52,7 +38,7 @@ class TestGroups:
     def test_of_classes_are_the_classes_however_they_are_told(self, labels, seed):
         labels = np.array(labels)
         _, first, index = np.unique(labels, return_index=True, return_inverse=True)
-        for similar in forms_of(labels).values():
+        for similar in similar_by_forms(labels).values():
             rng = np.random.RandomState(seed)
             np.testing.assert_array_equal(similar.draw(rng), first[index])
             assert similar.n_alone == np.sum(np.bincount(index) == 1)
@@ -90,7 +76,7 @@ class TestGroups:
         labels = np.random.default_rng(0).integers(0, 9, 200)
         equal = labels[:, None] == labels
         expected = (equal.sum() - 200) / (200 * 199)
-        for similar in forms_of(labels).values():
+        for similar in similar_by_forms(labels).values():
             assert similar.share == pytest.approx(expected)
 
     def test_order_is_one_of_all_samples_in_parts_of_four(self):
@@ -164,7 +150,7 @@ class TestUnits:
     def test_are_those_that_find_similar_rows(self, kind):
         rng = np.random.default_rng(0)
         labels = np.repeat(np.arange(40), 15)
-        similar, samples = forms_of(labels)[kind], np.arange(600)
+        similar, samples = similar_by_forms(labels)[kind], np.arange(600)
         signal = rng.normal(size=(40, 4))[labels] + 0.2 * rng.normal(size=(600, 4))
         noise = rng.normal(size=(600, 20))
         # Columns that tell are large: they stay so.

@@ -1,10 +1,9 @@
 """Data as people have them: many classes of few rows, columns of any scale, quantities."""
 
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hashers import forms_of
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -13,8 +12,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn_talr import ClassProbabilities, CrossViewHasher, TALRHasher
 from sklearn_talr.affinity import (
     LabelAffinity,
-    PrecomputedAffinity,
-    SharedLabelAffinity,
     ThresholdAffinity,
 )
 from sklearn_talr.affinity._similar_rows import in_units
@@ -41,19 +38,6 @@ def many():
     return rows(), labels, rows()
 
 
-def forms_of(labels):
-    equal = (labels[:, None] == labels).astype(int)
-    indicators = np.eye(labels.max() + 1, dtype=int)[labels]
-    return {
-        "labels": (labels, "auto"),
-        "strings": (labels.astype(str), "auto"),
-        "indicators": (indicators, SharedLabelAffinity()),
-        "sparse indicators": (sp.csr_array(indicators), SharedLabelAffinity(binary=True)),
-        "matrix": (PrecomputedAffinity(equal), "auto"),
-        "sparse matrix": (PrecomputedAffinity(sp.csr_array(equal)), "auto"),
-    }
-
-
 def settings_for(hasher, X, y):
     loss = loss_of(hasher.loss)
     return settings_of(hasher, loss, check_data(hasher, loss, X, y))
@@ -63,7 +47,7 @@ class TestBatches:
     def test_of_all_forms_of_targets_are_the_same_and_learn(self, many):
         X, labels, new = many
         codes = {}
-        for form, (y, affinity) in forms_of(labels).items():
+        for form, (affinity, y) in forms_of(labels).items():
             hasher = TALRHasher(16, affinity=affinity, max_iter=40, random_state=0)
             codes[form] = hasher.fit(X, y).transform(X)
             np.testing.assert_array_equal(codes[form], codes["labels"], err_msg=form)
@@ -144,11 +128,6 @@ class TestBatches:
 
 
 class TestWarnings:
-    def test_nothing_is_said_of_many_classes(self, many):
-        X, labels, _ = many
-        with warnings.catch_warnings(action="error"):
-            TALRHasher(16, max_iter=20, random_state=0).fit(X, labels)
-
     def test_pairs_that_cannot_be_drawn(self, many, monkeypatch):
         monkeypatch.setattr("sklearn_talr.affinity._base._MOST_COMPARED", 100)
         affinity = ThresholdAffinity(quantiles=(0.002,), levels=(1,))
@@ -200,9 +179,6 @@ class TestEpochs:
         X[0] = 1
         assert settings_for(TALRHasher(), X, y).max_iter == epochs
         assert settings_for(TALRHasher(max_iter=7), X, y).max_iter == 7
-
-    def test_are_counted(self, few_digits):
-        assert TALRHasher(8, random_state=0).fit(*few_digits).n_iter_ == 100
 
 
 class TestScales:
