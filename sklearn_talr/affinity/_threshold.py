@@ -71,7 +71,7 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
            [1, 1, 2, 0],
            [0, 0, 0, 2]])
     >>> affinity.fit([10.0, 11.0, 15.0, 90.0])([12.0], [11.0, 30.0])
-    array([[2, 0]])
+    array([[2, 1]])
     """
 
     by_distance = True

@@ -58,11 +58,9 @@ class TestBatches:
     @pytest.mark.parametrize(
         "params",
         [
-            {"loss": "nDCG"},
             {"loss": DPSHLoss()},
             {"loss": ContrastiveLoss()},
             {"hidden_layer_sizes": 32},
-            {"batch_size": 64},
             {"early_descent": True},
             {"loss": lambda bits, affinity: (bits @ bits.T / 8 - affinity).square().mean()},
         ],
