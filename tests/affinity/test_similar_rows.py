@@ -90,7 +90,6 @@ class TestGroups:
         starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
         sizes = np.diff(np.append(starts, 298))
         assert np.isin(sizes, [1, 2, 4, 5, 6, 8]).all()  # 4 and 2 (or 1), perhaps meeting
-        assert len(starts) > 80
         # In a batch nearly all samples have a similar one: at random hardly any would.
         alone = [
             np.sum(np.unique(labels[b], return_counts=True)[1] == 1)

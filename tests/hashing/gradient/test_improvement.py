@@ -35,7 +35,6 @@ class Score:
         ("training", 100, 0.11, 0.105, "not raised"),  # as good as equal codes
         ("validation", 100, 0.5, 0.46, "not raised"),
         ("validation", 30, 0.5, 0.46, None),
-        ("training", 30, 0.11, 0.105, None),
         ("validation", 100, 0.5, 0.9, None),
         ("validation", 100, np.nan, np.nan, None),  # nothing is similar
     ],

@@ -18,7 +18,7 @@ from sklearn_talr.affinity._similar_rows import in_units
 from sklearn_talr.hashing._base import weights_in_units, weights_of_features
 from sklearn_talr.hashing._settings import check_data, settings_of
 from sklearn_talr.hashing._training import split_samples
-from sklearn_talr.losses import ContrastiveLoss, DPSHLoss
+from sklearn_talr.losses import DPSHLoss
 from sklearn_talr.losses._tie_aware import loss_of
 
 N_CLASSES, N_ROWS = 300, 4
@@ -59,7 +59,6 @@ class TestBatches:
         "params",
         [
             {"loss": DPSHLoss()},
-            {"loss": ContrastiveLoss()},
             {"hidden_layer_sizes": 32},
             {"early_descent": True},
             {"loss": lambda bits, affinity: (bits @ bits.T / 8 - affinity).square().mean()},
