@@ -15,6 +15,7 @@ from .._threads import one_thread
 _MOST_ASKED = 1000  # samples of which all pairs are looked at
 _AT_A_TIME = 4  # similar samples that come into a batch together
 _MOST_ROWS = 20_000  # that units are found from
+_MOST_CELLS = 2**25  # of them, where features are dense
 _MOST_TRIED = 5000  # rows by which kinds of units are compared
 _MOST_FEATURES = 1024  # beyond which they are not whitened
 _LEAST_SHRINKAGE = 0.1
@@ -130,11 +131,12 @@ def units_of_features(X, samples, similar):
         that rows are multiplied by, see `in_units`.
     """
     rng = np.random.RandomState(0)
+    n_rows = most_rows(X)
     if similar.has_groups:
-        rows = similar.shuffle(samples, rng)[:_MOST_ROWS]
+        rows = similar.shuffle(samples, rng)[:n_rows]
         groups = similar.draw(rng)[rows]
     else:
-        rows = rng.permutation(samples)[:_MOST_ROWS]
+        rows = rng.permutation(samples)[:n_rows]
         groups = np.zeros(len(rows), dtype=int)
     n_ranked = min(_MOST_ASKED // 2, len(rows) // 2)
     ranked, others = slice(n_ranked), slice(n_ranked, _MOST_TRIED)
@@ -172,6 +174,13 @@ def units_of_features(X, samples, similar):
             if precision(some[ranked] @ white) > max(best, as_they_are) + _CLEARLY:
                 return _whitening(some, groups) / largest
         return _spread(some, groups) * largest
+
+
+def most_rows(X):
+    """Number of rows that may be copied in double precision."""
+    if sp.issparse(X):
+        return _MOST_ROWS
+    return max(2, min(_MOST_ROWS, _MOST_CELLS // X.shape[1]))
 
 
 def in_units(X, units):

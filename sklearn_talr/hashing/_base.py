@@ -17,13 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import NUMPY, Space, as_numpy, enter
 from .._state import held, validate_aside, validate_seen
 from .._threads import map_in_threads, one_thread, slices
-from ..affinity._similar_rows import in_units, units_of_features
+from ..affinity._similar_rows import in_units, most_rows, units_of_features
 from ..codes import PackedCodes
 from ..codes._factors import Terms
 from ..codes._scores import saturate
 from ..metrics import make_retrieval_scorer
 
-_MOST_ROWS = 20_000  # by which a mean square length is found
 _LARGEST = 1e37  # float32 ends at 3e38
 _BYTES_PER_BLOCK = 2**24  # of the activations of a block, in NumPy
 _CELLS_PER_BLOCK = 2**22  # of rows that are centered
@@ -527,7 +526,7 @@ def mean_and_units(X, samples, similar):
     units = None if similar is None else units_of_features(X, samples, similar)
     if units is None:
         return mean, unit
-    _, length = mean_and_unit(in_units(as_numpy(X[samples[:_MOST_ROWS]]), units))
+    _, length = mean_and_unit(in_units(as_numpy(X[samples[: most_rows(X)]]), units))
     return mean, units * length if units.ndim == 1 else units / length
 
 
