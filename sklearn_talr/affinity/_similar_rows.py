@@ -19,6 +19,7 @@ _MOST_CELLS = 2**25  # of them, where features are dense
 _MOST_TRIED = 5000  # rows by which kinds of units are compared
 _MOST_FEATURES = 1024  # beyond which they are not whitened
 _LEAST_SHRINKAGE = 0.1
+_UNLIKE = 10  # times a typical deviation: columns with scales of their own
 _CLEARLY = 0.02  # a difference of average precision that decides for other units
 
 
@@ -110,8 +111,9 @@ def units_of_features(X, samples, similar):
     Units are those of the features; or of each column the standard deviation among similar
     rows; or rows are whitened: the covariance among similar rows, shrunk to a sphere,
     becomes the identity. Some rows rank each other by their distance, in units that were
-    found from other rows. Units of columns are preferred to those of the features unless
-    they find similar rows clearly worse, and whitening is if it finds them clearly better.
+    found from other rows. What finds similar rows clearly better is taken. Otherwise
+    columns have units of their own only if the largest deviation is ten times that of a
+    typical column.
 
     Parameters
     ----------
@@ -173,6 +175,11 @@ def units_of_features(X, samples, similar):
             white = _whitening(some[others], groups[others])
             if precision(some[ranked] @ white) > max(best, as_they_are) + _CLEARLY:
                 return _whitening(some, groups) / largest
+        # If neither is clearly better: have the columns scales of their own?
+        whole = _variances(some)
+        are_unlike = whole.max() > _UNLIKE**2 * np.median(whole)
+        if not are_unlike and best <= as_they_are + _CLEARLY:
+            return None
         return _spread(some, groups) * largest
 
 
@@ -190,9 +197,14 @@ def in_units(X, units):
     return sp.csr_array(X / units) if sp.issparse(X) else X / units
 
 
+def _variances(X):
+    """Variance of each column."""
+    return mean_variance_axis(X, axis=0)[1] if sp.issparse(X) else X.var(axis=0)
+
+
 def _spread(X, groups):
     """Standard deviation of each column among similar rows, shrunk to that of all rows."""
-    _, whole = mean_variance_axis(X, axis=0) if sp.issparse(X) else (None, X.var(axis=0))
+    whole = _variances(X)
     whole[whole <= 1e-18 * whole.max()] = 1.0  # columns that tell nothing stay as they are
     # Squares, less those of the means of the groups.
     members, sizes = _members(groups)

@@ -282,10 +282,10 @@ class TALRHasher(CallbackSupportMixin, BaseHasher):
     all columns have the same unit; each has its standard deviation among similar samples;
     or the covariance among similar samples becomes the identity, after which the first
     weights are directions of a linear discriminant analysis. Some samples rank each other
-    by their distance; units of columns are taken unless average precision is lower by more
-    than .02, and whitening if it is higher by so much. The units are folded into the
-    weights: codes are computed from features as they are. If `y` is None, distances between
-    features are the targets, and all columns have the same unit.
+    by their distance, and what raises average precision by .02 is taken; short of that,
+    units of columns are, if one deviates ten times as much as a typical one. The units are
+    folded into the weights: codes are computed from features as they are. If `y` is None,
+    distances between features are the targets, and all columns have the same unit.
 
     References
     ----------
