@@ -177,7 +177,8 @@ def units_of_features(X, samples, similar):
                 return _whitening(some, groups) / largest
         # If neither is clearly better: have the columns scales of their own?
         whole = _variances(some)
-        are_unlike = whole.max() > _UNLIKE**2 * np.median(whole)
+        typical = np.median(whole[whole > 0]) if whole.any() else 0.0
+        are_unlike = whole.max() > _UNLIKE**2 * typical
         if not are_unlike and best <= as_they_are + _CLEARLY:
             return None
         return _spread(some, groups) * largest

@@ -263,14 +263,9 @@ class Pairs:
 
     def similar(self):
         """Who is similar among items, and among queries: by judgments, who shares some."""
-        if self.judgments is None:
-            sides, affinity, levels = (
-                (self._y_item, self._y_query),
-                self.affinity,
-                self.levels,
-            )
-        else:
-            relevant = self.relevant(np.arange(self.n_queries)).astype(np.uint8)
+        sides, affinity, levels = (self._y_item, self._y_query), self.affinity, self.levels
+        if self.judgments is not None:
+            relevant = self._steps[0].astype(np.uint8)
             sides, affinity = (relevant.T.tocsr(), relevant), SharedLabelAffinity(True)
             levels = np.array([0, 1])
         return [SimilarRows(affinity, targets, levels) for targets in sides]

@@ -183,6 +183,17 @@ class TestUnits:
         assert sp.issparse(in_them)
         np.testing.assert_allclose(in_them.toarray(), X / units)
 
+    def test_columns_of_like_scale_keep_one_unit_unless_others_are_clearly_better(self):
+        rng = np.random.default_rng(0)
+        labels = np.repeat(np.arange(20), 10)
+        similar, samples = similar_by(LabelAffinity(), labels), np.arange(200)
+        X = np.eye(20)[labels] + 0.05 * rng.uniform(size=(200, 20))  # all is found already
+        assert units_of_features(X, samples, similar) is None
+        empty = np.zeros((200, 40))  # columns that tell nothing make no others unlike
+        assert units_of_features(np.hstack([X, empty]), samples, similar) is None
+        scaled = X * np.append(1000, np.ones(19))
+        assert units_of_features(scaled, samples, similar) is not None
+
     def test_without_a_similar_pair_to_look_at_they_stay(self):
         labels = np.arange(6) // 2
         similar = similar_by(LabelAffinity(), labels)

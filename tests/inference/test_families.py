@@ -1,8 +1,6 @@
 """Adjusted p-values and tiers against slow definitions."""
 
-import os
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -104,18 +102,13 @@ def test_max_t_is_that_of_a_slow_bootstrap(n_strata):
 
 
 @pytest.mark.slow
-def test_max_t_holds_its_level_where_holms_method_does_not():
+def test_max_t_holds_its_level_where_holms_method_does_not(trec_8):
     """Twenty systems of one mean in 25 skewed queries of TREC-8."""
-    folder = os.environ.get("SKLEARN_TALR_DATA")
-    if not folder:
-        pytest.skip("SKLEARN_TALR_DATA names no folder of data")
-    path = Path(folder, "trec_scores", "adhoc8_ap.csv")
-    scores = np.loadtxt(path, delimiter=",", skiprows=1)
     rng, random_state = np.random.default_rng(0), np.random.RandomState(0)
     first, second = np.transpose(list(combinations(range(20), 2)))
     strata, n_false = make_strata(None, 25), np.zeros(2)
     for _ in range(800):
-        systems = scores[:, rng.choice(129, 20, replace=False)]
+        systems = trec_8[:, rng.choice(129, 20, replace=False)]
         values = (systems - systems.mean(axis=0))[rng.integers(50, size=25)]
         differences = values[:, first] - values[:, second]
         p_value, *_ = p_values("randomization", differences, strata, 0, None)

@@ -1,10 +1,7 @@
 """Paired tests against their definitions and against scipy."""
 
-import os
 import tracemalloc
 from itertools import product
-from pathlib import Path
-from time import perf_counter
 
 import numpy as np
 import pytest
@@ -150,27 +147,20 @@ def test_many_random_patterns_have_the_same_share(n, n_steps):
         assert found == pytest.approx(wanted, abs=error)
 
 
-def test_all_pairs_of_many_systems_take_little_time_and_memory():
+def test_all_pairs_of_many_systems_take_little_memory():
     first, second = np.random.default_rng(0).beta(0.5, 1, size=(2, 50, 8000))
     tracemalloc.start()
-    began = perf_counter()
     result = paired_test(first, second)
-    seconds, (_, most) = perf_counter() - began, tracemalloc.get_traced_memory()
+    _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert result.p_value.shape == (8000,)
-    assert seconds < 5  # a tenth of a second on an idle machine
     assert most < 150e6
 
 
 @pytest.mark.slow
-def test_published_p_values_of_two_systems_of_trec_8():
+def test_published_p_values_of_two_systems_of_trec_8(trec_8):
     """By Urbano, Lima and Hanjalic, SIGIR 2019; theirs of randomization is by chance."""
-    folder = os.environ.get("SKLEARN_TALR_DATA")
-    if not folder:
-        pytest.skip("SKLEARN_TALR_DATA names no folder of data")
-    path = Path(folder, "trec_scores", "adhoc8_ap.csv")
-    scores = np.loadtxt(path, delimiter=",", skiprows=1)
-    first, second = scores[:, 124], scores[:, 125]
+    first, second = trec_8[:, 124], trec_8[:, 125]
     found = paired_test(first, second, test="t").p_value
     assert found == pytest.approx(0.0013193972, rel=1e-7)
     found = paired_test(first, second).p_value
