@@ -200,22 +200,23 @@ def bootstrap_deviations(values, strata, n_resamples, random_state, tie_variance
     Returns
     -------
     deviations : ndarray of shape (n_resamples, n_columns)
+        Each column is contiguous, as sorting wants it.
     """
     centered = strata.centered(values)
     scale = np.abs(centered).max(axis=0, initial=0)
     deviations = []
     for n_samples in chunks(n_resamples, strata.n):
-        total = np.zeros((n_samples, centered.shape[1]))
-        variance = np.zeros_like(total)
+        total, variance = np.zeros((2, centered.shape[1], n_samples))
         for rows in strata.rows:
             counts = drawn_counts(len(rows), n_samples, random_state)
-            total += counts @ centered[rows]
+            total += centered[rows].T @ counts.T
             if tie_variance is not None:
-                variance += counts @ tie_variance[rows]
+                variance += tie_variance[rows].T @ counts.T
         if tie_variance is not None:
             total += np.sqrt(variance) * random_state.standard_normal(total.shape)
-        deviations.append(total / strata.n)
-    deviations = np.concatenate(deviations)
+        total /= strata.n
+        deviations.append(total)
+    deviations = np.concatenate(deviations, axis=1).T
     deviations[np.abs(deviations) <= ROUNDING * scale] = 0.0
     return deviations
 

@@ -29,6 +29,9 @@ _MOST_ON_STEPS = 50  # finer ones change p-values by a few percent at most
 _OFF_STEP = 1e-9  # of a step; what values on steps may be off
 _NEAR_0 = 0.01  # normal deviates below it take the series of what cancels there
 _MANY = 10_000  # queries, where t differs from a normal value in the next term alone
+_ARRAYS = 16  # of samples times pairs that are at hand at once
+_NO_SPREAD = 1e-5  # of the squares of all queries, in single precision
+_SINGLE = 1e-6  # error of statistics in it
 _BETWEEN = Interval(Real, 0, 1, closed="neither")
 
 
@@ -452,27 +455,20 @@ def adjust_bh(p_value):
     return adjusted
 
 
-def t_statistics(differences, strata):
-    """Absolute mean of each column over its standard error; infinite without spread."""
-    mean, error = np.abs(differences.mean(axis=0)), strata.standard_error(differences)
-    found = np.where(mean > ROUNDING, np.inf, 0.0)
-    return np.divide(mean, error, out=found, where=error > ROUNDING)
-
-
-def max_t_p_values(differences, statistics, strata, n_resamples, random_state):
-    """Adjusted p-values by the largest of all t statistics in samples of queries.
+def max_t_p_values(values, strata, n_resamples, random_state):
+    """Adjusted p-values by the largest statistic of all pairs in samples of queries.
 
     All pairs of systems see the same samples, in which every difference is 0 on average, so
-    what the pairs share needs no adjustment. Step-down: a statistic is compared with the
-    largest of those that are not above it (Romano and Wolf, 2005).
+    what the pairs share needs no adjustment. The statistic is Hall's t: Student's would be
+    largest for the few pairs of skewed differences, and hide all others. Step-down: a
+    statistic is compared with the largest of those that are not above it (Romano and Wolf,
+    2005).
 
     Parameters
     ----------
-    differences : ndarray of shape (n_queries, n_pairs)
-        Whose samples are drawn.
-
-    statistics : ndarray of shape (n_kinds, n_pairs)
-        Absolute t statistics to be judged; each row is a family of its own.
+    values : ndarray of shape (n_kinds, n_queries, n_pairs)
+        Differences that are judged; each kind is a family of its own. Samples are drawn of
+        the first.
 
     strata : Strata
 
@@ -484,35 +480,91 @@ def max_t_p_values(differences, statistics, strata, n_resamples, random_state):
     -------
     p_value : ndarray of shape (n_kinds, n_pairs)
     """
-    centered = strata.centered(differences)
-    squares = centered**2
-    least = 1e-9 * squares.sum(axis=0)
-    orders = np.argsort(statistics, axis=1)
-    n_as_large = np.zeros(statistics.shape)
-    for n_samples in chunks(n_resamples, sum(differences.shape)):
-        total = np.zeros((n_samples, len(least)))
-        variance = np.zeros_like(total)
+    observed, orders, powers = [], [], []
+    for each in values:
+        # Deviations of one size, in single precision, and the statistic of all queries
+        mean, deviations = each.mean(axis=0), strata.centered(each)
+        size = np.sqrt((deviations**2).mean(axis=0))
+        has_spread = size > ROUNDING
+        size[~has_spread] = 1.0
+        deviations *= has_spread / size
+        powers.append([(deviations**power).astype(np.float32) for power in (1, 2, 3)])
+        found = hall_statistics(np.ones((1, strata.n)), powers[-1], strata, mean / size)[0]
+        # A mean without any spread is 0, or known exactly
+        found[~has_spread] = np.where(np.abs(mean[~has_spread]) > ROUNDING, np.inf, 0.0)
+        orders.append(np.argsort(found))
+        observed.append(found[orders[-1]] - np.float32(_SINGLE))
+    is_sampled = powers[0][1].any(axis=0)
+    n_as_large = np.zeros((len(values), values.shape[2]), dtype=int)
+    for n_samples in chunks(n_resamples, values.shape[2] * _ARRAYS):
+        counts = np.empty((n_samples, strata.n), dtype=np.float32)
         for rows in strata.rows:
-            counts = drawn_counts(len(rows), n_samples, random_state)
-            sums = counts @ centered[rows]
-            total += sums
-            spread = counts @ squares[rows] - sums**2 / len(rows)
-            variance += spread * len(rows) / max(len(rows) - 1, 1)
+            counts[:, rows] = drawn_counts(len(rows), n_samples, random_state)
+        block = hall_statistics(counts, powers[0], strata)
         # Samples without the few queries in which two systems differ have no spread: they
         # count against that pair, and tell nothing of others
-        has_spread = variance > least
-        is_lost = ~has_spread & (least > 0)
-        variance[~has_spread] = 1.0
-        drawn = np.where(has_spread, np.abs(total) / np.sqrt(variance), 0.0)
-        for kind, order in enumerate(orders):
-            largest = np.maximum.accumulate(drawn[:, order], axis=1)
-            reached = largest >= statistics[kind, order] - ROUNDING
-            n_as_large[kind, order] += (reached | is_lost[:, order]).sum(axis=0)
+        is_lost = (block < 0) & is_sampled
+        np.maximum(block, 0, out=block)
+        for least, order, n_of_kind in zip(observed, orders, n_as_large):
+            largest = np.maximum.accumulate(np.take(block, order, axis=1), axis=1)
+            reached = largest >= least
+            if is_lost.any():
+                reached |= is_lost[:, order]
+            n_of_kind[order] += np.count_nonzero(reached, axis=0)
     p_value = (n_as_large + 1) / (n_resamples + 1)
-    stepped = np.take_along_axis(p_value, orders[:, ::-1], axis=1)
-    stepped = np.maximum.accumulate(stepped, axis=1)
-    np.put_along_axis(p_value, orders[:, ::-1], stepped, axis=1)
+    for each, order in zip(p_value, orders):
+        each[order[::-1]] = np.maximum.accumulate(each[order[::-1]])
     return p_value
+
+
+def hall_statistics(counts, powers, strata, mean=0.0):
+    """Hall's t of samples, without its sign; -1 where a sample has no spread.
+
+    With t the mean over its standard error and a = sum of cubes / (sum of squares)^(3/2),
+    of deviations from the mean of the sample, it is
+    t + a (t^2 / 3 + 1 / 6) + a^2 t^3 / 27 (Hall, 1992).
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_samples, n_queries)
+        How often each sample has each query, with as many of a stratum as it has.
+
+    powers : list of three ndarrays of shape (n_queries, n_pairs)
+        Deviations of the differences from the mean of their stratum, their squares and
+        cubes. The mean of the squares is 1, or 0.
+
+    strata : Strata
+
+    mean : float or ndarray of shape (n_pairs,), default=0.0
+        Mean difference that the deviations are from.
+
+    Returns
+    -------
+    statistic : ndarray of shape (n_samples, n_pairs)
+    """
+    total, variance, squares, cubes = (
+        np.zeros((len(counts), powers[0].shape[1]), dtype=powers[0].dtype) for _ in range(4)
+    )
+    total += mean * strata.n
+    for rows in strata.rows:
+        n, of_rows = len(rows), counts[:, rows]
+        first, second, third = (of_rows @ power[rows] for power in powers)
+        deviation = first / n
+        total += first
+        first *= deviation
+        cubes += third - (3 * second - 2 * first) * deviation
+        second -= first
+        squares += second
+        variance += second * (n / max(n - 1, 1))
+    has_spread = squares > _NO_SPREAD * strata.n
+    squares += ~has_spread
+    variance += ~has_spread
+    t = total / np.sqrt(variance)
+    skewness = cubes / (squares * np.sqrt(squares))
+    tilt = skewness * t / 3
+    statistic = np.abs(t * (1 + tilt + tilt * tilt / 3) + skewness / 6)
+    np.copyto(statistic, -1, where=~has_spread)
+    return statistic
 
 
 def smallest_p_value(test, differences, n_resamples):

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._compat import Interval, StrOptions, validate_params
 from .._random import independent_random_state
+from .._threads import one_thread
 from ..inference import n_queries_to_separate
 from ..inference._means import RESAMPLING, ROUNDING, expanded_interval, make_strata
 from ..inference._tests import (
@@ -19,7 +20,6 @@ from ..inference._tests import (
     max_t_p_values,
     p_values,
     smallest_p_value,
-    t_statistics,
     tiers,
 )
 from ._report import html_report
@@ -371,6 +371,7 @@ def compare_runs(
     )
 
 
+@one_thread()
 def compare_evaluations(
     evaluations, test, adjust, alpha, stratify, n_resamples, random_state
 ):
@@ -414,10 +415,11 @@ def compare_evaluations(
         # p-values alone, among all pairs, and in the most adverse order of ties
         p_value, n_patterns, is_exact = tested(differences)
         if adjust == "max-t" and len(pairs) > 1:
-            kinds = [t_statistics(each, strata) for each in (differences, adverse)]
             samples = strata, n_resamples, np.random.RandomState(seed)
             least = 1 / (n_resamples + 1)
-            adjusted = max_t_p_values(differences, np.stack(kinds), *samples).T
+            moved = (adverse != differences).any()
+            kinds = np.stack([differences, adverse] if moved else [differences])
+            adjusted = max_t_p_values(kinds, *samples).repeat(2 - moved, axis=0).T
         else:
             adverse_p_value = p_value.copy()
             moved = (adverse != differences).any(axis=0)
