@@ -22,7 +22,7 @@ from ._lookup import (
     radius_recall,
 )
 from ._report import retrieval_report, retrieval_report_from_estimator, tie_breaking_range
-from ._run_displays import RunDifferencesDisplay, TiersDisplay
+from ._run_displays import RanksDisplay, RunDifferencesDisplay, TiersDisplay
 from ._scorers import make_ranking_scorer, make_retrieval_scorer
 from ._scores import (
     tie_aware_average_precision_score,
@@ -37,6 +37,7 @@ from ._scores import (
 
 __all__ = [
     "RadiusDisplay",
+    "RanksDisplay",
     "RetrievalCurveDisplay",
     "RunDifferencesDisplay",
     "TieBreakingDisplay",

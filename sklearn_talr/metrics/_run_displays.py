@@ -1,4 +1,4 @@
-"""Pictures of runs that were compared: query by query, and in tiers."""
+"""Pictures of runs that were compared: query by query, in tiers, and by ranks."""
 
 from string import ascii_uppercase
 
@@ -353,6 +353,134 @@ class TiersDisplay:
             top = {"xytext": (0, 9), "textcoords": "offset points", "ha": "center"}
             head = (place[0], of_tier[0])
             ax.annotate(ascii_uppercase[column % 26], head, xycoords=across, **top)
+        ax.set_yticks(rows, list(map(str, self.names)), parse_math=False)
+        ax.set_ylim(n_systems - 0.4, -0.6)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+class RanksDisplay:
+    """Ranks that systems may have by what the data separate, for many systems.
+
+    Systems are rows, the best on top. A bar reaches from the best to the worst place that
+    a system may have, and the dot is its place by the means.
+
+    Make one by `from_comparison`.
+
+    Parameters
+    ----------
+    names : list of str of length n_systems
+        Names of the systems, by descending mean.
+
+    rank_low, rank_high : array-like of shape (n_systems,)
+        The best and the worst place of each.
+
+    measure : str or Measure, default="AP"
+        The measure, for the label of the axis.
+
+    Attributes
+    ----------
+    dots_ : matplotlib Line2D
+        Places by the means.
+
+    ranges_ : matplotlib BarContainer
+        Ranges of ranks.
+
+    ax_ : matplotlib Axes
+        Axes with the picture.
+
+    figure_ : matplotlib Figure
+        Figure of the Axes.
+
+    See Also
+    --------
+    TiersDisplay : Means, intervals and tiers, for up to about 15 systems.
+
+    Examples
+    --------
+    .. plot::
+       :include-source:
+       :alt: Twenty systems in rows, each with a bar of the ranks that it may have. Bars of
+             neighbors overlap.
+
+       >>> import numpy as np
+       >>> from sklearn_talr.metrics import RanksDisplay
+       >>> from sklearn_talr.runs import compare_scores
+       >>> rng = np.random.default_rng(0)
+       >>> quality, tasks = np.linspace(0.7, 0.4, 20), rng.normal(0, 0.1, (40, 1))
+       >>> scores = quality + tasks + rng.normal(0, 0.05, (40, 20))
+       >>> models = {f"model {i}": column for i, column in enumerate(scores.T)}
+       >>> display = RanksDisplay.from_comparison(compare_scores(models))
+       >>> int(display.rank_low[0]), int(display.rank_high[-1])
+       (1, 20)
+    """
+
+    def __init__(self, *, names, rank_low, rank_high, measure="AP"):
+        self.names = names
+        self.rank_low = rank_low
+        self.rank_high = rank_high
+        self.measure = _named_measure(measure)
+
+    @classmethod
+    def from_comparison(cls, comparison, *, measure=None, n_first=None, ax=None, **kwargs):
+        """Plot what :func:`sklearn_talr.runs.compare_runs` has returned.
+
+        Parameters
+        ----------
+        comparison : RunComparison
+            Two runs or more, or systems of a table of scores.
+
+        measure : str or Measure, default=None
+            Which of the compared measures to plot; None takes the first.
+
+        n_first : int, default=None
+            How many of the systems to plot, the best; None plots all.
+
+        ax : matplotlib Axes, default=None
+            Where to plot. None means a new figure.
+
+        **kwargs : dict
+            Passed to matplotlib's ``plot`` for the dots.
+
+        Returns
+        -------
+        display : RanksDisplay
+            The picture and its numbers, the best system first.
+        """
+        place, measure = place_of_measure(comparison, measure)
+        order = np.argsort(-comparison.means[:, place], kind="stable")[:n_first]
+        display = cls(
+            names=[comparison.names[run] for run in order],
+            rank_low=comparison.rank_low[order, place],
+            rank_high=comparison.rank_high[order, place],
+            measure=measure,
+        )
+        return display.plot(ax, **kwargs)
+
+    def plot(self, ax=None, **kwargs):
+        """Plot ranges of ranks.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to plot. None means a new figure.
+
+        **kwargs : dict
+            Passed to matplotlib's ``plot`` for the dots.
+
+        Returns
+        -------
+        display : RanksDisplay
+            This display.
+        """
+        n_systems = len(self.names)
+        ax = single_axes(self, ax, figsize=(6.4, 1.2 + 0.22 * n_systems))
+        rows = np.arange(n_systems)
+        style = line_style(0, kwargs, linestyle="none", zorder=3, markersize=5)
+        ends = np.asarray(self.rank_low) - 0.4, rows + 1, np.asarray(self.rank_high) + 0.4
+        self.dots_, self.ranges_ = draw_rows(ax, rows, *ends, style, alpha=0.35)
+        ax.locator_params(axis="x", integer=True)
+        finish_rows(ax, f"rank by {_label(self.measure)}, as far as systems are separated")
         ax.set_yticks(rows, list(map(str, self.names)), parse_math=False)
         ax.set_ylim(n_systems - 0.4, -0.6)
         self.ax_, self.figure_ = ax, ax.figure

@@ -175,8 +175,9 @@ def _parser(compares):
     text = "what to do with missing cells of a table (default: raise)"
     add("--missing", choices=["raise", "drop"], default="raise", help=text)
     add("--test", choices=list(TESTS), default="randomization")
-    text = "adjustment of p-values for the number of pairs (default: holm)"
-    add("--adjust", choices=list(NAMES_OF_ADJUSTMENTS), default="holm", help=text)
+    text = "adjustment of p-values for the number of pairs (default: max-t, or holm if a"
+    text += " test is named that is not the default)"
+    add("--adjust", choices=["auto", *NAMES_OF_ADJUSTMENTS], default="auto", help=text)
     add("--alpha", type=float, default=0.05, help="level (default: 0.05)")
     text = "samples of queries (default: 10000)"
     add("--n-resamples", type=int, default=10_000, metavar="N", help=text)

@@ -28,13 +28,14 @@ from ._text import (
     NAMES_OF_ADJUSTMENTS,
     comparison_records,
     comparison_text,
+    method_sentence,
     undone_by_ties,
 )
 
 _CELLS = 2**22  # of samples times pairs at once
 OPTIONS = {
     "test": [StrOptions(set(TESTS))],
-    "adjust": [StrOptions(set(NAMES_OF_ADJUSTMENTS))],
+    "adjust": [StrOptions({"auto", *NAMES_OF_ADJUSTMENTS})],
     "alpha": [Interval(Real, 0, 1, closed="neither")],
     **RESAMPLING,
 }
@@ -248,6 +249,17 @@ class RunComparison:
         """
         return html_report(self)
 
+    def method_sentence(self):
+        """Return a sentence for a report: what was compared, and how.
+
+        Returns
+        -------
+        sentence : str
+            It names the test and its adjustment, the numbers of systems, queries and pairs,
+            the level, what was done about ties if there are any, and the version.
+        """
+        return method_sentence(self)
+
     def __str__(self):
         return comparison_text(self)
 
@@ -259,7 +271,7 @@ class RunComparison:
 def compare_runs(
     *evaluations,
     test="randomization",
-    adjust="holm",
+    adjust="auto",
     alpha=0.05,
     stratify=None,
     n_resamples=10_000,
@@ -279,18 +291,18 @@ def compare_runs(
     test : {"randomization", "bootstrap", "t", "wilcoxon"}, default="randomization"
         The paired test; see :func:`~sklearn_talr.inference.paired_test`.
 
-    adjust : {"holm", "bh", "max-t"}, default="holm"
+    adjust : {"auto", "max-t", "holm", "bh"}, default="auto"
         How p-values of a measure are adjusted for the number of pairs.
 
-        * "holm" is Holm's method: the probability of any false separation is at most
-          `alpha` wherever the test holds its level, small as it may be.
+        * "max-t" draws the queries of all runs together, moved to one mean, and looks how
+          often the largest statistic of a pair, Hall's t, is as large. The probability of
+          any false separation is about `alpha`, with few or skewed queries as well. It
+          takes the place of `test`, which finds the single p-values alone.
+        * "holm" is Holm's method. It has the same aim, and needs p-values that are right
+          where they are smallest: with few or skewed queries those of many pairs are not.
         * "bh" is Benjamini and Hochberg's: of all separations the share `alpha` at most is
           false, on average.
-        * "max-t" has the aim of "holm", but draws the queries of all runs together, moved
-          to one mean, and looks how often the largest t statistic of a pair is as large.
-          It holds `alpha` with few or skewed queries as well, where the small p-values that
-          Holm's method needs are less sure. It takes the place of `test`, which finds the
-          single p-values alone.
+        * "auto" is "max-t" with the default `test`, and "holm" if another is asked for.
 
         With two runs there is nothing to adjust.
 
@@ -339,6 +351,9 @@ def compare_runs(
     B. A. Carterette, "Multiple Testing in Statistical Analysis of Systems-Based Information
     Retrieval Experiments", ACM Transactions on Information Systems 30, 2012.
 
+    P. Hall, "On the Removal of Skewness by Transformation", Journal of the Royal
+    Statistical Society B 54, 1992.
+
     J. P. Romano and M. Wolf, "Exact and Approximate Stepdown Methods for Multiple
     Hypothesis Testing", Journal of the American Statistical Association 100, 2005.
 
@@ -385,6 +400,8 @@ def compare_evaluations(
     pairs = list(combinations(range(len(names)), 2))
     first, second = np.transpose(pairs)
     seed = independent_random_state(random_state).randint(2**31)
+    if adjust == "auto":
+        adjust = "max-t" if test == "randomization" else "holm"
 
     def interval(values, **options):
         # All measures, and both intervals, see the same samples.

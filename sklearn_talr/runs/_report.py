@@ -9,9 +9,19 @@ from io import StringIO
 
 import numpy as np
 
-from ._text import NAMES_OF_ADJUSTMENTS, named_test, p_value_text, printable
+from ._text import (
+    MOST_IN_TIERS,
+    READING,
+    has_ties,
+    method_sentence,
+    p_value_text,
+    printable,
+)
 
 _NOT_SHOWN = ["p_value", "ties_decide"]  # of pairs, beside the adjusted one and the ends
+_BY_TIES = "worst", "best", "lowest", "highest", "undecided", "adverse_p_value"
+_BY_TIES += ("depends_on_ties",)
+_MOST_DRAWN = 40  # systems, by ranks
 
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -29,6 +39,13 @@ th[aria-sort=descending] button::after { content: " \\2193"; }
 select { font: inherit; max-width: 20rem; min-height: 2.4rem; }
 img { max-width: 100%; background: white; }
 [hidden] { display: none; }
+input { font: inherit; min-height: 2rem; }
+@media print {
+  body { max-width: none; font-size: 10pt; }
+  .choice, .find, .by-query { display: none; }
+  .wide { overflow: visible; }
+  tr, img { break-inside: avoid; }
+}
 """
 
 _SCRIPT = """
@@ -94,6 +111,15 @@ function show() {
   sort(table);
 }
 
+for (const find of document.querySelectorAll(".find")) {
+  find.hidden = false;
+  find.querySelector("input").addEventListener("input", event => {
+    const text = event.target.value.toLowerCase();
+    for (const row of find.parentElement.querySelectorAll("table.runs tbody tr"))
+      row.hidden = !row.cells[0].textContent.toLowerCase().includes(text);
+  });
+}
+
 document.querySelector(".choice").hidden = false;
 $("second").value = "1";
 for (const id of ["measure", "first", "second"]) $(id).addEventListener("change", show);
@@ -117,7 +143,7 @@ style-src '{style_hash}'; script-src '{script_hash}'">
 <p class="choice" hidden><label for="measure">Measure</label>
 <select id="measure" autocomplete="off">{measures}</select></p>
 {sections}
-<section aria-label="Query by query">
+<section class="by-query" aria-label="Query by query">
 <h2>Query by query</h2>
 <noscript><p>This table needs JavaScript.</p></noscript>
 <p><label for="first">First run</label>
@@ -131,6 +157,10 @@ style-src '{style_hash}'; script-src '{script_hash}'">
 </body>
 </html>
 """
+
+
+_FIND = """<p class="find" hidden><label for="find-{number}">Find systems</label>
+<input type="search" id="find-{number}" autocomplete="off"></p>"""
 
 
 def html_report(comparison):
@@ -149,27 +179,33 @@ def html_report(comparison):
     comparison = replace(comparison, names=list(map(printable, names)), tiers=tiers)
     runs, pairs = comparison.to_frame(per_run=True), comparison.to_frame()
     pairs = pairs.drop(columns=_NOT_SHOWN)
-    p_values = ["adjusted_p_value", "adverse_p_value"]
-    pairs[p_values] = pairs[p_values].map(p_value_text, na_action="ignore")
-    sections = []
-    for measure in comparison.measures:
+    for frame, p_values in (
+        (pairs, ["adjusted_p_value", "adverse_p_value"]),
+        (runs, ["behind_p_value"]),
+    ):
+        frame[p_values] = frame[p_values].map(p_value_text, na_action="ignore")
+    many, sections = len(names) > MOST_IN_TIERS, []
+    for number, measure in enumerate(comparison.measures):
         means = runs.loc[measure].sort_values("mean", ascending=False, kind="stable")
-        of_measure = pairs.loc[measure]
-        of_measure.index = [" minus ".join(pair) for pair in of_measure.index]
-        parts = [
-            _table(
-                means,
-                "run",
-                "Means, the ends of their intervals, what ties can do, and ranks.",
-            ),
-            f'<img alt="Tiers of the runs" src="{_picture(comparison, measure)}">',
-            _table(
-                of_measure, "pair", "Differences: lowest and highest are those by ties."
-            ),
-        ]
+        # Letters of many systems fail, and without ties there is nothing to tell of them
+        dropped = ["tiers"] if many else []
+        dropped += [] if (means["worst"] != means["best"]).any() else _BY_TIES
+        drop = {"columns": dropped, "errors": "ignore"}
+        caption = "Means with intervals, ranks, and how far each is behind the first."
         name = escape(measure)
-        head = f'<section class="measure" aria-label="{name}"><h2>{name}</h2>'
-        sections.append("\n".join([head, *parts, "</section>"]))
+        parts = [
+            f'<section class="measure" aria-label="{name}"><h2>{name}</h2>',
+            f'<img alt="{"Ranks" if many else "Tiers"} of the systems" '
+            f'src="{_picture(comparison, measure)}">',
+            _FIND.format(number=number) if many else "",
+            _table(means.drop(**drop), "system", caption, kind="runs"),
+        ]
+        if not many:
+            of_measure = pairs.loc[measure]
+            of_measure.index = [" minus ".join(pair) for pair in of_measure.index]
+            caption = "Differences; lowest and highest are those by ties, if any."
+            parts.append(_table(of_measure.drop(**drop), "pair", caption))
+        sections.append("\n".join([*parts, "</section>"]))
     heads = ["difference", "first run", "second run", "lowest", "highest", "ties decide"]
     values = [[each.expected, each.worst, each.best] for each in comparison.evaluations]
     values = np.transpose(values, (3, 0, 1, 2)).reshape(-1, len(queries))
@@ -178,7 +214,7 @@ def html_report(comparison):
     for sign in "<>&":  # in which HTML sees nothing but text
         shown = shown.replace(sign, f"\\u{ord(sign):04x}")
     return _PAGE.format(
-        title=f"Comparison of {len(names)} runs",
+        title=f"Comparison of {len(names)} systems",
         summary=_summary(comparison),
         measures=_options(comparison.measures),
         runs=_options(comparison.names),
@@ -203,17 +239,22 @@ def _table(frame, head, caption, kind="numbers"):
 
 
 def _picture(comparison, measure):
-    """The diagram of tiers as the address of an image, equal for equal comparisons."""
+    """Tiers or ranks as the address of an image, equal for equal comparisons."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    from ..metrics import TiersDisplay
+    from ..metrics import RanksDisplay, TiersDisplay
 
     file, n_tiers = StringIO(), len(comparison.tiers[measure])
     with rc_context({"svg.hashsalt": "tiers", "svg.fonttype": "none"}):
-        size = 6.4 + 0.18 * n_tiers, 1.2 + 0.34 * len(comparison.names)
-        ax = Figure(figsize=size).subplots()
-        TiersDisplay.from_comparison(comparison, measure=measure, ax=ax)
+        if len(comparison.names) > MOST_IN_TIERS:
+            ax = Figure(figsize=(6.4, 1.2 + 0.22 * _MOST_DRAWN)).subplots()
+            options = {"n_first": _MOST_DRAWN, "measure": measure, "ax": ax}
+            RanksDisplay.from_comparison(comparison, **options)
+        else:
+            size = 6.4 + 0.18 * n_tiers, 1.2 + 0.34 * len(comparison.names)
+            ax = Figure(figsize=size).subplots()
+            TiersDisplay.from_comparison(comparison, measure=measure, ax=ax)
         options = {"metadata": {"Date": None}, "bbox_inches": "tight"}
         ax.figure.savefig(file, format="svg", **options)
     return f"data:image/svg+xml;base64,{b64encode(file.getvalue().encode()).decode()}"
@@ -234,14 +275,10 @@ def _options(names):
 
 def _summary(comparison):
     """What was compared, how, and what ties have to do with it."""
-    n_queries, n_pairs = len(comparison.queries), len(comparison.pairs)
-    method = NAMES_OF_ADJUSTMENTS[comparison.adjust]
-    adjusted = f", adjusted by {method} for {n_pairs} pairs of each measure,"
-    summary = (
-        f"<p>{n_queries} quer{'y' if n_queries == 1 else 'ies'}; {named_test(comparison)}. "
-        f"Runs are separated if the p-value{adjusted if n_pairs > 1 else ''} is "
-        f"{comparison.alpha:g} at most; those that share a letter are not.</p>"
-    )
+    reading = READING[len(comparison.names) > MOST_IN_TIERS]
+    summary = f"<p>{escape(method_sentence(comparison))}</p>\n<p>{reading}</p>"
+    if not has_ties(comparison):
+        return summary
     n_depend, n_separated = comparison.depends_on_ties.sum(), comparison.separated.sum()
     ties = "<p>No separation depends on the order of tied documents.</p>"
     if n_depend:

@@ -29,7 +29,7 @@ def compare_scores(
     scores,
     *,
     test="randomization",
-    adjust="holm",
+    adjust="auto",
     alpha=0.05,
     groups=None,
     stratify=None,
@@ -58,7 +58,7 @@ def compare_scores(
     test : {"randomization", "bootstrap", "t", "wilcoxon"}, default="randomization"
         The paired test; see :func:`~sklearn_talr.inference.paired_test`.
 
-    adjust : {"holm", "bh", "max-t"}, default="holm"
+    adjust : {"auto", "max-t", "holm", "bh"}, default="auto"
         How p-values of a measure are adjusted for the number of pairs, as in
         :func:`compare_runs`.
 

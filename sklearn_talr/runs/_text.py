@@ -1,19 +1,28 @@
 """Evaluations and comparisons of runs as text, CSV and LaTeX."""
 
 from string import ascii_uppercase
+from textwrap import fill
 
 import numpy as np
+
+from .. import __version__
 
 NAMES_OF_ADJUSTMENTS = {
     "holm": "Holm",
     "bh": "Benjamini-Hochberg",
-    "max-t": "step-down max-t of samples of queries",
+    "max-t": "step-down max-t",
 }
 _LEAST_P_VALUE = 1e-4  # four decimals show no smaller one
 _MOST_LISTED = 5  # separations that depend on ties
-_MOST_IN_TIERS = 15  # runs; more have so many letters that ranks tell more
+MOST_IN_TIERS = 15  # runs; more have so many letters that ranks tell more
 _MOST_PAIRS = 15  # of a measure, in text
+_WIDTH = 92  # of a sentence, in text
+READING = (
+    "Systems that share a letter are not separated.",
+    "Ranks are those that a system may have by what is separated.",
+)
 _OF_RUNS = "means", "means_low", "means_high", "worst", "best", "rank_low", "rank_high"
+_BEHIND = "behind", "behind_low", "behind_high", "behind_p_value"
 _OF_PAIRS = (
     "difference",
     "low",
@@ -86,7 +95,8 @@ def comparison_records(comparison):
     for number, measure in enumerate(comparison.measures):
         letters = tier_letters(comparison, measure)
         columns = [getattr(comparison, name)[:, number].tolist() for name in _OF_RUNS]
-        keys = "mean", "low", "high", *_OF_RUNS[3:]
+        columns += _behind_first(comparison, number)
+        keys = "mean", "low", "high", *_OF_RUNS[3:], *_BEHIND
         for name, *row in zip(names, *columns):
             one = {"measure": measure, "run": name, **dict(zip(keys, row))}
             runs.append(one | {"tiers": letters[name]})
@@ -97,13 +107,29 @@ def comparison_records(comparison):
     return runs, pairs
 
 
+def _behind_first(comparison, number):
+    """How far runs are behind the best: difference, its interval, adjusted p-value."""
+    first, pairs = comparison.means[:, number].argmax(), np.array(comparison.pairs)
+    with_first = np.flatnonzero((pairs == first).any(axis=1))
+    others = pairs[with_first].sum(axis=1) - first
+    signs = np.where(pairs[with_first, 0] == first, 1.0, -1.0)
+    columns = np.zeros((4, len(comparison.names)))
+    columns[3] = 1.0  # the best is level with itself
+    p_value = comparison.adjusted_p_value[with_first, number]
+    ends = [getattr(comparison, name)[with_first, number] for name in ("low", "high")]
+    ends = np.sort(signs * ends, axis=0)
+    difference = signs * comparison.difference[with_first, number]
+    columns[:, others] = difference, *ends, p_value
+    return columns.tolist()
+
+
 def comparison_text(comparison):
     """Tables for people: of a pair, or of the tiers of several runs."""
     runs, pairs = comparison_records(comparison)
     n_queries, n_pairs = len(comparison.queries), len(comparison.pairs)
     queries = f"{n_queries} quer{'y' if n_queries == 1 else 'ies'}"
     interval = f"{100 * (1 - comparison.alpha):g}% interval"
-    parts, test = [], f"{named_test(comparison)}, alpha = {comparison.alpha:g}"
+    parts, reading = [], []
     if n_pairs == 1:
         rows = [["", "difference", interval, "lowest", "highest", "undecided", "p-value"]]
         for row in pairs:
@@ -114,16 +140,25 @@ def comparison_text(comparison):
         parts.append(f"{first} minus {second}, {queries}\n{aligned(rows)}")
     else:
         for measure in comparison.measures:
-            # Means of the runs, the best first
-            many = len(comparison.names) > _MOST_IN_TIERS
-            shown = "ranks" if many else "tiers"
-            rows = [["", "mean", interval, "worst", "best", shown]]
+            # Means of the runs, the best first.
+            # Means mislead where queries vary more than systems: many are set against the
+            # first; and only where there are ties is there a worst and a best order
+            many = len(comparison.names) > MOST_IN_TIERS
             of_measure = [row for row in runs if row["measure"] == measure]
+            ties = any(row["worst"] != row["best"] for row in of_measure)
+            ends = ["worst", "best"] if ties else []
+            rows = [["", "mean", interval, *ends, "tiers"]]
+            if many:
+                rows = [["", "mean", "behind the first", interval, *ends, "ranks"]]
             for row in sorted(of_measure, key=lambda row: -row["mean"]):
-                numbers = _numbers(row, ".4f", "mean", "worst", "best")
-                ranks = f"{row['rank_low']} to {row['rank_high']}"
-                last = ranks if many else row["tiers"]
-                rows.append([printable(row["run"]), *numbers, last])
+                mean, of_mean, *others = _numbers(row, ".4f", "mean", *ends)
+                middle, last = [of_mean], row["tiers"]
+                if many:
+                    keys = ("behind", "behind_low", "behind_high")
+                    behind = dict(zip(("mean", "low", "high"), map(row.get, keys)))
+                    middle = _numbers(behind, ".4f", "mean")
+                    last = f"{row['rank_low']} to {row['rank_high']}"
+                rows.append([printable(row["run"]), mean, *middle, *others, last])
             parts.append(f"{measure}, {queries}\n{aligned(rows)}")
 
             # Differences of the pairs, the surest first
@@ -138,13 +173,7 @@ def comparison_text(comparison):
             n_more = n_pairs - _MOST_PAIRS
             more = f"\nand {n_more} more pairs: see --format csv, or to_frame"
             parts.append(aligned(rows) + (more if n_more > 0 else ""))
-        method = NAMES_OF_ADJUSTMENTS[comparison.adjust]
-        test += f", {method} over {n_pairs} pairs of each measure"
-        test += (
-            "\nRanks are those that a run may have by what is separated."
-            if many
-            else "\nRuns that share a letter are not separated."
-        )
+        reading = [READING[many]]
 
     # What was tested, and which separations some order of ties would undo
     lines = [
@@ -155,7 +184,8 @@ def comparison_text(comparison):
         lines[_MOST_LISTED:] = [f"* and {len(lines) - _MOST_LISTED} more"]
     if lines:
         lines.insert(0, "Separated, but not in every order of tied documents:")
-    return "\n\n".join([*parts, "\n".join([test, *lines])])
+    sentence = fill(method_sentence(comparison), _WIDTH)
+    return "\n\n".join([*parts, "\n".join([sentence, *reading, *lines])])
 
 
 def _numbers(row, form, first, *others):
@@ -181,14 +211,33 @@ def undone_by_ties(comparison):
     return found
 
 
-def named_test(comparison):
-    """The test in words, with the number of patterns or samples that it counts."""
-    named = {"t": "paired t-test", "wilcoxon": "Wilcoxon signed-rank test"}
-    if comparison.test in named:
-        return named[comparison.test]
-    if comparison.test == "bootstrap":
-        return f"bootstrap test of {comparison.n_resamples.max()} samples of queries"
-    if comparison.is_exact.all():
-        n_patterns = comparison.n_resamples.max()
-        return f"exact randomization test of all patterns of signs ({n_patterns} at most)"
-    return "randomization test by a saddlepoint approximation"
+def has_ties(comparison):
+    """Whether the order of tied documents moves a value of any query."""
+    return any((each.worst != each.best).any() for each in comparison.evaluations)
+
+
+def method_sentence(comparison):
+    """What was compared, and how, as a report of it should say."""
+    n_queries, n_pairs = len(comparison.queries), len(comparison.pairs)
+    n_samples, test = comparison.n_resamples.max(), comparison.test
+    named = {
+        "t": "by paired t-tests",
+        "wilcoxon": "by Wilcoxon signed-rank tests",
+        "bootstrap": f"by bootstrap tests ({n_samples} samples)",
+        "randomization": "by randomization tests (saddlepoint approximation)",
+    }[test]
+    if test == "randomization" and comparison.is_exact.all():
+        named = "by exact randomization tests"
+    if n_pairs > 1 and comparison.adjust == "max-t":
+        named = "by the step-down maximum of Hall's t statistic over samples of queries"
+    elif n_pairs > 1:
+        named += f" with {NAMES_OF_ADJUSTMENTS[comparison.adjust]}'s adjustment"
+    pairs = f" for all {n_pairs} pairs of a measure" if n_pairs > 1 else ""
+    ties = ""
+    if has_ties(comparison):
+        ties = ", on means over all orders of tied documents"
+    return (
+        f"The means of {len(comparison.names)} systems over {n_queries} "
+        f"quer{'y' if n_queries == 1 else 'ies'} were compared {named}{pairs} at level "
+        f"{comparison.alpha:g}{ties} (sklearn-talr {__version__})."
+    )

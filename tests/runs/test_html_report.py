@@ -62,7 +62,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.handle_startendtag(tag, attrs)
-        if tag not in ("img", "link", "meta"):
+        if tag not in ("img", "input", "link", "meta"):
             self.open.append(self.elements[-1])
 
     def handle_startendtag(self, tag, attrs):
@@ -123,11 +123,18 @@ def test_tables_have_the_numbers_of_the_comparison():
     assert len(page.of("table")) == len(page.of("caption")) == 2 * len(MEASURES) + 1
     cells = iter([text for _, text in page.of("td")])
     for measure in range(len(MEASURES)):
-        for run in np.argsort(-comparison.means[:, measure]):
+        order = np.argsort(-comparison.means[:, measure])
+        for run in order:
             for column in ("means", "means_low", "means_high", "worst", "best"):
                 assert next(cells) == f"{getattr(comparison, column)[run, measure]:.4f}"
             for column in ("rank_low", "rank_high"):
                 assert next(cells) == str(getattr(comparison, column)[run, measure])
+            behind = comparison.means[order[0], measure] - comparison.means[run, measure]
+            assert next(cells) == f"{behind:.4f}"
+            low, high, p_value = (next(cells) for _ in range(3))
+            assert float(low) <= behind + 5e-5
+            assert behind <= float(high) + 5e-5
+            assert p_value == "1.0000" or run != order[0]
             assert next(cells).isalpha()  # tiers
         for pair in range(3):
             of_pair = [next(cells) for _ in range(11)]
@@ -147,7 +154,7 @@ def test_degenerate_comparisons():
     cells = [text for _, text in Page(compare_runs(*runs, test="t").to_html()).of("td")]
     assert {"1.0000", "-inf", "<0.0001"} <= set(cells)
     single = [RunEvaluation(n, ["AP"], ["q"], *[values[:1]] * 4) for n in "ab"]
-    assert "1 query; " in compare_runs(*single, test="t").to_html()
+    assert "1 query " in compare_runs(*single, test="t").to_html()
 
 
 @pytest.fixture(scope="module")
@@ -215,7 +222,7 @@ def test_the_page_fits_and_can_be_read(browser, tmp_path, scheme, size):
     comparison = compared(5, 60, names=HOSTILE)
     resize(browser, SIZES[size], scheme)
     browser.get(write_page(tmp_path / "report.html", comparison))
-    assert browser.title == "Comparison of 5 runs"
+    assert browser.title == "Comparison of 5 systems"
     assert browser.get_log("browser") == []
     assert browser.execute_script(CHECK_SITE["OVERFLOWING"]) == []
     assert browser.execute_script(CONTRAST) >= 4.5
@@ -226,6 +233,30 @@ def test_the_page_fits_and_can_be_read(browser, tmp_path, scheme, size):
     assert min(heights) >= 24
     read = browser.execute_script(CHECK_SITE["READ"])
     assert read["elsewhere"] == read["broken"] == []
+
+
+def test_many_systems_have_ranks_and_are_found(browser, tmp_path):
+    """129 systems: no letters, no table of 8 256 pairs, one measure without ties."""
+    comparison = compared(129, 12, width=0, measures=["AP"])
+    text = comparison.to_html()
+    assert len(Page(text).of("table")) == 2
+    heads = [shown for _, shown in Page(text).of("th")]
+    assert {"rank_low", "behind"} <= set(heads)
+    assert not {"tiers", "worst", "undecided"} & set(heads)
+    for size in SIZES.values():
+        resize(browser, size)
+        browser.get(write_page(tmp_path / "report.html", comparison))
+        assert browser.execute_script(CHECK_SITE["OVERFLOWING"]) == []
+    assert browser.get_log("browser") == []
+    shown = (
+        "const input = document.querySelector('.find input'); input.value = arguments[0];"
+        "input.dispatchEvent(new Event('input'));"
+        "return [...document.querySelectorAll('table.runs tbody tr')]"
+        ".filter(row => row.offsetParent).map(row => row.cells[0].textContent)"
+    )
+    found = browser.execute_script(shown, "RUN 12")
+    assert sorted(found) == sorted(["run 12", *(f"run 12{i}" for i in range(9))])
+    assert len(browser.execute_script(shown, "")) == 129
 
 
 def test_a_measure_is_chosen(browser, tmp_path):
@@ -293,7 +324,7 @@ def test_hostile_names_do_nothing(browser, tmp_path):
     for run in range(5):
         browser.execute_script(CHOOSE, "first", run)
         browser.execute_script(CLICK, "table.queries", 2)
-    assert browser.title == "Comparison of 5 runs"
+    assert browser.title == "Comparison of 5 systems"
     assert browser.execute_script("return document.images.length") == len(MEASURES)
     assert browser.get_log("browser") == []
     shown = browser.execute_script(COLUMN, "table.queries", 0)
