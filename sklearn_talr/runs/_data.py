@@ -17,8 +17,8 @@ import scipy.sparse as sp
 
 BYTES_OF_ID = 1024  # the longest identifier of a document
 _ENCODING = "utf-8", "surrogateescape"  # so that bytes of any encoding survive
-QUERY = "query_id", "query-id", "qid"
-_DOCUMENT = "doc_id", "corpus-id", "docno"
+QUERY = "query_id", "query-id", "qid", "q_id"
+_DOCUMENT = "doc_id", "corpus-id", "docno", "corpus_id"
 _GRADE = "relevance", "score", "label"
 _SCORE = ("score",)
 
@@ -55,12 +55,13 @@ class Qrels(_Data):
 
     Parameters
     ----------
-    data : dict of dict, DataFrame, ranx.Qrels, or iterable of records
-        ``data[query][document]`` is the relevance, an integer. Or a DataFrame, or records
-        (dicts as in data sets of Hugging Face, or named tuples as those of ir_measures),
-        with columns ``query_id`` (or ``query-id``, ``qid``), ``doc_id`` (or ``corpus-id``,
-        ``docno``) and ``relevance`` (or ``score``, ``label``). Identifiers are strings, or
-        integers, which become strings.
+    data : dict of dict, table, ranx.Qrels, or iterable of records
+        ``data[query][document]`` is the relevance, an integer. Or a table (DataFrame, data
+        set of Hugging Face, table of Arrow), or records (dicts, or named tuples as those of
+        ir_measures and ``dataset.qrels`` of ir_datasets), with columns ``query_id`` (or
+        ``query-id``, ``qid``, ``q_id``), ``doc_id`` (or ``corpus-id``, ``docno``,
+        ``corpus_id``) and ``relevance`` (or ``score``, ``label``). Identifiers are strings,
+        or integers, which become strings.
 
     Attributes
     ----------
@@ -171,11 +172,9 @@ class Run(_Data):
 
     Parameters
     ----------
-    data : dict of dict, DataFrame, ranx.Run, or iterable of records
-        ``data[query][document]`` is the score. Or a DataFrame, or records (dicts, or named
-        tuples as those of ir_measures), with columns ``query_id`` (or ``query-id``,
-        ``qid``), ``doc_id`` (or ``corpus-id``, ``docno``) and ``score``. Identifiers are
-        strings, or integers, which become strings.
+    data : dict of dict, table, ranx.Run, or iterable of records
+        ``data[query][document]`` is the score. Or a table or records, as of :class:`Qrels`,
+        with columns of the same names and ``score``.
 
     name : str, default=None
         What results and pictures call the system. None takes the name that a run of ranx
@@ -344,8 +343,10 @@ def _table_of(data, form, value_names):
             f"{caller} takes data, no path; read_{caller.lower()} reads a file, got "
             f"{data!r}."
         )
+    if hasattr(data, "column_names"):
+        data = data.to_pandas()  # of datasets of Hugging Face, and of tables of Arrow
     is_frame = hasattr(data, "columns") and hasattr(data, "to_numpy")
-    if not is_frame and hasattr(data, "to_dict") and not hasattr(data, "column_names"):
+    if not is_frame and hasattr(data, "to_dict"):
         data = data.to_dict()  # of ranx
     if isinstance(data, dict):
         queries, judged = data, data.values()

@@ -12,6 +12,13 @@ QRELS = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": -1}}
 RUN = {"q1": {"d2": 1.5, "d1": 1.5, "d3": -2.0}, "q2": {"d1": 0.25}}
 
 
+class HasPandas:
+    """What data sets of Hugging Face and tables of Arrow offer."""
+
+    def __init__(self, data):
+        self.column_names, self.to_pandas = list(data), lambda: data
+
+
 def triples(data):
     return [(q, d, value) for q, inner in data.items() for d, value in inner.items()]
 
@@ -40,12 +47,18 @@ def test_dicts_of_dicts():
 
 @pytest.mark.parametrize(
     "columns",
-    [("query_id", "doc_id"), ("query-id", "corpus-id"), ("qid", "docno")],
+    [
+        ("query_id", "doc_id"),
+        ("query-id", "corpus-id"),
+        ("qid", "docno"),
+        ("q_id", "corpus_id"),
+    ],
 )
 def test_frames_and_records_by_the_names_of_their_columns(columns):
     for value in ("relevance", "score", "label"):
         assert Qrels(frame(QRELS, *columns, value)).to_dict() == QRELS
         assert Qrels(records(QRELS, *columns, value)).to_dict() == QRELS
+        assert Qrels(HasPandas(frame(QRELS, *columns, value))).to_dict() == QRELS
     assert Run(frame(RUN, *columns, "score")).to_dict() == RUN
     assert Run(records(RUN, *columns, "score")).to_dict() == RUN
 
