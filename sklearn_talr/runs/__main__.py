@@ -150,7 +150,7 @@ def _parser(compares):
         description = "Evaluate runs against judgments, exactly under ties."
     parser = argparse.ArgumentParser(prog=prog, description=description, epilog=epilog)
     add = parser.add_argument
-    text = "judgments in TREC's format, or gzip of it"
+    text = "judgments in TREC's format, .json, .jsonl or .parquet"
     text += "; or, without runs, a table of scores as CSV or .parquet" if compares else ""
     add("qrels", help=text)
     add("runs", nargs="*" if compares else "+", metavar="run", help="runs, likewise")

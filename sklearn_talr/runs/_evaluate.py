@@ -47,7 +47,7 @@ def evaluate_run(
     Parameters
     ----------
     qrels : Qrels, str or path-like, or any data that Qrels takes
-        The judgments: an object, a file in TREC's format, a dict of dicts, ....
+        The judgments: an object, a file for :func:`read_qrels`, a dict of dicts, ....
 
     run : Run, str or path-like, or any data that Run takes
         The retrieved documents and their scores, in the same forms.
