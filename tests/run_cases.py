@@ -78,6 +78,23 @@ def judged_share(ranking, judged, k=None):
     return sum(d in judged for d in ranking[:k]) / max(len(ranking[:k]), 1)
 
 
+def bpref(ranking, judged, rel=1):
+    """By comparing each relevant document with every irrelevant one before it."""
+    wanted = relevant(judged, rel)
+    others = {document for document, grade in judged.items() if 0 <= grade < rel}
+    total = 0.0
+    for place, document in enumerate(ranking):
+        n_before = len(others & set(ranking[:place]))
+        if document in wanted:
+            lost = (
+                min(n_before, len(wanted)) / min(len(others), len(wanted))
+                if n_before
+                else 0
+            )
+            total += (1 - lost) / len(wanted)
+    return total
+
+
 # Measures as users write them, with the oracle of each
 MEASURES = {
     "AP": average_precision,
@@ -100,6 +117,8 @@ MEASURES = {
     "RBP(max_rel=3)": lambda r, j: rbp(r, j, max_rel=3),
     "RBP(p=0.5,rel=2)": lambda r, j: rbp(r, j, p=0.5, rel=2),
     "RBP(rel=1)@3": lambda r, j: rbp(r, j, 3, rel=1),
+    "Bpref": bpref,
+    "Bpref(rel=2)": lambda r, j: bpref(r, j, 2),
     "Judged@2": lambda r, j: judged_share(r, j, 2),
     "Judged": judged_share,
     "ERR": err,

@@ -12,10 +12,11 @@ are over the same queries; of runs it is 0, as in trec_eval.
 
 from ._base import Measure, parse_measure, parse_measures
 from ._evaluation import TieBreakingRange
-from ._measures import AP, DCG, ERR, F1, RBP, RR, Judged, P, R, Rprec, Success, nDCG
+from ._measures import AP, DCG, ERR, F1, RBP, RR, Bpref, Judged, P, R, Rprec, Success, nDCG
 
 __all__ = [  # noqa: RUF022
     "AP",
+    "Bpref",
     "DCG",
     "ERR",
     "F1",

@@ -16,6 +16,7 @@ from ._evaluation import OF_SCORES, evaluate_histogram, score_arrays
 MEASURES = {}  # classes of measures by name; each enters itself when it is defined
 
 _ALIASES = {
+    "BPref": "Bpref",
     "MAP": "AP",
     "MRR": "RR",
     "NDCG": "nDCG",
@@ -24,7 +25,7 @@ _ALIASES = {
     "Recall": "R",
 }
 # Others of ir_measures, by the beginnings of their names
-_WITHOUT_FORMULA = ("Accuracy", "alpha_", "AP_IA", "BP", "Bpref", "Compat", "ERR_IA")
+_WITHOUT_FORMULA = ("Accuracy", "alpha_", "AP_IA", "BP", "Compat", "ERR_IA")
 _WITHOUT_FORMULA += ("infAP", "INS", "IPrec", "MAP_IA", "NERR", "nERR", "NRBP", "nNRBP")
 _WITHOUT_FORMULA += ("P_IA", "SDCG", "StRecall")
 _OF_SETS = {"NumQ", "NumRel", "NumRelRet", "NumRet", "SetAP", "SetF", "SetP", "SetR"}

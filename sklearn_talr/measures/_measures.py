@@ -324,6 +324,56 @@ class JudgedFraction(Measure):
         return _relevant_within(ties) / np.maximum(ties.k, 1)
 
 
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BinaryPreference(Measure):
+    r"""Bpref: how few irrelevant documents a run has before its relevant ones.
+
+    Of R relevant documents and N that were judged irrelevant, retrieved or not, each
+    relevant one that is retrieved after b irrelevant ones counts
+
+    .. math:: \frac1R \left(1 - \frac{\min(b, R)}{\min(N, R)}\right),
+
+    or 1/R if none is before it, as in trec_eval. Documents that nobody judged do not
+    matter. In a tie that holds m judged irrelevant documents, b is that of the tie's
+    beginning plus any number from 0 to m, each as likely, over which the mean is taken.
+    Values are in [0, 1]. Arrays and tables hold an affinity for every item, so that this is
+    a measure of runs only.
+
+    Parameters
+    ----------
+    rel : int, default=1
+        The least affinity that is relevant. What was judged lower, but not below 0, is
+        irrelevant.
+
+    Examples
+    --------
+    The document that nobody judged does not matter, and half of the orders of the tie have
+    the relevant one before the irrelevant one:
+
+    >>> from sklearn_talr.measures import Bpref
+    >>> from sklearn_talr.runs import evaluate_run
+    >>> run = {"q": {"d1": 2.0, "d2": 1.0, "d3": 1.0}}
+    >>> evaluate_run({"q": {"d2": 1, "d3": 0}}, run, Bpref).expected
+    array([[0.5]])
+    """
+
+    name, title, of_runs_only, takes_cutoff = "Bpref", "bpref", True, False
+
+    rel: int = level(1)
+
+    def kernel(self, ties):
+        """Sum over the ties of what their relevant documents count."""
+        relevant = ties.gains(lambda grade: grade >= self.rel)
+        others = ties.gains(lambda grade: (grade >= 0) & (grade < self.rel))
+        (_, n_relevant), (before, n_others) = ties.sums(relevant), ties.sums(others)
+        # Of the others + 1 numbers from `before` on the first are those below n_relevant
+        n_below = np.clip(n_relevant - before, 0, others + 1)
+        total = n_below * before + n_below * (n_below - 1) / 2
+        total += (others + 1 - n_below) * n_relevant
+        lost = total / (others + 1) / np.maximum(np.minimum(n_others, n_relevant), 1)
+        return ties.sum_before_cut(relevant * (1 - lost) / np.maximum(n_relevant, 1))
+
+
 def _relevant_within(ties):
     """Expected number of relevant items among the first k ranks."""
     n, p, _, tp, take = ties.divided
@@ -749,7 +799,7 @@ class ExpectedReciprocalRank(Measure):
         return values
 
 
-AP = AveragePrecision()
+AP, Bpref = AveragePrecision(), BinaryPreference()
 DCG, RBP = DiscountedCumulativeGain(), RankBiasedPrecision()
 ERR = ExpectedReciprocalRank()
 P, R, F1 = Precision(), Recall(), HarmonicMean()

@@ -194,8 +194,7 @@ class Ties:
         after = (self.t + self.n)[self._last - 1]  # perhaps what is not ranked
         self.t[self._last] = np.maximum(self.n_items, np.where(n_ties[:, None], after, 0))
         self.p = self._with_empty_ties(self._by_tie(cells.count))
-        before = np.cumsum(self.p) - self.p
-        self.tp = before - np.repeat(before[self._first[:, 0]], n_ties + 1)
+        self.tp, _ = self.sums(self.p)
         self.n_relevant = self.tp[self._last]
 
     def _by_tie(self, values):
@@ -251,6 +250,13 @@ class Ties:
             return np.zeros(self.cut.shape)
         sums = np.add.reduceat(terms, bounds)[::2].reshape(self.cut.shape)
         return np.where(self.cut > first, sums, 0)
+
+    def sums(self, table):
+        """Of each tie the sum of a table's entries before it, and that of its query."""
+        size = np.diff(self._last[:, 0], prepend=-1)
+        before = np.cumsum(table) - table
+        before -= np.repeat(before[self._first[:, 0]], size)
+        return before, np.repeat(before[self._last[:, 0]], size)
 
     @property
     def divided(self):

@@ -9,6 +9,7 @@ from ._comparison import RunComparison, compare_runs
 from ._data import Qrels, Run
 from ._evaluate import evaluate_run
 from ._files import read_qrels, read_run
+from ._mteb import read_mteb_results
 from ._result import RunEvaluation
 from ._scores import compare_scores
 
@@ -20,6 +21,7 @@ __all__ = [
     "compare_runs",
     "compare_scores",
     "evaluate_run",
+    "read_mteb_results",
     "read_qrels",
     "read_run",
 ]

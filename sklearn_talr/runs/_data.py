@@ -4,6 +4,7 @@ Identifiers are text that stands for bytes of any encoding. Python hashes text b
 of the process, so nobody can make many identifiers that share a place in a dict.
 """
 
+from array import array
 from collections import Counter, defaultdict
 from functools import cached_property
 from itertools import chain, count, repeat
@@ -16,11 +17,10 @@ import scipy.sparse as sp
 
 BYTES_OF_ID = 1024  # the longest identifier of a document
 _ENCODING = "utf-8", "surrogateescape"  # so that bytes of any encoding survive
-QUERY = "query_id", "query-id", "qid"
-_DOCUMENT = "doc_id", "corpus-id", "docno"
+QUERY = "query_id", "query-id", "qid", "q_id"
+_DOCUMENT = "doc_id", "corpus-id", "docno", "corpus_id"
 _GRADE = "relevance", "score", "label"
 _SCORE = ("score",)
-_NUMBERS = np.integer, np.floating, np.bool_
 
 
 class _Data:
@@ -55,12 +55,13 @@ class Qrels(_Data):
 
     Parameters
     ----------
-    data : dict of dict, DataFrame, ranx.Qrels, or iterable of records
-        ``data[query][document]`` is the relevance, an integer. Or a DataFrame, or records
-        (dicts as in data sets of Hugging Face, or named tuples as those of ir_measures),
-        with columns ``query_id`` (or ``query-id``, ``qid``), ``doc_id`` (or ``corpus-id``,
-        ``docno``) and ``relevance`` (or ``score``, ``label``). Identifiers are strings, or
-        integers, which become strings.
+    data : dict of dict, table, ranx.Qrels, or iterable of records
+        ``data[query][document]`` is the relevance, an integer. Or a table (DataFrame, data
+        set of Hugging Face, table of Arrow), or records (dicts, or named tuples as those of
+        ir_measures and ``dataset.qrels`` of ir_datasets), with columns ``query_id`` (or
+        ``query-id``, ``qid``, ``q_id``), ``doc_id`` (or ``corpus-id``, ``docno``,
+        ``corpus_id``) and ``relevance`` (or ``score``, ``label``). Identifiers are strings,
+        or integers, which become strings.
 
     Attributes
     ----------
@@ -171,11 +172,9 @@ class Run(_Data):
 
     Parameters
     ----------
-    data : dict of dict, DataFrame, ranx.Run, or iterable of records
-        ``data[query][document]`` is the score. Or a DataFrame, or records (dicts, or named
-        tuples as those of ir_measures), with columns ``query_id`` (or ``query-id``,
-        ``qid``), ``doc_id`` (or ``corpus-id``, ``docno``) and ``score``. Identifiers are
-        strings, or integers, which become strings.
+    data : dict of dict, table, ranx.Run, or iterable of records
+        ``data[query][document]`` is the score. Or a table or records, as of :class:`Qrels`,
+        with columns of the same names and ``score``.
 
     name : str, default=None
         What results and pictures call the system. None takes the name that a run of ranx
@@ -344,8 +343,10 @@ def _table_of(data, form, value_names):
             f"{caller} takes data, no path; read_{caller.lower()} reads a file, got "
             f"{data!r}."
         )
+    if hasattr(data, "column_names"):
+        data = data.to_pandas()  # of datasets of Hugging Face, and of tables of Arrow
     is_frame = hasattr(data, "columns") and hasattr(data, "to_numpy")
-    if not is_frame and hasattr(data, "to_dict") and not hasattr(data, "column_names"):
+    if not is_frame and hasattr(data, "to_dict"):
         data = data.to_dict()  # of ranx
     if isinstance(data, dict):
         queries, judged = data, data.values()
@@ -363,20 +364,13 @@ def _table_of(data, form, value_names):
             columns = _columns_of_records(data, caller, value_names)
         queries, documents, values = columns
         numbers = np.arange(len(queries))
-    documents, values = document_identifiers(documents), list(values)
-
-    # Text is refused as a number, also where it could be read
-    for kind in set(map(type, values)):
-        if issubclass(kind, str | bytes | np.generic) and not issubclass(kind, _NUMBERS):
-            wrong = next(value for value in values if type(value) is kind)
-            raise ValueError(
-                f"relevance and scores must be numbers, got {wrong!r}. Convert it "
-                "first, as by float."
-            )
+    documents = document_identifiers(documents)
     try:
-        values = np.fromiter(values, dtype=np.float64, count=len(values))
-    except (OverflowError, TypeError, ValueError) as error:
-        raise ValueError(f"relevance and scores must be numbers: {error}.") from error
+        values = np.array(array("d", values))  # which refuses text, also of numbers
+    except (OverflowError, TypeError) as error:
+        raise ValueError(
+            f"relevance and scores must be numbers: {error}. Convert them by float first."
+        ) from error
     rows = numbers, documents, values
     return DocumentTable(query_identifiers(queries), *rows, form is Run)
 
@@ -473,18 +467,19 @@ def document_identifiers(documents):
         texts = list(map(_text_of, texts))
         joined = "\0".join(texts)
     as_bytes = encoded(joined)
-    if as_bytes.count(b"\0") >= len(texts):
+    ends = np.flatnonzero(np.frombuffer(b"%b\0" % as_bytes, dtype=np.uint8) == 0)
+    if len(ends) > len(texts):
         raise ValueError("identifiers must not hold the character NUL.")
-    if b"\0\0" in b"\0%b\0" % as_bytes:
+    width = np.diff(ends, prepend=-1) - 1
+    if not width.min():
         raise ValueError("identifiers must not be empty.")
+    if width.max() > BYTES_OF_ID:
+        raise ValueError(
+            f"identifiers must have {BYTES_OF_ID} bytes at most, got one of {width.max()}."
+        )
     # Surrogates may stand for the bytes of a character, and numpy's strings are no str.
     if not joined.isascii() or set(map(type, texts)) != {str}:
         texts = decoded(as_bytes).split("\0")
-    longest = max(map(len, texts if joined.isascii() else as_bytes.split(b"\0")))
-    if longest > BYTES_OF_ID:
-        raise ValueError(
-            f"identifiers must have {BYTES_OF_ID} bytes at most, got one of {longest}."
-        )
     return texts
 
 
@@ -551,10 +546,10 @@ class DocumentTable:
         if best_first and is_tied.any():
             self.values = self.values + 0.0  # which makes -0.0 and 0.0 one
             self.documents = self.documents.copy()
+            key = None if "".join(documents).isascii() else encoded
             ties = self.tie_starts[:-1][is_tied], self.tie_starts[1:][is_tied]
             for start, end in zip(*(bound.tolist() for bound in ties)):
                 tied = self.documents[start:end]
-                key = None if "".join(tied).isascii() else encoded
                 self.documents[start:end] = sorted(tied, key=key, reverse=True)
 
         # Places of the documents, each of which a query has once

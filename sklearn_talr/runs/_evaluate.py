@@ -47,7 +47,7 @@ def evaluate_run(
     Parameters
     ----------
     qrels : Qrels, str or path-like, or any data that Qrels takes
-        The judgments: an object, a file in TREC's format, a dict of dicts, ....
+        The judgments: an object, a file for :func:`read_qrels`, a dict of dicts, ....
 
     run : Run, str or path-like, or any data that Run takes
         The retrieved documents and their scores, in the same forms.
@@ -70,6 +70,7 @@ def evaluate_run(
         * ``ERR``, with or without a cutoff: the user stops at a document with probability
           (2**relevance - 1) / 2**max_rel, and ``max_rel=4`` is the default, as in TREC's
           gdeval.
+        * ``Bpref``, of judged documents alone.
         * ``Judged``, with or without a cutoff: the share of judged documents.
 
     missing_queries : {"zero", "skip"}, default="zero"

@@ -1,10 +1,12 @@
-"""Files of judgments and runs in the formats of TREC, plain or compressed by gzip."""
+"""Files of judgments and runs: TREC's formats, JSON and tables; plain or gzip."""
 
 import gzip
+import json
 import zlib
 from collections import defaultdict
 from itertools import count
 from os import PathLike, fspath
+from pathlib import Path
 
 import numpy as np
 
@@ -18,11 +20,12 @@ from ._data import (
     are_integers,
     decoded,
 )
+from ._result import import_pandas
 
 _BYTES_PER_BLOCK = 2**17  # whose fields stay in cache
 _BYTES_OF_LINE = 2**16  # the longest line, without its end
 _MARK = b"\xef\xbb\xbf"  # that some programs put before text in UTF-8
-_START_OF_GZIP = b"\x1f\x8b"
+_START_OF_GZIP, _OF_GZIP = b"\x1f\x8b", (gzip.BadGzipFile, zlib.error)
 _PATH = {"path": [str, PathLike]}
 _LINE_OF_QRELS = "query, iteration, document, relevance"
 _LINE_OF_RUN = "query, Q0, document, rank, score, tag"
@@ -38,15 +41,21 @@ _NO_SCORE = ": score {!r} is no finite number."
 
 @validate_params(_PATH, prefer_skip_nested_validation=True)
 def read_qrels(path):
-    """Read judgments in TREC's format.
+    """Read judgments in TREC's format, in JSON or in a table.
 
-    Every line has four fields, set apart by blanks: query, iteration (not used), document,
-    relevance. Lines that begin with ``#`` are comments.
+    The name of the file tells what it is. One that ends with none of the following is in
+    TREC's format: every line has four fields, set apart by blanks: query, iteration (not
+    used), document, relevance. Lines that begin with ``#`` are comments.
+
+    * ``.json``: a dict of dicts, as :class:`Qrels` takes it.
+    * ``.jsonl``: a record in each line, with columns as of :class:`Qrels`.
+    * ``.parquet``: a table with these columns, which needs pandas.
 
     Parameters
     ----------
     path : str or path-like
-        The file, plain or compressed by gzip.
+        The file, plain or, but for ``.parquet``, compressed by gzip. Such a name may end
+        with ``.gz``.
 
     Returns
     -------
@@ -81,28 +90,38 @@ def read_qrels(path):
     >>> qrels.to_dict()
     {'q1': {'d1': 2, 'd2': 0}, 'q2': {'d1': 1}}
     """
-    table, _ = _read(path, _LINE_OF_QRELS, 3, are_integers, _NO_INTEGER)
-    return Qrels(table)
+    rest = _LINE_OF_QRELS, 3, are_integers, _NO_INTEGER
+    return _of_suffix(path, Qrels) or Qrels(_read(path, *rest)[0])
 
 
 @validate_params(_PATH, prefer_skip_nested_validation=True)
 def read_run(path):
-    """Read a run in TREC's format.
+    """Read a run in TREC's format, in JSON or in a table.
 
-    Every line has six fields, set apart by blanks: query, ``Q0`` (not used), document, rank
-    (not used), score, name of the run. More words may follow, which are not used. Lines
-    that begin with ``#`` are comments. Documents are ranked by their scores alone, as
-    trec_eval ranks them.
+    The name of the file tells what it is. One that ends with none of the following is in
+    TREC's format: every line has six fields, set apart by blanks: query, ``Q0`` (not used),
+    document, rank (not used), score, name of the run. More words may follow, which are not
+    used. Lines that begin with ``#`` are comments.
+
+    * ``.json``: a dict of dicts, as :class:`Run` takes it, or predictions that mteb has
+      kept of one subset and split.
+    * ``.jsonl``: a record in each line, with columns as of :class:`Run`, or predictions of
+      evaluators of sentence-transformers.
+    * ``.parquet``: a table with these columns, which needs pandas.
+
+    Documents are ranked by their scores alone, as trec_eval ranks them.
 
     Parameters
     ----------
     path : str or path-like
-        The file, plain or compressed by gzip.
+        The file, plain or, but for ``.parquet``, compressed by gzip. Such a name may end
+        with ``.gz``.
 
     Returns
     -------
     run : Run
-        The run, with the name that its first line gives.
+        The run, with the name that its first line gives, or mteb's name of the model, or
+        that of the file.
 
     Raises
     ------
@@ -134,8 +153,45 @@ def read_run(path):
     >>> run.to_dict()
     {'q1': {'d2': 12.5, 'd1': 12.5}}
     """
-    table, name = _read(path, _LINE_OF_RUN, 4, np.isfinite, _NO_SCORE)
-    return Run(table, name)
+    rest = _LINE_OF_RUN, 4, np.isfinite, _NO_SCORE
+    return _of_suffix(path, Run) or Run(*_read(path, *rest))
+
+
+def _of_suffix(path, form):
+    """Qrels or Run of a file that is not in TREC's format by its suffix, or None."""
+    path = Path(path)
+    plain = Path(path.name.removesuffix(".gz"))
+    if plain.suffix not in {".json", ".jsonl", ".parquet"}:
+        return None
+    name = plain.stem
+    try:
+        if plain.suffix == ".parquet":
+            data = import_pandas().read_parquet(path)
+        else:
+            text = path.read_bytes()
+            text = gzip.decompress(text) if text.startswith(_START_OF_GZIP) else text
+        if plain.suffix == ".json":
+            data = json.loads(text)
+            if "mteb_model_meta" in data:
+                name = data.pop("mteb_model_meta")["model_name"]
+                parts = [(subset, split) for subset in data for split in data[subset]]
+                if len(parts) != 1:
+                    raise ValueError(
+                        f"it has the subsets and splits {parts}. Read it by json.load, and "
+                        "pass data[subset][split] of one to Run"
+                    )
+                data = data[parts[0][0]][parts[0][1]]
+        elif plain.suffix == ".jsonl":
+            data = [json.loads(line) for line in text.split(b"\n") if line.strip()]
+            if data and "results" in data[0]:  # of sentence-transformers, line by query
+                data = [
+                    {"query_id": query["query_id"], **found}
+                    for query in data
+                    for found in query["results"]
+                ]
+        return form(data, name) if form is Run else form(data)
+    except (EOFError, LookupError, TypeError, ValueError, *_OF_GZIP) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
 
 
 def _read(path, line_format, value_field, are_right, problem):
@@ -237,7 +293,7 @@ def _blocks(path):
             while block := source.read(_BYTES_PER_BLOCK):
                 block += source.readline(_BYTES_OF_LINE + len(_MARK) + 1)
                 yield block if block.endswith(b"\n") else block + b"\n"
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        except (EOFError, *_OF_GZIP) as error:
             raise ValueError(f"{path} is damaged: {error}") from error
 
 

@@ -233,6 +233,6 @@ def import_pandas():
         import pandas
     except ImportError as error:
         raise ImportError(
-            "to_frame needs pandas: install it, or call to_dict instead."
+            "tables need pandas: install it, or call to_dict in place of to_frame."
         ) from error
     return pandas

@@ -107,6 +107,7 @@ def compare_scores(
     See Also
     --------
     compare_runs : The same of evaluated runs, with what ties can do.
+    read_mteb_results : Tables of what mteb has kept.
 
     Examples
     --------

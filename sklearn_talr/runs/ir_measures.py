@@ -44,6 +44,7 @@ class TieAwareProvider(providers.Provider):
     NAME = "tie_aware"
     SUPPORTED_MEASURES = [
         _known._AP(**_WITH_CUTOFF),
+        _known._Bpref(rel=Any()),
         _known._ERR(cutoff=Any()),
         _known._Judged(cutoff=Any()),
         _known._P(**_WITH_CUTOFF),
@@ -105,7 +106,7 @@ def register():
     """Let ir_measures ask our provider first.
 
     Its name there is ``ir_measures.providers.registry["tie_aware"]``. What it does not
-    have, such as Bpref, other providers compute as before, with a warning that their values
+    have, such as infAP, other providers compute as before, with a warning that their values
     depend on how they break ties. To call this function again changes nothing.
 
     Returns

@@ -22,6 +22,7 @@ from sklearn_talr.measures import (
     F1,
     RBP,
     RR,
+    Bpref,
     Judged,
     Measure,
     P,
@@ -35,7 +36,7 @@ from sklearn_talr.metrics import make_ranking_scorer, tie_breaking_range
 from sklearn_talr.neighbors import HammingNeighbors
 from sklearn_talr.runs import evaluate_run
 
-ALL = [AP, DCG, ERR, F1, Judged, P, R, RBP, RR, Rprec, Success, nDCG]
+ALL = [AP, Bpref, DCG, ERR, F1, Judged, P, R, RBP, RR, Rprec, Success, nDCG]
 WITH_PARAMS = [
     AP(denominator="min") @ 10,
     DCG(dcg="log2", log_base=10) @ 3,
@@ -182,6 +183,7 @@ def test_judged_is_of_runs_only():
     for evaluate in (
         lambda: Judged.of(RankingHistogram([[[1], [1]]], [0, 1])),
         lambda: (Judged @ 5).score([[1, 0]], [[1.0, 2.0]]),
+        lambda: Bpref.score([[1, 0]], [[1.0, 2.0]]),
     ):
         with pytest.raises(ValueError, match=r"is a measure of runs: .*evaluate_run"):
             evaluate()

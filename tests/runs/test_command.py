@@ -61,7 +61,7 @@ def test_runs_of_the_same_name_are_told_apart_by_their_paths(files, capsys):
         (["{qrels}", "nowhere"], "No such file or directory: 'nowhere'"),
         (["{a}", "{a}"], "line 1 has 6 fields instead of 4"),
         (["{qrels}", "{qrels}"], "line 1 has 4 fields instead of 6"),
-        (["{qrels}", "{a}", "-m", "Bpref"], "Bpref is refused"),
+        (["{qrels}", "{a}", "-m", "infAP"], "infAP is refused"),
     ],
 )
 def test_what_cannot_be_used_has_exit_code_1_and_a_message(

@@ -1,10 +1,12 @@
 """Files in TREC's formats: what is read, and what is wrong with a file."""
 
 import gzip
+import json
 import math
 import re
 from random import Random
 
+import pandas as pd
 import pytest
 import run_cases
 from hypothesis import given, settings
@@ -238,3 +240,72 @@ def test_files_that_are_not_there():
         read_run("nowhere/to/be.found")
     with pytest.raises(ValueError, match="'path' parameter of read_qrels"):
         read_qrels(3)
+
+
+FOUND = {"q1": {"d1": 2.5, "d2": 1.5}, "q2": {"é": -1e-3}}
+ROWS = [{"q_id": q, "doc_id": d, "score": v} for q in FOUND for d, v in FOUND[q].items()]
+BY_QUERY = [
+    {
+        "query_id": query,
+        "query": "its text",
+        "results": [{"corpus_id": d, "score": value} for d, value in FOUND[query].items()],
+    }
+    for query in FOUND
+]
+META = {"mteb_model_meta": {"model_name": "org/model", "revision": None}}
+
+
+def lines(rows):
+    return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "name"),
+    [
+        ("a.run.json", json.dumps(FOUND), "a.run"),
+        ("a.json", json.dumps(ROWS), "a"),
+        ("a.json", json.dumps({**META, "default": {"test": FOUND}}), "org/model"),
+        ("a.jsonl", lines(ROWS), "a"),
+        ("a.jsonl", lines(BY_QUERY), "a"),
+    ],
+)
+def test_runs_in_json(file, text, name, tmp_path):
+    (tmp_path / file).write_text(text, encoding="utf-8")
+    (tmp_path / f"{file}.gz").write_bytes(gzip.compress(text.encode()))
+    for path in (tmp_path / file, str(tmp_path / f"{file}.gz")):
+        run = read_run(path)
+        assert run.to_dict() == FOUND
+        assert run.name == name
+
+
+def test_tables_in_parquet_and_judgments_in_json(tmp_path):
+    pytest.importorskip("pyarrow")
+    pd.DataFrame(ROWS).to_parquet(tmp_path / "run.parquet")
+    assert read_run(tmp_path / "run.parquet").to_dict() == FOUND
+    pd.DataFrame(ROWS).assign(score=2).to_parquet(tmp_path / "qrels.parquet")
+    judged = {query: dict.fromkeys(FOUND[query], 2) for query in FOUND}
+    (tmp_path / "qrels.json").write_text(json.dumps(judged))
+    for name in ("qrels.parquet", "qrels.json"):
+        assert read_qrels(tmp_path / name).to_dict() == judged
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.json", b"{", "cannot be read: Expecting"),
+        ("a.json", b"3", "cannot be read: "),
+        ("a.json.gz", gzip.compress(b"{}")[:-9], "cannot be read: "),
+        ("a.jsonl", b'{"query_id": 1}\n', "cannot be read: a column 'doc_id' or"),
+        ("a.jsonl", b'{"query_id": 1, "results": [{}]}\n', "a column 'doc_id' or"),
+        ("a.parquet", b"PAR1", "cannot be read: "),
+        (
+            "a.json",
+            json.dumps({**META, "en": {"dev": FOUND, "test": FOUND}}).encode(),
+            r"\[\('en', 'dev'\), \('en', 'test'\)\]\. Read it by json\.load",
+        ),
+    ],
+)
+def test_bad_json_and_tables_are_refused_with_their_file(name, content, message, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=rf"{re.escape(name)}.*{message}"):
+        read_run(tmp_path / name)

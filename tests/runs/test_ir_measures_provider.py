@@ -102,7 +102,7 @@ def test_the_provider_comes_first_and_leaves_other_measures_to_others(problem, r
     for measure in MEASURES:
         assert registered.supports(measure)
     for measure in (
-        ir_measures.Bpref,
+        ir_measures.infAP,
         ir_measures.SetP,
         ir_measures.AP(judged_only=True),
         ir_measures.nDCG(gains={1: 2}) @ 10,
@@ -115,13 +115,13 @@ def test_the_provider_comes_first_and_leaves_other_measures_to_others(problem, r
 
 
 def test_what_is_left_to_others_is_told_once(problem):
-    asked = [ir_measures.AP, ir_measures.Bpref]
-    message = "tie_aware has no mean over orders of ties for Bpref: another provider"
+    asked = [ir_measures.AP, ir_measures.infAP]
+    message = "tie_aware has no mean over orders of ties for infAP: another provider"
     with pytest.warns(UserWarning, match=message) as caught:
         values = ir_measures.calc_aggregate(asked, *problem)
     assert len(caught) == 1
-    alone = ir_measures.pytrec_eval.calc_aggregate([ir_measures.Bpref], *problem)
-    assert values[ir_measures.Bpref] == alone[ir_measures.Bpref]
+    alone = ir_measures.pytrec_eval.calc_aggregate([ir_measures.infAP], *problem)
+    assert values[ir_measures.infAP] == alone[ir_measures.infAP]
     assert ir_measures.calc_aggregate(asked, *problem) == values  # and no warning
     with pytest.warns(UserWarning, match=r"for AP\(judged_only=True\): another"):
         ir_measures.evaluator([ir_measures.AP(judged_only=True)], problem[0])

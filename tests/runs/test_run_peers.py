@@ -92,7 +92,12 @@ def triples(nested):
     [
         ("cwl_eval", "cwl", ["RBP(rel=1)", "RBP(p=0.5,rel=2)", "RBP(p=0.95,rel=3)"], 1e-9),
         ("judged", "ir_measures", ["Judged@1", "Judged@10", "Judged@100", "Judged"], 1e-12),
-        ("pytrec_eval", "pytrec_eval", ["Rprec", "Rprec(rel=2)", "AP(rel=3)@7"], 1e-9),
+        (
+            "pytrec_eval",
+            "pytrec_eval",
+            ["Rprec(rel=2)", "AP(rel=3)@7", "Bpref", "Bpref(rel=2)"],
+            1e-9,
+        ),
         ("msmarco", "ir_measures", ["RR@3", "RR@10", "RR(rel=2)@20"], 1e-12),
         ("gdeval", "ir_measures", ["ERR@5", "ERR@20", "nDCG(dcg='exp-log2')@10"], 6e-6),
     ],
