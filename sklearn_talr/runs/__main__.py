@@ -12,6 +12,7 @@ from ..inference._tests import TESTS
 from ._comparison import compare_runs
 from ._evaluate import evaluate_run
 from ._files import read_qrels, read_run
+from ._mteb import read_mteb_results
 from ._result import import_pandas
 from ._scores import evaluations_of_scores
 from ._text import NAMES_OF_ADJUSTMENTS, aligned, exported, printable
@@ -51,7 +52,10 @@ def main(argv=None):
     compares = argv[:1] == ["compare"]
     args = _parser(compares).parse_args(argv[1:] if compares else argv)
     try:
-        if args.runs:
+        of_mteb = compares and Path(args.qrels).is_dir()
+        if of_mteb:
+            scores = read_mteb_results([args.qrels, *args.runs])
+        elif args.runs:
             qrels = read_qrels(args.qrels)
             options = {"missing_queries": args.missing_queries}
             runs = map(read_run, args.runs)
@@ -60,7 +64,9 @@ def main(argv=None):
             pd = import_pandas()
             is_parquet = args.qrels.endswith(".parquet")
             scores = (pd.read_parquet if is_parquet else pd.read_csv)(args.qrels)
-            results, _ = evaluations_of_scores(scores, args.missing)
+        if of_mteb or not args.runs:
+            results, _ = evaluations_of_scores(scores, args.missing, args.groups)
+            args.runs = [result.name for result in results]
         # Names of the runs, or their paths, or these with numbers: the first that differ
         names = [result.name for result in results]
         numbered = [f"{number}: {path}" for number, path in enumerate(args.runs, 1)]
@@ -151,7 +157,11 @@ def _parser(compares):
     parser = argparse.ArgumentParser(prog=prog, description=description, epilog=epilog)
     add = parser.add_argument
     text = "judgments in TREC's format, .json, .jsonl or .parquet"
-    text += "; or, without runs, a table of scores as CSV or .parquet" if compares else ""
+    if compares:
+        text += (
+            "; or, without runs, a table of scores as CSV or .parquet; or, alone or with "
+        )
+        text += "others, a folder of mteb's results"
     add("qrels", help=text)
     add("runs", nargs="*" if compares else "+", metavar="run", help="runs, likewise")
     add(
@@ -174,6 +184,8 @@ def _parser(compares):
         return parser
     text = "what to do with missing cells of a table (default: raise)"
     add("--missing", choices=["raise", "drop"], default="raise", help=text)
+    text = "column of a table whose rows are averaged where it is the same"
+    add("--groups", metavar="COLUMN", help=text)
     add("--test", choices=list(TESTS), default="randomization")
     text = "adjustment of p-values for the number of pairs (default: max-t, or holm if a"
     text += " test is named that is not the default)"

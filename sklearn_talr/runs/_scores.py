@@ -19,7 +19,7 @@ _MOST_NAMED = 3  # missing cells
 @validate_params(
     {
         "scores": "no_validation",
-        "groups": ["array-like", None],
+        "groups": ["array-like", str, None],
         "missing": [StrOptions({"raise", "drop"})],
         **OPTIONS,
     },
@@ -66,10 +66,13 @@ def compare_scores(
         Level of the tests. The intervals have the confidence level ``1 - alpha``. Above 0
         and below 1.
 
-    groups : array-like of shape (n_rows,), default=None
-        Label of each row's group, for rows that are not independent, such as languages of
-        one task or variants of one query. Each group is averaged, and then is one row. In a
-        long table a row is a query, in the order in which they first appear.
+    groups : str or array-like of shape (n_rows,), default=None
+        Label of each row's group, for rows that are not independent, such as queries of
+        one task, languages of one task or variants of one query; or the name of the column
+        that has them. Each group is averaged, and then is one row, so means, intervals and
+        tests are of groups: other groups could have been drawn, with other rows. In a long
+        table a row is a query (of its group, if a column has the groups), in the order in
+        which they first appear.
 
     stratify : array-like of shape (n_rows,), default=None
         Label of each row's stratum, for intervals, the tests "bootstrap" and "t", and
@@ -134,7 +137,7 @@ def compare_scores(
 
 def evaluations_of_scores(scores, missing, groups=None, stratify=None):
     """Evaluations of the systems of a table, and the stratum of each of their rows."""
-    frame = _by_measure_and_system(scores)
+    frame, groups = _by_measure_and_system(scores, groups)
     pd, labels = import_pandas(), {"groups": groups, "stratify": stratify}
     for name, given in labels.items():
         if given is not None and np.shape(given) != (len(frame),):
@@ -178,30 +181,39 @@ def evaluations_of_scores(scores, missing, groups=None, stratify=None):
     return evaluations, stratify
 
 
-def _by_measure_and_system(scores):
-    """The table with a row for each query, and columns of a measure and a system each."""
+def _by_measure_and_system(scores, groups):
+    """The table by query, with columns of a measure and a system each, and its groups."""
     pd = import_pandas()
     frame = pd.DataFrame(scores)
+    has_groups = isinstance(groups, str)
+    if has_groups and groups not in frame:
+        raise ValueError(f"groups must name a column of scores, got {groups!r}.")
+    columns = frame.columns.drop(groups) if has_groups else frame.columns
     query, system, value, measure = (
-        next((name for name in names if name in frame), None)
+        next((name for name in names if name in columns), None)
         for names in (_QUERY, _SYSTEM, _VALUE, _MEASURE)
     )
     if None not in (query, system, value):
         frame = frame if measure else frame.assign(measure="score")
-        key = [query, measure or "measure", system]
+        index = [groups, query] if has_groups else [query]
+        key = [*index, measure or "measure", system]
         repeated = frame[frame.duplicated(key)]
         if len(repeated):
             cell = repeated.iloc[0][key].to_dict()
             raise ValueError(f"scores have two values or more of {cell}.")
-        measures, systems = (frame[name].unique() for name in key[1:])
-        table = frame.pivot(index=query, columns=key[1:], values=value)
+        measures, systems = (frame[name].unique() for name in key[-2:])
+        table = frame.pivot(index=index, columns=key[-2:], values=value)
         columns = pd.MultiIndex.from_product([measures, systems])
-        return table.reindex(index=frame[query].unique(), columns=columns)
+        rows = frame.set_index(index).index.unique()
+        groups = rows.get_level_values(0) if has_groups else groups
+        return table.reindex(index=rows, columns=columns), groups
+    groups = frame.pop(groups) if has_groups else groups
     if query is None:
         texts = frame.columns[~frame.dtypes.map(pd.api.types.is_numeric_dtype)]
         query = texts[0] if len(texts) == 1 and frame[texts[0]].is_unique else None
     frame = frame if query is None else frame.set_index(query)
-    return frame.set_axis(pd.MultiIndex.from_product([["score"], frame.columns]), axis=1)
+    columns = pd.MultiIndex.from_product([["score"], frame.columns])
+    return frame.set_axis(columns, axis=1), groups
 
 
 def _refuse_cells(frame, are_wrong, kind, advice=""):

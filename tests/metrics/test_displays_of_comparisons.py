@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_talr.metrics import RunDifferencesDisplay, TiersDisplay
+from sklearn_talr.metrics import RanksDisplay, RunDifferencesDisplay, TiersDisplay
 from sklearn_talr.runs import RunEvaluation, compare_runs
 
 
@@ -86,7 +86,17 @@ def test_bars_are_differences_from_gain_to_loss(compared):
     ]
 
 
-@pytest.mark.parametrize("display", [TiersDisplay, RunDifferencesDisplay])
+def test_bars_are_ranks_that_systems_may_have(compared):
+    display = RanksDisplay.from_comparison(compared, n_first=2)
+    assert display.names == ["best", "middle"]
+    assert_array_equal(display.dots_.get_xdata(), [1, 2])
+    ends = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in display.ranges_]
+    ranks = np.stack([compared.rank_low, compared.rank_high], axis=-1)[[1, 0], 0]
+    assert_allclose(np.subtract(ends, [-0.4, 0.4]), ranks)
+    assert len(RanksDisplay.from_comparison(compared).names) == 3
+
+
+@pytest.mark.parametrize("display", [TiersDisplay, RanksDisplay, RunDifferencesDisplay])
 def test_what_was_not_compared_is_refused(display, compared):
     with pytest.raises(ValueError, match="measure must be one of"):
         display.from_comparison(compared, measure="RR")

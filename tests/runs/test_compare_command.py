@@ -87,6 +87,9 @@ def test_a_table_of_scores_needs_no_judgments(form, tmp_path, capsys):
     with pytest.warns(UserWarning, match="1 of 20 rows"):
         assert main(["compare", path, "--missing", "drop"]) == 0
     assert "19 queries" in capsys.readouterr().out
+    getattr(table.fillna(0).assign(kind=table.index // 2), f"to_{form}")(path, index=False)
+    assert main(["compare", path, "--groups", "kind"]) == 0
+    assert "10 queries" in capsys.readouterr().out
 
 
 def test_latex_has_a_row_for_each_pair(files, capsys):

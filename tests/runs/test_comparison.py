@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import false_discovery_control, ttest_rel
 
+from sklearn_talr import __version__
 from sklearn_talr.inference import mean_interval, n_queries_to_separate, paired_test
 from sklearn_talr.inference._tests import adjust_holm
 from sklearn_talr.runs import Run, RunEvaluation, compare_runs, evaluate_run
@@ -72,7 +73,7 @@ def test_pairs_are_compared_by_expected_values_and_by_their_ranges(evaluated, co
 
 @pytest.mark.parametrize("test", ["randomization", "bootstrap", "t", "wilcoxon"])
 def test_p_values_are_those_of_the_paired_test(evaluated, test):
-    comparison = compare_runs(*evaluated, test=test, n_resamples=2000)
+    comparison = compare_runs(*evaluated, test=test, adjust="holm", n_resamples=2000)
     for place, (i, j) in enumerate(PAIRS):
         result = paired_test(
             evaluated[i].expected, evaluated[j].expected, test=test, n_resamples=2000
@@ -111,21 +112,22 @@ def test_two_runs_and_the_other_way_round(evaluated):
 
 
 def test_max_t_is_that_of_all_pairs(evaluated):
-    comparison = compare_runs(*evaluated, adjust="max-t", n_resamples=2000)
-    by_holm = compare_runs(*evaluated, n_resamples=2000)
+    comparison = compare_runs(*evaluated, n_resamples=2000)
+    by_holm = compare_runs(*evaluated, adjust="holm", n_resamples=2000)
+    assert comparison.adjust == "max-t"
+    assert compare_runs(*evaluated, test="t").adjust == "holm"  # the test asked for decides
     assert_array_equal(comparison.p_value, by_holm.p_value)
     assert (comparison.adjusted_p_value >= 1 / 2001).all()
     assert (comparison.adverse_p_value >= 1 / 2001).all()
     assert_allclose(comparison.adjusted_p_value, by_holm.adjusted_p_value, atol=0.1)
-    assert "Hall's t" in str(comparison)
 
 
-def test_benjamini_and_hochberg_separates_no_fewer(evaluated, compared):
-    comparison = compare_runs(*evaluated, adjust="bh")
+def test_benjamini_and_hochberg_separates_no_fewer(evaluated):
+    comparison, by_holm = (compare_runs(*evaluated, adjust=name) for name in ("bh", "holm"))
     for measure in range(3):
         wanted = false_discovery_control(comparison.p_value[:, measure])
         assert_allclose(comparison.adjusted_p_value[:, measure], wanted)
-    assert (comparison.adjusted_p_value <= compared.adjusted_p_value).all()
+    assert (comparison.adjusted_p_value <= by_holm.adjusted_p_value).all()
 
 
 @pytest.mark.parametrize(
@@ -284,11 +286,8 @@ def test_tables_tell_the_same(compared):
     values = compared.to_dict()
     assert json.loads(json.dumps(values)) == values
     assert values["n_queries"] == 30
-    assert (values["test"], values["adjust"], values["alpha"]) == (
-        "randomization",
-        "holm",
-        0.05,
-    )
+    settings = values["test"], values["adjust"], values["alpha"]
+    assert settings == ("randomization", "max-t", 0.05)
     frame = compared.to_frame()
     assert frame.index.names == ["measure", "first", "second"]
     for place, (i, j) in enumerate(PAIRS):
@@ -299,6 +298,29 @@ def test_tables_tell_the_same(compared):
     assert per_run.loc[("AP", "good"), "mean"] == compared.means[2, 0]
     assert per_run.loc[("AP", "good"), "tiers"] == "A"
     assert len(per_run) == 9
+    behind = per_run.loc[("AP", "first")]
+    assert behind["behind"] == pytest.approx(-compared.difference[1, 0])
+    assert behind["behind_low"] == pytest.approx(-compared.high[1, 0])
+    assert behind["behind_p_value"] == compared.adjusted_p_value[1, 0]
+    assert (per_run.loc[("AP", "good"), ["behind", "behind_high"]] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({}, ["Hall's t", "all 3 pairs", "0.05"]),
+        ({"test": "t", "alpha": 0.1}, ["t-tests with Holm", "level 0.1,"]),
+        ({"adjust": "bh"}, ["randomization", "saddlepoint", "Benjamini-Hochberg"]),
+        ({"test": "bootstrap", "n_resamples": 300}, ["bootstrap tests (300 samples)"]),
+    ],
+)
+def test_a_sentence_for_the_report(evaluated, options, named):
+    sentence = compare_runs(*evaluated, **options).method_sentence()
+    for each in [*named, "3 systems over 30 queries", "tied documents", __version__]:
+        assert each in sentence
+    clear = compare_runs(*of_values([0.1, 0.4], [0.2, 0.5]), test="t").method_sentence()
+    assert "tied" not in clear
+    assert "pairs" not in clear
 
 
 def test_it_prints_tiers_of_several_and_differences_of_two(evaluated, compared):
@@ -316,13 +338,12 @@ def test_it_prints_tiers_of_several_and_differences_of_two(evaluated, compared):
     assert means == sorted(means, reverse=True)
     assert rows[0][0] == "good"
     assert rows[0][-1] == "A"
-    assert "Holm" in tables[-1]
-    assert "saddlepoint approximation" in tables[-1]
+    assert compared.method_sentence() in tables[-1].replace("\n", " ")
     pair = compare_runs(*evaluated[:2], test="wilcoxon", alpha=0.1)
     title, head, *rows = str(pair).splitlines()
     assert title == "first minus second, 30 queries"
     assert "90% interval" in head
-    assert rows[-1] == "Wilcoxon signed-rank test, alpha = 0.1"
+    assert "Wilcoxon" in str(pair)
     assert repr(pair) == str(pair)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from sklearn_talr.runs import compare_scores, read_mteb_results
+from sklearn_talr.runs.__main__ import main
 
 pd = pytest.importorskip("pandas")
 
@@ -86,3 +87,20 @@ def test_other_folders_and_files_are_refused(tmp_path):
         (path / "Old.v2.json").write_text(text)
         with pytest.raises(ValueError, match=r"Old\.v2\.json is no file of a task's"):
             read_mteb_results(tmp_path)
+
+
+def test_the_command_compares_folders_of_results(tmp_path, capsys):
+    rng, folders = np.random.default_rng(0), []
+    for model, gain in (("ours", 0.1), ("theirs", 0.0)):
+        scores = 0.5 + gain + rng.normal(0, 0.02, 12)
+        tasks = {
+            f"T{n}": {"test": entries(default=score)} for n, score in enumerate(scores)
+        }
+        folders.append(str(write(tmp_path, model, "1", **tasks)))
+    for paths in (folders, [str(tmp_path)]):
+        assert main(["compare", *paths, "--format", "json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        wanted = compare_scores(read_mteb_results(folders)).to_dict()
+        assert found["n_queries"] == 12
+        assert [row["rank_high"] for row in found["runs"]] == [1, 2]
+        assert found["pairs"][0]["p_value"] == wanted["pairs"][0]["p_value"]

@@ -107,6 +107,15 @@ def test_groups_are_averaged_and_then_are_rows(table):
         found = compare_scores(form, **options)
         assert found.queries == list("hgfedcba")
         assert_allclose(found.p_value, wanted.p_value)
+    named = table.assign(task=groups)
+    by_task = long_of(table).merge(named["task"], left_on="query_id", right_index=True)
+    by_task["query_id"] = by_task.groupby(["task", "system"]).cumcount()  # as in each task
+    for form in (named, by_task):
+        found = compare_scores(form, groups="task", test="t")
+        assert found.queries == list("hgfedcba")
+        assert_allclose(found.means, compare_scores(by_hand).means)
+    with pytest.raises(ValueError, match="groups must name a column of scores, got 'kind'"):
+        compare_scores(table, groups="kind")
     with pytest.raises(ValueError, match="rows of one group must have one label"):
         compare_scores(table, groups=groups, stratify=np.arange(24))
     with pytest.raises(ValueError, match="groups must have one label for each of the 24"):
@@ -173,7 +182,7 @@ def test_published_tables_of_many_systems_are_separated(
     if not folder:
         pytest.skip("SKLEARN_TALR_DATA names no folder of data")
     table = pd.read_csv(Path(folder, f"{name}.csv"))
-    found = compare_scores(table)
+    found = compare_scores(table, adjust="holm")
     assert len(found.pairs) == n_pairs
     assert found.separated.mean() == pytest.approx(by_randomization, abs=0.002)
     assert compare_scores(table, test="t").separated.mean() == pytest.approx(by_t, abs=1e-3)
