@@ -15,6 +15,7 @@ from ..affinity import PrecomputedAffinity
 from ..codes import concatenate_codes
 from ._database import CodeDatabase, of_fitted
 from ._files import load_index
+from ._ids import Ids
 from ._index import Index
 from ._read import (
     check_enough,
@@ -229,7 +230,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         self.max_samples = max_samples
         self.random_state = random_state
 
-    def fit(self, X, y=None, **fit_params):
+    def fit(self, X, y=None, *, ids=None, **fit_params):
         """Fit the hasher to a sample of the rows, and store the codes of all rows.
 
         Parameters
@@ -240,6 +241,9 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         y : targets of length n_samples, default=None
             Labels, 0/1 label indicators, a PrecomputedAffinity or whatever the hasher and
             the affinity take.
+
+        ids : array-like of shape (n_samples,) of str or int, default=None
+            Id of each item, as for :class:`HammingNeighbors`.
 
         **fit_params : dict
             Passed to `fit` of the hasher, by metadata routing where it is enabled. A hasher
@@ -254,9 +258,9 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         Raises
         ------
         ValueError
-            If a parameter, `X` or `y` is not what it should be, or `n_rescored` is set for
-            a hasher whose queries have other features than its items. The estimator is then
-            what it was before.
+            If a parameter, `X`, `y` or `ids` is not what it should be, or `n_rescored` is
+            set for a hasher whose queries have other features than its items. The estimator
+            is then what it was before.
 
         Notes
         -----
@@ -266,6 +270,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         self._validate_params()
         if routing_enabled():
             fit_params = process_routing(self, "fit", **fit_params).hasher.fit
+        ids = Ids.of(ids, num_samples(X))  # refused before the hasher takes its time
         how = self.max_samples, self.random_state
         hasher, codes = fit_hasher(clone(self.hasher), X, y, fit_params, *how)
         self._check_rescoring(hasher)
@@ -276,13 +281,14 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
             affinity = "auto" if getattr(learned, "comes_with_targets", False) else learned
         more = {
             "hasher": hasher,
+            "ids": ids,
             "features": StackedRows([X]) if self.n_rescored else None,
         }
         codes = read_codes(codes, None, type(self).__name__)
         self._fitted = Index.of(*codes, affinity, y, **more)
         return self
 
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X, y=None, *, ids=None):
         """Add items to the database; the hasher stays as it is.
 
         Parameters
@@ -294,6 +300,9 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
             Their targets, if those of the first items were given. After judgments items are
             numbered on, with or without judgments of the new ones.
 
+        ids : array-like of shape (n_samples,) of str or int, default=None
+            Their ids, as for :class:`HammingNeighbors`.
+
         Returns
         -------
         self : HashedNeighbors
@@ -302,10 +311,10 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         Raises
         ------
         ValueError
-            If features or targets do not continue those of the first items. The estimator
-            is then what it was before.
+            If features, targets or ids do not continue those of the first items. The
+            estimator is then what it was before.
         """
-        return super().partial_fit(X, y)
+        return super().partial_fit(X, y, ids=ids)
 
     def save(self, path):
         """Write the fitted hasher and the codes to a folder.

@@ -267,24 +267,20 @@ def test_repeats_in_a_graph_index_are_warned_of(engine):
 
 def test_bad_ids_are_refused():
     for ids, message in [
-        ([0, 1], r"ids must be integers of shape \(3,\)"),
-        ([0.0, 1.0, 2.0], "ids must be integers"),
+        ([0, 1], "ids must be one for each of 3 items, got 2"),
         ([0, 1, 1], "ids must differ"),
-        (
-            np.array([0, 1, 2**63], np.uint64),
-            r"less than 2\*\*63, .*, got 9223372036854775808",
-        ),
-        ([0, 1, 2**63], r"ids must be integers .* less than 2\*\*63"),
-        ([0, 1, 2**64], r"ids must be integers .* less than 2\*\*63"),
+        (np.array([0, 1, 2**63], np.uint64), "all integers of int64"),
     ]:
         with pytest.raises(ValueError, match=message):
             export.to_pgvector(np.eye(3), ids=ids)
 
 
-def test_usearch_has_no_negative_keys():
+def test_usearch_has_no_negative_keys_and_no_strings():
     pytest.importorskip("usearch")
     with pytest.raises(ValueError, match="ids must not be negative for usearch, got -2"):
         export.to_usearch(np.eye(3), ids=[0, -2, 1])
+    with pytest.raises(ValueError, match="ids must be integers for usearch, got strings"):
+        export.to_usearch(np.eye(3), ids=["a", "b", "c"])
 
 
 def test_names_that_are_not_plain_are_refused():
