@@ -144,8 +144,8 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
 
     n_bytes_per_item_ : float
         Bytes of memory for an item, without targets and features: those of its code, one
-        for its factor and one for its length, where the hasher has these, and of its index
-        once items have been removed.
+        for its factor and one for its length, where the hasher has these, of its id, and of
+        its index once items have been removed.
 
     nbytes : int
         Bytes of memory for all items.
@@ -155,6 +155,9 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
 
     indices_ : ndarray of shape (n_items,)
         Indices of the items, ascending.
+
+    ids_ : ndarray of shape (n_items,) of str or int64, or None
+        Ids of the items, in the order of `indices_`; None if `fit` was given none.
 
     n_samples_fit_ : int
         Number of items given so far, those removed included.
@@ -192,6 +195,13 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
     >>> distances, indices = index.kneighbors(X[:1], n_neighbors=3)
     >>> y[300:][indices]
     array([[0, 0, 0]])
+
+    Items that are known by ids are added, found and removed by these:
+
+    >>> index = index.fit(X[:100], ids=[f"scan {i}" for i in range(100)])
+    >>> index = index.remove(["scan 1"]).partial_fit(X[100:102], ids=["scan 1", "late"])
+    >>> index.kneighbors(X[101:102], n_neighbors=1, return_distance=False)
+    array([['late']], dtype='<U4')
     """
 
     _parameter_constraints: dict = CodeDatabase._parameter_constraints | {

@@ -32,7 +32,7 @@ class Ids(NamedTuple):
         if ids is None:
             return None
         ids = check_ids(ids, n_items)
-        return cls(_plain(ids)[:0], np.arange(0)).add(ids)
+        return cls(_plain(ids[:0]), np.arange(0)).add(ids)
 
     def add(self, ids):
         """The ids, and those of more items, which `check_ids` has read."""
@@ -58,18 +58,16 @@ class Ids(NamedTuple):
         return Ids(self.values[stays], rows[self.order[stays[self.order]]])
 
     def find(self, ids):
-        """Ids as an array, their rows, and whether each is one of an item."""
-        ids = check_ids(ids)
-        asked = self._like_these(ids)
+        """Rows of ids, in no order, and those ids that are of no item."""
+        asked = np.sort(self._like_these(check_ids(ids)))  # sorted ones are found sooner
         cut = asked.astype(self.values.dtype)  # else NumPy would widen a copy of all
         places = np.searchsorted(self.values, cut, sorter=self.order)
         rows = self.order[np.minimum(places, len(self.order) - 1)]
-        return ids, rows, self.values[rows] == asked
+        return rows, _as_given(asked[self.values[rows] != asked])
 
     def of_rows(self, rows):
-        """Ids of rows, as they were given."""
-        ids = self.values[rows]
-        return ids if ids.dtype.kind == "i" else np.char.decode(ids, *_CODEC)
+        """Ids of rows."""
+        return _as_given(self.values[rows])
 
     def is_sound(self, n_items):
         """Whether files may have held it. A wrong order finds no ids, but no wrong ones."""
@@ -100,3 +98,8 @@ class Ids(NamedTuple):
 def _plain(ids):
     """Integers as they are, and strings in UTF-8."""
     return np.char.encode(ids, *_CODEC) if ids.dtype.kind == "U" else ids
+
+
+def _as_given(plain):
+    """Integers as they are, and strings of UTF-8."""
+    return np.char.decode(plain, *_CODEC) if plain.dtype.kind == "S" else plain

@@ -242,7 +242,7 @@ class Index:
         Items are given by their ids where they have some, else by their indices.
         """
         if self.ids is not None:
-            given, rows, is_here = self.ids.find(indices)
+            known, (rows, missing) = "ids_", self.ids.find(indices)
         else:
             given = np.atleast_1d(indices)
             if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
@@ -251,17 +251,17 @@ class Index:
                     f"bool, got {given.dtype} of shape {given.shape}. Pass indices as in "
                     "`indices_`. Those of a mask are np.flatnonzero(mask)."
                 )
+            known = "indices_"
             rows = given = given.astype(np.int64)
             is_here = (given >= 0) & (given < self.n_indices)
             if self.numbers is not None:
                 rows = np.searchsorted(self.numbers, given)
                 is_here &= self.numbers[np.minimum(rows, self.n_items - 1)] == given
-        if not is_here.all():
-            known = "indices_" if self.ids is None else "ids_"
+            missing = given[~is_here]
+        if missing.size:
             raise ValueError(
-                f"{name} contains {given[~is_here][:5].tolist()}, which are not in the "
-                f"database. Pass what is in `{known}`. A mask of `among` may name removed "
-                "items, too."
+                f"{name} contains {missing[:5].tolist()}, which are not in the database. "
+                f"Pass what is in `{known}`. A mask of `among` may name removed items, too."
             )
         return np.unique(rows)
 
