@@ -51,8 +51,8 @@ class HammingNeighbors(CodeDatabase):
 
     n_bytes_per_item_ : float
         Bytes of memory for an item, without targets: those of its code, of its id, of its
-        index once items have been removed, and of tables for lookup within a radius once there are
-        some.
+        index once items have been removed, and of tables for lookup within a radius once
+        there are some.
 
     nbytes : int
         Bytes of memory for all items.

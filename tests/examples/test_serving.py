@@ -300,10 +300,11 @@ def test_rows_are_added_while_others_search_and_outlive_a_restart(service, start
     found = [item["metadata"]["row"] for [item] in again.search(X[rows])]
     assert found[:1] + found[2:] == rows[:1] + rows[2:]
     assert found[1] != 501
-    assert again.add([N_ITEMS + 50])[0] == 201
+    assert again.add([N_ITEMS + 50, 501])[0] == 201
     assert not any(path.exists() for path in crashed)
-    again.both_workers_have(N_ITEMS + 40)
-    assert [item["id"] for [item] in again.search(X[[550]])] == ["photo 550"]
+    again.both_workers_have(N_ITEMS + 41)
+    found = [item["id"] for [item] in again.search(X[[550, 501]])]
+    assert found == ["photo 550", "photo 501"]
     assert "Traceback" not in service.log.read_text() + again.log.read_text()
 
 

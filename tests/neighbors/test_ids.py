@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 from neighbor_cases import random_codes
 from numpy.testing import assert_array_equal
 
-from sklearn_talr import HashedNeighbors, ITQHasher
 from sklearn_talr.neighbors import HammingNeighbors
 
-RNG = np.random.default_rng(0)
-CODES, X = random_codes(RNG, 40, 6), RNG.normal(size=(40, 6))
+CODES = random_codes(np.random.default_rng(0), 40, 6)
 ANY_TEXT = st.text(st.characters(), min_size=1, max_size=9)
 TEXTS = ANY_TEXT.filter(lambda text: not text.endswith("\0"))
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
@@ -93,20 +91,3 @@ def test_ids_that_are_not_there_are_refused():
         2,
         3,
     ]
-
-
-def test_a_hasher_with_its_index_has_ids():
-    pd = pytest.importorskip("pandas", reason="pandas is an optional extra")
-    ids = pd.Series([f"photo {i}" for i in range(40)])
-    plain = HashedNeighbors(ITQHasher(6, random_state=0), n_rescored=9).fit(X[:30])
-    index = HashedNeighbors(ITQHasher(6, random_state=0), n_rescored=9)
-    fitted = index.fit(X[:30], ids=ids[:30]).hasher_
-    for each, more in ((plain, {}), (index, {"ids": ids[30:]})):
-        each.partial_fit(X[30:], **more).remove(ids[:2] if more else [0, 1])
-    found = index.kneighbors(X, 3, among=ids[5:20])
-    expected = plain.kneighbors(X, 3, among=np.arange(5, 20))
-    assert_array_equal(found[0], expected[0])
-    assert_array_equal(found[1], ids.to_numpy()[expected[1]])
-    with pytest.raises(ValueError, match="one for each of 40 items"):
-        index.fit(X, ids=ids[:3])
-    assert index.hasher_ is fitted

@@ -127,24 +127,6 @@ def test_an_item_costs_its_code_and_its_bytes(metric, terms, path):
         assert_array_equal(mine, theirs)
 
 
-@each_mmap
-@pytest.mark.parametrize("removes", [False, True])
-def test_given_terms_and_removed_items_come_back(removes, mmap, path):
-    from sklearn_talr.codes import PackedCodes, pack_codes
-
-    rng = np.random.default_rng(0)
-    data = pack_codes(random_codes(rng, 60, 24)).data
-    index = WeightedHammingNeighbors(3).fit(
-        PackedCodes(data, 24, terms=rng.random((60, 2)))
-    )
-    if removes:
-        index.remove([0, 17])
-    index.save(path)
-    check_same(
-        WeightedHammingNeighbors.load(path, mmap=mmap), index, rng.normal(size=(4, 24))
-    )
-
-
 def test_a_folder_of_others_is_left_alone(path):
     path.mkdir()
     (path / "notes.txt").write_text("mine")
