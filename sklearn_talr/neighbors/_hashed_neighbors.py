@@ -289,11 +289,8 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
             # The oracle of a hasher of two views: y alone does not tell of both.
             learned = hasher.hasher.affinity_
             affinity = "auto" if getattr(learned, "comes_with_targets", False) else learned
-        more = {
-            "hasher": hasher,
-            "ids": ids,
-            "features": StackedRows([X]) if self.n_rescored else None,
-        }
+        features = StackedRows([X]) if self.n_rescored else None
+        more = {"hasher": hasher, "ids": ids, "features": features}
         codes = read_codes(codes, None, type(self).__name__)
         self._fitted = Index.of(*codes, affinity, y, **more)
         return self
