@@ -158,6 +158,26 @@ def check_groups(groups, n_items):
     return groups
 
 
+def check_ids(ids, n_items=None):
+    """Ids, an array-like or a single one, as an array of strings or of int64.
+
+    Raises ValueError unless there is one for each of `n_items`, if that is given.
+    """
+    given = ids.tolist() if hasattr(ids, "tolist") else ids
+    given = [given] if isinstance(given, str | int) else list(given)
+    found = np.array(given)
+    is_plain = found.dtype.kind in "iU" and found.ndim == 1
+    if given and not (is_plain and found.tolist() == given):
+        types = ", ".join(sorted({type(each).__name__ for each in given}))
+        raise ValueError(
+            "ids must be all strings, none of which ends in a null character, or all "
+            f"integers of int64, got entries of type {types}."
+        )
+    if n_items is not None and len(given) != n_items:
+        raise ValueError(f"ids must be one for each of {n_items} items, got {len(given)}.")
+    return found
+
+
 def _is_tensor(array):
     torch = sys.modules.get("torch")  # where torch is not imported there are no tensors
     return torch is not None and isinstance(array, torch.Tensor)

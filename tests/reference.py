@@ -291,21 +291,6 @@ def ranking_of(ranks, n_positive):
     return [kind for _, kind in sorted(items)]
 
 
-def sets_of_bits(n_bits, word_size):
-    """The bits of each product that a query of words weighs, in the order of the weights.
-
-    Single bits come first. Sets of two or more bits of a word follow, word by word, in the
-    order of the binary numbers whose ones they are.
-    """
-    single, longer = [(bit,) for bit in range(n_bits)], []
-    for start in range(0, n_bits, word_size):
-        bits = range(start, min(start + word_size, n_bits))
-        for digits in product((0, 1), repeat=len(bits)):  # the greatest digit comes first
-            chosen = tuple(bit for bit, digit in zip(bits, reversed(digits)) if digit)
-            longer += [chosen] if len(chosen) > 1 else []
-    return single + longer
-
-
 def n_weights_of(n_bits, word_size):
     """Weights of a query that weighs words of so many bits, or bits if some are over."""
     return 32 * n_bits if word_size == 8 and n_bits % 8 == 0 else n_bits

@@ -27,7 +27,7 @@ FOLDER = Path(os.environ.get("SEARCH_FOLDER", "data")).resolve()
 MOST_BYTES = 2_000_000
 Number = Annotated[float, Field(ge=-1e15, le=1e15)]  # neither NaN nor infinite
 Vectors = Annotated[list[list[Number]], Field(min_length=1, max_length=100)]
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern="^[^\0]*$")]
 Value = str | bool | int | Number
 
 
@@ -47,7 +47,7 @@ class Items(BaseModel, extra="forbid"):
     metadata: list[dict]
 
 
-# The catalog: ids and metadata in SQLite, whose user_version names the newest index
+# The catalog: metadata in SQLite, whose user_version names the newest index
 def open_catalog():
     uri = (FOLDER / "catalog.db").as_uri() + "?mode=rw"
     return sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None)
@@ -59,14 +59,14 @@ def newest(catalog):
 
 
 # Readers: each worker maps the newest index, and looks for a newer one every second
-served = {"version": None, "index": None}
+served = {"newest": (None, None)}
 
 
 def refresh():
     with closing(open_catalog()) as catalog:
         version, path = newest(catalog)
-    if version != served["version"]:
-        served.update(index=HashedNeighbors.load(path, mmap=True), version=version)
+    if version != served["newest"][0]:
+        served["newest"] = version, HashedNeighbors.load(path, mmap=True)
 
 
 @asynccontextmanager
@@ -94,7 +94,7 @@ def answer(content, status=200):
 
 
 def as_rows(vectors):
-    n_features = served["index"].n_features_in_
+    n_features = served["newest"][1].n_features_in_
     if any(len(vector) != n_features for vector in vectors):
         raise HTTPException(422, f"each vector must have {n_features} numbers")
     return np.array(vectors, dtype=np.float32)
@@ -102,55 +102,57 @@ def as_rows(vectors):
 
 @app.get("/health")
 def health():
-    return answer({"version": served["version"], "n_items": served["index"].n_items_})
+    version, index = served["newest"]
+    return answer({"version": version, "n_items": index.n_items_})
 
 
-# Items whose metadata have each key of a filter, with a value from its low to its high
+# Items of a version whose metadata have each key of a filter, with a value from its low to
+# its high. Later versions may have removed some, but given their ids to none of this one.
 ALLOWED = """
     WITH wanted AS MATERIALIZED (
         SELECT key, json_extract(value, '$[0]') AS low, json_extract(value, '$[1]') AS high
         FROM json_each(?)
     )
-    SELECT place FROM items WHERE (SELECT count(*) FROM wanted) = (
+    SELECT id FROM items WHERE since <= ? AND (SELECT count(*) FROM wanted) = (
         SELECT count(*) FROM json_each(metadata) AS own JOIN wanted
         ON own.key = wanted.key AND own.atom BETWEEN low AND high
     )
 """
 
 
-def allowed_items(catalog, wanted, index):
-    ranges = {k: v if isinstance(v, tuple) else (v, v) for k, v in wanted.items()}
-    places = np.array(catalog.execute(ALLOWED, [json.dumps(ranges)]).fetchall(), dtype=int)
-    among = np.zeros(index.n_samples_fit_, dtype=bool)
-    among[places[places < len(among)]] = True  # others were added since it was read
-    return among
+FOUND = """
+    SELECT id, metadata FROM items
+    WHERE since <= ? AND id IN (SELECT value FROM json_each(?))
+"""
 
 
 @app.post("/search")
 def search(queries: Queries):
-    rows, index = as_rows(queries.vectors), served["index"]
+    rows, (version, index) = as_rows(queries.vectors), served["newest"]
     among, n_allowed = None, index.n_items_
     with closing(open_catalog()) as catalog:
         if queries.filter:
-            among = allowed_items(catalog, queries.filter, index)
-            n_allowed = int(among.sum())
+            ranges = {
+                key: value if isinstance(value, tuple) else (value, value)
+                for key, value in queries.filter.items()
+            }
+            allowed = catalog.execute(ALLOWED, [json.dumps(ranges), version])
+            among = [name for (name,) in allowed]
+            n_allowed = len(among)
         if n_allowed == 0:
             return answer([[] for _ in rows])
         n_neighbors = min(queries.n_neighbors, n_allowed)
-        distances, places = index.kneighbors(rows, n_neighbors, among=among)
-        found = catalog.execute(
-            "SELECT place, id, metadata FROM items "
-            "WHERE place IN (SELECT value FROM json_each(?))",
-            [json.dumps(places.ravel().tolist())],
-        )
-        items = {
-            place: {"id": name, "metadata": json.loads(text)} for place, name, text in found
-        }
+        distances, ids = index.kneighbors(rows, n_neighbors, among=among)
+        names = json.dumps(ids.ravel().tolist())
+        metadata = dict(catalog.execute(FOUND, [version, names]))
     return answer(
         [
-            # others were removed since the index was read
-            [items[place] | {"distance": d} for d, place in zip(*row) if place in items]
-            for row in zip(distances.tolist(), places.tolist())
+            [
+                {"id": name, "metadata": json.loads(metadata[name]), "distance": distance}
+                for name, distance in zip(*row)
+                if name in metadata  # others were removed since the index was read
+            ]
+            for row in zip(ids.tolist(), distances.tolist())
         ]
     )
 
@@ -162,7 +164,10 @@ def next_version():
         catalog.execute("BEGIN IMMEDIATE")
         version, path = newest(catalog)
         index = HashedNeighbors.load(path)
-        yield catalog, index
+        try:
+            yield catalog, index, version + 1
+        except ValueError as error:  # about ids that are there already, or are not
+            raise HTTPException(409, str(error)) from error
         new = FOLDER / f"index-{version + 1}"
         index.save(new)
         for old in set(FOLDER.glob("*index-*")) - {path, new}:
@@ -180,28 +185,18 @@ def add(items: Items):
         texts = [json.dumps(entry, allow_nan=False) for entry in items.metadata]
     except ValueError as error:
         raise HTTPException(422, f"metadata: {error}") from error
-    try:
-        with next_version() as (catalog, index):
-            places = range(index.n_samples_fit_, index.n_samples_fit_ + len(rows))
-            catalog.executemany(
-                "INSERT INTO items VALUES (?, ?, json(?))", zip(places, items.ids, texts)
-            )
-            index.partial_fit(rows)
-    except sqlite3.IntegrityError as error:
-        raise HTTPException(409, "an id is there already, or comes twice") from error
+    with next_version() as (catalog, index, version):
+        index.partial_fit(rows, ids=items.ids)
+        new = zip(items.ids, [version] * len(rows), texts)
+        catalog.executemany("INSERT INTO items VALUES (?, ?, json(?))", new)
     return answer({"n_items": index.n_items_}, 201)
 
 
 @app.post("/remove")
-def remove(ids: Annotated[set[Name], Body(embed=True, min_length=1)]):
-    gone = "DELETE FROM items WHERE id = ? RETURNING place"
-    with next_version() as (catalog, index):
-        places = [place for name in ids for (place,) in catalog.execute(gone, [name])]
-        if len(places) < len(ids):
-            raise HTTPException(404, "no item has one of the ids; none was removed")
-        if len(places) == index.n_items_:
-            raise HTTPException(409, "the last item stays; build another folder")
-        index.remove(places)
+def remove(ids: Annotated[list[Name], Body(embed=True, min_length=1)]):
+    with next_version() as (catalog, index, _):
+        index.remove(ids)
+        catalog.executemany("DELETE FROM items WHERE id = ?", [[name] for name in ids])
     return answer({"n_items": index.n_items_})
 
 

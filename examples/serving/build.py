@@ -30,41 +30,42 @@ def build(embeddings, lines, folder, n_bits=N_BITS):
     with TemporaryDirectory(prefix=f"{folder.name}-", dir=folder.parent) as aside:
         new = Path(aside, "new")
         new.mkdir()
-        n_items = write_catalog(lines, new / "catalog.db")
-        if n_items != len(embeddings):
+        ids = write_catalog(lines, new / "catalog.db")
+        if len(ids) != len(embeddings):
             raise ValueError(
-                f"{n_items} items for {len(embeddings)} rows of embeddings; write a line "
+                f"{len(ids)} items for {len(embeddings)} rows of embeddings; write a line "
                 "for each row, in the same order"
             )
-        write_index(embeddings, new / "index-1", n_bits)
+        write_index(embeddings, ids, new / "index-1", n_bits)
         new.rename(folder)
 
 
 def write_catalog(lines, path):
-    """Write ids and metadata; return how many."""
-    number = 0
+    """Write ids and metadata, each since version 1; return the ids."""
+    ids = []
     with closing(sqlite3.connect(path)) as catalog, catalog:
         catalog.execute(
-            "CREATE TABLE items (place INTEGER PRIMARY KEY, id TEXT UNIQUE, metadata TEXT)"
+            "CREATE TABLE items (id TEXT PRIMARY KEY, since INTEGER, metadata TEXT)"
         )
         for number, line in enumerate(lines, 1):
             try:
                 item = json.loads(line)
                 name = item.pop("id", None) if isinstance(item, dict) else None
-                if not isinstance(name, str) or not 1 <= len(name) <= 200:
+                if not isinstance(name, str) or not 1 <= len(name) <= 200 or "\0" in name:
                     raise ValueError('no object with an "id" of 1 to 200 characters')
-                row = number - 1, name, json.dumps(item, allow_nan=False)
-                insert = "INSERT OR IGNORE INTO items VALUES (?, ?, json(?))"
+                insert = "INSERT OR IGNORE INTO items VALUES (?, 1, json(?))"
+                row = name, json.dumps(item, allow_nan=False)
                 if catalog.execute(insert, row).rowcount == 0:
                     raise ValueError(f"the id {name!r} came before")
+                ids.append(name)
             except (ValueError, sqlite3.OperationalError) as error:
                 why = getattr(error, "msg", error)
                 raise ValueError(f"line {number}: {why}") from error
         catalog.execute("PRAGMA user_version = 1")
-    return number
+    return ids
 
 
-def write_index(embeddings, path, n_bits):
+def write_index(embeddings, ids, path, n_bits):
     """Fit a hasher to some of the rows, and write the codes of all."""
     n_rows = len(embeddings)
     rng = np.random.default_rng(0)
@@ -73,7 +74,8 @@ def write_index(embeddings, path, n_bits):
     hasher = AdditiveHasher(n_bits, verbose=True, random_state=0)
     index = HashedNeighbors(FrozenEstimator(hasher.fit(embeddings[sample])))
     for start in range(0, n_rows, ROWS_PER_BLOCK):
-        index.partial_fit(embeddings[start : start + ROWS_PER_BLOCK])
+        rows = slice(start, start + ROWS_PER_BLOCK)
+        index.partial_fit(embeddings[rows], ids=ids[rows])
         print(f"Encoded {index.n_items_} of {n_rows} rows", flush=True)
     index.save(path)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils import gen_batches
 
+from .._arrays import check_ids
 from .._compat import HasMethods, validated
 from ..codes import PackedCodes, pack_codes, unpack_codes
 from ..codes._packed import refuse_terms
@@ -45,43 +46,43 @@ def to_bit_strings(codes):
     return characters.astype(str).tolist()
 
 
-_GREATEST_ID = np.iinfo(np.int64).max
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+_TYPES = {"i": "BIGINT", "U": "TEXT"}  # of columns of ids
+_ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
 
 def validate_export(**constraints):
     """Decorate an export: check codes, ids, and parameters with these constraints."""
-    return validated(codes=["array-like"], ids=["array-like", None], **constraints)
+    codes = ["array-like", HasMethods(["kneighbors", "rank"])]
+    return validated(codes=codes, ids=["array-like", None], **constraints)
 
 
-def check_codes(codes, ids, table="codes"):
+def check_codes(codes, ids, table="codes", *, engine=None):
     """Return packed codes in little bit order, and their ids, by default 0 to n - 1.
 
-    A name of a table that would have to be quoted is refused, since it becomes part of
-    statements.
+    In place of codes there may be an index, whose own ids, or indices, are the default. A
+    name of a table that would have to be quoted is refused, since it becomes part of
+    statements; so are strings as ids where an `engine` is named.
     """
+    if hasattr(codes, "kneighbors"):
+        own = codes.ids_
+        ids = (codes.indices_ if own is None else own) if ids is None else ids
+        codes = codes.codes_
     packed = pack_codes(refuse_terms(codes, "codes"))
     if not _NAME.fullmatch(table):
         raise ValueError(
             "table must be a name of at most 63 letters, digits and underscores that "
             f"begins with no digit, got {table!r}."
         )
-    if ids is None:
-        return packed, np.arange(len(packed))
-    ids = np.asarray(ids)
-    if ids.shape != (len(packed),) or ids.dtype.kind not in "iu":
-        raise ValueError(
-            f"ids must be integers of shape ({len(packed)},), one for each code, and less "
-            f"than 2**63, got {ids.dtype} of shape {ids.shape}."
-        )
-    if ids.max() > _GREATEST_ID:
-        raise ValueError(
-            f"ids must be less than 2**63, which is what engines take, got {ids.max()}. "
-            "Number the codes instead, and keep your ids beside them."
-        )
+    ids = np.arange(len(packed)) if ids is None else check_ids(ids, len(packed))
     if len(np.unique(ids)) < len(ids):
         raise ValueError("ids must differ, but some occur more than once.")
-    return packed, ids.astype(np.int64)
+    if engine and ids.dtype.kind == "U":
+        raise ValueError(
+            f"ids must be integers for {engine}, got strings. Number the codes by "
+            "ids=range(n), and keep your ids beside them."
+        )
+    return packed, ids
 
 
 def warn_of_repeats(packed, n_links):
@@ -129,7 +130,7 @@ class PgvectorExport:
     codes : PackedCodes
         The codes.
 
-    ids : ndarray of shape (n_samples,) of int64
+    ids : ndarray of shape (n_samples,) of int64 or str
         The id of each code.
     """
 
@@ -150,7 +151,8 @@ class PgvectorExport:
         """
         for rows in gen_batches(len(self.ids), _ROWS_PER_BLOCK):
             strings = to_bit_strings(self.codes[rows])
-            lines = zip(self.ids[rows].tolist(), strings)
+            names = [str(name).translate(_ESCAPES) for name in self.ids[rows].tolist()]
+            lines = zip(names, strings)
             yield "".join(f"{name}\t{bits}\n" for name, bits in lines)
 
 
@@ -160,11 +162,12 @@ def to_pgvector(codes, *, ids=None, table="codes", hnsw=False):
 
     Parameters
     ----------
-    codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, or PackedCodes
-        The codes. Bit 0 is the first character of the bit string.
+    codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, PackedCodes, or index
+        The codes, or an index such as HashedNeighbors. Bit 0 is the first character of the
+        bit string.
 
-    ids : array-like of shape (n_samples,) of int, default=None
-        Primary keys. None means 0, 1, and so on.
+    ids : array-like of shape (n_samples,) of int or str, default=None
+        Primary keys. None means those of an index, or 0, 1, and so on.
 
     table : str, default="codes"
         Name of the table to be made: letters, digits and underscores.
@@ -181,8 +184,8 @@ def to_pgvector(codes, *, ids=None, table="codes", hnsw=False):
     Raises
     ------
     ValueError
-        If `codes` are no codes or have factors or addends, `ids` are not different integers
-        less than 2**63, one for each code, or `table` is not a plain name.
+        If `codes` are no codes or have factors or addends, `ids` are not different, of one
+        type, and one for each code, or `table` is not a plain name.
 
     Warns
     -----
@@ -217,7 +220,8 @@ def to_pgvector(codes, *, ids=None, table="codes", hnsw=False):
         create_index = f"CREATE INDEX ON {table} USING hnsw (code bit_hamming_ops)"
     return PgvectorExport(
         create_table="CREATE EXTENSION IF NOT EXISTS vector; "
-        f"CREATE TABLE {table} (id bigint PRIMARY KEY, code bit({n_bits}) NOT NULL)",
+        f"CREATE TABLE {table} (id {_TYPES[ids.dtype.kind]} PRIMARY KEY, "
+        f"code bit({n_bits}) NOT NULL)",
         copy=f"COPY {table} (id, code) FROM STDIN",
         create_index=create_index,
         search=f"SELECT id, code <~> %s::bit({n_bits}) AS distance FROM {table} "
@@ -233,15 +237,16 @@ def to_sqlite_vec(codes, connection, *, ids=None, table="codes"):
 
     Parameters
     ----------
-    codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, or PackedCodes
-        The codes. They become little-endian bytes, as ``vec_quantize_binary`` makes them,
-        and are padded with zeros to whole bytes.
+    codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, PackedCodes, or index
+        The codes, or an index such as HashedNeighbors. They become little-endian bytes, as
+        ``vec_quantize_binary`` makes them, and are padded with zeros to whole bytes.
 
     connection : sqlite3.Connection or apsw.Connection
         An open database that has loaded sqlite-vec.
 
-    ids : array-like of shape (n_samples,) of int, default=None
-        Row ids. None means 0, 1, and so on.
+    ids : array-like of shape (n_samples,) of int or str, default=None
+        Row ids; strings become a column ``id``. None means those of an index, or 0, 1, and
+        so on.
 
     table : str, default="codes"
         Name of the table to be made: letters, digits and underscores.
@@ -256,8 +261,8 @@ def to_sqlite_vec(codes, connection, *, ids=None, table="codes"):
     Raises
     ------
     ValueError
-        If `codes` are no codes or have factors or addends, `ids` are not different integers
-        less than 2**63, one for each code, or `table` is not a plain name.
+        If `codes` are no codes or have factors or addends, `ids` are not different, of one
+        type, and one for each code, or `table` is not a plain name.
 
     Examples
     --------
@@ -274,19 +279,23 @@ def to_sqlite_vec(codes, connection, *, ids=None, table="codes"):
     """
     packed, ids = check_codes(codes, ids, table)
     n_bits = 8 * packed.data.shape[1]
-    connection.execute(f"CREATE VIRTUAL TABLE {table} USING vec0(code bit[{n_bits}])")
+    key, column = "rowid", ""
+    if ids.dtype.kind == "U":
+        key, column = "id", "id TEXT PRIMARY KEY, "
+    columns = f"{column}code bit[{n_bits}]"
+    connection.execute(f"CREATE VIRTUAL TABLE {table} USING vec0({columns})")
     rows = ((i, row.tobytes()) for i, row in zip(ids.tolist(), packed.data))
     connection.execute("SAVEPOINT codes")  # one transaction, whatever the driver's mode is
     try:
         connection.executemany(
-            f"INSERT INTO {table} (rowid, code) VALUES (?, vec_bit(?))", rows
+            f"INSERT INTO {table} ({key}, code) VALUES (?, vec_bit(?))", rows
         )
     except BaseException:
         connection.execute("ROLLBACK TO codes")
         raise
     finally:
         connection.execute("RELEASE codes")
-    return f"SELECT rowid, distance FROM {table} WHERE code MATCH vec_bit(?) AND k = ?"
+    return f"SELECT {key}, distance FROM {table} WHERE code MATCH vec_bit(?) AND k = ?"
 
 
 @validate_export(connection=[HasMethods(["execute", "register"])], table=[str])
@@ -295,14 +304,15 @@ def to_duckdb(codes, connection, *, ids=None, table="codes"):
 
     Parameters
     ----------
-    codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, or PackedCodes
-        The codes. Bit 0 is the first character of the bit string.
+    codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, PackedCodes, or index
+        The codes, or an index such as HashedNeighbors. Bit 0 is the first character of the
+        bit string.
 
     connection : duckdb.DuckDBPyConnection
         An open database.
 
-    ids : array-like of shape (n_samples,) of int, default=None
-        Values of the column ``id``. None means 0, 1, and so on.
+    ids : array-like of shape (n_samples,) of int or str, default=None
+        Values of the column ``id``. None means those of an index, or 0, 1, and so on.
 
     table : str, default="codes"
         Name of the table to be made: letters, digits and underscores.
@@ -316,8 +326,8 @@ def to_duckdb(codes, connection, *, ids=None, table="codes"):
     Raises
     ------
     ValueError
-        If `codes` are no codes or have factors or addends, `ids` are not different integers
-        less than 2**63, one for each code, or `table` is not a plain name.
+        If `codes` are no codes or have factors or addends, `ids` are not different, of one
+        type, and one for each code, or `table` is not a plain name.
 
     Examples
     --------
@@ -330,7 +340,9 @@ def to_duckdb(codes, connection, *, ids=None, table="codes"):
     [(1, 1)]
     """
     packed, ids = check_codes(codes, ids, table)
-    connection.execute(f"CREATE TABLE {table} (id BIGINT, code BIT)")
+    kind = ids.dtype.kind
+    connection.execute(f"CREATE TABLE {table} (id {_TYPES[kind]}, code BIT)")
+    ids = ids.astype(object) if kind == "U" else ids
     for rows in gen_batches(len(packed), _ROWS_PER_BLOCK):
         strings = np.array(to_bit_strings(packed[rows]), dtype=object)
         connection.register("codes_to_insert", {"id": ids[rows], "code": strings})
@@ -356,14 +368,15 @@ def to_lancedb(codes, connection, *, ids=None, table="codes"):
 
     Parameters
     ----------
-    codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, or PackedCodes
-        The codes. They become little-endian bytes and are padded with zeros to whole bytes.
+    codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, PackedCodes, or index
+        The codes, or an index such as HashedNeighbors. They become little-endian bytes and
+        are padded with zeros to whole bytes.
 
     connection : lancedb.db.DBConnection
         An open database, such as ``lancedb.connect(folder)``.
 
-    ids : array-like of shape (n_samples,) of int, default=None
-        Values of the column ``id``. None means 0, 1, and so on.
+    ids : array-like of shape (n_samples,) of int or str, default=None
+        Values of the column ``id``. None means those of an index, or 0, 1, and so on.
 
     table : str, default="codes"
         Name of the table to be made: letters, digits and underscores.
@@ -377,8 +390,8 @@ def to_lancedb(codes, connection, *, ids=None, table="codes"):
     Raises
     ------
     ValueError
-        If `codes` are no codes or have factors or addends, `ids` are not different integers
-        less than 2**63, one for each code, `table` is not a plain name, or the database
+        If `codes` are no codes or have factors or addends, `ids` are not different, of one
+        type, and one for each code, `table` is not a plain name, or the database
         has a table of this name.
 
     Examples

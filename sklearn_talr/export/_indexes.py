@@ -24,9 +24,10 @@ def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False):
 
     Parameters
     ----------
-    codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, or PackedCodes
-        The codes. They become little-endian bytes, as faiss expects. Codes whose length is
-        no multiple of 8 are padded with zeros, which changes no distance.
+    codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, PackedCodes, or index
+        The codes, or an index such as HashedNeighbors. They become little-endian bytes, as
+        faiss expects. Codes whose length is no multiple of 8 are padded with zeros, which
+        changes no distance.
 
     description : str, default="BFlat"
         Kind of index, as ``faiss.index_binary_factory`` takes it: "BFlat" compares with all
@@ -34,8 +35,8 @@ def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False):
         "BHNSW32" is a graph with 32 links to a node.
 
     ids : array-like of shape (n_samples,) of int, default=None
-        What the index returns for each code, such as ``neighbors.indices_``. None means 0,
-        1, and so on.
+        What the index returns for each code. None means the ids of an index, or 0, 1, and
+        so on.
 
     weighted : bool, default=False
         Whether to build an index for weighted queries. It compares with all codes and
@@ -98,21 +99,23 @@ def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False):
     """
     import faiss
 
-    packed, names = check_codes(codes, ids)
+    packed, names = check_codes(codes, ids, engine="faiss")
+    if ids is None and np.array_equal(names, np.arange(len(names))):
+        names = None  # they are those of faiss
     if weighted:
         if description != _BINARY:
             raise ValueError(
                 f"description={description!r} is a kind of binary index; leave it out with "
                 "weighted=True, which makes one kind only."
             )
-        return _fast_scan(faiss, packed, None if ids is None else names)
+        return _fast_scan(faiss, packed, names)
     n_links = re.match(r"BHNSW(\d+)", description)
     if n_links:
         warn_of_repeats(packed, int(n_links[1]))
     index = faiss.index_binary_factory(8 * packed.data.shape[1], description)
     if not index.is_trained:
         index.train(packed.data)
-    if ids is None:
+    if names is None:
         index.add(packed.data)
         return index
     named = faiss.IndexBinaryIDMap2(index)
@@ -171,11 +174,12 @@ def to_usearch(codes, *, ids=None, connectivity=16):
 
     Parameters
     ----------
-    codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, or PackedCodes
-        The codes. They become little-endian bytes and are padded with zeros to whole bytes.
+    codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, PackedCodes, or index
+        The codes, or an index such as HashedNeighbors. They become little-endian bytes and
+        are padded with zeros to whole bytes.
 
     ids : array-like of shape (n_samples,) of int, default=None
-        Keys of the codes, not negative. None means 0, 1, and so on.
+        Keys of the codes, not negative. None means those of an index, or 0, 1, and so on.
 
     connectivity : int, default=16
         Number of links of a node of the graph, at least 1.
@@ -207,7 +211,7 @@ def to_usearch(codes, *, ids=None, connectivity=16):
     """
     from usearch.index import Index
 
-    packed, names = check_codes(codes, ids)
+    packed, names = check_codes(codes, ids, engine="usearch")
     if names.min() < 0:
         raise ValueError(f"ids must not be negative for usearch, got {names.min()}.")
     warn_of_repeats(packed, connectivity)

@@ -20,6 +20,7 @@ from ..histogram._weighted_rankings import weighted_histograms
 from ..measures import Measure, parse_measure
 from ..measures._evaluation import average_queries, check_weights
 from ._files import load_index, save_index
+from ._ids import Ids
 from ._index import Index
 from ._read import check_enough, check_number, read_among
 
@@ -36,7 +37,7 @@ class Ranking(NamedTuple):
         Distances, ascending.
 
     indices : ndarray of shape (n_queries, n_items) of int64
-        Indices of the items; tied ones ascend.
+        Indices of the items, by which tied ones ascend; or ids, as of `kneighbors`.
 
     ties : ndarray of shape (n_queries, n_items) of int64
         Number of the tie that each place belongs to, 0 for the nearest.
@@ -117,7 +118,7 @@ class CodeDatabase(FittedAtOnce):
         self.scoring = scoring
         self.n_jobs = n_jobs
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, *, ids=None):
         """Store the codes of a database.
 
         Parameters
@@ -129,6 +130,11 @@ class CodeDatabase(FittedAtOnce):
             Labels, 0/1 label indicators, a PrecomputedAffinity or whatever the affinity
             takes. Needed by `score` and `predict` only.
 
+        ids : array-like of shape (n_samples,) of str or int, default=None
+            Id of each item: different strings, or integers of 64 bits. Searches then return
+            ids in place of indices, and `remove` and `among` take them. A string must not
+            end in a null character. None if items are known by their indices.
+
         Returns
         -------
         self : object
@@ -137,14 +143,16 @@ class CodeDatabase(FittedAtOnce):
         Raises
         ------
         ValueError
-            If a parameter, `X` or `y` is not what it should be. The estimator is then
-            what it was before.
+            If a parameter, `X`, `y` or `ids` is not what it should be. The estimator is
+            then what it was before.
         """
         self._validate_params()
-        self._fitted = Index.of(*self._read(X, None), self.affinity, y)
+        packed, columns = self._read(X, None)
+        ids = Ids.of(ids, len(packed))
+        self._fitted = Index.of(packed, columns, self.affinity, y, ids=ids)
         return self
 
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X, y=None, *, ids=None):
         """Add items to the database.
 
         Parameters
@@ -155,6 +163,10 @@ class CodeDatabase(FittedAtOnce):
         y : targets of length n_samples, default=None
             Their targets, if those of the first items were given.
 
+        ids : array-like of shape (n_samples,) of str or int, default=None
+            Their ids, if those of the first items were given. An id of an item in the
+            database is refused: to replace the item, `remove` it first.
+
         Returns
         -------
         self : object
@@ -163,15 +175,15 @@ class CodeDatabase(FittedAtOnce):
         Raises
         ------
         ValueError
-            If items or targets do not continue those of the first items. The estimator
-            is then what it was before.
+            If items, targets or ids do not continue those of the first items. The
+            estimator is then what it was before.
         """
         fitted = vars(self).get("_fitted")
         if fitted is None:
-            return self.fit(X, y)
+            return self.fit(X, y, ids=ids)
         self._validate_params()
         packed, _ = self._read(X, fitted)
-        self._fitted = fitted.add(packed, y, X)
+        self._fitted = fitted.add(packed, y, ids, X)
         return self
 
     def remove(self, indices):
@@ -179,9 +191,9 @@ class CodeDatabase(FittedAtOnce):
 
         Parameters
         ----------
-        indices : array-like of shape (n_removed,) of int
-            Indices of the items. No other item gets such an index, and no other item's
-            index changes.
+        indices : array-like of shape (n_removed,) of int or str
+            Indices of the items, or their ids if they have some. No other item gets such
+            an index, and no other item's index changes. An id may be given again.
 
         Returns
         -------
@@ -191,7 +203,7 @@ class CodeDatabase(FittedAtOnce):
         Raises
         ------
         ValueError
-            If an index is not that of an item, or nothing would be left.
+            If an index or id is not that of an item, or nothing would be left.
 
         Examples
         --------
@@ -199,6 +211,12 @@ class CodeDatabase(FittedAtOnce):
         >>> neighbors = HammingNeighbors(n_neighbors=2).fit([[0, 0], [0, 0], [0, 1]])
         >>> neighbors.remove([1]).kneighbors([[0, 0]], return_distance=False)
         array([[0, 2]])
+
+        With ids:
+
+        >>> neighbors = neighbors.fit([[0, 0], [0, 0], [0, 1]], ids=["a", "b", "c"])
+        >>> neighbors.remove(["b"]).kneighbors([[0, 0]], return_distance=False)
+        array([['a', 'c']], dtype='<U1')
         """
         self._fitted = self._get_fitted().remove(indices)
         return self
@@ -232,11 +250,12 @@ class CodeDatabase(FittedAtOnce):
             Whether to return also what is tied with the last neighbor.
 
         among : array-like, sparse matrix or sequence of array-likes, default=None
-            The items that may be found: indices as in `indices_`, or a mask of bool with an
-            entry for each of the `n_samples_fit_` items given so far. One for all queries,
-            or one for each: a sequence of arrays of indices, or a mask of shape
-            (n_queries, n_samples_fit), dense or sparse. Masks may name removed items, which
-            stay removed, and repeated indices count once. None allows all.
+            The items that may be found: indices as in `indices_`, or ids if the items have
+            some, or a mask of bool with an entry for each of the `n_samples_fit_` items
+            given so far. One for all queries, or one for each: a sequence of arrays of
+            indices or ids, or a mask of shape (n_queries, n_samples_fit), dense or sparse.
+            Masks may name removed items, which stay removed, and what repeats counts once.
+            None allows all.
 
         Returns
         -------
@@ -244,11 +263,12 @@ class CodeDatabase(FittedAtOnce):
             Distances, ascending. Only if `return_distance`.
 
         indices : ndarray of shape (n_queries, n_neighbors), dtype int64
-            Indices of the neighbors, ascending within a distance.
+            Indices of the neighbors, ascending within a distance. If the items have ids:
+            their ids, of str or int64, in the same order.
 
         tied : ndarray of shape (n_queries,) of arrays of int64
-            Indices of all items at the distance of the last neighbor, those in `indices`
-            included. Only if `return_tied`.
+            Indices, or ids, of all items at the distance of the last neighbor, those in
+            `indices` included. Only if `return_tied`.
 
         Raises
         ------
@@ -277,8 +297,10 @@ class CodeDatabase(FittedAtOnce):
         (array([[1, 1, 2]]), array([[2, 3, 0]]))
         """
         fitted = self._get_fitted()
-        found = self._nearest(fitted, X, n_neighbors, return_tied, among)
-        return as_asked(*found, return_distance, return_tied)
+        how = n_neighbors, return_tied, among
+        distances, indices, tied = self._nearest(fitted, X, *how)
+        named = fitted.named(indices), [fitted.named(each) for each in tied]
+        return as_asked(distances, *named, return_distance, return_tied)
 
     def radius_neighbors(self, X=None, radius=None, return_distance=True, *, among=None):
         """Find all items within a radius of each query.
@@ -305,7 +327,7 @@ class CodeDatabase(FittedAtOnce):
             Distances, ascending. Only if `return_distance`.
 
         indices : ndarray of shape (n_queries,) of arrays of int64
-            Indices of the items, ascending within a distance.
+            Indices of the items, ascending within a distance, or ids, as of `kneighbors`.
 
         Examples
         --------
@@ -336,7 +358,7 @@ class CodeDatabase(FittedAtOnce):
         distances, indices = [], []
         for counts, rows, of_rows in answers(index, queries, 0, radius, **how):
             ends = np.cumsum(counts)[:-1]
-            indices += np.split(index.indices_of(rows), ends)
+            indices += np.split(index.named(index.indices_of(rows)), ends)
             distances += np.split(of_rows, ends)
         if return_distance:
             return ragged(distances), ragged(indices)
@@ -423,7 +445,7 @@ class CodeDatabase(FittedAtOnce):
         ranking : Ranking
             Named tuple of ``distances``, ``indices`` and ``ties``, each of shape
             (n_queries, n_items): items by distance, tied ones by index, and the number
-            of the tie that each place belongs to.
+            of the tie that each place belongs to. Items with ids are given by these.
 
         Notes
         -----
@@ -444,7 +466,7 @@ class CodeDatabase(FittedAtOnce):
         distances, indices, _ = CodeDatabase._nearest(self, index, X, index.n_items)
         ties = np.zeros(distances.shape, dtype=np.int64)
         np.cumsum(np.diff(distances, axis=1) > 0, axis=1, out=ties[:, 1:])
-        return Ranking(distances, indices, ties)
+        return Ranking(distances, index.named(indices), ties)
 
     def score(self, X, y, sample_weight=None):
         """Tie-aware measure of queries against the fitted database.
@@ -606,6 +628,12 @@ class CodeDatabase(FittedAtOnce):
         """The oracle that `score` asks, None without `y`."""
         affinity = self._get_fitted().targets.affinity
         return None if affinity is None else affinity.given
+
+    @property
+    def ids_(self):
+        """Ids of the items, in the order of `indices_`; None if they have none."""
+        index = self._get_fitted()
+        return None if index.ids is None else index.named(index.indices)
 
     codes_ = of_fitted("codes", "Packed codes of the items, in the order of `indices_`.")
     indices_ = of_fitted("indices", "Indices of the items, ascending.")

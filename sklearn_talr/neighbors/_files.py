@@ -11,6 +11,7 @@ import re
 import shutil
 import time
 import zipfile
+from contextlib import suppress
 from importlib import import_module
 from numbers import Integral
 from pathlib import Path
@@ -27,10 +28,11 @@ from ..affinity import BaseAffinity
 from ..codes._factors import Terms
 from ..codes._scores import fixed
 from ..measures import Measure
+from ._ids import Ids
 from ._index import Index, Targets
 from ._read import Columns
 
-_FORMAT, _VERSION = "sklearn-talr index", 4
+_FORMAT, _VERSION = "sklearn-talr index", 5
 _CSR_PARTS = "data", "indices", "indptr"
 _OURS = __name__.split(".")[0] + "."
 _OF_DAMAGE = OSError, EOFError, ValueError, MemoryError
@@ -55,6 +57,8 @@ def save_index(path, estimator):
     affinity = None if affinity is None else affinity.to_plain()
     terms = {name: array for name, array in index.terms._asdict().items() if array.size}
     arrays = {"words": index.words, "numbers": index.numbers, **terms}
+    if index.ids is not None:
+        arrays |= {"ids": index.ids.values, "order_of_ids": index.ids.order}
     if sp.issparse(values):
         csr = sp.csr_array(values)
         arrays |= {f"targets_{part}": getattr(csr, part) for part in _CSR_PARTS}
@@ -98,6 +102,7 @@ def save_index(path, estimator):
                 else:
                     np.save(file, content, allow_pickle=False)
                 _flush(file)
+        _flush_folders(path / folder, path)
     except BaseException:
         shutil.rmtree(path / folder, ignore_errors=True)
         raise
@@ -106,6 +111,7 @@ def save_index(path, estimator):
     except (OSError, ValueError, LookupError, TypeError):  # none yet, or a damaged one
         replaced = None
     os.replace(path / folder / "index.json", path / "index.json")
+    _flush_folders(path)
     for old in _saved(path):
         if old.name == replaced or (old.name != folder and _is_left(old)):
             shutil.rmtree(old, ignore_errors=True)
@@ -127,6 +133,17 @@ def _is_left(folder):
 def _flush(file):
     file.flush()
     os.fsync(file.fileno())
+
+
+def _flush_folders(*paths):
+    """Names in folders outlive a loss of power, too, where the system can see to it."""
+    for path in paths:
+        with suppress(OSError):  # Windows opens no folders
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
 
 def load_index(path, kind, mmap, trusted=None):
@@ -209,6 +226,7 @@ def _rebuild(header, arrays, hasher):
     spare = 8 * word - 1 - (n_bits - 1) % (8 * word)
     limit = words.dtype.type((1 << (8 * word - spare)) - 1)
     terms = Terms(**{name: arrays[name] for name in Terms._fields if name in arrays})
+    ids = Ids(arrays["ids"], arrays["order_of_ids"]) if "ids" in arrays else None
     kinds = {  # types and shapes of terms
         "given": (np.float32, [(n_items, 1), (n_items, 2)]),
         "factors": (np.uint8, [(n_items,)]),
@@ -222,6 +240,7 @@ def _rebuild(header, arrays, hasher):
         "bitorder": header["bitorder"] == "little",
         "words": words.dtype == f"u{word}" and words[-1].max() <= limit,
         "numbers": n_items == n_samples,
+        "ids": ids is None or ids.is_sound(n_items),
         "terms": ("factors" in arrays) == ("factor_table" in arrays)
         and ("lengths" in arrays) == ("length_table" in arrays)
         and not ("given" in arrays and {"factors", "lengths"} & arrays.keys())
@@ -256,7 +275,7 @@ def _rebuild(header, arrays, hasher):
             ", ".join(name for name, is_sound in sound.items() if not is_sound)
         )
     columns, targets = Columns(n_bits, names, header["kind"]), Targets(affinity, values)
-    return Index(words, terms, columns, n_samples, numbers, targets, hasher)
+    return Index(words, terms, columns, n_samples, numbers, targets, ids, hasher)
 
 
 def _store_hasher(hasher):

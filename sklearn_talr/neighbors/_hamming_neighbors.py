@@ -50,9 +50,9 @@ class HammingNeighbors(CodeDatabase):
         Number of items in the database.
 
     n_bytes_per_item_ : float
-        Bytes of memory for an item, without targets: those of its code, of its index once
-        items have been removed, and of tables for lookup within a radius once there are
-        some.
+        Bytes of memory for an item, without targets: those of its code, of its id, of its
+        index once items have been removed, and of tables for lookup within a radius once
+        there are some.
 
     nbytes : int
         Bytes of memory for all items.
@@ -62,6 +62,9 @@ class HammingNeighbors(CodeDatabase):
 
     indices_ : ndarray of shape (n_items,)
         Indices of the items, ascending.
+
+    ids_ : ndarray of shape (n_items,) of str or int64, or None
+        Ids of the items, in the order of `indices_`; None if `fit` was given none.
 
     n_samples_fit_ : int
         Number of items given so far, those removed included.
@@ -90,6 +93,8 @@ class HammingNeighbors(CodeDatabase):
 
     The index of an item is its place among all items given, in order, and stays so after
     other items are removed: rows of a feature array of the whole database remain valid.
+    Items may also be given ids, by which they are then known. Those that are strings take
+    as many bytes each as the longest in UTF-8, and any id takes 8 bytes to be looked up.
 
     Any number of threads may ask while one thread calls `fit`, `partial_fit` or `remove`.
     Each call is answered from one state, codes, items and targets together: that before the
@@ -171,7 +176,7 @@ class WeightedHammingNeighbors(CodeDatabase):
 
     n_bytes_per_item_ : float
         Bytes of memory for an item, without targets: of its code, of its factor and addend,
-        and of its index once items have been removed.
+        of its id, and of its index once items have been removed.
 
     nbytes : int
         Bytes of memory for all items.
@@ -181,6 +186,9 @@ class WeightedHammingNeighbors(CodeDatabase):
 
     indices_ : ndarray of shape (n_items,)
         Indices of the items, ascending.
+
+    ids_ : ndarray of shape (n_items,) of str or int64, or None
+        Ids of the items, in the order of `indices_`; None if `fit` was given none.
 
     n_samples_fit_ : int
         Number of items given so far, those removed included.

@@ -15,6 +15,7 @@ from ..affinity import PrecomputedAffinity
 from ..codes import concatenate_codes
 from ._database import CodeDatabase, of_fitted
 from ._files import load_index
+from ._ids import Ids
 from ._index import Index
 from ._read import (
     check_enough,
@@ -143,8 +144,8 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
 
     n_bytes_per_item_ : float
         Bytes of memory for an item, without targets and features: those of its code, one
-        for its factor and one for its length, where the hasher has these, and of its index
-        once items have been removed.
+        for its factor and one for its length, where the hasher has these, of its id, and of
+        its index once items have been removed.
 
     nbytes : int
         Bytes of memory for all items.
@@ -154,6 +155,9 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
 
     indices_ : ndarray of shape (n_items,)
         Indices of the items, ascending.
+
+    ids_ : ndarray of shape (n_items,) of str or int64, or None
+        Ids of the items, in the order of `indices_`; None if `fit` was given none.
 
     n_samples_fit_ : int
         Number of items given so far, those removed included.
@@ -191,6 +195,13 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
     >>> distances, indices = index.kneighbors(X[:1], n_neighbors=3)
     >>> y[300:][indices]
     array([[0, 0, 0]])
+
+    Items that are known by ids are added, found and removed by these:
+
+    >>> index = index.fit(X[:100], ids=[f"scan {i}" for i in range(100)])
+    >>> index = index.remove(["scan 1"]).partial_fit(X[100:102], ids=["scan 1", "late"])
+    >>> index.kneighbors(X[101:102], n_neighbors=1, return_distance=False)
+    array([['late']], dtype='<U4')
     """
 
     _parameter_constraints: dict = CodeDatabase._parameter_constraints | {
@@ -229,7 +240,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         self.max_samples = max_samples
         self.random_state = random_state
 
-    def fit(self, X, y=None, **fit_params):
+    def fit(self, X, y=None, *, ids=None, **fit_params):
         """Fit the hasher to a sample of the rows, and store the codes of all rows.
 
         Parameters
@@ -240,6 +251,9 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         y : targets of length n_samples, default=None
             Labels, 0/1 label indicators, a PrecomputedAffinity or whatever the hasher and
             the affinity take.
+
+        ids : array-like of shape (n_samples,) of str or int, default=None
+            Id of each item, as for :class:`HammingNeighbors`.
 
         **fit_params : dict
             Passed to `fit` of the hasher, by metadata routing where it is enabled. A hasher
@@ -254,9 +268,9 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         Raises
         ------
         ValueError
-            If a parameter, `X` or `y` is not what it should be, or `n_rescored` is set for
-            a hasher whose queries have other features than its items. The estimator is then
-            what it was before.
+            If a parameter, `X`, `y` or `ids` is not what it should be, or `n_rescored` is
+            set for a hasher whose queries have other features than its items. The estimator
+            is then what it was before.
 
         Notes
         -----
@@ -266,6 +280,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         self._validate_params()
         if routing_enabled():
             fit_params = process_routing(self, "fit", **fit_params).hasher.fit
+        ids = Ids.of(ids, num_samples(X))  # refused before the hasher takes its time
         how = self.max_samples, self.random_state
         hasher, codes = fit_hasher(clone(self.hasher), X, y, fit_params, *how)
         self._check_rescoring(hasher)
@@ -274,15 +289,13 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
             # The oracle of a hasher of two views: y alone does not tell of both.
             learned = hasher.hasher.affinity_
             affinity = "auto" if getattr(learned, "comes_with_targets", False) else learned
-        more = {
-            "hasher": hasher,
-            "features": StackedRows([X]) if self.n_rescored else None,
-        }
+        features = StackedRows([X]) if self.n_rescored else None
+        more = {"hasher": hasher, "ids": ids, "features": features}
         codes = read_codes(codes, None, type(self).__name__)
         self._fitted = Index.of(*codes, affinity, y, **more)
         return self
 
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X, y=None, *, ids=None):
         """Add items to the database; the hasher stays as it is.
 
         Parameters
@@ -294,6 +307,9 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
             Their targets, if those of the first items were given. After judgments items are
             numbered on, with or without judgments of the new ones.
 
+        ids : array-like of shape (n_samples,) of str or int, default=None
+            Their ids, as for :class:`HammingNeighbors`.
+
         Returns
         -------
         self : HashedNeighbors
@@ -302,10 +318,10 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         Raises
         ------
         ValueError
-            If features or targets do not continue those of the first items. The estimator
-            is then what it was before.
+            If features, targets or ids do not continue those of the first items. The
+            estimator is then what it was before.
         """
-        return super().partial_fit(X, y)
+        return super().partial_fit(X, y, ids=ids)
 
     def save(self, path):
         """Write the fitted hasher and the codes to a folder.

@@ -6,10 +6,12 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from .._arrays import check_ids
 from ..affinity import resolve_affinity
 from ..codes import PackedCodes
 from ..codes._factors import Terms
 from ..codes._scores import columns_of, fixed, word_size
+from ._ids import Ids
 from ._read import Columns
 
 _LEAST_ITEMS = 2**18  # from which on lookup pays
@@ -158,6 +160,9 @@ class Index:
     targets : Targets
         Targets of all items given so far, if any.
 
+    ids : Ids or None
+        Ids of the rows, if the items have any.
+
     hasher : FittedHasher or None
         The hasher of HashedNeighbors.
 
@@ -174,6 +179,7 @@ class Index:
     n_indices: int
     numbers: np.ndarray | None = None
     targets: Targets = NO_TARGETS
+    ids: Ids | None = None
     hasher: object = None
     features: object = None
     lookup: dict = field(default_factory=dict, init=False)
@@ -185,8 +191,8 @@ class Index:
         words = columns_of(packed.data)
         return cls(words, packed._terms, columns, len(packed), targets=targets, **more)
 
-    def add(self, packed, y, X):
-        """The index with more items, whose codes must have terms if the others do.
+    def add(self, packed, y, ids, X):
+        """The index with more items, which must have terms and ids if the others do.
 
         Features X are kept where those of the others are.
         """
@@ -196,6 +202,9 @@ class Index:
                 f"X has {given} terms per code and the codes of the database have {have}. "
                 "Add codes that `encode` of the same hasher returns."
             )
+        if (ids is None) != (self.ids is None):
+            known = "without ids" if self.ids is None else "with ids"
+            raise ValueError(f"The first items were added {known}, so must the others be.")
         n_indices, numbers = self.n_indices + len(packed), self.numbers
         if numbers is not None:
             numbers = np.concatenate((numbers, np.arange(self.n_indices, n_indices)))
@@ -206,12 +215,13 @@ class Index:
             n_indices=n_indices,
             numbers=None if numbers is None else _small(numbers, n_indices),
             targets=self.targets.append(y, len(packed)),
+            ids=None if ids is None else self.ids.add(check_ids(ids, len(packed))),
             features=None if self.features is None else self.features.append(X),
         )
 
     def remove(self, indices):
-        """The index without the items of these indices."""
-        rows = self.rows_of(np.atleast_1d(indices), "indices")
+        """The index without the items of these indices or ids."""
+        rows = self.rows_of(indices, "indices")
         if not rows.size:
             return self
         if rows.size == self.n_items:
@@ -223,28 +233,37 @@ class Index:
             words=fixed(np.ascontiguousarray(self.words[:, stays])),
             terms=self.terms.rows(stays),
             numbers=_small(self.indices[stays], self.n_indices),
+            ids=None if self.ids is None else self.ids.keep(stays),
         )
 
     def rows_of(self, indices, name):
-        """Rows of indices of items, ascending, each once; errors call them by `name`."""
-        if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
+        """Rows of items, ascending, each once; errors call what is given `name`.
+
+        Items are given by their ids where they have some, else by their indices.
+        """
+        if self.ids is not None:
+            known, (rows, missing) = "ids_", self.ids.find(indices)
+        else:
+            given = np.atleast_1d(indices)
+            if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+                raise ValueError(
+                    f"{name} must be integers of one dimension, or for `among` a mask of "
+                    f"bool, got {given.dtype} of shape {given.shape}. Pass indices as in "
+                    "`indices_`. Those of a mask are np.flatnonzero(mask)."
+                )
+            known = "indices_"
+            rows = given = given.astype(np.int64)
+            is_here = (given >= 0) & (given < self.n_indices)
+            if self.numbers is not None:
+                rows = np.searchsorted(self.numbers, given)
+                is_here &= self.numbers[np.minimum(rows, self.n_items - 1)] == given
+            missing = given[~is_here]
+        if missing.size:
             raise ValueError(
-                f"{name} must be integers of one dimension, or for `among` a mask of bool, "
-                f"got {indices.dtype} of shape {indices.shape}. Pass indices as in "
-                "`indices_`. Those of a mask are np.flatnonzero(mask)."
+                f"{name} contains {missing[:5].tolist()}, which are not in the database. "
+                f"Pass what is in `{known}`. A mask of `among` may name removed items, too."
             )
-        indices = np.unique(indices).astype(np.int64)
-        rows, is_here = indices, (indices >= 0) & (indices < self.n_indices)
-        if self.numbers is not None:
-            rows = np.searchsorted(self.numbers, indices)
-            is_here &= self.numbers[np.minimum(rows, self.n_items - 1)] == indices
-        if not is_here.all():
-            raise ValueError(
-                f"{name} contains {indices[~is_here][:5].tolist()}, which are not in the "
-                "database. Pass indices that are in `indices_`. A mask of `among` may name "
-                "removed items, too."
-            )
-        return rows
+        return np.unique(rows)
 
     def buckets_within(self, radius, n_queries):
         """Buckets that hold what is within a radius, or None where a scan takes less time.
@@ -289,7 +308,7 @@ class Index:
     @property
     def nbytes(self):
         """Bytes of all that is kept for the items, without targets and features."""
-        kept = self.words, self.terms, self.numbers, self.lookup.get("buckets")
+        kept = self.words, self.terms, self.numbers, self.ids, self.lookup.get("buckets")
         return sum(each.nbytes for each in kept if each is not None)
 
     @property
@@ -301,6 +320,13 @@ class Index:
     def indices_of(self, rows):
         """Indices of rows."""
         return rows if self.numbers is None else self.numbers[rows].astype(np.int64)
+
+    def named(self, indices):
+        """Ids of items with these indices; the indices where items have no ids."""
+        if self.ids is None:
+            return indices
+        known = self.numbers
+        return self.ids.of_rows(indices if known is None else known.searchsorted(indices))
 
     @property
     def codes(self):

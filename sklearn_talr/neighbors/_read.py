@@ -188,7 +188,7 @@ def read_among(among, index, n_queries):
     Parameters
     ----------
     among : array-like, sparse matrix or sequence of array-likes
-        Indices or a mask, for all queries or for each.
+        Ids, indices where there are none, or a mask, for all queries or for each.
 
     index : Index
         The items.
@@ -212,10 +212,10 @@ def read_among(among, index, n_queries):
                     f"among has {len(among)} lists for {n_queries} queries. Pass a list "
                     "for each query, or one array of indices for all."
                 )
-            return [index.rows_of(np.asarray(each), "among") for each in among]
-        among = np.asarray(among)
-        if among.dtype != bool:
+            return [index.rows_of(each, "among") for each in among]
+        if np.asarray(among).dtype != bool:
             return index.rows_of(among, "among")
+        among = np.asarray(among)
     shapes = [(n_queries, index.n_indices)]
     shapes += [] if sp.issparse(among) else [(index.n_indices,)]
     if among.shape not in shapes:

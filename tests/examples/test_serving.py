@@ -162,8 +162,9 @@ def test_ids_and_metadata_of_the_nearest_are_found(service):
     index = HashedNeighbors.load(service.folder / "index-1")
     distances, places = index.kneighbors(X[:3], 5)
     for row, found in enumerate(service.search(X[:3], 5)):
-        assert [item["metadata"]["row"] for item in found] == places[row].tolist()
-        assert [item["id"] for item in found] == [f"photo {i}" for i in places[row]]
+        assert [item["id"] for item in found] == places[row].tolist()
+        rows = [item["metadata"]["row"] for item in found]
+        assert [f"photo {i}" for i in rows] == places[row].tolist()
         np.testing.assert_allclose([item["distance"] for item in found], distances[row])
     assert service.ask("GET", "/health") == (200, {"version": 1, "n_items": N_ITEMS})
 
@@ -188,7 +189,8 @@ def passes(metadata, wanted):
 
 def test_filters_find_the_nearest_of_the_items_that_pass(service):
     index = HashedNeighbors.load(service.folder / "index-1")
-    distances, places = index.kneighbors(X[:3], N_ITEMS)
+    distances, ids = index.kneighbors(X[:3], N_ITEMS)
+    places = np.array([[int(name.split()[1]) for name in row] for row in ids])
     n_passed = set()
     for wanted in FILTERS:
         for query, found in enumerate(service.search(X[:3], 7, filter=wanted)):
@@ -225,14 +227,15 @@ BAD = [
     ("/search", {"vectors": [ROW], "filter": {"year": [1, 2, 3]}}, 422, "filter"),
     ("/search", {"vectors": [ROW], "filter": {"year": np.nan}}, 422, "filter"),
     ("/remove", {"ids": []}, 422, "at least 1 item"),
-    ("/remove", {"ids": ["photo 3", "photo"]}, 404, "none was removed"),
-    ("/remove", {"ids": [f"photo {row}" for row in range(N_ITEMS)]}, 409, "the last item"),
+    ("/remove", {"ids": ["photo 3", "photo"]}, 409, "['photo'], which are not in"),
+    ("/remove", {"ids": [f"photo {row}" for row in range(N_ITEMS)]}, 409, "leave no item"),
     ("/items", NEW | {"ids": []}, 422, "equally many"),
     ("/items", NEW | {"ids": [""]}, 422, "at least 1 character"),
     ("/items", NEW | {"ids": ["\ud800"]}, 422, "valid string"),
-    ("/items", NEW | {"ids": ["photo 3"]}, 409, "there already"),
+    ("/items", NEW | {"ids": ["a\0b"]}, 422, "match pattern"),
+    ("/items", NEW | {"ids": ["photo 3"]}, 409, "'photo 3' does not"),
     ("/items", NEW | {"metadata": [{"price": np.nan}]}, 422, "metadata: Out of range"),
-    ("/items", {name: 2 * values for name, values in NEW.items()}, 409, "comes twice"),
+    ("/items", {name: 2 * values for name, values in NEW.items()}, 409, "'new' does not"),
 ]
 
 
@@ -245,7 +248,7 @@ def test_bad_input_is_refused_with_a_reason(service):
     assert service.ask("GET", "/health")[1]["version"] == 1
 
 
-IDS = ["a b", " ", "é 🚣", "\n", "x" * 200, "'; DROP TABLE items; --", "\0", "a\0b"]
+IDS = ["a b", " ", "é 🚣", "\n", "x" * 200, "'; DROP TABLE items; --"]
 IDS += ["a/b", "/", "//a//", "..", ".", "../x", "%", "%2F", "?a=b&c#d", '"', "\\"]
 
 
@@ -259,7 +262,7 @@ def test_whatever_id_was_added_is_found_and_removed(service):
     assert all(name in [item["id"] for item in row] for name, row in zip(IDS, found))
     answer = service.ask("POST", "/remove", {"ids": IDS[:1] * 2})
     assert answer == (200, {"n_items": n_items + len(IDS) - 1})
-    assert service.ask("POST", "/remove", {"ids": IDS[:2]})[0] == 404
+    assert service.ask("POST", "/remove", {"ids": IDS[:2]})[0] == 409
     assert service.ask("POST", "/remove", {"ids": IDS[1:]}) == (200, {"n_items": n_items})
     service.both_workers_have(n_items)
 
@@ -284,7 +287,7 @@ def test_rows_are_added_while_others_search_and_outlive_a_restart(service, start
         done.set()
         assert all(future.result() > 0 for future in searches)
     assert service.ask("POST", "/remove", {"ids": ["photo 501"]})[0] == 200
-    assert service.ask("POST", "/remove", {"ids": ["photo 501"]})[0] == 404
+    assert service.ask("POST", "/remove", {"ids": ["photo 501"]})[0] == 409
     service.both_workers_have(N_ITEMS + 39)
     assert len(list(service.folder.glob("index-*"))) == 2
     service.stop()
@@ -297,10 +300,11 @@ def test_rows_are_added_while_others_search_and_outlive_a_restart(service, start
     found = [item["metadata"]["row"] for [item] in again.search(X[rows])]
     assert found[:1] + found[2:] == rows[:1] + rows[2:]
     assert found[1] != 501
-    assert again.add([N_ITEMS + 50])[0] == 201
+    assert again.add([N_ITEMS + 50, 501])[0] == 201
     assert not any(path.exists() for path in crashed)
-    again.both_workers_have(N_ITEMS + 40)
-    assert [item["id"] for [item] in again.search(X[[550]])] == ["photo 550"]
+    again.both_workers_have(N_ITEMS + 41)
+    found = [item["id"] for [item] in again.search(X[[550, 501]])]
+    assert found == ["photo 550", "photo 501"]
     assert "Traceback" not in service.log.read_text() + again.log.read_text()
 
 

@@ -150,12 +150,13 @@ class FittedParts:
 @pytest.mark.parametrize("hasher", [ITQ, ADDITIVE], ids=str)
 class TestItems:
     def test_they_come_and_go(self, hasher):
-        index = HashedNeighbors(hasher).fit(X[:200], Y[:200])
-        index.partial_fit(X[200:300], Y[200:300]).remove([0, 5, 250])
-        assert index.n_items_ == 297
-        kept = np.delete(np.arange(300), [0, 5, 250])
+        ids = np.array([f"photo {i}" for i in range(300)])
+        index = HashedNeighbors(hasher).fit(X[:200], Y[:200], ids=ids[:200])
+        index.partial_fit(X[200:300], Y[200:300], ids=ids[200:])
+        index.remove(ids[[0, 5, 250]])
+        rows, kept = (np.delete(each, [0, 5, 250]) for each in (np.arange(300), ids))
         frozen = FrozenEstimator(index.hasher_)
-        other = HashedNeighbors(frozen).fit(X[kept], Y[kept])
+        other = HashedNeighbors(frozen).fit(X[rows], Y[rows])
         distances, indices = index.kneighbors(X[QUERIES])
         check_equal(
             (distances, indices), (distances, kept[other.kneighbors(X[QUERIES])[1]])
@@ -170,6 +171,7 @@ class TestItems:
             ("added with y", lambda: index.partial_fit(X[:5])),
             ("not in the database", lambda: index.remove([999])),
             ("0 sample", lambda: index.fit(X[:0], Y[:0])),
+            ("ids must be one for each", lambda: index.fit(X[:5], Y[:5], ids=["a"])),
             ("3 features", lambda: index.kneighbors(X[:2, :3])),
         ):
             with pytest.raises(ValueError, match=message):
@@ -230,10 +232,11 @@ class TestRescoring:
             check_equal(index.kneighbors(X[QUERIES]), expected)
 
     def test_added_rows_are_found(self):
-        index = HashedNeighbors(ITQ, n_neighbors=1, n_rescored=30).fit(X[:100])
+        index = HashedNeighbors(ITQ, n_neighbors=1, n_rescored=30)
+        index.fit(X[:100], ids=range(-100, 0))
         for start in (100, 110, 120):
-            index.partial_fit(X[start : start + 10])
-        index.remove(np.arange(50))
+            index.partial_fit(X[start : start + 10], ids=range(start, start + 10))
+        index.remove(np.arange(-100, -50))
         distances, indices = index.kneighbors(X[100:130])
         assert_array_equal(indices[:, 0], np.arange(100, 130))
         assert_array_equal(distances, 0)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 
@@ -128,24 +127,6 @@ def test_an_item_costs_its_code_and_its_bytes(metric, terms, path):
         assert_array_equal(mine, theirs)
 
 
-@each_mmap
-@pytest.mark.parametrize("removes", [False, True])
-def test_given_terms_and_removed_items_come_back(removes, mmap, path):
-    from sklearn_talr.codes import PackedCodes, pack_codes
-
-    rng = np.random.default_rng(0)
-    data = pack_codes(random_codes(rng, 60, 24)).data
-    index = WeightedHammingNeighbors(3).fit(
-        PackedCodes(data, 24, terms=rng.random((60, 2)))
-    )
-    if removes:
-        index.remove([0, 17])
-    index.save(path)
-    check_same(
-        WeightedHammingNeighbors.load(path, mmap=mmap), index, rng.normal(size=(4, 24))
-    )
-
-
 def test_a_folder_of_others_is_left_alone(path):
     path.mkdir()
     (path / "notes.txt").write_text("mine")
@@ -190,7 +171,7 @@ def change_array(name, function):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (change_header(version=5), "has version 5 of the format"),
+        (change_header(version=6), "has version 6 of the format"),
         (change_header(format="other"), "no folder that `save`"),
         (change_header(kind="Other"), "was saved by Other; load it by that class"),
         (change_header(n_bits=40), "save it anew"),
@@ -207,6 +188,8 @@ def change_array(name, function):
         (change_array("words", lambda words: words[:, :3]), "contradict"),
         (change_array("numbers", lambda numbers: numbers[::-1].copy()), "numbers"),
         (change_array("numbers", lambda numbers: numbers + 2), "numbers"),
+        (change_array("ids", lambda ids: ids.astype(float)), "ids"),
+        (change_array("order_of_ids", lambda order: order + 1), "ids"),
         (change_array("given", lambda terms: terms * np.nan), "terms"),
         (change_array("given", lambda terms: terms.astype(float)), "terms"),
         (change_array("targets", lambda targets: targets[:4]), "contradict"),
@@ -218,7 +201,8 @@ def test_what_contradicts_itself_is_refused(change, message, path):
 
     codes = pack_codes(random_codes(np.random.default_rng(0), 8, 11))
     codes = PackedCodes(codes.data, 11, terms=np.ones((8, 1)))
-    WeightedHammingNeighbors().fit(codes, np.arange(8)).remove([3]).save(path)
+    index = WeightedHammingNeighbors().fit(codes, np.arange(8), ids=range(8))
+    index.remove([3]).save(path)
     change(path)
     for mmap in (False, True):
         with pytest.raises(ValueError, match=message):
@@ -242,36 +226,58 @@ def test_an_error_while_saving_leaves_the_old_folder(path, monkeypatch):
     assert HammingNeighbors.load(path).n_items_ == 9
 
 
-# Saves to the path, and dies when a file has been flushed, the first, the second, ...
-CRASH = """
-import os, signal, sys
+# Adds, removes and saves until it is killed, again and again. What is read afterwards is
+# the state of the last save that was reported, or of the next, with the codes of its ids.
+KILLED = """
+import os, random, signal, sys, time
+from itertools import count
 import numpy as np
-from sklearn_talr.neighbors import HammingNeighbors, _files
+from sklearn_talr.neighbors import HammingNeighbors
 
-def crash(file):
-    global left
-    left -= 1
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
+def ids_of(step):
+    names = [(i, j) for i in range(step + 1) for j in range(3)]
+    return [f"{i}/{'x' * (i % 7)}{j}" for i, j in names if j or i > step - 2]
 
-_files._flush = crash
-neighbors = HammingNeighbors().fit(np.ones((5, 64)), np.ones(5))
-for number in (1, 2, 3):
-    left = number
-    if os.fork() == 0:
-        neighbors.save(sys.argv[1])
-        os._exit(0)
-    print(os.WTERMSIG(os.wait()[1]))
+def codes_of(ids):
+    numbers = [10 * int(name.split("/")[0]) + int(name[-1]) for name in ids]
+    return (np.array(numbers)[:, None] >> np.arange(16)) & 1
+
+def change(index, step):
+    if step > 1:
+        index.remove(f"{step - 2}/{'x' * ((step - 2) % 7)}0")
+    new = ids_of(step)[-3:]
+    return index.partial_fit(codes_of(new), ids=new)
+
+path, n_kills = sys.argv[1], int(sys.argv[2])
+change(HammingNeighbors(), 0).save(path)
+last = 0
+for _ in range(n_kills):
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        index = HammingNeighbors.load(path)
+        for step in count(last + 1):
+            change(index, step).save(path)
+            os.write(theirs, b".")
+    time.sleep(random.random() / 10)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    os.close(theirs)
+    reported = last + len(os.read(ours, 9_999))
+    os.close(ours)
+    index = HammingNeighbors.load(path)
+    ids = index.ids_.tolist()
+    [last] = [step for step in (reported, reported + 1) if ids == ids_of(step)]
+    assert np.array_equal(index.codes_, codes_of(ids))
+    assert index.remove(ids[1:]).ids_.tolist() == ids[:1]
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_crash_while_saving_leaves_what_was_there(path):
-    HammingNeighbors().fit(np.eye(9, dtype=int)).save(path)
-    command = [sys.executable, "-c", CRASH, path]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert result.stdout.split() == [str(int(signal.SIGKILL))] * 3
-    assert HammingNeighbors.load(path).n_items_ == 9
+@pytest.mark.parametrize("n_kills", [10, pytest.param(200, marks=pytest.mark.slow)])
+def test_a_kill_at_any_moment_leaves_a_whole_state(path, n_kills):
+    command = [sys.executable, "-c", KILLED, path, str(n_kills)]
+    subprocess.run(command, capture_output=True, text=True, check=True)
     for left in path.glob("data-*"):
         os.utime(left, (0, 0))  # of a save that cannot be going on
     HammingNeighbors().fit([[0, 1]]).save(path)

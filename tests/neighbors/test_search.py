@@ -2,7 +2,6 @@
 
 import pickle
 
-import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -55,19 +54,6 @@ def test_any_search_equals_brute_force(n_bits, n_items, kind, data):
     neighbors = fit(database)
     check_neighbors(neighbors, queries, database, data.draw(st.integers(1, n_items)))
     check_radius(neighbors, queries, database, data.draw(st.integers(0, n_bits)))
-
-
-@settings(deadline=None, max_examples=30)
-@given(n_bits=st.integers(2, 40), seed=st.integers(0, 999))
-def test_the_order_of_the_database_only_names_the_items(n_bits, seed):
-    queries, database = draw("learned", 4, 30, n_bits, seed)
-    order = np.random.default_rng(seed).permutation(30)
-    original, moved = fit(database), fit(database[order])
-    assert_array_equal(original.kneighbors(queries, 5)[0], moved.kneighbors(queries, 5)[0])
-    *_, tied = original.kneighbors(queries, 5, return_tied=True)
-    *_, moved_tied = moved.kneighbors(queries, 5, return_tied=True)
-    for items, names in zip(tied, moved_tied):
-        assert_array_equal(items, np.sort(order[names]))
 
 
 def test_many_queries_in_several_blocks_and_tiles():

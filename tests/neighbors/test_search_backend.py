@@ -183,6 +183,3 @@ def test_lists_that_are_refused(arguments, message):
 def test_an_object_that_is_no_index():
     with pytest.raises(TypeError, match=r"neighbors has no method \w+; pass HashedN"):
         HashedSearchBackend(ITQHasher(8))
-
-
-# mteb itself

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import n_weights_of, what_is_weighed
-from sklearn.base import clone
 
 from sklearn_talr.codes import PackedCodes, pack_codes
 from sklearn_talr.codes._factors import Terms
@@ -98,22 +97,6 @@ def test_radius_finds_all_within(seed, n_bits, radius, unit):
         inside = order_of(row[None])[0][: np.count_nonzero(row <= radius)]
         assert_array_equal(indices, inside)
         assert_allclose(distances, row[inside])
-
-
-@each_size
-def test_the_way_queries_are_grouped_does_not_matter(word_size):
-    rng = np.random.default_rng(1)
-    bits = rng.integers(0, 2, (2_000, 64), dtype=np.uint8)
-    weights = rng.standard_normal((20, n_weights_of(64, word_size)))
-    weights = weights.astype(np.float32)
-    neighbors = weighted().fit(bits)
-    distances, indices = neighbors.kneighbors(weights)
-    for start, stop in ((0, 1), (3, 8), (5, 20)):
-        part = neighbors.kneighbors(weights[start:stop])
-        assert_array_equal(part[0], distances[start:stop])
-        assert_array_equal(part[1], indices[start:stop])
-    threaded = clone(neighbors).set_params(n_jobs=2).fit(bits)
-    assert_array_equal(threaded.kneighbors(np.tile(weights, (60, 1)))[1][:20], indices)
 
 
 @pytest.mark.parametrize("seed", range(40))
