@@ -232,6 +232,54 @@ def any_scale():
     return of_classes(sets | {"wine": "wine", "cancer": "breast cancer"})
 
 
+def of_tests(methods, cell, is_pair):
+    """Lines of data, systems and rows; a cell of each method."""
+    found = {}
+    for row in read(RESULTS / "tests.csv"):
+        if (row["systems"] == "2") == is_pair:
+            key = row["data"], int(row["systems"]), int(row["rows"])
+            found.setdefault(key, {})[row["method"]] = cell(row)
+    # Tables in their order, then by numbers of systems and rows
+    names = list(dict.fromkeys(key[0] for key in found))
+    body = []
+    for key in sorted(found, key=lambda key: (names.index(key[0]), *key[1:])):
+        title = f"{key[0]}, {key[2]} rows" if is_pair else f"{key[0]}, {key[1]} x {key[2]}"
+        body.append([title, *(found[key].get(method, "") for method in methods.values())])
+    head = "scores, rows" if is_pair else "scores, systems x rows"
+    return [[head, *methods], *body]
+
+
+def share(row, figure):
+    return mean([row], figure)
+
+
+@table
+def tests_pairs():
+    methods = "randomization", "bootstrap", "t", "wilcoxon"
+    return of_tests(
+        {name.capitalize() if name[0] == "w" else name: name for name in methods},
+        lambda row: share(row, "false"),
+        is_pair=True,
+    )
+
+
+@table
+def tests_levels():
+    methods = {
+        "max-t": "max-t",
+        "randomization, Holm": "randomization, holm",
+        "t, Holm": "t, holm",
+        "Johnson's t, Holm": "Johnson, holm",
+        "Wilcoxon, Holm": "wilcoxon, holm",
+    }
+    figures = "false", "right"
+    table = of_tests(methods, lambda row: " / ".join(share(row, f) for f in figures), False)
+    bh = {"randomization, Benjamini-Hochberg: wrong / right": "randomization, bh"}
+    figures = "wrong", "right"
+    more = of_tests(bh, lambda row: " / ".join(share(row, f) for f in figures), False)
+    return [[*one, other[1]] for one, other in zip(table, more)]
+
+
 @table
 def svm_grades():
     rows = read(RESULTS / "svm.csv")
