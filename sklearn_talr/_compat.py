@@ -44,6 +44,11 @@ except ImportError:  # scikit-learn below 1.9
         return without_callbacks
 
 
+def fit_method(method):
+    """Decorate a `fit`: parameters are checked before, and callbacks are put away after."""
+    return fit_context(prefer_skip_nested_validation=True)(with_callbacks(method))
+
+
 def optional(name, message):
     """Import an optional package, or say what to install."""
     try:

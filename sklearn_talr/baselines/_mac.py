@@ -1,5 +1,6 @@
 """MACHasher: codes and hash functions fitted to each other."""
 
+from itertools import count
 from numbers import Real
 
 import numpy as np
@@ -61,6 +62,9 @@ class MACHasher(DiscreteHasher):
         Samples to fit at most, at least 2, drawn at random; None for all. Memory grows with
         their square.
 
+    verbose : bool, default=False
+        Print the loss of each round.
+
     random_state : int, RandomState instance or None, default=None
         Draws samples, first codes, blocks and the order of steps. Global generators are
         never touched; None draws a fresh seed.
@@ -119,6 +123,7 @@ class MACHasher(DiscreteHasher):
         C=1.0,
         first_penalty=0.1,
         subsample=5000,
+        verbose=False,
         random_state=None,
     ):
         self.n_bits = n_bits
@@ -126,27 +131,34 @@ class MACHasher(DiscreteHasher):
         self.C = C
         self.first_penalty = first_penalty
         self.subsample = subsample
+        self.verbose = verbose
         self.random_state = random_state
 
-    def _fit_pairs(self, X, affinities, rng):
+    def _fit_pairs(self, X, affinities, rng, start):
         pairs = PairwiseBits(affinities > 0, rng)
         X, mean, unit = in_units(X[pairs.order])
         svms = BitwiseSVMs(X, self.n_bits, self.C, rng)
         codes = _bit_signs(X @ PROJECTIONS["itq"](X, self.n_bits, rng))
-        for _ in range(_FIRST_PASSES):
-            improve_codes(codes, codes, pairs, 0.0, rng)
-        svms.fit(codes)
-        losses = [pairs.loss(svms.outputs)]
-        best, penalty = svms.functions(), self.first_penalty
-        while np.any(svms.outputs != codes):
-            improve_codes(codes, svms.outputs, pairs, penalty, rng)
-            svms.fit(codes)
-            losses.append(pairs.loss(svms.outputs))
-            if losses[-1] == min(losses):
-                best = svms.functions()
-            penalty *= _GROWTH
-        history = {"loss_curve_": losses, "n_iter_": len(losses)}
-        return linear_function(*best, mean, unit) | history
+        losses, best = [], None
+
+        def found():
+            history = {"loss_curve_": [*losses], "n_iter_": len(losses)}
+            return linear_function(*best, mean, unit) | history
+
+        with start(None, "round", found) as progress:
+            for number in progress.over(count()):
+                penalty = self.first_penalty * _GROWTH ** (number - 1) if number else 0.0
+                for _ in range(1 if number else _FIRST_PASSES):
+                    improve_codes(codes, svms.outputs, pairs, penalty, rng)
+                svms.fit(codes)
+                loss = pairs.loss(svms.outputs)
+                if loss <= min(losses, default=loss):
+                    best = svms.functions()
+                losses.append(loss)
+                progress.told = f"loss = {loss:.6f}"
+                if not np.any(svms.outputs != codes):
+                    break
+        return progress.finish()
 
 
 def improve_codes(codes, outputs, pairs, penalty, rng):

@@ -1,11 +1,13 @@
 """Base of the hashers of this room, which learn from some rows and all their pairs."""
 
+from functools import partial
 from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._compat import Interval, StrOptions, fit_context
+from .._compat import CallbackSupportMixin, Interval, StrOptions, fit_method
+from .._progress import Progress
 from .._random import independent_random_state
 from .._state import replace_fitted
 from .._threads import one_thread
@@ -18,22 +20,24 @@ from ..hashing._base import (
 )
 
 
-class DiscreteHasher(BaseHasher):
+class DiscreteHasher(CallbackSupportMixin, BaseHasher):
     """Base of hashers that learn from rows drawn at random and all their pairs.
 
-    Subclasses define ``_fit_pairs(X, affinities, rng)``, which takes the rows drawn, dense,
-    the affinities of all their pairs, divided by the highest that the oracle knows, and the
-    RandomState that drew them, and returns the fitted attributes.
+    Subclasses define ``_fit_pairs(X, affinities, rng, start)``, which takes the rows drawn,
+    dense, the affinities of all their pairs, divided by the highest that the oracle knows,
+    the RandomState that drew them, and ``start(n_tasks, name) -> Progress``. It returns the
+    fitted attributes by `finish` of the progress.
     """
 
     _parameter_constraints: dict = {
         "n_bits": [Interval(Integral, 1, None, closed="left")],
         "affinity": [StrOptions({"auto"}), callable],
         "subsample": [Interval(Integral, 2, None, closed="left"), None],
+        "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X, y=None):
         """Learn from samples drawn at random and all their pairs.
 
@@ -58,9 +62,11 @@ class DiscreteHasher(BaseHasher):
             the samples drawn must also have both similar and dissimilar ones among them.
         """
         rng = independent_random_state(self.random_state)
-        X, seen = check_features(self, X)
+        X, known = check_features(self, X)
         affinity, targets, levels = fit_affinity(self.affinity, X, y)
         rows = rng.permutation(X.shape[0])[: self.subsample]
+        known |= {"affinity_": affinity.given}
+        start = partial(Progress, self, X, y, fitted=lambda state: known | state)
         index = affinity.level_index(targets[rows], targets[rows], levels)
         X = X[rows].toarray() if sp.issparse(X) else X[rows]
         if all_rows_equal(X):
@@ -68,8 +74,8 @@ class DiscreteHasher(BaseHasher):
                 f"The {len(rows)} samples drawn have equal features. Raise subsample."
             )
         with one_thread():
-            fitted = self._fit_pairs(X, np.take(levels / levels[-1], index), rng)
-        return replace_fitted(self, seen | {"affinity_": affinity.given} | fitted)
+            fitted = self._fit_pairs(X, np.take(levels / levels[-1], index), rng, start)
+        return replace_fitted(self, fitted)
 
 
 def in_units(X):

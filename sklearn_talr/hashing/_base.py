@@ -1,7 +1,5 @@
 """Base of all hashers: features in, bits out; and what they share."""
 
-import sys
-import warnings
 from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
@@ -26,7 +24,6 @@ from ..metrics import make_retrieval_scorer
 _LARGEST = 1e37  # float32 ends at 3e38
 _BYTES_PER_BLOCK = 2**24  # of the activations of a block, in NumPy
 _CELLS_PER_BLOCK = 2**22  # of rows that are centered
-_INNER = {"sklearn_talr", "sklearn", "contextlib"}  # frames that no warning points to
 _LARGEST_ID = 2**24  # up to which float32 has all integers
 
 
@@ -391,14 +388,6 @@ def errors_of(estimator, inner):
         raise ValueError(message) from error
 
 
-def warn_caller(message, category=UserWarning):
-    """Warn at the line that called the library: the first frame outside of it."""
-    level, frame = 2, sys._getframe(1)
-    while frame and frame.f_globals.get("__name__", "").split(".")[0] in _INNER:
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
-
-
 def check_features(hasher, X, reset=True):
     """Check features to be fitted.
 
@@ -560,56 +549,3 @@ def centered(X):
 def row_blocks(X):
     """Slices of consecutive rows that bound the memory of a float64 copy."""
     return gen_batches(X.shape[0], max(1, _CELLS_PER_BLOCK // X.shape[1]))
-
-
-class FitCallbacks:
-    """Tells the callbacks of an estimator about its fit and the tasks of it.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Estimator that is fitted, whose callbacks are told.
-
-    X, y : features and targets
-        Training data, which callbacks are shown.
-
-    n_tasks : int
-        At most so many tasks follow.
-
-    fitted : callable, default=None
-        ``fitted() -> dict`` of the attributes that the estimator would have if training
-        stopped now. None while there are none; it may be set later.
-    """
-
-    def __init__(self, estimator, X, y, n_tasks, fitted=None):
-        self._estimator = estimator
-        self._data = {"X": X, "y": y}
-        self.fitted = fitted
-        self._fit = self._task = None
-        if hasattr(estimator, "_init_callback_context"):
-            self._fit = estimator._init_callback_context(max_subtasks=n_tasks)
-            self._fit.call_on_fit_task_begin(estimator=estimator, **self._data)
-
-    def begin(self, name="epoch"):
-        """A task begins."""
-        if self._fit is not None:
-            self._task = self._fit.subcontext(task_name=name)
-            self._task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
-
-    def end(self, whole_fit=False):
-        """A task has ended, or the fit; return whether a callback wants to stop."""
-        context = self._fit if whole_fit else self._task
-        if context is None:
-            return False
-        return context.call_on_fit_task_end(
-            estimator=self._estimator,
-            reconstruction_attributes=self.fitted,
-            **self._data,
-        )
-
-    def break_off(self):
-        """Leave the fit unfinished for callbacks, since training was interrupted.
-
-        At the end of a fit a progress bar would show all epochs as done.
-        """
-        self._fit = None

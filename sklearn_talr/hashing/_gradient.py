@@ -9,8 +9,7 @@ from .._compat import (
     HasMethods,
     Interval,
     StrOptions,
-    fit_context,
-    with_callbacks,
+    fit_method,
 )
 from .._lazy import lazy_names
 from .._state import replace_fitted
@@ -408,8 +407,7 @@ class TALRHasher(CallbackSupportMixin, BaseHasher):
         self.verbose = verbose
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
+    @fit_method
     def fit(self, X, y=None, *, X_val=None, y_val=None):
         """Learn the hash function.
 
@@ -459,8 +457,7 @@ class TALRHasher(CallbackSupportMixin, BaseHasher):
         return replace_fitted(self, fit_by_gradient(self, loss, data, settings))
 
     @available_if(_trains_on_chunks)
-    @fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
+    @fit_method
     def partial_fit(self, X, y=None, levels=None):
         """Learn from a chunk of data: one epoch over its samples.
 

@@ -1,5 +1,6 @@
 """Linear hashers that need no labels: random hyperplanes and rotated principal axes."""
 
+from functools import partial
 from numbers import Integral
 
 import numpy as np
@@ -7,7 +8,8 @@ import scipy.sparse as sp
 from scipy.linalg import svd
 from sklearn.decomposition import PCA
 
-from .._compat import Interval, fit_context
+from .._compat import CallbackSupportMixin, Interval, fit_method
+from .._progress import Progress
 from .._random import independent_random_state
 from .._state import replace_fitted
 from .._threads import one_thread
@@ -17,7 +19,7 @@ _ITQ_ITERATIONS = 50  # as in the paper
 _MOST_DENSE_CELLS = 2**24  # of a sparse matrix that is made dense as a whole
 
 
-class _ProjectionHasher(BaseHasher):
+class _ProjectionHasher(CallbackSupportMixin, BaseHasher):
     """Signs of one linear projection of centered features."""
 
     _parameter_constraints: dict = {
@@ -29,7 +31,7 @@ class _ProjectionHasher(BaseHasher):
         self.n_bits = n_bits
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X, y=None):
         """Find the projection.
 
@@ -48,15 +50,20 @@ class _ProjectionHasher(BaseHasher):
         """
         X, seen = check_features(self, X)
         rng = independent_random_state(self.random_state)
+        progress = Progress(self, X, y, self._n_iter, "iteration")
+        project = PROJECTIONS[self._projection]
+        if self._n_iter:
+            project = partial(project, progress=progress)
         with one_thread():
             if sp.issparse(X):
                 mean, _ = mean_and_unit(X)
-                projection = sparse_projection(X, mean, self._projection, self.n_bits, rng)
+                projection = sparse_projection(X, mean, project, self.n_bits, rng)
             else:
                 X, mean = centered(X)
-                projection = PROJECTIONS[self._projection](X, self.n_bits, rng)
+                projection = project(X, self.n_bits, rng)
         weights = {"coefs_": [projection], "intercepts_": [np.zeros(self.n_bits)]}
-        return replace_fitted(self, seen | weights | {"means_": [mean]})
+        fitted = progress.finish(seen | weights | {"means_": [mean]})
+        return replace_fitted(self, fitted)
 
 
 class LSHHasher(_ProjectionHasher):
@@ -105,7 +112,7 @@ class LSHHasher(_ProjectionHasher):
     (1797, 16)
     """
 
-    _projection = "random"
+    _projection, _n_iter = "random", 0
 
 
 class ITQHasher(_ProjectionHasher):
@@ -154,7 +161,7 @@ class ITQHasher(_ProjectionHasher):
     (1797, 16)
     """
 
-    _projection = "itq"
+    _projection, _n_iter = "itq", _ITQ_ITERATIONS
 
 
 # Projections take centered features, the number of bits and a RandomState, and return
@@ -175,36 +182,37 @@ def pca_projection(X, n_bits, rng):
     return np.hstack([directions, directions @ mixtures])
 
 
-def itq_projection(X, n_bits, rng):
+def itq_projection(X, n_bits, rng, progress=None):
     """Principal directions, rotated so that rounding to signs loses least.
 
     Iterative quantization (Gong and Lazebnik, CVPR 2011) alternates between the codes
     B = sign(V R) and the orthogonal R nearest to them. With more bits than directions R
-    has orthonormal rows.
+    has orthonormal rows. Progress, if any, is told of each turn.
     """
     directions = _principal_directions(X, n_bits, rng)
     projected = X @ directions
     rotation = _nearest_orthogonal(rng.standard_normal((directions.shape[1], n_bits)))
-    for _ in range(_ITQ_ITERATIONS):
-        codes = np.where(projected @ rotation > 0, 1.0, -1.0)
-        rotation = _nearest_orthogonal(projected.T @ codes)
+    with progress or Progress() as progress:
+        for _ in progress.over(range(_ITQ_ITERATIONS)):
+            codes = np.where(projected @ rotation > 0, 1.0, -1.0)
+            rotation = _nearest_orthogonal(projected.T @ codes)
     return directions @ rotation
 
 
-def sparse_projection(X, mean, kind, n_bits, rng):
+def sparse_projection(X, mean, project, n_bits, rng):
     """Find a projection of the rows of a CSR matrix minus their mean.
 
     The matrix is made dense as a whole only if it is small.
     """
     if X.shape[0] * X.shape[1] <= _MOST_DENSE_CELLS:
-        return PROJECTIONS[kind](X.toarray() - mean, n_bits, rng)
-    if kind == "random":
+        return project(X.toarray() - mean, n_bits, rng)
+    if project is random_projection:
         return random_projection(X, n_bits, rng)
     n_directions = min(n_bits, min(X.shape) - 1)
     pca = PCA(n_directions, svd_solver="arpack", random_state=rng)
     directions = pca.fit(X).components_.T.astype(np.float64)
     reduced = X @ directions - mean @ directions  # dense, and has the same projections
-    return directions @ PROJECTIONS[kind](reduced, n_bits, rng)
+    return directions @ project(reduced, n_bits, rng)
 
 
 def _principal_directions(X, n_bits, rng):

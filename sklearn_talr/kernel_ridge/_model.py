@@ -9,6 +9,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_softmax
 from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 
+from .._progress import Progress
 from .._threads import slices
 from ..affinity._similar_rows import in_units
 from ._ridge import ComponentRidge, ExactRidge, Gram
@@ -185,7 +186,7 @@ _BLOCK = 2**23  # numbers of a block of a kernel
 _MOST_ERROR = 5e-4  # of an output
 
 
-def fit_model(samples, kernel, gammas, alphas, n_components, calibrate, rng, verbose=False):
+def fit_model(samples, kernel, gammas, alphas, n_components, calibrate, rng, progress):
     """Choose the parameters and fit all samples.
 
     Both parameters are chosen by the likelihood of samples that were left out of a
@@ -217,8 +218,8 @@ def fit_model(samples, kernel, gammas, alphas, n_components, calibrate, rng, ver
     rng : RandomState
         Draws samples, where there are too many to use all.
 
-    verbose : bool, default=False
-        Whether to print how likely each pair of parameters is.
+    progress : Progress
+        Told of each pair of parameters that is tried.
 
     Returns
     -------
@@ -240,6 +241,7 @@ def fit_model(samples, kernel, gammas, alphas, n_components, calibrate, rng, ver
 
     def judge(gamma, alpha, judged, n_fitted, fit):
         """A regression, and how likely targets are that were left out."""
+        progress.begin()
         found = SimpleNamespace(loss=np.inf, gamma=gamma, alpha=alpha)
         try:
             found.ridge, left_out = fit()
@@ -248,9 +250,9 @@ def fit_model(samples, kernel, gammas, alphas, n_components, calibrate, rng, ver
         else:
             how = left_out, judged.Y, judged.weights
             found.loss, found.slope, found.offset = calibrate(*how)
-        if verbose:
-            point = f"gamma = {gamma:.4g}, alpha = {alpha:.4g}"
-            print(f"{n_fitted} samples, {point}, loss = {found.loss:.6f}")
+        point = f"gamma = {gamma:.4g}, alpha = {alpha:.4g}"
+        progress.told = f"{n_fitted} samples, {point}, loss = {found.loss:.6f}"
+        progress.end()
         return found
 
     def judge_exact(K, gamma, alpha, samples):
@@ -469,7 +471,8 @@ class LeftOutRegression:
         self.mean_, self.units_ = center_of(samples.X, _KERNEL), units
         samples = samples._replace(X=measured_from(samples.X, self.mean_, units))
         gammas = typical_gammas(samples.X, _KERNEL, rng)
-        model = fit_model(samples, _KERNEL, gammas, None, None, squared_error, rng)
+        how = gammas, None, None, squared_error, rng, Progress()
+        model = fit_model(samples, _KERNEL, *how)
         self.gamma_ = float(model.gamma)
         self.components_ = model.components
         self.dual_coef_ = model.ridge.coef
