@@ -78,7 +78,7 @@ class Progress:
     ):
         self._estimator, self._data, self._fitted = estimator, {"X": X, "y": y}, fitted
         self._n_tasks, self._name = n_tasks, name
-        self.state, self.told, self.kept = state, "", "what these have led to"
+        self.state, self.told, self.kept = state, "done", "what these have led to"
         self.n_done, self.is_over, self._is_open = 0, False, False
         self._fit = self._task = None
         if hasattr(estimator, "_init_callback_context"):
@@ -105,13 +105,10 @@ class Progress:
         """A task has ended; return whether there should be no more."""
         self.n_done, self._is_open = self.n_done + 1, False
         if getattr(self._estimator, "verbose", False):
-            of_all = "" if self._n_tasks is None else f"/{self._n_tasks}"
-            told = f", {self.told}" if self.told else ""
-            print(f"{self._name.capitalize()} {self.n_done}{of_all}{told}")
+            print(f"{self._name.capitalize()} {self._done}: {self.told}")
         state = self.state
-        self.is_over |= self._end(
-            self._task, None if state is None else lambda: self._fitted(state())
-        )
+        fitted = None if state is None else lambda: self._fitted(state())
+        self.is_over |= self._end(self._task, fitted)
         return self.is_over
 
     def nested(self, name):
@@ -125,10 +122,11 @@ class Progress:
         Returns
         -------
         context : callable
-            ``context(estimator)``; None is a fit that tells nothing itself. It may be
-            entered in another process.
+            ``context(estimator)``, which may be entered in another process.
         """
-        task = None if self._fit is None else self._fit.subcontext(task_name=name)
+        if self._fit is None:
+            return nullcontext
+        task = self._fit.subcontext(task_name=name)
         return partial(_nested, task, self._estimator, self._data)
 
     def break_off(self):
@@ -160,25 +158,20 @@ class Progress:
             return False
         self.is_over = True
         self.break_off()
-        of_all = "" if self._n_tasks is None else f" of {self._n_tasks}"
-        warn_caller(
-            f"{type(self._estimator).__name__} was interrupted after {self.n_done}{of_all} "
-            f"{self._name}s, and keeps {self.kept}.",
-            ConvergenceWarning,
-        )
+        estimator = type(self._estimator).__name__
+        done = f"{self._done} {self._name}s, and keeps {self.kept}"
+        warn_caller(f"{estimator} was interrupted after {done}.", ConvergenceWarning)
         return True
+
+    @property
+    def _done(self):
+        return f"{self.n_done}" + (f" of {self._n_tasks}" if self._n_tasks else "")
 
 
 @contextmanager
 def _nested(task, owner, data, estimator):
     """The task of an estimator that is the fit of another one."""
-    if task is None:
-        yield
-        return
-    below = (
-        nullcontext() if estimator is None else task.propagate_callback_context(estimator)
-    )
-    with below:
+    with task.propagate_callback_context(estimator):
         task.call_on_fit_task_begin(estimator=owner, **data)
         yield
         task.call_on_fit_task_end(estimator=owner, **data)

@@ -22,7 +22,7 @@ from numbers import Integral
 import numpy as np
 
 from .._compat import Interval
-from ._sampled_pairs import DiscreteHasher, in_units, linear_function
+from ._sampled_pairs import DiscreteHasher, in_units, linear_function, signs
 
 
 class BREHasher(DiscreteHasher):
@@ -129,13 +129,9 @@ class BREHasher(DiscreteHasher):
         verbose=False,
         random_state=None,
     ):
-        self.n_bits = n_bits
-        self.affinity = affinity
+        super().__init__(n_bits, affinity, subsample, verbose, random_state)
         self.n_anchors = n_anchors
-        self.subsample = subsample
         self.max_iter = max_iter
-        self.verbose = verbose
-        self.random_state = random_state
 
     def _fit_pairs(self, X, affinities, rng, start):
         X, mean, unit = in_units(X)
@@ -191,7 +187,7 @@ class Reconstruction:
         self.activations = np.stack(
             [kernel[:, a] @ w for a, w in zip(anchors.T, weights.T)], axis=1
         )
-        self.codes = _signs(self.activations)
+        self.codes = signs(self.activations)
 
     def error(self):
         """Mean squared error of the distances of all pairs, which lie in [0, 1]."""
@@ -212,7 +208,7 @@ class Reconstruction:
                 if step:
                     self.weights[place, bit] += step
                     self.activations[:, bit] += step * column
-                    self.codes[:, bit] = _signs(self.activations[:, bit])
+                    self.codes[:, bit] = signs(self.activations[:, bit])
 
     def _wanted(self, bit):
         others = np.delete(self.codes, bit, axis=1)
@@ -242,7 +238,3 @@ def best_step(activations, column, code, wanted):
             if gains[last] > best_gain:
                 best_gain, best = gains[last], (stops[last] + beyond[last]) / 2
     return best
-
-
-def _signs(activations):
-    return np.where(activations > 0, np.float32(1), np.float32(-1))

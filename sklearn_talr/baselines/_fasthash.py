@@ -123,14 +123,10 @@ class FastHasher(DiscreteHasher):
         verbose=False,
         random_state=None,
     ):
-        self.n_bits = n_bits
-        self.affinity = affinity
+        super().__init__(n_bits, affinity, subsample, verbose, random_state)
         self.n_trees = n_trees
         self.max_depth = max_depth
         self.learning_rate = learning_rate
-        self.subsample = subsample
-        self.verbose = verbose
-        self.random_state = random_state
 
     def _fit_pairs(self, X, affinities, rng, start):
         pairs = PairwiseBits(affinities > 0, rng)
@@ -139,8 +135,7 @@ class FastHasher(DiscreteHasher):
         estimators, losses = [], []
 
         def found():
-            n_bits = len(losses)
-            return {"estimators_": estimators[:n_bits], "loss_curve_": losses[:n_bits]}
+            return {"estimators_": estimators[: len(losses)], "loss_curve_": [*losses]}
 
         with start(self.n_bits, "bit", found) as progress:
             for place in progress.over(range(self.n_bits)):

@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 from .._compat import Interval
 from ..hashing._linear import PROJECTIONS
 from ._graph_cuts import PairwiseBits
-from ._sampled_pairs import DiscreteHasher, in_units, linear_function
+from ._sampled_pairs import DiscreteHasher, in_units, linear_function, signs
 
 _GROWTH = 2.0  # of the penalty, after each round
 _FIRST_PASSES = 2  # over the bits, without penalty: one leaves much to improve
@@ -126,19 +126,15 @@ class MACHasher(DiscreteHasher):
         verbose=False,
         random_state=None,
     ):
-        self.n_bits = n_bits
-        self.affinity = affinity
+        super().__init__(n_bits, affinity, subsample, verbose, random_state)
         self.C = C
         self.first_penalty = first_penalty
-        self.subsample = subsample
-        self.verbose = verbose
-        self.random_state = random_state
 
     def _fit_pairs(self, X, affinities, rng, start):
         pairs = PairwiseBits(affinities > 0, rng)
         X, mean, unit = in_units(X[pairs.order])
         svms = BitwiseSVMs(X, self.n_bits, self.C, rng)
-        codes = _bit_signs(X @ PROJECTIONS["itq"](X, self.n_bits, rng))
+        codes = signs(X @ PROJECTIONS["itq"](X, self.n_bits, rng))
         losses, best = [], None
 
         def found():
@@ -216,11 +212,7 @@ class BitwiseSVMs:
                 svm = LinearSVC(C=self._C, dual=True, tol=0.1, random_state=seed)
                 svm.fit(self.X, wanted)
                 coef, intercept = svm.coef_[0], svm.intercept_[0]
-            outputs = _bit_signs(self.X @ coef + intercept)
+            outputs = signs(self.X @ coef + intercept)
             if np.sum(outputs != wanted) <= np.sum(self.outputs[:, bit] != wanted):
                 self.coef[:, bit], self.intercept[bit] = coef, intercept
                 self.outputs[:, bit] = outputs
-
-
-def _bit_signs(activations):
-    return np.where(activations > 0, np.float32(1), np.float32(-1))

@@ -6,21 +6,16 @@ from numbers import Integral
 import numpy as np
 import scipy.sparse as sp
 
-from .._compat import CallbackSupportMixin, Interval, StrOptions, fit_method
+from .._compat import Interval, StrOptions, fit_method
 from .._progress import Progress
 from .._random import independent_random_state
 from .._state import replace_fitted
 from .._threads import one_thread
 from ..affinity import fit_affinity
-from ..hashing._base import (
-    BaseHasher,
-    all_rows_equal,
-    check_features,
-    mean_and_unit,
-)
+from ..hashing._base import BaseHasher, all_rows_equal, check_features, mean_and_unit
 
 
-class DiscreteHasher(CallbackSupportMixin, BaseHasher):
+class DiscreteHasher(BaseHasher):
     """Base of hashers that learn from rows drawn at random and all their pairs.
 
     Subclasses define ``_fit_pairs(X, affinities, rng, start)``, which takes the rows drawn,
@@ -36,6 +31,13 @@ class DiscreteHasher(CallbackSupportMixin, BaseHasher):
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
+
+    def __init__(self, n_bits, affinity, subsample, verbose, random_state):
+        self.n_bits = n_bits
+        self.affinity = affinity
+        self.subsample = subsample
+        self.verbose = verbose
+        self.random_state = random_state
 
     @fit_method
     def fit(self, X, y=None):
@@ -60,6 +62,11 @@ class DiscreteHasher(CallbackSupportMixin, BaseHasher):
             If X and y do not fit, X or what is drawn of it is constant, no pair of samples
             is similar, or all pairs are equally similar. For :class:`StructHasher` one of
             the samples drawn must also have both similar and dissimilar ones among them.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If Ctrl-C has ended the fit early, which keeps the bits or rounds done by then.
         """
         rng = independent_random_state(self.random_state)
         X, known = check_features(self, X)
@@ -76,6 +83,11 @@ class DiscreteHasher(CallbackSupportMixin, BaseHasher):
         with one_thread():
             fitted = self._fit_pairs(X, np.take(levels / levels[-1], index), rng, start)
         return replace_fitted(self, fitted)
+
+
+def signs(activations):
+    """Bits as -1 and 1, float32."""
+    return np.where(activations > 0, np.float32(1), np.float32(-1))
 
 
 def in_units(X):

@@ -151,16 +151,12 @@ class StructHasher(DiscreteHasher):
         verbose=False,
         random_state=None,
     ):
-        self.n_bits = n_bits
-        self.affinity = affinity
+        super().__init__(n_bits, affinity, subsample, verbose, random_state)
         self.loss = loss
         self.C = C
         self.alpha = alpha
         self.n_queries = n_queries
-        self.subsample = subsample
         self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
 
     def _fit_pairs(self, X, affinities, rng, start):
         similar = affinities > 0
@@ -183,9 +179,8 @@ class StructHasher(DiscreteHasher):
         losses = []
 
         def found():
-            n_bits = len(losses)
-            history = {"loss_curve_": losses[:n_bits]}
-            return linear_function(coef[:, :n_bits], 0.0, mean, unit) | history
+            known = coef[:, : len(losses)]
+            return linear_function(known, 0.0, mean, unit) | {"loss_curve_": [*losses]}
 
         with start(self.n_bits, "bit", found) as progress:
             for bit in progress.over(range(self.n_bits)):

@@ -7,13 +7,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import (
-    CallbackSupportMixin,
-    Interval,
-    Options,
-    StrOptions,
-    fit_method,
-)
+from .._compat import Interval, Options, StrOptions, fit_method
 from .._progress import Progress
 from .._random import independent_random_state
 from .._state import replace_fitted
@@ -46,7 +40,7 @@ def _learns_in_parts(hasher):
     return True
 
 
-class AdditiveHasher(CallbackSupportMixin, BaseHasher):
+class AdditiveHasher(BaseHasher):
     """Codes of words whose vectors add up to the features, for weighted queries.
 
     A word is a run of one or eight bits of a code. Each of its values stands for a
@@ -133,7 +127,7 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         Under ``"euclidean"`` it is subtracted from queries, too.
 
     n_iter_ : int
-        Alternations done.
+        Alternations done, also for words of a size that is not kept.
 
     n_features_in_ : int
         Number of features seen by `fit`.
@@ -225,6 +219,11 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         -------
         self : object
             The fitted hasher.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If Ctrl-C has ended the fit early, which keeps the vectors found by then.
         """
         X, seen = check_features(self, X)
         if self.word_size == 8 and self.n_bits % 8:

@@ -13,6 +13,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import NUMPY, Space, as_numpy, enter
+from .._compat import CallbackSupportMixin
 from .._state import held, validate_aside, validate_seen
 from .._threads import map_in_threads, one_thread, slices
 from ..affinity._similar_rows import in_units, most_rows, units_of_features
@@ -27,7 +28,9 @@ _CELLS_PER_BLOCK = 2**22  # of rows that are centered
 _LARGEST_ID = 2**24  # up to which float32 has all integers
 
 
-class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class BaseHasher(
+    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Base of all hashers: a function of features, the signs of whose values are the bits.
 
     A hasher of your own defines `fit`. If that sets ``coefs_`` and ``intercepts_``, lists
@@ -36,6 +39,9 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     function is these layers: encoding is plain NumPy, a pickle holds no torch objects and
     knows no device, and with scikit-learn's `array_api_dispatch` each call takes the arrays
     to where its features are. Any other function is told by :meth:`hash_function`.
+
+    Callbacks of scikit-learn that are set on a hasher of your own hear what its `fit` tells
+    them: nothing, unless it does as scikit-learn says.
 
     What follows are hooks, attributes or properties and methods, which a subclass may
     define; all are asked of one fit, whatever another thread fits meanwhile.

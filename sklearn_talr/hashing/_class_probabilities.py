@@ -283,9 +283,8 @@ class ClassProbabilities(
         classes = _classes_of(classifier)
         with self._asking(classifier):
             if folds:
-                params = routed.estimator.fit
-                of_folds = [(fold, progress.nested("fit-fold")) for fold in folds]
-                probabilities = _by_others(classifier, X, y, params, of_folds)
+                how = routed.estimator.fit, folds, progress
+                probabilities = _by_others(classifier, X, y, *how)
             elif caller == "fit_transform" and not leaves_out:
                 probabilities = _probabilities(classifier, X, classes)
         exclusive, beside = kind != "multilabel-indicator", None
@@ -393,7 +392,7 @@ def _classes_of(estimator):
     return np.asarray(as_numpy(classes))
 
 
-def _by_others(classifier, X, y, params, folds):
+def _by_others(classifier, X, y, params, folds, progress):
     """Probabilities of each sample, by a classifier that was fitted to other folds.
 
     `cross_val_predict` would number the classes, of which `class_weight` has names.
@@ -401,7 +400,8 @@ def _by_others(classifier, X, y, params, folds):
     columns = _classes_of(classifier)
     judge = delayed(_judge)  # a function of the module, which processes can unpickle
     judged = Parallel()(
-        judge(clone(classifier), X, y, *fold, params, columns) for fold in folds
+        judge(clone(classifier), X, y, *fold, params, columns, progress.nested("fit-fold"))
+        for fold in folds
     )
     tables, n_present = zip(*judged)
     if min(n_present) < _n_present(y):
@@ -409,13 +409,12 @@ def _by_others(classifier, X, y, params, folds):
             "Some classes or labels are in no fold but one of cv, whose samples get "
             "probability 0 of them. Pass stratified or shuffled folds as cv."
         )
-    tests = np.concatenate([test for (_, test), _ in folds])
+    tests = np.concatenate([test for _, test in folds])
     return np.concatenate(tables)[np.argsort(tests)]
 
 
-def _judge(classifier, X, y, fold, nested, params, columns):
+def _judge(classifier, X, y, train, test, params, columns, nested):
     """Probabilities of the samples of one fold, and how many classes training saw."""
-    train, test = fold
     X_train, y_train = safe_split(classifier, X, y, train)
     X_test, _ = safe_split(classifier, X, y, test, train)
     with nested(classifier):

@@ -158,7 +158,7 @@ def teach_judgments(views, rng, progress):
     for teacher, (features, factors, similar) in zip(teachers, both):
         factors = factors * share * np.sqrt(len(factors))
         units = units_of_features(features, np.arange(features.shape[0]), similar)
-        with progress.nested("fit-teacher")(None):
+        with progress.nested("fit-teacher")(teacher):
             known.append(teacher.fit_left_out(_double(features), factors, rng, units))
     return CommonSpace(known[-1], known[0], teachers[-1], teachers[0])
 

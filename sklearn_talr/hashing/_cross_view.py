@@ -4,13 +4,7 @@ from numbers import Integral
 
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import (
-    CallbackSupportMixin,
-    HasMethods,
-    Interval,
-    StrOptions,
-    fit_method,
-)
+from .._compat import HasMethods, Interval, StrOptions, fit_method
 from .._progress import Progress, warn_caller
 from .._random import independent_random_state
 from .._state import replace_fitted
@@ -31,7 +25,7 @@ from ._views import check_views, judgments_by_query
 _AUTO = StrOptions({"auto"})
 
 
-class CrossViewHasher(CallbackSupportMixin, BaseHasher):
+class CrossViewHasher(BaseHasher):
     """Codes for items of one kind, which queries of another kind ask for.
 
     A text asks for images, a sketch for photographs, a question for documents. Items and
@@ -355,12 +349,9 @@ class CrossViewHasher(CallbackSupportMixin, BaseHasher):
         rng = independent_random_state(self.random_state)
         # Both views as teachers see them.
         space, by_classes = None, self.teacher is not None and pairs.classes is not None
-        has_teacher = by_classes or (
-            self.teacher is not None and not are_partners and not is_sparse
-        )
-        is_additive = has_teacher and self.query == "weights"
-        n_fits = has_teacher * (1 if pairs.same_rows else 2) + is_additive
-        n_epochs = 0 if is_additive else self.max_iter
+        teaches = by_classes or not (self.teacher is None or are_partners or is_sparse)
+        is_additive = teaches and self.query == "weights"
+        n_epochs, n_fits = 0 if is_additive else self.max_iter, 2 * teaches + is_additive
         progress = Progress(self, X, y, n_epochs, "epoch", n_fits=n_fits)
         if by_classes:
             teacher = None if isinstance(self.teacher, str) else self.teacher
@@ -370,7 +361,7 @@ class CrossViewHasher(CallbackSupportMixin, BaseHasher):
                 "teacher needs labels or label indicators of both sides, as y and y_query. "
                 "Set teacher='auto' or None for judgments and other affinities."
             )
-        elif has_teacher:
+        elif teaches:
             space = teach_judgments(views, rng, progress)
             if self.query == "bits":
                 space = beside_features(views, space, self.shared)
@@ -397,9 +388,8 @@ class CrossViewHasher(CallbackSupportMixin, BaseHasher):
                 for of_side, of_function in zip(sides, (of_item, of_query))
             )
         # Functions of features, also behind teachers.
-        fitted = {"teacher_": None, "query_teacher_": None}
         if space is None:
-            fitted |= of_item
+            fitted = of_item | {"teacher_": None, "query_teacher_": None}
         else:
             fitted = {"teacher_": space.teacher, "query_teacher_": space.query_teacher}
             behind = {"teacher_": space.teacher, "hasher_": item}

@@ -4,13 +4,7 @@ from numbers import Integral, Real
 
 from sklearn.utils.metaestimators import available_if
 
-from .._compat import (
-    CallbackSupportMixin,
-    HasMethods,
-    Interval,
-    StrOptions,
-    fit_method,
-)
+from .._compat import HasMethods, Interval, StrOptions, fit_method
 from .._lazy import lazy_names
 from .._state import replace_fitted
 from ..losses._tie_aware import loss_of
@@ -63,7 +57,7 @@ def _trains_on_chunks(hasher):
     return True
 
 
-class TALRHasher(CallbackSupportMixin, BaseHasher):
+class TALRHasher(BaseHasher):
     r"""Hash codes learned by maximizing tie-aware average precision or NDCG.
 
     Each sample of a minibatch ranks the others by the Hamming distance of their relaxed

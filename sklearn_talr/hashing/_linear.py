@@ -1,6 +1,5 @@
 """Linear hashers that need no labels: random hyperplanes and rotated principal axes."""
 
-from functools import partial
 from numbers import Integral
 
 import numpy as np
@@ -8,7 +7,7 @@ import scipy.sparse as sp
 from scipy.linalg import svd
 from sklearn.decomposition import PCA
 
-from .._compat import CallbackSupportMixin, Interval, fit_method
+from .._compat import Interval, fit_method
 from .._progress import Progress
 from .._random import independent_random_state
 from .._state import replace_fitted
@@ -19,7 +18,7 @@ _ITQ_ITERATIONS = 50  # as in the paper
 _MOST_DENSE_CELLS = 2**24  # of a sparse matrix that is made dense as a whole
 
 
-class _ProjectionHasher(CallbackSupportMixin, BaseHasher):
+class _ProjectionHasher(BaseHasher):
     """Signs of one linear projection of centered features."""
 
     _parameter_constraints: dict = {
@@ -47,20 +46,23 @@ class _ProjectionHasher(CallbackSupportMixin, BaseHasher):
         -------
         self : object
             The fitted hasher.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If Ctrl-C has ended the fit early, which keeps the rotation found by then.
         """
         X, seen = check_features(self, X)
         rng = independent_random_state(self.random_state)
         progress = Progress(self, X, y, self._n_iter, "iteration")
-        project = PROJECTIONS[self._projection]
-        if self._n_iter:
-            project = partial(project, progress=progress)
+        kind, how = self._projection, (self.n_bits, rng, progress)
         with one_thread():
             if sp.issparse(X):
                 mean, _ = mean_and_unit(X)
-                projection = sparse_projection(X, mean, project, self.n_bits, rng)
+                projection = sparse_projection(X, mean, kind, *how)
             else:
                 X, mean = centered(X)
-                projection = project(X, self.n_bits, rng)
+                projection = PROJECTIONS[kind](X, *how)
         weights = {"coefs_": [projection], "intercepts_": [np.zeros(self.n_bits)]}
         fitted = progress.finish(seen | weights | {"means_": [mean]})
         return replace_fitted(self, fitted)
@@ -164,16 +166,17 @@ class ITQHasher(_ProjectionHasher):
     _projection, _n_iter = "itq", _ITQ_ITERATIONS
 
 
-# Projections take centered features, the number of bits and a RandomState, and return
-# directions as columns, shape (n_features, n_bits).
+# Projections take centered features, the number of bits, a RandomState and perhaps the
+# Progress to be told of iterations, and return directions as columns, shape (n_features,
+# n_bits).
 
 
-def random_projection(X, n_bits, rng):
+def random_projection(X, n_bits, rng, progress=None):
     """Directions drawn from a standard normal distribution."""
     return rng.standard_normal((X.shape[1], n_bits))
 
 
-def pca_projection(X, n_bits, rng):
+def pca_projection(X, n_bits, rng, progress=None):
     """Principal directions; bits beyond their number get random mixtures of them."""
     directions = _principal_directions(X, n_bits, rng)
     n_directions = directions.shape[1]
@@ -187,7 +190,7 @@ def itq_projection(X, n_bits, rng, progress=None):
 
     Iterative quantization (Gong and Lazebnik, CVPR 2011) alternates between the codes
     B = sign(V R) and the orthogonal R nearest to them. With more bits than directions R
-    has orthonormal rows. Progress, if any, is told of each turn.
+    has orthonormal rows.
     """
     directions = _principal_directions(X, n_bits, rng)
     projected = X @ directions
@@ -199,20 +202,20 @@ def itq_projection(X, n_bits, rng, progress=None):
     return directions @ rotation
 
 
-def sparse_projection(X, mean, project, n_bits, rng):
+def sparse_projection(X, mean, kind, n_bits, rng, progress=None):
     """Find a projection of the rows of a CSR matrix minus their mean.
 
     The matrix is made dense as a whole only if it is small.
     """
     if X.shape[0] * X.shape[1] <= _MOST_DENSE_CELLS:
-        return project(X.toarray() - mean, n_bits, rng)
-    if project is random_projection:
+        return PROJECTIONS[kind](X.toarray() - mean, n_bits, rng, progress)
+    if kind == "random":
         return random_projection(X, n_bits, rng)
     n_directions = min(n_bits, min(X.shape) - 1)
     pca = PCA(n_directions, svd_solver="arpack", random_state=rng)
     directions = pca.fit(X).components_.T.astype(np.float64)
     reduced = X @ directions - mean @ directions  # dense, and has the same projections
-    return directions @ project(reduced, n_bits, rng)
+    return directions @ PROJECTIONS[kind](reduced, n_bits, rng, progress)
 
 
 def _principal_directions(X, n_bits, rng):

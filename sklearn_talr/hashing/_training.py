@@ -612,7 +612,7 @@ def start_weights(features, samples, layer_sizes, n_bits, init, rng):
     if is_large and sp.issparse(features.X) and not layer_sizes:
         # Sparse rows stay sparse.
         X = features.X[samples]
-        projection = sparse_projection(X, features.mean, PROJECTIONS[init], n_bits, rng)
+        projection = sparse_projection(X, features.mean, init, n_bits, rng)
         projected = X @ projection - features.mean @ projection
         scale = np.sqrt(np.mean(projected**2)) or 1.0
         coef = weights_in_units(projection, features.unit) / scale

@@ -16,7 +16,7 @@ from .._compat import (
     Interval,
     StrOptions,
     check_sample_weight,
-    with_callbacks,
+    fit_method,
 )
 from .._progress import Progress, warn_caller
 from .._random import independent_random_state
@@ -198,7 +198,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         self.verbose = verbose
         self.random_state = random_state
 
-    @with_callbacks
+    @fit_method
     def fit(self, X, y, sample_weight=None, groups=None):
         """Choose the parameters, and fit all samples.
 
@@ -226,7 +226,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
             fitted, _ = self._fit(X, y, sample_weight, groups)
         return replace_fitted(self, fitted)
 
-    @with_callbacks
+    @fit_method
     def fit_predict_proba(self, X, y, sample_weight=None, groups=None):
         """Fit, and predict probabilities of each training sample as if it was left out.
 
@@ -309,7 +309,6 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
 
     def _fit(self, X, y, sample_weight, groups):
         """Fitted attributes, and a function for the logits of samples left out."""
-        self._validate_params()
         X, y, sample_weight, groups = map(as_numpy, (X, y, sample_weight, groups))
         X, seen = validate_aside(self, X, dtype=_DTYPES, accept_sparse="csr")
         # Targets as indicators.

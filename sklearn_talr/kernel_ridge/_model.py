@@ -9,6 +9,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_softmax
 from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 
+from .._compat import CallbackSupportMixin, with_callbacks
 from .._progress import Progress
 from .._threads import slices
 from ..affinity._similar_rows import in_units
@@ -418,7 +419,7 @@ def _whole_groups(groups, n_components):
 _KERNEL = "rbf"
 
 
-class LeftOutRegression:
+class LeftOutRegression(CallbackSupportMixin):
     """Regression of several numbers by the Gaussian kernel.
 
     Width and penalty are chosen by the squared error of samples left out, as
@@ -445,6 +446,7 @@ class LeftOutRegression:
         Added to the sums.
     """
 
+    @with_callbacks
     def fit_left_out(self, X, Y, rng, units=None):
         """Fit, and predict each sample as if it had not been there.
 
@@ -467,12 +469,14 @@ class LeftOutRegression:
         predictions : ndarray of shape (n_samples, n_outputs), float64
             Copies of a sample are left out together.
         """
+        progress = Progress(self, X, Y, None, "candidate")
         samples = distinct_samples(X, Y, np.ones(X.shape[0]), None)
         self.mean_, self.units_ = center_of(samples.X, _KERNEL), units
         samples = samples._replace(X=measured_from(samples.X, self.mean_, units))
         gammas = typical_gammas(samples.X, _KERNEL, rng)
-        how = gammas, None, None, squared_error, rng, Progress()
+        how = gammas, None, None, squared_error, rng, progress
         model = fit_model(samples, _KERNEL, *how)
+        progress.finish({})
         self.gamma_ = float(model.gamma)
         self.components_ = model.components
         self.dual_coef_ = model.ridge.coef

@@ -56,7 +56,7 @@ class WithHasher(CallbackSupportMixin, MetaEstimatorMixin):
         return tags
 
 
-class RoutesToHasher(MetaEstimatorMixin):
+class RoutesToHasher(CallbackSupportMixin, MetaEstimatorMixin):
     """What passes to its hasher what `fit` is given beside X and y."""
 
     def get_metadata_routing(self):

@@ -9,13 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._compat import (
-    CallbackSupportMixin,
-    HasMethods,
-    StrOptions,
-    routing_enabled,
-    with_callbacks,
-)
+from .._compat import HasMethods, StrOptions, routing_enabled, with_callbacks
 from .._hashers import QUERIES, FittedHasher
 from .._progress import Progress
 from .._state import replace_fitted, validate_aside
@@ -23,7 +17,7 @@ from ..affinity import JudgmentAffinity
 from ._hashed_neighbors import HashedNeighbors, RoutesToHasher
 
 
-class ItemRanker(CallbackSupportMixin, RoutesToHasher, BaseEstimator):
+class ItemRanker(RoutesToHasher, BaseEstimator):
     """Rank given items for queries of another kind: the samples are queries.
 
     Cross-validation holds out samples. To learn how a hasher of two views ranks items for

@@ -1,6 +1,5 @@
 """Structured SVM that ranks by average precision or NDCG."""
 
-import warnings
 from copy import copy
 from numbers import Integral, Real
 
@@ -396,7 +395,8 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Warns
         -----
         ConvergenceWarning
-            If the duality gap is above `tol` after `max_iter` iterations.
+            If the duality gap is above `tol` after `max_iter` iterations, or Ctrl-C has
+            ended the fit early, which keeps the best weights found by then.
 
         UserWarning
             If two numbers like 1 and 2, within `groups`, might be meant as grades.
@@ -575,7 +575,7 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if groups is not None:
             return metric(relevance, scores, groups=groups)
         if self.n_queries_ > 1:
-            warnings.warn(_DROPPED_GROUPS.format(self.n_queries_), stacklevel=2)
+            warn_caller(_DROPPED_GROUPS.format(self.n_queries_))
         return metric([relevance], [scores])
 
     def __sklearn_tags__(self):
