@@ -25,6 +25,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
+from sklearn_talr._progress import Progress
 from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 from sklearn_talr.svm import RankingSVC, _solver, loss_augmented_ranks
 from sklearn_talr.svm import _ranking_svc as estimator
@@ -165,6 +166,7 @@ def _time_of_inference(svc, X, y):
     features = FeatureMatrix(X, not ranks, ranks)
     bundle = _solver.Bundle(features.n_weights)
     options = {"tol": svc.tol, "max_iter": svc.max_iter, "line_search": True}
+    options["progress"] = Progress()
     estimator.minimize(features, timed, svc.C * len(y), bundle, **options)
     return sum(spent), len(spent)
 

@@ -3,7 +3,6 @@
 Other modules take these names from here, and none asks for a version itself.
 """
 
-import functools
 import inspect
 from importlib import import_module
 
@@ -35,13 +34,13 @@ except ImportError:  # scikit-learn below 1.9
         """Stand-in for scikit-learn's mixin, with which no callback can be set."""
 
     def with_callbacks(method):
-        """Add one frame to the call, as scikit-learn's does: warnings count frames."""
+        """Return the method itself: no callback has to be put away."""
+        return method
 
-        @functools.wraps(method)
-        def without_callbacks(estimator, *args, **kwargs):
-            return method(estimator, *args, **kwargs)
 
-        return without_callbacks
+def fit_method(method):
+    """Decorate a `fit`: parameters are checked before, and callbacks are put away after."""
+    return fit_context(prefer_skip_nested_validation=True)(with_callbacks(method))
 
 
 def optional(name, message):

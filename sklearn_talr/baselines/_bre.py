@@ -22,7 +22,7 @@ from numbers import Integral
 import numpy as np
 
 from .._compat import Interval
-from ._sampled_pairs import DiscreteHasher, in_units, linear_function
+from ._sampled_pairs import DiscreteHasher, in_units, linear_function, signs
 
 
 class BREHasher(DiscreteHasher):
@@ -63,6 +63,9 @@ class BREHasher(DiscreteHasher):
 
     max_iter : int, default=1
         Number of passes over all weights; fewer if one changes nothing.
+
+    verbose : bool, default=False
+        Print the number of each bit that is set.
 
     random_state : int, RandomState instance or None, default=None
         Draws samples, anchors, first weights and the order of steps. Global generators
@@ -123,16 +126,14 @@ class BREHasher(DiscreteHasher):
         n_anchors=50,
         subsample=1000,
         max_iter=1,
+        verbose=False,
         random_state=None,
     ):
-        self.n_bits = n_bits
-        self.affinity = affinity
+        super().__init__(n_bits, affinity, subsample, verbose, random_state)
         self.n_anchors = n_anchors
-        self.subsample = subsample
         self.max_iter = max_iter
-        self.random_state = random_state
 
-    def _fit_pairs(self, X, affinities, rng):
+    def _fit_pairs(self, X, affinities, rng, start):
         X, mean, unit = in_units(X)
         n_anchors = min(self.n_anchors, len(X))
         anchors = np.stack(
@@ -141,17 +142,22 @@ class BREHasher(DiscreteHasher):
         weights = rng.standard_normal((n_anchors, self.n_bits))
         model = Reconstruction(X @ X.T, 2 * affinities - 1, anchors, weights)
         losses = [model.error()]
-        for _ in range(self.max_iter):
-            model.descend(rng)
-            losses.append(model.error())
-            if losses[-1] == losses[-2]:
-                break
-        coef = np.stack([X[a].T @ w for a, w in zip(anchors.T, weights.T)], axis=1)
-        # The error knows signs only. Weighted queries compare activations of all bits.
-        magnitudes = np.abs(model.activations).mean(axis=0)
-        coef /= np.where(magnitudes > 0, magnitudes, 1)
-        history = {"loss_curve_": losses, "n_iter_": len(losses) - 1}
-        return linear_function(coef, 0.0, mean, unit) | history
+
+        def found():
+            coef = np.stack([X[a].T @ w for a, w in zip(anchors.T, weights.T)], axis=1)
+            # The error knows signs only. Weighted queries compare activations of all bits.
+            magnitudes = np.abs(model.activations).mean(axis=0)
+            coef /= np.where(magnitudes > 0, magnitudes, 1)
+            history = {"loss_curve_": [*losses], "n_iter_": len(losses) - 1}
+            return linear_function(coef, 0.0, mean, unit) | history
+
+        with start(self.max_iter * self.n_bits, "bit", found) as progress:
+            for _ in range(self.max_iter):
+                model.descend(progress.over(rng.permutation(self.n_bits)), rng)
+                losses.append(model.error())
+                if progress.is_over or losses[-1] == losses[-2]:
+                    break
+        return progress.finish()
 
 
 class Reconstruction:
@@ -181,7 +187,7 @@ class Reconstruction:
         self.activations = np.stack(
             [kernel[:, a] @ w for a, w in zip(anchors.T, weights.T)], axis=1
         )
-        self.codes = _signs(self.activations)
+        self.codes = signs(self.activations)
 
     def error(self):
         """Mean squared error of the distances of all pairs, which lie in [0, 1]."""
@@ -190,9 +196,9 @@ class Reconstruction:
         np.fill_diagonal(residual, 0)
         return float(np.sum(residual**2)) / (n * (n - 1))
 
-    def descend(self, rng):
-        """Set every weight once to its best value; bits and anchors in random order."""
-        for bit in rng.permutation(self.codes.shape[1]):
+    def descend(self, bits, rng):
+        """Set every weight of some bits to its best value; anchors in random order."""
+        for bit in bits:
             wanted = self._wanted(bit)
             for place in rng.permutation(len(self.anchors)):
                 column = self.kernel[:, self.anchors[place, bit]]
@@ -202,7 +208,7 @@ class Reconstruction:
                 if step:
                     self.weights[place, bit] += step
                     self.activations[:, bit] += step * column
-                    self.codes[:, bit] = _signs(self.activations[:, bit])
+                    self.codes[:, bit] = signs(self.activations[:, bit])
 
     def _wanted(self, bit):
         others = np.delete(self.codes, bit, axis=1)
@@ -232,7 +238,3 @@ def best_step(activations, column, code, wanted):
             if gains[last] > best_gain:
                 best_gain, best = gains[last], (stops[last] + beyond[last]) / 2
     return best
-
-
-def _signs(activations):
-    return np.where(activations > 0, np.float32(1), np.float32(-1))

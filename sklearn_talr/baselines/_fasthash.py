@@ -59,6 +59,9 @@ class FastHasher(DiscreteHasher):
         Samples to fit at most, at least 2, drawn at random; None for all. Memory grows with
         their square.
 
+    verbose : bool, default=False
+        Print the loss after each bit.
+
     random_state : int, RandomState instance or None, default=None
         Draws samples, first bits, blocks and the order of steps. Global generators are
         never touched; None draws a fresh seed.
@@ -117,39 +120,43 @@ class FastHasher(DiscreteHasher):
         max_depth=4,
         learning_rate=0.2,
         subsample=5000,
+        verbose=False,
         random_state=None,
     ):
-        self.n_bits = n_bits
-        self.affinity = affinity
+        super().__init__(n_bits, affinity, subsample, verbose, random_state)
         self.n_trees = n_trees
         self.max_depth = max_depth
         self.learning_rate = learning_rate
-        self.subsample = subsample
-        self.random_state = random_state
 
-    def _fit_pairs(self, X, affinities, rng):
+    def _fit_pairs(self, X, affinities, rng, start):
         pairs = PairwiseBits(affinities > 0, rng)
         X = X[pairs.order]
         codes = rng.choice(np.float32([-1, 1]), (len(X), self.n_bits))
         estimators, losses = [], []
-        for place in range(self.n_bits):
-            bit, before = codes[:, place], codes[:, :place]
-            for _ in range(_PASSES):
-                pairs.improve(bit, before, place + 1)
-            if np.all(bit == bit[0]):
-                trees = DummyRegressor(strategy="constant", constant=bit[0])
-            else:
-                trees = HistGradientBoostingClassifier(
-                    learning_rate=self.learning_rate,
-                    max_iter=self.n_trees,
-                    max_depth=self.max_depth,
-                    early_stopping=False,
-                    random_state=rng.randint(2**31),
-                )
-            estimators.append(trees.fit(X, bit))
-            bit[:] = np.where(_activations(estimators[-1], X) > 0, 1, -1)
-            losses.append(pairs.loss(codes[:, : place + 1]))
-        return {"estimators_": estimators, "loss_curve_": losses}
+
+        def found():
+            return {"estimators_": estimators[: len(losses)], "loss_curve_": [*losses]}
+
+        with start(self.n_bits, "bit", found) as progress:
+            for place in progress.over(range(self.n_bits)):
+                bit, before = codes[:, place], codes[:, :place]
+                for _ in range(_PASSES):
+                    pairs.improve(bit, before, place + 1)
+                if np.all(bit == bit[0]):
+                    trees = DummyRegressor(strategy="constant", constant=bit[0])
+                else:
+                    trees = HistGradientBoostingClassifier(
+                        learning_rate=self.learning_rate,
+                        max_iter=self.n_trees,
+                        max_depth=self.max_depth,
+                        early_stopping=False,
+                        random_state=rng.randint(2**31),
+                    )
+                estimators.append(trees.fit(X, bit))
+                bit[:] = np.where(_activations(estimators[-1], X) > 0, 1, -1)
+                losses.append(pairs.loss(codes[:, : place + 1]))
+                progress.told = f"loss = {losses[-1]:.6f}"
+        return progress.finish()
 
     @property
     def _n_features_out(self):

@@ -1,5 +1,6 @@
 """MACHasher: codes and hash functions fitted to each other."""
 
+from itertools import count
 from numbers import Real
 
 import numpy as np
@@ -8,7 +9,7 @@ from sklearn.svm import LinearSVC
 from .._compat import Interval
 from ..hashing._linear import PROJECTIONS
 from ._graph_cuts import PairwiseBits
-from ._sampled_pairs import DiscreteHasher, in_units, linear_function
+from ._sampled_pairs import DiscreteHasher, in_units, linear_function, signs
 
 _GROWTH = 2.0  # of the penalty, after each round
 _FIRST_PASSES = 2  # over the bits, without penalty: one leaves much to improve
@@ -60,6 +61,9 @@ class MACHasher(DiscreteHasher):
     subsample : int or None, default=5000
         Samples to fit at most, at least 2, drawn at random; None for all. Memory grows with
         their square.
+
+    verbose : bool, default=False
+        Print the loss of each round.
 
     random_state : int, RandomState instance or None, default=None
         Draws samples, first codes, blocks and the order of steps. Global generators are
@@ -119,34 +123,38 @@ class MACHasher(DiscreteHasher):
         C=1.0,
         first_penalty=0.1,
         subsample=5000,
+        verbose=False,
         random_state=None,
     ):
-        self.n_bits = n_bits
-        self.affinity = affinity
+        super().__init__(n_bits, affinity, subsample, verbose, random_state)
         self.C = C
         self.first_penalty = first_penalty
-        self.subsample = subsample
-        self.random_state = random_state
 
-    def _fit_pairs(self, X, affinities, rng):
+    def _fit_pairs(self, X, affinities, rng, start):
         pairs = PairwiseBits(affinities > 0, rng)
         X, mean, unit = in_units(X[pairs.order])
         svms = BitwiseSVMs(X, self.n_bits, self.C, rng)
-        codes = _bit_signs(X @ PROJECTIONS["itq"](X, self.n_bits, rng))
-        for _ in range(_FIRST_PASSES):
-            improve_codes(codes, codes, pairs, 0.0, rng)
-        svms.fit(codes)
-        losses = [pairs.loss(svms.outputs)]
-        best, penalty = svms.functions(), self.first_penalty
-        while np.any(svms.outputs != codes):
-            improve_codes(codes, svms.outputs, pairs, penalty, rng)
-            svms.fit(codes)
-            losses.append(pairs.loss(svms.outputs))
-            if losses[-1] == min(losses):
-                best = svms.functions()
-            penalty *= _GROWTH
-        history = {"loss_curve_": losses, "n_iter_": len(losses)}
-        return linear_function(*best, mean, unit) | history
+        codes = signs(X @ PROJECTIONS["itq"](X, self.n_bits, rng))
+        losses, best = [], None
+
+        def found():
+            history = {"loss_curve_": [*losses], "n_iter_": len(losses)}
+            return linear_function(*best, mean, unit) | history
+
+        with start(None, "round", found) as progress:
+            for number in progress.over(count()):
+                penalty = self.first_penalty * _GROWTH ** (number - 1) if number else 0.0
+                for _ in range(1 if number else _FIRST_PASSES):
+                    improve_codes(codes, svms.outputs, pairs, penalty, rng)
+                svms.fit(codes)
+                loss = pairs.loss(svms.outputs)
+                if loss <= min(losses, default=loss):
+                    best = svms.functions()
+                losses.append(loss)
+                progress.told = f"loss = {loss:.6f}"
+                if not np.any(svms.outputs != codes):
+                    break
+        return progress.finish()
 
 
 def improve_codes(codes, outputs, pairs, penalty, rng):
@@ -204,11 +212,7 @@ class BitwiseSVMs:
                 svm = LinearSVC(C=self._C, dual=True, tol=0.1, random_state=seed)
                 svm.fit(self.X, wanted)
                 coef, intercept = svm.coef_[0], svm.intercept_[0]
-            outputs = _bit_signs(self.X @ coef + intercept)
+            outputs = signs(self.X @ coef + intercept)
             if np.sum(outputs != wanted) <= np.sum(self.outputs[:, bit] != wanted):
                 self.coef[:, bit], self.intercept[bit] = coef, intercept
                 self.outputs[:, bit] = outputs
-
-
-def _bit_signs(activations):
-    return np.where(activations > 0, np.float32(1), np.float32(-1))

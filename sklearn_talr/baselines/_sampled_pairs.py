@@ -1,39 +1,45 @@
 """Base of the hashers of this room, which learn from some rows and all their pairs."""
 
+from functools import partial
 from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._compat import Interval, StrOptions, fit_context
+from .._compat import Interval, StrOptions, fit_method
+from .._progress import Progress
 from .._random import independent_random_state
 from .._state import replace_fitted
 from .._threads import one_thread
 from ..affinity import fit_affinity
-from ..hashing._base import (
-    BaseHasher,
-    all_rows_equal,
-    check_features,
-    mean_and_unit,
-)
+from ..hashing._base import BaseHasher, all_rows_equal, check_features, mean_and_unit
 
 
 class DiscreteHasher(BaseHasher):
     """Base of hashers that learn from rows drawn at random and all their pairs.
 
-    Subclasses define ``_fit_pairs(X, affinities, rng)``, which takes the rows drawn, dense,
-    the affinities of all their pairs, divided by the highest that the oracle knows, and the
-    RandomState that drew them, and returns the fitted attributes.
+    Subclasses define ``_fit_pairs(X, affinities, rng, start)``, which takes the rows drawn,
+    dense, the affinities of all their pairs, divided by the highest that the oracle knows,
+    the RandomState that drew them, and ``start(n_tasks, name) -> Progress``. It returns the
+    fitted attributes by `finish` of the progress.
     """
 
     _parameter_constraints: dict = {
         "n_bits": [Interval(Integral, 1, None, closed="left")],
         "affinity": [StrOptions({"auto"}), callable],
         "subsample": [Interval(Integral, 2, None, closed="left"), None],
+        "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
 
-    @fit_context(prefer_skip_nested_validation=True)
+    def __init__(self, n_bits, affinity, subsample, verbose, random_state):
+        self.n_bits = n_bits
+        self.affinity = affinity
+        self.subsample = subsample
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @fit_method
     def fit(self, X, y=None):
         """Learn from samples drawn at random and all their pairs.
 
@@ -56,11 +62,18 @@ class DiscreteHasher(BaseHasher):
             If X and y do not fit, X or what is drawn of it is constant, no pair of samples
             is similar, or all pairs are equally similar. For :class:`StructHasher` one of
             the samples drawn must also have both similar and dissimilar ones among them.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If Ctrl-C has ended the fit early, which keeps the bits or rounds done by then.
         """
         rng = independent_random_state(self.random_state)
-        X, seen = check_features(self, X)
+        X, known = check_features(self, X)
         affinity, targets, levels = fit_affinity(self.affinity, X, y)
         rows = rng.permutation(X.shape[0])[: self.subsample]
+        known |= {"affinity_": affinity.given}
+        start = partial(Progress, self, X, y, fitted=lambda state: known | state)
         index = affinity.level_index(targets[rows], targets[rows], levels)
         X = X[rows].toarray() if sp.issparse(X) else X[rows]
         if all_rows_equal(X):
@@ -68,8 +81,13 @@ class DiscreteHasher(BaseHasher):
                 f"The {len(rows)} samples drawn have equal features. Raise subsample."
             )
         with one_thread():
-            fitted = self._fit_pairs(X, np.take(levels / levels[-1], index), rng)
-        return replace_fitted(self, seen | {"affinity_": affinity.given} | fitted)
+            fitted = self._fit_pairs(X, np.take(levels / levels[-1], index), rng, start)
+        return replace_fitted(self, fitted)
+
+
+def signs(activations):
+    """Bits as -1 and 1, float32."""
+    return np.where(activations > 0, np.float32(1), np.float32(-1))
 
 
 def in_units(X):

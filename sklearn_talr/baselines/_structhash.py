@@ -83,6 +83,9 @@ class StructHasher(DiscreteHasher):
     tol : float, default=0.01
         How far the mean loss may be from that of the cutting planes, above 0.
 
+    verbose : bool, default=False
+        Print the loss after each bit.
+
     random_state : int, RandomState instance or None, default=None
         Draws samples, queries and first directions. Global generators are never touched;
         None draws a fresh seed.
@@ -145,19 +148,17 @@ class StructHasher(DiscreteHasher):
         n_queries=300,
         subsample=3000,
         tol=0.01,
+        verbose=False,
         random_state=None,
     ):
-        self.n_bits = n_bits
-        self.affinity = affinity
+        super().__init__(n_bits, affinity, subsample, verbose, random_state)
         self.loss = loss
         self.C = C
         self.alpha = alpha
         self.n_queries = n_queries
-        self.subsample = subsample
         self.tol = tol
-        self.random_state = random_state
 
-    def _fit_pairs(self, X, affinities, rng):
+    def _fit_pairs(self, X, affinities, rng, start):
         similar = affinities > 0
         # Queries come first.
         others = ~np.eye(len(similar), dtype=bool)
@@ -176,11 +177,18 @@ class StructHasher(DiscreteHasher):
         coef = np.empty((X.shape[1], self.n_bits))
         codes = np.empty((len(X), self.n_bits), dtype=np.float32)
         losses = []
-        for bit in range(self.n_bits):
-            coef[:, bit] = agreeing_direction(X, svm.wanted(), self.alpha, rng)
-            codes[:, bit] = np.where(X @ coef[:, bit] > 0, 1, -1)
-            losses.append(svm.fit(codes[:, : bit + 1]))
-        return linear_function(coef, 0.0, mean, unit) | {"loss_curve_": losses}
+
+        def found():
+            known = coef[:, : len(losses)]
+            return linear_function(known, 0.0, mean, unit) | {"loss_curve_": [*losses]}
+
+        with start(self.n_bits, "bit", found) as progress:
+            for bit in progress.over(range(self.n_bits)):
+                coef[:, bit] = agreeing_direction(X, svm.wanted(), self.alpha, rng)
+                codes[:, bit] = np.where(X @ coef[:, bit] > 0, 1, -1)
+                losses.append(svm.fit(codes[:, : bit + 1]))
+                progress.told = f"loss = {losses[-1]:.6f}"
+        return progress.finish()
 
 
 class HammingRankingSVM:

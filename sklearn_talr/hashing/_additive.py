@@ -7,27 +7,22 @@ from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import (
-    CallbackSupportMixin,
-    Interval,
-    Options,
-    StrOptions,
-    fit_context,
-    with_callbacks,
-)
+from .._compat import Interval, Options, StrOptions, fit_method
+from .._progress import Progress
 from .._random import independent_random_state
 from .._state import replace_fitted
 from .._threads import map_in_threads, one_thread
 from ..codes import weighted_scores
 from ..codes._packed import as_packed
-from ._base import (
-    BaseHasher,
-    FitCallbacks,
-    Layers,
-    check_features,
-)
+from ._base import BaseHasher, Layers, check_features
 from ._words import Frame, scaled
-from ._words_fit import are_words_better, fit_bits, fit_words, improve_bits
+from ._words_fit import (
+    ITERATIONS_OF_WORDS,
+    are_words_better,
+    fit_bits,
+    fit_words,
+    improve_bits,
+)
 
 _ITERATIONS_PER_CHUNK = 2
 _N_NEIGHBORS = 10  # of `score`
@@ -45,7 +40,7 @@ def _learns_in_parts(hasher):
     return True
 
 
-class AdditiveHasher(CallbackSupportMixin, BaseHasher):
+class AdditiveHasher(BaseHasher):
     """Codes of words whose vectors add up to the features, for weighted queries.
 
     A word is a run of one or eight bits of a code. Each of its values stands for a
@@ -132,7 +127,7 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         Under ``"euclidean"`` it is subtracted from queries, too.
 
     n_iter_ : int
-        Alternations done.
+        Alternations done, also for words of a size that is not kept.
 
     n_features_in_ : int
         Number of features seen by `fit`.
@@ -208,8 +203,7 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         self.verbose = verbose
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
+    @fit_method
     def fit(self, X, y=None):
         """Find the vectors that the words stand for.
 
@@ -225,6 +219,11 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         -------
         self : object
             The fitted hasher.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If Ctrl-C has ended the fit early, which keeps the vectors found by then.
         """
         X, seen = check_features(self, X)
         if self.word_size == 8 and self.n_bits % 8:
@@ -245,8 +244,7 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         return self._fit(X, y, seen, sample, size, rng)
 
     @available_if(_learns_in_parts)
-    @fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
+    @fit_method
     def partial_fit(self, X, y=None):
         """Improve the vectors of single bits by more rows.
 
@@ -294,13 +292,13 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
                 "partial_fit cannot improve words of 8 bits, as `fit` "
                 "chose for this hasher. Call fit with all rows, or set word_size=1 and fit."
             )
-        watch = _Watch(self, X, y, seen, _ITERATIONS_PER_CHUNK, self.n_iter_)
+        progress = self._progress(X, y, seen, _ITERATIONS_PER_CHUNK, self.n_iter_)
         with one_thread():
             rows, _ = frame.split(X)
             signs = 2 * model.bits_of(rows).astype(np.float32) - 1
-            how = self.alpha, _ITERATIONS_PER_CHUNK, self.n_jobs, watch
+            how = self.alpha, _ITERATIONS_PER_CHUNK, self.n_jobs, progress
             model = improve_bits(frame, rows, signs, model.moments, *how)
-        return replace_fitted(self, watch.end_fit(model))
+        return replace_fitted(self, progress.finish(model))
 
     def inverse_transform(self, X):
         """Decode codes: the features that they stand for.
@@ -381,18 +379,43 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
         return "_model_" in vars(self)
 
     def _fit(self, X, y, seen, sample, size, rng):
-        watch = _Watch(self, X, y, seen, self.max_iter)
+        n_of_words = 0 if size == 1 else min(self.max_iter, ITERATIONS_OF_WORDS)
+        n_of_bits = 0 if size == 8 else self.max_iter
+        progress = self._progress(X, y, seen, n_of_words + n_of_bits)
         with one_thread():
             frame = Frame.of(sample, self.metric)
-            rows, how = frame.split(sample)[0], (self.alpha, self.max_iter, self.n_jobs)
-            if size == 1:
-                model = fit_bits(frame, rows, self.n_bits, *how, rng, watch)
-            else:
-                model = fit_words(frame, rows, self.n_bits // 8, *how, rng, watch)
-            if size == "auto":
-                of_bits = fit_bits(frame, rows, self.n_bits, *how, rng)
-                model = model if are_words_better(model, of_bits) else of_bits
-        return replace_fitted(self, watch.end_fit(model))
+            rows, how = frame.split(sample)[0], (self.n_jobs, rng, progress)
+            if n_of_words:
+                of_words = self.n_bits // 8, self.alpha, n_of_words
+                model = fit_words(frame, rows, *of_words, *how)
+            if n_of_bits and not progress.is_over:
+                of_bits = self.n_bits, self.alpha, n_of_bits
+                bits = fit_bits(frame, rows, *of_bits, *how)
+                if not n_of_words or not are_words_better(model, bits):
+                    model = bits
+        return replace_fitted(self, progress.finish(model))
+
+    def _progress(self, X, y, seen, n_most, n_before=0):
+        """Progress of alternations, at most so many after those of earlier chunks."""
+
+        def fitted(model):
+            frame = model.frame
+            coef, of_bits = (
+                (vectors.reshape(-1, vectors.shape[-1]).T / frame.unit).astype(np.float32)
+                for vectors in (model.vectors, model.vectors_of_bits())
+            )
+            return seen | {
+                "coefs_": [of_bits],
+                "intercepts_": [np.zeros(model.n_bits, dtype=np.float32)],
+                "query_coef_": coef,
+                "mean_": frame.mean,
+                "word_size_": model.word_size,
+                "n_iter_": n_before + progress.n_done,
+                "_model_": model,
+            }
+
+        progress = Progress(self, X, y, n_most, "iteration", fitted=fitted)
+        return progress
 
     @property
     def n_units(self):
@@ -463,70 +486,3 @@ class AdditiveHasher(CallbackSupportMixin, BaseHasher):
     def _mean_of_queries(self):
         frame = self._model_.frame
         return frame.mean if frame.metric == "euclidean" else None
-
-
-class _Watch:
-    """Tells callbacks of the alternations of a fit, and prints them where `verbose` is set.
-
-    Parameters
-    ----------
-    hasher : AdditiveHasher
-        What is fitted.
-
-    X, y : features and what `fit` was given as targets
-        Shown to callbacks.
-
-    seen : dict
-        Fitted attributes that say which features were seen.
-
-    n_most : int
-        At most so many alternations follow.
-
-    n_before : int, default=0
-        Alternations of earlier chunks.
-    """
-
-    def __init__(self, hasher, X, y, seen, n_most, n_before=0):
-        self._hasher, self._seen = hasher, seen
-        self._n_most, self._n_before, self._n_done = n_most, n_before, 0
-        self._callbacks = FitCallbacks(hasher, X, y, n_most)
-
-    def begin(self):
-        """An alternation begins."""
-        self._callbacks.begin("iteration")
-
-    def end(self, share, model):
-        """An alternation has changed a share of the code; return whether to stop.
-
-        ``model()`` is what it has led to.
-        """
-        self._n_done += 1
-        if self._hasher.verbose:
-            done = f"Iteration {self._n_done}/{self._n_most}"
-            print(f"{done}, {share:.2%} of the code changed")
-        self._callbacks.fitted = lambda: self._fitted(model())
-        return self._callbacks.end()
-
-    def end_fit(self, model):
-        """All is done; return the fitted attributes."""
-        fitted = self._fitted(model)
-        self._callbacks.fitted = lambda: fitted
-        self._callbacks.end(whole_fit=True)
-        return fitted
-
-    def _fitted(self, model):
-        """Fitted attributes that follow from a model."""
-        frame = model.frame
-        coef, of_bits = (
-            (vectors.reshape(-1, vectors.shape[-1]).T / frame.unit).astype(np.float32)
-            for vectors in (model.vectors, model.vectors_of_bits())
-        )
-        return self._seen | {
-            "coefs_": [of_bits],
-            "intercepts_": [np.zeros(model.n_bits, dtype=np.float32)],
-            "query_coef_": coef,
-            "mean_": frame.mean,
-            "word_size_": model.word_size,
-            "n_iter_": self._n_before + self._n_done,
-            "_model_": model,
-        }

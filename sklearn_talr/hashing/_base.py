@@ -1,7 +1,5 @@
 """Base of all hashers: features in, bits out; and what they share."""
 
-import sys
-import warnings
 from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
@@ -15,6 +13,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import NUMPY, Space, as_numpy, enter
+from .._compat import CallbackSupportMixin
 from .._state import held, validate_aside, validate_seen
 from .._threads import map_in_threads, one_thread, slices
 from ..affinity._similar_rows import in_units, most_rows, units_of_features
@@ -26,11 +25,12 @@ from ..metrics import make_retrieval_scorer
 _LARGEST = 1e37  # float32 ends at 3e38
 _BYTES_PER_BLOCK = 2**24  # of the activations of a block, in NumPy
 _CELLS_PER_BLOCK = 2**22  # of rows that are centered
-_INNER = {"sklearn_talr", "sklearn", "contextlib"}  # frames that no warning points to
 _LARGEST_ID = 2**24  # up to which float32 has all integers
 
 
-class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class BaseHasher(
+    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Base of all hashers: a function of features, the signs of whose values are the bits.
 
     A hasher of your own defines `fit`. If that sets ``coefs_`` and ``intercepts_``, lists
@@ -39,6 +39,9 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     function is these layers: encoding is plain NumPy, a pickle holds no torch objects and
     knows no device, and with scikit-learn's `array_api_dispatch` each call takes the arrays
     to where its features are. Any other function is told by :meth:`hash_function`.
+
+    Callbacks of scikit-learn that are set on a hasher of your own hear what its `fit` tells
+    them: nothing, unless it does as scikit-learn says.
 
     What follows are hooks, attributes or properties and methods, which a subclass may
     define; all are asked of one fit, whatever another thread fits meanwhile.
@@ -391,14 +394,6 @@ def errors_of(estimator, inner):
         raise ValueError(message) from error
 
 
-def warn_caller(message, category=UserWarning):
-    """Warn at the line that called the library: the first frame outside of it."""
-    level, frame = 2, sys._getframe(1)
-    while frame and frame.f_globals.get("__name__", "").split(".")[0] in _INNER:
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
-
-
 def check_features(hasher, X, reset=True):
     """Check features to be fitted.
 
@@ -560,56 +555,3 @@ def centered(X):
 def row_blocks(X):
     """Slices of consecutive rows that bound the memory of a float64 copy."""
     return gen_batches(X.shape[0], max(1, _CELLS_PER_BLOCK // X.shape[1]))
-
-
-class FitCallbacks:
-    """Tells the callbacks of an estimator about its fit and the tasks of it.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Estimator that is fitted, whose callbacks are told.
-
-    X, y : features and targets
-        Training data, which callbacks are shown.
-
-    n_tasks : int
-        At most so many tasks follow.
-
-    fitted : callable, default=None
-        ``fitted() -> dict`` of the attributes that the estimator would have if training
-        stopped now. None while there are none; it may be set later.
-    """
-
-    def __init__(self, estimator, X, y, n_tasks, fitted=None):
-        self._estimator = estimator
-        self._data = {"X": X, "y": y}
-        self.fitted = fitted
-        self._fit = self._task = None
-        if hasattr(estimator, "_init_callback_context"):
-            self._fit = estimator._init_callback_context(max_subtasks=n_tasks)
-            self._fit.call_on_fit_task_begin(estimator=estimator, **self._data)
-
-    def begin(self, name="epoch"):
-        """A task begins."""
-        if self._fit is not None:
-            self._task = self._fit.subcontext(task_name=name)
-            self._task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
-
-    def end(self, whole_fit=False):
-        """A task has ended, or the fit; return whether a callback wants to stop."""
-        context = self._fit if whole_fit else self._task
-        if context is None:
-            return False
-        return context.call_on_fit_task_end(
-            estimator=self._estimator,
-            reconstruction_attributes=self.fitted,
-            **self._data,
-        )
-
-    def break_off(self):
-        """Leave the fit unfinished for callbacks, since training was interrupted.
-
-        At the end of a fit a progress bar would show all epochs as done.
-        """
-        self._fit = None

@@ -32,9 +32,10 @@ from .._compat import (
     safe_split,
     with_callbacks,
 )
+from .._progress import Progress, warn_caller
 from .._state import replace_fitted
 from ..kernel_ridge import KernelRidgeClassifierCV
-from ._base import FitCallbacks, errors_of, warn_caller
+from ._base import errors_of
 
 _MOST_CELLS = 2**26  # of a table of samples and classes
 _TEMPERATURE_OF_CLASSES = 1.6  # better than 1 on CIFAR-10 and Fashion-MNIST
@@ -269,16 +270,21 @@ class ClassProbabilities(
         if kind == "multilabel-indicator" and not takes_labels:
             classifier = OneVsRestClassifier(classifier)
         # All samples, and probabilities of each without itself, if any are asked for.
-        callbacks, probabilities = FitCallbacks(self, X, y, 0), None
+        folds, probabilities = [], None
+        if caller == "fit_transform" and self.cv is not None:
+            folds = self._folds(X, y, routed.splitter.split)
+        progress = Progress(self, X, y, n_fits=1 + len(folds))
         leaves_out = self.cv is None and hasattr(classifier, "fit_predict_proba")
-        with self._asking(classifier):
+        with self._asking(classifier), progress.nested("fit-classifier")(classifier):
             if caller == "fit_transform" and leaves_out:
                 probabilities = classifier.fit_predict_proba(X, y, **routed.estimator.fit)
             else:
                 classifier.fit(X, y, **routed.estimator.fit)
-            classes = _classes_of(classifier)
-            if caller == "fit_transform" and self.cv is not None:
-                probabilities = self._by_others(classifier, X, y, routed)
+        classes = _classes_of(classifier)
+        with self._asking(classifier):
+            if folds:
+                how = routed.estimator.fit, folds, progress
+                probabilities = _by_others(classifier, X, y, *how)
             elif caller == "fit_transform" and not leaves_out:
                 probabilities = _probabilities(classifier, X, classes)
         exclusive, beside = kind != "multilabel-indicator", None
@@ -296,17 +302,12 @@ class ClassProbabilities(
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(classifier, name):
                 fitted[name] = getattr(classifier, name)
-        callbacks.fitted = lambda: fitted
-        callbacks.end(whole_fit=True)
-        replace_fitted(self, fitted)
+        replace_fitted(self, progress.finish(fitted))
         return probabilities
 
-    def _by_others(self, classifier, X, y, routed):
-        """Probabilities of each sample, by a classifier that was fitted to other folds.
-
-        `cross_val_predict` would number the classes, of which `class_weight` has names.
-        """
-        folds = check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter.split)
+    def _folds(self, X, y, params):
+        """Samples to train on and to test, of each fold."""
+        folds = check_cv(self.cv, y, classifier=True).split(X, y, **params)
         folds = [tuple(map(np.asarray, fold)) for fold in folds]
         tests = np.concatenate([test for _, test in folds])
         if not np.array_equal(np.sort(tests), np.arange(num_samples(X))):
@@ -314,18 +315,7 @@ class ClassProbabilities(
                 "cv must have each sample in one test fold, as KFold and StratifiedKFold "
                 f"do, got {self.cv!r}."
             )
-        params, columns = routed.estimator.fit, _classes_of(classifier)
-        judge = delayed(_judge)  # a function of the module, which processes can unpickle
-        judged = Parallel()(
-            judge(clone(classifier), X, y, *fold, params, columns) for fold in folds
-        )
-        tables, n_present = zip(*judged)
-        if min(n_present) < _n_present(y):
-            warn_caller(
-                "Some classes or labels are in no fold but one of cv, whose samples get "
-                "probability 0 of them. Pass stratified or shuffled folds as cv."
-            )
-        return np.concatenate(tables)[np.argsort(tests)]
+        return folds
 
     def set_fit_request(self, **requests):
         """Set what metadata `fit` of the classifier is given, where metadata is routed.
@@ -402,11 +392,33 @@ def _classes_of(estimator):
     return np.asarray(as_numpy(classes))
 
 
-def _judge(classifier, X, y, train, test, params, columns):
+def _by_others(classifier, X, y, params, folds, progress):
+    """Probabilities of each sample, by a classifier that was fitted to other folds.
+
+    `cross_val_predict` would number the classes, of which `class_weight` has names.
+    """
+    columns = _classes_of(classifier)
+    judge = delayed(_judge)  # a function of the module, which processes can unpickle
+    judged = Parallel()(
+        judge(clone(classifier), X, y, *fold, params, columns, progress.nested("fit-fold"))
+        for fold in folds
+    )
+    tables, n_present = zip(*judged)
+    if min(n_present) < _n_present(y):
+        warn_caller(
+            "Some classes or labels are in no fold but one of cv, whose samples get "
+            "probability 0 of them. Pass stratified or shuffled folds as cv."
+        )
+    tests = np.concatenate([test for _, test in folds])
+    return np.concatenate(tables)[np.argsort(tests)]
+
+
+def _judge(classifier, X, y, train, test, params, columns, nested):
     """Probabilities of the samples of one fold, and how many classes training saw."""
     X_train, y_train = safe_split(classifier, X, y, train)
     X_test, _ = safe_split(classifier, X, y, test, train)
-    classifier.fit(X_train, y_train, **check_method_params(X, params, indices=train))
+    with nested(classifier):
+        classifier.fit(X_train, y_train, **check_method_params(X, params, indices=train))
     return _probabilities(classifier, X_test, columns), _n_present(y_train)
 
 

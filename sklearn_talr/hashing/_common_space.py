@@ -43,7 +43,7 @@ class CommonSpace(NamedTuple):
     query_teacher: object
 
 
-def teach_classes(views, teacher):
+def teach_classes(views, teacher, progress):
     """Probabilities of classes or labels, by a classifier for each view.
 
     Parameters
@@ -53,6 +53,9 @@ def teach_classes(views, teacher):
 
     teacher : transformer or None
         Cloned for each view; None means `ClassProbabilities()`.
+
+    progress : Progress
+        Told of each fit.
 
     Returns
     -------
@@ -67,10 +70,10 @@ def teach_classes(views, teacher):
     teacher = ClassProbabilities() if teacher is None else teacher
     y, y_query = views.pairs.classes
     teachers = [clone(teacher)]
-    X = X_query = _learn(teachers[0], views.X, y, "y")
+    X = X_query = _learn(teachers[0], views.X, y, "y", progress)
     if not views.pairs.same_rows:
         teachers.append(clone(teacher))
-        X_query = _learn(teachers[1], views.X_query, y_query, "y_query")
+        X_query = _learn(teachers[1], views.X_query, y_query, "y_query", progress)
     known = [getattr(of_side, "classes_", None) for of_side in teachers]
     if X.shape[1] == X_query.shape[1] and np.array_equal(known[0], known[-1]):
         return CommonSpace(X, X_query, teachers[0], teachers[-1])
@@ -86,10 +89,11 @@ def teach_classes(views, teacher):
     return CommonSpace(taught[0].widen(X), taught[1].widen(X_query), *taught)
 
 
-def _learn(teacher, X, y, name):
+def _learn(teacher, X, y, name, progress):
     """Fit a teacher to a view, and return the coordinates of its rows."""
     try:
-        return teacher.fit_transform(_double(X), y)
+        with progress.nested("fit-teacher")(teacher):
+            return teacher.fit_transform(_double(X), y)
     except ValueError as error:
         raise ValueError(
             f"teacher cannot learn from {name}: {error} Pass another one, or teacher=None."
@@ -122,7 +126,7 @@ class OfSomeClasses:
         return whole
 
 
-def teach_judgments(views, rng):
+def teach_judgments(views, rng, progress):
     """Factors of the judgments, by a kernel regression for each view.
 
     Parameters
@@ -132,6 +136,9 @@ def teach_judgments(views, rng):
 
     rng : RandomState
         Draws what is random.
+
+    progress : Progress
+        Told of each fit.
 
     Returns
     -------
@@ -151,7 +158,8 @@ def teach_judgments(views, rng):
     for teacher, (features, factors, similar) in zip(teachers, both):
         factors = factors * share * np.sqrt(len(factors))
         units = units_of_features(features, np.arange(features.shape[0]), similar)
-        known.append(teacher.fit_left_out(_double(features), factors, rng, units))
+        with progress.nested("fit-teacher")(teacher):
+            known.append(teacher.fit_left_out(_double(features), factors, rng, units))
     return CommonSpace(known[-1], known[0], teachers[-1], teachers[0])
 
 

@@ -4,13 +4,14 @@ from numbers import Integral
 
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import HasMethods, Interval, StrOptions, fit_context
+from .._compat import HasMethods, Interval, StrOptions, fit_method
+from .._progress import Progress, warn_caller
 from .._random import independent_random_state
 from .._state import replace_fitted
 from ..losses._tie_aware import loss_of
 from ..metrics import make_retrieval_scorer
 from ._additive import AdditiveHasher
-from ._base import BaseHasher, errors_of, warn_caller
+from ._base import BaseHasher, errors_of
 from ._common_space import (
     BehindTeacher,
     ViewLayers,
@@ -287,7 +288,7 @@ class CrossViewHasher(BaseHasher):
         """How codes are to be searched: the parameter `query`."""
         return self.query
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X, y=None, *, X_query=None, y_query=None):
         """Learn the hash functions of both views.
 
@@ -348,29 +349,34 @@ class CrossViewHasher(BaseHasher):
         rng = independent_random_state(self.random_state)
         # Both views as teachers see them.
         space, by_classes = None, self.teacher is not None and pairs.classes is not None
+        teaches = by_classes or not (self.teacher is None or are_partners or is_sparse)
+        is_additive = teaches and self.query == "weights"
+        n_epochs, n_fits = 0 if is_additive else self.max_iter, 2 * teaches + is_additive
+        progress = Progress(self, X, y, n_epochs, "epoch", n_fits=n_fits)
         if by_classes:
             teacher = None if isinstance(self.teacher, str) else self.teacher
-            space = teach_classes(views, teacher)
+            space = teach_classes(views, teacher, progress)
         elif self.teacher is not None and not isinstance(self.teacher, str):
             raise ValueError(
                 "teacher needs labels or label indicators of both sides, as y and y_query. "
                 "Set teacher='auto' or None for judgments and other affinities."
             )
-        elif self.teacher is not None and not are_partners and not is_sparse:
-            space = teach_judgments(views, rng)
+        elif teaches:
+            space = teach_judgments(views, rng, progress)
             if self.query == "bits":
                 space = beside_features(views, space, self.shared)
         if space is not None:
             X, X_query = space.X, space.X_query
         # Hash functions of both.
-        if space is not None and self.query == "weights":
+        if is_additive:
             how = {"verbose": self.verbose, "random_state": rng}
-            additive = AdditiveHasher(self.n_bits, metric="inner_product", **how).fit(X)
-            item = query = additive
+            additive = AdditiveHasher(self.n_bits, metric="inner_product", **how)
+            with progress.nested("fit-additive-hasher")(additive):
+                item = query = additive.fit(X)
             losses, n_iter = [], additive.n_iter_
         else:
             is_shared = self.shared or pairs.same_rows or by_classes
-            how = loss_of(self.loss), X, X_query, pairs, is_shared, rng
+            how = loss_of(self.loss), X, X_query, pairs, is_shared, rng, progress
             of_item, of_query, losses = of_torch("fit_towers")(self, *how)
             n_iter = len(losses)
             if space is None:
@@ -382,9 +388,8 @@ class CrossViewHasher(BaseHasher):
                 for of_side, of_function in zip(sides, (of_item, of_query))
             )
         # Functions of features, also behind teachers.
-        fitted = {"teacher_": None, "query_teacher_": None}
         if space is None:
-            fitted |= of_item
+            fitted = of_item | {"teacher_": None, "query_teacher_": None}
         else:
             fitted = {"teacher_": space.teacher, "query_teacher_": space.query_teacher}
             behind = {"teacher_": space.teacher, "hasher_": item}
@@ -399,7 +404,7 @@ class CrossViewHasher(BaseHasher):
             "item_hasher_": item,
             "query_hasher_": query,
         }
-        return replace_fitted(self, seen | known | fitted)
+        return replace_fitted(self, progress.finish(seen | known | fitted))
 
     def transform_query(self, X):
         """Compute binary codes of queries.

@@ -4,14 +4,7 @@ from numbers import Integral, Real
 
 from sklearn.utils.metaestimators import available_if
 
-from .._compat import (
-    CallbackSupportMixin,
-    HasMethods,
-    Interval,
-    StrOptions,
-    fit_context,
-    with_callbacks,
-)
+from .._compat import HasMethods, Interval, StrOptions, fit_method
 from .._lazy import lazy_names
 from .._state import replace_fitted
 from ..losses._tie_aware import loss_of
@@ -64,7 +57,7 @@ def _trains_on_chunks(hasher):
     return True
 
 
-class TALRHasher(CallbackSupportMixin, BaseHasher):
+class TALRHasher(BaseHasher):
     r"""Hash codes learned by maximizing tie-aware average precision or NDCG.
 
     Each sample of a minibatch ranks the others by the Hamming distance of their relaxed
@@ -408,8 +401,7 @@ class TALRHasher(CallbackSupportMixin, BaseHasher):
         self.verbose = verbose
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
+    @fit_method
     def fit(self, X, y=None, *, X_val=None, y_val=None):
         """Learn the hash function.
 
@@ -459,8 +451,7 @@ class TALRHasher(CallbackSupportMixin, BaseHasher):
         return replace_fitted(self, fit_by_gradient(self, loss, data, settings))
 
     @available_if(_trains_on_chunks)
-    @fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
+    @fit_method
     def partial_fit(self, X, y=None, levels=None):
         """Learn from a chunk of data: one epoch over its samples.
 

@@ -7,7 +7,8 @@ import scipy.sparse as sp
 from scipy.linalg import svd
 from sklearn.decomposition import PCA
 
-from .._compat import Interval, fit_context
+from .._compat import Interval, fit_method
+from .._progress import Progress
 from .._random import independent_random_state
 from .._state import replace_fitted
 from .._threads import one_thread
@@ -29,7 +30,7 @@ class _ProjectionHasher(BaseHasher):
         self.n_bits = n_bits
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X, y=None):
         """Find the projection.
 
@@ -45,18 +46,26 @@ class _ProjectionHasher(BaseHasher):
         -------
         self : object
             The fitted hasher.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If Ctrl-C has ended the fit early, which keeps the rotation found by then.
         """
         X, seen = check_features(self, X)
         rng = independent_random_state(self.random_state)
+        progress = Progress(self, X, y, self._n_iter, "iteration")
+        kind, how = self._projection, (self.n_bits, rng, progress)
         with one_thread():
             if sp.issparse(X):
                 mean, _ = mean_and_unit(X)
-                projection = sparse_projection(X, mean, self._projection, self.n_bits, rng)
+                projection = sparse_projection(X, mean, kind, *how)
             else:
                 X, mean = centered(X)
-                projection = PROJECTIONS[self._projection](X, self.n_bits, rng)
+                projection = PROJECTIONS[kind](X, *how)
         weights = {"coefs_": [projection], "intercepts_": [np.zeros(self.n_bits)]}
-        return replace_fitted(self, seen | weights | {"means_": [mean]})
+        fitted = progress.finish(seen | weights | {"means_": [mean]})
+        return replace_fitted(self, fitted)
 
 
 class LSHHasher(_ProjectionHasher):
@@ -105,7 +114,7 @@ class LSHHasher(_ProjectionHasher):
     (1797, 16)
     """
 
-    _projection = "random"
+    _projection, _n_iter = "random", 0
 
 
 class ITQHasher(_ProjectionHasher):
@@ -154,19 +163,20 @@ class ITQHasher(_ProjectionHasher):
     (1797, 16)
     """
 
-    _projection = "itq"
+    _projection, _n_iter = "itq", _ITQ_ITERATIONS
 
 
-# Projections take centered features, the number of bits and a RandomState, and return
-# directions as columns, shape (n_features, n_bits).
+# Projections take centered features, the number of bits, a RandomState and perhaps the
+# Progress to be told of iterations, and return directions as columns, shape (n_features,
+# n_bits).
 
 
-def random_projection(X, n_bits, rng):
+def random_projection(X, n_bits, rng, progress=None):
     """Directions drawn from a standard normal distribution."""
     return rng.standard_normal((X.shape[1], n_bits))
 
 
-def pca_projection(X, n_bits, rng):
+def pca_projection(X, n_bits, rng, progress=None):
     """Principal directions; bits beyond their number get random mixtures of them."""
     directions = _principal_directions(X, n_bits, rng)
     n_directions = directions.shape[1]
@@ -175,7 +185,7 @@ def pca_projection(X, n_bits, rng):
     return np.hstack([directions, directions @ mixtures])
 
 
-def itq_projection(X, n_bits, rng):
+def itq_projection(X, n_bits, rng, progress=None):
     """Principal directions, rotated so that rounding to signs loses least.
 
     Iterative quantization (Gong and Lazebnik, CVPR 2011) alternates between the codes
@@ -185,26 +195,27 @@ def itq_projection(X, n_bits, rng):
     directions = _principal_directions(X, n_bits, rng)
     projected = X @ directions
     rotation = _nearest_orthogonal(rng.standard_normal((directions.shape[1], n_bits)))
-    for _ in range(_ITQ_ITERATIONS):
-        codes = np.where(projected @ rotation > 0, 1.0, -1.0)
-        rotation = _nearest_orthogonal(projected.T @ codes)
+    with progress or Progress() as progress:
+        for _ in progress.over(range(_ITQ_ITERATIONS)):
+            codes = np.where(projected @ rotation > 0, 1.0, -1.0)
+            rotation = _nearest_orthogonal(projected.T @ codes)
     return directions @ rotation
 
 
-def sparse_projection(X, mean, kind, n_bits, rng):
+def sparse_projection(X, mean, kind, n_bits, rng, progress=None):
     """Find a projection of the rows of a CSR matrix minus their mean.
 
     The matrix is made dense as a whole only if it is small.
     """
     if X.shape[0] * X.shape[1] <= _MOST_DENSE_CELLS:
-        return PROJECTIONS[kind](X.toarray() - mean, n_bits, rng)
+        return PROJECTIONS[kind](X.toarray() - mean, n_bits, rng, progress)
     if kind == "random":
         return random_projection(X, n_bits, rng)
     n_directions = min(n_bits, min(X.shape) - 1)
     pca = PCA(n_directions, svd_solver="arpack", random_state=rng)
     directions = pca.fit(X).components_.T.astype(np.float64)
     reduced = X @ directions - mean @ directions  # dense, and has the same projections
-    return directions @ PROJECTIONS[kind](reduced, n_bits, rng)
+    return directions @ PROJECTIONS[kind](reduced, n_bits, rng, progress)
 
 
 def _principal_directions(X, n_bits, rng):

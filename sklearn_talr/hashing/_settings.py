@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from .._arrays import as_numpy
+from .._progress import warn_caller
 from ..affinity import (
     LabelAffinity,
     SharedLabelAffinity,
@@ -17,7 +18,7 @@ from ..affinity import (
     resolve_affinity,
 )
 from ..affinity._similar_rows import SimilarRows
-from ._base import check_features, warn_caller
+from ._base import check_features
 
 # By kind of hash function. Features, weights and activations of linear and hidden layers
 # have known sizes; modules come in all sizes, and are trained as networks usually are.

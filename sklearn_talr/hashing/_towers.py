@@ -18,7 +18,7 @@ from .._threads import one_thread
 from ..losses import Training
 from ..losses._base import to_device
 from ..losses._soft_counts import keep_freed_memory
-from ._base import FitCallbacks, centered, mean_and_units
+from ._base import centered, mean_and_units
 from ._linear import itq_projection, random_projection
 from ._networks import FeedForward, hidden_units, random_layers, with_last_layer
 from ._settings import resolve
@@ -34,7 +34,7 @@ _LEAST_CORRELATION = 1e-6  # in relation to the largest
 _WITHOUT = {"module": None, "solver": "auto", "learning_rate": "cosine"}
 
 
-def fit_towers(hasher, loss, X, X_query, pairs, is_shared, rng):
+def fit_towers(hasher, loss, X, X_query, pairs, is_shared, rng, progress):
     """Train the functions of both views.
 
     Parameters
@@ -56,6 +56,9 @@ def fit_towers(hasher, loss, X, X_query, pairs, is_shared, rng):
 
     rng : RandomState
         Draws all that is random.
+
+    progress : Progress
+        Told of each epoch.
 
     Returns
     -------
@@ -141,8 +144,7 @@ def fit_towers(hasher, loss, X, X_query, pairs, is_shared, rng):
             settings,
             rng,
             Keeper(),
-            FitCallbacks(None, None, None, settings.max_iter),
-            hasher.verbose,
+            progress,
         )
     return item.fitted(), query.fitted(), losses
 

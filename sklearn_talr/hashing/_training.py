@@ -10,6 +10,7 @@ import torch
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
+from .._progress import Progress, warn_caller
 from .._random import independent_random_state
 from .._threads import one_thread
 from ..affinity._similar_rows import in_units
@@ -17,14 +18,7 @@ from ..losses import Batch, Training
 from ..losses._base import levels_of_pairs, to_device
 from ..losses._soft_counts import keep_freed_memory
 from ..metrics import make_retrieval_scorer
-from ._base import (
-    FitCallbacks,
-    centered,
-    mean_and_units,
-    row_blocks,
-    warn_caller,
-    weights_in_units,
-)
+from ._base import centered, mean_and_units, row_blocks, weights_in_units
 from ._linear import PROJECTIONS, sparse_projection
 from ._networks import (
     FeedForward,
@@ -194,12 +188,14 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
             "declared_levels": data.declared_levels,
             "n_bits": hasher.n_bits,
         }
-        callbacks = FitCallbacks(
+        progress = Progress(
             hasher,
             data.X,
             targets,
             settings.max_iter,
-            fitted=lambda: known | function.fitted() | {"_training_state_": of_chunks},
+            "epoch",
+            function.fitted,
+            fitted=lambda state: known | state | {"_training_state_": of_chunks},
         )
         keeper = Keeper(score if hasher.early_descent else None, held_out, hasher)
         minibatch_loss = MinibatchLoss(loss, step, settings, hasher.nested, rng)
@@ -216,13 +212,12 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
                 settings,
                 rng,
                 keeper,
-                callbacks,
-                hasher.verbose,
+                progress,
                 state.get("moments"),
             )
             if score is not None:
                 _warn_if_worse(score, score_before, function.module, kind)
-        callbacks.end(whole_fit=True)
+        fitted = progress.finish()
         # How training went, over all warm starts, and what later chunks go on from.
         scores, best = before.get("validation_scores_"), None
         if hasher.early_descent:
@@ -237,7 +232,7 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
             "best_validation_score_": best,
             "_training_state_": of_chunks | {"moments": moments},
         }
-        return known | function.fitted() | history
+        return fitted | history
 
 
 def minimize(
@@ -249,8 +244,7 @@ def minimize(
     settings,
     rng,
     keeper,
-    callbacks,
-    verbose=False,
+    progress,
     moments=None,
 ):
     """Train on some rows; the module then holds the weights that the keeper has kept.
@@ -285,11 +279,8 @@ def minimize(
     keeper : Keeper
         Decides which weights are kept, and when to stop.
 
-    callbacks : FitCallbacks
-        Told about the begin and end of each epoch; may ask to stop.
-
-    verbose : bool, default=False
-        Whether to print the loss of each epoch.
+    progress : Progress
+        Told of each epoch; may ask to stop.
 
     moments : tuple or None, default=None
         Name of the solver of an earlier training of the same module, and its moments.
@@ -307,78 +298,65 @@ def minimize(
     if moments and moments[0] == settings.solver:
         load_moments(optimizer, moments[1])
     keeper.begin(module)
-    n_left, done, problem = settings.max_iter, 0.0, None  # epochs, and the part of training
+    n_left, done = settings.max_iter, 0.0  # epochs, and the part of training
     descends = settings.learning_rate == "cosine"
-    try:
-        with one_thread(), config_context(**_TRUSTED):
-            while n_left:
-                callbacks.begin()
-                n_batches = math.ceil(len(samples) / settings.batch_size)
-                # A batch of one ranks nothing, and batch normalization fails on it.
-                n_batches = max(1, min(n_batches, len(samples) // 2))
-                if settings.together is None:
-                    order = samples[rng.permutation(len(samples))]
-                else:
-                    order = settings.together.shuffle(samples, rng)
-                # Progress of tanh runs from 0 in the first epoch to 1 in the last one.
-                progress = (
-                    done / (1 - (1 - done) / n_left) if n_left > 1 else float(done > 0)
-                )
-                total = torch.zeros((), device=settings.device)
-                for i, rows in enumerate(np.array_split(order, n_batches)):
-                    rate = settings.learning_rate_init
-                    if descends:  # half a cosine from 1 to 0 over training
-                        done_now = done + i / n_batches * (1 - done) / n_left
-                        rate *= 0.5 * (1 + math.cos(math.pi * done_now))
-                    for group in optimizer.param_groups:
-                        group["lr"] = rate * group["factor"]
-                    X, *of_batch = draw(rows)
-                    loss = batch_loss(module(X), *of_batch, progress)
-                    module.zero_grad()
-                    loss.backward()
-                    optimizer.step()
-                    # Weights shrink apart from the gradient, whatever the solver; not
-                    # frozen ones.
-                    with torch.no_grad():
-                        for parameter, factor in zip(module.parameters(), decays):
-                            if factor and parameter.grad is not None:
-                                decay = rate * settings.weight_decay
-                                parameter *= max(0.0, 1 - factor * decay)
-                    total += loss.detach() * len(rows)
-                # An epoch that has come to NaN or infinity does not count.
-                loss, problem = float(total) / len(samples), None
-                if not math.isfinite(loss):
-                    problem = f"The loss is {loss}"
-                elif not all(bool(p.isfinite().all()) for p in module.parameters()):
-                    problem = "The weights are NaN or infinite"
-                if problem:
-                    problem += f" in epoch {len(keeper.losses) + 1} of {settings.max_iter}."
-                    if not keeper.losses:
-                        raise ValueError(f"{problem} {_REMEDY_OF_NAN}")
-                    problem += f" Training ends there, and the hasher keeps {keeper.kept}. "
-                    problem += _REMEDY_OF_NAN
-                    break
-                done += (1 - done) / n_left
-                n_left -= 1
-                is_stale = keeper.end_epoch(module, loss)
-                if verbose:
-                    n_done, found = len(keeper.losses), keeper.describe()
-                    print(f"Epoch {n_done}/{settings.max_iter}, loss = {loss:.6f}{found}")
-                if callbacks.end() or (is_stale and not descends):
-                    break
-                if is_stale:
-                    n_left = min(n_left, math.ceil(settings.max_iter / 4))
-                    samples = keeper.begin_descent(module, samples)
-    except KeyboardInterrupt:
-        if not keeper.losses:
-            raise
-        problem = (
-            f"Training interrupted after {len(keeper.losses)} of {settings.max_iter} "
-            f"epochs; the hasher keeps {keeper.kept}."
-        )
-    if problem:
-        callbacks.break_off()
-        warn_caller(problem, ConvergenceWarning)
+    progress.kept = keeper.kept
+    with progress, one_thread(), config_context(**_TRUSTED):
+        while n_left:
+            progress.begin()
+            n_batches = math.ceil(len(samples) / settings.batch_size)
+            # A batch of one ranks nothing, and batch normalization fails on it.
+            n_batches = max(1, min(n_batches, len(samples) // 2))
+            if settings.together is None:
+                order = samples[rng.permutation(len(samples))]
+            else:
+                order = settings.together.shuffle(samples, rng)
+            # Growth of tanh runs from 0 in the first epoch to 1 in the last one.
+            growth = done / (1 - (1 - done) / n_left) if n_left > 1 else float(done > 0)
+            total = torch.zeros((), device=settings.device)
+            for i, rows in enumerate(np.array_split(order, n_batches)):
+                rate = settings.learning_rate_init
+                if descends:  # half a cosine from 1 to 0 over training
+                    done_now = done + i / n_batches * (1 - done) / n_left
+                    rate *= 0.5 * (1 + math.cos(math.pi * done_now))
+                for group in optimizer.param_groups:
+                    group["lr"] = rate * group["factor"]
+                X, *of_batch = draw(rows)
+                loss = batch_loss(module(X), *of_batch, growth)
+                module.zero_grad()
+                loss.backward()
+                optimizer.step()
+                # Weights shrink apart from the gradient, whatever the solver; not
+                # frozen ones.
+                with torch.no_grad():
+                    for parameter, factor in zip(module.parameters(), decays):
+                        if factor and parameter.grad is not None:
+                            decay = rate * settings.weight_decay
+                            parameter *= max(0.0, 1 - factor * decay)
+                total += loss.detach() * len(rows)
+            # An epoch that has come to NaN or infinity does not count.
+            loss, problem = float(total) / len(samples), None
+            if not math.isfinite(loss):
+                problem = f"The loss is {loss}"
+            elif not all(bool(p.isfinite().all()) for p in module.parameters()):
+                problem = "The weights are NaN or infinite"
+            if problem:
+                problem += f" in epoch {len(keeper.losses) + 1} of {settings.max_iter}."
+                if not keeper.losses:
+                    raise ValueError(f"{problem} {_REMEDY_OF_NAN}")
+                problem += f" Training ends there, and the hasher keeps {keeper.kept}. "
+                progress.break_off()
+                warn_caller(problem + _REMEDY_OF_NAN, ConvergenceWarning)
+                break
+            done += (1 - done) / n_left
+            n_left -= 1
+            is_stale = keeper.end_epoch(module, loss)
+            progress.told = f"loss = {loss:.6f}{keeper.describe()}"
+            if progress.end() or (is_stale and not descends):
+                break
+            if is_stale:
+                n_left = min(n_left, math.ceil(settings.max_iter / 4))
+                samples = keeper.begin_descent(module, samples)
     keeper.restore(module)
     return keeper.losses, optimizer
 

@@ -18,7 +18,8 @@ from ._words import Model, Table, cosines_of, improve_signs, in_threads
 
 _ROWS_TO_START_FROM = 10_000
 _LLOYD_STEPS = 3
-_SWEEPS, _ROUNDS, _ITERATIONS_OF_WORDS = 2, 2, 3  # while vectors change
+ITERATIONS_OF_WORDS = 3  # at most
+_SWEEPS, _ROUNDS = 2, 2  # while vectors change
 _ROWS_FOR_BOUNDS = 4_096  # whose factors tell within which bounds all are kept
 _ALPHAS = 0.02, 0.1, 0.4
 _ALPHA_OF_BITS = 0.05
@@ -68,35 +69,35 @@ def are_words_better(of_words, of_bits):
     return 1 - of_words.cosine < _LESS_ERROR * (1 - of_bits.cosine)
 
 
-def fit_bits(frame, rows, n_bits, alpha, max_iter, n_jobs, rng, watch=None):
+def fit_bits(frame, rows, n_bits, alpha, max_iter, n_jobs, rng, progress):
     """The model of single bits for rows in random order."""
     projection = itq_projection(rows[:_ROWS_TO_START_FROM], n_bits, rng)
     signs = np.where(rows @ projection.astype(np.float32) > 0, 1, -1).astype(np.float32)
-    return improve_bits(frame, rows, signs, None, alpha, max_iter, n_jobs, watch)
+    return improve_bits(frame, rows, signs, None, alpha, max_iter, n_jobs, progress)
 
 
-def improve_bits(frame, rows, signs, before, alpha, max_iter, n_jobs, watch):
+def improve_bits(frame, rows, signs, before, alpha, max_iter, n_jobs, progress):
     """The model of single bits after some alternations.
 
-    `before` are moments of earlier rows, or None. Each alternation is told to `watch`, if
-    there is one, and it may stop.
+    `before` are moments of earlier rows, or None. Progress is told of each alternation.
     """
 
     def solve(part):
         moments = Moments.of(signs[part], rows[part], before)
         return Model.of_bits(frame, moments.vectors(alpha), moments)
 
-    moments, model = Moments.of(signs, rows, before), None
-    for _ in range(max_iter):
-        if watch:
-            watch.begin()
-        vectors = moments.vectors(alpha)
-        improve = partial(_improve_signs, rows, signs, vectors, vectors @ vectors.T)
-        share = sum(in_threads(improve, rows, n_jobs)) / signs.size
-        moments = Moments.of(signs, rows, before)
-        model = partial(_finished, rows, solve)
-        if (watch and watch.end(share, model)) or not share:
-            break
+    # The best vectors of any signs: an interrupt may come while some are being improved.
+    progress.state = model = partial(_finished, rows, solve)
+    moments = Moments.of(signs, rows, before)
+    with progress:
+        for _ in progress.over(range(max_iter)):
+            vectors = moments.vectors(alpha)
+            improve = partial(_improve_signs, rows, signs, vectors, vectors @ vectors.T)
+            share = sum(in_threads(improve, rows, n_jobs)) / signs.size
+            moments = Moments.of(signs, rows, before)
+            progress.told = f"{share:.2%} of the code changed"
+            if not share:
+                break
     return model()
 
 
@@ -123,7 +124,7 @@ def _improve_signs(rows, signs, vectors, gram, part):
     return improve_signs(rows[part], vectors, gram, signs[part], 0, _SWEEPS)
 
 
-def fit_words(frame, rows, n_words, alpha, max_iter, n_jobs, rng, watch=None):
+def fit_words(frame, rows, n_words, alpha, max_iter, n_jobs, rng, progress):
     """The model of words of eight bits for rows in random order."""
     codebooks = _residual_codebooks(rows[:_ROWS_TO_START_FROM], n_words, rng)
     words = np.zeros((len(rows), n_words), dtype=np.uint8)
@@ -136,15 +137,12 @@ def fit_words(frame, rows, n_words, alpha, max_iter, n_jobs, rng, watch=None):
         of_part = codebooks if is_all else _best_codebooks(rows[part], words[part], alpha)
         return Model.of_words(frame, of_part)
 
-    for _ in range(min(max_iter, _ITERATIONS_OF_WORDS)):
-        if watch:
-            watch.begin()
-        share = _improve_words(rows, words, codebooks, n_jobs) / words.size
-
-        codebooks = _best_codebooks(rows, words, alpha)
-        model = partial(_finished, rows, solve)
-        if watch and watch.end(share, model):
-            break
+    progress.state = model = partial(_finished, rows, solve)
+    with progress:
+        for _ in progress.over(range(max_iter)):
+            share = _improve_words(rows, words, codebooks, n_jobs) / words.size
+            codebooks = _best_codebooks(rows, words, alpha)
+            progress.told = f"{share:.2%} of the code changed"
     return model()
 
 

@@ -1,6 +1,5 @@
 """Kernel ridge regression as a classifier, with probabilities of samples left out."""
 
-import warnings
 from numbers import Integral
 
 import numpy as np
@@ -12,7 +11,14 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from .._arrays import as_numpy, refuse_missing
-from .._compat import Interval, StrOptions, check_sample_weight
+from .._compat import (
+    CallbackSupportMixin,
+    Interval,
+    StrOptions,
+    check_sample_weight,
+    fit_method,
+)
+from .._progress import Progress, warn_caller
 from .._random import independent_random_state
 from .._state import replace_fitted, validate_aside, validate_seen
 from .._threads import one_thread
@@ -35,7 +41,7 @@ _MOST_NAMED = 10  # classes, in a warning
 _CERTAIN = 1e4  # score of a label that all samples have, or minus that of one that none has
 
 
-class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
+class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     r"""Kernel ridge regression on classes, with leave-one-out probabilities.
 
     Ridge regression predicts indicators of the classes, or of several labels, from kernels
@@ -192,6 +198,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    @fit_method
     def fit(self, X, y, sample_weight=None, groups=None):
         """Choose the parameters, and fit all samples.
 
@@ -219,6 +226,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
             fitted, _ = self._fit(X, y, sample_weight, groups)
         return replace_fitted(self, fitted)
 
+    @fit_method
     def fit_predict_proba(self, X, y, sample_weight=None, groups=None):
         """Fit, and predict probabilities of each training sample as if it was left out.
 
@@ -301,7 +309,6 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
 
     def _fit(self, X, y, sample_weight, groups):
         """Fitted attributes, and a function for the logits of samples left out."""
-        self._validate_params()
         X, y, sample_weight, groups = map(as_numpy, (X, y, sample_weight, groups))
         X, seen = validate_aside(self, X, dtype=_DTYPES, accept_sparse="csr")
         # Targets as indicators.
@@ -368,6 +375,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
         gammas = _grid(self.gammas, "gammas")
         if gammas is None:
             gammas = typical_gammas(samples.X, self.kernel, rng)
+        progress = Progress(self, X, y, None, "candidate")
         try:
             model = fit_model(
                 samples,
@@ -377,7 +385,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
                 self.n_components,
                 line_of_labels if multilabel else temperature_of_classes,
                 rng,
-                self.verbose,
+                progress,
             )
         except MemoryError as error:
             raise MemoryError(
@@ -413,11 +421,10 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
             if alone:
                 named = ", ".join(map(repr, alone[:_MOST_NAMED]))
                 named += ", ..." if len(alone) > _MOST_NAMED else ""
-                warnings.warn(
+                warn_caller(
                     f"{len(alone)} of {len(classes)} classes or labels of y ({named}) are "
                     "in one sample or group only, whose leave-one-out probabilities know "
-                    "nothing of them. Pass more samples of them, or leave them out.",
-                    stacklevel=3,  # of who called fit_predict_proba
+                    "nothing of them. Pass more samples of them, or leave them out."
                 )
             logits = model.slope * model.leave_out() + model.offset
             logits[:, certain != 0] = certain[certain != 0]
@@ -428,7 +435,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, BaseEstimator):
                 logits[unweighted] = sums_of_kernels(rest, fitted, self.kernel)
             return logits.astype(X.dtype, copy=False)
 
-        return fitted, left_out
+        return progress.finish(fitted), left_out
 
     def _logits(self, X):
         check_is_fitted(self)

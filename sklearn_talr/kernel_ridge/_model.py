@@ -9,6 +9,8 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_softmax
 from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 
+from .._compat import CallbackSupportMixin, with_callbacks
+from .._progress import Progress
 from .._threads import slices
 from ..affinity._similar_rows import in_units
 from ._ridge import ComponentRidge, ExactRidge, Gram
@@ -185,7 +187,7 @@ _BLOCK = 2**23  # numbers of a block of a kernel
 _MOST_ERROR = 5e-4  # of an output
 
 
-def fit_model(samples, kernel, gammas, alphas, n_components, calibrate, rng, verbose=False):
+def fit_model(samples, kernel, gammas, alphas, n_components, calibrate, rng, progress):
     """Choose the parameters and fit all samples.
 
     Both parameters are chosen by the likelihood of samples that were left out of a
@@ -217,8 +219,8 @@ def fit_model(samples, kernel, gammas, alphas, n_components, calibrate, rng, ver
     rng : RandomState
         Draws samples, where there are too many to use all.
 
-    verbose : bool, default=False
-        Whether to print how likely each pair of parameters is.
+    progress : Progress
+        Told of each pair of parameters that is tried.
 
     Returns
     -------
@@ -240,6 +242,7 @@ def fit_model(samples, kernel, gammas, alphas, n_components, calibrate, rng, ver
 
     def judge(gamma, alpha, judged, n_fitted, fit):
         """A regression, and how likely targets are that were left out."""
+        progress.begin()
         found = SimpleNamespace(loss=np.inf, gamma=gamma, alpha=alpha)
         try:
             found.ridge, left_out = fit()
@@ -248,9 +251,9 @@ def fit_model(samples, kernel, gammas, alphas, n_components, calibrate, rng, ver
         else:
             how = left_out, judged.Y, judged.weights
             found.loss, found.slope, found.offset = calibrate(*how)
-        if verbose:
-            point = f"gamma = {gamma:.4g}, alpha = {alpha:.4g}"
-            print(f"{n_fitted} samples, {point}, loss = {found.loss:.6f}")
+        point = f"gamma = {gamma:.4g}, alpha = {alpha:.4g}"
+        progress.told = f"{n_fitted} samples, {point}, loss = {found.loss:.6f}"
+        progress.end()
         return found
 
     def judge_exact(K, gamma, alpha, samples):
@@ -416,7 +419,7 @@ def _whole_groups(groups, n_components):
 _KERNEL = "rbf"
 
 
-class LeftOutRegression:
+class LeftOutRegression(CallbackSupportMixin):
     """Regression of several numbers by the Gaussian kernel.
 
     Width and penalty are chosen by the squared error of samples left out, as
@@ -443,6 +446,7 @@ class LeftOutRegression:
         Added to the sums.
     """
 
+    @with_callbacks
     def fit_left_out(self, X, Y, rng, units=None):
         """Fit, and predict each sample as if it had not been there.
 
@@ -465,11 +469,14 @@ class LeftOutRegression:
         predictions : ndarray of shape (n_samples, n_outputs), float64
             Copies of a sample are left out together.
         """
+        progress = Progress(self, X, Y, None, "candidate")
         samples = distinct_samples(X, Y, np.ones(X.shape[0]), None)
         self.mean_, self.units_ = center_of(samples.X, _KERNEL), units
         samples = samples._replace(X=measured_from(samples.X, self.mean_, units))
         gammas = typical_gammas(samples.X, _KERNEL, rng)
-        model = fit_model(samples, _KERNEL, gammas, None, None, squared_error, rng)
+        how = gammas, None, None, squared_error, rng, progress
+        model = fit_model(samples, _KERNEL, *how)
+        progress.finish({})
         self.gamma_ = float(model.gamma)
         self.components_ = model.components
         self.dual_coef_ = model.ridge.coef

@@ -1,5 +1,6 @@
 """A hasher together with its index, asked by features."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral
 
@@ -9,8 +10,17 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from .._compat import HasMethods, Interval, StrOptions, num_samples, routing_enabled
+from .._compat import (
+    CallbackSupportMixin,
+    HasMethods,
+    Interval,
+    StrOptions,
+    num_samples,
+    routing_enabled,
+    with_callbacks,
+)
 from .._hashers import QUERIES, FittedHasher
+from .._progress import Progress
 from ..affinity import PrecomputedAffinity
 from ..codes import concatenate_codes
 from ._database import CodeDatabase, of_fitted
@@ -28,7 +38,7 @@ from ._read import (
 from ._rescoring import StackedRows, feature_rows, rescore
 
 
-class WithHasher(MetaEstimatorMixin):
+class WithHasher(CallbackSupportMixin, MetaEstimatorMixin):
     """What an index tells of its hasher."""
 
     hasher_ = of_fitted("hasher.estimator", "The fitted hasher.")
@@ -47,7 +57,7 @@ class WithHasher(MetaEstimatorMixin):
         return tags
 
 
-class RoutesToHasher(MetaEstimatorMixin):
+class RoutesToHasher(CallbackSupportMixin, MetaEstimatorMixin):
     """What passes to its hasher what `fit` is given beside X and y."""
 
     def get_metadata_routing(self):
@@ -240,6 +250,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         self.max_samples = max_samples
         self.random_state = random_state
 
+    @with_callbacks
     def fit(self, X, y=None, *, ids=None, **fit_params):
         """Fit the hasher to a sample of the rows, and store the codes of all rows.
 
@@ -282,7 +293,9 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
             fit_params = process_routing(self, "fit", **fit_params).hasher.fit
         ids = Ids.of(ids, num_samples(X))  # refused before the hasher takes its time
         how = self.max_samples, self.random_state
-        hasher, codes = fit_hasher(clone(self.hasher), X, y, fit_params, *how)
+        progress, hasher = Progress(self, X, y, n_fits=1), clone(self.hasher)
+        with progress.nested("fit-hasher")(hasher):
+            hasher, codes = fit_hasher(hasher, X, y, fit_params, *how)
         self._check_rescoring(hasher)
         affinity = self.affinity
         if affinity == "auto" and hasattr(hasher.hasher, "encode_query"):
@@ -292,7 +305,8 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         features = StackedRows([X]) if self.n_rescored else None
         more = {"hasher": hasher, "ids": ids, "features": features}
         codes = read_codes(codes, None, type(self).__name__)
-        self._fitted = Index.of(*codes, affinity, y, **more)
+        fitted = {"_fitted": Index.of(*codes, affinity, y, **more)}
+        vars(self).update(progress.finish(fitted))
         return self
 
     def partial_fit(self, X, y=None, *, ids=None):
@@ -437,14 +451,17 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         return tags
 
 
-class _Recorder(BaseEstimator):
+class _Recorder(CallbackSupportMixin, BaseEstimator):
     """Last step of a Pipeline that is fitted: keeps codes of the rows that reach it."""
 
     def __init__(self, hasher):
         self.hasher = hasher
 
     def fit(self, X, y=None, **fit_params):
-        self.hasher.fit(X, y, **fit_params)
+        # To callbacks the hasher itself is the last step.
+        context = getattr(self, "_parent_callback_ctx", None)
+        with context.propagate_callback_context(self.hasher) if context else nullcontext():
+            self.hasher.fit(X, y, **fit_params)
         self.codes_ = self.hasher.encode(X)
         return self
 

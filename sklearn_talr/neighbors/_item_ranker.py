@@ -9,8 +9,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._compat import HasMethods, StrOptions, routing_enabled
+from .._compat import HasMethods, StrOptions, routing_enabled, with_callbacks
 from .._hashers import QUERIES, FittedHasher
+from .._progress import Progress
 from .._state import replace_fitted, validate_aside
 from ..affinity import JudgmentAffinity
 from ._hashed_neighbors import HashedNeighbors, RoutesToHasher
@@ -118,6 +119,7 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         self.scoring = scoring
         self.affinity = affinity
 
+    @with_callbacks
     def fit(self, X, y, **fit_params):
         """Fit the hasher to the items and to these queries, and store codes of all items.
 
@@ -173,8 +175,10 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         index = HashedNeighbors(
             hasher, query=self.query, scoring=self.scoring, affinity=self.affinity
         )
-        index.fit(self.X_items, y_items, **queries, **fit_params)
-        return replace_fitted(self, {"index_": index, **seen})
+        progress = Progress(self, X, y, n_fits=1)
+        with progress.nested("fit-index")(index):
+            index.fit(self.X_items, y_items, **queries, **fit_params)
+        return replace_fitted(self, progress.finish({"index_": index, **seen}))
 
     def kneighbors(self, X, n_neighbors=10, return_distance=True):
         """Find the items nearest to each query.

@@ -6,7 +6,8 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import clone
 
-from .._compat import HasMethods, Interval, num_samples
+from .._compat import HasMethods, Interval, num_samples, with_callbacks
+from .._progress import Progress
 from .._threads import map_in_threads
 from ..codes import concatenate_codes
 from ..codes._packed import as_packed
@@ -117,6 +118,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         self.n_neighbors = n_neighbors
         self.n_jobs = n_jobs
 
+    @with_callbacks
     def fit(self, X, y=None, groups=None):
         """Fit the hasher to all tokens, and store their codes.
 
@@ -146,8 +148,11 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         self._validate_params()
         if groups is not None:  # before the hasher takes its time
             read_groups(groups, num_samples(X))
-        hasher, codes = fit_hasher(clone(self.hasher), X, y, {})
-        self._fitted = Documents.of(hasher, as_packed(codes), groups)
+        progress, hasher = Progress(self, X, y, n_fits=1), clone(self.hasher)
+        with progress.nested("fit-hasher")(hasher):
+            hasher, codes = fit_hasher(hasher, X, y, {})
+        fitted = {"_fitted": Documents.of(hasher, as_packed(codes), groups)}
+        vars(self).update(progress.finish(fitted))
         return self
 
     def partial_fit(self, X, y=None, groups=None):

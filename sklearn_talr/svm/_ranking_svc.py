@@ -1,6 +1,5 @@
 """Structured SVM that ranks by average precision or NDCG."""
 
-import warnings
 from copy import copy
 from numbers import Integral, Real
 
@@ -15,7 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._arrays import as_numpy, check_groups, refuse_missing
-from .._compat import Interval, StrOptions, fit_context
+from .._compat import CallbackSupportMixin, Interval, StrOptions, fit_method
+from .._progress import Progress, warn_caller
 from .._state import held, replace_fitted, validate_aside
 from .._threads import one_thread
 from ..metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
@@ -133,11 +133,10 @@ def read_targets(y, loss, groups):
         elif (
             0 < low < high <= LARGEST_GRADE and low == np.floor(low) and loss != "zero_one"
         ):
-            warnings.warn(
+            warn_caller(
                 f"y has the numbers {low} and {high}, which are taken for two classes, of "
                 f"which {high} is relevant. Pass y == {high} to say so. Grades of "
-                "relevance need samples of grade 0, which are not relevant.",
-                stacklevel=4,  # of whoever called fit, which is decorated
+                "relevance need samples of grade 0, which are not relevant."
             )
     elif are_several:
         grades = _check_grades(y)
@@ -200,7 +199,7 @@ _SCORES = {
 }
 
 
-class RankingSVC(ClassifierMixin, BaseEstimator):
+class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     r"""Linear SVM trained on average precision or NDCG.
 
     It minimizes :math:`\tfrac12 |w|^2 + C\, n\, R(w)` for n samples, where R is the
@@ -249,6 +248,9 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         Whether to start from the tangents that the last fit found, which saves iterations
         when only `C`, `tol`, `max_iter` or `solver` has changed. If the loss, the weights
         of the classes or the data have changed, `fit` starts afresh.
+
+    verbose : bool, default=False
+        Print the duality gap after each iteration.
 
     Attributes
     ----------
@@ -334,6 +336,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         "fit_intercept": ["boolean"],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "warm_start": ["boolean"],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -347,6 +350,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         fit_intercept=True,
         class_weight=None,
         warm_start=False,
+        verbose=False,
     ):
         self.loss = loss
         self.C = C
@@ -356,8 +360,9 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.verbose = verbose
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X, y, groups=None):
         """Learn to rank the positive samples first.
 
@@ -390,7 +395,8 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         Warns
         -----
         ConvergenceWarning
-            If the duality gap is above `tol` after `max_iter` iterations.
+            If the duality gap is above `tol` after `max_iter` iterations, or Ctrl-C has
+            ended the fit early, which keeps the best weights found by then.
 
         UserWarning
             If two numbers like 1 and 2, within `groups`, might be meant as grades.
@@ -425,6 +431,28 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
             # SHA-1 takes less than half the time of joblib's default, MD5.
             key = joblib.hash(data, hash_name="sha1")
             tangents = copy(getattr(self, "_tangents", {}).get(key, tangents))
+
+        # Coefficients and intercept; that of a ranking is a threshold
+        def fitted(solution):
+            n_features = X.shape[1]
+            coef = solution.w[None, :n_features].astype(X.dtype)
+            intercept = np.array([solution.w[n_features:].sum()])
+            if ranks and self.fit_intercept:
+                scores = scores_of(X, coef, intercept)
+                intercept = np.array([-best_threshold(scores, positive, weight)])
+            return seen | {
+                "classes_": classes,
+                "grades_": None if grades is None else np.unique(grades),
+                "coef_": coef,
+                "intercept_": intercept,
+                "n_iter_": solution.n_iter,
+                "objective_": solution.objective,
+                "dual_gap_": solution.gap,
+                "n_queries_": int(query.max()) + 1,
+                "_tangents": {},
+            }
+
+        progress = Progress(self, X, y, self.max_iter, "iteration", fitted=fitted)
         solution = minimize(
             features,
             risk,
@@ -433,35 +461,19 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
             tol=self.tol,
             max_iter=self.max_iter,
             line_search=self.solver == "bundle",
+            progress=progress,
         )
-        if solution.gap > self.tol:  # first, for it may be made an error
-            warnings.warn(
+        # First, for it may be made an error
+        if solution.gap > self.tol and not progress.is_over:
+            warn_caller(
                 f"The duality gap is still {solution.gap:.2g} of the objective after "
                 f"{self.max_iter} iterations. Increase max_iter or tol, or scale the "
                 "features.",
                 ConvergenceWarning,
-                stacklevel=3,  # of whoever called fit, which is decorated
             )
-
-        # Coefficients and intercept; that of a ranking is a threshold
-        n_features = X.shape[1]
-        coef = solution.w[None, :n_features].astype(X.dtype)
-        intercept = np.array([solution.w[n_features:].sum()])
-        if ranks and self.fit_intercept:
-            scores = scores_of(X, coef, intercept)
-            intercept = np.array([-best_threshold(scores, positive, weight)])
-        fitted = {
-            "classes_": classes,
-            "grades_": None if grades is None else np.unique(grades),
-            "coef_": coef,
-            "intercept_": intercept,
-            "n_iter_": solution.n_iter,
-            "objective_": solution.objective,
-            "dual_gap_": solution.gap,
-            "n_queries_": int(query.max()) + 1,
-            "_tangents": {key: tangents} if self.warm_start else {},
-        }
-        return replace_fitted(self, seen | fitted)
+        # Tangents that an interrupt has found half added are not kept
+        kept = {key: tangents} if self.warm_start and not progress.is_over else {}
+        return replace_fitted(self, progress.finish(solution) | {"_tangents": kept})
 
     def decision_function(self, X):
         """Score samples.
@@ -563,7 +575,7 @@ class RankingSVC(ClassifierMixin, BaseEstimator):
         if groups is not None:
             return metric(relevance, scores, groups=groups)
         if self.n_queries_ > 1:
-            warnings.warn(_DROPPED_GROUPS.format(self.n_queries_), stacklevel=2)
+            warn_caller(_DROPPED_GROUPS.format(self.n_queries_))
         return metric([relevance], [scores])
 
     def __sklearn_tags__(self):

@@ -180,7 +180,7 @@ class Solution(NamedTuple):
 
 
 @one_thread()
-def minimize(features, risk, total, bundle, *, tol, max_iter, line_search):
+def minimize(features, risk, total, bundle, *, tol, max_iter, line_search, progress):
     """Minimize |w|^2/2 + total R(w) until objective and bound are within `tol`.
 
     Parameters
@@ -208,26 +208,33 @@ def minimize(features, risk, total, bundle, *, tol, max_iter, line_search):
         to cut near the best point on it (Franc and Sonnenburg, JMLR 2009). This needs fewer
         steps than to cut at the minimum of the bound.
 
+    progress : Progress
+        Told of each step, whose state is the solution so far. It may ask to stop.
+
     Returns
     -------
     solution : Solution
-        The best point that was found, within `tol` unless `max_iter` was too small.
+        The best point that was found, within `tol` unless `max_iter` was too small,
+        or it was asked to stop, or interrupted.
     """
     best = _point(bundle.best, features.scores(bundle.best), risk, total)
-    for n_iter in range(1, max_iter + 1):
-        w, bound = bundle.minimize(total)
-        target = _point(w, features.scores(w), risk, total)
-        cut = target
-        if line_search:
-            best = _search_line(best, target, risk, total, bound)
-            cut = _between(best, target, _CUT_AT, risk, total)
-        elif target.objective < best.objective:
-            best = target
-        solution = Solution(best.w, best.objective, bound, n_iter)
-        if solution.gap <= tol:
-            break
-        slope = features.gradient(cut.sample_weights)
-        bundle.add(slope, cut.risk - cut.sample_weights @ cut.scores)
+    progress.state = lambda: solution
+    with progress:
+        for n_iter in progress.over(range(1, max_iter + 1)):
+            w, bound = bundle.minimize(total)
+            target = _point(w, features.scores(w), risk, total)
+            cut = target
+            if line_search:
+                best = _search_line(best, target, risk, total, bound)
+                cut = _between(best, target, _CUT_AT, risk, total)
+            elif target.objective < best.objective:
+                best = target
+            solution = Solution(best.w, best.objective, bound, n_iter)
+            progress.told = f"duality gap = {solution.gap:.2g}"
+            if solution.gap <= tol:
+                break
+            slope = features.gradient(cut.sample_weights)
+            bundle.add(slope, cut.risk - cut.sample_weights @ cut.scores)
     bundle.best = best.w
     return solution
 

@@ -68,7 +68,7 @@ def test_descent_keeps_activations_and_weights_together():
     for seed in range(3):
         model, _ = draw(seed)
         before = model.error()
-        model.descend(np.random.RandomState(0))
+        model.descend(range(model.codes.shape[1]), np.random.RandomState(0))
         assert model.error() <= before
         for bit, (anchors, weights) in enumerate(zip(model.anchors.T, model.weights.T)):
             activations = model.kernel[:, anchors] @ weights

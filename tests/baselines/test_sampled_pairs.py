@@ -17,7 +17,11 @@ GRADES = np.maximum(GRADES, GRADES.T)
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_rows_and_their_affinities(kind, monkeypatch):
     names = "drawn_", "affinities_"
-    monkeypatch.setattr(BREHasher, "_fit_pairs", lambda _, *drawn: dict(zip(names, drawn)))
+
+    def found(_, *drawn):
+        return drawn[-1]().finish(dict(zip(names, drawn)))
+
+    monkeypatch.setattr(BREHasher, "_fit_pairs", found)
     for subsample, n_rows in [(7, 7), (30, 30), (99, 30), (None, 30)]:
         hasher = BREHasher(subsample=subsample, random_state=0)
         hasher.fit(kind(X), PrecomputedAffinity(GRADES))

@@ -1,28 +1,15 @@
-"""scikit-learn's callbacks: each epoch or iteration, and each chunk, is told to them."""
+"""scikit-learn's own callbacks of TALRHasher: each epoch and each chunk is told to them."""
 
 import numpy as np
 import pytest
 from hashers import small
-from sklearn.base import clone
 
-from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.metrics import make_retrieval_scorer
 
 
 @pytest.fixture
 def callback():
     return pytest.importorskip("sklearn.callback")
-
-
-def test_scoring_monitor_sees_every_epoch(few_digits, callback):
-    X, y = few_digits
-    monitor = callback.ScoringMonitor(scoring={"score": make_retrieval_scorer()})
-    hasher = small(max_iter=4).set_callbacks(monitor).fit(X, y)
-    data = monitor.get_logs().data
-    scores = [row["score"] for row in data if row["task_name"] == "epoch"]
-    assert len(scores) == 4
-    assert scores[-1] == pytest.approx(hasher.score(X, y))
-    assert len(set(scores)) > 1
 
 
 def test_scoring_monitor_sees_every_chunk(few_digits, callback):
@@ -78,28 +65,3 @@ def test_a_callback_may_stop(few_digits, callback):
     hasher.partial_fit(*few_digits)
     assert stop.ended == ["epoch", "fit", "teardown"]
     np.testing.assert_array_equal(stop.codes, hasher.transform(X))
-
-
-ADDITIVE = [
-    AdditiveHasher(32, max_iter=3, random_state=0),  # too few rows for words of many bits
-    AdditiveHasher(32, word_size=8, max_iter=3, random_state=0),
-    AdditiveHasher(16, word_size=8, max_iter=3, metric="euclidean", random_state=0),
-]
-
-
-def recall(hasher, X, y):
-    return hasher.score(X)
-
-
-@pytest.mark.parametrize("hasher", ADDITIVE)
-def test_scoring_monitor_sees_every_iteration(hasher, few_digits, callback):
-    X, y = few_digits
-    plain = clone(hasher).fit(X).encode(X)
-    monitor = callback.ScoringMonitor(scoring={"score": recall})
-    hasher = clone(hasher).set_callbacks(monitor).fit(X, y)
-    data = monitor.get_logs().data
-    scores = [row["score"] for row in data if row["task_name"] == "iteration"]
-    assert len(scores) == hasher.n_iter_ > 1
-    assert scores[-1] == hasher.score(X)
-    assert scores[0] != scores[-1]
-    np.testing.assert_array_equal(hasher.encode(X).data, plain.data)

@@ -168,13 +168,3 @@ class TestInterrupts:
             codes.append(np.hstack(codes_of(hasher, "labels")[1:]))
         assert_array_equal(codes[0], codes[1])
         assert_array_equal(codes[0], codes[2])
-
-    def test_before_the_first_epoch_nothing_is_kept(self, monkeypatch, fitted):
-        state = pickle.dumps(vars(fitted))
-        for hasher in (fitted, small()):
-            with monkeypatch.context() as patch:
-                interrupt_step(patch, 1)
-                with pytest.raises(KeyboardInterrupt):
-                    hasher.fit(X, Y, X_query=Q, y_query=C)
-        assert pickle.dumps(vars(fitted)) == state
-        assert not hasattr(hasher, "item_hasher_")

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import rbf_kernel
 
+from sklearn_talr._progress import Progress
 from sklearn_talr.kernel_ridge._model import (
     LeftOutRegression,
     fit_model,
@@ -34,7 +35,7 @@ def rng():
 def chosen_penalty(X, Y):
     samples = distinct_samples(X, Y, np.ones(len(X)), None)
     gammas = typical_gammas(samples.X, "rbf", rng())
-    model = fit_model(samples, "rbf", gammas, None, None, squared_error, rng())
+    model = fit_model(samples, "rbf", gammas, None, None, squared_error, rng(), Progress())
     return model.gamma, model.alpha
 
 

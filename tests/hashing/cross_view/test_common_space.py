@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from two_views import halves_of_digits, judged
 
+from sklearn_talr._progress import Progress
 from sklearn_talr.hashing import ClassProbabilities, CrossViewHasher, _common_space
 from sklearn_talr.hashing._common_space import (
     beside_features,
@@ -41,7 +42,7 @@ def rng():
 @pytest.mark.filterwarnings("ignore:lbfgs failed")
 class TestClasses:
     def test_each_view_has_a_classifier_of_its_own(self):
-        space = teach_classes(classes(X, y, Q, y_query), TEACHER)
+        space = teach_classes(classes(X, y, Q, y_query), TEACHER, Progress())
         for found, teacher, features, of_view in (
             (space.X, space.teacher, X, y),
             (space.X_query, space.query_teacher, Q, y_query),
@@ -54,7 +55,7 @@ class TestClasses:
         """Each class has one place, of either side."""
         items, queries = y > 2, y_query < 7
         space = teach_classes(
-            classes(X[items], y[items], Q[queries], y_query[queries]), TEACHER
+            classes(X[items], y[items], Q[queries], y_query[queries]), TEACHER, Progress()
         )
         assert space.X.shape == (items.sum(), 10)
         assert space.X_query.shape == (queries.sum(), 10)
@@ -74,16 +75,16 @@ class TestClasses:
     def test_columns_that_belong_to_no_class_are_refused(self, teacher):
         """In views of different widths nothing says which belong together."""
         with pytest.raises(ValueError, match=r"teacher=.*not one for each class.*Pass"):
-            teach_classes(classes(X, y, Q[:, :30], y_query), teacher)
+            teach_classes(classes(X, y, Q[:, :30], y_query), teacher, Progress())
 
     def test_a_side_of_one_class_is_named(self):
         one = y_query == 3
         views = classes(X, y, Q[one], y_query[one])
         with pytest.raises(ValueError, match=r"learn from y_query: .*or teacher=None"):
-            teach_classes(views, None)
+            teach_classes(views, None, Progress())
         one = y == 3
         with pytest.raises(ValueError, match=r"learn from y: .*or teacher=None"):
-            teach_classes(classes(X[one], y[one], Q, y_query), None)
+            teach_classes(classes(X[one], y[one], Q, y_query), None, Progress())
 
 
 class TestJudgments:
@@ -103,7 +104,7 @@ class TestJudgments:
     def test_inner_products_are_nearly_the_grades(self, factors):
         """As near as the largest singular values allow, up to a common factor."""
         views = judgments()
-        space = teach_judgments(views, rng())
+        space = teach_judgments(views, rng(), Progress())
         assert [len(X) for X, _ in factors] == [60, 200]
         assert space.X.shape[1] == space.X_query.shape[1] == 60  # all queries
         grades = judged(y_query, y).toarray()
@@ -114,7 +115,7 @@ class TestJudgments:
     def test_fewer_factors(self, factors, monkeypatch):
         """Those of the largest singular values; at most as many as rows."""
         monkeypatch.setattr(_common_space, "_N_FACTORS", 10)
-        space = teach_judgments(judgments(), rng())
+        space = teach_judgments(judgments(), rng(), Progress())
         assert space.X.shape[1] == space.X_query.shape[1] == 10
         left, values, right = np.linalg.svd(judged(y_query, y).toarray())
         best = (left[:, :10] * values[:10]) @ right[:10]
@@ -122,7 +123,7 @@ class TestJudgments:
         assert np.linalg.norm(products - best) < 0.05 * np.linalg.norm(best)
 
     def test_each_side_is_predicted_from_its_features(self):
-        space = teach_judgments(judgments(), rng())
+        space = teach_judgments(judgments(), rng(), Progress())
         assert space.teacher.transform(X).shape == space.X.shape
         assert space.query_teacher.transform(Q).shape == space.X_query.shape
         # Rows that were left out are further from their factors than fitted ones.

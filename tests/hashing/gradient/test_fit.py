@@ -12,9 +12,9 @@ from hashers import MEASURES, name_of, small
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_talr import TALRHasher
+from sklearn_talr._progress import Progress
 from sklearn_talr.affinity import LabelAffinity
 from sklearn_talr.hashing import _training
-from sklearn_talr.hashing._base import FitCallbacks
 from sklearn_talr.hashing._networks import AdamMini
 from sklearn_talr.hashing._settings import TrainingData, settings_of
 from sklearn_talr.hashing._training import Features, Keeper, MinibatchLoss, minimize
@@ -40,7 +40,7 @@ def train(batch_loss, module, keeper=None, **params):
         settings_of(hasher, loss_of(hasher.loss), data),
         np.random.RandomState(0),
         keeper or Keeper(),
-        FitCallbacks(object(), None, None, 1),
+        Progress(),
     )[0]
 
 

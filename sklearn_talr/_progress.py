@@ -1,0 +1,177 @@
+"""What a fit tells meanwhile: how far it is, and warnings at the line that called it."""
+
+import sys
+import warnings
+from contextlib import contextmanager, nullcontext
+from functools import partial
+
+from sklearn.exceptions import ConvergenceWarning
+
+_INNER = {"sklearn_talr", "sklearn", "contextlib"}  # frames that no warning points to
+
+
+def warn_caller(message, category=UserWarning):
+    """Warn at the line that called the library: the first frame outside of it."""
+    level, frame = 2, sys._getframe(1)
+    while frame and frame.f_globals.get("__name__", "").split(".")[0] in _INNER:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+class Progress:
+    """Tells callbacks how far the fit of an estimator is, and prints it under `verbose`.
+
+    Tasks stand in the block of a ``with`` statement. Ctrl-C ends that block with a warning,
+    and what the tasks done have led to is kept. Before the first is done, or where there is
+    no estimator to be told of, the interrupt is passed on.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        What is fitted. None: nobody is told anything.
+
+    X, y : features and targets, default=None
+        Training data, which callbacks are shown.
+
+    n_tasks : int or None, default=0
+        At most so many tasks follow; None if nobody knows.
+
+    name : str, default="task"
+        What a task is called.
+
+    state : callable, default=None
+        ``state()`` is what the tasks done have led to, also in the middle of the next one.
+        It may be set later; as long as it is None, callbacks see no fitted estimator.
+
+    fitted : callable, default=dict
+        ``fitted(state) -> dict`` of the attributes that the estimator then has.
+
+    n_fits : int, default=0
+        So many fits of other estimators come besides, see :meth:`nested`.
+
+    Attributes
+    ----------
+    told : str
+        What is printed of a task beside its number.
+
+    kept : str
+        What an interrupt keeps, for the warning.
+
+    n_done : int
+        Number of tasks done.
+
+    is_over : bool
+        Whether a callback or an interrupt wants no more tasks.
+    """
+
+    def __init__(
+        self,
+        estimator=None,
+        X=None,
+        y=None,
+        n_tasks=0,
+        name="task",
+        state=None,
+        *,
+        fitted=dict,
+        n_fits=0,
+    ):
+        self._estimator, self._data, self._fitted = estimator, {"X": X, "y": y}, fitted
+        self._n_tasks, self._name = n_tasks, name
+        self.state, self.told, self.kept = state, "done", "what these have led to"
+        self.n_done, self.is_over, self._is_open = 0, False, False
+        self._fit = self._task = None
+        if hasattr(estimator, "_init_callback_context"):
+            n_most = None if n_tasks is None else n_tasks + n_fits
+            self._fit = estimator._init_callback_context(max_subtasks=n_most)
+            self._fit.call_on_fit_task_begin(estimator=estimator, **self._data)
+
+    def over(self, items):
+        """Yield items, with each of which a task begins, until a callback wants to stop."""
+        for item in items:
+            self.begin()
+            yield item
+            if self.end():
+                return
+
+    def begin(self):
+        """A task begins."""
+        self._is_open = True
+        if self._fit is not None:
+            self._task = self._fit.subcontext(task_name=self._name)
+            self._task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+
+    def end(self):
+        """A task has ended; return whether there should be no more."""
+        self.n_done, self._is_open = self.n_done + 1, False
+        if getattr(self._estimator, "verbose", False):
+            print(f"{self._name.capitalize()} {self._done}: {self.told}")
+        state = self.state
+        fitted = None if state is None else lambda: self._fitted(state())
+        self.is_over |= self._end(self._task, fitted)
+        return self.is_over
+
+    def nested(self, name):
+        """Return a context in which an estimator is fitted, whose tasks come below.
+
+        Parameters
+        ----------
+        name : str
+            What the task is called.
+
+        Returns
+        -------
+        context : callable
+            ``context(estimator)``, which may be entered in another process.
+        """
+        if self._fit is None:
+            return nullcontext
+        task = self._fit.subcontext(task_name=name)
+        return partial(_nested, task, self._estimator, self._data)
+
+    def break_off(self):
+        """Leave the fit unfinished for callbacks.
+
+        At the end of a fit a progress bar would show all tasks as done.
+        """
+        self._fit = self._task = None
+        self._is_open = False
+
+    def finish(self, state=None):
+        """All has led to this state; return the attributes of the fitted estimator."""
+        fitted = self._fitted(self.state() if state is None else state)
+        self._end(self._fit, fitted)
+        return fitted
+
+    def _end(self, task, fitted):
+        return task is not None and task.call_on_fit_task_end(
+            estimator=self._estimator, reconstruction_attributes=fitted, **self._data
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if kind is None and self._is_open:  # the loop has been left by a break
+            self.end()
+        if kind is not KeyboardInterrupt or not self.n_done or self._estimator is None:
+            return False
+        self.is_over = True
+        self.break_off()
+        estimator = type(self._estimator).__name__
+        done = f"{self._done} {self._name}s, and keeps {self.kept}"
+        warn_caller(f"{estimator} was interrupted after {done}.", ConvergenceWarning)
+        return True
+
+    @property
+    def _done(self):
+        return f"{self.n_done}" + (f" of {self._n_tasks}" if self._n_tasks else "")
+
+
+@contextmanager
+def _nested(task, owner, data, estimator):
+    """The task of an estimator that is the fit of another one."""
+    with task.propagate_callback_context(estimator):
+        task.call_on_fit_task_begin(estimator=owner, **data)
+        yield
+        task.call_on_fit_task_end(estimator=owner, **data)

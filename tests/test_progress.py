@@ -1,0 +1,171 @@
+"""All fits tell scikit-learn's callbacks, or print, how far they are, and take Ctrl-C."""
+
+from itertools import count
+
+import numpy as np
+import pytest
+from hashers import CROSS_VIEW, DISCRETE, name_of, small
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from sklearn_talr import ITQHasher, RankingSVC
+from sklearn_talr._progress import Progress
+from sklearn_talr.baselines import BREHasher, FastHasher, StructHasher
+from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities, CrossViewHasher
+from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV
+from sklearn_talr.neighbors import HashedNeighbors, ItemRanker, MaxSimNeighbors
+
+RIDGE, SVC = KernelRidgeClassifierCV(), RankingSVC(tol=0.1)
+ADDITIVE = [  # by bits; by words; both, of which the better ones are kept
+    AdditiveHasher(8, max_iter=3),
+    AdditiveHasher(16, word_size=8, max_iter=3, metric="euclidean"),
+    AdditiveHasher(8, max_iter=3),
+]
+TALR = small(early_descent=True, n_iter_no_change=1)
+LOOPS = [ITQHasher(8), *ADDITIVE, *DISCRETE, TALR, CROSS_VIEW[0], SVC]
+
+
+@pytest.fixture(params=LOOPS, ids=name_of)
+def case(request, digits):
+    """An estimator whose loop has several steps, and two classes of samples to fit."""
+    X, y = digits
+    n = 1050 if request.param is ADDITIVE[2] else 150
+    estimator = clone(request.param)
+    if hasattr(estimator, "random_state"):
+        estimator.set_params(random_state=0)
+    return estimator, X[:n], y[:n] % 2
+
+
+class Recorder:
+    """Notes all that a callback is told; it goes on to estimators within."""
+
+    max_propagation_depth = None
+
+    def __init__(self):
+        self.begun, self.open, self.done, self.fitted = [], [], [], []
+
+    def setup(self, estimator, context):
+        self.begun.append("setup")
+
+    def on_fit_task_begin(self, estimator, context):
+        path = [context]
+        while path[0].parent is not None:
+            path.insert(0, path[0].parent)
+        self.begun.append(".".join(f"{c.estimator_name}-{c.task_name}" for c in path))
+        self.open.append(context)
+        if context.parent is not None and context.parent.max_subtasks is not None:
+            assert context.task_id < context.parent.max_subtasks
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator):
+        assert self.open.pop() is context
+        self.done.append(context.task_name)
+        self.fitted.append(fitted_estimator)
+
+    def teardown(self, estimator, context):
+        self.begun.append("teardown")
+
+
+def recorded(estimator, *data, **more):
+    pytest.importorskip("sklearn.callback")
+    recorder = Recorder()
+    return recorder, clone(estimator).set_callbacks(recorder).fit(*data, **more)
+
+
+def n_tasks_of(fitted):
+    """Number of tasks of a fit whose bits are all there."""
+    if isinstance(fitted, (BREHasher, FastHasher, StructHasher)):
+        return fitted.n_bits
+    return 50 if isinstance(fitted, ITQHasher) else fitted.n_iter_
+
+
+def test_callbacks_see_each_task(case):
+    estimator, X, y = case
+    recorder, told = recorded(estimator, X, y)
+    *tasks, fit = recorder.done
+    ends = recorder.begun[0], fit, recorder.begun[-1], recorder.open, len(set(tasks))
+    assert ends == ("setup", "fit", "teardown", [], 1)
+    assert len(tasks) == n_tasks_of(told) > 1
+    assert_array_equal(told.decision_function(X), estimator.fit(X, y).decision_function(X))
+    assert_array_equal(recorder.fitted[-1].decision_function(X), told.decision_function(X))
+    if not isinstance(told, (ITQHasher, CrossViewHasher)):
+        first, *_, last, _ = (fitted.decision_function(X) for fitted in recorder.fitted)
+        assert not np.array_equal(first, last)
+
+
+@pytest.mark.parametrize("cv", [None, 2])
+def test_nested_fits_are_told_below(cv, few_digits):
+    X, y = few_digits
+    pipeline = make_pipeline(ClassProbabilities(RIDGE, cv=cv), small())
+    recorder, fitted = recorded(HashedNeighbors(pipeline), X, y)
+    above = "HashedNeighbors-fit.Pipeline-fit."
+    assert recorder.begun.count(f"{above}TALRHasher-fit.TALRHasher-epoch") == 3
+    ridge = f"{above}ClassProbabilities-fit.KernelRidgeClassifierCV-fit"
+    assert recorder.begun.count(ridge) == 1 + (cv or 0)
+    assert f"{ridge}.KernelRidgeClassifierCV-candidate" in recorder.begun
+    plain = HashedNeighbors(pipeline).fit(X, y)
+    assert_array_equal(fitted.codes_.data, plain.codes_.data)
+
+
+def test_all_that_holds_a_hasher_hands_progress_on(few_digits):
+    X, y = few_digits
+    judgments = (y[:40, None] == y[:30]).astype(int)
+    both, weights = CrossViewHasher(8, max_iter=2), CrossViewHasher(8, query="weights")
+    for estimator, data, more, inner in (
+        (MaxSimNeighbors(AdditiveHasher(8)), (X,), {}, "AdditiveHasher-iteration"),
+        (ItemRanker(both, X, y), (X[:50], y[:50]), {}, "CrossViewHasher-epoch"),
+        (GridSearchCV(ITQHasher(), {"n_bits": [4, 8]}), (X, y), {}, "ITQHasher-iteration"),
+        (weights, (X, y), {}, "AdditiveHasher-iteration"),
+        (both, (X, y), {}, "KernelRidgeClassifierCV-candidate"),
+        (both, (X[:40], judgments), {"X_query": X[:30]}, "LeftOutRegression-candidate"),
+    ):
+        recorder, _ = recorded(estimator, *data, **more)
+        assert any(path.endswith(f".{inner}") for path in recorder.begun), inner
+
+
+def interrupt_task(monkeypatch, number):
+    """Ctrl-C when the n-th task begins, from 1."""
+    begin, calls = Progress.begin, count(1)
+
+    def interrupted(self):
+        begin(self)
+        if self._estimator is not None and next(calls) == number:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Progress, "begin", interrupted)
+
+
+def test_ctrl_c_keeps_whole_tasks_or_nothing(case, monkeypatch):
+    estimator, X, y = case
+    before = dict(vars(estimator.fit(X, y)))
+    with monkeypatch.context() as patch:
+        interrupt_task(patch, 1)
+        with pytest.raises(KeyboardInterrupt):
+            estimator.fit(X[::-1], y)
+    assert vars(estimator) == before
+    interrupt_task(monkeypatch, 2)
+    with pytest.warns(ConvergenceWarning, match=r"interrupted after 1\b.*, and keeps "):
+        estimator.fit(X, y)
+    assert getattr(estimator, "n_iter_", 0) <= 1
+    assert np.isfinite(estimator.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("estimator", [RIDGE, ClassProbabilities(RIDGE)], ids=name_of)
+def test_ctrl_c_elsewhere_leaves_what_was(estimator, few_digits, monkeypatch):
+    before = dict(vars(estimator := clone(estimator).fit(*few_digits)))
+    interrupt_task(monkeypatch, 3)
+    with pytest.raises(KeyboardInterrupt):
+        estimator.fit(few_digits[0][::-1], few_digits[1])
+    assert vars(estimator) == before
+
+
+def test_verbose_prints_each_task(case, capsys):
+    estimator, X, y = case
+    if not hasattr(estimator, "verbose"):
+        pytest.skip("has no verbose")
+    estimator.set_params(verbose=True).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == n_tasks_of(estimator) > 1
+    assert all(f" {n}" in line for n, line in enumerate(lines, 1))
