@@ -45,7 +45,7 @@ def johnson(differences):
 
 
 def tested(values, random_state):
-    """Yield names of methods and their p-values for all pairs, adjusted if there are more."""
+    """Yield names of methods and p-values of all pairs, adjusted if there are more."""
     first, second = np.transpose(list(combinations(range(values.shape[1]), 2)))
     differences = values[:, first] - values[:, second]
     strata, single = make_strata(None, len(values)), {}
@@ -85,8 +85,8 @@ def simulate(scores, n_systems, n_rows, n_draws):
             right, n = (separated & is_right).sum(), separated.sum()
             counts[method] += 0, right / len(first), n - right, n
     for method, (n_false, right, n_wrong, n) in counts.items():
-        wrong = n_wrong / max(n, 1)
-        yield method, dict(zip(FIGURES, (n_false / n_draws, right / n_draws, wrong, n_draws)))
+        shares = n_false / n_draws, right / n_draws, n_wrong / max(n, 1)
+        yield method, dict(zip(FIGURES, (*shares, n_draws)))
 
 
 if __name__ == "__main__":
