@@ -6,10 +6,10 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import clone
 
-from .._compat import HasMethods, Interval, num_samples, with_callbacks
+from .._compat import HasMethods, Interval, StrOptions, num_samples, with_callbacks
 from .._progress import Progress
 from .._threads import map_in_threads
-from ..codes import concatenate_codes
+from ..codes import concatenate_codes, pack_codes, unpack_codes
 from ..codes._packed import as_packed
 from ..codes._scores import TokenSets, read_groups, token_blocks, word_size
 from ._database import FittedAtOnce, as_asked, of_fitted
@@ -37,6 +37,13 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         to a sample of the tokens, stays as it is inside ``sklearn.frozen.FrozenEstimator``.
         It is asked by `query_weights`, as :class:`~sklearn_talr.hashing.AdditiveHasher` is
         made for.
+
+    query : {"weights", "bits"}, default="weights"
+        How tokens of queries are compared with codes. ``"bits"`` rounds them to bits, too,
+        and keeps neither factors nor lengths: the score of two tokens is the number of bits
+        in which they agree less that of the others. It is what engines do that hold bits
+        only, and finds less. A hasher for binary queries suits it, such as
+        :class:`~sklearn_talr.hashing.ITQHasher`.
 
     n_neighbors : int, default=10
         Number of documents that `kneighbors` finds.
@@ -109,12 +116,14 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
 
     _parameter_constraints: dict = {
         "hasher": [HasMethods("fit")],
+        "query": [StrOptions({"weights", "bits"})],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
     }
 
-    def __init__(self, hasher, *, n_neighbors=10, n_jobs=None):
+    def __init__(self, hasher, *, query="weights", n_neighbors=10, n_jobs=None):
         self.hasher = hasher
+        self.query = query
         self.n_neighbors = n_neighbors
         self.n_jobs = n_jobs
 
@@ -151,7 +160,8 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         progress, hasher = Progress(self, X, y, n_fits=1), clone(self.hasher)
         with progress.nested("fit-hasher")(hasher):
             hasher, codes = fit_hasher(hasher, X, y, {})
-        fitted = {"_fitted": Documents.of(hasher, as_packed(codes), groups)}
+        by_bits = self.query == "bits"
+        fitted = {"_fitted": Documents.of(hasher, codes, groups, by_bits)}
         vars(self).update(progress.finish(fitted))
         return self
 
@@ -185,7 +195,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         if fitted is None:
             return self.fit(X, y, groups)
         self._validate_params()
-        self._fitted = fitted.add(as_packed(fitted.hasher.encode(X)), groups)
+        self._fitted = fitted.add(fitted.hasher.encode(X), groups)
         return self
 
     def remove(self, groups):
@@ -313,6 +323,9 @@ class Documents:
 
     are_rows : bool
         Whether each row is a document, since no groups were given.
+
+    by_bits : bool
+        Whether queries are rounded to bits, and codes are bits alone.
     """
 
     hasher: object
@@ -320,15 +333,18 @@ class Documents:
     present: np.ndarray
     labels: np.ndarray
     are_rows: bool
+    by_bits: bool
 
     @classmethod
-    def of(cls, hasher, packed, groups):
+    def of(cls, hasher, codes, groups, by_bits):
         """The first documents; groups are labels of the rows, or None."""
+        packed = _stored(codes, by_bits)
         labels, numbers = read_groups(groups, len(packed))
-        return cls(hasher, *_token_sets(packed, numbers), labels, groups is None)
+        return cls(hasher, *_token_sets(packed, numbers), labels, groups is None, by_bits)
 
-    def add(self, packed, groups):
+    def add(self, codes, groups):
         """The documents and more tokens, of new documents or of those that are there."""
+        packed = _stored(codes, self.by_bits)
         if self.are_rows != (groups is None):
             given, now = ("no groups", "some")[:: 1 if self.are_rows else -1]
             raise ValueError(f"fit was given {given} and partial_fit {now}: groups.")
@@ -387,7 +403,10 @@ class Documents:
 
     def nearest(self, X, groups, n_neighbors, n_jobs):
         """Generate scores, places in `labels`, and places tied with the last, by query."""
-        weights = np.asarray(self.hasher.query_weights(X), dtype=np.float32)
+        if self.by_bits:
+            weights = 2 * unpack_codes(self.hasher.encode(X)).astype(np.float32) - 1
+        else:
+            weights = np.asarray(self.hasher.query_weights(X), dtype=np.float32)
         tokens = self.tokens
         word_size(tokens.packed.n_bits, weights.shape[1])
         numbers = read_groups(groups, len(weights)).numbers
@@ -406,6 +425,12 @@ class Documents:
                 return exact[order], self.present[places[order]], self.present[tied]
 
             yield from map_in_threads(look, range(len(scores)), n_jobs)
+
+
+def _stored(codes, by_bits):
+    """Packed codes, which have neither factors nor lengths if queries are bits."""
+    packed = as_packed(codes)
+    return pack_codes(unpack_codes(packed)) if by_bits else packed
 
 
 def _token_sets(packed, numbers):

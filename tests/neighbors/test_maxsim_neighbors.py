@@ -71,6 +71,21 @@ def test_the_nearest_documents_are_found(hasher):
     check_found(index, X, GROUPS)
 
 
+@pytest.mark.parametrize("hasher", [ITQHasher(16, random_state=0), OF_WORDS], ids=str)
+def test_queries_of_bits_count_bits_in_which_tokens_agree(hasher):
+    index = MaxSimNeighbors(hasher, query="bits", n_neighbors=7)
+    index.fit(X[:300], groups=GROUPS[:300]).partial_fit(X[300:], groups=GROUPS[300:])
+    distances, indices = index.kneighbors(QUERIES, groups=QUERY_GROUPS)
+    bits, of_queries = index.hasher_.transform(X), index.hasher_.transform(QUERIES)
+    agree = 16 - 2 * (of_queries[:, None] != bits).sum(axis=2)
+    for row, query in enumerate(first_of(QUERY_GROUPS)):
+        of_query = agree[query == QUERY_GROUPS]
+        every = [-of_query[:, g == GROUPS].max(axis=1).sum() for g in first_of(GROUPS)]
+        assert_array_equal(indices[row], np.argsort(every, kind="stable")[:7])
+        assert_array_equal(distances[row], np.sort(every)[:7])
+    assert index.nbytes < MaxSimNeighbors(OF_WORDS).fit(X, groups=GROUPS).nbytes
+
+
 def test_documents_of_the_same_tokens_are_tied():
     """In whatever order these come, and however often."""
     tokens = np.concatenate((X[:5], X[4::-1], X[:5], X[:5], X[5:50]))
