@@ -64,7 +64,7 @@ def tested(values, random_state):
         yield f"{test}, holm", adjust_holm(p_value[:, None])[:, 0]
         yield f"{test}, bh", adjust_bh(p_value[:, None])[:, 0]
     samples = strata, N_SAMPLES, random_state
-    yield "max-t", max_t_p_values(differences[None], *samples)[0]
+    yield "max-t", max_t_p_values([differences], *samples)[0]
 
 
 def simulate(scores, n_systems, n_rows, n_draws):

@@ -7,6 +7,7 @@ from numbers import Real
 
 import numpy as np
 from scipy import stats
+from sklearn.utils import gen_batches
 
 from .._compat import Interval, StrOptions, validate_params
 from .._random import independent_random_state
@@ -29,7 +30,7 @@ _MOST_ON_STEPS = 50  # finer ones change p-values by a few percent at most
 _OFF_STEP = 1e-9  # of a step; what values on steps may be off
 _NEAR_0 = 0.01  # normal deviates below it take the series of what cancels there
 _MANY = 10_000  # queries, where t differs from a normal value in the next term alone
-_ARRAYS = 16  # of samples times pairs that are at hand at once
+_MOST_PAIRS = 32  # whose samples are at hand at once
 _NO_SPREAD = 1e-5  # of the squares of all queries, in single precision
 _SINGLE = 1e-6  # error of statistics in it
 _BETWEEN = Interval(Real, 0, 1, closed="neither")
@@ -466,7 +467,7 @@ def max_t_p_values(values, strata, n_resamples, random_state):
 
     Parameters
     ----------
-    values : ndarray of shape (n_kinds, n_queries, n_pairs)
+    values : list of ndarrays of shape (n_queries, n_pairs)
         Differences that are judged; each kind is a family of its own. Samples are drawn of
         the first.
 
@@ -480,44 +481,42 @@ def max_t_p_values(values, strata, n_resamples, random_state):
     -------
     p_value : ndarray of shape (n_kinds, n_pairs)
     """
-    observed, orders, powers = [], [], []
-    for each in values:
-        # Deviations of one size, in single precision, and the statistic of all queries
-        mean, deviations = each.mean(axis=0), strata.centered(each)
-        size = np.sqrt((deviations**2).mean(axis=0))
-        has_spread = size > ROUNDING
-        size[~has_spread] = 1.0
-        deviations *= has_spread / size
-        powers.append([(deviations**power).astype(np.float32) for power in (1, 2, 3)])
-        found = hall_statistics(np.ones((1, strata.n)), powers[-1], strata, mean / size)[0]
-        # A mean without any spread is 0, or known exactly
-        found[~has_spread] = np.where(np.abs(mean[~has_spread]) > ROUNDING, np.inf, 0.0)
-        orders.append(np.argsort(found))
-        observed.append(found[orders[-1]] - np.float32(_SINGLE))
-    is_sampled = powers[0][1].any(axis=0)
-    n_as_large = np.zeros((len(values), values.shape[2]), dtype=int)
-    for n_samples in chunks(n_resamples, values.shape[2] * _ARRAYS):
-        counts = np.empty((n_samples, strata.n), dtype=np.float32)
-        for rows in strata.rows:
-            counts[:, rows] = drawn_counts(len(rows), n_samples, random_state)
-        block = hall_statistics(counts, powers[0], strata)
-        # Samples without the few queries in which two systems differ have no spread: they
-        # count against that pair, and tell nothing of others
-        is_lost = (block < 0) & is_sampled
-        np.maximum(block, 0, out=block)
-        for least, order, n_of_kind in zip(observed, orders, n_as_large):
-            largest = np.maximum.accumulate(np.take(block, order, axis=1), axis=1)
-            reached = largest >= least
-            if is_lost.any():
-                reached |= is_lost[:, order]
-            n_of_kind[order] += np.count_nonzero(reached, axis=0)
-    p_value = (n_as_large + 1) / (n_resamples + 1)
-    for each, order in zip(p_value, orders):
-        each[order[::-1]] = np.maximum.accumulate(each[order[::-1]])
+    n_pairs, given = values[0].shape[1], np.ones((strata.n, 1), dtype=np.float32)
+    counts = np.empty((strata.n, n_resamples), dtype=np.float32)
+    for rows in strata.rows:
+        first = 0
+        for n_samples in chunks(n_resamples, len(rows)):
+            last = first + n_samples
+            drawn = drawn_counts(len(rows), n_samples, random_state)
+            counts[rows, first:last], first = drawn.T, last
+    p_value = np.empty((len(values), n_pairs))
+    for each, of_kind in zip(values, p_value):
+        observed = np.empty(n_pairs, dtype=np.float32)
+        for some in gen_batches(n_pairs, _MOST_PAIRS):
+            mean = each[:, some].mean(axis=0)
+            found = hall_statistics(given, each[:, some], strata, mean)[:, 0]
+            # A mean without any spread is 0, or known exactly
+            known = np.where(np.abs(mean) > ROUNDING, np.inf, 0.0)
+            observed[some] = np.where(found < 0, known, found)
+        # From the least pair up: the largest so far, in all samples
+        order, largest = np.argsort(observed), np.zeros(n_resamples, dtype=np.float32)
+        for block in gen_batches(n_pairs, _MOST_PAIRS):
+            some = order[block]
+            drawn = hall_statistics(counts, values[0][:, some], strata)
+            for pair, of_pair in zip(some, drawn):
+                np.maximum(largest, of_pair, out=largest)
+                reached = largest >= observed[pair] - _SINGLE
+                # Samples without the few queries in which two systems differ have no
+                # spread: they count against that pair, and tell nothing of others
+                is_lost = of_pair < 0
+                if is_lost.any() and not is_lost.all():
+                    reached |= is_lost
+                of_kind[pair] = (np.count_nonzero(reached) + 1) / (n_resamples + 1)
+        of_kind[order[::-1]] = np.maximum.accumulate(of_kind[order[::-1]])
     return p_value
 
 
-def hall_statistics(counts, powers, strata, mean=0.0):
+def hall_statistics(counts, differences, strata, mean=0.0):
     """Hall's t of samples, without its sign; -1 where a sample has no spread.
 
     With t the mean over its standard error and a = sum of cubes / (sum of squares)^(3/2),
@@ -526,29 +525,32 @@ def hall_statistics(counts, powers, strata, mean=0.0):
 
     Parameters
     ----------
-    counts : ndarray of shape (n_samples, n_queries)
+    counts : ndarray of shape (n_queries, n_samples), dtype float32
         How often each sample has each query, with as many of a stratum as it has.
 
-    powers : list of three ndarrays of shape (n_queries, n_pairs)
-        Deviations of the differences from the mean of their stratum, their squares and
-        cubes. The mean of the squares is 1, or 0.
+    differences : ndarray of shape (n_queries, n_pairs)
+        Moved to a mean of 0 in each stratum, and then by `mean`.
 
     strata : Strata
 
     mean : float or ndarray of shape (n_pairs,), default=0.0
-        Mean difference that the deviations are from.
 
     Returns
     -------
-    statistic : ndarray of shape (n_samples, n_pairs)
+    statistic : ndarray of shape (n_pairs, n_samples), dtype float32
     """
+    # Deviations of one size, in single precision
+    centered = strata.centered(differences)
+    size = np.sqrt((centered**2).mean(axis=0))
+    size[size <= ROUNDING] = np.inf
+    powers = [((centered / size) ** power).T.astype(np.float32) for power in (1, 2, 3)]
     total, variance, squares, cubes = (
-        np.zeros((len(counts), powers[0].shape[1]), dtype=powers[0].dtype) for _ in range(4)
+        np.zeros((len(size), counts.shape[1]), dtype=np.float32) for _ in range(4)
     )
-    total += mean * strata.n
+    total += (mean / size * strata.n)[:, None]
     for rows in strata.rows:
-        n, of_rows = len(rows), counts[:, rows]
-        first, second, third = (of_rows @ power[rows] for power in powers)
+        n = len(rows)
+        first, second, third = (power[:, rows] @ counts[rows] for power in powers)
         deviation = first / n
         total += first
         first *= deviation

@@ -422,11 +422,14 @@ def compare_evaluations(
             for column in ("expected", "worst", "best")
         )
         differences = expected[:, first] - expected[:, second]
-        lowest = worst[:, first] - best[:, second]
-        highest = best[:, first] - worst[:, second]
         difference = differences.mean(axis=0)
-        # Ties in the order that speaks most against the better run of each pair
-        adverse = np.where(difference > 0, lowest, highest)
+        lowest = highest = adverse = differences
+        has_ties = (worst != best).any()
+        if has_ties:
+            lowest = worst[:, first] - best[:, second]
+            highest = best[:, first] - worst[:, second]
+            # Ties in the order that speaks most against the better run of each pair
+            adverse = np.where(difference > 0, lowest, highest)
         turns = adverse.mean(axis=0) * np.sign(difference) <= ROUNDING
 
         # p-values alone, among all pairs, and in the most adverse order of ties
@@ -434,9 +437,8 @@ def compare_evaluations(
         if adjust == "max-t" and len(pairs) > 1:
             samples = strata, n_resamples, np.random.RandomState(seed)
             least = 1 / (n_resamples + 1)
-            moved = (adverse != differences).any()
-            kinds = np.stack([differences, adverse] if moved else [differences])
-            adjusted = max_t_p_values(kinds, *samples).repeat(2 - moved, axis=0).T
+            kinds = [differences, adverse] if has_ties else [differences]
+            adjusted = max_t_p_values(kinds, *samples)[[0, -1]].T
         else:
             adverse_p_value = p_value.copy()
             moved = (adverse != differences).any(axis=0)

@@ -95,7 +95,7 @@ def test_max_t_is_that_of_a_slow_bootstrap(n_strata):
     first, second = np.transpose(list(combinations(range(4), 2)))
     differences = values[:, first] - values[:, second]
     labels = np.arange(24) % n_strata
-    kinds, strata = np.stack([differences, differences / 2]), make_strata(labels, 24)
+    kinds, strata = [differences, differences / 2], make_strata(labels, 24)
     found = max_t_p_values(kinds, strata, 20_000, np.random.RandomState(0))
     wanted = slow_max_t(differences, labels, 3000, 1)
     assert_allclose(found[0], wanted, atol=0.04)
@@ -114,7 +114,7 @@ def test_max_t_holds_its_level_where_holms_method_does_not(trec_8):
         values = (systems - systems.mean(axis=0))[rng.integers(50, size=25)]
         differences = values[:, first] - values[:, second]
         p_value, *_ = p_values("randomization", differences, strata, 0, None)
-        by_max_t = max_t_p_values(differences[None], strata, 1000, random_state)
+        by_max_t = max_t_p_values([differences], strata, 1000, random_state)
         by_holm = adjust_holm(p_value[:, None])
         n_false += [(each <= 0.05).any() for each in (by_max_t, by_holm)]
     by_max_t, by_holm = n_false / 800
@@ -132,7 +132,7 @@ def test_max_t_of_equal_systems_and_of_one_query_that_differs():
 
     def found():
         samples = strata, 2000, np.random.RandomState(0)
-        return max_t_p_values(differences[None], *samples)[0]
+        return max_t_p_values([differences], *samples)[0]
 
     assert (found() == [1 / 2001, 1 / 2001, 1]).all()
     differences[3, 2] = 0.5
