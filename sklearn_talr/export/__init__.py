@@ -34,6 +34,7 @@ from ._databases import (
     to_duckdb,
     to_lancedb,
     to_pgvector,
+    to_sql_weights,
     to_sqlite_vec,
 )
 from ._indexes import to_faiss, to_usearch
@@ -47,6 +48,7 @@ __all__ = [
     "to_faiss",
     "to_lancedb",
     "to_pgvector",
+    "to_sql_weights",
     "to_sqlite_vec",
     "to_usearch",
 ]
