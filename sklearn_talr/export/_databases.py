@@ -173,6 +173,7 @@ def warn_of_repeats(packed, n_links):
 
 _ROWS_PER_BLOCK = 8_192
 _HNSW_LINKS = 16  # pgvector's default
+_OF_SQL = {"table": [str], "weighted": ["boolean"]}
 # Weighted search: candidates by Hamming distance, then sums over the bytes w of their codes
 _SCORED = (
     "WITH near AS MATERIALIZED ({near}), query AS MATERIALIZED ({query}) "
@@ -232,7 +233,7 @@ class PgvectorExport:
             yield "".join("\t".join(line) + "\n" for line in zip(*columns))
 
 
-@validate_export(table=[str], hnsw=["boolean"], weighted=["boolean"])
+@validate_export(hnsw=["boolean"], **_OF_SQL)
 def to_pgvector(codes, *, ids=None, table="codes", hnsw=False, weighted=False):
     """Prepare codes for PostgreSQL with pgvector, as a column of type ``bit(n)``.
 
@@ -297,17 +298,16 @@ def to_pgvector(codes, *, ids=None, table="codes", hnsw=False, weighted=False):
     ['0\\t101\\n1\\t001\\n']
     """
     packed, ids = check_codes(codes, ids, table, weighted=weighted)
-    n_bits = packed.n_bits
-    columns, names = f"code bit({n_bits}) NOT NULL", "id, code"
+    columns, names = f"code bit({packed.n_bits}) NOT NULL", "id, code"
+    distance = "code <~> %s::varbit"  # which refuses codes of other lengths
     search = (
-        f"SELECT id, code <~> %s::bit({n_bits}) AS distance FROM {table} "
-        "ORDER BY distance, id LIMIT %s"
+        f"SELECT id, {distance} AS distance FROM {table} ORDER BY distance, id LIMIT %s"
     )
     if weighted:
         columns += ", factor real NOT NULL, addend real NOT NULL"
         names += ", factor, addend"
         search = _SCORED.format(
-            near=f"SELECT * FROM {table} ORDER BY code <~> %s, id LIMIT %s",
+            near=f"SELECT * FROM {table} ORDER BY {distance}, id LIMIT %s",
             query="SELECT %s::float8[] AS tables",
             value="tables[256 * w + 1 + substring(code, 8 * w + 1, 8)::bit(8)::int]",
             words=f"query, generate_series(0, {packed.data.shape[1] - 1}) AS w",
@@ -329,9 +329,7 @@ def to_pgvector(codes, *, ids=None, table="codes", hnsw=False, weighted=False):
     )
 
 
-@validate_export(
-    connection=[HasMethods(["execute", "executemany"])], table=[str], weighted=["boolean"]
-)
+@validate_export(connection=[HasMethods(["execute", "executemany"])], **_OF_SQL)
 def to_sqlite_vec(codes, connection, *, ids=None, table="codes", weighted=False):
     """Write codes to a table of SQLite with sqlite-vec, as a column of type ``bit[n]``.
 
@@ -396,10 +394,7 @@ def to_sqlite_vec(codes, connection, *, ids=None, table="codes", weighted=False)
         columns += ", +factor FLOAT, +addend FLOAT"
         names, values = f"{names}, factor, addend", ", ?, ?"
         cells += packed.terms.T.tolist()
-        low, high = (
-            f"instr('123456789ABCDEF', substr(code, 2 * column1 + {place}, 1))"
-            for place in (2, 1)
-        )
+        digit = "instr('123456789ABCDEF', substr(code, 2 * column1 + {}, 1))"
         words = ", ".join(f"({w})" for w in range(n_bytes))
         search = _SCORED.format(
             near=f"SELECT {key} AS id, hex(code) AS code, factor, addend FROM {table} "
@@ -407,7 +402,7 @@ def to_sqlite_vec(codes, connection, *, ids=None, table="codes", weighted=False)
             query="SELECT rowid AS place, value FROM vec_each(vec_f32(?))",
             value="value",
             words=f"(VALUES {words}) CROSS JOIN query "
-            f"ON place = 256 * column1 + 16 * {high} + {low}",
+            f"ON place = 256 * column1 + 16 * {digit.format(1)} + {digit.format(2)}",
             parameter="?",
         )
     connection.execute(f"CREATE VIRTUAL TABLE {table} USING vec0({columns})")
@@ -424,9 +419,7 @@ def to_sqlite_vec(codes, connection, *, ids=None, table="codes", weighted=False)
     return search
 
 
-@validate_export(
-    connection=[HasMethods(["execute", "register"])], table=[str], weighted=["boolean"]
-)
+@validate_export(connection=[HasMethods(["execute", "register"])], **_OF_SQL)
 def to_duckdb(codes, connection, *, ids=None, table="codes", weighted=False):
     """Write codes to a table of DuckDB, as a column of type ``BIT``.
 

@@ -78,12 +78,17 @@ def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False, word_size=
     It finds as many items as it is asked for, if it has them, also where all weights are 0.
     It brings weights to length 1 in 32 bits, where lengths below 1e-18 or above 1e18
     become 0. faiss rounds its tables of the weights to 8 bits: fetch more than are wanted,
-    and order these by exact scores. faiss cannot apply factors and addends, which codes of
-    :class:`~sklearn_talr.hashing.AdditiveHasher` have unless its metric is "inner_product".
-    For these the second stage is needed, so that the bits alone are indexed by intent::
+    and order these by exact scores.
 
-        bits = PackedCodes(codes.data, codes.n_bits, codes.bitorder)
-        _, found = to_faiss(bits, weighted=True).search(weights, 100)
+    For words of eight bits the index is an ``IndexPQ`` whose 256 centroids of a word have
+    one 1 each. Its scores are not rounded. It takes 256 KiB a word beside the codes.
+
+    faiss adds up what words contribute, and multiplies no sum by a factor, which codes of
+    :class:`~sklearn_talr.hashing.AdditiveHasher` have. For these a second stage is needed,
+    so that the bits alone are indexed by intent::
+
+        bits, size = PackedCodes(codes.data, codes.n_bits), hasher.word_size_
+        _, found = to_faiss(bits, weighted=True, word_size=size).search(weights, 100)
         for row, places in zip(weights, found):  # ids are places unless you gave others
             scores = weighted_scores([row], codes[places])[0]
             best = places[np.argsort(-scores, kind="stable")[:10]]
