@@ -2,7 +2,6 @@
 
 import sqlite3
 import warnings
-from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -24,13 +23,6 @@ from sklearn_talr.neighbors import HammingNeighbors, HashedNeighbors
 # Less than a byte, whole bytes, and more than a word with bits to spare
 each_length = pytest.mark.parametrize("n_bits", [7, 64, 100])
 N_NEIGHBORS = 9
-
-
-def weighted_case(n_bits, n_queries=8, n_items=500):
-    rng = np.random.default_rng(n_bits)
-    shape = n_queries, n_bits
-    weights = rng.normal(size=shape).astype(np.float32)
-    return random_codes(rng, n_items, n_bits), weights
 
 
 def cases(n_bits, ids=None):
@@ -93,9 +85,8 @@ def test_faiss_finds_as_many_as_are_asked_for(seed):
     rng = np.random.default_rng(seed)
     n_items, n_bits = rng.integers(1, [40, 20])
     codes = random_codes(rng, n_items, n_bits)
-    shape = 6, n_bits
-    weights = rng.normal(size=shape) * 10.0 ** rng.integers(-9, 10, (6, 1))
-    weights[0], weights[1:4] = 0, rng.integers(-1, 2, (3, shape[1]))
+    weights = rng.normal(size=(6, n_bits)) * 10.0 ** rng.integers(-9, 10, (6, 1))
+    weights[0], weights[1:4] = 0, rng.integers(-1, 2, (3, n_bits))
     weights = weights.astype(np.float32)
     ids = np.arange(n_items) + 7
     made = export.to_faiss(codes, ids=ids, weighted=True)
@@ -114,12 +105,12 @@ def test_faiss_finds_as_many_as_are_asked_for(seed):
 @pytest.mark.parametrize("n_bits", [8, 101])
 def test_faiss_holds_codes_without_error_and_writes_them(n_bits):
     faiss = pytest.importorskip("faiss")
-    codes, weights = weighted_case(n_bits)
-    products = 2.0 * codes - 1
-    asked = {"weighted": True}
-    index = export.to_faiss(codes, **asked)
+    rng = np.random.default_rng(n_bits)
+    codes = random_codes(rng, 500, n_bits)
+    weights, products = rng.normal(size=(8, n_bits)).astype(np.float32), 2.0 * codes - 1
+    index = export.to_faiss(codes, weighted=True)
     assert_array_equal(index.reconstruct_n(0, len(codes)), products)
-    named = export.to_faiss(codes, ids=np.arange(500) + 7, **asked)
+    named = export.to_faiss(codes, ids=np.arange(500) + 7, weighted=True)
     again = faiss.deserialize_index(faiss.serialize_index(named))
     assert_array_equal(again.search(weights, 5)[1], index.search(weights, 5)[1] + 7)
     # and what is added later, which faiss encodes, is held as well
@@ -206,28 +197,19 @@ def test_sql_finds_the_same(n_bits, ids, sql):
     assert found == expected
 
 
-HASHERS = {
-    "signs": ITQHasher(20, random_state=0),
-    "cosine": AdditiveHasher(32, word_size=8, max_iter=2, random_state=0),
-    "inner_product": AdditiveHasher(16, word_size=8, max_iter=2, random_state=0),
-    "euclidean": AdditiveHasher(20, word_size=1, max_iter=2, random_state=0),
-    "euclidean words": AdditiveHasher(16, word_size=8, max_iter=2, random_state=0),
-}
+HASHERS = [ITQHasher(20, random_state=0)] + [
+    AdditiveHasher(24 - (size == 1), word_size=size, metric=metric, max_iter=2)
+    for metric in ("cosine", "inner_product", "euclidean")
+    for size in (1, 8)
+]
 
 
-@cache
-def weighted_index(name, are_strings):
-    """An index of digits, and queries; without terms, or with those of a metric."""
-    X, hasher = load_digits().data, HASHERS[name]
-    if name != "signs":
-        hasher.set_params(metric=name.split()[0])
-    ids = [f"\t{i:03}" for i in range(500)] if are_strings else None
-    return HashedNeighbors(hasher, query="weights").fit(X[:500], ids=ids), X[500:520]
-
-
-@pytest.mark.parametrize("name", HASHERS)
-def test_sql_scores_what_we_score(name, sql):
-    index, X = weighted_index(name, are_strings=name == "cosine")
+@pytest.mark.parametrize("ids", [None, [f"\t{i:03}" for i in range(300)]])
+@pytest.mark.parametrize("hasher", HASHERS)
+def test_sql_scores_what_we_score(hasher, ids, sql):
+    X = load_digits().data[:320]
+    index = HashedNeighbors(hasher.set_params(random_state=0), query="weights")
+    index, X = index.fit(X[:300], ids=ids), X[300:]
     hasher, codes = index.hasher_, index.codes_
     engine = sql[0] if sql[0] in ("duckdb", "pgvector") else "sqlite_vec"
     ask, weights = load(sql, index, weighted=True), hasher.query_weights(X)
@@ -237,7 +219,7 @@ def test_sql_scores_what_we_score(name, sql):
     distances = hamming_distances(hasher.decision_function(X) > 0, bits)
     asked = export.to_sql_weights(weights, codes.n_bits, engine=engine)
     for query, (code, tables) in enumerate(asked):
-        found, scores = zip(*ask(code, 500, tables, N_NEIGHBORS))
+        found, scores = zip(*ask(code, 300, tables, N_NEIGHBORS))
         assert len(set(found)) == N_NEIGHBORS
         for ids in (found, ours[query].tolist()):
             of_ids = exact[query, [known.index(i) for i in ids]]
@@ -247,7 +229,7 @@ def test_sql_scores_what_we_score(name, sql):
         assert_array_equal(np.sort(distances[query, near]), expected)
     other = next(export.to_sql_weights(np.ones((1, 64)), 64, engine=engine))
     with pytest.raises(Exception, match=r"(?i)size|length|dimension"):
-        ask(other[0], 500, other[1], N_NEIGHBORS)
+        ask(other[0], 300, other[1], N_NEIGHBORS)
 
 
 @pytest.fixture
@@ -332,6 +314,15 @@ def test_usearch_has_no_negative_keys_and_no_strings():
         export.to_usearch(np.eye(3), ids=[0, -2, 1])
     with pytest.raises(ValueError, match="ids must be integers for usearch, got strings"):
         export.to_usearch(np.eye(3), ids=["a", "b", "c"])
+
+
+def test_words_that_codes_do_not_have_are_refused():
+    pytest.importorskip("faiss")
+    for n_bits, weighted in [(8, False), (9, True)]:
+        with pytest.raises(ValueError, match="word_size=8 takes weighted=True"):
+            export.to_faiss(np.eye(n_bits), weighted=weighted, word_size=8)
+    with pytest.raises(ValueError, match="same hash function"):
+        export.to_sql_weights(np.ones((1, 9)), 8, engine="duckdb")
 
 
 def test_names_that_are_not_plain_are_refused():
