@@ -256,8 +256,8 @@ def to_pgvector(codes, *, ids=None, table="codes", hnsw=False, weighted=False):
         Whether to make columns of factors and addends, 1 and 0 where codes have none, and
         search by weighted queries. The parameters of `search` are then `code`, the number
         of candidates, `tables` and the number of neighbors, with `code` and `tables` from
-        :func:`to_sql_weights`. None as number of candidates scores all items. Ties
-        of scores, and of distances of candidates, are ordered by id. A graph gives no more
+        :func:`to_sql_weights`. None as number of candidates scores all items. Ties of
+        scores, and of distances of candidates, are ordered by id. A graph gives no more
         candidates than the setting ``hnsw.ef_search``.
 
     Returns
@@ -269,8 +269,9 @@ def to_pgvector(codes, *, ids=None, table="codes", hnsw=False, weighted=False):
     Raises
     ------
     ValueError
-        If `codes` are no codes or have factors or addends, `ids` are not different, of one
-        type, and one for each code, or `table` is not a plain name.
+        If `codes` are no codes, or have factors or addends and are not `weighted`, `ids`
+        are not different, of one type, and one for each code, or `table` is not a plain
+        name.
 
     Warns
     -----
@@ -366,8 +367,9 @@ def to_sqlite_vec(codes, connection, *, ids=None, table="codes", weighted=False)
     Raises
     ------
     ValueError
-        If `codes` are no codes or have factors or addends, `ids` are not different, of one
-        type, and one for each code, or `table` is not a plain name.
+        If `codes` are no codes, or have factors or addends and are not `weighted`, `ids`
+        are not different, of one type, and one for each code, or `table` is not a plain
+        name.
 
     Examples
     --------
@@ -442,8 +444,8 @@ def to_duckdb(codes, connection, *, ids=None, table="codes", weighted=False):
         Whether to make columns of factors and addends, 1 and 0 where codes have none, and
         search by weighted queries. The parameters of `search` are then `code`, the number
         of candidates, `tables` and the number of neighbors, with `code` and `tables` from
-        :func:`to_sql_weights`. None as number of candidates scores all items. Ties
-        of scores, and of distances of candidates, are ordered by id.
+        :func:`to_sql_weights`. None as number of candidates scores all items. Ties of
+        scores, and of distances of candidates, are ordered by id.
 
     Returns
     -------
@@ -454,8 +456,9 @@ def to_duckdb(codes, connection, *, ids=None, table="codes", weighted=False):
     Raises
     ------
     ValueError
-        If `codes` are no codes or have factors or addends, `ids` are not different, of one
-        type, and one for each code, or `table` is not a plain name.
+        If `codes` are no codes, or have factors or addends and are not `weighted`, `ids`
+        are not different, of one type, and one for each code, or `table` is not a plain
+        name.
 
     Examples
     --------
