@@ -69,6 +69,14 @@ class Terms(NamedTuple):
             values[:, 0] *= factors
         return values
 
+    def pairs(self, n_codes):
+        """A factor and an addend for each of `n_codes`, 1 and 0 where there are none."""
+        pairs, values = np.zeros((n_codes, 2), dtype=np.float32), self.values
+        pairs[:, 0] = 1
+        if values is not None:
+            pairs[:, : values.shape[1]] = values
+        return pairs
+
     def rows(self, rows):
         """The terms of some of the codes."""
         chosen = (array[rows] if len(array) else array for array in self[:3])

@@ -327,7 +327,8 @@ def refuse_terms(codes, input_name):
         raise ValueError(
             f"{input_name} have factors or addends, such as codes of AdditiveHasher, and "
             "rank poorly by Hamming distance. Rank them by weights: by "
-            "HashedNeighbors(hasher), or by WeightedHammingNeighbors with query_weights. "
+            "HashedNeighbors(hasher), by WeightedHammingNeighbors with query_weights, or "
+            "in SQL, where exports take weighted=True. "
             "If the Hamming distance is meant, pass their bits, "
             f"PackedCodes({input_name}.data, {input_name}.n_bits, {input_name}.bitorder), "
             "and perhaps order what is found by weighted_scores(query_weights, codes)."

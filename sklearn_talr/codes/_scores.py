@@ -396,10 +396,7 @@ class TokenSets(NamedTuple):
 
         starts = self.starts[documents.start : documents.stop + 1]
         packed, starts = self.packed[starts[0] : starts[-1]], starts - starts[0]
-        terms, given = np.zeros((len(packed), 2), dtype=np.float32), packed.terms
-        terms[:, 0] = 1
-        if given is not None:
-            terms[:, : given.shape[1]] = given
+        terms = packed._terms.pairs(len(packed))
         data = fixed(np.ascontiguousarray(packed.data))
         maxima = [np.empty((len(starts) - 1, p.shape[2]), dtype=p.dtype) for p in passes]
         for by_entry, of_pass in zip(passes, maxima):

@@ -17,12 +17,13 @@ DuckDB      :func:`to_duckdb`      ``to_bit_strings(queries)``
 ==========  =====================  ======================================================
 
 Codes with factors or addends, numbers that multiply or are added to the scores of a code,
-are refused, since no engine can apply these. `encode` of AdditiveHasher returns such codes.
-The error says how to export the bits alone.
+are refused, unless an export to SQL is told ``weighted=True``. `encode` of AdditiveHasher
+returns such codes. The error says how to export the bits alone.
 
-Weighted queries: an index that ``to_faiss(codes, weighted=True)`` has made is searched by
-``hasher.query_weights(X)``. For runtimes without this library,
-``export_onnx(hasher, path, output="query_weights")`` writes a graph that computes them.
+Weighted queries: in SQL by :func:`to_sql_weights`. An index that ``to_faiss(codes,
+weighted=True)`` has made is searched by ``hasher.query_weights(X)``. For runtimes without
+this library, ``export_onnx(hasher, path, output="query_weights")`` writes a graph that
+computes them.
 
 Systems that pack as `numpy.packbits` does, such as the "ubinary" of sentence-transformers,
 have the bytes ``pack_codes(codes, bitorder="big").data``, on both sides.
@@ -34,6 +35,7 @@ from ._databases import (
     to_duckdb,
     to_lancedb,
     to_pgvector,
+    to_sql_weights,
     to_sqlite_vec,
 )
 from ._indexes import to_faiss, to_usearch
@@ -47,6 +49,7 @@ __all__ = [
     "to_faiss",
     "to_lancedb",
     "to_pgvector",
+    "to_sql_weights",
     "to_sqlite_vec",
     "to_usearch",
 ]

@@ -3,14 +3,17 @@
 import re
 import warnings
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 from sklearn.utils import gen_batches
 
 from .._arrays import check_ids
-from .._compat import HasMethods, validated
+from .._compat import HasMethods, Interval, StrOptions, validated
 from ..codes import PackedCodes, pack_codes, unpack_codes
+from ..codes._factors import Terms
 from ..codes._packed import refuse_terms
+from ..codes._scores import as_weights, signs_of_bits, tables_of
 
 
 @validated(codes=["array-like"])
@@ -41,9 +44,68 @@ def to_bit_strings(codes):
     >>> to_bit_strings([[1, 0, 1], [0, 0, 1]])
     ['101', '001']
     """
-    bits = unpack_codes(pack_codes(refuse_terms(codes, "codes")))
+    return _bit_strings(refuse_terms(codes, "codes"))
+
+
+def _bit_strings(codes):
+    """What `to_bit_strings` returns, also of codes with factors and addends."""
+    bits = unpack_codes(pack_codes(codes))
     characters = (bits + ord("0")).view(f"S{bits.shape[1]}")[:, 0]
     return characters.astype(str).tolist()
+
+
+@validated(
+    query_weights=["array-like"],
+    n_bits=[Interval(Integral, 1, None, closed="left")],
+    engine=[StrOptions({"duckdb", "pgvector", "sqlite_vec"})],
+)
+def to_sql_weights(query_weights, n_bits, *, engine):
+    """Write weighted queries as parameters of SQL.
+
+    They are what searches of :func:`to_pgvector`, :func:`to_duckdb` and
+    :func:`to_sqlite_vec` take where these were called with ``weighted=True``.
+
+    Parameters
+    ----------
+    query_weights : array-like of shape (n_queries, n_weights)
+        How much each bit, or each value of words of eight bits, counts, as `query_weights`
+        of a hasher returns it.
+
+    n_bits : int
+        Length of the codes in the table.
+
+    engine : {"pgvector", "duckdb", "sqlite_vec"}
+        Where the table is.
+
+    Returns
+    -------
+    parameters : iterator of (code, tables)
+        For each query the bits that it would rather see, by which candidates are found, and
+        what each value of each byte of a code adds to the score, 256 numbers a byte. They
+        are a str and a list of float; for sqlite-vec bytes, those of float32.
+
+    Raises
+    ------
+    ValueError
+        If codes of `n_bits` are not asked by so many weights, or the queries are codes in
+        place of weights.
+
+    Examples
+    --------
+    >>> from sklearn_talr.export import to_sql_weights
+    >>> ((code, tables),) = to_sql_weights([[2.0, 0.5, -1.0]], 3, engine="duckdb")
+    >>> code, len(tables)
+    ('110', 256)
+    """
+    weights = as_weights(query_weights)
+    tables = tables_of(weights, n_bits)
+    signs = PackedCodes._of(signs_of_bits(weights, n_bits), n_bits)
+    if engine == "sqlite_vec":
+        return zip(map(np.ndarray.tobytes, signs.data), map(np.ndarray.tobytes, tables))
+    # Strings begin with bit 0, and their numbers with the bit that is worth most.
+    values = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
+    tables = tables[:, :, np.packbits(values, bitorder="little")].reshape(len(weights), -1)
+    return zip(to_bit_strings(signs), map(np.ndarray.tolist, tables))
 
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
@@ -57,8 +119,10 @@ def validate_export(**constraints):
     return validated(codes=codes, ids=["array-like", None], **constraints)
 
 
-def check_codes(codes, ids, table="codes", *, engine=None):
+def check_codes(codes, ids, table="codes", *, engine=None, weighted=False):
     """Return packed codes in little bit order, and their ids, by default 0 to n - 1.
+
+    If they are `weighted`, all codes have factors and addends, else none may have.
 
     In place of codes there may be an index, whose own ids, or indices, are the default. A
     name of a table that would have to be quoted is refused, since it becomes part of
@@ -68,7 +132,10 @@ def check_codes(codes, ids, table="codes", *, engine=None):
         own = codes.ids_
         ids = (codes.indices_ if own is None else own) if ids is None else ids
         codes = codes.codes_
-    packed = pack_codes(refuse_terms(codes, "codes"))
+    packed = pack_codes(codes if weighted else refuse_terms(codes, "codes"))
+    if weighted:
+        terms = Terms(packed._terms.pairs(len(packed)))
+        packed = PackedCodes._of(packed.data, packed.n_bits, terms=terms)
     if not _NAME.fullmatch(table):
         raise ValueError(
             "table must be a name of at most 63 letters, digits and underscores that "
@@ -106,6 +173,13 @@ def warn_of_repeats(packed, n_links):
 
 _ROWS_PER_BLOCK = 8_192
 _HNSW_LINKS = 16  # pgvector's default
+_OF_SQL = {"table": [str], "weighted": ["boolean"]}
+# Weighted search: candidates by Hamming distance, then sums over the bytes w of their codes
+_SCORED = (
+    "WITH near AS MATERIALIZED ({near}), query AS MATERIALIZED ({query}) "
+    "SELECT id, factor * (SELECT sum({value}) FROM {words}) + addend AS score FROM near "
+    "ORDER BY score DESC, id LIMIT {parameter}"
+)
 
 
 @dataclass(frozen=True)
@@ -115,7 +189,8 @@ class PgvectorExport:
     Parameters
     ----------
     create_table : str
-        Statement that makes the extension and the table, with columns ``id`` and ``code``.
+        Statement that makes the extension and the table, with columns ``id`` and ``code``,
+        of weighted codes also ``factor`` and ``addend``.
 
     copy : str
         Statement ``COPY ... FROM STDIN``, which reads the rows.
@@ -125,10 +200,10 @@ class PgvectorExport:
 
     search : str
         Query that finds neighbors. Its two parameters are a string of bits and a number of
-        rows.
+        rows; of weighted codes those that :func:`to_pgvector` states.
 
     codes : PackedCodes
-        The codes.
+        The codes, with factors and addends if they are weighted.
 
     ids : ndarray of shape (n_samples,) of int64 or str
         The id of each code.
@@ -147,17 +222,19 @@ class PgvectorExport:
         Yields
         ------
         block : str
-            Lines of id, tabulator and bits.
+            Lines of id and bits, and perhaps factor and addend, with tabulators between.
         """
         for rows in gen_batches(len(self.ids), _ROWS_PER_BLOCK):
-            strings = to_bit_strings(self.codes[rows])
+            codes = self.codes[rows]
             names = [str(name).translate(_ESCAPES) for name in self.ids[rows].tolist()]
-            lines = zip(names, strings)
-            yield "".join(f"{name}\t{bits}\n" for name, bits in lines)
+            columns = [names, _bit_strings(codes)]
+            if codes.terms is not None:
+                columns += codes.terms.T.astype(str).tolist()
+            yield "".join("\t".join(line) + "\n" for line in zip(*columns))
 
 
-@validate_export(table=[str], hnsw=["boolean"])
-def to_pgvector(codes, *, ids=None, table="codes", hnsw=False):
+@validate_export(hnsw=["boolean"], **_OF_SQL)
+def to_pgvector(codes, *, ids=None, table="codes", hnsw=False, weighted=False):
     """Prepare codes for PostgreSQL with pgvector, as a column of type ``bit(n)``.
 
     Parameters
@@ -175,6 +252,14 @@ def to_pgvector(codes, *, ids=None, table="codes", hnsw=False):
     hnsw : bool, default=False
         Whether to prepare a graph index, which makes searches fast and approximate.
 
+    weighted : bool, default=False
+        Whether to make columns of factors and addends, 1 and 0 where codes have none, and
+        search by weighted queries. The parameters of `search` are then `code`, the number
+        of candidates, `tables` and the number of neighbors, with `code` and `tables` from
+        :func:`to_sql_weights`. None as number of candidates scores all items. Ties of
+        scores, and of distances of candidates, are ordered by id. A graph gives no more
+        candidates than the setting ``hnsw.ef_search``.
+
     Returns
     -------
     export : PgvectorExport
@@ -184,8 +269,9 @@ def to_pgvector(codes, *, ids=None, table="codes", hnsw=False):
     Raises
     ------
     ValueError
-        If `codes` are no codes or have factors or addends, `ids` are not different, of one
-        type, and one for each code, or `table` is not a plain name.
+        If `codes` are no codes, or have factors or addends and are not `weighted`, `ids`
+        are not different, of one type, and one for each code, or `table` is not a plain
+        name.
 
     Warns
     -----
@@ -212,8 +298,22 @@ def to_pgvector(codes, *, ids=None, table="codes", hnsw=False):
     >>> list(export.rows())
     ['0\\t101\\n1\\t001\\n']
     """
-    packed, ids = check_codes(codes, ids, table)
-    n_bits = packed.n_bits
+    packed, ids = check_codes(codes, ids, table, weighted=weighted)
+    columns, names = f"code bit({packed.n_bits}) NOT NULL", "id, code"
+    distance = "code <~> %s::varbit"  # which refuses codes of other lengths
+    search = (
+        f"SELECT id, {distance} AS distance FROM {table} ORDER BY distance, id LIMIT %s"
+    )
+    if weighted:
+        columns += ", factor real NOT NULL, addend real NOT NULL"
+        names += ", factor, addend"
+        search = _SCORED.format(
+            near=f"SELECT * FROM {table} ORDER BY {distance}, id LIMIT %s",
+            query="SELECT %s::float8[] AS tables",
+            value="tables[256 * w + 1 + substring(code, 8 * w + 1, 8)::bit(8)::int]",
+            words=f"query, generate_series(0, {packed.data.shape[1] - 1}) AS w",
+            parameter="%s",
+        )
     create_index = None
     if hnsw:
         warn_of_repeats(packed, _HNSW_LINKS)
@@ -221,18 +321,17 @@ def to_pgvector(codes, *, ids=None, table="codes", hnsw=False):
     return PgvectorExport(
         create_table="CREATE EXTENSION IF NOT EXISTS vector; "
         f"CREATE TABLE {table} (id {_TYPES[ids.dtype.kind]} PRIMARY KEY, "
-        f"code bit({n_bits}) NOT NULL)",
-        copy=f"COPY {table} (id, code) FROM STDIN",
+        f"{columns})",
+        copy=f"COPY {table} ({names}) FROM STDIN",
         create_index=create_index,
-        search=f"SELECT id, code <~> %s::bit({n_bits}) AS distance FROM {table} "
-        "ORDER BY distance, id LIMIT %s",
+        search=search,
         codes=packed,
         ids=ids,
     )
 
 
-@validate_export(connection=[HasMethods(["execute", "executemany"])], table=[str])
-def to_sqlite_vec(codes, connection, *, ids=None, table="codes"):
+@validate_export(connection=[HasMethods(["execute", "executemany"])], **_OF_SQL)
+def to_sqlite_vec(codes, connection, *, ids=None, table="codes", weighted=False):
     """Write codes to a table of SQLite with sqlite-vec, as a column of type ``bit[n]``.
 
     Parameters
@@ -251,6 +350,13 @@ def to_sqlite_vec(codes, connection, *, ids=None, table="codes"):
     table : str, default="codes"
         Name of the table to be made: letters, digits and underscores.
 
+    weighted : bool, default=False
+        Whether to make columns of factors and addends, 1 and 0 where codes have none, and
+        search by weighted queries. The parameters of `search` are then `code`, the number
+        of candidates, `tables` and the number of neighbors, with `code` and `tables` from
+        :func:`to_sql_weights`. There are at most 4096 candidates. Ties of scores are
+        ordered by id.
+
     Returns
     -------
     search : str
@@ -261,8 +367,9 @@ def to_sqlite_vec(codes, connection, *, ids=None, table="codes"):
     Raises
     ------
     ValueError
-        If `codes` are no codes or have factors or addends, `ids` are not different, of one
-        type, and one for each code, or `table` is not a plain name.
+        If `codes` are no codes, or have factors or addends and are not `weighted`, `ids`
+        are not different, of one type, and one for each code, or `table` is not a plain
+        name.
 
     Examples
     --------
@@ -277,29 +384,45 @@ def to_sqlite_vec(codes, connection, *, ids=None, table="codes"):
     >>> connection.execute(search, (query, 1)).fetchall()  # doctest: +SKIP
     [(1, 1.0)]
     """
-    packed, ids = check_codes(codes, ids, table)
-    n_bits = 8 * packed.data.shape[1]
+    packed, ids = check_codes(codes, ids, table, weighted=weighted)
+    n_bytes = packed.data.shape[1]
     key, column = "rowid", ""
     if ids.dtype.kind == "U":
         key, column = "id", "id TEXT PRIMARY KEY, "
-    columns = f"{column}code bit[{n_bits}]"
+    columns, names, values = f"{column}code bit[{8 * n_bytes}]", f"{key}, code", ""
+    cells = [ids.tolist(), map(np.ndarray.tobytes, packed.data)]
+    search = f"SELECT {key}, distance FROM {table} WHERE code MATCH vec_bit(?) AND k = ?"
+    if weighted:
+        columns += ", +factor FLOAT, +addend FLOAT"
+        names, values = f"{names}, factor, addend", ", ?, ?"
+        cells += packed.terms.T.tolist()
+        digit = "instr('123456789ABCDEF', substr(code, 2 * column1 + {}, 1))"
+        words = ", ".join(f"({w})" for w in range(n_bytes))
+        search = _SCORED.format(
+            near=f"SELECT {key} AS id, hex(code) AS code, factor, addend FROM {table} "
+            "WHERE code MATCH vec_bit(?) AND k = ?",
+            query="SELECT rowid AS place, value FROM vec_each(vec_f32(?))",
+            value="value",
+            words=f"(VALUES {words}) CROSS JOIN query "
+            f"ON place = 256 * column1 + 16 * {digit.format(1)} + {digit.format(2)}",
+            parameter="?",
+        )
     connection.execute(f"CREATE VIRTUAL TABLE {table} USING vec0({columns})")
-    rows = ((i, row.tobytes()) for i, row in zip(ids.tolist(), packed.data))
     connection.execute("SAVEPOINT codes")  # one transaction, whatever the driver's mode is
     try:
         connection.executemany(
-            f"INSERT INTO {table} ({key}, code) VALUES (?, vec_bit(?))", rows
+            f"INSERT INTO {table} ({names}) VALUES (?, vec_bit(?){values})", zip(*cells)
         )
     except BaseException:
         connection.execute("ROLLBACK TO codes")
         raise
     finally:
         connection.execute("RELEASE codes")
-    return f"SELECT {key}, distance FROM {table} WHERE code MATCH vec_bit(?) AND k = ?"
+    return search
 
 
-@validate_export(connection=[HasMethods(["execute", "register"])], table=[str])
-def to_duckdb(codes, connection, *, ids=None, table="codes"):
+@validate_export(connection=[HasMethods(["execute", "register"])], **_OF_SQL)
+def to_duckdb(codes, connection, *, ids=None, table="codes", weighted=False):
     """Write codes to a table of DuckDB, as a column of type ``BIT``.
 
     Parameters
@@ -317,6 +440,13 @@ def to_duckdb(codes, connection, *, ids=None, table="codes"):
     table : str, default="codes"
         Name of the table to be made: letters, digits and underscores.
 
+    weighted : bool, default=False
+        Whether to make columns of factors and addends, 1 and 0 where codes have none, and
+        search by weighted queries. The parameters of `search` are then `code`, the number
+        of candidates, `tables` and the number of neighbors, with `code` and `tables` from
+        :func:`to_sql_weights`. None as number of candidates scores all items. Ties of
+        scores, and of distances of candidates, are ordered by id.
+
     Returns
     -------
     search : str
@@ -326,8 +456,9 @@ def to_duckdb(codes, connection, *, ids=None, table="codes"):
     Raises
     ------
     ValueError
-        If `codes` are no codes or have factors or addends, `ids` are not different, of one
-        type, and one for each code, or `table` is not a plain name.
+        If `codes` are no codes, or have factors or addends and are not `weighted`, `ids`
+        are not different, of one type, and one for each code, or `table` is not a plain
+        name.
 
     Examples
     --------
@@ -339,19 +470,31 @@ def to_duckdb(codes, connection, *, ids=None, table="codes"):
     ... # doctest: +SKIP
     [(1, 1)]
     """
-    packed, ids = check_codes(codes, ids, table)
-    kind = ids.dtype.kind
-    connection.execute(f"CREATE TABLE {table} (id {_TYPES[kind]}, code BIT)")
+    packed, ids = check_codes(codes, ids, table, weighted=weighted)
+    kind, n_bytes = ids.dtype.kind, packed.data.shape[1]
+    columns = ", factor FLOAT, addend FLOAT" if weighted else ""
+    connection.execute(f"CREATE TABLE {table} (id {_TYPES[kind]}, code BIT{columns})")
     ids = ids.astype(object) if kind == "U" else ids
     for rows in gen_batches(len(packed), _ROWS_PER_BLOCK):
-        strings = np.array(to_bit_strings(packed[rows]), dtype=object)
-        connection.register("codes_to_insert", {"id": ids[rows], "code": strings})
+        codes = packed[rows]
+        view = {"id": ids[rows], "code": np.array(_bit_strings(codes), dtype=object)}
+        if weighted:
+            view["factor"], view["addend"] = codes.terms.T
+        connection.register("codes_to_insert", view)
         try:
-            connection.execute(
-                f"INSERT INTO {table} SELECT id, code::BIT FROM codes_to_insert"
-            )
+            connection.execute(f"INSERT INTO {table} FROM codes_to_insert")
         finally:
             connection.unregister("codes_to_insert")
+    if weighted:
+        digits = f"hex(rpad(code::VARCHAR, {8 * n_bytes}, '0')::BIT::BLOB)"
+        return _SCORED.format(
+            near=f"SELECT * REPLACE ({digits} AS code) FROM {table} AS codes "
+            "ORDER BY bit_count(xor(codes.code, ?::BIT)), id LIMIT ?",
+            query="SELECT ?::DOUBLE[] AS tables",
+            value="tables[256 * w + 1 + ('0x' || substring(code, 2 * w + 1, 2))::INT]",
+            words=f"query, range({n_bytes}) AS words(w)",
+            parameter="?",
+        )
     return (
         f"SELECT id, bit_count(xor(code, ?::BIT)) AS distance FROM {table} "
         "ORDER BY distance, id LIMIT ?"

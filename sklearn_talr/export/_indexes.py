@@ -5,7 +5,7 @@ from numbers import Integral
 
 import numpy as np
 
-from .._compat import Interval
+from .._compat import Interval, Options
 from ._databases import check_codes, validate_export, warn_of_repeats
 
 _BINARY = "BFlat"
@@ -15,8 +15,10 @@ _BITS_AT_ONCE = 4  # the fast scan of faiss has 16 centroids in a sub-quantizer
 _LIFT = 1 / 64
 
 
-@validate_export(description=[str], weighted=["boolean"])
-def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False):
+@validate_export(
+    description=[str], weighted=["boolean"], word_size=[Options(Integral, {1, 8})]
+)
+def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False, word_size=1):
     """Build an index of faiss, for queries that are codes or for weighted queries.
 
     Search the first kind with ``index.search(pack_codes(queries).data, k)``, and the second
@@ -42,7 +44,12 @@ def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False):
         Whether to build an index for weighted queries. It compares with all codes and
         returns the highest scores: the weighted sums of
         :func:`~sklearn_talr.codes.weighted_scores`, over the length (the Euclidean norm)
-        of the weights, to within the rounding of its tables.
+        of the weights, to within the rounding of its tables. With ``word_size=8`` it
+        returns the sums themselves.
+
+    word_size : {1, 8}, default=1
+        Bits of the words that weighted queries weigh, as `word_size_` of
+        :class:`~sklearn_talr.hashing.AdditiveHasher` tells it.
 
     Returns
     -------
@@ -53,8 +60,8 @@ def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False):
     ------
     ValueError
         If `codes` are no codes or have factors or addends, `ids` are not different integers
-        less than 2**63, one for each code, or a `description` is given together with
-        ``weighted=True``.
+        less than 2**63, one for each code, a `description` is given together with
+        ``weighted=True``, or words of 8 bits without it or for codes they do not divide.
 
     Warns
     -----
@@ -71,12 +78,17 @@ def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False):
     It finds as many items as it is asked for, if it has them, also where all weights are 0.
     It brings weights to length 1 in 32 bits, where lengths below 1e-18 or above 1e18
     become 0. faiss rounds its tables of the weights to 8 bits: fetch more than are wanted,
-    and order these by exact scores. faiss cannot apply factors and addends, which codes of
-    :class:`~sklearn_talr.hashing.AdditiveHasher` have unless its metric is "inner_product".
-    For these the second stage is needed, so that the bits alone are indexed by intent::
+    and order these by exact scores.
 
-        bits = PackedCodes(codes.data, codes.n_bits, codes.bitorder)
-        _, found = to_faiss(bits, weighted=True).search(weights, 100)
+    For words of eight bits the index is an ``IndexPQ`` whose 256 centroids of a word have
+    one 1 each. Its scores are not rounded. It takes 256 KiB a word beside the codes.
+
+    faiss adds up what words contribute, and multiplies no sum by a factor, which codes of
+    :class:`~sklearn_talr.hashing.AdditiveHasher` have. For these a second stage is needed,
+    so that the bits alone are indexed by intent::
+
+        bits, size = PackedCodes(codes.data, codes.n_bits), hasher.word_size_
+        _, found = to_faiss(bits, weighted=True, word_size=size).search(weights, 100)
         for row, places in zip(weights, found):  # ids are places unless you gave others
             scores = weighted_scores([row], codes[places])[0]
             best = places[np.argsort(-scores, kind="stable")[:10]]
@@ -102,13 +114,27 @@ def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False):
     packed, names = check_codes(codes, ids, engine="faiss")
     if ids is None and np.array_equal(names, np.arange(len(names))):
         names = None  # they are those of faiss
+    if word_size == 8 and (not weighted or packed.n_bits % 8):
+        raise ValueError(
+            f"word_size=8 takes weighted=True, got {weighted}, and codes whose length is a "
+            f"multiple of 8, got {packed.n_bits} bits."
+        )
     if weighted:
         if description != _BINARY:
             raise ValueError(
                 f"description={description!r} is a kind of binary index; leave it out with "
                 "weighted=True, which makes one kind only."
             )
-        return _fast_scan(faiss, packed, names)
+        make = _words_of_eight if word_size == 8 else _fast_scan
+        index = make(faiss, packed)
+        if names is None:
+            return index
+        named = faiss.IndexIDMap2(faiss.IndexFlatIP(index.d))
+        named.index, named.ntotal = index, index.ntotal
+        named.referenced_objects = [index]  # keeps it alive, as faiss's constructor does
+        faiss.copy_array_to_vector(names, named.id_map)
+        named.construct_rev_map()
+        return named
     n_links = re.match(r"BHNSW(\d+)", description)
     if n_links:
         warn_of_repeats(packed, int(n_links[1]))
@@ -123,7 +149,21 @@ def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False):
     return named
 
 
-def _fast_scan(faiss, packed, ids):
+def _words_of_eight(faiss, packed):
+    """Product quantizer whose 256 centroids of a word have one 1 each, where its value is.
+
+    So the product of a query with a centroid is one of its weights.
+    """
+    n_words = packed.data.shape[1]
+    index = faiss.IndexPQ(256 * n_words, n_words, 8, faiss.METRIC_INNER_PRODUCT)
+    centroids = np.tile(np.eye(256, dtype=np.float32), (n_words, 1))
+    faiss.copy_array_to_vector(centroids.ravel(), index.pq.centroids)
+    index.is_trained = True
+    index.add_sa_codes(packed.data)
+    return index
+
+
+def _fast_scan(faiss, packed):
     """Product quantizer whose centroids are the corners of a cube, the signs of four bits.
 
     The bytes of codes are then the bytes of the quantizer, and nothing is encoded. One more
@@ -155,14 +195,7 @@ def _fast_scan(faiss, packed, ids):
     remap = faiss.RemapDimensionsTransform(n_weights, n_dims, faiss.swig_ptr(places))
     for transform in (lift, remap, faiss.NormalizationTransform(n_weights)):
         index = faiss.IndexPreTransform(transform, index)
-    if ids is None:
-        return index
-    named = faiss.IndexIDMap2(faiss.IndexFlatIP(index.d))
-    named.index, named.ntotal = index, index.ntotal
-    named.referenced_objects = [index]  # keeps the index alive, as faiss's constructor does
-    faiss.copy_array_to_vector(ids, named.id_map)
-    named.construct_rev_map()
-    return named
+    return index
 
 
 @validate_export(connectivity=[Interval(Integral, 1, None, closed="left")])

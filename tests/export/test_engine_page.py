@@ -52,6 +52,17 @@ def test_the_lines_for_pgvector_find_what_we_find(ready, postgres_uri):
     check_found(title, blocks_of(title)[1:], ready | {"uri": postgres_uri})
 
 
+def test_the_lines_of_weighted_queries_find_what_we_find(ready):
+    pytest.importorskip("duckdb")
+    names = dict(ready)
+    (block,) = blocks_of("Weighted queries in SQL")
+    exec(block, names)
+    index = HashedNeighbors(FrozenEstimator(names["hasher"]), query="weights")
+    index.set_params(n_candidates=200).fit(names["X"])
+    _, expected = index.kneighbors(names["X"][:3] + 0.1, 10)
+    assert_array_equal(names["found"], expected)
+
+
 def blocks_of(title):
     """The lines of a section that are Python."""
     text = SECTIONS[title]

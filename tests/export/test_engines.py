@@ -7,24 +7,22 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from neighbor_cases import draw, random_codes
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
 from sklearn_talr import export
-from sklearn_talr.codes import PackedCodes, pack_codes, weighted_scores
-from sklearn_talr.hashing import AdditiveHasher
-from sklearn_talr.neighbors import HammingNeighbors
+from sklearn_talr.codes import (
+    PackedCodes,
+    hamming_distances,
+    pack_codes,
+    weighted_scores,
+)
+from sklearn_talr.hashing import AdditiveHasher, ITQHasher
+from sklearn_talr.neighbors import HammingNeighbors, HashedNeighbors
 
 # Less than a byte, whole bytes, and more than a word with bits to spare
 each_length = pytest.mark.parametrize("n_bits", [7, 64, 100])
 N_NEIGHBORS = 9
-
-
-def weighted_case(n_bits, n_queries=8, n_items=500):
-    rng = np.random.default_rng(n_bits)
-    shape = n_queries, n_bits
-    weights = rng.normal(size=shape).astype(np.float32)
-    return random_codes(rng, n_items, n_bits), weights
 
 
 def cases(n_bits, ids=None):
@@ -87,9 +85,8 @@ def test_faiss_finds_as_many_as_are_asked_for(seed):
     rng = np.random.default_rng(seed)
     n_items, n_bits = rng.integers(1, [40, 20])
     codes = random_codes(rng, n_items, n_bits)
-    shape = 6, n_bits
-    weights = rng.normal(size=shape) * 10.0 ** rng.integers(-9, 10, (6, 1))
-    weights[0], weights[1:4] = 0, rng.integers(-1, 2, (3, shape[1]))
+    weights = rng.normal(size=(6, n_bits)) * 10.0 ** rng.integers(-9, 10, (6, 1))
+    weights[0], weights[1:4] = 0, rng.integers(-1, 2, (3, n_bits))
     weights = weights.astype(np.float32)
     ids = np.arange(n_items) + 7
     made = export.to_faiss(codes, ids=ids, weighted=True)
@@ -108,12 +105,12 @@ def test_faiss_finds_as_many_as_are_asked_for(seed):
 @pytest.mark.parametrize("n_bits", [8, 101])
 def test_faiss_holds_codes_without_error_and_writes_them(n_bits):
     faiss = pytest.importorskip("faiss")
-    codes, weights = weighted_case(n_bits)
-    products = 2.0 * codes - 1
-    asked = {"weighted": True}
-    index = export.to_faiss(codes, **asked)
+    rng = np.random.default_rng(n_bits)
+    codes = random_codes(rng, 500, n_bits)
+    weights, products = rng.normal(size=(8, n_bits)).astype(np.float32), 2.0 * codes - 1
+    index = export.to_faiss(codes, weighted=True)
     assert_array_equal(index.reconstruct_n(0, len(codes)), products)
-    named = export.to_faiss(codes, ids=np.arange(500) + 7, **asked)
+    named = export.to_faiss(codes, ids=np.arange(500) + 7, weighted=True)
     again = faiss.deserialize_index(faiss.serialize_index(named))
     assert_array_equal(again.search(weights, 5)[1], index.search(weights, 5)[1] + 7)
     # and what is added later, which faiss encodes, is held as well
@@ -121,6 +118,17 @@ def test_faiss_holds_codes_without_error_and_writes_them(n_bits):
     named.add_with_ids(products[:40], np.arange(40) + 2**40)
     assert_array_equal(index.reconstruct_n(500, 40), products[:40])
     assert_array_equal(named.reconstruct(2**40 + 3), products[3])
+
+
+def test_faiss_sums_words_of_eight_bits():
+    pytest.importorskip("faiss")
+    rng = np.random.default_rng(0)
+    codes, weights = random_codes(rng, 300, 24), rng.normal(size=(5, 768))
+    how = {"ids": np.arange(300) + 7, "weighted": True, "word_size": 8}
+    scores, ids = export.to_faiss(codes, **how).search(weights.astype(np.float32), 300)
+    exact = np.take_along_axis(weighted_scores(weights, codes), ids - 7, axis=1)
+    assert_allclose(scores, exact, atol=1e-5)
+    assert (np.diff(scores) <= 0).all()
 
 
 @each_length
@@ -134,25 +142,95 @@ def test_usearch_finds_the_same(n_bits):
     check_found(neighbors, queries, found.distances, found.keys.astype(int))
 
 
-def check_in_order(neighbors, queries, found):
-    """The engine found the same, and orders ties as we do."""
-    distances, indices = neighbors.kneighbors(queries, N_NEIGHBORS)
-    expected = [list(zip(*row)) for row in zip(indices.tolist(), distances.tolist())]
-    assert [[tuple(pair) for pair in row] for row in found] == expected
+@pytest.fixture(params=["duckdb", "pgvector", "apsw", "sqlite3"])
+def sql(request):
+    """Name and connection of an engine that takes SQL, and keeps nothing."""
+    if request.param == "pgvector":
+        uri = request.getfixturevalue("postgres_uri")
+        connection = pytest.importorskip("psycopg").connect(uri)
+    elif request.param == "duckdb":
+        connection = pytest.importorskip("duckdb").connect()
+    else:
+        sqlite_vec = pytest.importorskip("sqlite_vec")
+        module = pytest.importorskip(request.param)
+        connect = module.connect if module is sqlite3 else module.Connection
+        connection = connect(":memory:")
+        if not hasattr(connection, "enable_load_extension"):
+            connection.close()
+            pytest.skip("this Python's sqlite3 cannot load extensions")
+        connection.enable_load_extension(True)
+        connection.load_extension(sqlite_vec.loadable_path())
+    yield request.param, connection
+    connection.close()
+
+
+def load(sql, index, **options):
+    """What finds rows by parameters."""
+    engine, connection = sql
+    if engine == "pgvector":
+        table = export.to_pgvector(index, **options)
+        search = table.search
+        connection.execute(table.create_table)
+        with connection.cursor().copy(table.copy) as copy:
+            for block in table.rows():
+                copy.write(block)
+    else:
+        write = export.to_duckdb if engine == "duckdb" else export.to_sqlite_vec
+        search = write(index, connection, **options)
+    return lambda *parameters: connection.execute(search, parameters).fetchall()
 
 
 @each_length
 @with_ids
-def test_duckdb_finds_the_same_in_the_same_order(n_bits, ids):
-    duckdb = pytest.importorskip("duckdb")
+def test_sql_finds_the_same(n_bits, ids, sql):
     neighbors, queries = cases(n_bits, ids)
-    with duckdb.connect() as connection:
-        search = export.to_duckdb(neighbors, connection)
-        found = [
-            connection.execute(search, [bits, N_NEIGHBORS]).fetchall()
-            for bits in export.to_bit_strings(queries)
-        ]
-    check_in_order(neighbors, queries, found)
+    ask = load(sql, neighbors)
+    if sql[0] in ("apsw", "sqlite3"):
+        found = [ask(row.tobytes(), N_NEIGHBORS) for row in pack_codes(queries).data]
+        distances = [[distance for _, distance in row] for row in found]
+        check_found(neighbors, queries, distances, [[i for i, _ in row] for row in found])
+        return
+    # In the same order, too, that of ties included
+    found = [ask(bits, N_NEIGHBORS) for bits in export.to_bit_strings(queries)]
+    distances, indices = neighbors.kneighbors(queries, N_NEIGHBORS)
+    expected = [list(zip(*row)) for row in zip(indices.tolist(), distances.tolist())]
+    assert found == expected
+
+
+HASHERS = [ITQHasher(20, random_state=0)] + [
+    AdditiveHasher(24 - (size == 1), word_size=size, metric=metric, max_iter=2)
+    for metric in ("cosine", "inner_product", "euclidean")
+    for size in (1, 8)
+]
+
+
+@pytest.mark.parametrize("ids", [None, [f"\t{i:03}" for i in range(300)]])
+@pytest.mark.parametrize("hasher", HASHERS)
+def test_sql_scores_what_we_score(hasher, ids, sql):
+    X = load_digits().data[:320]
+    index = HashedNeighbors(hasher.set_params(random_state=0), query="weights")
+    index, X = index.fit(X[:300], ids=ids), X[300:]
+    hasher, codes = index.hasher_, index.codes_
+    engine = sql[0] if sql[0] in ("duckdb", "pgvector") else "sqlite_vec"
+    ask, weights = load(sql, index, weighted=True), hasher.query_weights(X)
+    known = (index.indices_ if index.ids_ is None else index.ids_).tolist()
+    exact, (_, ours) = weighted_scores(weights, codes), index.kneighbors(X, N_NEIGHBORS)
+    bits = PackedCodes(codes.data, codes.n_bits)
+    distances = hamming_distances(hasher.decision_function(X) > 0, bits)
+    asked = export.to_sql_weights(weights, codes.n_bits, engine=engine)
+    for query, (code, tables) in enumerate(asked):
+        n_all = 300 if engine == "sqlite_vec" else None
+        found, scores = zip(*ask(code, n_all, tables, N_NEIGHBORS))
+        assert len(set(found)) == N_NEIGHBORS
+        for ids in (found, ours[query].tolist()):
+            of_ids = exact[query, [known.index(i) for i in ids]]
+            assert_allclose(scores, of_ids, rtol=1e-4, atol=1e-4)
+        near = [known.index(i) for i, _ in ask(code, 30, tables, 30)]
+        expected = np.sort(distances[query])[:30]
+        assert_array_equal(np.sort(distances[query, near]), expected)
+    other = next(export.to_sql_weights(np.ones((1, 64)), 64, engine=engine))
+    with pytest.raises(Exception, match=r"(?i)size|length|dimension"):
+        ask(other[0], 300, other[1], N_NEIGHBORS)
 
 
 @pytest.fixture
@@ -178,67 +256,13 @@ def test_lancedb_finds_the_same(n_bits, ids, lance):
     check_found(neighbors, queries, distances, found)
 
 
-@pytest.fixture(params=["apsw", "sqlite3"])
-def sqlite(request):
-    sqlite_vec = pytest.importorskip("sqlite_vec")
-    if request.param == "apsw":
-        connection = pytest.importorskip("apsw").Connection(":memory:")
-        connection.enable_load_extension(True)
-        connection.load_extension(sqlite_vec.loadable_path())
-    else:
-        connection = sqlite3.connect(":memory:")
-        if not hasattr(connection, "enable_load_extension"):
-            connection.close()
-            pytest.skip("this Python's sqlite3 cannot load extensions")
-        connection.enable_load_extension(True)
-        sqlite_vec.load(connection)
-    yield connection
-    connection.close()
-
-
-@each_length
-@with_ids
-def test_sqlite_vec_finds_the_same(n_bits, ids, sqlite):
-    neighbors, queries = cases(n_bits, ids)
-    search = export.to_sqlite_vec(neighbors, sqlite)
-    found = [
-        sqlite.execute(search, (row.tobytes(), N_NEIGHBORS)).fetchall()
-        for row in pack_codes(queries).data
-    ]
-    distances = [[distance for _, distance in row] for row in found]
-    check_found(neighbors, queries, distances, [[i for i, _ in row] for row in found])
-
-
-def test_sqlite_vec_keeps_nothing_of_a_failed_export(sqlite):
+@pytest.mark.parametrize("sql", ["apsw", "sqlite3"], indirect=True)
+def test_sqlite_vec_keeps_nothing_of_a_failed_export(sql):
     codes = random_codes(np.random.default_rng(0), 5, 8)
-    export.to_sqlite_vec(codes, sqlite, table="first")
+    load(sql, codes, table="first")
     with pytest.raises(Exception, match="already exists"):
-        export.to_sqlite_vec(codes, sqlite, table="first")
-    assert list(sqlite.execute("SELECT count(*) FROM first")) == [(5,)]
-
-
-@pytest.fixture
-def postgres(postgres_uri):
-    """A connection that keeps nothing."""
-    with pytest.importorskip("psycopg").connect(postgres_uri) as connection:
-        yield connection
-        connection.rollback()
-
-
-@each_length
-@with_ids
-def test_pgvector_finds_the_same_in_the_same_order(n_bits, ids, postgres):
-    neighbors, queries = cases(n_bits, ids)
-    table = export.to_pgvector(neighbors, table=f"codes_{n_bits}")
-    postgres.execute(table.create_table)
-    with postgres.cursor().copy(table.copy) as copy:
-        for block in table.rows():
-            copy.write(block)
-    found = [
-        postgres.execute(table.search, (bits, N_NEIGHBORS)).fetchall()
-        for bits in export.to_bit_strings(queries)
-    ]
-    check_in_order(neighbors, queries, found)
+        load(sql, codes, table="first")
+    assert list(sql[1].execute("SELECT count(*) FROM first")) == [(5,)]
 
 
 def test_codes_of_either_bit_order_are_exported_alike():
@@ -291,6 +315,15 @@ def test_usearch_has_no_negative_keys_and_no_strings():
         export.to_usearch(np.eye(3), ids=[0, -2, 1])
     with pytest.raises(ValueError, match="ids must be integers for usearch, got strings"):
         export.to_usearch(np.eye(3), ids=["a", "b", "c"])
+
+
+def test_words_that_codes_do_not_have_are_refused():
+    pytest.importorskip("faiss")
+    for n_bits, weighted in [(8, False), (9, True)]:
+        with pytest.raises(ValueError, match="word_size=8 takes weighted=True"):
+            export.to_faiss(np.eye(n_bits), weighted=weighted, word_size=8)
+    with pytest.raises(ValueError, match="same hash function"):
+        export.to_sql_weights(np.ones((1, 9)), 8, engine="duckdb")
 
 
 def test_names_that_are_not_plain_are_refused():
@@ -354,6 +387,9 @@ def test_bad_arguments_are_refused():
         ("connection", lambda: export.to_lancedb(np.eye(3), "folder")),
         ("ids", lambda: export.to_faiss(np.eye(3), ids=7)),
         ("weighted", lambda: export.to_faiss(np.eye(3), weighted="yes")),
+        ("weighted", lambda: export.to_pgvector(np.eye(3), weighted="yes")),
+        ("word_size", lambda: export.to_faiss(np.eye(3), weighted=True, word_size=2)),
+        ("engine", lambda: export.to_sql_weights(np.ones((1, 8)), 8, engine="mysql")),
     ]:
         with pytest.raises(ValueError, match=f"The '{name}' parameter of to_"):
             call()

@@ -14,12 +14,7 @@ from two_views import TwoViews, halves_of_digits
 from sklearn_talr.baselines import BREHasher, FastHasher
 from sklearn_talr.codes import pack_codes
 from sklearn_talr.export import export_onnx
-from sklearn_talr.hashing import (
-    AdditiveHasher,
-    ITQHasher,
-    LSHHasher,
-    TALRHasher,
-)
+from sklearn_talr.hashing import AdditiveHasher, ITQHasher, LSHHasher, TALRHasher
 from sklearn_talr.losses import DSHLoss
 
 X, LABELS = (array[:120] for array in load_digits(return_X_y=True))
@@ -92,11 +87,7 @@ def test_hashers_of_linear_layers(hasher, tmp_path):
         (AdditiveHasher(9, metric="euclidean", word_size=1, random_state=0), None, False),
         (TALRHasher(12, max_iter=1, random_state=0), None, False),
         (TALRHasher(12, hidden_layer_sizes=9, max_iter=1, random_state=0), LABELS, True),
-        (
-            TALRHasher(8, loss=DSHLoss(), max_iter=1, random_state=0),
-            LABELS,
-            True,
-        ),
+        (TALRHasher(8, loss=DSHLoss(), max_iter=1, random_state=0), LABELS, True),
     ],
 )
 def test_query_weights_of_hashers(hasher, labels, saturated, tmp_path):
@@ -115,11 +106,10 @@ def test_query_weights_of_hashers(hasher, labels, saturated, tmp_path):
 
 
 @pytest.mark.parametrize("metric", ["cosine", "inner_product", "euclidean"])
-@pytest.mark.parametrize("word_size", [8])
-def test_query_weights_of_words(word_size, metric, tmp_path):
+def test_query_weights_of_words(metric, tmp_path):
     pytest.importorskip("onnx", reason="onnx is not installed")
-    hasher = AdditiveHasher(16, word_size=word_size, metric=metric, max_iter=2)
-    hasher.set_params(random_state=0).fit(X)
+    hasher = AdditiveHasher(16, word_size=8, metric=metric, max_iter=2, random_state=0)
+    hasher.fit(X)
     export_onnx(hasher, tmp_path / "hasher.onnx", output="query_weights")
     expected = hasher.query_weights(X.astype(np.float32))
     assert expected.shape == (len(X), 512)
@@ -177,17 +167,6 @@ def with_a_module():
         (lambda: MLPClassifier(), TypeError, "got MLPClassifier"),
         (lambda: StandardScaler().fit(X), TypeError, "got StandardScaler"),
         (lambda: X, TypeError, "got ndarray"),
-    ],
-    ids=[
-        "unfitted",
-        "other",
-        "module",
-        "trees",
-        "additive",
-        "pipeline",
-        "mlp",
-        "scaler",
-        "X",
     ],
 )
 def test_what_is_no_fitted_hasher_of_layers_is_refused(make, error, message, tmp_path):
