@@ -10,8 +10,10 @@ from numbers import Integral, Real
 import numpy as np
 
 from .._compat import validated
+from .._types import Any, Array, ArrayLike, NDArray, Self
 from ..histogram import RankingHistogram
 from ._evaluation import OF_SCORES, evaluate_histogram, score_arrays
+from ._ties import Ties
 
 MEASURES = {}  # classes of measures by name; each enters itself when it is defined
 
@@ -117,7 +119,7 @@ class Measure(ABC):
     of_runs_only = False
     takes_real_grades = False
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if cls.name is None:  # a base class of several measures
             return
@@ -126,7 +128,7 @@ class Measure(ABC):
             raise ValueError(f"{cls.name!r} is the name of {known.__qualname__} already.")
         MEASURES[cls.name] = cls  # a cell of a notebook may run again
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for each in fields(self):
             value = getattr(self, each.name)
             if isinstance(value, np.generic):
@@ -148,16 +150,16 @@ class Measure(ABC):
                 raise ValueError(f"{self.name}: {key} must be {wanted}, got {value!r}.")
 
     @classmethod
-    def parameters(cls):
+    def parameters(cls) -> dict[str, Any]:
         """Fields of the parameters, by name."""
         return {each.name: each for each in fields(cls) if each.metadata}
 
-    def __matmul__(self, cutoff):
+    def __matmul__(self, cutoff: int | None) -> Self:
         if cutoff is None:
             raise ValueError(f"{self.name} without a cutoff is {self.name} by itself.")
         return replace(self, cutoff=cutoff)
 
-    def __call__(self, *tables, **params):
+    def __call__(self, *tables: Any, **params: Any) -> Self:
         """Return the measure with some parameters set.
 
         Parameters
@@ -188,7 +190,9 @@ class Measure(ABC):
         return replace(self, **params)
 
     @validated(histogram=[RankingHistogram], zero_division=[Real])
-    def of(self, histogram, *, zero_division=np.nan):
+    def of(
+        self, histogram: RankingHistogram, *, zero_division: float = np.nan
+    ) -> NDArray[np.float64]:
         """Evaluate a table of counts.
 
         Parameters
@@ -211,14 +215,14 @@ class Measure(ABC):
     @validated(**OF_SCORES)
     def score(
         self,
-        y_true,
-        y_score,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
         *,
-        groups=None,
-        sample_weight=None,
-        average=True,
-        zero_division=np.nan,
-    ):
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        average: bool = True,
+        zero_division: float = np.nan,
+    ) -> float | NDArray[np.float64]:
         """Evaluate rankings by any real scores.
 
         Parameters
@@ -250,7 +254,9 @@ class Measure(ABC):
         weights = sample_weight
         return score_arrays(self, y_true, y_score, groups, weights, average, zero_division)
 
-    def completed(self, *, gains, largest=None, is_all=True):
+    def completed(
+        self, *, gains: str, largest: int | None = None, is_all: bool = True
+    ) -> Self:
         """The measure with a value for each parameter that its name leaves open.
 
         Parameters
@@ -276,12 +282,12 @@ class Measure(ABC):
         """
         return self
 
-    def ranks(self, ties, cutoffs):
+    def ranks(self, ties: Ties, cutoffs: NDArray[np.int64]) -> NDArray[np.int64]:
         """Cutoffs of each query, (n_cutoffs,) or (n_queries, n_cutoffs)."""
         return cutoffs
 
     @abstractmethod
-    def kernel(self, ties):
+    def kernel(self, ties: Ties) -> Array:
         """Evaluate ties that are cut.
 
         Parameters
@@ -297,7 +303,7 @@ class Measure(ABC):
         """
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Text of an axis: title, parameters and cutoff."""
         return f"{self.title}{self._suffix()}"
 
@@ -314,7 +320,7 @@ class Measure(ABC):
         cutoff = "" if self.cutoff is None else f"@{self.cutoff}"
         return f"{f'({params})' if params else ''}{cutoff}"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.name}{self._suffix()}"
 
 
@@ -357,7 +363,7 @@ def is_real(value):
 
 
 @validated()
-def parse_measure(measure):
+def parse_measure(measure: Any) -> Measure:
     """Return the measure of a name.
 
     Parameters
@@ -430,7 +436,7 @@ def parse_measure(measure):
 
 
 @validated()
-def parse_measures(measures):
+def parse_measures(measures: Any) -> tuple[list[Measure], bool]:
     """Return the measures of one name or of several, and whether it was one.
 
     Parameters

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from .._compat import HasMethods, Interval, num_samples, with_callbacks
 from .._progress import Progress
 from .._threads import map_in_threads
+from .._types import Any, Array, ArrayLike, Matrix, Self
 from ..codes import concatenate_codes
 from ..codes._packed import as_packed
 from ..codes._scores import TokenSets, read_groups, token_blocks, word_size
@@ -113,13 +114,15 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         "n_jobs": [Integral, None],
     }
 
-    def __init__(self, hasher, *, n_neighbors=10, n_jobs=None):
+    def __init__(
+        self, hasher: Any, *, n_neighbors: int = 10, n_jobs: int | None = None
+    ) -> None:
         self.hasher = hasher
         self.n_neighbors = n_neighbors
         self.n_jobs = n_jobs
 
     @with_callbacks
-    def fit(self, X, y=None, groups=None):
+    def fit(self, X: Matrix, y: Any = None, groups: ArrayLike | None = None) -> Self:
         """Fit the hasher to all tokens, and store their codes.
 
         Parameters
@@ -155,7 +158,9 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         vars(self).update(progress.finish(fitted))
         return self
 
-    def partial_fit(self, X, y=None, groups=None):
+    def partial_fit(
+        self, X: Matrix, y: Any = None, groups: ArrayLike | None = None
+    ) -> Self:
         """Add tokens to the database; the hasher stays as it is.
 
         Parameters
@@ -188,7 +193,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         self._fitted = fitted.add(as_packed(fitted.hasher.encode(X)), groups)
         return self
 
-    def remove(self, groups):
+    def remove(self, groups: ArrayLike) -> Self:
         """Delete documents from the database.
 
         Parameters
@@ -212,13 +217,13 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
 
     def kneighbors(
         self,
-        X,
-        n_neighbors=None,
-        return_distance=True,
-        return_tied=False,
+        X: Matrix,
+        n_neighbors: int | None = None,
+        return_distance: bool = True,
+        return_tied: bool = False,
         *,
-        groups=None,
-    ):
+        groups: ArrayLike | None = None,
+    ) -> Any:
         """Find the documents of highest score for each query.
 
         Documents of equal score are ordered by their place in `groups_`, the first first.
@@ -284,13 +289,13 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         distances, indices = 0.0 - np.array(scores), np.array(places, dtype=np.int64)
         return as_asked(distances, indices, tied, return_distance, return_tied)
 
-    groups_ = of_fitted(
+    groups_: Array = of_fitted(
         "labels", "Label of each document given so far, the first one first."
     )
-    indices_ = of_fitted(
+    indices_: Array = of_fitted(
         "present", "Places in `groups_` of the documents now in the database."
     )
-    n_groups_ = of_fitted("present.size", "Number of documents in the database.")
+    n_groups_: int = of_fitted("present.size", "Number of documents in the database.")
 
 
 @dataclass(frozen=True, eq=False)
