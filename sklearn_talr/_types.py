@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
+import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
@@ -15,13 +16,16 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array, sparray, spmatrix
     from torch import Tensor
 
-    Matrix = ArrayLike | sparray | spmatrix
+    Rows = ArrayLike | sparray | spmatrix
 else:
-    DataFrame = Matrix = Tensor = csr_array = Any
+    DataFrame = Rows = Tensor = csr_array = Any
 
-FilePath = str | PathLike[str]
 Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Column = ArrayLike | None  # a value for each row, or none
+Count = int | None  # a number, or none
+Seed = int | RandomState | None
+FilePath = str | PathLike[str]
 Oracle = Callable[[Any, Any], Any]
 Affinity = Oracle | Literal["auto"]
-Seed = int | RandomState | None
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -9,7 +9,7 @@ from sklearn.utils import gen_batches
 
 from .._arrays import as_numpy, refuse_missing
 from .._threads import one_thread
-from .._types import Any, Array, Iterator, Matrix, Oracle, Tensor
+from .._types import Any, Array, Iterator, Oracle, Rows, Tensor
 
 _COLLECTIONS = Collection, np.ndarray
 _HOW_TO_BINARIZE = (
@@ -187,7 +187,7 @@ class BaseAffinity:
         y = as_numpy(y)
         return y.tocsr() if sp.issparse(y) else np.asarray(y)
 
-    def targets_of(self, X: Matrix) -> Any:
+    def targets_of(self, X: Rows) -> Any:
         """Return the targets of samples that come without `y`: their features.
 
         Parameters

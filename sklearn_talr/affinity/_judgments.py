@@ -6,7 +6,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator
 
 from .._compat import validated
-from .._types import Any, Array, Matrix, NDArray, Self
+from .._types import Any, Array, NDArray, Rows, Self
 from ._base import BaseAffinity, lists_as_array
 
 
@@ -59,7 +59,7 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
 
     by_number = True
 
-    def fit(self, y: Matrix) -> Self:
+    def fit(self, y: Rows) -> Self:
         """Find the grades.
 
         Parameters
@@ -82,7 +82,7 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
         self.levels_ = np.union1d([0], grades).astype(np.int64)
         return self
 
-    def check_targets(self, y: Matrix) -> Any:
+    def check_targets(self, y: Rows) -> Any:
         """Return judgments as a CSR array, or numbers of columns as a 1-D array.
 
         Parameters
@@ -112,7 +112,7 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
             )
         return y.astype(np.intp, copy=False)
 
-    def targets_of(self, X: Matrix) -> Any:
+    def targets_of(self, X: Rows) -> Any:
         """Return the numbers of samples that come without `y`, in their order."""
         return np.arange(np.shape(X)[0])
 
@@ -166,7 +166,7 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
         block.data = index.astype(np.min_scalar_type(len(levels)))
         return block.toarray()
 
-    def __call__(self, y_query: Matrix, y_database: Matrix) -> Array:
+    def __call__(self, y_query: Rows, y_database: Rows) -> Array:
         """Look up the grade of every pair.
 
         Parameters
@@ -193,7 +193,7 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
 
 
 @validated(judgments=["array-like", "sparse matrix"])
-def query_groups(judgments: Matrix) -> NDArray[np.int64]:
+def query_groups(judgments: Rows) -> NDArray[np.int64]:
     """Group queries that share relevant items, for cross-validation over queries.
 
     Two queries with a relevant item in common are alike. If one is trained on and the other

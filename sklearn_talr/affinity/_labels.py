@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, column_or_1d, gen_batches
 
 from .._arrays import refuse_missing
-from .._types import Any, Array, ArrayLike, Matrix, Self, Tensor
+from .._types import Any, Array, ArrayLike, Rows, Self, Tensor
 from ..codes._packed import as_words
 from ._base import BaseAffinity, kinds_of, lists_as_array, refuse_tags
 
@@ -198,7 +198,7 @@ class SharedLabelAffinity(BaseAffinity, BaseEstimator, savable=True):
     def __init__(self, binary: bool = False) -> None:
         self.binary = binary
 
-    def fit(self, y: Matrix) -> Self:
+    def fit(self, y: Rows) -> Self:
         """Find the levels that these targets allow.
 
         Parameters
@@ -272,7 +272,7 @@ class SharedLabelAffinity(BaseAffinity, BaseEstimator, savable=True):
         shared = rows @ rows.T
         return shared > 0 if self.binary else shared.short()
 
-    def __call__(self, y_query: Matrix, y_database: Matrix) -> Array:
+    def __call__(self, y_query: Rows, y_database: Rows) -> Array:
         """Count the labels that each query shares with each database item.
 
         Parameters

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from .._compat import validated
-from .._types import Any, Array, Matrix, Self
+from .._types import Any, Array, Rows, Self
 from ._base import BaseAffinity
 
 
@@ -48,7 +48,7 @@ class PrecomputedAffinity(BaseAffinity):
     _levels_are_sure = True
 
     @validated(affinity=["array-like", "sparse matrix"])
-    def __init__(self, affinity: Matrix) -> None:
+    def __init__(self, affinity: Rows) -> None:
         matrix = check_array(
             affinity, accept_sparse="csr", dtype=None, input_name="affinity"
         )
@@ -123,7 +123,7 @@ class PrecomputedAffinity(BaseAffinity):
             "itself (or a slice of it) as y."
         )
 
-    def targets_of(self, X: Matrix) -> Any:
+    def targets_of(self, X: Rows) -> Any:
         """Return this matrix: it is the targets of samples that come without `y`."""
         return self
 

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 
 from .._arrays import as_numpy
 from .._compat import validated
-from .._types import Affinity, Any, Array, Matrix
+from .._types import Affinity, Any, Array, Rows
 from ._base import BaseAffinity, lists_as_array, refuse_tags
 from ._labels import LabelAffinity, SharedLabelAffinity, is_indicator
 from ._precomputed import PrecomputedAffinity
@@ -13,7 +13,7 @@ from ._threshold import ThresholdAffinity
 
 
 @validated()  # the oracle checks targets, and its caller has checked the features
-def fit_affinity(affinity: Affinity, X: Matrix, y: Any) -> tuple[BaseAffinity, Any, Array]:
+def fit_affinity(affinity: Affinity, X: Rows, y: Any) -> tuple[BaseAffinity, Any, Array]:
     """Settle who is similar to whom in `fit(X, y)` of a hasher.
 
     Parameters
@@ -60,7 +60,7 @@ def fit_affinity(affinity: Affinity, X: Matrix, y: Any) -> tuple[BaseAffinity, A
 
 @validated()  # the oracle checks targets, and its caller has checked the features
 def resolve_affinity(
-    affinity: Affinity, X: Matrix | None, y: Any
+    affinity: Affinity, X: Rows | None, y: Any
 ) -> tuple[BaseAffinity, Any]:
     """Settle which affinity and which targets a user means, without fitting anything.
 

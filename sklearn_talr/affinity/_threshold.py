@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import as_numpy
 from .._compat import Interval
 from .._state import replace_fitted
-from .._types import Any, Array, ArrayLike, Matrix, Seed, Self, Sequence
+from .._types import Any, Array, ArrayLike, Rows, Seed, Self, Sequence
 from ._base import BaseAffinity
 
 
@@ -161,7 +161,7 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
             y = np.reshape(y, (-1, 1))
         return check_array(y, dtype=(np.float64, np.float32), input_name="y")
 
-    def targets_of(self, X: Matrix) -> Any:
+    def targets_of(self, X: Rows) -> Any:
         """Return the features as targets, or raise ValueError if they are sparse."""
         if sp.issparse(X):
             raise ValueError(

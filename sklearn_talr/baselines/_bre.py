@@ -22,7 +22,7 @@ from numbers import Integral
 import numpy as np
 
 from .._compat import Interval
-from .._types import Affinity, Seed
+from .._types import Affinity, Count, Seed
 from ._sampled_pairs import DiscreteHasher, in_units, linear_function, signs
 
 
@@ -125,7 +125,7 @@ class BREHasher(DiscreteHasher):
         *,
         affinity: Affinity = "auto",
         n_anchors: int = 50,
-        subsample: int | None = 1000,
+        subsample: Count = 1000,
         max_iter: int = 1,
         verbose: bool = False,
         random_state: Seed = None,

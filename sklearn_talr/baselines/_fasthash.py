@@ -9,7 +9,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from .._arrays import Space
 from .._compat import Interval
-from .._types import Affinity, Any, Callable, Seed
+from .._types import Affinity, Any, Callable, Count, Seed
 from ._graph_cuts import PairwiseBits
 from ._sampled_pairs import DiscreteHasher
 
@@ -121,7 +121,7 @@ class FastHasher(DiscreteHasher):
         n_trees: int = 50,
         max_depth: int = 4,
         learning_rate: float = 0.2,
-        subsample: int | None = 5000,
+        subsample: Count = 5000,
         verbose: bool = False,
         random_state: Seed = None,
     ) -> None:

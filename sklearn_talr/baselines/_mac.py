@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.svm import LinearSVC
 
 from .._compat import Interval
-from .._types import Affinity, Seed
+from .._types import Affinity, Count, Seed
 from ..hashing._linear import PROJECTIONS
 from ._graph_cuts import PairwiseBits
 from ._sampled_pairs import DiscreteHasher, in_units, linear_function, signs
@@ -123,7 +123,7 @@ class MACHasher(DiscreteHasher):
         affinity: Affinity = "auto",
         C: float = 1.0,
         first_penalty: float = 0.1,
-        subsample: int | None = 5000,
+        subsample: Count = 5000,
         verbose: bool = False,
         random_state: Seed = None,
     ) -> None:

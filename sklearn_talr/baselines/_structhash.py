@@ -22,7 +22,7 @@ import numpy as np
 from scipy.optimize import linprog, minimize
 
 from .._compat import Interval, StrOptions
-from .._types import Affinity, Literal, Seed
+from .._types import Affinity, Count, Literal, Seed
 from ..svm._risks import RankingRisk
 from ._sampled_pairs import DiscreteHasher, in_units, linear_function
 
@@ -147,7 +147,7 @@ class StructHasher(DiscreteHasher):
         C: float = 1000.0,
         alpha: float = 0.003,
         n_queries: int = 300,
-        subsample: int | None = 3000,
+        subsample: Count = 3000,
         tol: float = 0.01,
         verbose: bool = False,
         random_state: Seed = None,

@@ -35,7 +35,7 @@ from sklearn.utils import check_array
 from .._arrays import as_numpy
 from .._compat import validated
 from .._threads import map_in_threads, slices
-from .._types import ArrayLike, NDArray
+from .._types import ArrayLike, Column, Count, NDArray
 from ._packed import PackedCodes, as_packed
 
 
@@ -94,7 +94,7 @@ _DOCUMENTS_PER_PART = 2**10  # that one thread takes at once
     query_weights=["array-like"], database_codes=["array-like"], n_jobs=[Integral, None]
 )
 def weighted_scores(
-    query_weights: ArrayLike, database_codes: ArrayLike, *, n_jobs: int | None = None
+    query_weights: ArrayLike, database_codes: ArrayLike, *, n_jobs: Count = None
 ) -> NDArray[np.float32]:
     """Score every code by every weighted query.
 
@@ -172,9 +172,9 @@ def maxsim_scores(
     query_weights: ArrayLike,
     database_codes: ArrayLike,
     *,
-    query_groups: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
-    n_jobs: int | None = None,
+    query_groups: Column = None,
+    groups: Column = None,
+    n_jobs: Count = None,
 ) -> NDArray[np.float32]:
     """Score documents, which are sets of codes, by queries, which are sets of weights.
 

@@ -16,7 +16,7 @@ from .._arrays import NUMPY, Space, as_numpy, enter
 from .._compat import CallbackSupportMixin
 from .._state import held, validate_aside, validate_seen
 from .._threads import map_in_threads, one_thread, slices
-from .._types import Any, Callable, Matrix, NDArray
+from .._types import Any, Callable, NDArray, Rows
 from ..affinity._similar_rows import in_units, most_rows, units_of_features
 from ..codes import PackedCodes
 from ..codes._factors import Terms
@@ -163,7 +163,7 @@ class BaseHasher(
         """Return the rule by which codes get factors and addends; None: they get none."""
         return None
 
-    def decision_function(self, X: Matrix) -> NDArray[np.float32]:
+    def decision_function(self, X: Rows) -> NDArray[np.float32]:
         """Compute the activations whose signs are the bits.
 
         Parameters
@@ -180,7 +180,7 @@ class BaseHasher(
         now, X, space = self._enter(X)
         return now._values(X, now.hash_function(space), space, now._n_features_out)
 
-    def query_weights(self, X: Matrix) -> NDArray[np.float32]:
+    def query_weights(self, X: Rows) -> NDArray[np.float32]:
         r"""Compute how much each bit of a code counts for weighted queries.
 
         The database stays binary. A code is scored by the sum of the weights of its ones
@@ -205,7 +205,7 @@ class BaseHasher(
         weights = now._values(X, now.query_function(space), space, now.n_weights)
         return saturate(weights, space.xp) if now.saturates_queries else weights
 
-    def transform(self, X: Matrix) -> NDArray[np.uint8]:
+    def transform(self, X: Rows) -> NDArray[np.uint8]:
         """Compute binary codes.
 
         Parameters
@@ -223,7 +223,7 @@ class BaseHasher(
         function, n_bits = now.hash_function(space), now._n_features_out
         return now._values(X, function, space, n_bits, "uint8", now.quantize)
 
-    def encode(self, X: Matrix) -> PackedCodes:
+    def encode(self, X: Rows) -> PackedCodes:
         """Compute binary codes, packed eight bits to the byte.
 
         Codes are packed block by block, so that little memory is taken beyond the
@@ -257,7 +257,7 @@ class BaseHasher(
         terms = Terms() if rule is None else rule.terms(data, lengths)
         return PackedCodes._of(data, n_bits, "little", terms)
 
-    def score(self, X: Matrix, y: Any = None) -> float:
+    def score(self, X: Rows, y: Any = None) -> float:
         """Tie-aware average precision of these samples, each ranking all the others.
 
         Parameters

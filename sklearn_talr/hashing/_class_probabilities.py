@@ -34,7 +34,7 @@ from .._compat import (
 )
 from .._progress import Progress, warn_caller
 from .._state import replace_fitted
-from .._types import Any, Array, ArrayLike, Literal, Matrix, Self
+from .._types import Any, Array, ArrayLike, Literal, Rows, Self
 from ..kernel_ridge import KernelRidgeClassifierCV
 from ._base import errors_of
 
@@ -152,7 +152,7 @@ class ClassProbabilities(
         self.passthrough = passthrough
 
     @with_callbacks
-    def fit(self, X: Matrix, y: ArrayLike, **params: Any) -> Self:
+    def fit(self, X: Rows, y: ArrayLike, **params: Any) -> Self:
         """Fit the classifier.
 
         Parameters
@@ -177,7 +177,7 @@ class ClassProbabilities(
         return self
 
     @with_callbacks
-    def fit_transform(self, X: Matrix, y: ArrayLike, **params: Any) -> Array:
+    def fit_transform(self, X: Rows, y: ArrayLike, **params: Any) -> Array:
         """Fit the classifier, and return the probabilities of the same samples.
 
         They differ from the probabilities that `transform` returns, unless `cv` is None and
@@ -205,7 +205,7 @@ class ClassProbabilities(
         """
         return self._features(X, self._fit("fit_transform", X, y, params))
 
-    def transform(self, X: Matrix) -> Array:
+    def transform(self, X: Rows) -> Array:
         """Compute the probabilities.
 
         Parameters

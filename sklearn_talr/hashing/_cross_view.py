@@ -10,7 +10,7 @@ from .._compat import HasMethods, Interval, StrOptions, fit_method
 from .._progress import Progress, warn_caller
 from .._random import independent_random_state
 from .._state import replace_fitted
-from .._types import Affinity, Callable, Matrix, NDArray, Seed, Sequence
+from .._types import Affinity, Callable, NDArray, Rows, Seed, Sequence
 from ..codes import PackedCodes
 from ..losses._tie_aware import loss_of
 from ..metrics import make_retrieval_scorer
@@ -294,12 +294,7 @@ class CrossViewHasher(BaseHasher):
 
     @fit_method
     def fit(
-        self,
-        X: Matrix,
-        y: Any = None,
-        *,
-        X_query: Matrix | None = None,
-        y_query: Any = None,
+        self, X: Rows, y: Any = None, *, X_query: Rows | None = None, y_query: Any = None
     ) -> Self:
         """Learn the hash functions of both views.
 
@@ -417,7 +412,7 @@ class CrossViewHasher(BaseHasher):
         }
         return replace_fitted(self, progress.finish(seen | known | fitted))
 
-    def transform_query(self, X: Matrix) -> NDArray[np.uint8]:
+    def transform_query(self, X: Rows) -> NDArray[np.uint8]:
         """Compute binary codes of queries.
 
         Parameters
@@ -432,7 +427,7 @@ class CrossViewHasher(BaseHasher):
         """
         return self._ask("transform", X)
 
-    def encode_query(self, X: Matrix) -> PackedCodes:
+    def encode_query(self, X: Rows) -> PackedCodes:
         """Compute binary codes of queries, packed eight bits to the byte.
 
         Parameters
@@ -447,7 +442,7 @@ class CrossViewHasher(BaseHasher):
         """
         return self._ask("encode", X)
 
-    def query_weights(self, X: Matrix) -> NDArray[np.float32]:
+    def query_weights(self, X: Rows) -> NDArray[np.float32]:
         """Compute how much each bit of an item's code counts for weighted queries.
 
         Parameters
@@ -464,12 +459,7 @@ class CrossViewHasher(BaseHasher):
         return self._ask("query_weights", X)
 
     def score(
-        self,
-        X: Matrix,
-        y: Any = None,
-        *,
-        X_query: Matrix | None = None,
-        y_query: Any = None,
+        self, X: Rows, y: Any = None, *, X_query: Rows | None = None, y_query: Any = None
     ) -> float:
         """Tie-aware retrieval score of queries that rank these items.
 

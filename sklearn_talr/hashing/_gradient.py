@@ -7,7 +7,7 @@ from .._arrays import Space
 from .._compat import HasMethods, Interval, StrOptions, available_if, fit_method
 from .._lazy import lazy_names
 from .._state import replace_fitted
-from .._types import Affinity, ArrayLike, Callable, Matrix, Seed, Sequence
+from .._types import Affinity, Callable, Column, Rows, Seed, Sequence
 from ..losses._tie_aware import loss_of
 from ..measures import Measure
 from ..metrics import make_retrieval_scorer
@@ -404,7 +404,7 @@ class TALRHasher(BaseHasher):
 
     @fit_method
     def fit(
-        self, X: Matrix, y: Any = None, *, X_val: Matrix | None = None, y_val: Any = None
+        self, X: Rows, y: Any = None, *, X_val: Rows | None = None, y_val: Any = None
     ) -> Self:
         """Learn the hash function.
 
@@ -455,9 +455,7 @@ class TALRHasher(BaseHasher):
 
     @available_if(_trains_on_chunks)
     @fit_method
-    def partial_fit(
-        self, X: Matrix, y: Any = None, levels: ArrayLike | None = None
-    ) -> Self:
+    def partial_fit(self, X: Rows, y: Any = None, levels: Column = None) -> Self:
         """Learn from a chunk of data: one epoch over its samples.
 
         The first call finds where to start, as `fit` does, and the mean and unit of the
@@ -499,7 +497,7 @@ class TALRHasher(BaseHasher):
         settings = settings_of(self, loss, data, is_chunk=True)
         return replace_fitted(self, fit_by_gradient(self, loss, data, settings, True))
 
-    def score(self, X: Matrix, y: Any = None) -> float:
+    def score(self, X: Rows, y: Any = None) -> float:
         """Tie-aware retrieval score of these samples, each ranking all the others.
 
         Parameters

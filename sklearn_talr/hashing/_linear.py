@@ -12,7 +12,7 @@ from .._progress import Progress
 from .._random import independent_random_state
 from .._state import replace_fitted
 from .._threads import one_thread
-from .._types import Any, Matrix, Seed, Self
+from .._types import Any, Rows, Seed, Self
 from ._base import BaseHasher, centered, check_features, mean_and_unit
 
 _ITQ_ITERATIONS = 50  # as in the paper
@@ -32,7 +32,7 @@ class _ProjectionHasher(BaseHasher):
         self.random_state = random_state
 
     @fit_method
-    def fit(self, X: Matrix, y: Any = None) -> Self:
+    def fit(self, X: Rows, y: Any = None) -> Self:
         """Find the projection.
 
         Parameters

@@ -8,7 +8,7 @@ from sklearn.utils import gen_batches
 
 from .._compat import validated
 from .._threads import map_in_threads, one_thread
-from .._types import Affinity, Any, ArrayLike
+from .._types import Affinity, Any, ArrayLike, Count
 from ..affinity import resolve_affinity
 from ..codes._packed import as_packed, code_words, refuse_terms
 from ._histograms import HammingHistogram
@@ -38,7 +38,7 @@ def hamming_histogram(
     y_database: Any,
     *,
     exclude_self: bool = False,
-    n_jobs: int | None = None,
+    n_jobs: Count = None,
 ) -> HammingHistogram:
     """Count database items by affinity level and Hamming distance to each query.
 

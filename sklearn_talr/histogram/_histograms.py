@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 
 from .._compat import validated
-from .._types import Any, ArrayLike, NDArray, Self
+from .._types import Any, ArrayLike, Column, NDArray, Self
 from ..codes._packed import as_packed, code_words
 from ._rankings import check_affinities, check_rankings, fits_int64, sort_rows
 
@@ -114,7 +114,7 @@ class RankingHistogram:
     @staticmethod
     @validated(y_true=["array-like"], y_score=["array-like"], groups=["array-like", None])
     def from_scores(
-        y_true: ArrayLike, y_score: ArrayLike, *, groups: ArrayLike | None = None
+        y_true: ArrayLike, y_score: ArrayLike, *, groups: Column = None
     ) -> Self:
         """Tabulate rankings by real scores; items of equal score are tied.
 

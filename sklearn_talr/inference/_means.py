@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 
 from .._compat import Interval, validated
 from .._random import independent_random_state
-from .._types import ArrayLike, NDArray, Seed
+from .._types import ArrayLike, Column, Floats, Seed
 
 ROUNDING = 1e-12  # sums in two orders may differ by so much
 _CELLS = 2**22  # of queries times replicates at once
@@ -34,10 +34,10 @@ def mean_interval(
     *,
     confidence_level: float = 0.95,
     symmetric: bool = False,
-    stratify: ArrayLike | None = None,
+    stratify: Column = None,
     n_resamples: int = 10_000,
     random_state: Seed = 0,
-) -> tuple[float | NDArray[np.float64], float | NDArray[np.float64]]:
+) -> tuple[float | Floats, float | Floats]:
     """Confidence interval of a mean over queries.
 
     The interval is the expanded percentile bootstrap: quantiles of means of queries that

@@ -10,7 +10,7 @@ from scipy import stats
 
 from .._compat import Interval, StrOptions, validated
 from .._random import independent_random_state
-from .._types import ArrayLike, Literal, Seed
+from .._types import ArrayLike, Column, Literal, Seed
 from ._means import (
     RESAMPLING,
     ROUNDING,
@@ -75,7 +75,7 @@ def paired_test(
     second: ArrayLike,
     *,
     test: Literal["randomization", "bootstrap", "t", "wilcoxon"] = "randomization",
-    stratify: ArrayLike | None = None,
+    stratify: Column = None,
     n_resamples: int = 10_000,
     random_state: Seed = 0,
 ) -> PairedTest:

@@ -22,7 +22,7 @@ from .._progress import Progress, warn_caller
 from .._random import independent_random_state
 from .._state import replace_fitted, validate_aside, validate_seen
 from .._threads import one_thread
-from .._types import Any, Array, ArrayLike, Literal, Matrix, NDArray, Seed, Self
+from .._types import Any, Array, ArrayLike, Column, Count, Floats, Literal, Rows, Seed, Self
 from ..affinity import SharedLabelAffinity
 from ..affinity._similar_rows import SimilarRows, units_of_features
 from ._model import (
@@ -184,9 +184,9 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         self,
         kernel: Literal["rbf", "cosine", "linear"] = "rbf",
         *,
-        gammas: ArrayLike | None = None,
-        alphas: ArrayLike | None = None,
-        n_components: int | None = None,
+        gammas: Column = None,
+        alphas: Column = None,
+        n_components: Count = None,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         verbose: bool = False,
         random_state: Seed = None,
@@ -201,11 +201,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
 
     @fit_method
     def fit(
-        self,
-        X: Matrix,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
+        self, X: Rows, y: ArrayLike, sample_weight: Column = None, groups: Column = None
     ) -> Self:
         """Choose the parameters, and fit all samples.
 
@@ -235,12 +231,8 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
 
     @fit_method
     def fit_predict_proba(
-        self,
-        X: Matrix,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> NDArray[np.float64]:
+        self, X: Rows, y: ArrayLike, sample_weight: Column = None, groups: Column = None
+    ) -> Floats:
         """Fit, and predict probabilities of each training sample as if it was left out.
 
         Parameters
@@ -269,7 +261,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         replace_fitted(self, fitted)
         return self._probabilities(logits)
 
-    def decision_function(self, X: Matrix) -> Array:
+    def decision_function(self, X: Rows) -> Array:
         """Compute the logits of the probabilities.
 
         Parameters
@@ -287,7 +279,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
             return logits
         return logits[:, 1] - logits[:, 0]
 
-    def predict_proba(self, X: Matrix) -> NDArray[np.float64]:
+    def predict_proba(self, X: Rows) -> Floats:
         """Predict the probability of each class, or of each label.
 
         Parameters
@@ -302,7 +294,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         """
         return self._probabilities(self._logits(X))
 
-    def predict(self, X: Matrix) -> Array:
+    def predict(self, X: Rows) -> Array:
         """Predict the class that is most probable, or all labels above 1/2.
 
         Parameters

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._types import Any, Array, Callable, Tensor
+from .._types import Any, Array, Callable, Count, Tensor
 
 _PAIRS_PER_BLOCK = 2**20  # of one call of an oracle, which may need many bytes a pair
 _LARGEST_GRADE = 1000  # gains 2**grade - 1 are summed in float64
@@ -66,7 +66,7 @@ class BaseLoss(BaseEstimator):
     takes_levels = False
 
     def __call__(
-        self, bits: Tensor, affinity: Tensor, n_bits: int | None = None, **levels: Any
+        self, bits: Tensor, affinity: Tensor, n_bits: Count = None, **levels: Any
     ) -> Tensor:
         """Compute the loss of a minibatch of one view.
 
@@ -94,11 +94,7 @@ class BaseLoss(BaseEstimator):
         return self.between(bits, bits, signed.fill_diagonal_(-1), n_bits, **levels)
 
     def between(
-        self,
-        query_bits: Tensor,
-        item_bits: Tensor,
-        affinity: Tensor,
-        n_bits: int | None = None,
+        self, query_bits: Tensor, item_bits: Tensor, affinity: Tensor, n_bits: Count = None
     ) -> Tensor:
         """Compute the loss of queries and items, which may be of another kind.
 

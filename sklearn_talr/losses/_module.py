@@ -6,7 +6,7 @@ import torch
 import torch.distributed as dist
 
 from .._compat import Interval, validated
-from .._types import ArrayLike, Literal, Tensor
+from .._types import Column, Count, Literal, Tensor
 from ._base import measure_name, summable_grades
 from ._soft_measures import ranking_loss
 
@@ -96,10 +96,10 @@ class TieAwareLoss(torch.nn.Module):
         measure: Literal["AP", "nDCG"] = "AP",
         *,
         simplified: bool = False,
-        levels: ArrayLike | None = None,
+        levels: Column = None,
         tanh_scale: float = 1.0,
         bit_dropout: float = 0.0,
-        n_bins: int | None = None,
+        n_bins: Count = None,
         gather: bool = False,
     ) -> None:
         super().__init__()

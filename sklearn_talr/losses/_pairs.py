@@ -17,7 +17,7 @@ count are below 0, as those of a sample with itself.
 from numbers import Real
 
 from .._compat import Interval
-from .._types import Tensor
+from .._types import Count, Tensor
 from ._base import BaseLoss
 
 _MOST_TRIPLETS = 2**18
@@ -31,11 +31,7 @@ class _PairLoss(BaseLoss):
     by_order = True
 
     def between(
-        self,
-        query_bits: Tensor,
-        item_bits: Tensor,
-        affinity: Tensor,
-        n_bits: int | None = None,
+        self, query_bits: Tensor, item_bits: Tensor, affinity: Tensor, n_bits: Count = None
     ) -> Tensor:
         """Compute the loss of queries and items, which may be of another kind.
 
@@ -414,11 +410,7 @@ class ContrastiveLoss(_PairLoss):
         self.temperature = temperature
 
     def between(
-        self,
-        query_bits: Tensor,
-        item_bits: Tensor,
-        affinity: Tensor,
-        n_bits: int | None = None,
+        self, query_bits: Tensor, item_bits: Tensor, affinity: Tensor, n_bits: Count = None
     ) -> Tensor:
         """Compute the loss of queries and items, which may be of another kind.
 
@@ -489,7 +481,7 @@ class MutualInformationLoss(BaseLoss):
     training_defaults = {"tanh_scale": (1.0, 8.0)}
     needs_tanh = by_order = True
 
-    def __call__(self, bits: Tensor, affinity: Tensor, n_bits: int | None = None) -> Tensor:
+    def __call__(self, bits: Tensor, affinity: Tensor, n_bits: Count = None) -> Tensor:
         """Compute the loss of a minibatch.
 
         Parameters

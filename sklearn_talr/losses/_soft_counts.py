@@ -20,7 +20,7 @@ from numbers import Integral
 import torch
 
 from .._compat import Interval, validated
-from .._types import Tensor
+from .._types import Count, Tensor
 
 _LARGEST_KEPT = 1 << 24
 _PAIRS_PER_BLOCK = 1 << 17  # half a MiB of float32: it stays in cache between passes
@@ -42,7 +42,7 @@ def soft_counts(
     level_index: Tensor,
     n_levels: int,
     *,
-    n_bins: int | None = None,
+    n_bins: Count = None,
     exclude_self: bool = False,
 ) -> Tensor:
     r"""Count database items by affinity level and relaxed Hamming distance.

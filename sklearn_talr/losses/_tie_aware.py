@@ -1,6 +1,6 @@
 """Losses that maximize tie-aware average precision and NDCG."""
 
-from .._types import Tensor
+from .._types import Count, Tensor
 from ..measures import Measure
 from ._base import BaseLoss, _FunctionLoss, measure_name
 
@@ -50,11 +50,7 @@ class AveragePrecisionLoss(BaseLoss):
         self.simplified = simplified
 
     def between(
-        self,
-        query_bits: Tensor,
-        item_bits: Tensor,
-        affinity: Tensor,
-        n_bits: int | None = None,
+        self, query_bits: Tensor, item_bits: Tensor, affinity: Tensor, n_bits: Count = None
     ) -> Tensor:
         """Compute the loss of queries that rank items, which may be of another kind.
 
@@ -136,7 +132,7 @@ class NDCGLoss(BaseLoss):
         query_bits: Tensor,
         item_bits: Tensor,
         affinity: Tensor,
-        n_bits: int | None = None,
+        n_bits: Count = None,
         levels: Tensor | None = None,
     ) -> Tensor:
         """Compute the loss of queries that rank items, which may be of another kind.

@@ -10,7 +10,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from .._compat import validated
-from .._types import Any, Array, ArrayLike, NDArray, Self
+from .._types import Any, Array, ArrayLike, Column, Count, Floats, NDArray, Self, Sequence
 from ..histogram import RankingHistogram
 from ._evaluation import OF_SCORES, evaluate_histogram, score_arrays
 from ._ties import Ties
@@ -154,7 +154,7 @@ class Measure(ABC):
         """Fields of the parameters, by name."""
         return {each.name: each for each in fields(cls) if each.metadata}
 
-    def __matmul__(self, cutoff: int | None) -> Self:
+    def __matmul__(self, cutoff: Count) -> Self:
         if cutoff is None:
             raise ValueError(f"{self.name} without a cutoff is {self.name} by itself.")
         return replace(self, cutoff=cutoff)
@@ -190,9 +190,7 @@ class Measure(ABC):
         return replace(self, **params)
 
     @validated(histogram=[RankingHistogram], zero_division=[Real])
-    def of(
-        self, histogram: RankingHistogram, *, zero_division: float = np.nan
-    ) -> NDArray[np.float64]:
+    def of(self, histogram: RankingHistogram, *, zero_division: float = np.nan) -> Floats:
         """Evaluate a table of counts.
 
         Parameters
@@ -218,11 +216,11 @@ class Measure(ABC):
         y_true: ArrayLike,
         y_score: ArrayLike,
         *,
-        groups: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
+        groups: Column = None,
+        sample_weight: Column = None,
         average: bool = True,
         zero_division: float = np.nan,
-    ) -> float | NDArray[np.float64]:
+    ) -> float | Floats:
         """Evaluate rankings by any real scores.
 
         Parameters
@@ -254,9 +252,7 @@ class Measure(ABC):
         weights = sample_weight
         return score_arrays(self, y_true, y_score, groups, weights, average, zero_division)
 
-    def completed(
-        self, *, gains: str, largest: int | None = None, is_all: bool = True
-    ) -> Self:
+    def completed(self, *, gains: str, largest: Count = None, is_all: bool = True) -> Self:
         """The measure with a value for each parameter that its name leaves open.
 
         Parameters
@@ -322,6 +318,9 @@ class Measure(ABC):
 
     def __repr__(self) -> str:
         return f"{self.name}{self._suffix()}"
+
+
+Measures = str | Measure | Sequence[str | Measure]
 
 
 def parameter(default, allows, wanted):

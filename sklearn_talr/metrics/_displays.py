@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._compat import check_matplotlib_support
-from .._types import Affinity, Any, ArrayLike, Literal, Self, Sequence
+from .._types import Affinity, Any, ArrayLike, Count, Literal, Self, Sequence
 from ..histogram import HammingHistogram, RankingHistogram, hamming_histogram
 from ..histogram._histograms import check_hamming
 from ..measures import Measure, P, R, TieBreakingRange, parse_measure
@@ -339,7 +339,7 @@ class RadiusDisplay(_PanelDisplay):
         cls,
         histogram: HammingHistogram,
         *,
-        radius: int | None = None,
+        radius: Count = None,
         panels: str | Sequence[str] | None = None,
         name: str | None = None,
         ax: Any = None,

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from .._compat import Interval, validated
-from .._types import NDArray
+from .._types import Count, Floats
 from ..histogram import HammingHistogram
 from ..histogram._histograms import check_hamming
 from ..measures._evaluation import average_queries, fill_undefined
@@ -29,8 +29,8 @@ _RADIUS = [Integral, None]
 
 @validated(radius=_RADIUS, zero_division=[Real])
 def radius_precision(
-    histogram: HammingHistogram, radius: int | None = None, *, zero_division: float = np.nan
-) -> NDArray[np.float64]:
+    histogram: HammingHistogram, radius: Count = None, *, zero_division: float = np.nan
+) -> Floats:
     """Relevant fraction of the items within each Hamming radius, query by query.
 
     Ties do not matter here: a ball contains all items of a distance or none.
@@ -93,8 +93,8 @@ def radius_precision(
 
 @validated(radius=_RADIUS, zero_division=[Real])
 def radius_recall(
-    histogram: HammingHistogram, radius: int | None = None, *, zero_division: float = np.nan
-) -> NDArray[np.float64]:
+    histogram: HammingHistogram, radius: Count = None, *, zero_division: float = np.nan
+) -> Floats:
     """Fraction of the relevant items that lie within each Hamming radius.
 
     Parameters
@@ -143,8 +143,8 @@ def radius_recall(
 
 @validated(radius=_RADIUS, zero_division=[Real])
 def radius_aware_map(
-    histogram: HammingHistogram, radius: int | None = None, *, zero_division: float = np.nan
-) -> NDArray[np.float64]:
+    histogram: HammingHistogram, radius: Count = None, *, zero_division: float = np.nan
+) -> Floats:
     r"""Radius-aware mean average precision (RAMAP) of hash lookup.
 
     Mean average precision knows only the order of the distances. This metric asks for
@@ -217,9 +217,7 @@ def radius_aware_map(
 
 
 @validated(radius=_RADIUS)
-def empty_lookup_fraction(
-    histogram: HammingHistogram, radius: int | None = None
-) -> NDArray[np.float64]:
+def empty_lookup_fraction(histogram: HammingHistogram, radius: Count = None) -> Floats:
     """Fraction of the queries that find nothing at all within each Hamming radius.
 
     Parameters
@@ -263,7 +261,7 @@ def empty_lookup_fraction(
 
 
 @validated(n_bits=[Integral], radius=_RADIUS)
-def lookup_cost(n_bits: int, radius: int | None = None) -> NDArray[np.float64]:
+def lookup_cost(n_bits: int, radius: Count = None) -> Floats:
     r"""Number of buckets to look up within each Hamming radius.
 
     Parameters
@@ -333,8 +331,8 @@ def _check_radius(radius, n_bits):
 
 @validated(radius=_RADIUS, zero_division=[Real])
 def pair_precision(
-    histogram: HammingHistogram, radius: int | None = None, *, zero_division: float = np.nan
-) -> NDArray[np.float64]:
+    histogram: HammingHistogram, radius: Count = None, *, zero_division: float = np.nan
+) -> Floats:
     r"""Right fraction of the pairs that are found within each Hamming radius.
 
     A query and an item within the radius are a pair that is found. The pair is right if the
@@ -414,8 +412,8 @@ def pair_precision(
 
 @validated(radius=_RADIUS, zero_division=[Real])
 def pair_recall(
-    histogram: HammingHistogram, radius: int | None = None, *, zero_division: float = np.nan
-) -> NDArray[np.float64]:
+    histogram: HammingHistogram, radius: Count = None, *, zero_division: float = np.nan
+) -> Floats:
     r"""Fraction of the right pairs that are found within each Hamming radius.
 
     Pairs of all queries are counted together (the *micro average*):

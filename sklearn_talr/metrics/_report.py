@@ -6,9 +6,10 @@ import numpy as np
 
 from .._compat import HasMethods, StrOptions, optional, validated
 from .._hashers import FittedHasher
-from .._types import Affinity, Any, ArrayLike, Literal, Sequence
+from .._types import Affinity, Any, ArrayLike, Column, Count, Literal
 from ..histogram import RankingHistogram, hamming_histogram
-from ..measures import Measure, TieBreakingRange, parse_measures
+from ..measures import TieBreakingRange, parse_measures
+from ..measures._base import Measures
 from ..measures._evaluation import (
     average_queries,
     check_weights,
@@ -21,10 +22,7 @@ from ._scorers import QUERY, estimator_histograms
 
 @validated(histogram=[RankingHistogram], zero_division=[Real])
 def tie_breaking_range(
-    histogram: RankingHistogram,
-    measure: str | Measure | Sequence[str | Measure] = "AP",
-    *,
-    zero_division: float = np.nan,
+    histogram: RankingHistogram, measure: Measures = "AP", *, zero_division: float = np.nan
 ) -> TieBreakingRange:
     """Worst, expected and best value of a measure over all orders of tied items.
 
@@ -100,11 +98,11 @@ def retrieval_report(
     y_query: Any,
     y_database: Any,
     *,
-    measures: str | Measure | Sequence[str | Measure] = _MEASURES,
+    measures: Measures = _MEASURES,
     exclude_self: bool = False,
     zero_division: float = np.nan,
-    sample_weight: ArrayLike | None = None,
-    radius: int | None = None,
+    sample_weight: Column = None,
+    radius: Count = None,
     as_frame: bool | Literal["auto"] = "auto",
 ) -> Any:
     """Worst, expected and best value of several measures, averaged over the queries.
@@ -211,10 +209,10 @@ def retrieval_report_from_estimator(
     *,
     affinity: Affinity = "auto",
     query: Literal["auto", "bits", "weights"] = "auto",
-    measures: str | Measure | Sequence[str | Measure] = _MEASURES,
+    measures: Measures = _MEASURES,
     zero_division: float = np.nan,
-    sample_weight: ArrayLike | None = None,
-    radius: int | None = None,
+    sample_weight: Column = None,
+    radius: Count = None,
     as_frame: bool | Literal["auto"] = "auto",
 ) -> Any:
     """Encode by a fitted hasher, and report measures averaged over the queries.

@@ -5,7 +5,7 @@ from string import ascii_uppercase
 
 import numpy as np
 
-from .._types import Any, ArrayLike, Self, Sequence
+from .._types import Any, ArrayLike, Count, Self, Sequence
 from ..measures import Measure, parse_measure
 from ._displays import draw_rows, finish, finish_rows, line_style, single_axes
 
@@ -453,7 +453,7 @@ class RanksDisplay:
         comparison: Any,
         *,
         measure: str | Measure | None = None,
-        n_first: int | None = None,
+        n_first: Count = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:

@@ -9,11 +9,12 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from .._arrays import as_numpy
 from .._compat import StrOptions, validated
 from .._hashers import QUERIES, FittedHasher
-from .._types import Affinity, Any, Callable, Literal, Sequence
+from .._types import Affinity, Any, Callable, Literal
 from ..affinity import resolve_affinity
 from ..histogram import hamming_histogram
 from ..histogram._weighted_rankings import weighted_histograms
-from ..measures import Measure, parse_measures
+from ..measures import parse_measures
+from ..measures._base import Measures
 from ..measures._evaluation import (
     average_queries,
     completed_for_arrays,
@@ -87,9 +88,7 @@ def _settle_targets(hasher, X, y, affinity):
 
 @validated(zero_division=[Real])
 def make_ranking_scorer(
-    measure: str | Measure | Sequence[str | Measure] = "nDCG",
-    *,
-    zero_division: float = np.nan,
+    measure: Measures = "nDCG", *, zero_division: float = np.nan
 ) -> Callable[..., Any]:
     """Make a scorer for rankers, classifiers and regressors that score items of queries.
 
@@ -200,7 +199,7 @@ def shown_measures(measures, single):
 
 @validated(query=QUERY, zero_division=[Real])
 def make_retrieval_scorer(
-    measure: str | Measure | Sequence[str | Measure] = "AP",
+    measure: Measures = "AP",
     *,
     affinity: Affinity = "auto",
     database: Literal["rest"] | tuple[Any, Any] = "rest",

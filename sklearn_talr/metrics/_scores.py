@@ -8,7 +8,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from .._compat import Interval, StrOptions, validated
-from .._types import ArrayLike, Literal, NDArray, Sequence
+from .._types import ArrayLike, Column, Floats, Literal, Sequence
 from ..measures import AP, DCG, F1, RR, P, R, Success, nDCG
 from ..measures._evaluation import OF_SCORES, score_arrays
 
@@ -36,13 +36,13 @@ def tie_aware_average_precision_score(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    groups: ArrayLike | None = None,
+    groups: Column = None,
     k: int | Sequence[int] | None = None,
     denominator: Literal["relevant", "min", "retrieved"] = "relevant",
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Column = None,
     average: bool = True,
     zero_division: float = np.nan,
-) -> float | NDArray[np.float64]:
+) -> float | Floats:
     """Mean over queries of the expected average precision over all orders of ties.
 
     Parameters
@@ -120,14 +120,14 @@ def tie_aware_dcg_score(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    groups: ArrayLike | None = None,
+    groups: Column = None,
     k: int | Sequence[int] | None = None,
     dcg: Literal["exp-log2", "log2"] = "exp-log2",
     log_base: float = 2,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Column = None,
     average: bool = True,
     zero_division: float = np.nan,
-) -> float | NDArray[np.float64]:
+) -> float | Floats:
     r"""Mean over queries of the expected DCG over all orders of ties.
 
     Parameters
@@ -205,14 +205,14 @@ def tie_aware_ndcg_score(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    groups: ArrayLike | None = None,
+    groups: Column = None,
     k: int | Sequence[int] | None = None,
     dcg: Literal["exp-log2", "log2"] = "exp-log2",
     log_base: float = 2,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Column = None,
     average: bool = True,
     zero_division: float = np.nan,
-) -> float | NDArray[np.float64]:
+) -> float | Floats:
     r"""Mean over queries of the expected NDCG over all orders of ties.
 
     Parameters
@@ -289,12 +289,12 @@ def tie_aware_reciprocal_rank_score(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    groups: ArrayLike | None = None,
+    groups: Column = None,
     k: int | Sequence[int] | None = None,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Column = None,
     average: bool = True,
     zero_division: float = np.nan,
-) -> float | NDArray[np.float64]:
+) -> float | Floats:
     """Mean over queries of the expected reciprocal rank over all orders of ties: MRR.
 
     Parameters
@@ -360,12 +360,12 @@ def tie_aware_hit_rate_score(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    groups: ArrayLike | None = None,
+    groups: Column = None,
     k: int | Sequence[int] | None = None,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Column = None,
     average: bool = True,
     zero_division: float = np.nan,
-) -> float | NDArray[np.float64]:
+) -> float | Floats:
     """Mean over queries of the chance of a relevant item among the first k ranks.
 
     Parameters
@@ -430,12 +430,12 @@ def tie_aware_precision_score(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    groups: ArrayLike | None = None,
+    groups: Column = None,
     k: int | Sequence[int] | None = None,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Column = None,
     average: bool = True,
     zero_division: float = np.nan,
-) -> float | NDArray[np.float64]:
+) -> float | Floats:
     """Mean over queries of the expected precision at rank k over orders of ties.
 
     Parameters
@@ -501,12 +501,12 @@ def tie_aware_recall_score(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    groups: ArrayLike | None = None,
+    groups: Column = None,
     k: int | Sequence[int] | None = None,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Column = None,
     average: bool = True,
     zero_division: float = np.nan,
-) -> float | NDArray[np.float64]:
+) -> float | Floats:
     """Mean over queries of the expected recall at rank k over all orders of ties.
 
     Parameters
@@ -571,12 +571,12 @@ def tie_aware_f1_score(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    groups: ArrayLike | None = None,
+    groups: Column = None,
     k: int | Sequence[int] | None = None,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Column = None,
     average: bool = True,
     zero_division: float = np.nan,
-) -> float | NDArray[np.float64]:
+) -> float | Floats:
     """Mean over queries of the expected F1 at rank k over all orders of ties.
 
     Parameters

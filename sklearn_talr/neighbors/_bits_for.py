@@ -13,7 +13,7 @@ from sklearn.utils import check_array, check_random_state
 from .._compat import HasMethods, Interval, StrOptions, validated
 from .._hashers import FittedHasher
 from .._threads import slices
-from .._types import ArrayLike, Literal, Seed
+from .._types import ArrayLike, Column, Count, Literal, Seed
 from ..inference import mean_interval
 from ._hashed_neighbors import HashedNeighbors
 
@@ -92,12 +92,12 @@ def n_bits_for(
     target: float,
     *,
     n_bits: ArrayLike = (32, 64, 128, 256, 512),
-    n_items: int | None = None,
+    n_items: Count = None,
     n_neighbors: int = 10,
     metric: Literal["cosine", "euclidean", "inner_product"] = "cosine",
-    X_query: ArrayLike | None = None,
+    X_query: Column = None,
     n_queries: int = 1_000,
-    n_train: int | None = None,
+    n_train: Count = None,
     confidence_level: float = 0.95,
     random_state: Seed = None,
 ) -> BitsForRecall:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import ragged
 from .._compat import Interval, StrOptions
 from .._threads import map_in_threads, slices
-from .._types import Affinity, Array, ArrayLike, Callable, FilePath, Matrix
+from .._types import Affinity, Array, ArrayLike, Callable, Column, Count, FilePath, Rows
 from ..affinity import BaseAffinity
 from ..codes import PackedCodes, hamming_distances
 from ..codes._scores import arrays_of_terms, columns_of, fixed, signs_of_bits
@@ -112,7 +112,7 @@ class CodeDatabase(FittedAtOnce):
         *,
         affinity: Affinity = "auto",
         scoring: str | Callable[..., Any] = "AP",
-        n_jobs: int | None = None,
+        n_jobs: Count = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.radius = radius
@@ -120,7 +120,7 @@ class CodeDatabase(FittedAtOnce):
         self.scoring = scoring
         self.n_jobs = n_jobs
 
-    def fit(self, X: Matrix, y: Any = None, *, ids: ArrayLike | None = None) -> Self:
+    def fit(self, X: Rows, y: Any = None, *, ids: Column = None) -> Self:
         """Store the codes of a database.
 
         Parameters
@@ -154,9 +154,7 @@ class CodeDatabase(FittedAtOnce):
         self._fitted = Index.of(packed, columns, self.affinity, y, ids=ids)
         return self
 
-    def partial_fit(
-        self, X: Matrix, y: Any = None, *, ids: ArrayLike | None = None
-    ) -> Self:
+    def partial_fit(self, X: Rows, y: Any = None, *, ids: Column = None) -> Self:
         """Add items to the database.
 
         Parameters
@@ -227,8 +225,8 @@ class CodeDatabase(FittedAtOnce):
 
     def kneighbors(
         self,
-        X: Matrix | None = None,
-        n_neighbors: int | None = None,
+        X: Rows | None = None,
+        n_neighbors: Count = None,
         return_distance: bool = True,
         return_tied: bool = False,
         *,
@@ -308,7 +306,7 @@ class CodeDatabase(FittedAtOnce):
 
     def radius_neighbors(
         self,
-        X: Matrix | None = None,
+        X: Rows | None = None,
         radius: float | None = None,
         return_distance: bool = True,
         *,
@@ -377,8 +375,8 @@ class CodeDatabase(FittedAtOnce):
 
     def kneighbors_graph(
         self,
-        X: Matrix | None = None,
-        n_neighbors: int | None = None,
+        X: Rows | None = None,
+        n_neighbors: Count = None,
         mode: Literal["connectivity", "distance"] = "connectivity",
     ) -> csr_array:
         """Find the nearest items of each query, as a sparse matrix.
@@ -417,7 +415,7 @@ class CodeDatabase(FittedAtOnce):
         shape = len(indices), fitted.n_indices
         return csr_array((values.ravel().astype(float), indices.ravel(), ends), shape=shape)
 
-    def predict(self, X: Matrix) -> Array:
+    def predict(self, X: Rows) -> Array:
         """Predict labels by a vote of the `n_neighbors` nearest items.
 
         Items that are tied for the last places share these equally, so nothing depends on
@@ -448,7 +446,7 @@ class CodeDatabase(FittedAtOnce):
         found = self._found(index, queries, n_places)
         return index.targets.vote(index.indices, found, n_places)
 
-    def rank(self, X: Matrix) -> Ranking:
+    def rank(self, X: Rows) -> Ranking:
         """Rank all items for each query.
 
         Parameters
@@ -484,7 +482,7 @@ class CodeDatabase(FittedAtOnce):
         np.cumsum(np.diff(distances, axis=1) > 0, axis=1, out=ties[:, 1:])
         return Ranking(distances, index.named(indices), ties)
 
-    def score(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: Rows, y: Any, sample_weight: Column = None) -> float:
         """Tie-aware measure of queries against the fitted database.
 
         Parameters

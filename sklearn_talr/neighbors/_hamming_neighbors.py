@@ -3,7 +3,7 @@
 from numbers import Integral
 
 from .._compat import Interval
-from .._types import Affinity, Any, Callable
+from .._types import Affinity, Any, Callable, Count
 from ..codes._packed import refuse_terms
 from ..codes._scores import refuse_codes
 from ._database import CodeDatabase
@@ -230,10 +230,10 @@ class WeightedHammingNeighbors(CodeDatabase):
         n_neighbors: int = 10,
         radius: float = 2,
         *,
-        n_candidates: int | None = None,
+        n_candidates: Count = None,
         affinity: Affinity = "auto",
         scoring: str | Callable[..., Any] = "AP",
-        n_jobs: int | None = None,
+        n_jobs: Count = None,
     ) -> None:
         how = {"affinity": affinity, "scoring": scoring, "n_jobs": n_jobs}
         super().__init__(n_neighbors, radius, **how)

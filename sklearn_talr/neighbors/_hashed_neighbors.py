@@ -22,7 +22,17 @@ from .._compat import (
 )
 from .._hashers import QUERIES, FittedHasher
 from .._progress import Progress
-from .._types import Affinity, Array, ArrayLike, Callable, FilePath, Matrix, Seed, Sequence
+from .._types import (
+    Affinity,
+    Array,
+    Callable,
+    Column,
+    Count,
+    FilePath,
+    Rows,
+    Seed,
+    Sequence,
+)
 from ..affinity import PrecomputedAffinity
 from ..codes import concatenate_codes
 from ._database import CodeDatabase, of_fitted
@@ -233,13 +243,13 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         query: Literal["auto", "bits", "weights"] = "auto",
         n_neighbors: int = 10,
         radius: float = 2,
-        n_candidates: int | None = None,
-        n_rescored: int | None = None,
+        n_candidates: Count = None,
+        n_rescored: Count = None,
         rescore_metric: Literal["euclidean", "inner_product"] = "euclidean",
         max_samples: int = 20_000,
         affinity: Affinity = "auto",
         scoring: str | Callable[..., Any] = "AP",
-        n_jobs: int | None = None,
+        n_jobs: Count = None,
         random_state: Seed = None,
     ) -> None:
         self.hasher = hasher
@@ -253,9 +263,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         self.random_state = random_state
 
     @with_callbacks
-    def fit(
-        self, X: Matrix, y: Any = None, *, ids: ArrayLike | None = None, **fit_params: Any
-    ) -> Self:
+    def fit(self, X: Rows, y: Any = None, *, ids: Column = None, **fit_params: Any) -> Self:
         """Fit the hasher to a sample of the rows, and store the codes of all rows.
 
         Parameters
@@ -313,9 +321,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         vars(self).update(progress.finish(fitted))
         return self
 
-    def partial_fit(
-        self, X: Matrix, y: Any = None, *, ids: ArrayLike | None = None
-    ) -> Self:
+    def partial_fit(self, X: Rows, y: Any = None, *, ids: Column = None) -> Self:
         """Add items to the database; the hasher stays as it is.
 
         Parameters

@@ -13,7 +13,7 @@ from .._compat import HasMethods, StrOptions, routing_enabled, with_callbacks
 from .._hashers import QUERIES, FittedHasher
 from .._progress import Progress
 from .._state import replace_fitted, validate_aside
-from .._types import Affinity, Any, ArrayLike, Callable, Literal, Matrix, Self
+from .._types import Affinity, Any, Callable, Column, Literal, Rows, Self
 from ..affinity import JudgmentAffinity
 from ._hashed_neighbors import HashedNeighbors, RoutesToHasher
 
@@ -106,7 +106,7 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
     def __init__(
         self,
         hasher: Any,
-        X_items: Matrix,
+        X_items: Rows,
         y_items: Any = None,
         *,
         query: Literal["auto", "bits", "weights"] = "auto",
@@ -121,7 +121,7 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         self.affinity = affinity
 
     @with_callbacks
-    def fit(self, X: Matrix, y: Any, **fit_params: Any) -> Self:
+    def fit(self, X: Rows, y: Any, **fit_params: Any) -> Self:
         """Fit the hasher to the items and to these queries, and store codes of all items.
 
         Parameters
@@ -182,7 +182,7 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         return replace_fitted(self, progress.finish({"index_": index, **seen}))
 
     def kneighbors(
-        self, X: Matrix, n_neighbors: int = 10, return_distance: bool = True
+        self, X: Rows, n_neighbors: int = 10, return_distance: bool = True
     ) -> Any:
         """Find the items nearest to each query.
 
@@ -207,7 +207,7 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         """
         return self._ask(X).kneighbors(X, n_neighbors, return_distance)
 
-    def score(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: Rows, y: Any, sample_weight: Column = None) -> float:
         """Tie-aware measure of the ranking of all items for queries.
 
         Parameters

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from .._compat import HasMethods, Interval, num_samples, with_callbacks
 from .._progress import Progress
 from .._threads import map_in_threads
-from .._types import Any, Array, ArrayLike, Matrix, Self
+from .._types import Any, Array, ArrayLike, Column, Count, Rows, Self
 from ..codes import concatenate_codes
 from ..codes._packed import as_packed
 from ..codes._scores import TokenSets, read_groups, token_blocks, word_size
@@ -114,15 +114,13 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         "n_jobs": [Integral, None],
     }
 
-    def __init__(
-        self, hasher: Any, *, n_neighbors: int = 10, n_jobs: int | None = None
-    ) -> None:
+    def __init__(self, hasher: Any, *, n_neighbors: int = 10, n_jobs: Count = None) -> None:
         self.hasher = hasher
         self.n_neighbors = n_neighbors
         self.n_jobs = n_jobs
 
     @with_callbacks
-    def fit(self, X: Matrix, y: Any = None, groups: ArrayLike | None = None) -> Self:
+    def fit(self, X: Rows, y: Any = None, groups: Column = None) -> Self:
         """Fit the hasher to all tokens, and store their codes.
 
         Parameters
@@ -158,9 +156,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         vars(self).update(progress.finish(fitted))
         return self
 
-    def partial_fit(
-        self, X: Matrix, y: Any = None, groups: ArrayLike | None = None
-    ) -> Self:
+    def partial_fit(self, X: Rows, y: Any = None, groups: Column = None) -> Self:
         """Add tokens to the database; the hasher stays as it is.
 
         Parameters
@@ -217,12 +213,12 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
 
     def kneighbors(
         self,
-        X: Matrix,
-        n_neighbors: int | None = None,
+        X: Rows,
+        n_neighbors: Count = None,
         return_distance: bool = True,
         return_tied: bool = False,
         *,
-        groups: ArrayLike | None = None,
+        groups: Column = None,
     ) -> Any:
         """Find the documents of highest score for each query.
 

@@ -9,7 +9,7 @@ from sklearn.utils import check_array
 from .._arrays import ragged
 from .._compat import Interval, validated
 from .._threads import one_thread
-from .._types import Any, Array, ArrayLike, Literal
+from .._types import Any, Array, ArrayLike, Count, Literal
 
 
 @validated(
@@ -24,7 +24,7 @@ def rescore(
     candidates: Any,
     *,
     metric: Literal["euclidean", "inner_product"] = "euclidean",
-    n_neighbors: int | None = None,
+    n_neighbors: Count = None,
 ) -> tuple[Array, Array]:
     """Order candidates by exact feature distance or inner product.
 

@@ -11,7 +11,7 @@ import numpy as np
 from .._compat import Interval, StrOptions, validated
 from .._random import independent_random_state
 from .._threads import one_thread
-from .._types import Any, Array, ArrayLike, DataFrame, Literal, NDArray, Seed
+from .._types import Any, Array, Column, DataFrame, Literal, NDArray, Seed
 from ..inference import n_queries_to_separate
 from ..inference._means import RESAMPLING, ROUNDING, expanded_interval, make_strata
 from ..inference._tests import (
@@ -274,7 +274,7 @@ def compare_runs(
     test: Literal["randomization", "bootstrap", "t", "wilcoxon"] = "randomization",
     adjust: Literal["auto", "max-t", "holm", "bh"] = "auto",
     alpha: float = 0.05,
-    stratify: ArrayLike | None = None,
+    stratify: Column = None,
     n_resamples: int = 10_000,
     random_state: Seed = 0,
 ) -> RunComparison:

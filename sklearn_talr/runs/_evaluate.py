@@ -10,7 +10,7 @@ import numpy as np
 
 from .._compat import Interval, StrOptions, validated
 from .._random import independent_random_state
-from .._types import Any, Literal, Seed
+from .._types import Any, Count, Literal, Seed
 from ..measures import parse_measures
 from ..measures._evaluation import evaluate_ties, group_by_cutoff
 from ..measures._ties import Cells
@@ -34,7 +34,7 @@ def evaluate_run(
     measures: Any = ("AP", "nDCG@10", "RR@10"),
     *,
     missing_queries: Literal["zero", "skip"] = "zero",
-    n_orders: int | None = None,
+    n_orders: Count = None,
     random_state: Seed = 0,
 ) -> RunEvaluation:
     """Evaluate a run: the mean over all orders of tied documents, the worst, and the best.

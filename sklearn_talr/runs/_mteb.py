@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from .._compat import validated
-from .._types import Any, DataFrame, Sequence
+from .._types import Any, Column, DataFrame
 from ._result import import_pandas
 
 _DEPTHS = "", "*/", "*/*/"  # of revisions in the folders of one, of a model, and of models
@@ -19,10 +19,7 @@ _DEPTHS = "", "*/", "*/*/"  # of revisions in the folders of one, of a model, an
     subsets=["array-like", None],
 )
 def read_mteb_results(
-    results: Any,
-    tasks: Sequence[str] | None = None,
-    *,
-    subsets: Sequence[str] | None = None,
+    results: Any, tasks: Column = None, *, subsets: Column = None
 ) -> DataFrame:
     """Read main scores of models from folders of mteb's results.
 

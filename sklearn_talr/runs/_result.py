@@ -7,7 +7,7 @@ import numpy as np
 
 from .._compat import Interval, validated
 from .._random import independent_random_state
-from .._types import Any, ArrayLike, DataFrame, Seed
+from .._types import Any, Column, DataFrame, Seed
 from ..inference._means import RESAMPLING, ROUNDING, expanded_interval, make_strata
 from ._text import aligned
 
@@ -89,7 +89,7 @@ class RunEvaluation:
         *,
         confidence_level: float = 0.95,
         ties: bool = False,
-        stratify: ArrayLike | None = None,
+        stratify: Column = None,
         n_resamples: int = 10_000,
         random_state: Seed = 0,
     ) -> dict[str, tuple[float, float]]:

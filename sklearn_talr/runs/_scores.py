@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from .._compat import StrOptions, validated
-from .._types import Any, ArrayLike, Literal, Seed
+from .._types import Any, Column, Literal, Seed
 from ._comparison import OPTIONS, RunComparison, compare_evaluations
 from ._data import QUERY
 from ._result import RunEvaluation, import_pandas
@@ -29,7 +29,7 @@ def compare_scores(
     adjust: Literal["auto", "max-t", "holm", "bh"] = "auto",
     alpha: float = 0.05,
     groups: Any = None,
-    stratify: ArrayLike | None = None,
+    stratify: Column = None,
     missing: Literal["raise", "drop"] = "raise",
     n_resamples: int = 10_000,
     random_state: Seed = 0,

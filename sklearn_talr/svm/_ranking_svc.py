@@ -18,7 +18,7 @@ from .._compat import CallbackSupportMixin, Interval, StrOptions, fit_method
 from .._progress import Progress, warn_caller
 from .._state import held, replace_fitted, validate_aside
 from .._threads import one_thread
-from .._types import Any, Array, ArrayLike, Literal, Matrix, NDArray, Self
+from .._types import Any, Array, ArrayLike, Column, Floats, Literal, Rows, Self
 from ..metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 from ._risks import GradedRisk, HingeRisk, RankingRisk
 from ._solver import Bundle, minimize
@@ -364,7 +364,7 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.verbose = verbose
 
     @fit_method
-    def fit(self, X: Matrix, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    def fit(self, X: Rows, y: ArrayLike, groups: Column = None) -> Self:
         """Learn to rank the positive samples first.
 
         Parameters
@@ -476,7 +476,7 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         kept = {key: tangents} if self.warm_start and not progress.is_over else {}
         return replace_fitted(self, progress.finish(solution) | {"_tangents": kept})
 
-    def decision_function(self, X: Matrix) -> NDArray[np.float64]:
+    def decision_function(self, X: Rows) -> Floats:
         """Score samples.
 
         Parameters
@@ -494,7 +494,7 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         X = validate_data(now, as_numpy(X), accept_sparse="csr", dtype=_FLOATS, reset=False)
         return scores_of(X, now.coef_, now.intercept_)
 
-    def predict(self, X: Matrix) -> Array:
+    def predict(self, X: Rows) -> Array:
         """Predict classes.
 
         Parameters
@@ -512,12 +512,7 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return now.classes_[is_positive.astype(int)]
 
     def score(
-        self,
-        X: Matrix,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        groups: ArrayLike | None = None,
+        self, X: Rows, y: ArrayLike, sample_weight: Column = None, *, groups: Column = None
     ) -> float:
         """Compute the metric that `loss` bounds: tie-aware AP or NDCG, or accuracy.
 
