@@ -9,12 +9,13 @@ from sklearn.utils import gen_batches
 
 from .._arrays import check_ids
 from .._compat import HasMethods, validated
+from .._types import Any, ArrayLike, Column, Iterator
 from ..codes import PackedCodes, pack_codes, unpack_codes
 from ..codes._packed import refuse_terms
 
 
 @validated(codes=["array-like"])
-def to_bit_strings(codes):
+def to_bit_strings(codes: ArrayLike) -> list[str]:
     """Write codes as strings of "0" and "1", bit 0 first.
 
     This is the literal form of ``bit(n)`` in PostgreSQL and of ``BIT`` in DuckDB.
@@ -141,7 +142,7 @@ class PgvectorExport:
     codes: PackedCodes
     ids: np.ndarray
 
-    def rows(self):
+    def rows(self) -> Iterator[tuple[Any, str]]:
         """Generate the rows as blocks of text in the format of COPY.
 
         Yields
@@ -157,7 +158,9 @@ class PgvectorExport:
 
 
 @validate_export(table=[str], hnsw=["boolean"])
-def to_pgvector(codes, *, ids=None, table="codes", hnsw=False):
+def to_pgvector(
+    codes: Any, *, ids: Column = None, table: str = "codes", hnsw: bool = False
+) -> PgvectorExport:
     """Prepare codes for PostgreSQL with pgvector, as a column of type ``bit(n)``.
 
     Parameters
@@ -232,7 +235,9 @@ def to_pgvector(codes, *, ids=None, table="codes", hnsw=False):
 
 
 @validate_export(connection=[HasMethods(["execute", "executemany"])], table=[str])
-def to_sqlite_vec(codes, connection, *, ids=None, table="codes"):
+def to_sqlite_vec(
+    codes: Any, connection: Any, *, ids: Column = None, table: str = "codes"
+) -> str:
     """Write codes to a table of SQLite with sqlite-vec, as a column of type ``bit[n]``.
 
     Parameters
@@ -299,7 +304,9 @@ def to_sqlite_vec(codes, connection, *, ids=None, table="codes"):
 
 
 @validate_export(connection=[HasMethods(["execute", "register"])], table=[str])
-def to_duckdb(codes, connection, *, ids=None, table="codes"):
+def to_duckdb(
+    codes: Any, connection: Any, *, ids: Column = None, table: str = "codes"
+) -> str:
     """Write codes to a table of DuckDB, as a column of type ``BIT``.
 
     Parameters
@@ -359,7 +366,9 @@ def to_duckdb(codes, connection, *, ids=None, table="codes"):
 
 
 @validate_export(connection=[HasMethods(["create_table", "open_table"])], table=[str])
-def to_lancedb(codes, connection, *, ids=None, table="codes"):
+def to_lancedb(
+    codes: Any, connection: Any, *, ids: Column = None, table: str = "codes"
+) -> Any:
     """Write codes to a table of LanceDB, as a column of bytes.
 
     ``table.search(row, vector_column_name="code")`` searches it, see below, where ``row``
