@@ -22,8 +22,8 @@ else:
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
-Column = ArrayLike | None  # a value for each row, or none
-Count = int | None  # a number, or none
+Column = ArrayLike | None  # mostly a value for each row
+Count = int | None
 Seed = int | RandomState | None
 FilePath = str | PathLike[str]
 Oracle = Callable[[Any, Any], Any]

@@ -7,7 +7,7 @@ from sklearn.utils import check_array
 
 from .._arrays import as_numpy
 from .._compat import Interval, StrOptions, validated
-from .._types import Any, ArrayLike, Column, DTypeLike, Literal, NDArray, Sequence
+from .._types import Any, ArrayLike, DTypeLike, Literal, NDArray, Sequence
 from ._factors import Terms
 
 NO_TERMS = Terms()
@@ -74,7 +74,7 @@ class PackedCodes:
         data: ArrayLike,
         n_bits: int,
         bitorder: Literal["little", "big"] = "little",
-        terms: Column = None,
+        terms: ArrayLike | None = None,
     ) -> None:
         self.data = np.asarray(data)
         self.n_bits = int(n_bits)

@@ -9,7 +9,7 @@ from sklearn.utils import gen_batches
 
 from .._arrays import check_ids
 from .._compat import HasMethods, validated
-from .._types import Any, ArrayLike, Column, Iterator
+from .._types import Any, ArrayLike, Callable, Column, Function, Iterator
 from ..codes import PackedCodes, pack_codes, unpack_codes
 from ..codes._packed import refuse_terms
 
@@ -52,7 +52,7 @@ _TYPES = {"i": "BIGINT", "U": "TEXT"}  # of columns of ids
 _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
 
-def validate_export(**constraints):
+def validate_export(**constraints: Any) -> Callable[[Function], Function]:
     """Decorate an export: check codes, ids, and parameters with these constraints."""
     codes = ["array-like", HasMethods(["kneighbors", "rank"])]
     return validated(codes=codes, ids=["array-like", None], **constraints)

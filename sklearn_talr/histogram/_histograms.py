@@ -115,7 +115,7 @@ class RankingHistogram:
     @validated(y_true=["array-like"], y_score=["array-like"], groups=["array-like", None])
     def from_scores(
         y_true: ArrayLike, y_score: ArrayLike, *, groups: Column = None
-    ) -> Self:
+    ) -> "RankingHistogram":
         """Tabulate rankings by real scores; items of equal score are tied.
 
         Parameters
@@ -270,7 +270,7 @@ class HammingHistogram(RankingHistogram):
     )
     def from_pairs(
         first_codes: ArrayLike, second_codes: ArrayLike, y_true: ArrayLike
-    ) -> Self:
+    ) -> "HammingHistogram":
         """Tabulate labeled pairs of codes, row by row, as one query that has them all.
 
         This is the table for :func:`~sklearn_talr.metrics.pair_precision` and

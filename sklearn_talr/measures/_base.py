@@ -6,6 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields, replace
 from numbers import Integral, Real
+from typing import ClassVar
 
 import numpy as np
 
@@ -111,7 +112,8 @@ class Measure(ABC):
 
     cutoff: int | None = None
 
-    name = title = None
+    name: ClassVar[Any] = None
+    title: ClassVar[Any] = None
     range = (0.0, 1.0)
     rel = 1
     takes_cutoff = True

@@ -13,7 +13,7 @@ from sklearn.utils import check_array, check_random_state
 from .._compat import HasMethods, Interval, StrOptions, validated
 from .._hashers import FittedHasher
 from .._threads import slices
-from .._types import ArrayLike, Column, Count, Literal, Seed
+from .._types import ArrayLike, Count, Literal, Seed
 from ..inference import mean_interval
 from ._hashed_neighbors import HashedNeighbors
 
@@ -95,7 +95,7 @@ def n_bits_for(
     n_items: Count = None,
     n_neighbors: int = 10,
     metric: Literal["cosine", "euclidean", "inner_product"] = "cosine",
-    X_query: Column = None,
+    X_query: ArrayLike | None = None,
     n_queries: int = 1_000,
     n_train: Count = None,
     confidence_level: float = 0.95,

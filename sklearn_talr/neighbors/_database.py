@@ -2,7 +2,7 @@
 
 from numbers import Integral, Real
 from operator import attrgetter
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -223,6 +223,20 @@ class CodeDatabase(FittedAtOnce):
         self._fitted = self._get_fitted().remove(indices)
         return self
 
+    @overload
+    def kneighbors(
+        self, X: Rows | None = None, n_neighbors: Count = None, *, among: Any = None
+    ) -> tuple[Array, Array]: ...
+    @overload
+    def kneighbors(
+        self,
+        X: Rows | None = None,
+        n_neighbors: Count = None,
+        return_distance: bool = True,
+        return_tied: bool = False,
+        *,
+        among: Any = None,
+    ) -> Any: ...
     def kneighbors(
         self,
         X: Rows | None = None,

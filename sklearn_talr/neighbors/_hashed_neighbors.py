@@ -1,5 +1,6 @@
 """A hasher together with its index, asked by features."""
 
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral
@@ -22,17 +23,7 @@ from .._compat import (
 )
 from .._hashers import QUERIES, FittedHasher
 from .._progress import Progress
-from .._types import (
-    Affinity,
-    Array,
-    Callable,
-    Column,
-    Count,
-    FilePath,
-    Rows,
-    Seed,
-    Sequence,
-)
+from .._types import Affinity, Array, Column, Count, FilePath, Rows, Seed
 from ..affinity import PrecomputedAffinity
 from ..codes import concatenate_codes
 from ._database import CodeDatabase, of_fitted
