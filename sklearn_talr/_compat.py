@@ -22,28 +22,41 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.metaestimators import _safe_split as safe_split
+from sklearn.utils.metaestimators import available_if as _available_if
 from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _num_samples as num_samples
 
+from ._types import Any, Callable, Function
+
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:  # scikit-learn below 1.9
 
     class CallbackSupportMixin:
         """Stand-in for scikit-learn's mixin, with which no callback can be set."""
 
-    def with_callbacks(method):
-        """Return the method itself: no callback has to be put away."""
-        return method
+    def _with_callbacks(method):
+        return method  # no callback has to be put away
 
 
-def fit_method(method):
+def available_if(check: Any) -> Callable[[Function], Function]:
+    """Decorate a method that some instances lack; scikit-learn's, with types."""
+    return _available_if(check)
+
+
+def with_callbacks(method: Function) -> Function:
+    """Decorate a `fit`, which puts callbacks away after."""
+    return _with_callbacks(method)
+
+
+def fit_method(method: Function) -> Function:
     """Decorate a `fit`: parameters are checked before, and callbacks are put away after."""
     return fit_context(prefer_skip_nested_validation=True)(with_callbacks(method))
 
 
-def optional(name, message):
+def optional(name: str, message: str) -> Any:
     """Import an optional package, or say what to install."""
     try:
         return import_module(name)
@@ -51,7 +64,7 @@ def optional(name, message):
         raise ModuleNotFoundError(message, name=error.name) from error
 
 
-def validated(**constraints):
+def validated(**constraints: Any) -> Callable[[Function], Function]:
     """Decorate a function, so that it checks its parameters when it is called.
 
     Those that are not named here go unchecked: the function checks them itself, where its

@@ -20,7 +20,7 @@ VARIABLES = (
 )
 
 
-def show_versions():
+def show_versions() -> None:
     """Print the versions and the machine, for a report of a bug.
 
     The command ``python -m sklearn_talr --versions`` prints the same. The first sections

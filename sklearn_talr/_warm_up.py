@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def warm_up():
+def warm_up() -> None:
     """Compile or load the loops of search and of counting, before a first request.
 
     Otherwise the first call that needs a loop does so: in seconds where it has never been

@@ -9,6 +9,7 @@ from sklearn.utils import gen_batches
 
 from .._arrays import as_numpy, refuse_missing
 from .._threads import one_thread
+from .._types import Any, Array, Iterator, Oracle, Rows, Tensor
 
 _COLLECTIONS = Collection, np.ndarray
 _HOW_TO_BINARIZE = (
@@ -128,13 +129,13 @@ class BaseAffinity:
     by_number = False
     _levels_are_sure = False  # whether values need no look: they are among the levels
 
-    def __init_subclass__(cls, savable=False, **kwargs):
+    def __init_subclass__(cls, savable: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if savable:
             _SAVABLE[cls.__name__] = cls
 
     @staticmethod
-    def of(affinity):
+    def of(affinity: Oracle) -> "BaseAffinity":
         """Return any affinity as one of this class.
 
         Parameters
@@ -164,13 +165,13 @@ class BaseAffinity:
         return affinity if isinstance(affinity, BaseAffinity) else _OwnFunction(affinity)
 
     @property
-    def given(self):
+    def given(self) -> Oracle:
         """The affinity as its author wrote it: the function where one is wrapped."""
         return self
 
     # Targets
 
-    def check_targets(self, y):
+    def check_targets(self, y: Any) -> Any:
         """Return targets as an array or CSR matrix, or raise ValueError.
 
         Parameters
@@ -186,7 +187,7 @@ class BaseAffinity:
         y = as_numpy(y)
         return y.tocsr() if sp.issparse(y) else np.asarray(y)
 
-    def targets_of(self, X):
+    def targets_of(self, X: Rows) -> Any:
         """Return the targets of samples that come without `y`: their features.
 
         Parameters
@@ -201,7 +202,7 @@ class BaseAffinity:
         """
         return X
 
-    def check_width(self, y_query, n_items):
+    def check_width(self, y_query: Any, n_items: int) -> None:
         """Raise ValueError where targets of queries are not made for so many items.
 
         Parameters
@@ -217,7 +218,7 @@ class BaseAffinity:
         By default targets have nothing to do with a number of items.
         """
 
-    def group_targets(self, y):
+    def group_targets(self, y: Any) -> tuple[Any, Array] | None:
         """Sort targets into groups of equal ones, if that is cheap.
 
         Codes are counted by group, and the affinity is asked about groups only.
@@ -235,7 +236,7 @@ class BaseAffinity:
         """
         return None
 
-    def memberships(self, y):
+    def memberships(self, y: Any) -> tuple[Array | None, sp.csr_array] | None:
         """Tell to which classes targets belong, if they name classes.
 
         Parameters
@@ -252,7 +253,7 @@ class BaseAffinity:
         """
         return None
 
-    def neighborhoods(self, y, levels):
+    def neighborhoods(self, y: Any, levels: Array) -> sp.csr_array | None:
         """Tell which samples are similar to a common one, or belong to a common class.
 
         Similar samples are then drawn together, where minibatches would hold few of them.
@@ -285,7 +286,7 @@ class BaseAffinity:
 
     # Levels
 
-    def levels_between(self, y_query, y_database):
+    def levels_between(self, y_query: Any, y_database: Any) -> Array:
         """Return the values that the affinity of these targets can take.
 
         Parameters
@@ -316,7 +317,7 @@ class BaseAffinity:
             raise ValueError(f"affinity.levels_ must ascend from 0, got {levels}.")
         return levels
 
-    def level_index(self, y_query, y_database, levels):
+    def level_index(self, y_query: Any, y_database: Any, levels: Array) -> Array:
         """Evaluate the affinity as places in the list of its values.
 
         Parameters
@@ -345,12 +346,14 @@ class BaseAffinity:
             raise ValueError(f"affinity {self!r} gave values that its levels_ lack.")
         return index
 
-    def level_blocks(self, y_query, y_database, levels, block_size):
+    def level_blocks(
+        self, y_query: Any, y_database: Any, levels: Array, block_size: int
+    ) -> Iterator[tuple[slice, Array]]:
         """Yield ``(query_slice, level_index)`` for consecutive blocks of queries."""
         for rows in gen_batches(y_query.shape[0], block_size):
             yield rows, self.level_index(y_query[rows], y_database, levels)
 
-    def with_levels(self, levels):
+    def with_levels(self, levels: Array) -> "BaseAffinity":
         """Return an affinity that knows the levels of one more chunk of targets.
 
         Parameters
@@ -365,7 +368,7 @@ class BaseAffinity:
         """
         return self
 
-    def gain_levels(self, levels):
+    def gain_levels(self, levels: Array) -> Array:
         """Return levels whose gains NDCG is trained on, :math:`2^v - 1` for level v.
 
         Parameters
@@ -380,7 +383,7 @@ class BaseAffinity:
         """
         return levels
 
-    def check_contrast(self, targets, levels):
+    def check_contrast(self, targets: Any, levels: Array) -> None:
         """Raise ValueError unless pairs of samples differ in their affinity.
 
         The affinity of a sample to itself does not count. Blocks of pairs are looked at
@@ -422,7 +425,7 @@ class BaseAffinity:
 
     # Minibatches
 
-    def batch_table(self, y):
+    def batch_table(self, y: Any) -> Array | None:
         """Write targets as an array that minibatches are taken from, if possible.
 
         The array is brought to the device once. Without it the affinity is evaluated on
@@ -440,7 +443,7 @@ class BaseAffinity:
         """
         return None
 
-    def compare_batch(self, rows):
+    def compare_batch(self, rows: Tensor) -> Tensor:
         """Compare all pairs of rows of the table that `batch_table` has made.
 
         Parameters
@@ -458,12 +461,12 @@ class BaseAffinity:
     # Fits and files
 
     @property
-    def is_fitted(self):
+    def is_fitted(self) -> bool:
         """Whether a fit would find nothing that is not there already."""
         given = self.given
         return not isinstance(given, BaseEstimator) or "levels_" in vars(given)
 
-    def fit_clone(self, y):
+    def fit_clone(self, y: Any) -> "BaseAffinity":
         """Return a clone of this affinity that is fitted to targets.
 
         Parameters
@@ -481,7 +484,7 @@ class BaseAffinity:
         with one_thread():
             return BaseAffinity.of(clone(self.given).fit(y))
 
-    def to_plain(self):
+    def to_plain(self) -> dict[str, Any]:
         """Write the affinity as numbers, strings and lists, from which it can be read.
 
         Returns
@@ -508,7 +511,7 @@ class BaseAffinity:
         return {"name": name, "state": state}
 
     @staticmethod
-    def from_plain(plain):
+    def from_plain(plain: Any) -> "BaseAffinity":
         """Read what `to_plain` has written.
 
         Parameters

@@ -6,6 +6,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator
 
 from .._compat import validated
+from .._types import Any, Array, NDArray, Rows, Self
 from ._base import BaseAffinity, lists_as_array
 
 
@@ -58,7 +59,7 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
 
     by_number = True
 
-    def fit(self, y):
+    def fit(self, y: Rows) -> Self:
         """Find the grades.
 
         Parameters
@@ -81,7 +82,7 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
         self.levels_ = np.union1d([0], grades).astype(np.int64)
         return self
 
-    def check_targets(self, y):
+    def check_targets(self, y: Rows) -> Any:
         """Return judgments as a CSR array, or numbers of columns as a 1-D array.
 
         Parameters
@@ -111,11 +112,11 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
             )
         return y.astype(np.intp, copy=False)
 
-    def targets_of(self, X):
+    def targets_of(self, X: Rows) -> Any:
         """Return the numbers of samples that come without `y`, in their order."""
         return np.arange(np.shape(X)[0])
 
-    def check_width(self, y_query, n_items):
+    def check_width(self, y_query: Any, n_items: int) -> None:
         """Raise ValueError unless the queries judge so many items, by number.
 
         Parameters
@@ -132,12 +133,12 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
                 f"for each item that was given, got shape {y_query.shape}."
             )
 
-    def levels_between(self, y_query, y_database):
+    def levels_between(self, y_query: Any, y_database: Any) -> Array:
         """Return the grades of the side that has judgments, 0 first."""
         grades = _judgments_of(y_query, y_database).data
         return np.union1d([0], grades).astype(np.int64)
 
-    def level_index(self, y_query, y_database, levels):
+    def level_index(self, y_query: Any, y_database: Any, levels: Array) -> Array:
         """Look grades up as places in a list of grades.
 
         Parameters
@@ -165,7 +166,7 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
         block.data = index.astype(np.min_scalar_type(len(levels)))
         return block.toarray()
 
-    def __call__(self, y_query, y_database):
+    def __call__(self, y_query: Rows, y_database: Rows) -> Array:
         """Look up the grade of every pair.
 
         Parameters
@@ -192,7 +193,7 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
 
 
 @validated(judgments=["array-like", "sparse matrix"])
-def query_groups(judgments):
+def query_groups(judgments: Rows) -> NDArray[np.int64]:
     """Group queries that share relevant items, for cross-validation over queries.
 
     Two queries with a relevant item in common are alike. If one is trained on and the other

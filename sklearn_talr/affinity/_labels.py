@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, column_or_1d, gen_batches
 
 from .._arrays import refuse_missing
+from .._types import Any, Array, ArrayLike, Rows, Self, Tensor
 from ..codes._packed import as_words
 from ._base import BaseAffinity, kinds_of, lists_as_array, refuse_tags
 
@@ -43,7 +44,7 @@ class LabelAffinity(BaseAffinity, BaseEstimator, savable=True):
     levels_ = np.array([0, 1])
     _levels_are_sure = True
 
-    def fit(self, y):
+    def fit(self, y: ArrayLike) -> Self:
         """Check the targets, from which there is nothing to learn.
 
         Parameters
@@ -59,7 +60,7 @@ class LabelAffinity(BaseAffinity, BaseEstimator, savable=True):
         self.check_targets(y)
         return self
 
-    def check_targets(self, y):
+    def check_targets(self, y: Any) -> Any:
         """Return the labels as a 1-D array, or raise ValueError.
 
         Labels of -1 are refused, for by -1 scikit-learn marks samples without a label. They
@@ -92,7 +93,7 @@ class LabelAffinity(BaseAffinity, BaseEstimator, savable=True):
             )
         return y
 
-    def group_targets(self, y):
+    def group_targets(self, y: Any) -> tuple[Any, Array] | None:
         """Return the distinct labels, sorted, and the index among them of each target."""
         y = self.check_targets(y)
         # Integers that lie close together are looked up in a table, block by block: sorting
@@ -112,28 +113,28 @@ class LabelAffinity(BaseAffinity, BaseEstimator, savable=True):
         # Narrow types wrap around in the first step, and back in the second.
         return np.flatnonzero(is_there).astype(y.dtype) + low, index
 
-    def memberships(self, y):
+    def memberships(self, y: Any) -> tuple[Array | None, sp.csr_array] | None:
         """Return the distinct labels, and which of them each target is, as a CSR array."""
         classes, index = self.group_targets(y)
         is_member, ends = np.ones(len(index), dtype=bool), np.arange(len(index) + 1)
         shape = len(index), len(classes)
         return classes, sp.csr_array((is_member, index, ends), shape=shape)
 
-    def neighborhoods(self, y, levels):
+    def neighborhoods(self, y: Any, levels: Array) -> sp.csr_array | None:
         """Return the classes; all pairs, if a subclass compares in its own way."""
         is_own = type(self).__call__ is not LabelAffinity.__call__
         return super().neighborhoods(y, levels) if is_own else self.memberships(y)[1]
 
-    def batch_table(self, y):
+    def batch_table(self, y: Any) -> Array | None:
         """Return labels as numbers; None in a subclass that compares in its own way."""
         is_own = type(self).__call__ is not LabelAffinity.__call__
         return None if is_own else self.group_targets(y)[1]
 
-    def compare_batch(self, rows):
+    def compare_batch(self, rows: Any) -> Tensor:
         """Compare numbers of labels by tensors: True where they are equal."""
         return rows[:, None] == rows
 
-    def __call__(self, y_query, y_database):
+    def __call__(self, y_query: ArrayLike, y_database: ArrayLike) -> Array:
         """Compare every query label with every database label.
 
         Parameters
@@ -194,10 +195,10 @@ class SharedLabelAffinity(BaseAffinity, BaseEstimator, savable=True):
     _parameter_constraints: dict = {"binary": ["boolean"]}
     _levels_are_sure = True
 
-    def __init__(self, binary=False):
+    def __init__(self, binary: bool = False) -> None:
         self.binary = binary
 
-    def fit(self, y):
+    def fit(self, y: Rows) -> Self:
         """Find the levels that these targets allow.
 
         Parameters
@@ -214,7 +215,7 @@ class SharedLabelAffinity(BaseAffinity, BaseEstimator, savable=True):
         self.levels_ = self.levels_between(y, y)
         return self
 
-    def check_targets(self, y):
+    def check_targets(self, y: Any) -> Any:
         """Return the indicators as a 2-D array or CSR matrix, or raise ValueError."""
         y = lists_as_array(y)
         if not sp.issparse(y):
@@ -228,7 +229,7 @@ class SharedLabelAffinity(BaseAffinity, BaseEstimator, savable=True):
             )
         return y
 
-    def levels_between(self, y_query, y_database):
+    def levels_between(self, y_query: Any, y_database: Any) -> Array:
         """Return the values that the affinity of these targets can take, 0 first."""
         if self.binary:
             return np.array([0, 1])
@@ -236,13 +237,13 @@ class SharedLabelAffinity(BaseAffinity, BaseEstimator, savable=True):
         most = min(int(np.asarray(y.sum(axis=1)).max()) for y in both)
         return np.arange(most + 1)
 
-    def with_levels(self, levels):
+    def with_levels(self, levels: Array) -> BaseAffinity:
         """Return an oracle for targets of which more labels may be shared than before."""
         wider = copy.copy(self)
         wider.levels_ = max(self.levels_, levels, key=len)
         return wider
 
-    def gain_levels(self, levels):
+    def gain_levels(self, levels: Array) -> Array:
         """Return levels whose gains are the numbers of shared labels.
 
         With gains that grow exponentially the few pairs of a batch that share the most
@@ -251,27 +252,27 @@ class SharedLabelAffinity(BaseAffinity, BaseEstimator, savable=True):
         """
         return np.log2(1.0 + levels)
 
-    def memberships(self, y):
+    def memberships(self, y: Any) -> tuple[Array | None, sp.csr_array] | None:
         """Return None, as classes are columns, and which labels each target has, as CSR."""
         return None, sp.csr_array(sp.csr_array(y) > 0)
 
-    def neighborhoods(self, y, levels):
+    def neighborhoods(self, y: Any, levels: Array) -> sp.csr_array | None:
         """Return the classes; all pairs, if a subclass compares in its own way."""
         is_own = type(self).__call__ is not SharedLabelAffinity.__call__
         return super().neighborhoods(y, levels) if is_own else self.memberships(y)[1]
 
-    def batch_table(self, y):
+    def batch_table(self, y: Any) -> Array | None:
         """Return dense indicators; None in a subclass that compares in its own way."""
         is_own = type(self).__call__ is not SharedLabelAffinity.__call__
         return None if is_own or sp.issparse(y) else (np.asarray(y) > 0).astype(np.uint8)
 
-    def compare_batch(self, rows):
+    def compare_batch(self, rows: Any) -> Tensor:
         """Count shared labels by tensors, or tell where there are any if `binary`."""
         rows = rows.float()
         shared = rows @ rows.T
         return shared > 0 if self.binary else shared.short()
 
-    def __call__(self, y_query, y_database):
+    def __call__(self, y_query: Rows, y_database: Rows) -> Array:
         """Count the labels that each query shares with each database item.
 
         Parameters

@@ -5,6 +5,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from .._compat import validated
+from .._types import Any, Array, Rows, Self
 from ._base import BaseAffinity
 
 
@@ -47,7 +48,7 @@ class PrecomputedAffinity(BaseAffinity):
     _levels_are_sure = True
 
     @validated(affinity=["array-like", "sparse matrix"])
-    def __init__(self, affinity):
+    def __init__(self, affinity: Rows) -> None:
         matrix = check_array(
             affinity, accept_sparse="csr", dtype=None, input_name="affinity"
         )
@@ -69,19 +70,19 @@ class PrecomputedAffinity(BaseAffinity):
         self.levels_ = np.union1d([0], values).astype(int)
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         """Numbers of rows and columns of the current selection."""
         return len(self._rows), len(self._rows)
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         """Number of dimensions, 2."""
         return 2
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._rows)
 
-    def __getitem__(self, rows):
+    def __getitem__(self, rows: Any) -> Self:
         """Select samples, rows and columns together.
 
         Parameters
@@ -102,11 +103,11 @@ class PrecomputedAffinity(BaseAffinity):
         selection._rows = np.atleast_1d(self._rows[rows])
         return selection
 
-    def toarray(self):
+    def toarray(self) -> Array:
         """Return the affinities among the selected samples as a dense array."""
         return self(self, self)
 
-    def check_targets(self, y):
+    def check_targets(self, y: Any) -> Any:
         """Return `y` if it is a selection from an equal matrix, or raise TypeError."""
         matrix, other = self._matrix, getattr(y, "_matrix", None)
         if other is matrix:
@@ -122,18 +123,18 @@ class PrecomputedAffinity(BaseAffinity):
             "itself (or a slice of it) as y."
         )
 
-    def targets_of(self, X):
+    def targets_of(self, X: Rows) -> Any:
         """Return this matrix: it is the targets of samples that come without `y`."""
         return self
 
-    def neighborhoods(self, y, levels):
+    def neighborhoods(self, y: Any, levels: Array) -> sp.csr_array | None:
         """Tell which samples are similar, of a sparse matrix however large it is."""
         if not sp.issparse(self._matrix):
             return super().neighborhoods(y, levels)
         similar = sp.csr_array(self._matrix[y._rows][:, y._rows]) > 0
         return sp.csr_array(similar + sp.eye_array(len(y), dtype=bool))
 
-    def __call__(self, y_query, y_database):
+    def __call__(self, y_query: Self, y_database: Self) -> Array:
         """Look up the affinities between two selections.
 
         Parameters
@@ -153,5 +154,5 @@ class PrecomputedAffinity(BaseAffinity):
         block = self._matrix[rows][:, columns]
         return block.toarray() if sp.issparse(block) else block
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"PrecomputedAffinity(n_samples={len(self)}, levels={self.levels_})"

@@ -4,18 +4,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._arrays import as_numpy
-from .._compat import validate_params
+from .._compat import validated
+from .._types import Affinity, Any, Array, Rows
 from ._base import BaseAffinity, lists_as_array, refuse_tags
 from ._labels import LabelAffinity, SharedLabelAffinity, is_indicator
 from ._precomputed import PrecomputedAffinity
 from ._threshold import ThresholdAffinity
 
-# The oracle checks targets, and its caller has checked the features.
-_UNCHECKED = dict.fromkeys(("affinity", "X", "y"), "no_validation")
 
-
-@validate_params(_UNCHECKED, prefer_skip_nested_validation=False)
-def fit_affinity(affinity, X, y):
+@validated()  # the oracle checks targets, and its caller has checked the features
+def fit_affinity(affinity: Affinity, X: Rows, y: Any) -> tuple[BaseAffinity, Any, Array]:
     """Settle who is similar to whom in `fit(X, y)` of a hasher.
 
     Parameters
@@ -60,8 +58,10 @@ def fit_affinity(affinity, X, y):
     return affinity, targets, levels
 
 
-@validate_params(_UNCHECKED, prefer_skip_nested_validation=False)
-def resolve_affinity(affinity, X, y):
+@validated()  # the oracle checks targets, and its caller has checked the features
+def resolve_affinity(
+    affinity: Affinity, X: Rows | None, y: Any
+) -> tuple[BaseAffinity, Any]:
     """Settle which affinity and which targets a user means, without fitting anything.
 
     Parameters

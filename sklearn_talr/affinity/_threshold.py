@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import as_numpy
 from .._compat import Interval
 from .._state import replace_fitted
+from .._types import Any, Array, ArrayLike, Rows, Seed, Self, Sequence
 from ._base import BaseAffinity
 
 
@@ -85,18 +86,18 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
 
     def __init__(
         self,
-        quantiles=(0.05, 0.01, 0.002, 0.001),
-        levels=(1, 2, 5, 10),
+        quantiles: Sequence[float] = (0.05, 0.01, 0.002, 0.001),
+        levels: Sequence[int] = (1, 2, 5, 10),
         *,
-        subsample=5_000,
-        random_state=0,
-    ):
+        subsample: int = 5_000,
+        random_state: Seed = 0,
+    ) -> None:
         self.quantiles = quantiles
         self.levels = levels
         self.subsample = subsample
         self.random_state = random_state
 
-    def fit(self, y):
+    def fit(self, y: ArrayLike) -> Self:
         """Find the thresholds.
 
         Parameters
@@ -150,7 +151,7 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         }
         return replace_fitted(self, fitted)
 
-    def check_targets(self, y):
+    def check_targets(self, y: Any) -> Any:
         """Return the feature rows as a 2-D float array, or raise ValueError.
 
         Single numbers, of shape (n_samples,), become rows of one feature.
@@ -160,7 +161,7 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
             y = np.reshape(y, (-1, 1))
         return check_array(y, dtype=(np.float64, np.float32), input_name="y")
 
-    def targets_of(self, X):
+    def targets_of(self, X: Rows) -> Any:
         """Return the features as targets, or raise ValueError if they are sparse."""
         if sp.issparse(X):
             raise ValueError(
@@ -170,12 +171,12 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
             )
         return X
 
-    def levels_between(self, y_query, y_database):
+    def levels_between(self, y_query: Any, y_database: Any) -> Array:
         """Return the values that the affinity of these targets can take, 0 first."""
         check_is_fitted(self)
         return self.levels_
 
-    def __call__(self, y_query, y_database):
+    def __call__(self, y_query: ArrayLike, y_database: ArrayLike) -> Array:
         """Grade the distance of every pair of rows.
 
         Parameters

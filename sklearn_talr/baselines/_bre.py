@@ -22,6 +22,7 @@ from numbers import Integral
 import numpy as np
 
 from .._compat import Interval
+from .._types import Affinity, Count, Seed
 from ._sampled_pairs import DiscreteHasher, in_units, linear_function, signs
 
 
@@ -120,15 +121,15 @@ class BREHasher(DiscreteHasher):
 
     def __init__(
         self,
-        n_bits=32,
+        n_bits: int = 32,
         *,
-        affinity="auto",
-        n_anchors=50,
-        subsample=1000,
-        max_iter=1,
-        verbose=False,
-        random_state=None,
-    ):
+        affinity: Affinity = "auto",
+        n_anchors: int = 50,
+        subsample: Count = 1000,
+        max_iter: int = 1,
+        verbose: bool = False,
+        random_state: Seed = None,
+    ) -> None:
         super().__init__(n_bits, affinity, subsample, verbose, random_state)
         self.n_anchors = n_anchors
         self.max_iter = max_iter

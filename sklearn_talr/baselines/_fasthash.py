@@ -7,7 +7,9 @@ import scipy.sparse as sp
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from .._arrays import Space
 from .._compat import Interval
+from .._types import Affinity, Any, Callable, Count, Seed
 from ._graph_cuts import PairwiseBits
 from ._sampled_pairs import DiscreteHasher
 
@@ -113,16 +115,16 @@ class FastHasher(DiscreteHasher):
 
     def __init__(
         self,
-        n_bits=32,
+        n_bits: int = 32,
         *,
-        affinity="auto",
-        n_trees=50,
-        max_depth=4,
-        learning_rate=0.2,
-        subsample=5000,
-        verbose=False,
-        random_state=None,
-    ):
+        affinity: Affinity = "auto",
+        n_trees: int = 50,
+        max_depth: int = 4,
+        learning_rate: float = 0.2,
+        subsample: Count = 5000,
+        verbose: bool = False,
+        random_state: Seed = None,
+    ) -> None:
         super().__init__(n_bits, affinity, subsample, verbose, random_state)
         self.n_trees = n_trees
         self.max_depth = max_depth
@@ -162,7 +164,7 @@ class FastHasher(DiscreteHasher):
     def _n_features_out(self):
         return len(self.estimators_)
 
-    def hash_function(self, space):
+    def hash_function(self, space: Space) -> Callable[..., Any]:
         """Return the function from rows to activations: the trees of each bit.
 
         Parameters
@@ -184,7 +186,7 @@ class FastHasher(DiscreteHasher):
         return activations
 
     @property
-    def n_units(self):
+    def n_units(self) -> int:
         """Numbers per row of the largest array: the features."""
         return self.n_features_in_
 

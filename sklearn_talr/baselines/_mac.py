@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.svm import LinearSVC
 
 from .._compat import Interval
+from .._types import Affinity, Count, Seed
 from ..hashing._linear import PROJECTIONS
 from ._graph_cuts import PairwiseBits
 from ._sampled_pairs import DiscreteHasher, in_units, linear_function, signs
@@ -117,15 +118,15 @@ class MACHasher(DiscreteHasher):
 
     def __init__(
         self,
-        n_bits=32,
+        n_bits: int = 32,
         *,
-        affinity="auto",
-        C=1.0,
-        first_penalty=0.1,
-        subsample=5000,
-        verbose=False,
-        random_state=None,
-    ):
+        affinity: Affinity = "auto",
+        C: float = 1.0,
+        first_penalty: float = 0.1,
+        subsample: Count = 5000,
+        verbose: bool = False,
+        random_state: Seed = None,
+    ) -> None:
         super().__init__(n_bits, affinity, subsample, verbose, random_state)
         self.C = C
         self.first_penalty = first_penalty

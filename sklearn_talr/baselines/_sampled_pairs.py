@@ -11,6 +11,7 @@ from .._progress import Progress
 from .._random import independent_random_state
 from .._state import replace_fitted
 from .._threads import one_thread
+from .._types import Any, Rows, Self
 from ..affinity import fit_affinity
 from ..hashing._base import BaseHasher, all_rows_equal, check_features, mean_and_unit
 
@@ -40,7 +41,7 @@ class DiscreteHasher(BaseHasher):
         self.random_state = random_state
 
     @fit_method
-    def fit(self, X, y=None):
+    def fit(self, X: Rows, y: Any = None) -> Self:
         """Learn from samples drawn at random and all their pairs.
 
         Parameters

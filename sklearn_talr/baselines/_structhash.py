@@ -22,6 +22,7 @@ import numpy as np
 from scipy.optimize import linprog, minimize
 
 from .._compat import Interval, StrOptions
+from .._types import Affinity, Count, Literal, Seed
 from ..svm._risks import RankingRisk
 from ._sampled_pairs import DiscreteHasher, in_units, linear_function
 
@@ -139,18 +140,18 @@ class StructHasher(DiscreteHasher):
 
     def __init__(
         self,
-        n_bits=32,
+        n_bits: int = 32,
         *,
-        affinity="auto",
-        loss="ndcg",
-        C=1000.0,
-        alpha=0.003,
-        n_queries=300,
-        subsample=3000,
-        tol=0.01,
-        verbose=False,
-        random_state=None,
-    ):
+        affinity: Affinity = "auto",
+        loss: Literal["ndcg", "average_precision"] = "ndcg",
+        C: float = 1000.0,
+        alpha: float = 0.003,
+        n_queries: int = 300,
+        subsample: Count = 3000,
+        tol: float = 0.01,
+        verbose: bool = False,
+        random_state: Seed = None,
+    ) -> None:
         super().__init__(n_bits, affinity, subsample, verbose, random_state)
         self.loss = loss
         self.C = C

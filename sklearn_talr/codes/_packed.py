@@ -7,6 +7,7 @@ from sklearn.utils import check_array
 
 from .._arrays import as_numpy
 from .._compat import Interval, StrOptions, validated
+from .._types import Any, ArrayLike, DTypeLike, Literal, NDArray, Sequence
 from ._factors import Terms
 
 NO_TERMS = Terms()
@@ -68,7 +69,13 @@ class PackedCodes:
         bitorder=_BIT_ORDER,
         terms=["array-like", None],
     )
-    def __init__(self, data, n_bits, bitorder="little", terms=None):
+    def __init__(
+        self,
+        data: ArrayLike,
+        n_bits: int,
+        bitorder: Literal["little", "big"] = "little",
+        terms: ArrayLike | None = None,
+    ) -> None:
         self.data = np.asarray(data)
         self.n_bits = int(n_bits)
         self.bitorder = bitorder
@@ -110,28 +117,28 @@ class PackedCodes:
         return packed
 
     @property
-    def terms(self):
+    def terms(self) -> NDArray[np.float32] | None:
         """Factors, and perhaps addends, of the scores of the codes."""
         return self._terms.values
 
     @property
-    def lengths(self):
+    def lengths(self) -> NDArray[np.uint8] | None:
         """Bytes that a hasher has stored beside the codes, or None."""
         return self._terms.lengths if len(self._terms.length_table) else None
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Bytes of the codes and of their terms."""
         return self.data.nbytes + self._terms.nbytes
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         return len(self.data), self.n_bits
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.data)
 
-    def __getitem__(self, rows):
+    def __getitem__(self, rows: Any) -> "PackedCodes":
         """Select rows (a slice, a mask or an index array); the result stays packed."""
         if isinstance(rows, tuple):  # scikit-learn indexes with (rows, ...)
             rows = rows[0]
@@ -140,13 +147,15 @@ class PackedCodes:
         terms = self._terms.rows(rows)
         return PackedCodes._of(self.data[rows], self.n_bits, self.bitorder, terms)
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(
+        self, dtype: DTypeLike | None = None, copy: bool | None = None
+    ) -> NDArray[np.uint8]:
         """Return the bits, never the bytes: `np.asarray` must not change the meaning."""
         if copy is False:
             raise ValueError("unpacking codes makes a copy; call with copy=None.")
         return _as_bits(self).astype(dtype or np.uint8, copy=False)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"PackedCodes(n_samples={len(self)}, n_bits={self.n_bits}, "
             f"bitorder={self.bitorder!r})"
@@ -154,7 +163,9 @@ class PackedCodes:
 
 
 @validated(codes=["array-like"], bitorder=_BIT_ORDER)
-def pack_codes(codes, *, bitorder="little"):
+def pack_codes(
+    codes: ArrayLike, *, bitorder: Literal["little", "big"] = "little"
+) -> PackedCodes:
     """Pack codes of zeros and ones eight to the byte.
 
     Parameters
@@ -187,7 +198,7 @@ def pack_codes(codes, *, bitorder="little"):
 
 
 @validated()
-def unpack_codes(packed):
+def unpack_codes(packed: PackedCodes) -> NDArray[np.uint8]:
     """Give the bits of packed codes, one to the byte.
 
     Parameters
@@ -221,7 +232,7 @@ def unpack_codes(packed):
 
 
 @validated(parts=[list, tuple])
-def concatenate_codes(parts):
+def concatenate_codes(parts: Sequence[PackedCodes]) -> PackedCodes:
     """Join packed codes of one hasher, one after another.
 
     Parameters
@@ -264,7 +275,9 @@ def concatenate_codes(parts):
 
 
 @validated(query_codes=["array-like"], database_codes=["array-like"])
-def hamming_distances(query_codes, database_codes):
+def hamming_distances(
+    query_codes: ArrayLike, database_codes: ArrayLike
+) -> NDArray[np.int32]:
     """Count the differing bits of every pair of codes.
 
     Parameters

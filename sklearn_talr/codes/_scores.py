@@ -35,6 +35,7 @@ from sklearn.utils import check_array
 from .._arrays import as_numpy
 from .._compat import validated
 from .._threads import map_in_threads, slices
+from .._types import ArrayLike, Column, Count, NDArray
 from ._packed import PackedCodes, as_packed
 
 
@@ -92,7 +93,9 @@ _DOCUMENTS_PER_PART = 2**10  # that one thread takes at once
 @validated(
     query_weights=["array-like"], database_codes=["array-like"], n_jobs=[Integral, None]
 )
-def weighted_scores(query_weights, database_codes, *, n_jobs=None):
+def weighted_scores(
+    query_weights: ArrayLike, database_codes: ArrayLike, *, n_jobs: Count = None
+) -> NDArray[np.float32]:
     """Score every code by every weighted query.
 
     Parameters
@@ -166,8 +169,13 @@ def weighted_scores(query_weights, database_codes, *, n_jobs=None):
     n_jobs=[Integral, None],
 )
 def maxsim_scores(
-    query_weights, database_codes, *, query_groups=None, groups=None, n_jobs=None
-):
+    query_weights: ArrayLike,
+    database_codes: ArrayLike,
+    *,
+    query_groups: Column = None,
+    groups: Column = None,
+    n_jobs: Count = None,
+) -> NDArray[np.float32]:
     """Score documents, which are sets of codes, by queries, which are sets of weights.
 
     The score of a document is a sum over the tokens of the query: of the highest score that

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import HasMethods, Interval, num_samples, optional, safe_indexing, validated
+from .._types import Any, Seed
 from ..codes import PackedCodes, concatenate_codes
 
 
@@ -18,7 +19,14 @@ from ..codes import PackedCodes, concatenate_codes
     n_samples=[Interval(Integral, 2, None, closed="left")],
     random_state=["random_state"],
 )
-def fit(hasher, X, y=None, *, n_samples=20_000, random_state=None):
+def fit(
+    hasher: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    n_samples: int = 20_000,
+    random_state: Seed = None,
+) -> Any:
     """Fit a hasher on a sample of the rows of a dask array.
 
     The rows are drawn from all blocks, each row of the array with the same chance, so that
@@ -175,7 +183,7 @@ def _is_list_of_delayed(blocks):
 
 
 @validated(hasher=[HasMethods(["encode"])])
-def encode(hasher, X):
+def encode(hasher: Any, X: Any) -> list[Any]:
     """Compute packed codes of a dask array of features, lazily.
 
     Parameters

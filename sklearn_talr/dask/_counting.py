@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from .._compat import validated
+from .._types import Affinity, Any
 from ..affinity import resolve_affinity
 from ..codes import pack_codes
 from ..histogram import HammingHistogram
@@ -24,7 +25,9 @@ _BYTES_PER_TABLE = 2**26
 
 
 @validated()
-def hamming_histogram(query_codes, database_codes, affinity, y_query, y_database):
+def hamming_histogram(
+    query_codes: Any, database_codes: Any, affinity: Affinity, y_query: Any, y_database: Any
+) -> HammingHistogram:
     """Count items of a database in blocks by affinity level and Hamming distance.
 
     The table is that of :func:`sklearn_talr.histogram.hamming_histogram`, whatever the

@@ -10,6 +10,7 @@ from sklearn.utils import gen_batches
 
 from .._arrays import ragged
 from .._compat import HasMethods, Interval, validated
+from .._types import Any, Array
 from ..codes import pack_codes
 from ._blocks import delayed_blocks, gathered, import_dask, merged
 
@@ -17,7 +18,7 @@ _FOUND_PER_TASK = 2**22
 
 
 @validated(neighbors=[HasMethods(["fit", "kneighbors"])])
-def index(neighbors, codes):
+def index(neighbors: Any, codes: Any) -> list[Any]:
     """Index each block of codes for search, and keep the indexes on the workers.
 
     Parameters
@@ -73,7 +74,7 @@ def index(neighbors, codes):
 
 
 @validated(n_neighbors=[Interval(Integral, 1, None, closed="left")])
-def kneighbors(queries, database, n_neighbors=10):
+def kneighbors(queries: Any, database: Any, n_neighbors: int = 10) -> tuple[Array, Array]:
     """Find the nearest items of each query in a database in blocks, exactly.
 
     Parameters
@@ -138,7 +139,7 @@ def kneighbors(queries, database, n_neighbors=10):
 
 
 @validated(radius=[Interval(Real, 0, None, closed="left")])
-def radius_neighbors(queries, database, radius=2):
+def radius_neighbors(queries: Any, database: Any, radius: float = 2) -> tuple[Array, Array]:
     """Find all items within a radius of each query in a database in blocks.
 
     Parameters

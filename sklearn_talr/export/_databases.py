@@ -10,6 +10,7 @@ from sklearn.utils import gen_batches
 
 from .._arrays import check_ids
 from .._compat import HasMethods, Interval, StrOptions, validated
+from .._types import Any, ArrayLike, Callable, Column, Function, Iterator
 from ..codes import PackedCodes, pack_codes, unpack_codes
 from ..codes._factors import Terms
 from ..codes._packed import refuse_terms
@@ -17,7 +18,7 @@ from ..codes._scores import as_weights, signs_of_bits, tables_of
 
 
 @validated(codes=["array-like"])
-def to_bit_strings(codes):
+def to_bit_strings(codes: ArrayLike) -> list[str]:
     """Write codes as strings of "0" and "1", bit 0 first.
 
     This is the literal form of ``bit(n)`` in PostgreSQL and of ``BIT`` in DuckDB.
@@ -59,7 +60,9 @@ def _bit_strings(codes):
     n_bits=[Interval(Integral, 1, None, closed="left")],
     engine=[StrOptions({"duckdb", "pgvector", "sqlite_vec"})],
 )
-def to_sql_weights(query_weights, n_bits, *, engine):
+def to_sql_weights(
+    query_weights: ArrayLike, n_bits: int, *, engine: str
+) -> Iterator[tuple[Any, Any]]:
     """Write weighted queries as parameters of SQL.
 
     They are what searches of :func:`to_pgvector`, :func:`to_duckdb` and
@@ -113,7 +116,7 @@ _TYPES = {"i": "BIGINT", "U": "TEXT"}  # of columns of ids
 _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
 
-def validate_export(**constraints):
+def validate_export(**constraints: Any) -> Callable[[Function], Function]:
     """Decorate an export: check codes, ids, and parameters with these constraints."""
     codes = ["array-like", HasMethods(["kneighbors", "rank"])]
     return validated(codes=codes, ids=["array-like", None], **constraints)
@@ -216,7 +219,7 @@ class PgvectorExport:
     codes: PackedCodes
     ids: np.ndarray
 
-    def rows(self):
+    def rows(self) -> Iterator[tuple[Any, str]]:
         """Generate the rows as blocks of text in the format of COPY.
 
         Yields
@@ -234,7 +237,14 @@ class PgvectorExport:
 
 
 @validate_export(hnsw=["boolean"], **_OF_SQL)
-def to_pgvector(codes, *, ids=None, table="codes", hnsw=False, weighted=False):
+def to_pgvector(
+    codes: Any,
+    *,
+    ids: Column = None,
+    table: str = "codes",
+    hnsw: bool = False,
+    weighted: bool = False,
+) -> PgvectorExport:
     """Prepare codes for PostgreSQL with pgvector, as a column of type ``bit(n)``.
 
     Parameters
@@ -331,7 +341,14 @@ def to_pgvector(codes, *, ids=None, table="codes", hnsw=False, weighted=False):
 
 
 @validate_export(connection=[HasMethods(["execute", "executemany"])], **_OF_SQL)
-def to_sqlite_vec(codes, connection, *, ids=None, table="codes", weighted=False):
+def to_sqlite_vec(
+    codes: Any,
+    connection: Any,
+    *,
+    ids: Column = None,
+    table: str = "codes",
+    weighted: bool = False,
+) -> str:
     """Write codes to a table of SQLite with sqlite-vec, as a column of type ``bit[n]``.
 
     Parameters
@@ -422,7 +439,14 @@ def to_sqlite_vec(codes, connection, *, ids=None, table="codes", weighted=False)
 
 
 @validate_export(connection=[HasMethods(["execute", "register"])], **_OF_SQL)
-def to_duckdb(codes, connection, *, ids=None, table="codes", weighted=False):
+def to_duckdb(
+    codes: Any,
+    connection: Any,
+    *,
+    ids: Column = None,
+    table: str = "codes",
+    weighted: bool = False,
+) -> str:
     """Write codes to a table of DuckDB, as a column of type ``BIT``.
 
     Parameters
@@ -502,7 +526,9 @@ def to_duckdb(codes, connection, *, ids=None, table="codes", weighted=False):
 
 
 @validate_export(connection=[HasMethods(["create_table", "open_table"])], table=[str])
-def to_lancedb(codes, connection, *, ids=None, table="codes"):
+def to_lancedb(
+    codes: Any, connection: Any, *, ids: Column = None, table: str = "codes"
+) -> Any:
     """Write codes to a table of LanceDB, as a column of bytes.
 
     ``table.search(row, vector_column_name="code")`` searches it, see below, where ``row``

@@ -6,6 +6,7 @@ from numbers import Integral
 import numpy as np
 
 from .._compat import Interval, Options
+from .._types import Any, Column
 from ._databases import check_codes, validate_export, warn_of_repeats
 
 _BINARY = "BFlat"
@@ -18,7 +19,14 @@ _LIFT = 1 / 64
 @validate_export(
     description=[str], weighted=["boolean"], word_size=[Options(Integral, {1, 8})]
 )
-def to_faiss(codes, description=_BINARY, *, ids=None, weighted=False, word_size=1):
+def to_faiss(
+    codes: Any,
+    description: str = _BINARY,
+    *,
+    ids: Column = None,
+    weighted: bool = False,
+    word_size: int = 1,
+) -> Any:
     """Build an index of faiss, for queries that are codes or for weighted queries.
 
     Search the first kind with ``index.search(pack_codes(queries).data, k)``, and the second
@@ -199,7 +207,7 @@ def _fast_scan(faiss, packed):
 
 
 @validate_export(connectivity=[Interval(Integral, 1, None, closed="left")])
-def to_usearch(codes, *, ids=None, connectivity=16):
+def to_usearch(codes: Any, *, ids: Column = None, connectivity: int = 16) -> Any:
     """Build an index of usearch, which is a graph but can also be searched exactly.
 
     ``index.search(pack_codes(queries).data, k)`` searches by the graph and may miss some

@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import NUMPY
 from .._compat import StrOptions, optional, validated
+from .._types import Any, FilePath, Literal
 from ..hashing._base import BaseHasher, Layers
 
 _TINY = np.finfo(np.float32).tiny
@@ -36,7 +37,12 @@ _OPSET, _IR_VERSION = 13, 8  # old versions, which all runtimes of the last year
 @validated(
     path=[str, os.PathLike], output=[StrOptions({"codes", "query_codes", "query_weights"})]
 )
-def export_onnx(hasher, path, *, output="codes"):
+def export_onnx(
+    hasher: Any,
+    path: FilePath,
+    *,
+    output: Literal["codes", "query_codes", "query_weights"] = "codes",
+) -> None:
     """Write a fitted hash function as an ONNX graph from features to packed codes.
 
     The graph has one input, ``features`` of shape (n_samples, n_features) and float32, and

@@ -4,14 +4,15 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils import gen_batches
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import Interval, Options, StrOptions, fit_method
+from .._arrays import Space
+from .._compat import Interval, Options, StrOptions, available_if, fit_method
 from .._progress import Progress
 from .._random import independent_random_state
 from .._state import replace_fitted
 from .._threads import map_in_threads, one_thread
+from .._types import Any, Array, ArrayLike, Count, Literal, NDArray, Rows, Seed, Self
 from ..codes import weighted_scores
 from ..codes._packed import as_packed
 from ._base import BaseHasher, Layers, check_features
@@ -182,17 +183,17 @@ class AdditiveHasher(BaseHasher):
 
     def __init__(
         self,
-        n_bits=32,
+        n_bits: int = 32,
         *,
-        word_size="auto",
-        metric="cosine",
-        alpha="auto",
-        max_iter=12,
-        max_samples=20_000,
-        n_jobs=None,
-        verbose=False,
-        random_state=None,
-    ):
+        word_size: Literal["auto", 1, 8] = "auto",
+        metric: Literal["cosine", "inner_product", "euclidean"] = "cosine",
+        alpha: float | Literal["auto"] = "auto",
+        max_iter: int = 12,
+        max_samples: Count = 20_000,
+        n_jobs: Count = None,
+        verbose: bool = False,
+        random_state: Seed = None,
+    ) -> None:
         self.n_bits = n_bits
         self.word_size = word_size
         self.metric = metric
@@ -204,7 +205,7 @@ class AdditiveHasher(BaseHasher):
         self.random_state = random_state
 
     @fit_method
-    def fit(self, X, y=None):
+    def fit(self, X: Rows, y: Any = None) -> Self:
         """Find the vectors that the words stand for.
 
         Parameters
@@ -245,7 +246,7 @@ class AdditiveHasher(BaseHasher):
 
     @available_if(_learns_in_parts)
     @fit_method
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X: Rows, y: Any = None) -> Self:
         """Improve the vectors of single bits by more rows.
 
         The first call does what `fit` does with ``word_size=1``. The mean stays that of the
@@ -300,7 +301,7 @@ class AdditiveHasher(BaseHasher):
             model = improve_bits(frame, rows, signs, model.moments, *how)
         return replace_fitted(self, progress.finish(model))
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: ArrayLike) -> NDArray[np.float32]:
         """Decode codes: the features that they stand for.
 
         Parameters
@@ -324,7 +325,7 @@ class AdditiveHasher(BaseHasher):
             )
         return model.decode(packed).astype(np.float32)
 
-    def score(self, X, y=None):
+    def score(self, X: Rows, y: Any = None) -> float:
         """Recall of the 10 nearest other samples by codes and weighted queries.
 
         Parameters
@@ -375,7 +376,7 @@ class AdditiveHasher(BaseHasher):
         n_found = sum(map_in_threads(one_thread()(count), blocks, self.n_jobs))
         return float(n_found / (n_neighbors * n_samples))
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return "_model_" in vars(self)
 
     def _fit(self, X, y, seen, sample, size, rng):
@@ -418,16 +419,16 @@ class AdditiveHasher(BaseHasher):
         return progress
 
     @property
-    def n_units(self):
+    def n_units(self) -> int:
         """Numbers per row of the largest array that the functions make."""
         return max(self.query_coef_.shape)
 
     @property
-    def n_weights(self):
+    def n_weights(self) -> int:
         """Weights of a query: one for each value of each word."""
         return self.query_coef_.shape[1]
 
-    def hash_function(self, space):
+    def hash_function(self, space: Space) -> Layers:
         """Return the function whose signs are near to the bits, see Notes.
 
         Parameters
@@ -442,7 +443,7 @@ class AdditiveHasher(BaseHasher):
         """
         return Layers(self.coefs_, self.intercepts_, self._mean_of_queries())
 
-    def query_function(self, space):
+    def query_function(self, space: Space) -> Layers:
         """Return the function from rows to the weights of queries.
 
         Parameters
@@ -458,7 +459,7 @@ class AdditiveHasher(BaseHasher):
         intercepts = [np.zeros(self.n_weights)]
         return Layers([self.query_coef_], intercepts, self._mean_of_queries())
 
-    def quantize(self, X, activations):
+    def quantize(self, X: Any, activations: Array) -> tuple[Any, NDArray[np.uint8] | None]:
         """Find the words whose vectors add up to rows, whatever the activations are.
 
         Parameters
@@ -479,7 +480,7 @@ class AdditiveHasher(BaseHasher):
         """
         return self._model_.quantize(X, activations)
 
-    def code_factors(self):
+    def code_factors(self) -> Any:
         """Return the rule by which codes get factors and addends."""
         return self._model_.rule
 

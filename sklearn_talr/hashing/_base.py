@@ -16,6 +16,7 @@ from .._arrays import NUMPY, Space, as_numpy, enter
 from .._compat import CallbackSupportMixin
 from .._state import held, validate_aside, validate_seen
 from .._threads import map_in_threads, one_thread, slices
+from .._types import Any, Callable, NDArray, Rows
 from ..affinity._similar_rows import in_units, most_rows, units_of_features
 from ..codes import PackedCodes
 from ..codes._factors import Terms
@@ -78,7 +79,7 @@ class BaseHasher(
     saturates_queries = False
 
     @property
-    def n_units(self):
+    def n_units(self) -> int:
         """Numbers per row of the largest array that the functions make."""
         coefs = vars(self).get("coefs_")
         if coefs is None:
@@ -86,11 +87,11 @@ class BaseHasher(
         return max(coefs[0].shape[0], *(coef.shape[1] for coef in coefs))
 
     @property
-    def n_weights(self):
+    def n_weights(self) -> int:
         """Weights of a query."""
         return self._n_features_out
 
-    def prepare(self, X):
+    def prepare(self, X: Any) -> Any:
         """Make of some rows what the functions take.
 
         Parameters
@@ -106,7 +107,7 @@ class BaseHasher(
         """
         return X
 
-    def hash_function(self, space):
+    def hash_function(self, space: Space) -> Callable[..., Any]:
         """Return the function from rows to activations.
 
         Parameters
@@ -122,7 +123,7 @@ class BaseHasher(
         layers = self.coefs_, self.intercepts_, *vars(self).get("means_", [None])
         return Layers(*layers, space)
 
-    def query_function(self, space):
+    def query_function(self, space: Space) -> Callable[..., Any]:
         """Return the function from rows to the weights of queries.
 
         Parameters
@@ -137,7 +138,7 @@ class BaseHasher(
         """
         return self.hash_function(space)
 
-    def quantize(self, X, activations):
+    def quantize(self, X: Any, activations: Any) -> tuple[Any, NDArray[np.uint8] | None]:
         """Find the bits of some rows.
 
         Parameters
@@ -158,11 +159,11 @@ class BaseHasher(
         """
         return activations > 0, None
 
-    def code_factors(self):
+    def code_factors(self) -> Any:
         """Return the rule by which codes get factors and addends; None: they get none."""
         return None
 
-    def decision_function(self, X):
+    def decision_function(self, X: Rows) -> NDArray[np.float32]:
         """Compute the activations whose signs are the bits.
 
         Parameters
@@ -179,7 +180,7 @@ class BaseHasher(
         now, X, space = self._enter(X)
         return now._values(X, now.hash_function(space), space, now._n_features_out)
 
-    def query_weights(self, X):
+    def query_weights(self, X: Rows) -> NDArray[np.float32]:
         r"""Compute how much each bit of a code counts for weighted queries.
 
         The database stays binary. A code is scored by the sum of the weights of its ones
@@ -204,7 +205,7 @@ class BaseHasher(
         weights = now._values(X, now.query_function(space), space, now.n_weights)
         return saturate(weights, space.xp) if now.saturates_queries else weights
 
-    def transform(self, X):
+    def transform(self, X: Rows) -> NDArray[np.uint8]:
         """Compute binary codes.
 
         Parameters
@@ -222,7 +223,7 @@ class BaseHasher(
         function, n_bits = now.hash_function(space), now._n_features_out
         return now._values(X, function, space, n_bits, "uint8", now.quantize)
 
-    def encode(self, X):
+    def encode(self, X: Rows) -> PackedCodes:
         """Compute binary codes, packed eight bits to the byte.
 
         Codes are packed block by block, so that little memory is taken beyond the
@@ -256,7 +257,7 @@ class BaseHasher(
         terms = Terms() if rule is None else rule.terms(data, lengths)
         return PackedCodes._of(data, n_bits, "little", terms)
 
-    def score(self, X, y=None):
+    def score(self, X: Rows, y: Any = None) -> float:
         """Tie-aware average precision of these samples, each ranking all the others.
 
         Parameters
@@ -326,7 +327,7 @@ class BaseHasher(
         coefs = vars(self).get("coefs_")
         return self.n_bits if coefs is None else coefs[-1].shape[1]
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.array_api_support = self.follows_arrays

@@ -34,6 +34,7 @@ from .._compat import (
 )
 from .._progress import Progress, warn_caller
 from .._state import replace_fitted
+from .._types import Any, Array, ArrayLike, Literal, Rows, Self
 from ..kernel_ridge import KernelRidgeClassifierCV
 from ._base import errors_of
 
@@ -137,14 +138,21 @@ class ClassProbabilities(
         "passthrough": ["boolean"],
     }
 
-    def __init__(self, estimator=None, *, cv=None, temperature="auto", passthrough=False):
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        cv: Any = None,
+        temperature: float | Literal["auto"] = "auto",
+        passthrough: bool = False,
+    ) -> None:
         self.estimator = estimator
         self.cv = cv
         self.temperature = temperature
         self.passthrough = passthrough
 
     @with_callbacks
-    def fit(self, X, y, **params):
+    def fit(self, X: Rows, y: ArrayLike, **params: Any) -> Self:
         """Fit the classifier.
 
         Parameters
@@ -169,7 +177,7 @@ class ClassProbabilities(
         return self
 
     @with_callbacks
-    def fit_transform(self, X, y, **params):
+    def fit_transform(self, X: Rows, y: ArrayLike, **params: Any) -> Array:
         """Fit the classifier, and return the probabilities of the same samples.
 
         They differ from the probabilities that `transform` returns, unless `cv` is None and
@@ -197,7 +205,7 @@ class ClassProbabilities(
         """
         return self._features(X, self._fit("fit_transform", X, y, params))
 
-    def transform(self, X):
+    def transform(self, X: Rows) -> Array:
         """Compute the probabilities.
 
         Parameters
@@ -317,7 +325,7 @@ class ClassProbabilities(
             )
         return folds
 
-    def set_fit_request(self, **requests):
+    def set_fit_request(self, **requests: Any) -> Self:
         """Set what metadata `fit` of the classifier is given, where metadata is routed.
 
         `estimator` becomes a copy of the classifier, of which its own `set_fit_request`
@@ -338,7 +346,7 @@ class ClassProbabilities(
 
     set_fit_transform_request = set_fit_request
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> Any:
         """Tell scikit-learn which metadata the classifier and the splitter request.
 
         Returns
@@ -364,7 +372,7 @@ class ClassProbabilities(
         n_features = 0 if self.beside_ is None else len(self.beside_[0])
         return n_features + len(self.classes_)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         of_estimator = get_tags(_default(self.estimator))
         tags.input_tags.sparse = of_estimator.input_tags.sparse

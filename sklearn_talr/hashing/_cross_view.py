@@ -1,13 +1,17 @@
 """CrossViewHasher: codes for queries of one kind and items of another."""
 
 from numbers import Integral
+from typing import Any, Literal, Self
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import HasMethods, Interval, StrOptions, fit_method
 from .._progress import Progress, warn_caller
 from .._random import independent_random_state
 from .._state import replace_fitted
+from .._types import Affinity, Callable, NDArray, Rows, Seed, Sequence
+from ..codes import PackedCodes
 from ..losses._tie_aware import loss_of
 from ..metrics import make_retrieval_scorer
 from ._additive import AdditiveHasher
@@ -240,28 +244,28 @@ class CrossViewHasher(BaseHasher):
 
     def __init__(
         self,
-        n_bits=32,
+        n_bits: int = 32,
         *,
-        query="bits",
-        loss="AP",
-        teacher="auto",
-        unjudged="irrelevant",
-        shared=False,
-        hidden_layer_sizes=(),
-        query_hidden_layer_sizes=None,
-        dropout="auto",
-        affinity="auto",
-        init="cca",
-        tanh_scale="auto",
-        bit_dropout="auto",
-        learning_rate_init="auto",
-        weight_decay="auto",
-        batch_size="auto",
-        max_iter=50,
-        device="auto",
-        verbose=False,
-        random_state=None,
-    ):
+        query: Literal["bits", "weights"] = "bits",
+        loss: str | Callable[..., Any] = "AP",
+        teacher: Any = "auto",
+        unjudged: Literal["irrelevant", "ignore"] = "irrelevant",
+        shared: bool = False,
+        hidden_layer_sizes: int | Sequence[int] = (),
+        query_hidden_layer_sizes: int | Sequence[int] | None = None,
+        dropout: float | tuple[float, float] | Literal["auto"] = "auto",
+        affinity: Affinity = "auto",
+        init: Literal["cca", "random"] = "cca",
+        tanh_scale: float | tuple[float, float] | Literal["auto"] | None = "auto",
+        bit_dropout: float | Literal["auto"] = "auto",
+        learning_rate_init: float | Literal["auto"] = "auto",
+        weight_decay: float | Literal["auto"] = "auto",
+        batch_size: int | Literal["auto"] = "auto",
+        max_iter: int = 50,
+        device: str = "auto",
+        verbose: bool = False,
+        random_state: Seed = None,
+    ) -> None:
         self.n_bits = n_bits
         self.query = query
         self.loss = loss
@@ -284,12 +288,14 @@ class CrossViewHasher(BaseHasher):
         self.random_state = random_state
 
     @property
-    def default_query(self):
+    def default_query(self) -> str:
         """How codes are to be searched: the parameter `query`."""
         return self.query
 
     @fit_method
-    def fit(self, X, y=None, *, X_query=None, y_query=None):
+    def fit(
+        self, X: Rows, y: Any = None, *, X_query: Rows | None = None, y_query: Any = None
+    ) -> Self:
         """Learn the hash functions of both views.
 
         Parameters
@@ -406,7 +412,7 @@ class CrossViewHasher(BaseHasher):
         }
         return replace_fitted(self, progress.finish(seen | known | fitted))
 
-    def transform_query(self, X):
+    def transform_query(self, X: Rows) -> NDArray[np.uint8]:
         """Compute binary codes of queries.
 
         Parameters
@@ -421,7 +427,7 @@ class CrossViewHasher(BaseHasher):
         """
         return self._ask("transform", X)
 
-    def encode_query(self, X):
+    def encode_query(self, X: Rows) -> PackedCodes:
         """Compute binary codes of queries, packed eight bits to the byte.
 
         Parameters
@@ -436,7 +442,7 @@ class CrossViewHasher(BaseHasher):
         """
         return self._ask("encode", X)
 
-    def query_weights(self, X):
+    def query_weights(self, X: Rows) -> NDArray[np.float32]:
         """Compute how much each bit of an item's code counts for weighted queries.
 
         Parameters
@@ -452,7 +458,9 @@ class CrossViewHasher(BaseHasher):
         """
         return self._ask("query_weights", X)
 
-    def score(self, X, y=None, *, X_query=None, y_query=None):
+    def score(
+        self, X: Rows, y: Any = None, *, X_query: Rows | None = None, y_query: Any = None
+    ) -> float:
         """Tie-aware retrieval score of queries that rank these items.
 
         Parameters
@@ -514,7 +522,7 @@ class CrossViewHasher(BaseHasher):
     def _n_features_out(self):
         return self.item_hasher_._n_features_out
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags

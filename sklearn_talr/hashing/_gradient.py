@@ -1,12 +1,13 @@
 """TALRHasher: hash codes by gradients of a tie-aware ranking measure, or of any loss."""
 
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
-from sklearn.utils.metaestimators import available_if
-
-from .._compat import HasMethods, Interval, StrOptions, fit_method
+from .._arrays import Space
+from .._compat import HasMethods, Interval, StrOptions, available_if, fit_method
 from .._lazy import lazy_names
 from .._state import replace_fitted
+from .._types import Affinity, Callable, Column, Rows, Seed, Sequence
 from ..losses._tie_aware import loss_of
 from ..measures import Measure
 from ..metrics import make_retrieval_scorer
@@ -350,32 +351,32 @@ class TALRHasher(BaseHasher):
 
     def __init__(
         self,
-        n_bits=32,
+        n_bits: int = 32,
         *,
-        loss="AP",
-        hidden_layer_sizes=(),
-        dropout="auto",
-        module=None,
-        affinity="auto",
-        init="itq",
-        tanh_scale="auto",
-        bit_dropout="auto",
-        nested=False,
-        solver="auto",
-        learning_rate="cosine",
-        learning_rate_init="auto",
-        weight_decay="auto",
-        batch_size="auto",
-        max_iter="auto",
-        early_descent=False,
-        validation_fraction=0.1,
-        n_iter_no_change=10,
-        tol=1e-4,
-        warm_start=False,
-        device="auto",
-        verbose=False,
-        random_state=None,
-    ):
+        loss: str | Callable[..., Any] = "AP",
+        hidden_layer_sizes: int | Sequence[int] = (),
+        dropout: float | tuple[float, float] | Literal["auto"] = "auto",
+        module: Any = None,
+        affinity: Affinity = "auto",
+        init: Literal["itq", "pca", "random"] = "itq",
+        tanh_scale: float | tuple[float, float] | Literal["auto"] | None = "auto",
+        bit_dropout: float | Literal["auto"] = "auto",
+        nested: bool = False,
+        solver: Literal["auto", "adam_mini", "adam"] = "auto",
+        learning_rate: Literal["cosine", "constant"] = "cosine",
+        learning_rate_init: float | Literal["auto"] = "auto",
+        weight_decay: float | Literal["auto"] = "auto",
+        batch_size: int | Literal["auto"] = "auto",
+        max_iter: int | Literal["auto"] = "auto",
+        early_descent: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+        device: str = "auto",
+        verbose: bool = False,
+        random_state: Seed = None,
+    ) -> None:
         self.n_bits = n_bits
         self.loss = loss
         self.hidden_layer_sizes = hidden_layer_sizes
@@ -402,7 +403,9 @@ class TALRHasher(BaseHasher):
         self.random_state = random_state
 
     @fit_method
-    def fit(self, X, y=None, *, X_val=None, y_val=None):
+    def fit(
+        self, X: Rows, y: Any = None, *, X_val: Rows | None = None, y_val: Any = None
+    ) -> Self:
         """Learn the hash function.
 
         Parameters
@@ -452,7 +455,7 @@ class TALRHasher(BaseHasher):
 
     @available_if(_trains_on_chunks)
     @fit_method
-    def partial_fit(self, X, y=None, levels=None):
+    def partial_fit(self, X: Rows, y: Any = None, levels: Column = None) -> Self:
         """Learn from a chunk of data: one epoch over its samples.
 
         The first call finds where to start, as `fit` does, and the mean and unit of the
@@ -494,7 +497,7 @@ class TALRHasher(BaseHasher):
         settings = settings_of(self, loss, data, is_chunk=True)
         return replace_fitted(self, fit_by_gradient(self, loss, data, settings, True))
 
-    def score(self, X, y=None):
+    def score(self, X: Rows, y: Any = None) -> float:
         """Tie-aware retrieval score of these samples, each ranking all the others.
 
         Parameters
@@ -513,7 +516,7 @@ class TALRHasher(BaseHasher):
         """
         return make_retrieval_scorer(loss_of(self.loss).measure)(self, X, y)
 
-    def hash_function(self, space):
+    def hash_function(self, space: Space) -> Callable[..., Any]:
         """Return the function from rows to activations: layers, or the user's module.
 
         Parameters
@@ -531,12 +534,12 @@ class TALRHasher(BaseHasher):
         return of_torch("ModuleFunction")(self.module, self.module_state_).moved_to(space)
 
     @property
-    def own_threads(self):
+    def own_threads(self) -> bool:
         """Whether the hash function is a module, which has threads of its own."""
         return "module_state_" in vars(self)
 
     @property
-    def saturates_queries(self):
+    def saturates_queries(self) -> bool:
         """Whether similarity goes by labels rather than by distances."""
         return not getattr(vars(self).get("affinity_"), "by_distance", False)
 
@@ -553,7 +556,7 @@ class TALRHasher(BaseHasher):
     def _n_features_out(self):
         return self._training_state_["n_bits"]
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = loss_of(self.loss).needs_classes
         return tags

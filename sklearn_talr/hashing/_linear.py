@@ -12,6 +12,7 @@ from .._progress import Progress
 from .._random import independent_random_state
 from .._state import replace_fitted
 from .._threads import one_thread
+from .._types import Any, Rows, Seed, Self
 from ._base import BaseHasher, centered, check_features, mean_and_unit
 
 _ITQ_ITERATIONS = 50  # as in the paper
@@ -26,12 +27,12 @@ class _ProjectionHasher(BaseHasher):
         "random_state": ["random_state"],
     }
 
-    def __init__(self, n_bits=32, *, random_state=None):
+    def __init__(self, n_bits: int = 32, *, random_state: Seed = None) -> None:
         self.n_bits = n_bits
         self.random_state = random_state
 
     @fit_method
-    def fit(self, X, y=None):
+    def fit(self, X: Rows, y: Any = None) -> Self:
         """Find the projection.
 
         Parameters

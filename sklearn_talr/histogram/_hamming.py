@@ -8,6 +8,7 @@ from sklearn.utils import gen_batches
 
 from .._compat import validated
 from .._threads import map_in_threads, one_thread
+from .._types import Affinity, Any, ArrayLike, Count
 from ..affinity import resolve_affinity
 from ..codes._packed import as_packed, code_words, refuse_terms
 from ._histograms import HammingHistogram
@@ -30,15 +31,15 @@ _MOST_DISTINCT = 0.7
     n_jobs=[Integral, None],
 )
 def hamming_histogram(
-    query_codes,
-    database_codes,
-    affinity,
-    y_query,
-    y_database,
+    query_codes: ArrayLike,
+    database_codes: ArrayLike,
+    affinity: Affinity,
+    y_query: Any,
+    y_database: Any,
     *,
-    exclude_self=False,
-    n_jobs=None,
-):
+    exclude_self: bool = False,
+    n_jobs: Count = None,
+) -> HammingHistogram:
     """Count database items by affinity level and Hamming distance to each query.
 
     Parameters

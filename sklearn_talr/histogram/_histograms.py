@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 
 from .._compat import validated
+from .._types import Any, ArrayLike, Column, NDArray, Self
 from ..codes._packed import as_packed, code_words
 from ._rankings import check_affinities, check_rankings, fits_int64, sort_rows
 
@@ -66,7 +67,7 @@ class RankingHistogram:
     counts: np.ndarray
     levels: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         counts, levels = np.asarray(self.counts), np.asarray(self.levels)
         is_vector = levels.ndim == 1 and levels.size and levels.dtype.kind in "biuf"
         is_whole = is_vector and fits_int64(levels) and not np.any(levels % 1)
@@ -96,10 +97,10 @@ class RankingHistogram:
         object.__setattr__(self, "counts", counts)
         object.__setattr__(self, "levels", levels.astype(np.int64, copy=False))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.counts)
 
-    def __add__(self, other):
+    def __add__(self, other: Self) -> Self:
         raise TypeError(
             f"{type(self).__name__} and {type(other).__name__} do not add up: only two "
             "HammingHistogram do, whose columns are the same distances. The columns of a "
@@ -112,7 +113,9 @@ class RankingHistogram:
 
     @staticmethod
     @validated(y_true=["array-like"], y_score=["array-like"], groups=["array-like", None])
-    def from_scores(y_true, y_score, *, groups=None):
+    def from_scores(
+        y_true: ArrayLike, y_score: ArrayLike, *, groups: Column = None
+    ) -> "RankingHistogram":
         """Tabulate rankings by real scores; items of equal score are tied.
 
         Parameters
@@ -177,12 +180,12 @@ class RankingHistogram:
         return RankingHistogram(counts.reshape(shape), levels)
 
     @property
-    def n_items(self):
+    def n_items(self) -> NDArray[np.int64]:
         """Number of ranked items of each query, shape (n_queries,)."""
         return self.counts.sum(axis=(1, 2))
 
     @property
-    def n_relevant(self):
+    def n_relevant(self) -> NDArray[np.int64]:
         """Number of items of affinity above 0 of each query, shape (n_queries,)."""
         return self.counts[:, 1:].sum(axis=(1, 2))
 
@@ -248,7 +251,7 @@ class HammingHistogram(RankingHistogram):
 
     n_bits: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         n_bits, n_columns = self.n_bits, self.counts.shape[2]
         if not isinstance(n_bits, Integral) or isinstance(n_bits, bool) or n_bits < 1:
@@ -265,7 +268,9 @@ class HammingHistogram(RankingHistogram):
     @validated(
         first_codes=["array-like"], second_codes=["array-like"], y_true=["array-like"]
     )
-    def from_pairs(first_codes, second_codes, y_true):
+    def from_pairs(
+        first_codes: ArrayLike, second_codes: ArrayLike, y_true: ArrayLike
+    ) -> "HammingHistogram":
         """Tabulate labeled pairs of codes, row by row, as one query that has them all.
 
         This is the table for :func:`~sklearn_talr.metrics.pair_precision` and
@@ -320,7 +325,7 @@ class HammingHistogram(RankingHistogram):
         counts = np.bincount(cells, minlength=np.prod(shape)).reshape(1, *shape)
         return HammingHistogram(counts, levels, first_codes.n_bits)
 
-    def __add__(self, other):
+    def __add__(self, other: Self) -> Self:
         if not isinstance(other, HammingHistogram):
             return super().__add__(other)
         if (self.n_bits, len(self)) != (other.n_bits, len(other)):
@@ -336,7 +341,7 @@ class HammingHistogram(RankingHistogram):
             counts[:, place] += part.counts.astype(np.int64, copy=False)
         return HammingHistogram(counts, levels, self.n_bits)
 
-    def __radd__(self, other):
+    def __radd__(self, other: Any) -> Self:
         if isinstance(other, int) and other == 0:  # from which sum() starts
             return self
         return super().__add__(other)

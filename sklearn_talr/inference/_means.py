@@ -8,8 +8,9 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from sklearn.utils import check_array
 
-from .._compat import Interval, validate_params
+from .._compat import Interval, validated
 from .._random import independent_random_state
+from .._types import ArrayLike, Column, Floats, Seed
 
 ROUNDING = 1e-12  # sums in two orders may differ by so much
 _CELLS = 2**22  # of queries times replicates at once
@@ -22,24 +23,21 @@ RESAMPLING = {
 }
 
 
-@validate_params(
-    {
-        "values": ["array-like"],
-        "confidence_level": [Interval(Real, 0, 1, closed="neither")],
-        "symmetric": ["boolean"],
-        **RESAMPLING,
-    },
-    prefer_skip_nested_validation=True,
+@validated(
+    values=["array-like"],
+    confidence_level=[Interval(Real, 0, 1, closed="neither")],
+    symmetric=["boolean"],
+    **RESAMPLING,
 )
 def mean_interval(
-    values,
+    values: ArrayLike,
     *,
-    confidence_level=0.95,
-    symmetric=False,
-    stratify=None,
-    n_resamples=10_000,
-    random_state=0,
-):
+    confidence_level: float = 0.95,
+    symmetric: bool = False,
+    stratify: Column = None,
+    n_resamples: int = 10_000,
+    random_state: Seed = 0,
+) -> tuple[float | Floats, float | Floats]:
     """Confidence interval of a mean over queries.
 
     The interval is the expanded percentile bootstrap: quantiles of means of queries that

@@ -9,8 +9,9 @@ import numpy as np
 from scipy import stats
 from sklearn.utils import gen_batches
 
-from .._compat import Interval, StrOptions, validate_params
+from .._compat import Interval, StrOptions, validated
 from .._random import independent_random_state
+from .._types import ArrayLike, Column, Literal, Seed
 from ._means import (
     RESAMPLING,
     ROUNDING,
@@ -64,24 +65,21 @@ class PairedTest:
     is_exact: np.ndarray
 
 
-@validate_params(
-    {
-        "first": ["array-like"],
-        "second": ["array-like"],
-        "test": [StrOptions(set(TESTS))],
-        **RESAMPLING,
-    },
-    prefer_skip_nested_validation=True,
+@validated(
+    first=["array-like"],
+    second=["array-like"],
+    test=[StrOptions(set(TESTS))],
+    **RESAMPLING,
 )
 def paired_test(
-    first,
-    second,
+    first: ArrayLike,
+    second: ArrayLike,
     *,
-    test="randomization",
-    stratify=None,
-    n_resamples=10_000,
-    random_state=0,
-):
+    test: Literal["randomization", "bootstrap", "t", "wilcoxon"] = "randomization",
+    stratify: Column = None,
+    n_resamples: int = 10_000,
+    random_state: Seed = 0,
+) -> PairedTest:
     """Test whether two systems differ in their mean over the same queries.
 
     Parameters
@@ -341,16 +339,15 @@ def _tails_of_ranks(ranks):
     return share[::-1].cumsum()[::-1]
 
 
-@validate_params(
-    {
-        "differences": ["array-like"],
-        "difference": [Interval(Real, 0, None, closed="neither")],
-        "alpha": [_BETWEEN],
-        "power": [_BETWEEN],
-    },
-    prefer_skip_nested_validation=True,
+@validated(
+    differences=["array-like"],
+    difference=[Interval(Real, 0, None, closed="neither")],
+    alpha=[_BETWEEN],
+    power=[_BETWEEN],
 )
-def n_queries_to_separate(differences, difference, *, alpha=0.05, power=0.8):
+def n_queries_to_separate(
+    differences: ArrayLike, difference: float, *, alpha: float = 0.05, power: float = 0.8
+) -> int:
     """Number of queries with which a paired test would see a difference of means.
 
     The number is that of the paired t-test, by the noncentral t distribution, if the new

@@ -22,6 +22,7 @@ from .._progress import Progress, warn_caller
 from .._random import independent_random_state
 from .._state import replace_fitted, validate_aside, validate_seen
 from .._threads import one_thread
+from .._types import Any, Array, ArrayLike, Column, Count, Floats, Literal, Rows, Seed, Self
 from ..affinity import SharedLabelAffinity
 from ..affinity._similar_rows import SimilarRows, units_of_features
 from ._model import (
@@ -181,15 +182,15 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
 
     def __init__(
         self,
-        kernel="rbf",
+        kernel: Literal["rbf", "cosine", "linear"] = "rbf",
         *,
-        gammas=None,
-        alphas=None,
-        n_components=None,
-        class_weight=None,
-        verbose=False,
-        random_state=None,
-    ):
+        gammas: Column = None,
+        alphas: Column = None,
+        n_components: Count = None,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        verbose: bool = False,
+        random_state: Seed = None,
+    ) -> None:
         self.kernel = kernel
         self.gammas = gammas
         self.alphas = alphas
@@ -199,7 +200,9 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         self.random_state = random_state
 
     @fit_method
-    def fit(self, X, y, sample_weight=None, groups=None):
+    def fit(
+        self, X: Rows, y: ArrayLike, sample_weight: Column = None, groups: Column = None
+    ) -> Self:
         """Choose the parameters, and fit all samples.
 
         Parameters
@@ -227,7 +230,9 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         return replace_fitted(self, fitted)
 
     @fit_method
-    def fit_predict_proba(self, X, y, sample_weight=None, groups=None):
+    def fit_predict_proba(
+        self, X: Rows, y: ArrayLike, sample_weight: Column = None, groups: Column = None
+    ) -> Floats:
         """Fit, and predict probabilities of each training sample as if it was left out.
 
         Parameters
@@ -256,7 +261,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         replace_fitted(self, fitted)
         return self._probabilities(logits)
 
-    def decision_function(self, X):
+    def decision_function(self, X: Rows) -> Array:
         """Compute the logits of the probabilities.
 
         Parameters
@@ -274,7 +279,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
             return logits
         return logits[:, 1] - logits[:, 0]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Rows) -> Floats:
         """Predict the probability of each class, or of each label.
 
         Parameters
@@ -289,7 +294,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         """
         return self._probabilities(self._logits(X))
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> Array:
         """Predict the class that is most probable, or all labels above 1/2.
 
         Parameters
@@ -447,7 +452,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
     def _probabilities(self, logits):
         return expit(logits) if self.multilabel_ else softmax(logits, axis=1)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         tags.input_tags.sparse = True

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._types import Any, Array, Callable, Count, Tensor
+
 _PAIRS_PER_BLOCK = 2**20  # of one call of an oracle, which may need many bytes a pair
 _LARGEST_GRADE = 1000  # gains 2**grade - 1 are summed in float64
 
@@ -63,7 +65,9 @@ class BaseLoss(BaseEstimator):
     by_order = False
     takes_levels = False
 
-    def __call__(self, bits, affinity, n_bits=None, **levels):
+    def __call__(
+        self, bits: Tensor, affinity: Tensor, n_bits: Count = None, **levels: Any
+    ) -> Tensor:
         """Compute the loss of a minibatch of one view.
 
         Parameters
@@ -89,7 +93,9 @@ class BaseLoss(BaseEstimator):
         signed = signed.clone() if signed is affinity else signed
         return self.between(bits, bits, signed.fill_diagonal_(-1), n_bits, **levels)
 
-    def between(self, query_bits, item_bits, affinity, n_bits=None):
+    def between(
+        self, query_bits: Tensor, item_bits: Tensor, affinity: Tensor, n_bits: Count = None
+    ) -> Tensor:
         """Compute the loss of queries and items, which may be of another kind.
 
         Parameters
@@ -119,7 +125,9 @@ class BaseLoss(BaseEstimator):
             "function loss(query_bits, item_bits, affinity)."
         )
 
-    def bind(self, training):
+    def bind(
+        self, training: "Training"
+    ) -> tuple[Callable[["Batch"], Tensor], dict[str, Any]]:
         """Bind the loss to the training data of one fit.
 
         Parameters
@@ -233,7 +241,7 @@ class Training(NamedTuple):
     rng: np.random.RandomState
     earlier: dict
 
-    def tensor(self, array):
+    def tensor(self, array: Array) -> Tensor:
         """Bring an array to the device, floats as float32."""
         if array.dtype.kind == "f":
             array = array.astype(np.float32, copy=False)
@@ -270,12 +278,12 @@ class Batch(NamedTuple):
     scale: float | None
 
     @property
-    def scaled(self):
+    def scaled(self) -> Any:
         """Activations times the scale of tanh."""
         return self._each(lambda activations: self.scale * activations)
 
     @property
-    def bits(self):
+    def bits(self) -> Any:
         """Relaxed bits, or activations where there is no tanh."""
         return self._each(lambda activations: (self.scale * activations).tanh())
 
@@ -286,7 +294,7 @@ class Batch(NamedTuple):
             return tuple(map(relax, self.activations))
         return relax(self.activations)
 
-    def keep(self, bits):
+    def keep(self, bits: Any) -> "Batch":
         """Select the bits, which are columns, that the step keeps."""
         return bits if self.kept is None else bits.index_select(1, self.kept)
 

@@ -7,7 +7,8 @@ import numpy as np
 from scipy.linalg import hadamard
 
 from .._compat import Interval
-from ._base import BaseLoss
+from .._types import Any, Callable, Tensor
+from ._base import BaseLoss, Training
 
 # The best of this many sets of random codes is taken. If there are many classes, fewer sets
 # are drawn and only the first classes are compared: time is linear in their number.
@@ -20,7 +21,7 @@ class _ClassLoss(BaseLoss):
 
     needs_classes = True
 
-    def bind(self, training):
+    def bind(self, training: Training) -> tuple[Callable[..., Tensor], dict[str, Any]]:
         """Draw a code for each class, unless a warm start has codes.
 
         Parameters
@@ -98,10 +99,10 @@ class CSQLoss(_ClassLoss):
         "quantization_weight": [Interval(Real, 0, None, closed="left")]
     }
 
-    def __init__(self, quantization_weight=0.0001):
+    def __init__(self, quantization_weight: float = 0.0001) -> None:
         self.quantization_weight = quantization_weight
 
-    def __call__(self, scaled, centers):
+    def __call__(self, scaled: Tensor, centers: Tensor) -> Tensor:
         """Compute the loss of a minibatch.
 
         Parameters
@@ -186,11 +187,13 @@ class OrthoHashLoss(_ClassLoss):
 
     training_defaults = {"tanh_scale": None, "weight_decay": 2.0}
 
-    def __init__(self, margin=0.4, cosine_scale=4.0):
+    def __init__(self, margin: float = 0.4, cosine_scale: float = 4.0) -> None:
         self.margin = margin
         self.cosine_scale = cosine_scale
 
-    def __call__(self, activations, class_codes, memberships):
+    def __call__(
+        self, activations: Tensor, class_codes: Tensor, memberships: Tensor
+    ) -> Tensor:
         """Compute the loss of a minibatch.
 
         Parameters

@@ -6,6 +6,7 @@ import torch
 import torch.distributed as dist
 
 from .._compat import Interval, validated
+from .._types import Column, Count, Literal, Tensor
 from ._base import measure_name, summable_grades
 from ._soft_measures import ranking_loss
 
@@ -92,15 +93,15 @@ class TieAwareLoss(torch.nn.Module):
     )
     def __init__(
         self,
-        measure="AP",
+        measure: Literal["AP", "nDCG"] = "AP",
         *,
-        simplified=False,
-        levels=None,
-        tanh_scale=1.0,
-        bit_dropout=0.0,
-        n_bins=None,
-        gather=False,
-    ):
+        simplified: bool = False,
+        levels: Column = None,
+        tanh_scale: float = 1.0,
+        bit_dropout: float = 0.0,
+        n_bins: Count = None,
+        gather: bool = False,
+    ) -> None:
         super().__init__()
         self.measure = measure_name(measure)
         self.simplified = simplified
@@ -122,11 +123,11 @@ class TieAwareLoss(torch.nn.Module):
 
     def forward(
         self,
-        activations,
-        targets,
-        database_activations=None,
-        database_targets=None,
-    ):
+        activations: Tensor,
+        targets: Tensor,
+        database_activations: Tensor | None = None,
+        database_targets: Tensor | None = None,
+    ) -> Tensor:
         """Compute the loss of a batch.
 
         Parameters
@@ -189,7 +190,7 @@ class TieAwareLoss(torch.nn.Module):
             options = {"n_bins": self.n_bins, "exclude_self": exclude_self, "group": group}
             return ranking_loss(query, database, index, *how, **options)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Show the settings when the module is printed."""
         names = "simplified", "tanh_scale", "bit_dropout", "n_bins", "gather"
         settings = (f"{name}={getattr(self, name)}" for name in names)

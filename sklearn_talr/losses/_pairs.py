@@ -17,6 +17,7 @@ count are below 0, as those of a sample with itself.
 from numbers import Real
 
 from .._compat import Interval
+from .._types import Count, Tensor
 from ._base import BaseLoss
 
 _MOST_TRIPLETS = 2**18
@@ -29,7 +30,9 @@ class _PairLoss(BaseLoss):
 
     by_order = True
 
-    def between(self, query_bits, item_bits, affinity, n_bits=None):
+    def between(
+        self, query_bits: Tensor, item_bits: Tensor, affinity: Tensor, n_bits: Count = None
+    ) -> Tensor:
         """Compute the loss of queries and items, which may be of another kind.
 
         Parameters
@@ -128,7 +131,7 @@ class DSHLoss(_PairLoss):
 
     training_defaults = {"bit_dropout": 0.0}
 
-    def __init__(self, margin=0.0):
+    def __init__(self, margin: float = 0.0) -> None:
         self.margin = margin
 
     def _of_products(self, products, affinity, n_bits, bits):
@@ -179,7 +182,7 @@ class DPSHLoss(_PairLoss):
 
     training_defaults = {"tanh_scale": None, "weight_decay": 0.1}
 
-    def __init__(self, quantization_weight=0.1):
+    def __init__(self, quantization_weight: float = 0.1) -> None:
         self.quantization_weight = quantization_weight
 
     def _of_products(self, products, affinity, n_bits, bits):
@@ -234,7 +237,7 @@ class DTSHLoss(_PairLoss):
 
     training_defaults = {"tanh_scale": None, "weight_decay": 0.1}
 
-    def __init__(self, margin=2.0, quantization_weight=0.1):
+    def __init__(self, margin: float = 2.0, quantization_weight: float = 0.1) -> None:
         self.margin = margin
         self.quantization_weight = quantization_weight
 
@@ -348,7 +351,9 @@ class DCMHLoss(_PairLoss):
 
     training_defaults = {"tanh_scale": None, "weight_decay": 0.1}
 
-    def __init__(self, quantization_weight=0.1, balance_weight=0.1):
+    def __init__(
+        self, quantization_weight: float = 0.1, balance_weight: float = 0.1
+    ) -> None:
         self.quantization_weight = quantization_weight
         self.balance_weight = balance_weight
 
@@ -401,10 +406,12 @@ class ContrastiveLoss(_PairLoss):
         "temperature": [Interval(Real, 0, None, closed="neither")]
     }
 
-    def __init__(self, temperature=0.1):
+    def __init__(self, temperature: float = 0.1) -> None:
         self.temperature = temperature
 
-    def between(self, query_bits, item_bits, affinity, n_bits=None):
+    def between(
+        self, query_bits: Tensor, item_bits: Tensor, affinity: Tensor, n_bits: Count = None
+    ) -> Tensor:
         """Compute the loss of queries and items, which may be of another kind.
 
         Parameters
@@ -474,7 +481,7 @@ class MutualInformationLoss(BaseLoss):
     training_defaults = {"tanh_scale": (1.0, 8.0)}
     needs_tanh = by_order = True
 
-    def __call__(self, bits, affinity, n_bits=None):
+    def __call__(self, bits: Tensor, affinity: Tensor, n_bits: Count = None) -> Tensor:
         """Compute the loss of a minibatch.
 
         Parameters

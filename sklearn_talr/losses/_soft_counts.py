@@ -20,6 +20,7 @@ from numbers import Integral
 import torch
 
 from .._compat import Interval, validated
+from .._types import Count, Tensor
 
 _LARGEST_KEPT = 1 << 24
 _PAIRS_PER_BLOCK = 1 << 17  # half a MiB of float32: it stays in cache between passes
@@ -36,14 +37,14 @@ _ROWS_PER_BLOCK = 32  # at least: each block adds to the whole gradient of the d
     exclude_self=["boolean"],
 )
 def soft_counts(
-    relaxed_query,
-    relaxed_database,
-    level_index,
-    n_levels,
+    relaxed_query: Tensor,
+    relaxed_database: Tensor,
+    level_index: Tensor,
+    n_levels: int,
     *,
-    n_bins=None,
-    exclude_self=False,
-):
+    n_bins: Count = None,
+    exclude_self: bool = False,
+) -> Tensor:
     r"""Count database items by affinity level and relaxed Hamming distance.
 
     Implements eq. 13 to 16 of He et al. (CVPR 2018). Differentiable in both sets of

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from .._compat import validated
+from .._types import Tensor
 from ._soft_counts import (
     arrays_of_pairs,
     blocks_of_queries,
@@ -21,7 +22,7 @@ _NO_DISCOUNTS = np.empty(0)
 
 
 @validated(**_CONSTRAINTS)
-def soft_average_precision(counts, levels):
+def soft_average_precision(counts: Tensor, levels: Tensor) -> Tensor:
     """Tie-aware average precision, continued exactly to real counts.
 
     The expected AP of a ranking whose items are tied within each distance is, for
@@ -66,7 +67,7 @@ def soft_average_precision(counts, levels):
 
 
 @validated(**_CONSTRAINTS)
-def simplified_average_precision(counts, levels):
+def simplified_average_precision(counts: Tensor, levels: Tensor) -> Tensor:
     """Simplified relaxation of tie-aware average precision, eq. 62 of He et al.
 
     Replaces the average over the ranks of a tie by its value at the middle rank:
@@ -102,7 +103,7 @@ def simplified_average_precision(counts, levels):
 
 
 @validated(**_CONSTRAINTS)
-def soft_ndcg(counts, levels):
+def soft_ndcg(counts: Tensor, levels: Tensor) -> Tensor:
     r"""Tie-aware NDCG, continued exactly to real counts.
 
     The expected DCG of a ranking whose items are tied within each distance is, for
@@ -144,7 +145,7 @@ def soft_ndcg(counts, levels):
 
 
 @validated(**_CONSTRAINTS)
-def simplified_ndcg(counts, levels):
+def simplified_ndcg(counts: Tensor, levels: Tensor) -> Tensor:
     r"""Simplified relaxation of tie-aware NDCG, eq. 66 of He et al.
 
     Replaces a tie's mean discount by the discount of its middle rank, which is a lower

@@ -1,5 +1,6 @@
 """Losses that maximize tie-aware average precision and NDCG."""
 
+from .._types import Count, Tensor
 from ..measures import Measure
 from ._base import BaseLoss, _FunctionLoss, measure_name
 
@@ -45,10 +46,12 @@ class AveragePrecisionLoss(BaseLoss):
 
     needs_tanh = by_order = True
 
-    def __init__(self, simplified=False):
+    def __init__(self, simplified: bool = False) -> None:
         self.simplified = simplified
 
-    def between(self, query_bits, item_bits, affinity, n_bits=None):
+    def between(
+        self, query_bits: Tensor, item_bits: Tensor, affinity: Tensor, n_bits: Count = None
+    ) -> Tensor:
         """Compute the loss of queries that rank items, which may be of another kind.
 
         Parameters
@@ -121,10 +124,17 @@ class NDCGLoss(BaseLoss):
     measure = "nDCG"
     needs_tanh = takes_levels = True
 
-    def __init__(self, simplified=False):
+    def __init__(self, simplified: bool = False) -> None:
         self.simplified = simplified
 
-    def between(self, query_bits, item_bits, affinity, n_bits=None, levels=None):
+    def between(
+        self,
+        query_bits: Tensor,
+        item_bits: Tensor,
+        affinity: Tensor,
+        n_bits: Count = None,
+        levels: Tensor | None = None,
+    ) -> Tensor:
         """Compute the loss of queries that rank items, which may be of another kind.
 
         Parameters

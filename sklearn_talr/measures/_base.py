@@ -6,12 +6,15 @@ import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields, replace
 from numbers import Integral, Real
+from typing import ClassVar
 
 import numpy as np
 
 from .._compat import validated
+from .._types import Any, Array, ArrayLike, Column, Count, Floats, NDArray, Self, Sequence
 from ..histogram import RankingHistogram
 from ._evaluation import OF_SCORES, evaluate_histogram, score_arrays
+from ._ties import Ties
 
 MEASURES = {}  # classes of measures by name; each enters itself when it is defined
 
@@ -109,7 +112,8 @@ class Measure(ABC):
 
     cutoff: int | None = None
 
-    name = title = None
+    name: ClassVar[Any] = None
+    title: ClassVar[Any] = None
     range = (0.0, 1.0)
     rel = 1
     takes_cutoff = True
@@ -117,7 +121,7 @@ class Measure(ABC):
     of_runs_only = False
     takes_real_grades = False
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if cls.name is None:  # a base class of several measures
             return
@@ -126,7 +130,7 @@ class Measure(ABC):
             raise ValueError(f"{cls.name!r} is the name of {known.__qualname__} already.")
         MEASURES[cls.name] = cls  # a cell of a notebook may run again
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for each in fields(self):
             value = getattr(self, each.name)
             if isinstance(value, np.generic):
@@ -148,16 +152,16 @@ class Measure(ABC):
                 raise ValueError(f"{self.name}: {key} must be {wanted}, got {value!r}.")
 
     @classmethod
-    def parameters(cls):
+    def parameters(cls) -> dict[str, Any]:
         """Fields of the parameters, by name."""
         return {each.name: each for each in fields(cls) if each.metadata}
 
-    def __matmul__(self, cutoff):
+    def __matmul__(self, cutoff: Count) -> Self:
         if cutoff is None:
             raise ValueError(f"{self.name} without a cutoff is {self.name} by itself.")
         return replace(self, cutoff=cutoff)
 
-    def __call__(self, *tables, **params):
+    def __call__(self, *tables: Any, **params: Any) -> Self:
         """Return the measure with some parameters set.
 
         Parameters
@@ -188,7 +192,7 @@ class Measure(ABC):
         return replace(self, **params)
 
     @validated(histogram=[RankingHistogram], zero_division=[Real])
-    def of(self, histogram, *, zero_division=np.nan):
+    def of(self, histogram: RankingHistogram, *, zero_division: float = np.nan) -> Floats:
         """Evaluate a table of counts.
 
         Parameters
@@ -211,14 +215,14 @@ class Measure(ABC):
     @validated(**OF_SCORES)
     def score(
         self,
-        y_true,
-        y_score,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
         *,
-        groups=None,
-        sample_weight=None,
-        average=True,
-        zero_division=np.nan,
-    ):
+        groups: Column = None,
+        sample_weight: Column = None,
+        average: bool = True,
+        zero_division: float = np.nan,
+    ) -> float | Floats:
         """Evaluate rankings by any real scores.
 
         Parameters
@@ -250,7 +254,7 @@ class Measure(ABC):
         weights = sample_weight
         return score_arrays(self, y_true, y_score, groups, weights, average, zero_division)
 
-    def completed(self, *, gains, largest=None, is_all=True):
+    def completed(self, *, gains: str, largest: Count = None, is_all: bool = True) -> Self:
         """The measure with a value for each parameter that its name leaves open.
 
         Parameters
@@ -276,12 +280,12 @@ class Measure(ABC):
         """
         return self
 
-    def ranks(self, ties, cutoffs):
+    def ranks(self, ties: Ties, cutoffs: NDArray[np.int64]) -> NDArray[np.int64]:
         """Cutoffs of each query, (n_cutoffs,) or (n_queries, n_cutoffs)."""
         return cutoffs
 
     @abstractmethod
-    def kernel(self, ties):
+    def kernel(self, ties: Ties) -> Array:
         """Evaluate ties that are cut.
 
         Parameters
@@ -297,7 +301,7 @@ class Measure(ABC):
         """
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Text of an axis: title, parameters and cutoff."""
         return f"{self.title}{self._suffix()}"
 
@@ -314,8 +318,11 @@ class Measure(ABC):
         cutoff = "" if self.cutoff is None else f"@{self.cutoff}"
         return f"{f'({params})' if params else ''}{cutoff}"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.name}{self._suffix()}"
+
+
+Measures = str | Measure | Sequence[str | Measure]
 
 
 def parameter(default, allows, wanted):
@@ -357,7 +364,7 @@ def is_real(value):
 
 
 @validated()
-def parse_measure(measure):
+def parse_measure(measure: Any) -> Measure:
     """Return the measure of a name.
 
     Parameters
@@ -430,7 +437,7 @@ def parse_measure(measure):
 
 
 @validated()
-def parse_measures(measures):
+def parse_measures(measures: Any) -> tuple[list[Measure], bool]:
     """Return the measures of one name or of several, and whether it was one.
 
     Parameters

@@ -1,13 +1,15 @@
 """Pictures of retrieval metrics, in the manner of scikit-learn's displays."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from .._compat import check_matplotlib_support
-from ..histogram import RankingHistogram, hamming_histogram
+from .._types import Affinity, Any, ArrayLike, Count, Literal, Self, Sequence
+from ..histogram import HammingHistogram, RankingHistogram, hamming_histogram
 from ..histogram._histograms import check_hamming
-from ..measures import P, R, TieBreakingRange, parse_measure
+from ..measures import Measure, P, R, TieBreakingRange, parse_measure
 from ..measures._evaluation import average_queries, completed_for_arrays, histogram_range
 from ._lookup import (
     empty_lookup_fraction,
@@ -147,8 +149,14 @@ class _PanelDisplay:
 
     @classmethod
     def from_codes(
-        cls, query_codes, database_codes, affinity, y_query, y_database, **options
-    ):
+        cls,
+        query_codes: ArrayLike,
+        database_codes: ArrayLike,
+        affinity: Affinity,
+        y_query: Any,
+        y_database: Any,
+        **options: Any,
+    ) -> Self:
         """Evaluate codes, and plot.
 
         Parameters
@@ -189,6 +197,7 @@ class _PanelDisplay:
         return self
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RadiusDisplay(_PanelDisplay):
     """Precision, recall, RAMAP and empty lookups of hash lookup against the radius.
 
@@ -269,25 +278,24 @@ class RadiusDisplay(_PanelDisplay):
         "empty_fraction": "fraction empty",
     }
 
-    def __init__(self, *, precision, recall, radius_aware_map, empty_fraction, name=None):
-        self.precision = precision
-        self.recall = recall
-        self.radius_aware_map = radius_aware_map
-        self.empty_fraction = empty_fraction
-        self.name = name
+    precision: ArrayLike
+    recall: ArrayLike
+    radius_aware_map: ArrayLike
+    empty_fraction: ArrayLike
+    name: str | None = None
 
     @classmethod
     def from_estimator(
         cls,
-        estimator,
-        X_query,
-        y_query,
-        X_database,
-        y_database,
+        estimator: Any,
+        X_query: ArrayLike,
+        y_query: Any,
+        X_database: ArrayLike,
+        y_database: Any,
         *,
-        affinity="auto",
-        **options,
-    ):
+        affinity: Affinity = "auto",
+        **options: Any,
+    ) -> Self:
         """Encode by a fitted hasher, evaluate, and plot.
 
         Parameters
@@ -328,8 +336,15 @@ class RadiusDisplay(_PanelDisplay):
 
     @classmethod
     def from_histogram(
-        cls, histogram, *, radius=None, panels=None, name=None, ax=None, **kwargs
-    ):
+        cls,
+        histogram: HammingHistogram,
+        *,
+        radius: Count = None,
+        panels: str | Sequence[str] | None = None,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
         """Evaluate a histogram of Hamming distances, and plot.
 
         Parameters
@@ -367,7 +382,14 @@ class RadiusDisplay(_PanelDisplay):
         )
         return display.plot(ax, panels=panels, **kwargs)
 
-    def plot(self, ax=None, *, panels=None, name=None, **kwargs):
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        panels: str | Sequence[str] | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Plot the lines, one in each panel.
 
         Parameters
@@ -407,6 +429,7 @@ class RadiusDisplay(_PanelDisplay):
 _N_CUTOFFS = 200
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RetrievalCurveDisplay(_PanelDisplay):
     """Tie-aware precision against the cutoff k, and against recall.
 
@@ -485,26 +508,25 @@ class RetrievalCurveDisplay(_PanelDisplay):
 
     panels = ("precision_at_k", "precision_recall")
 
-    def __init__(self, *, k, precision, recall, name=None):
-        self.k = k
-        self.precision = precision
-        self.recall = recall
-        self.name = name
+    k: ArrayLike
+    precision: TieBreakingRange
+    recall: TieBreakingRange
+    name: str | None = None
 
     @classmethod
     def from_estimator(
         cls,
-        estimator,
-        X_query,
-        y_query,
-        X_database,
-        y_database,
+        estimator: Any,
+        X_query: ArrayLike,
+        y_query: Any,
+        X_database: ArrayLike,
+        y_database: Any,
         *,
-        affinity="auto",
-        query="auto",
-        name=None,
-        **options,
-    ):
+        affinity: Affinity = "auto",
+        query: Literal["auto", "bits", "weights"] = "auto",
+        name: str | None = None,
+        **options: Any,
+    ) -> Self:
         """Encode by a fitted hasher, evaluate, and plot.
 
         Parameters
@@ -551,7 +573,15 @@ class RetrievalCurveDisplay(_PanelDisplay):
         return cls._of(estimator_histograms(estimator, *ranked), name).plot(**options)
 
     @classmethod
-    def from_histogram(cls, histogram, *, panels=None, name=None, ax=None, **kwargs):
+    def from_histogram(
+        cls,
+        histogram: RankingHistogram,
+        *,
+        panels: str | Sequence[str] | None = None,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
         """Evaluate a histogram, and plot.
 
         Parameters
@@ -600,7 +630,14 @@ class RetrievalCurveDisplay(_PanelDisplay):
         }
         return cls(k=k, **means, name=name)
 
-    def plot(self, ax=None, *, panels=None, name=None, **kwargs):
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        panels: str | Sequence[str] | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Plot the line and the band, in each panel.
 
         Parameters
@@ -646,6 +683,7 @@ class RetrievalCurveDisplay(_PanelDisplay):
         return self._finish(axes, panels)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TieBreakingDisplay:
     """Interval from the worst to the best order of ties, with the expected value as a dot.
 
@@ -720,26 +758,28 @@ class TieBreakingDisplay:
        ITQ 16 bits 0.6
     """
 
-    def __init__(self, *, worst, expected, best, n_bits, names=None, measure="AP"):
-        self.worst = worst
-        self.expected = expected
-        self.best = best
-        self.n_bits = n_bits
-        self.names = names
-        self.measure = parse_measure(measure)
+    worst: ArrayLike
+    expected: ArrayLike
+    best: ArrayLike
+    n_bits: ArrayLike | None
+    names: Sequence[str] | None = None
+    measure: str | Measure = "AP"
+
+    def __post_init__(self) -> None:
+        self.measure = parse_measure(self.measure)
 
     @classmethod
     def from_estimator(
         cls,
-        estimator,
-        X_query,
-        y_query,
-        X_database,
-        y_database,
+        estimator: Any,
+        X_query: ArrayLike,
+        y_query: Any,
+        X_database: ArrayLike,
+        y_database: Any,
         *,
-        affinity="auto",
-        **options,
-    ):
+        affinity: Affinity = "auto",
+        **options: Any,
+    ) -> Self:
         """Encode by fitted hashers, evaluate, and plot.
 
         Parameters
@@ -787,8 +827,14 @@ class TieBreakingDisplay:
 
     @classmethod
     def from_codes(
-        cls, query_codes, database_codes, affinity, y_query, y_database, **options
-    ):
+        cls,
+        query_codes: Any,
+        database_codes: Any,
+        affinity: Affinity,
+        y_query: Any,
+        y_database: Any,
+        **options: Any,
+    ) -> Self:
         """Evaluate codes, and plot.
 
         Parameters
@@ -839,7 +885,9 @@ class TieBreakingDisplay:
         return cls.from_histogram(histograms, **options)
 
     @classmethod
-    def from_histogram(cls, histogram, *, measure="AP", ax=None, **kwargs):
+    def from_histogram(
+        cls, histogram: Any, *, measure: str | Measure = "AP", ax: Any = None, **kwargs: Any
+    ) -> Self:
         """Evaluate histograms of Hamming distances, and plot.
 
         Parameters
@@ -884,7 +932,14 @@ class TieBreakingDisplay:
         return display.plot(ax, **kwargs)
 
     @classmethod
-    def from_runs(cls, evaluations, *, measure=None, ax=None, **kwargs):
+    def from_runs(
+        cls,
+        evaluations: Any,
+        *,
+        measure: str | Measure | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
         """Plot what :func:`sklearn_talr.runs.evaluate_run` has returned for some systems.
 
         Parameters
@@ -936,7 +991,9 @@ class TieBreakingDisplay:
         )
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax=None, *, name=None, **kwargs):
+    def plot(
+        self, ax: Any = None, *, name: str | Sequence[str] | None = None, **kwargs: Any
+    ) -> Self:
         """Plot the intervals, grouped by code length.
 
         Parameters

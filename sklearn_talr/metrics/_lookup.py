@@ -19,6 +19,8 @@ import numpy as np
 from scipy.special import betaincinv
 
 from .._compat import Interval, validated
+from .._types import Count, Floats
+from ..histogram import HammingHistogram
 from ..histogram._histograms import check_hamming
 from ..measures._evaluation import average_queries, fill_undefined
 
@@ -26,7 +28,9 @@ _RADIUS = [Integral, None]
 
 
 @validated(radius=_RADIUS, zero_division=[Real])
-def radius_precision(histogram, radius=None, *, zero_division=np.nan):
+def radius_precision(
+    histogram: HammingHistogram, radius: Count = None, *, zero_division: float = np.nan
+) -> Floats:
     """Relevant fraction of the items within each Hamming radius, query by query.
 
     Ties do not matter here: a ball contains all items of a distance or none.
@@ -88,7 +92,9 @@ def radius_precision(histogram, radius=None, *, zero_division=np.nan):
 
 
 @validated(radius=_RADIUS, zero_division=[Real])
-def radius_recall(histogram, radius=None, *, zero_division=np.nan):
+def radius_recall(
+    histogram: HammingHistogram, radius: Count = None, *, zero_division: float = np.nan
+) -> Floats:
     """Fraction of the relevant items that lie within each Hamming radius.
 
     Parameters
@@ -136,7 +142,9 @@ def radius_recall(histogram, radius=None, *, zero_division=np.nan):
 
 
 @validated(radius=_RADIUS, zero_division=[Real])
-def radius_aware_map(histogram, radius=None, *, zero_division=np.nan):
+def radius_aware_map(
+    histogram: HammingHistogram, radius: Count = None, *, zero_division: float = np.nan
+) -> Floats:
     r"""Radius-aware mean average precision (RAMAP) of hash lookup.
 
     Mean average precision knows only the order of the distances. This metric asks for
@@ -209,7 +217,7 @@ def radius_aware_map(histogram, radius=None, *, zero_division=np.nan):
 
 
 @validated(radius=_RADIUS)
-def empty_lookup_fraction(histogram, radius=None):
+def empty_lookup_fraction(histogram: HammingHistogram, radius: Count = None) -> Floats:
     """Fraction of the queries that find nothing at all within each Hamming radius.
 
     Parameters
@@ -253,7 +261,7 @@ def empty_lookup_fraction(histogram, radius=None):
 
 
 @validated(n_bits=[Integral], radius=_RADIUS)
-def lookup_cost(n_bits, radius=None):
+def lookup_cost(n_bits: int, radius: Count = None) -> Floats:
     r"""Number of buckets to look up within each Hamming radius.
 
     Parameters
@@ -322,7 +330,9 @@ def _check_radius(radius, n_bits):
 
 
 @validated(radius=_RADIUS, zero_division=[Real])
-def pair_precision(histogram, radius=None, *, zero_division=np.nan):
+def pair_precision(
+    histogram: HammingHistogram, radius: Count = None, *, zero_division: float = np.nan
+) -> Floats:
     r"""Right fraction of the pairs that are found within each Hamming radius.
 
     A query and an item within the radius are a pair that is found. The pair is right if the
@@ -401,7 +411,9 @@ def pair_precision(histogram, radius=None, *, zero_division=np.nan):
 
 
 @validated(radius=_RADIUS, zero_division=[Real])
-def pair_recall(histogram, radius=None, *, zero_division=np.nan):
+def pair_recall(
+    histogram: HammingHistogram, radius: Count = None, *, zero_division: float = np.nan
+) -> Floats:
     r"""Fraction of the right pairs that are found within each Hamming radius.
 
     Pairs of all queries are counted together (the *micro average*):
@@ -461,7 +473,9 @@ def pair_recall(histogram, radius=None, *, zero_division=np.nan):
     precision=[Interval(Real, 0, 1, closed="right")],
     confidence=[Interval(Real, 0, 1, closed="neither"), None],
 )
-def radius_at_precision(histogram, precision, *, confidence=None):
+def radius_at_precision(
+    histogram: HammingHistogram, precision: float, *, confidence: float | None = None
+) -> int:
     r"""Return the largest Hamming radius within which enough of the pairs found are right.
 
     Recall never falls with the radius, so of all radii with this precision the largest one

@@ -6,8 +6,10 @@ import numpy as np
 
 from .._compat import HasMethods, StrOptions, optional, validated
 from .._hashers import FittedHasher
+from .._types import Affinity, Any, ArrayLike, Column, Count, Literal
 from ..histogram import RankingHistogram, hamming_histogram
 from ..measures import TieBreakingRange, parse_measures
+from ..measures._base import Measures
 from ..measures._evaluation import (
     average_queries,
     check_weights,
@@ -19,7 +21,9 @@ from ._scorers import QUERY, estimator_histograms
 
 
 @validated(histogram=[RankingHistogram], zero_division=[Real])
-def tie_breaking_range(histogram, measure="AP", *, zero_division=np.nan):
+def tie_breaking_range(
+    histogram: RankingHistogram, measure: Measures = "AP", *, zero_division: float = np.nan
+) -> TieBreakingRange:
     """Worst, expected and best value of a measure over all orders of tied items.
 
     A measurement that breaks ties by accident (by database order, say) may report any
@@ -88,19 +92,19 @@ _OF_REPORT = {
     **_OF_REPORT,
 )
 def retrieval_report(
-    query_codes,
-    database_codes,
-    affinity,
-    y_query,
-    y_database,
+    query_codes: ArrayLike,
+    database_codes: ArrayLike,
+    affinity: Affinity,
+    y_query: Any,
+    y_database: Any,
     *,
-    measures=_MEASURES,
-    exclude_self=False,
-    zero_division=np.nan,
-    sample_weight=None,
-    radius=None,
-    as_frame="auto",
-):
+    measures: Measures = _MEASURES,
+    exclude_self: bool = False,
+    zero_division: float = np.nan,
+    sample_weight: Column = None,
+    radius: Count = None,
+    as_frame: bool | Literal["auto"] = "auto",
+) -> Any:
     """Worst, expected and best value of several measures, averaged over the queries.
 
     Distances are counted once; every number is read from that table.
@@ -197,20 +201,20 @@ def retrieval_report(
 
 @validated(estimator=[HasMethods("transform")], query=QUERY, **_OF_REPORT)
 def retrieval_report_from_estimator(
-    estimator,
-    X_query,
-    y_query,
-    X_database,
-    y_database,
+    estimator: Any,
+    X_query: ArrayLike,
+    y_query: Any,
+    X_database: ArrayLike,
+    y_database: Any,
     *,
-    affinity="auto",
-    query="auto",
-    measures=_MEASURES,
-    zero_division=np.nan,
-    sample_weight=None,
-    radius=None,
-    as_frame="auto",
-):
+    affinity: Affinity = "auto",
+    query: Literal["auto", "bits", "weights"] = "auto",
+    measures: Measures = _MEASURES,
+    zero_division: float = np.nan,
+    sample_weight: Column = None,
+    radius: Count = None,
+    as_frame: bool | Literal["auto"] = "auto",
+) -> Any:
     """Encode by a fitted hasher, and report measures averaged over the queries.
 
     The parameters are in the order that `from_estimator` of the displays has.

@@ -1,16 +1,19 @@
 """Pictures of runs that were compared: query by query, in tiers, and by ranks."""
 
+from dataclasses import dataclass
 from string import ascii_uppercase
 
 import numpy as np
 
-from ..measures import parse_measure
+from .._types import Any, ArrayLike, Count, Self, Sequence
+from ..measures import Measure, parse_measure
 from ._displays import draw_rows, finish, finish_rows, line_style, single_axes
 
 _ROUNDING = 1e-12  # differences up to it are none
 _COLORS = {1: "#0072B2", -1: "#D55E00", 0: "0.45"}  # first ahead, second ahead, undecided
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RunDifferencesDisplay:
     """Differences of two runs in each query, sorted, with what ties can do to them.
 
@@ -77,15 +80,25 @@ class RunDifferencesDisplay:
        30
     """
 
-    def __init__(self, *, difference, lowest, highest, names, measure="AP"):
-        self.difference = difference
-        self.lowest = lowest
-        self.highest = highest
-        self.names = names
-        self.measure = _named_measure(measure)
+    difference: ArrayLike
+    lowest: ArrayLike
+    highest: ArrayLike
+    names: tuple[str, str]
+    measure: str | Measure = "AP"
+
+    def __post_init__(self) -> None:
+        self.measure = _named_measure(self.measure)
 
     @classmethod
-    def from_comparison(cls, comparison, *, pair=None, measure=None, ax=None, **kwargs):
+    def from_comparison(
+        cls,
+        comparison: Any,
+        *,
+        pair: Sequence[str] | None = None,
+        measure: str | Measure | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
         """Plot two runs of what :func:`sklearn_talr.runs.compare_runs` has returned.
 
         Parameters
@@ -127,7 +140,7 @@ class RunDifferencesDisplay:
         )
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax=None, **kwargs):
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Plot the differences, the greatest first.
 
         Parameters
@@ -176,6 +189,7 @@ class RunDifferencesDisplay:
 _ARRAYS = "mean", "low", "high", "worst", "best"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TiersDisplay:
     """Critical-difference diagram: means of systems, and what joins the inseparable.
 
@@ -269,18 +283,27 @@ class TiersDisplay:
        ('fused', 'random')
     """
 
-    def __init__(self, *, names, mean, low, high, worst, best, tiers, measure="AP"):
-        self.names = names
-        self.mean = mean
-        self.low = low
-        self.high = high
-        self.worst = worst
-        self.best = best
-        self.tiers = tiers
-        self.measure = _named_measure(measure)
+    names: Sequence[str]
+    mean: ArrayLike
+    low: ArrayLike
+    high: ArrayLike
+    worst: ArrayLike
+    best: ArrayLike
+    tiers: Sequence[Sequence[str]]
+    measure: str | Measure = "AP"
+
+    def __post_init__(self) -> None:
+        self.measure = _named_measure(self.measure)
 
     @classmethod
-    def from_comparison(cls, comparison, *, measure=None, ax=None, **kwargs):
+    def from_comparison(
+        cls,
+        comparison: Any,
+        *,
+        measure: str | Measure | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
         """Plot what :func:`sklearn_talr.runs.compare_runs` has returned.
 
         Parameters
@@ -314,7 +337,7 @@ class TiersDisplay:
         )
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax=None, **kwargs):
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Plot means, intervals and tiers.
 
         Parameters
@@ -359,6 +382,7 @@ class TiersDisplay:
         return self
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RanksDisplay:
     """Ranks that systems may have by what the data separate, for many systems.
 
@@ -415,14 +439,24 @@ class RanksDisplay:
        (1, 20)
     """
 
-    def __init__(self, *, names, rank_low, rank_high, measure="AP"):
-        self.names = names
-        self.rank_low = rank_low
-        self.rank_high = rank_high
-        self.measure = _named_measure(measure)
+    names: Sequence[str]
+    rank_low: ArrayLike
+    rank_high: ArrayLike
+    measure: str | Measure = "AP"
+
+    def __post_init__(self) -> None:
+        self.measure = _named_measure(self.measure)
 
     @classmethod
-    def from_comparison(cls, comparison, *, measure=None, n_first=None, ax=None, **kwargs):
+    def from_comparison(
+        cls,
+        comparison: Any,
+        *,
+        measure: str | Measure | None = None,
+        n_first: Count = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
         """Plot what :func:`sklearn_talr.runs.compare_runs` has returned.
 
         Parameters
@@ -457,7 +491,7 @@ class RanksDisplay:
         )
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax=None, **kwargs):
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Plot ranges of ranks.
 
         Parameters

@@ -9,10 +9,12 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from .._arrays import as_numpy
 from .._compat import StrOptions, validated
 from .._hashers import QUERIES, FittedHasher
+from .._types import Affinity, Any, Callable, Literal
 from ..affinity import resolve_affinity
 from ..histogram import hamming_histogram
 from ..histogram._weighted_rankings import weighted_histograms
 from ..measures import parse_measures
+from ..measures._base import Measures
 from ..measures._evaluation import (
     average_queries,
     completed_for_arrays,
@@ -85,7 +87,9 @@ def _settle_targets(hasher, X, y, affinity):
 
 
 @validated(zero_division=[Real])
-def make_ranking_scorer(measure="nDCG", *, zero_division=np.nan):
+def make_ranking_scorer(
+    measure: Measures = "nDCG", *, zero_division: float = np.nan
+) -> Callable[..., Any]:
     """Make a scorer for rankers, classifiers and regressors that score items of queries.
 
     The scorer ranks the items of each query by `decision_function`, or by `predict` where
@@ -195,13 +199,13 @@ def shown_measures(measures, single):
 
 @validated(query=QUERY, zero_division=[Real])
 def make_retrieval_scorer(
-    measure="AP",
+    measure: Measures = "AP",
     *,
-    affinity="auto",
-    database="rest",
-    query="auto",
-    zero_division=np.nan,
-):
+    affinity: Affinity = "auto",
+    database: Literal["rest"] | tuple[Any, Any] = "rest",
+    query: Literal["auto", "bits", "weights"] = "auto",
+    zero_division: float = np.nan,
+) -> Callable[..., Any]:
     """Make a scorer for hashers, and for Pipelines that end in one.
 
     The scorer computes codes of the samples it is given and ranks, for each of them, the

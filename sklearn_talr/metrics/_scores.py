@@ -8,6 +8,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from .._compat import Interval, StrOptions, validated
+from .._types import ArrayLike, Column, Floats, Literal, Sequence
 from ..measures import AP, DCG, F1, RR, P, R, Success, nDCG
 from ..measures._evaluation import OF_SCORES, score_arrays
 
@@ -32,16 +33,16 @@ def at_cutoffs(measure, k):
 
 @validated(**_CHECKS, denominator=[StrOptions({"relevant", "min", "retrieved"})])
 def tie_aware_average_precision_score(
-    y_true,
-    y_score,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
-    groups=None,
-    k=None,
-    denominator="relevant",
-    sample_weight=None,
-    average=True,
-    zero_division=np.nan,
-):
+    groups: Column = None,
+    k: int | Sequence[int] | None = None,
+    denominator: Literal["relevant", "min", "retrieved"] = "relevant",
+    sample_weight: Column = None,
+    average: bool = True,
+    zero_division: float = np.nan,
+) -> float | Floats:
     """Mean over queries of the expected average precision over all orders of ties.
 
     Parameters
@@ -116,17 +117,17 @@ _GAINS = {
 
 @validated(**_CHECKS, **_GAINS)
 def tie_aware_dcg_score(
-    y_true,
-    y_score,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
-    groups=None,
-    k=None,
-    dcg="exp-log2",
-    log_base=2,
-    sample_weight=None,
-    average=True,
-    zero_division=np.nan,
-):
+    groups: Column = None,
+    k: int | Sequence[int] | None = None,
+    dcg: Literal["exp-log2", "log2"] = "exp-log2",
+    log_base: float = 2,
+    sample_weight: Column = None,
+    average: bool = True,
+    zero_division: float = np.nan,
+) -> float | Floats:
     r"""Mean over queries of the expected DCG over all orders of ties.
 
     Parameters
@@ -201,17 +202,17 @@ def tie_aware_dcg_score(
 
 @validated(**_CHECKS, **_GAINS)
 def tie_aware_ndcg_score(
-    y_true,
-    y_score,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
-    groups=None,
-    k=None,
-    dcg="exp-log2",
-    log_base=2,
-    sample_weight=None,
-    average=True,
-    zero_division=np.nan,
-):
+    groups: Column = None,
+    k: int | Sequence[int] | None = None,
+    dcg: Literal["exp-log2", "log2"] = "exp-log2",
+    log_base: float = 2,
+    sample_weight: Column = None,
+    average: bool = True,
+    zero_division: float = np.nan,
+) -> float | Floats:
     r"""Mean over queries of the expected NDCG over all orders of ties.
 
     Parameters
@@ -285,15 +286,15 @@ def tie_aware_ndcg_score(
 
 @validated(**_CHECKS)
 def tie_aware_reciprocal_rank_score(
-    y_true,
-    y_score,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
-    groups=None,
-    k=None,
-    sample_weight=None,
-    average=True,
-    zero_division=np.nan,
-):
+    groups: Column = None,
+    k: int | Sequence[int] | None = None,
+    sample_weight: Column = None,
+    average: bool = True,
+    zero_division: float = np.nan,
+) -> float | Floats:
     """Mean over queries of the expected reciprocal rank over all orders of ties: MRR.
 
     Parameters
@@ -356,15 +357,15 @@ def tie_aware_reciprocal_rank_score(
 
 @validated(**_CHECKS)
 def tie_aware_hit_rate_score(
-    y_true,
-    y_score,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
-    groups=None,
-    k=None,
-    sample_weight=None,
-    average=True,
-    zero_division=np.nan,
-):
+    groups: Column = None,
+    k: int | Sequence[int] | None = None,
+    sample_weight: Column = None,
+    average: bool = True,
+    zero_division: float = np.nan,
+) -> float | Floats:
     """Mean over queries of the chance of a relevant item among the first k ranks.
 
     Parameters
@@ -426,15 +427,15 @@ def tie_aware_hit_rate_score(
 
 @validated(**_CHECKS)
 def tie_aware_precision_score(
-    y_true,
-    y_score,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
-    groups=None,
-    k=None,
-    sample_weight=None,
-    average=True,
-    zero_division=np.nan,
-):
+    groups: Column = None,
+    k: int | Sequence[int] | None = None,
+    sample_weight: Column = None,
+    average: bool = True,
+    zero_division: float = np.nan,
+) -> float | Floats:
     """Mean over queries of the expected precision at rank k over orders of ties.
 
     Parameters
@@ -497,15 +498,15 @@ def tie_aware_precision_score(
 
 @validated(**_CHECKS)
 def tie_aware_recall_score(
-    y_true,
-    y_score,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
-    groups=None,
-    k=None,
-    sample_weight=None,
-    average=True,
-    zero_division=np.nan,
-):
+    groups: Column = None,
+    k: int | Sequence[int] | None = None,
+    sample_weight: Column = None,
+    average: bool = True,
+    zero_division: float = np.nan,
+) -> float | Floats:
     """Mean over queries of the expected recall at rank k over all orders of ties.
 
     Parameters
@@ -567,15 +568,15 @@ def tie_aware_recall_score(
 
 @validated(**_CHECKS)
 def tie_aware_f1_score(
-    y_true,
-    y_score,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
-    groups=None,
-    k=None,
-    sample_weight=None,
-    average=True,
-    zero_division=np.nan,
-):
+    groups: Column = None,
+    k: int | Sequence[int] | None = None,
+    sample_weight: Column = None,
+    average: bool = True,
+    zero_division: float = np.nan,
+) -> float | Floats:
     """Mean over queries of the expected F1 at rank k over all orders of ties.
 
     Parameters

@@ -13,6 +13,7 @@ from sklearn.utils import check_array, check_random_state
 from .._compat import HasMethods, Interval, StrOptions, validated
 from .._hashers import FittedHasher
 from .._threads import slices
+from .._types import ArrayLike, Count, Literal, Seed
 from ..inference import mean_interval
 from ._hashed_neighbors import HashedNeighbors
 
@@ -56,7 +57,7 @@ class BitsForRecall(NamedTuple):
     sizes: tuple
     results: dict
 
-    def __str__(self):
+    def __str__(self) -> str:
         if self.n_bits is None:
             found = f"No length reaches a recall of {self.target:g}"
         else:
@@ -86,20 +87,20 @@ class BitsForRecall(NamedTuple):
     random_state=["random_state"],
 )
 def n_bits_for(
-    index,
-    X,
-    target,
+    index: HashedNeighbors,
+    X: ArrayLike,
+    target: float,
     *,
-    n_bits=(32, 64, 128, 256, 512),
-    n_items=None,
-    n_neighbors=10,
-    metric="cosine",
-    X_query=None,
-    n_queries=1_000,
-    n_train=None,
-    confidence_level=0.95,
-    random_state=None,
-):
+    n_bits: ArrayLike = (32, 64, 128, 256, 512),
+    n_items: Count = None,
+    n_neighbors: int = 10,
+    metric: Literal["cosine", "euclidean", "inner_product"] = "cosine",
+    X_query: ArrayLike | None = None,
+    n_queries: int = 1_000,
+    n_train: Count = None,
+    confidence_level: float = 0.95,
+    random_state: Seed = None,
+) -> BitsForRecall:
     """Find the shortest code that finds enough of the true neighbors.
 
     *Recall* is the share of a query's `n_neighbors` true neighbors, those by the floats,

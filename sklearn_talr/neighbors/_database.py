@@ -2,7 +2,7 @@
 
 from numbers import Integral, Real
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import ragged
 from .._compat import Interval, StrOptions
 from .._threads import map_in_threads, slices
+from .._types import Affinity, Array, ArrayLike, Callable, Column, Count, FilePath, Rows
+from ..affinity import BaseAffinity
 from ..codes import PackedCodes, hamming_distances
 from ..codes._scores import arrays_of_terms, columns_of, fixed, signs_of_bits
 from ..histogram import RankingHistogram, hamming_histogram
@@ -48,7 +50,7 @@ class Ranking(NamedTuple):
     ties: np.ndarray
 
 
-def of_fitted(path, doc):
+def of_fitted(path: str, doc: str) -> Any:
     """A property of an estimator that is read from its fitted state of this moment."""
     return property(lambda self: attrgetter(path)(self._get_fitted()), doc=doc)
 
@@ -61,10 +63,10 @@ class FittedAtOnce(BaseEstimator):
     estimator as it was, and a call in another thread takes either the old or the new.
     """
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
 
-    def __repr__(self, N_CHAR_MAX=700):
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         unfitted = super().__repr__(N_CHAR_MAX)
         fitted = vars(self).get("_fitted")
         return unfitted if fitted is None else f"{unfitted} of {fitted}"
@@ -76,13 +78,13 @@ class FittedAtOnce(BaseEstimator):
             check_is_fitted(self)
         return fitted
 
-    n_items_ = of_fitted("n_items", "Number of items.")
-    nbytes = of_fitted(
+    n_items_: int = of_fitted("n_items", "Number of items.")
+    nbytes: int = of_fitted(
         "nbytes", "Bytes of memory for all items, without targets and features."
     )
 
     @property
-    def n_bytes_per_item_(self):
+    def n_bytes_per_item_(self) -> float:
         """Bytes of memory for an item, in the mean, without targets."""
         return self.nbytes / self.n_items_
 
@@ -105,20 +107,20 @@ class CodeDatabase(FittedAtOnce):
 
     def __init__(
         self,
-        n_neighbors=10,
-        radius=2,
+        n_neighbors: int = 10,
+        radius: float = 2,
         *,
-        affinity="auto",
-        scoring="AP",
-        n_jobs=None,
-    ):
+        affinity: Affinity = "auto",
+        scoring: str | Callable[..., Any] = "AP",
+        n_jobs: Count = None,
+    ) -> None:
         self.n_neighbors = n_neighbors
         self.radius = radius
         self.affinity = affinity
         self.scoring = scoring
         self.n_jobs = n_jobs
 
-    def fit(self, X, y=None, *, ids=None):
+    def fit(self, X: Rows, y: Any = None, *, ids: Column = None) -> Self:
         """Store the codes of a database.
 
         Parameters
@@ -152,7 +154,7 @@ class CodeDatabase(FittedAtOnce):
         self._fitted = Index.of(packed, columns, self.affinity, y, ids=ids)
         return self
 
-    def partial_fit(self, X, y=None, *, ids=None):
+    def partial_fit(self, X: Rows, y: Any = None, *, ids: Column = None) -> Self:
         """Add items to the database.
 
         Parameters
@@ -186,7 +188,7 @@ class CodeDatabase(FittedAtOnce):
         self._fitted = fitted.add(packed, y, ids, X)
         return self
 
-    def remove(self, indices):
+    def remove(self, indices: ArrayLike) -> Self:
         """Delete items from the database.
 
         Parameters
@@ -221,15 +223,29 @@ class CodeDatabase(FittedAtOnce):
         self._fitted = self._get_fitted().remove(indices)
         return self
 
+    @overload
+    def kneighbors(
+        self, X: Rows | None = None, n_neighbors: Count = None, *, among: Any = None
+    ) -> tuple[Array, Array]: ...
+    @overload
     def kneighbors(
         self,
-        X=None,
-        n_neighbors=None,
-        return_distance=True,
-        return_tied=False,
+        X: Rows | None = None,
+        n_neighbors: Count = None,
+        return_distance: bool = True,
+        return_tied: bool = False,
         *,
-        among=None,
-    ):
+        among: Any = None,
+    ) -> Any: ...
+    def kneighbors(
+        self,
+        X: Rows | None = None,
+        n_neighbors: Count = None,
+        return_distance: bool = True,
+        return_tied: bool = False,
+        *,
+        among: Any = None,
+    ) -> Any:
         """Find the nearest items of each query.
 
         Items at the same distance are ordered by index, the smallest first.
@@ -302,7 +318,14 @@ class CodeDatabase(FittedAtOnce):
         named = fitted.named(indices), [fitted.named(each) for each in tied]
         return as_asked(distances, *named, return_distance, return_tied)
 
-    def radius_neighbors(self, X=None, radius=None, return_distance=True, *, among=None):
+    def radius_neighbors(
+        self,
+        X: Rows | None = None,
+        radius: float | None = None,
+        return_distance: bool = True,
+        *,
+        among: Any = None,
+    ) -> Any:
         """Find all items within a radius of each query.
 
         Parameters
@@ -364,7 +387,12 @@ class CodeDatabase(FittedAtOnce):
             return ragged(distances), ragged(indices)
         return ragged(indices)
 
-    def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
+    def kneighbors_graph(
+        self,
+        X: Rows | None = None,
+        n_neighbors: Count = None,
+        mode: Literal["connectivity", "distance"] = "connectivity",
+    ) -> csr_array:
         """Find the nearest items of each query, as a sparse matrix.
 
         Parameters
@@ -401,7 +429,7 @@ class CodeDatabase(FittedAtOnce):
         shape = len(indices), fitted.n_indices
         return csr_array((values.ravel().astype(float), indices.ravel(), ends), shape=shape)
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> Array:
         """Predict labels by a vote of the `n_neighbors` nearest items.
 
         Items that are tied for the last places share these equally, so nothing depends on
@@ -432,7 +460,7 @@ class CodeDatabase(FittedAtOnce):
         found = self._found(index, queries, n_places)
         return index.targets.vote(index.indices, found, n_places)
 
-    def rank(self, X):
+    def rank(self, X: Rows) -> Ranking:
         """Rank all items for each query.
 
         Parameters
@@ -468,7 +496,7 @@ class CodeDatabase(FittedAtOnce):
         np.cumsum(np.diff(distances, axis=1) > 0, axis=1, out=ties[:, 1:])
         return Ranking(distances, index.named(indices), ties)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Rows, y: Any, sample_weight: Column = None) -> float:
         """Tie-aware measure of queries against the fitted database.
 
         Parameters
@@ -500,7 +528,7 @@ class CodeDatabase(FittedAtOnce):
         values = np.concatenate(values)
         return average_queries(values, check_weights(sample_weight, len(values)))
 
-    def save(self, path):
+    def save(self, path: FilePath) -> None:
         """Write the fitted estimator to a folder.
 
         Parameters
@@ -538,7 +566,7 @@ class CodeDatabase(FittedAtOnce):
         save_index(path, self)
 
     @classmethod
-    def load(cls, path, *, mmap=False):
+    def load(cls, path: FilePath, *, mmap: bool = False) -> Self:
         """Read a fitted estimator from a folder.
 
         Parameters
@@ -624,26 +652,28 @@ class CodeDatabase(FittedAtOnce):
         return [hamming_histogram(*bits, affinity, y, y_database, n_jobs=self.n_jobs)]
 
     @property
-    def affinity_(self):
+    def affinity_(self) -> BaseAffinity | None:
         """The oracle that `score` asks, None without `y`."""
         affinity = self._get_fitted().targets.affinity
         return None if affinity is None else affinity.given
 
     @property
-    def ids_(self):
+    def ids_(self) -> Array:
         """Ids of the items, in the order of `indices_`; None if they have none."""
         index = self._get_fitted()
         return None if index.ids is None else index.named(index.indices)
 
-    codes_ = of_fitted("codes", "Packed codes of the items, in the order of `indices_`.")
-    indices_ = of_fitted("indices", "Indices of the items, ascending.")
-    n_features_in_ = of_fitted("n_bits", "Number of bits of a code.")
-    n_samples_fit_ = of_fitted(
+    codes_: PackedCodes = of_fitted(
+        "codes", "Packed codes of the items, in the order of `indices_`."
+    )
+    indices_: Array = of_fitted("indices", "Indices of the items, ascending.")
+    n_features_in_: int = of_fitted("n_bits", "Number of bits of a code.")
+    n_samples_fit_: int = of_fitted(
         "n_indices", "Number of items given so far, also removed ones."
     )
 
     @property
-    def feature_names_in_(self):
+    def feature_names_in_(self) -> Array:
         """Names of the bits, if the codes of `fit` had column names."""
         names = self._get_fitted().columns.names
         if names is None:

@@ -3,6 +3,7 @@
 from numbers import Integral
 
 from .._compat import Interval
+from .._types import Affinity, Any, Callable, Count
 from ..codes._packed import refuse_terms
 from ..codes._scores import refuse_codes
 from ._database import CodeDatabase
@@ -226,14 +227,14 @@ class WeightedHammingNeighbors(CodeDatabase):
 
     def __init__(
         self,
-        n_neighbors=10,
-        radius=2,
+        n_neighbors: int = 10,
+        radius: float = 2,
         *,
-        n_candidates=None,
-        affinity="auto",
-        scoring="AP",
-        n_jobs=None,
-    ):
+        n_candidates: Count = None,
+        affinity: Affinity = "auto",
+        scoring: str | Callable[..., Any] = "AP",
+        n_jobs: Count = None,
+    ) -> None:
         how = {"affinity": affinity, "scoring": scoring, "n_jobs": n_jobs}
         super().__init__(n_neighbors, radius, **how)
         self.n_candidates = n_candidates

@@ -1,8 +1,10 @@
 """A hasher together with its index, asked by features."""
 
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -21,6 +23,7 @@ from .._compat import (
 )
 from .._hashers import QUERIES, FittedHasher
 from .._progress import Progress
+from .._types import Affinity, Array, Column, Count, FilePath, Rows, Seed
 from ..affinity import PrecomputedAffinity
 from ..codes import concatenate_codes
 from ._database import CodeDatabase, of_fitted
@@ -41,15 +44,15 @@ from ._rescoring import StackedRows, feature_rows, rescore
 class WithHasher(CallbackSupportMixin, MetaEstimatorMixin):
     """What an index tells of its hasher."""
 
-    hasher_ = of_fitted("hasher.estimator", "The fitted hasher.")
-    n_features_in_ = of_fitted(
+    hasher_: Any = of_fitted("hasher.estimator", "The fitted hasher.")
+    n_features_in_: int = of_fitted(
         "hasher.estimator.n_features_in_", "Number of features, if the hasher tells."
     )
-    feature_names_in_ = of_fitted(
+    feature_names_in_: Array = of_fitted(
         "hasher.estimator.feature_names_in_", "Names of the features, if `fit` saw any."
     )
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         of_hasher = get_tags(self.hasher)
         tags.input_tags.sparse = of_hasher.input_tags.sparse
@@ -60,7 +63,7 @@ class WithHasher(CallbackSupportMixin, MetaEstimatorMixin):
 class RoutesToHasher(CallbackSupportMixin, MetaEstimatorMixin):
     """What passes to its hasher what `fit` is given beside X and y."""
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> Any:
         """Tell scikit-learn what the hasher, and `score`, are to be given.
 
         Returns
@@ -226,20 +229,20 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
 
     def __init__(
         self,
-        hasher,
+        hasher: Any,
         *,
-        query="auto",
-        n_neighbors=10,
-        radius=2,
-        n_candidates=None,
-        n_rescored=None,
-        rescore_metric="euclidean",
-        max_samples=20_000,
-        affinity="auto",
-        scoring="AP",
-        n_jobs=None,
-        random_state=None,
-    ):
+        query: Literal["auto", "bits", "weights"] = "auto",
+        n_neighbors: int = 10,
+        radius: float = 2,
+        n_candidates: Count = None,
+        n_rescored: Count = None,
+        rescore_metric: Literal["euclidean", "inner_product"] = "euclidean",
+        max_samples: int = 20_000,
+        affinity: Affinity = "auto",
+        scoring: str | Callable[..., Any] = "AP",
+        n_jobs: Count = None,
+        random_state: Seed = None,
+    ) -> None:
         self.hasher = hasher
         self.query = query
         how = {"affinity": affinity, "scoring": scoring, "n_jobs": n_jobs}
@@ -251,7 +254,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         self.random_state = random_state
 
     @with_callbacks
-    def fit(self, X, y=None, *, ids=None, **fit_params):
+    def fit(self, X: Rows, y: Any = None, *, ids: Column = None, **fit_params: Any) -> Self:
         """Fit the hasher to a sample of the rows, and store the codes of all rows.
 
         Parameters
@@ -309,7 +312,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         vars(self).update(progress.finish(fitted))
         return self
 
-    def partial_fit(self, X, y=None, *, ids=None):
+    def partial_fit(self, X: Rows, y: Any = None, *, ids: Column = None) -> Self:
         """Add items to the database; the hasher stays as it is.
 
         Parameters
@@ -337,7 +340,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         """
         return super().partial_fit(X, y, ids=ids)
 
-    def save(self, path):
+    def save(self, path: FilePath) -> None:
         """Write the fitted hasher and the codes to a folder.
 
         Parameters
@@ -363,7 +366,14 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         super().save(path)
 
     @classmethod
-    def load(cls, path, *, mmap=False, features=None, trusted=()):
+    def load(
+        cls,
+        path: FilePath,
+        *,
+        mmap: bool = False,
+        features: Array | None = None,
+        trusted: Sequence[str] = (),
+    ) -> Self:
         """Read a fitted hasher and its codes from a folder.
 
         Parameters
@@ -445,7 +455,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         how = {"metric": self.rescore_metric, "n_neighbors": n_neighbors}
         return *rescore(*rows, **how), []
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse &= not self.n_rescored
         return tags

@@ -13,6 +13,7 @@ from .._compat import HasMethods, StrOptions, routing_enabled, with_callbacks
 from .._hashers import QUERIES, FittedHasher
 from .._progress import Progress
 from .._state import replace_fitted, validate_aside
+from .._types import Affinity, Any, Callable, Column, Literal, Rows, Self
 from ..affinity import JudgmentAffinity
 from ._hashed_neighbors import HashedNeighbors, RoutesToHasher
 
@@ -104,14 +105,14 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
 
     def __init__(
         self,
-        hasher,
-        X_items,
-        y_items=None,
+        hasher: Any,
+        X_items: Rows,
+        y_items: Any = None,
         *,
-        query="auto",
-        scoring="AP",
-        affinity="auto",
-    ):
+        query: Literal["auto", "bits", "weights"] = "auto",
+        scoring: str | Callable[..., Any] = "AP",
+        affinity: Affinity = "auto",
+    ) -> None:
         self.hasher = hasher
         self.X_items = X_items
         self.y_items = y_items
@@ -120,7 +121,7 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         self.affinity = affinity
 
     @with_callbacks
-    def fit(self, X, y, **fit_params):
+    def fit(self, X: Rows, y: Any, **fit_params: Any) -> Self:
         """Fit the hasher to the items and to these queries, and store codes of all items.
 
         Parameters
@@ -180,7 +181,9 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
             index.fit(self.X_items, y_items, **queries, **fit_params)
         return replace_fitted(self, progress.finish({"index_": index, **seen}))
 
-    def kneighbors(self, X, n_neighbors=10, return_distance=True):
+    def kneighbors(
+        self, X: Rows, n_neighbors: int = 10, return_distance: bool = True
+    ) -> Any:
         """Find the items nearest to each query.
 
         Parameters
@@ -204,7 +207,7 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         """
         return self._ask(X).kneighbors(X, n_neighbors, return_distance)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Rows, y: Any, sample_weight: Column = None) -> float:
         """Tie-aware measure of the ranking of all items for queries.
 
         Parameters
@@ -227,14 +230,14 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         index, judgments = self._ask(X), self._judgments(y)
         return index.score(X, y if judgments is None else judgments, sample_weight)
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self) -> Self:
         bare = copy.copy(self)
         bare.X_items = bare.y_items = None  # which would be copied
         cloned = super(ItemRanker, bare).__sklearn_clone__()
         cloned.X_items, cloned.y_items = self.X_items, self.y_items
         return cloned
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = get_tags(self.hasher).input_tags.sparse
         tags.target_tags.required = True

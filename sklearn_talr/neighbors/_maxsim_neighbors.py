@@ -9,6 +9,7 @@ from sklearn.base import clone
 from .._compat import HasMethods, Interval, StrOptions, num_samples, with_callbacks
 from .._progress import Progress
 from .._threads import map_in_threads
+from .._types import Any, Array, ArrayLike, Column, Count, Rows, Self
 from ..codes import concatenate_codes, pack_codes, unpack_codes
 from ..codes._packed import as_packed
 from ..codes._scores import TokenSets, read_groups, token_blocks, word_size
@@ -121,14 +122,21 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         "n_jobs": [Integral, None],
     }
 
-    def __init__(self, hasher, *, query="weights", n_neighbors=10, n_jobs=None):
+    def __init__(
+        self,
+        hasher: Any,
+        *,
+        query: str = "weights",
+        n_neighbors: int = 10,
+        n_jobs: Count = None,
+    ) -> None:
         self.hasher = hasher
         self.query = query
         self.n_neighbors = n_neighbors
         self.n_jobs = n_jobs
 
     @with_callbacks
-    def fit(self, X, y=None, groups=None):
+    def fit(self, X: Rows, y: Any = None, groups: Column = None) -> Self:
         """Fit the hasher to all tokens, and store their codes.
 
         Parameters
@@ -165,7 +173,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         vars(self).update(progress.finish(fitted))
         return self
 
-    def partial_fit(self, X, y=None, groups=None):
+    def partial_fit(self, X: Rows, y: Any = None, groups: Column = None) -> Self:
         """Add tokens to the database; the hasher stays as it is.
 
         Parameters
@@ -198,7 +206,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         self._fitted = fitted.add(fitted.hasher.encode(X), groups)
         return self
 
-    def remove(self, groups):
+    def remove(self, groups: ArrayLike) -> Self:
         """Delete documents from the database.
 
         Parameters
@@ -222,13 +230,13 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
 
     def kneighbors(
         self,
-        X,
-        n_neighbors=None,
-        return_distance=True,
-        return_tied=False,
+        X: Rows,
+        n_neighbors: Count = None,
+        return_distance: bool = True,
+        return_tied: bool = False,
         *,
-        groups=None,
-    ):
+        groups: Column = None,
+    ) -> Any:
         """Find the documents of highest score for each query.
 
         Documents of equal score are ordered by their place in `groups_`, the first first.
@@ -294,13 +302,13 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         distances, indices = 0.0 - np.array(scores), np.array(places, dtype=np.int64)
         return as_asked(distances, indices, tied, return_distance, return_tied)
 
-    groups_ = of_fitted(
+    groups_: Array = of_fitted(
         "labels", "Label of each document given so far, the first one first."
     )
-    indices_ = of_fitted(
+    indices_: Array = of_fitted(
         "present", "Places in `groups_` of the documents now in the database."
     )
-    n_groups_ = of_fitted("present.size", "Number of documents in the database.")
+    n_groups_: int = of_fitted("present.size", "Number of documents in the database.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from sklearn.utils import check_array
 from .._arrays import ragged
 from .._compat import Interval, validated
 from .._threads import one_thread
+from .._types import Any, Array, ArrayLike, Count, Literal
 
 
 @validated(
@@ -17,7 +18,14 @@ from .._threads import one_thread
     n_neighbors=[Interval(Integral, 1, None, closed="left"), None],
 )
 @one_thread()
-def rescore(X_query, X_database, candidates, *, metric="euclidean", n_neighbors=None):
+def rescore(
+    X_query: ArrayLike,
+    X_database: Array,
+    candidates: Any,
+    *,
+    metric: Literal["euclidean", "inner_product"] = "euclidean",
+    n_neighbors: Count = None,
+) -> tuple[Array, Array]:
     """Order candidates by exact feature distance or inner product.
 
     This is how codes are used with embeddings: the codes, in memory, find some hundred

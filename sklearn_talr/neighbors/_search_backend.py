@@ -4,6 +4,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_array
 
+from .._types import Any, Sequence
+
 
 class HashedSearchBackend:
     """Search backend for mteb: a benchmark of embeddings is searched by codes.
@@ -64,7 +66,7 @@ class HashedSearchBackend:
     >>> backend.clear()
     """
 
-    def __init__(self, neighbors):
+    def __init__(self, neighbors: Any) -> None:
         for method in ("fit", "partial_fit", "kneighbors"):
             if not hasattr(neighbors, method):
                 raise TypeError(
@@ -74,7 +76,7 @@ class HashedSearchBackend:
         self.neighbors = neighbors
         self.clear()
 
-    def add_documents(self, embeddings, idxs):
+    def add_documents(self, embeddings: Any, idxs: Sequence[str]) -> None:
         """Add documents; the first call fits the hasher to them.
 
         Parameters
@@ -107,12 +109,12 @@ class HashedSearchBackend:
 
     def search(
         self,
-        embeddings,
-        top_k,
-        similarity_fn=None,
-        top_ranked=None,
-        query_idx_to_id=None,
-    ):
+        embeddings: Any,
+        top_k: int,
+        similarity_fn: Any = None,
+        top_ranked: dict[str, list[str]] | None = None,
+        query_idx_to_id: dict[int, str] | None = None,
+    ) -> tuple[list[list[float]], list[list[int]]]:
         """Find the best documents of each query, or order those that are given.
 
         Parameters
@@ -161,7 +163,7 @@ class HashedSearchBackend:
         found = [self._order(x, names, top_k) for x, names in zip(X, lists)]
         return [scores for scores, _ in found], [places for _, places in found]
 
-    def clear(self):
+    def clear(self) -> None:
         """Forget the documents."""
         self.neighbors_, self._places = None, {}
 

@@ -8,9 +8,10 @@ from numbers import Real
 
 import numpy as np
 
-from .._compat import Interval, StrOptions, validate_params
+from .._compat import Interval, StrOptions, validated
 from .._random import independent_random_state
 from .._threads import one_thread
+from .._types import Any, Array, Column, DataFrame, Literal, NDArray, Seed
 from ..inference import n_queries_to_separate
 from ..inference._means import RESAMPLING, ROUNDING, expanded_interval, make_strata
 from ..inference._tests import (
@@ -148,21 +149,21 @@ class RunComparison:
     tiers: dict
 
     @property
-    def separated(self):
+    def separated(self) -> NDArray[np.bool_]:
         """Whether the data separate the runs of a pair, (n_pairs, n_measures) of bool."""
         return self.adjusted_p_value <= self.alpha
 
     @property
-    def depends_on_ties(self):
+    def depends_on_ties(self) -> NDArray[np.bool_]:
         """Whether runs are separated, but not in all orders of ties; like `separated`."""
         return self.separated & ~(self.adverse_p_value <= self.alpha)
 
     @property
-    def ties_decide(self):
+    def ties_decide(self) -> NDArray[np.bool_]:
         """Whether ties decide which run has the better mean, (n_pairs, n_measures)."""
         return (self.lowest < -ROUNDING) & (self.highest > ROUNDING)
 
-    def n_queries_to_separate(self, difference, *, power=0.8):
+    def n_queries_to_separate(self, difference: float, *, power: float = 0.8) -> Array:
         """Return how many queries it would take to see a difference of means.
 
         Parameters
@@ -192,7 +193,7 @@ class RunComparison:
         ]
         return np.array(number)
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Return all numbers as lists of dicts, as JSON holds them.
 
         Returns
@@ -207,7 +208,7 @@ class RunComparison:
         settings = {name: getattr(self, name) for name in ("test", "adjust", "alpha")}
         return {**settings, "n_queries": len(self.queries), "runs": runs, "pairs": pairs}
 
-    def to_frame(self, *, per_run=False):
+    def to_frame(self, *, per_run: bool = False) -> DataFrame:
         """Return what `to_dict` has of pairs, or of runs, as a pandas DataFrame.
 
         Parameters
@@ -230,7 +231,7 @@ class RunComparison:
         index = ["measure", "run"] if per_run else ["measure", "first", "second"]
         return pd.DataFrame(self.to_dict()["runs" if per_run else "pairs"]).set_index(index)
 
-    def to_html(self):
+    def to_html(self) -> str:
         """Return a report as one page of HTML, which holds all that it needs.
 
         It has means and their intervals, tiers, all pairs of runs, and the values of all
@@ -249,7 +250,7 @@ class RunComparison:
         """
         return html_report(self)
 
-    def method_sentence(self):
+    def method_sentence(self) -> str:
         """Return a sentence for a report: what was compared, and how.
 
         Returns
@@ -260,23 +261,23 @@ class RunComparison:
         """
         return method_sentence(self)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return comparison_text(self)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return str(self)
 
 
-@validate_params(OPTIONS, prefer_skip_nested_validation=True)
+@validated(**OPTIONS)
 def compare_runs(
-    *evaluations,
-    test="randomization",
-    adjust="auto",
-    alpha=0.05,
-    stratify=None,
-    n_resamples=10_000,
-    random_state=0,
-):
+    *evaluations: Any,
+    test: Literal["randomization", "bootstrap", "t", "wilcoxon"] = "randomization",
+    adjust: Literal["auto", "max-t", "holm", "bh"] = "auto",
+    alpha: float = 0.05,
+    stratify: Column = None,
+    n_resamples: int = 10_000,
+    random_state: Seed = 0,
+) -> RunComparison:
     """Compare runs: by how much, how surely, and whether ties decide it.
 
     Tests and intervals are of expected values, the means over all orders of tied documents,

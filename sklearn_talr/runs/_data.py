@@ -15,6 +15,8 @@ from os import PathLike
 import numpy as np
 import scipy.sparse as sp
 
+from .._types import Any, Self, Sequence
+
 BYTES_OF_ID = 1024  # the longest identifier of a document
 _ENCODING = "utf-8", "surrogateescape"  # so that bytes of any encoding survive
 QUERY = "query_id", "query-id", "qid", "q_id"
@@ -27,11 +29,11 @@ class _Data:
     """What judgments and runs have in common: a table, which `table` holds."""
 
     @property
-    def queries(self):
+    def queries(self) -> list[str]:
         """Queries in the order of the data."""
         return list(self.table.queries)
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Return a dict of dicts: the number of each document, by query and document.
 
         Documents of a run come by descending score, tied ones by descending identifier.
@@ -90,7 +92,7 @@ class Qrels(_Data):
     {'q1': {'d1': 1}}
     """
 
-    def __init__(self, data):
+    def __init__(self, data: Any) -> None:
         self.table = _table_of(data, Qrels, _GRADE)
         values = self.table.values
         for wrong in values[~are_integers(values)][:1]:
@@ -100,10 +102,12 @@ class Qrels(_Data):
             )
         self.table.values = values.astype(np.int64)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Qrels of {self._size()}"
 
-    def to_matrix(self, documents, queries=None):
+    def to_matrix(
+        self, documents: Sequence[str | int], queries: Sequence[str | int] | None = None
+    ) -> sp.csr_array:
         """Return the judgments as a sparse matrix with a row for each document.
 
         Hashers of two views take it for `y`, and
@@ -216,7 +220,7 @@ class Run(_Data):
     {'q1': {'d3': 2.0, 'd2': 2.0, 'd1': 0.5}}
     """
 
-    def __init__(self, data, name=None):
+    def __init__(self, data: Any, name: str | None = None) -> None:
         table = _table_of(data, Run, _SCORE)
         for wrong in table.values[~np.isfinite(table.values)][:1]:
             raise ValueError(f"scores must be finite numbers, got {wrong}.")
@@ -225,11 +229,18 @@ class Run(_Data):
         self.table = table
         self.name = name if isinstance(name, str) and name else "run"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Run {self.name!r} of {self._size()}"
 
     @classmethod
-    def from_neighbors(cls, distances, indices, queries, documents, name=None):
+    def from_neighbors(
+        cls,
+        distances: Any,
+        indices: Any,
+        queries: Sequence[str | int],
+        documents: Sequence[str | int],
+        name: str | None = None,
+    ) -> Self:
         """Make a run of what an index has found.
 
         Parameters

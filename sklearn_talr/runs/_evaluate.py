@@ -8,8 +8,9 @@ from os import PathLike
 
 import numpy as np
 
-from .._compat import Interval, StrOptions, validate_params
+from .._compat import Interval, StrOptions, validated
 from .._random import independent_random_state
+from .._types import Any, Count, Literal, Seed
 from ..measures import parse_measures
 from ..measures._evaluation import evaluate_ties, group_by_cutoff
 from ..measures._ties import Cells
@@ -22,26 +23,20 @@ _MOST_GRADES = 5  # of people who judge: 0 to 4
 _ROUNDING = 1e-24  # the variance of equal values may be so much
 
 
-@validate_params(
-    {
-        "qrels": "no_validation",
-        "run": "no_validation",
-        "measures": "no_validation",
-        "missing_queries": [StrOptions({"zero", "skip"})],
-        "n_orders": [Interval(Integral, 2, None, closed="left"), None],
-        "random_state": ["random_state"],
-    },
-    prefer_skip_nested_validation=True,
+@validated(
+    missing_queries=[StrOptions({"zero", "skip"})],
+    n_orders=[Interval(Integral, 2, None, closed="left"), None],
+    random_state=["random_state"],
 )
 def evaluate_run(
-    qrels,
-    run,
-    measures=("AP", "nDCG@10", "RR@10"),
+    qrels: Any,
+    run: Any,
+    measures: Any = ("AP", "nDCG@10", "RR@10"),
     *,
-    missing_queries="zero",
-    n_orders=None,
-    random_state=0,
-):
+    missing_queries: Literal["zero", "skip"] = "zero",
+    n_orders: Count = None,
+    random_state: Seed = 0,
+) -> RunEvaluation:
     """Evaluate a run: the mean over all orders of tied documents, the worst, and the best.
 
     Parameters

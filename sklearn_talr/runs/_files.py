@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .._compat import validate_params
+from .._compat import validated
+from .._types import FilePath
 from ._data import (
     BYTES_OF_ID,
     DocumentTable,
@@ -26,7 +27,6 @@ _BYTES_PER_BLOCK = 2**17  # whose fields stay in cache
 _BYTES_OF_LINE = 2**16  # the longest line, without its end
 _MARK = b"\xef\xbb\xbf"  # that some programs put before text in UTF-8
 _START_OF_GZIP, _OF_GZIP = b"\x1f\x8b", (gzip.BadGzipFile, zlib.error)
-_PATH = {"path": [str, PathLike]}
 _LINE_OF_QRELS = "query, iteration, document, relevance"
 _LINE_OF_RUN = "query, Q0, document, rank, score, tag"
 _LONG = f" has more than {_BYTES_OF_LINE} bytes, so this is no file of TREC's formats."
@@ -39,8 +39,8 @@ _NO_INTEGER = ": relevance {!r} is no integer."
 _NO_SCORE = ": score {!r} is no finite number."
 
 
-@validate_params(_PATH, prefer_skip_nested_validation=True)
-def read_qrels(path):
+@validated(path=[str, PathLike])
+def read_qrels(path: FilePath) -> Qrels:
     """Read judgments in TREC's format, in JSON or in a table.
 
     The name of the file tells what it is. One that ends with none of the following is in
@@ -94,8 +94,8 @@ def read_qrels(path):
     return _of_suffix(path, Qrels) or Qrels(_read(path, *rest)[0])
 
 
-@validate_params(_PATH, prefer_skip_nested_validation=True)
-def read_run(path):
+@validated(path=[str, PathLike])
+def read_run(path: FilePath) -> Run:
     """Read a run in TREC's format, in JSON or in a table.
 
     The name of the file tells what it is. One that ends with none of the following is in

@@ -7,21 +7,20 @@ from pathlib import Path
 
 import numpy as np
 
-from .._compat import validate_params
+from .._compat import validated
+from .._types import Any, Column, DataFrame
 from ._result import import_pandas
 
 _DEPTHS = "", "*/", "*/*/"  # of revisions in the folders of one, of a model, and of models
 
 
-@validate_params(
-    {
-        "results": "no_validation",
-        "tasks": ["array-like", None],
-        "subsets": ["array-like", None],
-    },
-    prefer_skip_nested_validation=True,
+@validated(
+    tasks=["array-like", None],
+    subsets=["array-like", None],
 )
-def read_mteb_results(results, tasks=None, *, subsets=None):
+def read_mteb_results(
+    results: Any, tasks: Column = None, *, subsets: Column = None
+) -> DataFrame:
     """Read main scores of models from folders of mteb's results.
 
     mteb is not needed; pandas is.

@@ -5,8 +5,9 @@ from numbers import Real
 
 import numpy as np
 
-from .._compat import Interval, validate_params
+from .._compat import Interval, validated
 from .._random import independent_random_state
+from .._types import Any, Column, DataFrame, Seed
 from ..inference._means import RESAMPLING, ROUNDING, expanded_interval, make_strata
 from ._text import aligned
 
@@ -66,35 +67,32 @@ class RunEvaluation:
     tie_variance: np.ndarray = None
 
     @property
-    def means(self):
+    def means(self) -> dict[str, float]:
         """Mean over the queries, as a dict by measure of dicts by column."""
         columns = [getattr(self, column).mean(axis=0).tolist() for column in _COLUMNS]
         rows = zip(*columns)
         return {name: dict(zip(_COLUMNS, row)) for name, row in zip(self.measures, rows)}
 
     @property
-    def moved(self):
+    def moved(self) -> int:
         """Share of the queries whose value ties could move, as a dict by measure."""
         moves = self.best - self.worst > ROUNDING
         return dict(zip(self.measures, moves.mean(axis=0).tolist()))
 
-    @validate_params(
-        {
-            "confidence_level": [Interval(Real, 0, 1, closed="neither")],
-            "ties": ["boolean"],
-            **RESAMPLING,
-        },
-        prefer_skip_nested_validation=True,
+    @validated(
+        confidence_level=[Interval(Real, 0, 1, closed="neither")],
+        ties=["boolean"],
+        **RESAMPLING,
     )
     def confidence_interval(
         self,
         *,
-        confidence_level=0.95,
-        ties=False,
-        stratify=None,
-        n_resamples=10_000,
-        random_state=0,
-    ):
+        confidence_level: float = 0.95,
+        ties: bool = False,
+        stratify: Column = None,
+        n_resamples: int = 10_000,
+        random_state: Seed = 0,
+    ) -> dict[str, tuple[float, float]]:
         """Confidence intervals of the means of expected values.
 
         Parameters
@@ -159,7 +157,7 @@ class RunEvaluation:
         )
         return dict(zip(self.measures, zip(*(end.tolist() for end in ends))))
 
-    def to_dict(self, *, per_query=False):
+    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
         """Return means, or values of queries, as nested dicts.
 
         Parameters
@@ -185,7 +183,7 @@ class RunEvaluation:
             for query, rows in zip(self.queries, table)
         }
 
-    def to_frame(self, *, per_query=False):
+    def to_frame(self, *, per_query: bool = False) -> DataFrame:
         """Return means, or values of queries, as a pandas DataFrame.
 
         Parameters
@@ -214,7 +212,7 @@ class RunEvaluation:
         columns = {column: getattr(self, column).ravel() for column in _COLUMNS}
         return pd.DataFrame(columns, index=pairs)
 
-    def __str__(self):
+    def __str__(self) -> str:
         rows = [["", *_COLUMNS, "moved"]]
         for measure, values in self.to_dict().items():
             *numbers, moved = values.values()
@@ -223,7 +221,7 @@ class RunEvaluation:
         title = f"{self.name}: {n_queries} quer{'y' if n_queries == 1 else 'ies'}"
         return f"{title}\n{aligned(rows)}"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return str(self)
 
 

@@ -4,8 +4,9 @@ import warnings
 
 import numpy as np
 
-from .._compat import StrOptions, validate_params
-from ._comparison import OPTIONS, compare_evaluations
+from .._compat import StrOptions, validated
+from .._types import Any, Column, Literal, Seed
+from ._comparison import OPTIONS, RunComparison, compare_evaluations
 from ._data import QUERY
 from ._result import RunEvaluation, import_pandas
 
@@ -16,27 +17,23 @@ _MEASURE = "measure", "metric"
 _MOST_NAMED = 3  # missing cells
 
 
-@validate_params(
-    {
-        "scores": "no_validation",
-        "groups": ["array-like", str, None],
-        "missing": [StrOptions({"raise", "drop"})],
-        **OPTIONS,
-    },
-    prefer_skip_nested_validation=True,
+@validated(
+    groups=["array-like", str, None],
+    missing=[StrOptions({"raise", "drop"})],
+    **OPTIONS,
 )
 def compare_scores(
-    scores,
+    scores: Any,
     *,
-    test="randomization",
-    adjust="auto",
-    alpha=0.05,
-    groups=None,
-    stratify=None,
-    missing="raise",
-    n_resamples=10_000,
-    random_state=0,
-):
+    test: Literal["randomization", "bootstrap", "t", "wilcoxon"] = "randomization",
+    adjust: Literal["auto", "max-t", "holm", "bh"] = "auto",
+    alpha: float = 0.05,
+    groups: Any = None,
+    stratify: Column = None,
+    missing: Literal["raise", "drop"] = "raise",
+    n_resamples: int = 10_000,
+    random_state: Seed = 0,
+) -> RunComparison:
     """Compare systems by a table of their scores, such as a leaderboard.
 
     All is as in :func:`compare_runs`, but for ties, of which scores tell nothing. It needs

@@ -4,6 +4,7 @@ import numpy as np
 import torch
 
 from .._compat import StrOptions, validated
+from .._types import Literal, Tensor
 from ._inference import RANKING_LOSSES
 from ._risks import RankingRisk
 
@@ -44,11 +45,13 @@ class RankingHingeLoss(torch.nn.Module):
     """
 
     @validated(loss=[StrOptions(set(RANKING_LOSSES))])
-    def __init__(self, loss="average_precision"):
+    def __init__(
+        self, loss: Literal["average_precision", "ndcg"] = "average_precision"
+    ) -> None:
         super().__init__()
         self.loss = loss
 
-    def forward(self, scores, targets):
+    def forward(self, scores: Tensor, targets: Tensor) -> Tensor:
         """Compute the mean loss of the queries.
 
         Parameters
@@ -89,6 +92,6 @@ class RankingHingeLoss(torch.nn.Module):
         weights = torch.from_numpy(weights).to(scores.device, dtype)
         return constant + (weights * flat.to(dtype)).sum()
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Show the settings when the module is printed."""
         return repr(self.loss)

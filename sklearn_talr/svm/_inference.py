@@ -36,6 +36,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from .._compat import StrOptions, validated
+from .._types import Any, Array, ArrayLike, Literal
 
 
 class Queries:
@@ -304,7 +305,11 @@ def most_violating(queries):
     negative_scores=["array-like"],
     loss=[StrOptions(set(RANKING_LOSSES))],
 )
-def loss_augmented_ranks(positive_scores, negative_scores, loss="average_precision"):
+def loss_augmented_ranks(
+    positive_scores: ArrayLike,
+    negative_scores: ArrayLike,
+    loss: Literal["average_precision", "ndcg"] = "average_precision",
+) -> tuple[Array, Any]:
     """Find the most violating ranking of positives and negatives.
 
     It maximizes loss plus score, eq. 6 of Mohapatra et al. (CVPR 2018), where the score of

@@ -18,6 +18,7 @@ from .._compat import CallbackSupportMixin, Interval, StrOptions, fit_method
 from .._progress import Progress, warn_caller
 from .._state import held, replace_fitted, validate_aside
 from .._threads import one_thread
+from .._types import Any, Array, ArrayLike, Column, Floats, Literal, Rows, Self
 from ..metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 from ._risks import GradedRisk, HingeRisk, RankingRisk
 from ._solver import Bundle, minimize
@@ -341,17 +342,17 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        loss="average_precision",
-        C=1.0,
+        loss: Literal["average_precision", "ndcg", "zero_one"] = "average_precision",
+        C: float = 1.0,
         *,
-        solver="bundle",
-        tol=1e-3,
-        max_iter=1000,
-        fit_intercept=True,
-        class_weight=None,
-        warm_start=False,
-        verbose=False,
-    ):
+        solver: Literal["bundle", "cutting_plane"] = "bundle",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        warm_start: bool = False,
+        verbose: bool = False,
+    ) -> None:
         self.loss = loss
         self.C = C
         self.solver = solver
@@ -363,7 +364,7 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.verbose = verbose
 
     @fit_method
-    def fit(self, X, y, groups=None):
+    def fit(self, X: Rows, y: ArrayLike, groups: Column = None) -> Self:
         """Learn to rank the positive samples first.
 
         Parameters
@@ -475,7 +476,7 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         kept = {key: tangents} if self.warm_start and not progress.is_over else {}
         return replace_fitted(self, progress.finish(solution) | {"_tangents": kept})
 
-    def decision_function(self, X):
+    def decision_function(self, X: Rows) -> Floats:
         """Score samples.
 
         Parameters
@@ -493,7 +494,7 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         X = validate_data(now, as_numpy(X), accept_sparse="csr", dtype=_FLOATS, reset=False)
         return scores_of(X, now.coef_, now.intercept_)
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> Array:
         """Predict classes.
 
         Parameters
@@ -510,7 +511,9 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         is_positive = now.decision_function(X) > 0
         return now.classes_[is_positive.astype(int)]
 
-    def score(self, X, y, sample_weight=None, *, groups=None):
+    def score(
+        self, X: Rows, y: ArrayLike, sample_weight: Column = None, *, groups: Column = None
+    ) -> float:
         """Compute the metric that `loss` bounds: tie-aware AP or NDCG, or accuracy.
 
         Parameters
@@ -578,7 +581,7 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             warn_caller(_DROPPED_GROUPS.format(self.n_queries_))
         return metric([relevance], [scores])
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True

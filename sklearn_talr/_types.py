@@ -1,0 +1,31 @@
+"""The words that signatures are annotated with, which other modules take from here.
+
+Libraries that are heavy or optional are imported by type checkers only.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from scipy.sparse import csr_array, sparray, spmatrix
+    from torch import Tensor
+
+    Rows = ArrayLike | sparray | spmatrix
+else:
+    DataFrame = Rows = Tensor = csr_array = Any
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Column = ArrayLike | None  # mostly a value for each row
+Count = int | None
+Seed = int | RandomState | None
+FilePath = str | PathLike[str]
+Oracle = Callable[[Any, Any], Any]
+Affinity = Oracle | Literal["auto"]
+Function = TypeVar("Function", bound=Callable[..., Any])

@@ -1,0 +1,80 @@
+"""Signatures of everything public say their types, and type checkers believe them."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import sklearn_talr
+
+PROGRAM = Path(__file__).with_name("every_name.py")
+ROOT = PROGRAM.parents[2]
+ROOMS = [
+    name for name in sklearn_talr.__all__ if inspect.ismodule(getattr(sklearn_talr, name))
+]
+PUBLIC = {
+    (module.__name__, name): getattr(module, name)
+    for module in (sklearn_talr, *(import_module(f"sklearn_talr.{each}") for each in ROOMS))
+    for name in module.__all__
+    if name not in ROOMS
+}
+
+
+def functions_of(value):
+    """The function itself, or methods, properties and ``__init__`` of a class."""
+    if not inspect.isclass(value):
+        yield from [value] if inspect.isfunction(value) else []
+        return
+    for name, member in inspect.getmembers_static(value):
+        member = getattr(member, "fget", getattr(member, "fn", member))
+        function = inspect.unwrap(getattr(member, "__func__", member))
+        is_public = not name.startswith("_") or name in {"__init__", "__call__"}
+        if is_public and getattr(function, "__module__", "").startswith("sklearn_talr."):
+            yield function
+
+
+@pytest.mark.parametrize("name", PUBLIC, ids=".".join)
+def test_public_signatures_are_annotated(name):
+    for function in functions_of(PUBLIC[name]):
+        if function.__name__ == "<lambda>":  # `of_fitted`, whose type the attribute has
+            continue
+        signature = inspect.signature(function)
+        untyped = [
+            each.name
+            for each in signature.parameters.values()
+            if each.annotation is each.empty and each.name not in {"self", "cls"}
+        ]
+        assert not untyped, function.__qualname__
+        assert signature.return_annotation is not signature.empty, function.__qualname__
+
+
+def test_the_program_uses_every_public_name():
+    nodes = ast.walk(ast.parse(PROGRAM.read_text()))
+    used = {ast.unparse(node) for node in nodes if isinstance(node, ast.Attribute)}
+    names = {f"{module.removeprefix('sklearn_talr.')}.{name}" for module, name in PUBLIC}
+    assert names <= used
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["-W", "error"],
+        ["-m", "mypy", "--strict", "--follow-imports=silent"],
+        ["-m", "basedpyright", "--level=error", "--pythonpath", sys.executable],
+    ],
+    ids=" ".join,
+)
+def test_the_program_runs_and_its_types_hold(command):
+    if command[0] == "-m":
+        pytest.importorskip(command[1])
+    command = [sys.executable, *command, str(PROGRAM)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_checkers_are_told_that_there_are_types():
+    assert (Path(sklearn_talr.__file__).parent / "py.typed").exists()
