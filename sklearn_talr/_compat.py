@@ -6,8 +6,10 @@ Other modules take these names from here, and none asks for a version itself.
 import inspect
 from importlib import import_module
 
+import numpy as np
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils import check_random_state
 from sklearn.utils._array_api import _convert_to_numpy as convert_to_numpy
 from sklearn.utils._array_api import get_namespace_and_device
 from sklearn.utils._missing import is_pandas_na
@@ -54,6 +56,13 @@ def with_callbacks(method: Function) -> Function:
 def fit_method(method: Function) -> Function:
     """Decorate a `fit`: parameters are checked before, and callbacks are put away after."""
     return fit_context(prefer_skip_nested_validation=True)(with_callbacks(method))
+
+
+def independent_random_state(random_state):
+    """Make a generator as check_random_state does, but None leaves the global one alone."""
+    return check_random_state(
+        np.random.RandomState() if random_state is None else random_state
+    )
 
 
 def optional(name: str, message: str) -> Any:

@@ -6,9 +6,8 @@ from numbers import Integral
 import numpy as np
 import scipy.sparse as sp
 
-from .._compat import Interval, StrOptions, fit_method
+from .._compat import Interval, StrOptions, fit_method, independent_random_state
 from .._progress import Progress
-from .._random import independent_random_state
 from .._state import replace_fitted
 from .._threads import one_thread
 from .._types import Any, Rows, Self

@@ -7,9 +7,15 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Space
-from .._compat import Interval, Options, StrOptions, available_if, fit_method
+from .._compat import (
+    Interval,
+    Options,
+    StrOptions,
+    available_if,
+    fit_method,
+    independent_random_state,
+)
 from .._progress import Progress
-from .._random import independent_random_state
 from .._state import replace_fitted
 from .._threads import map_in_threads, one_thread
 from .._types import Any, Array, ArrayLike, Count, Literal, NDArray, Rows, Seed, Self

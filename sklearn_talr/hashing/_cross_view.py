@@ -6,9 +6,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import HasMethods, Interval, StrOptions, fit_method
+from .._compat import HasMethods, Interval, StrOptions, fit_method, independent_random_state
 from .._progress import Progress, warn_caller
-from .._random import independent_random_state
 from .._state import replace_fitted
 from .._types import Affinity, Callable, NDArray, Rows, Seed, Sequence
 from ..codes import PackedCodes

@@ -7,9 +7,8 @@ import scipy.sparse as sp
 from scipy.linalg import svd
 from sklearn.decomposition import PCA
 
-from .._compat import Interval, fit_method
+from .._compat import Interval, fit_method, independent_random_state
 from .._progress import Progress
-from .._random import independent_random_state
 from .._state import replace_fitted
 from .._threads import one_thread
 from .._types import Any, Rows, Seed, Self

@@ -10,8 +10,8 @@ import torch
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
+from .._compat import independent_random_state
 from .._progress import Progress, warn_caller
-from .._random import independent_random_state
 from .._threads import one_thread
 from ..affinity._similar_rows import in_units
 from ..losses import Batch, Training

@@ -8,8 +8,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from sklearn.utils import check_array
 
-from .._compat import Interval, validated
-from .._random import independent_random_state
+from .._compat import Interval, independent_random_state, validated
 from .._types import ArrayLike, Column, Floats, Seed
 
 ROUNDING = 1e-12  # sums in two orders may differ by so much

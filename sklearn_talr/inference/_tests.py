@@ -9,8 +9,7 @@ import numpy as np
 from scipy import stats
 from sklearn.utils import gen_batches
 
-from .._compat import Interval, StrOptions, validated
-from .._random import independent_random_state
+from .._compat import Interval, StrOptions, independent_random_state, validated
 from .._types import ArrayLike, Column, Literal, Seed
 from ._means import (
     RESAMPLING,

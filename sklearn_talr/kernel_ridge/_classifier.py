@@ -17,9 +17,9 @@ from .._compat import (
     StrOptions,
     check_sample_weight,
     fit_method,
+    independent_random_state,
 )
 from .._progress import Progress, warn_caller
-from .._random import independent_random_state
 from .._state import replace_fitted, validate_aside, validate_seen
 from .._threads import one_thread
 from .._types import Any, Array, ArrayLike, Column, Count, Floats, Literal, Rows, Seed, Self

@@ -12,7 +12,7 @@ from .._hashers import QUERIES, FittedHasher
 from .._types import Affinity, Any, Callable, Literal
 from ..affinity import resolve_affinity
 from ..histogram import hamming_histogram
-from ..histogram._weighted_rankings import weighted_histograms
+from ..histogram._hamming import weighted_histograms
 from ..measures import parse_measures
 from ..measures._base import Measures
 from ..measures._evaluation import (

@@ -18,7 +18,7 @@ from ..affinity import BaseAffinity
 from ..codes import PackedCodes, hamming_distances
 from ..codes._scores import arrays_of_terms, columns_of, fixed, signs_of_bits
 from ..histogram import RankingHistogram, hamming_histogram
-from ..histogram._weighted_rankings import weighted_histograms
+from ..histogram._hamming import weighted_histograms
 from ..measures import Measure, parse_measure
 from ..measures._evaluation import average_queries, check_weights
 from ._files import load_index, save_index

@@ -8,8 +8,7 @@ from numbers import Real
 
 import numpy as np
 
-from .._compat import Interval, StrOptions, validated
-from .._random import independent_random_state
+from .._compat import Interval, StrOptions, independent_random_state, validated
 from .._threads import one_thread
 from .._types import Any, Array, Column, DataFrame, Literal, NDArray, Seed
 from ..inference import n_queries_to_separate

@@ -8,8 +8,7 @@ from os import PathLike
 
 import numpy as np
 
-from .._compat import Interval, StrOptions, validated
-from .._random import independent_random_state
+from .._compat import Interval, StrOptions, independent_random_state, validated
 from .._types import Any, Count, Literal, Seed
 from ..measures import parse_measures
 from ..measures._evaluation import evaluate_ties, group_by_cutoff

@@ -5,8 +5,7 @@ from numbers import Real
 
 import numpy as np
 
-from .._compat import Interval, validated
-from .._random import independent_random_state
+from .._compat import Interval, independent_random_state, validated
 from .._types import Any, Column, DataFrame, Seed
 from ..inference._means import RESAMPLING, ROUNDING, expanded_interval, make_strata
 from ._text import aligned
