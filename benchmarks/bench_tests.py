@@ -30,7 +30,7 @@ TABLES = {
     "Web track, nDCG@20": "trec_scores/web2013_ndcg20.csv",
     "TREC-8, P@10": "trec_scores/adhoc8_p10.csv",
 }
-N_DRAWS = {2: 10_000, 5: 2000, 20: 2000, 100: 300}  # by number of systems
+N_DRAWS = {2: 10_000, 5: 2000, 20: 2000, 100: 200}  # by number of systems
 N_SAMPLES = 1000
 FIGURES = ["false", "right", "wrong", "n_draws"]
 
