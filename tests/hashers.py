@@ -59,7 +59,8 @@ MEASURES = [
     for simplified in (False, True)
 ]
 CROSS_VIEW = [CrossViewHasher(8, teacher=None, max_iter=2), CrossViewHasher(8, max_iter=2)]
-HASHERS = [*LINEAR, AdditiveHasher(8, max_iter=3), *DISCRETE, *GRADIENT, *CROSS_VIEW]
+ADDITIVE = [AdditiveHasher(8, max_iter=3), AdditiveHasher(8, max_iter=0)]
+HASHERS = [*LINEAR, *ADDITIVE, *DISCRETE, *GRADIENT, *CROSS_VIEW]
 
 
 def name_of(value):

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._threads import one_thread, slices
 
-_CODES_PER_BLOCK = 8_192
+_CODES_PER_BLOCK = 1_024
 _TINY = np.finfo(np.float32).tiny
 _STEPS = np.arange(256)
 _BEYOND = 0.1  # share by which bounds are wider than what was seen
@@ -185,11 +185,17 @@ class CodeFactors(NamedTuple):
 
     beyond : float
         One minus the squared length of the mean.
+
+    firsts : ndarray of shape (n_axes,), dtype int, default=None
+        Places of the first bits of axes: vectors of one axis have one direction, each twice
+        as long as the one before, and others are at right angles. `gram` is then the
+        lengths of the vectors. None means that there are no axes.
     """
 
     gram: np.ndarray
     along: np.ndarray
     beyond: float
+    firsts: np.ndarray | None = None
 
     def of(self, data):
         """Factors of packed codes in little bit order, float64."""
@@ -200,7 +206,11 @@ class CodeFactors(NamedTuple):
                 bits = np.unpackbits(data[rows], axis=1, count=n_bits, bitorder="little")
                 signs = 2.0 * bits - 1
                 # In float32 the last digits of a factor depend on the rows beside it.
-                norms = np.einsum("ij,ij->i", signs @ gram, signs)
+                if self.firsts is None:
+                    norms = np.einsum("ij,ij->i", signs @ gram, signs)
+                else:
+                    sums = np.add.reduceat(signs * gram, self.firsts, axis=1)
+                    norms = np.einsum("ij,ij->i", sums, sums)
                 norms = np.sqrt(np.maximum(norms, _TINY))
                 along = signs @ self.along / norms
                 factors[rows] = _lengths(along, self.beyond) / norms

@@ -18,7 +18,7 @@ from .._compat import (
 from .._progress import Progress
 from .._state import replace_fitted
 from .._threads import map_in_threads, one_thread
-from .._types import Any, Array, ArrayLike, Count, Literal, NDArray, Rows, Seed, Self
+from .._types import Any, ArrayLike, Count, Literal, NDArray, Rows, Seed, Self
 from ..codes import weighted_scores
 from ..codes._packed import as_packed
 from ._base import BaseHasher, Layers, check_features
@@ -39,10 +39,11 @@ _LEAST_ROWS, _ROWS_PER_BIT, _MOST_BITS = 1_000, 10, 256  # of words of eight
 
 def _learns_in_parts(hasher):
     """Whether there is a partial_fit, or AttributeError with the reason."""
-    if hasher.word_size == 8:
+    if hasher.word_size == 8 or hasher.max_iter == 0:
         raise AttributeError(
-            "partial_fit cannot improve words of several bits, which word_size="
-            f"{hasher.word_size} asks for. Call fit with all rows, or set word_size=1."
+            "partial_fit improves single bits by alternations, which "
+            f"word_size={hasher.word_size} and max_iter={hasher.max_iter} rule out. Call "
+            "fit with all rows, or set word_size=1 and a max_iter above 0."
         )
     return True
 
@@ -74,9 +75,10 @@ class AdditiveHasher(BaseHasher):
     word_size : {"auto", 1, 8}, default="auto"
         Bits of a word, which must divide `n_bits`. The larger the words, the more a code
         says, if there are rows enough to find their vectors. ``"auto"`` means 1 if 8 does
-        not divide `n_bits`, for more than 256 bits, and for fewer than 10 rows a bit or
-        1 000. Otherwise both are fitted, and words of 8 are kept if they leave 5 % less of
-        rows held out, as one minus their cosine: at equal error words of 1 find more.
+        not divide `n_bits`, for more than 256 bits, for fewer than 10 rows a bit or 1 000,
+        and for ``max_iter=0``. Otherwise both are fitted, and words of 8 are kept if they
+        leave 5 % less of rows held out, as one minus their cosine: at equal error words of
+        1 find more.
 
         Words of 8 take longer to fit and to encode. A shortlist by Hamming distance, as
         `n_candidates` of HashedNeighbors makes it, loses neighbors with words of 8, and few
@@ -95,7 +97,8 @@ class AdditiveHasher(BaseHasher):
 
     max_iter : int, default=12
         Greatest number of alternations: find the vectors, then choose the words. Words of 8
-        need no more than 3.
+        need no more than 3. 0 is for millions of rows: rows are rounded along principal
+        axes, in words of 1, see Notes. It takes no `alpha`, and no `partial_fit`.
 
     max_samples : int or None, default=20_000
         `fit` draws so many rows if there are more. None means all.
@@ -156,6 +159,15 @@ class AdditiveHasher(BaseHasher):
     neighbors are found so among rows held out, the factor of a code has the fourth root of
     its cosine with the row in it.
 
+    ``max_iter=0`` takes seconds to fit, and microseconds to encode a row. A principal axis
+    of the rows gets up to 8 bits, each bit where it lowers the squared error most. Axes
+    with equally many are rotated as those of :class:`ITQHasher`, and rows are rounded to
+    equal steps along each. Bits beyond 8 for each axis along which rows differ stand for
+    nothing. Of the ten nearest among 10 000 texts codes of 16, 32, 64 and 128 bytes find
+    .520, .693, .832 and .926; with alternations those of 16 and 32 find .660 and .758.
+    Codes of 8 bytes find more by ITQHasher. A shortlist by Hamming distance loses
+    neighbors, the more the longer the codes are.
+
     The signs of `decision_function` are not the bits of `transform`: a row is not encoded
     in the way a query is. The Hamming distance to these signs is fit for a shortlist only.
 
@@ -180,7 +192,7 @@ class AdditiveHasher(BaseHasher):
         "word_size": [StrOptions({"auto"}), Options(Integral, {1, 8})],
         "metric": [StrOptions({"cosine", "inner_product", "euclidean"})],
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
         "max_samples": [Interval(Integral, 2, None, closed="left"), None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
@@ -233,6 +245,11 @@ class AdditiveHasher(BaseHasher):
             If Ctrl-C has ended the fit early, which keeps the vectors found by then.
         """
         X, seen = check_features(self, X)
+        if self.word_size == 8 and self.max_iter == 0:
+            raise ValueError(
+                "max_iter=0 finds no words of 8 bits, which word_size=8 asks for. Set "
+                'word_size="auto", or a max_iter above 0.'
+            )
         if self.word_size == 8 and self.n_bits % 8:
             raise ValueError(
                 f"n_bits={self.n_bits} is no multiple of word_size=8. "
@@ -247,7 +264,7 @@ class AdditiveHasher(BaseHasher):
         if size == "auto":
             fits = self.n_bits % 8 == 0 and self.n_bits <= _MOST_BITS
             enough = n_kept >= max(_LEAST_ROWS, _ROWS_PER_BIT * self.n_bits)
-            size = "auto" if fits and enough else 1
+            size = "auto" if fits and enough and self.max_iter else 1
         return self._fit(X, y, seen, sample, size, rng)
 
     @available_if(_learns_in_parts)
@@ -276,10 +293,10 @@ class AdditiveHasher(BaseHasher):
         ------
         ValueError
             If `n_bits` or `metric` is no longer what the first rows were fitted with, or
-            `fit` has given words of several bits.
+            `fit` has given words of several bits, or bits without alternations.
 
         AttributeError
-            If `word_size` asks for words of several bits.
+            If `word_size` asks for words of several bits, or `max_iter` is 0.
         """
         if not self.__sklearn_is_fitted__():
             X, seen = check_features(self, X)
@@ -294,10 +311,11 @@ class AdditiveHasher(BaseHasher):
                     f"partial_fit cannot change {name} from {value!r} to "
                     f"{getattr(self, name)!r}. Call fit to start anew."
                 )
-        if model.word_size > 1:
+        if model.moments is None:
+            kind = "words of 8 bits" if model.word_size > 1 else "the bits of max_iter=0"
             raise ValueError(
-                "partial_fit cannot improve words of 8 bits, as `fit` "
-                "chose for this hasher. Call fit with all rows, or set word_size=1 and fit."
+                f"partial_fit cannot improve {kind}, as `fit` chose for this hasher. Call "
+                "fit with all rows, or set word_size=1 and fit."
             )
         progress = self._progress(X, y, seen, _ITERATIONS_PER_CHUNK, self.n_iter_)
         with one_thread():
@@ -465,15 +483,15 @@ class AdditiveHasher(BaseHasher):
         intercepts = [np.zeros(self.n_weights)]
         return Layers([self.query_coef_], intercepts, self._mean_of_queries())
 
-    def quantize(self, X: Any, activations: Array) -> tuple[Any, NDArray[np.uint8] | None]:
-        """Find the words whose vectors add up to rows, whatever the activations are.
+    def quantize(self, X: Any, function: Any) -> tuple[Any, NDArray[np.uint8] | None]:
+        """Find the words whose vectors add up to rows.
 
         Parameters
         ----------
         X : {ndarray, CSR} of shape (n, n_features)
             Features.
 
-        activations : ndarray of shape (n, n_bits)
+        function : callable
             Ignored.
 
         Returns
@@ -484,7 +502,7 @@ class AdditiveHasher(BaseHasher):
         lengths : ndarray of shape (n,), dtype uint8, or None
             Bytes that tell lengths and factors, by `code_factors`.
         """
-        return self._model_.quantize(X, activations)
+        return self._model_.quantize(X)
 
     def code_factors(self) -> Any:
         """Return the rule by which codes get factors and addends."""

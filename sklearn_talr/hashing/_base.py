@@ -24,7 +24,7 @@ from ..codes._scores import saturate
 from ..metrics import make_retrieval_scorer
 
 _LARGEST = 1e37  # float32 ends at 3e38
-_BYTES_PER_BLOCK = 2**24  # of the activations of a block, in NumPy
+_BYTES_PER_BLOCK = 2**22  # of the activations of a block, in NumPy
 _CELLS_PER_BLOCK = 2**22  # of rows that are centered
 _LARGEST_ID = 2**24  # up to which float32 has all integers
 
@@ -138,7 +138,7 @@ class BaseHasher(
         """
         return self.hash_function(space)
 
-    def quantize(self, X: Any, activations: Any) -> tuple[Any, NDArray[np.uint8] | None]:
+    def quantize(self, X: Any, function: Any) -> tuple[Any, NDArray[np.uint8] | None]:
         """Find the bits of some rows.
 
         Parameters
@@ -146,18 +146,18 @@ class BaseHasher(
         X : array
             What :meth:`prepare` has returned.
 
-        activations : array of shape (n, n_bits)
-            What the hash function has returned.
+        function : callable
+            What :meth:`hash_function` has returned.
 
         Returns
         -------
         bits : array of shape (n, n_bits), bool or uint8
-            Here 1 where activations are positive.
+            Here 1 where the values of the function are positive.
 
         lengths : ndarray of shape (n,), dtype uint8, or None
             A byte for each row, where :meth:`code_factors` has a table of these.
         """
-        return activations > 0, None
+        return function(X) > 0, None
 
     def code_factors(self) -> Any:
         """Return the rule by which codes get factors and addends; None: they get none."""
@@ -247,13 +247,15 @@ class BaseHasher(
         if rule is not None and rule.length_table is not None:
             lengths = np.empty(X.shape[0], dtype=np.uint8)
 
-        def keep(rows, block, activations):
-            bits, of_rows = now.quantize(block, activations)
+        function = now.hash_function(space)
+
+        def keep(rows, block):
+            bits, of_rows = now.quantize(block, function)
             data[rows] = np.packbits(as_numpy(bits), axis=1, bitorder="little")
             if lengths is not None:
                 lengths[rows] = of_rows
 
-        now._do_blocks(X, now.hash_function(space), space, keep)
+        now._do_blocks(X, space, keep)
         terms = Terms() if rule is None else rule.terms(data, lengths)
         return PackedCodes._of(data, n_bits, "little", terms)
 
@@ -287,16 +289,15 @@ class BaseHasher(
         """Values of a function of all rows, or what they are quantized to."""
         values = space.empty((X.shape[0], n_columns), dtype)
 
-        def keep(rows, block, of_block):
-            if quantize is not None:
-                of_block, _ = quantize(block, of_block)
+        def keep(rows, block):
+            of_block = quantize(block, function)[0] if quantize else function(block)
             space.fill(values, rows, of_block)
 
-        self._do_blocks(X, function, space, keep)
+        self._do_blocks(X, space, keep)
         return values
 
-    def _do_blocks(self, X, function, space, work):
-        """Call ``work(rows, block, values)`` for blocks of rows, bounding the memory.
+    def _do_blocks(self, X, space, work):
+        """Call ``work(rows, block)`` for blocks of rows, bounding the memory.
 
         Several calls may be made at the same time. The size of a block does not depend on
         the number of threads, and so no rounding does.
@@ -307,8 +308,7 @@ class BaseHasher(
         blocks = list(slices(X.shape[0], max(1, int(n_bytes / (8 * self.n_units)))))
 
         def do(rows):
-            block = self.prepare(X[rows, :])
-            work(rows, block, function(block))
+            work(rows, self.prepare(X[rows, :]))
 
         done = map(do, blocks)
         if space is NUMPY and not self.own_threads:

@@ -194,11 +194,11 @@ def itq_projection(X, n_bits, rng, progress=None):
     """
     directions = _principal_directions(X, n_bits, rng)
     projected = X @ directions
-    rotation = _nearest_orthogonal(rng.standard_normal((directions.shape[1], n_bits)))
+    rotation = nearest_orthogonal(rng.standard_normal((directions.shape[1], n_bits)))
     with progress or Progress() as progress:
         for _ in progress.over(range(_ITQ_ITERATIONS)):
             codes = np.where(projected @ rotation > 0, 1.0, -1.0)
-            rotation = _nearest_orthogonal(projected.T @ codes)
+            rotation = nearest_orthogonal(projected.T @ codes)
     return directions @ rotation
 
 
@@ -223,7 +223,8 @@ def _principal_directions(X, n_bits, rng):
     return PCA(n_directions, random_state=rng).fit(X).components_.T
 
 
-def _nearest_orthogonal(matrix):
+def nearest_orthogonal(matrix):
+    """The matrix with orthonormal rows, or columns, nearest to a matrix."""
     left, _, right = svd(matrix, full_matrices=False)
     return left @ right
 

@@ -71,8 +71,9 @@ class Frame(NamedTuple):
         have, and moving all features moves no row.
         """
         X = scaled(X, self.metric) - self.mean
-        lengths = np.linalg.norm(X, axis=1)
-        directions = (X / np.maximum(lengths, _TINY)[:, None]).astype(np.float32)
+        lengths = _norms(X)
+        X /= np.maximum(lengths, _TINY)[:, None]
+        directions = X.astype(np.float32)
         if self.lengths is None:
             return directions, np.ones(len(X))
         return directions, lengths / self.unit
@@ -124,7 +125,7 @@ class Model:
         Multiples of the sums of vectors, by codes.
 
     moments : Moments, default=None
-        Of the rows so far, of single bits.
+        Of the rows so far, of single bits that alternations have found.
 
     Attributes
     ----------
@@ -143,12 +144,15 @@ class Model:
         return {name: value for name, value in vars(self).items() if name != "_table"}
 
     @classmethod
-    def of_bits(cls, frame, vectors, moments):
-        """The model of single bits, whose rule is still to be set."""
+    def of_bits(cls, frame, vectors, moments=None, firsts=None):
+        """The model of single bits, whose rule is still to be set.
+
+        Where they are numbers along axes, `firsts` are the places of the first bits.
+        """
         start = frame.start
-        beyond = 1 - float(start @ start)
-        factors = CodeFactors(vectors @ vectors.T, vectors @ start, beyond)
-        return cls(frame, vectors, factors, moments)
+        gram = vectors @ vectors.T if firsts is None else _norms(vectors)
+        along, beyond = vectors @ start, 1 - float(start @ start)
+        return cls(frame, vectors, CodeFactors(gram, along, beyond, firsts), moments)
 
     @classmethod
     def of_words(cls, frame, codebooks):
@@ -235,7 +239,7 @@ class Model:
         multiples *= self.frame.unit
         return self._sums(packed.data) * multiples[:, None] + self.frame.mean
 
-    def quantize(self, X, activations):
+    def quantize(self, X):
         """Bits of features, and the bytes that belong to them, or None."""
         rows, lengths = self.frame.split(X)
         bits = self.bits_of(rows)
@@ -250,6 +254,14 @@ class Model:
 
     def bits_of(self, rows):
         """Bits of directions."""
+        if self.word_size == 1 and self.factors.firsts is not None:
+            firsts = self.factors.firsts
+            halves, widths = self.vectors[firsts], np.diff(firsts, append=self.n_bits)
+            squares = np.maximum(np.einsum("ij,ij->i", halves, halves), _TINY)
+            # Inner products with half of a step, over what a step has
+            levels = levels_of(_products(rows, halves), 2 * squares, widths)
+            places = (np.arange(self.n_bits) - np.repeat(firsts, widths)).astype(np.uint8)
+            return np.repeat(levels.astype(np.uint8), widths, axis=1) >> places & 1
         if self.word_size == 1:
             signs = np.where(
                 _products(rows, self.vectors) > 0, np.float32(1), np.float32(-1)
@@ -293,6 +305,11 @@ class Table:
         return n_changed
 
 
+def levels_of(products, steps, n_bits):
+    """Which of the 2**n_bits intervals of equal width about 0 products are in, from 0."""
+    return np.clip(np.floor(products / steps) + 2 ** (n_bits - 1), 0, 2**n_bits - 1)
+
+
 def improve_signs(rows, vectors, gram, signs, n_rounds, n_sweeps):
     """Improve signs in place; return how many have changed."""
     from .._loops._words import search_bits
@@ -322,7 +339,7 @@ def cosines_of(rows, words, codebooks):
 
 
 def _cosines(rows, sums):
-    lengths = np.maximum(np.linalg.norm(sums, axis=1), _TINY)
+    lengths = np.maximum(_norms(sums), _TINY)
     return np.einsum("ij,ij->i", rows, sums) / lengths
 
 
@@ -350,7 +367,12 @@ def scaled(X, metric):
     X = X.astype(np.float64, copy=False)  # cosines of rows far from the origin are near 1
     largest = np.abs(X).max(axis=1, keepdims=True)
     X = X / np.where(largest > 0, largest, 1)  # so that no square is 0 or infinite
-    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), _TINY)
+    X /= np.maximum(_norms(X), _TINY)[:, None]
+    return X
+
+
+def _norms(X):
+    return np.sqrt(np.einsum("ij,ij->i", X, X))  # makes no array of squares
 
 
 def _are_nearest(scores):

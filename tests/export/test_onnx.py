@@ -186,8 +186,8 @@ class Sine(LSHHasher):
 class Flipped(LSHHasher):
     """Layers whose negative signs are the bits."""
 
-    def quantize(self, X, activations):
-        return activations <= 0, None
+    def quantize(self, X, function):
+        return function(X) <= 0, None
 
 
 class Rounded(LSHHasher):

@@ -1,5 +1,7 @@
 """Hashers whose words have several bits, from their fit to the scores of their codes."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -14,11 +16,12 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from sklearn_talr.codes import weighted_scores
 from sklearn_talr.hashing import AdditiveHasher, _words
 from sklearn_talr.hashing._words import Model
-from sklearn_talr.hashing._words_fit import Moments, _best_codebooks
+from sklearn_talr.hashing._words_fit import _ERRORS, Moments, _best_codebooks
 
 METRICS = ["cosine", "inner_product", "euclidean"]
 each_metric = pytest.mark.parametrize("metric", METRICS)
-each_size = pytest.mark.parametrize("word_size", [1, 8])
+# 0 stands for words of 1 without alternations, which are axes.
+each_size = pytest.mark.parametrize("word_size", [1, 8, 0])
 
 
 @pytest.fixture(scope="module", name="X")
@@ -27,8 +30,8 @@ def digits_as_float32():
 
 
 def small(word_size=8, n_bits=16, **params):
-    params = {"max_iter": 2, "random_state": 0} | params
-    return AdditiveHasher(n_bits, word_size=word_size, **params)
+    params = {"max_iter": 2 if word_size else 0, "random_state": 0} | params
+    return AdditiveHasher(n_bits, word_size=word_size or 1, **params)
 
 
 def everything(hasher, X):
@@ -59,7 +62,7 @@ class TestScores:
         queries, items = X[:30].astype(float), X[30:90].astype(float)
         codes = hasher.encode(items)
         weights = hasher.query_weights(queries)
-        assert weights.shape == (30, {1: 32, 8: 1024}[word_size])
+        assert weights.shape == (30, 1024 if word_size == 8 else 32)
         origin = hasher.mean_
         decodings = hasher.inverse_transform(codes) - origin
         if metric == "cosine":
@@ -113,6 +116,53 @@ class TestVectors:
         assert_allclose(_best_codebooks(rows, words, 0.1), expected, atol=1e-3)
 
 
+class TestAxes:
+    def test_bits_go_where_they_save_most(self, X):
+        model = small(0, 200).fit(X)._model_
+        rows = model.frame.split(X)[0].astype(float)
+        variances = np.linalg.eigvalsh(rows.T @ rows / len(rows))[::-1]
+        expected = np.zeros(64, dtype=int)
+        for _ in range(200):
+            saved = [
+                variance * (_ERRORS[n] - _ERRORS[n + 1]) if n < 8 else 0
+                for variance, n in zip(variances, expected)
+            ]
+            expected[np.argmax(saved)] += 1
+        widths = np.diff(model.factors.firsts, append=200)
+        assert_array_equal(widths, expected[expected > 0])
+
+    def test_rows_are_rounded_to_the_nearest_steps(self, X):
+        hasher = small(0, 120).fit(X)
+        model, bits = hasher._model_, hasher.transform(X[:40])
+        rows = model.frame.split(X[:40])[0]
+        ends = [*model.factors.firsts[1:], 120]
+        assert max(np.subtract(ends, model.factors.firsts)) > 3
+        for first, end in zip(model.factors.firsts, ends):
+            vectors = model.vectors[first:end].astype(float)
+            sizes = np.linalg.norm(vectors, axis=1)
+            signs = np.array(list(product([-1, 1], repeat=end - first)))
+            along = rows @ (vectors[0] / sizes[0])
+            nearest = np.abs(along[:, None] - signs @ sizes).argmin(axis=1)
+            assert_array_equal(bits[:, first:end], signs[nearest] > 0)
+
+    def test_decodings_have_the_error_of_the_steps(self):
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((4_000, 30)) * np.linspace(2, 0.5, 30)
+        model = small(0, 60).fit(X)._model_
+        rows = model.frame.split(X)[0]
+        variances = np.linalg.eigvalsh(rows.T @ rows / len(rows))[::-1]
+        widths = np.zeros(30, dtype=int)
+        widths[: len(model.factors.firsts)] = np.diff(model.factors.firsts, append=60)
+        error = np.sum((rows - model._sums(model._codes_of(rows))) ** 2) / len(rows)
+        assert error == pytest.approx(variances @ np.array(_ERRORS)[widths], rel=0.05)
+
+    def test_bits_that_no_axis_can_use_stand_for_nothing(self, X):
+        hasher = small(0, 80).fit(X[:, 20:23])
+        assert not hasher.query_coef_[:, 24:].any()
+        assert hasher.query_coef_[:, :24].any(axis=0).all()
+        assert hasher.score(X[:, 20:23]) > 0.7
+
+
 class TestThreads:
     @each_size
     def test_loops_are_held_to_one_of_blas(self, word_size, X, monkeypatch):
@@ -139,7 +189,7 @@ class TestAnyFeatures:
     @each_metric
     def test_fewer_rows_than_entries(self, metric, word_size, X):
         hasher = small(word_size, metric=metric).fit(X[:7])
-        assert hasher.word_size_ == word_size
+        assert hasher.word_size_ == (word_size or 1)
         assert hasher.transform(X[:50]).shape == (50, 16)
         assert all(np.isfinite(part).all() for part in everything(hasher, X[:50]))
 
@@ -182,6 +232,16 @@ class TestSameResults:
 
 
 class TestRefusals:
+    def test_what_needs_alternations(self, X):
+        with pytest.raises(ValueError, match=r"max_iter=0 finds no words of 8.* Set"):
+            small(8, max_iter=0).fit(X)
+        hasher = small(0).fit(X)
+        with pytest.raises(AttributeError) as error:
+            hasher.partial_fit(X)
+        assert "max_iter=0 rule out. Call" in str(error.value.__cause__)
+        with pytest.raises(ValueError, match=r"the bits of max_iter=0.* Call fit"):
+            hasher.set_params(max_iter=3).partial_fit(X)
+
     @pytest.mark.parametrize(("n_bits", "word_size"), [(6, 8), (12, 8), (1, 8), (20, 8)])
     def test_bits_that_make_no_whole_words(self, n_bits, word_size, X):
         hasher = small(word_size, n_bits)
