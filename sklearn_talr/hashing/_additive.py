@@ -413,7 +413,7 @@ class AdditiveHasher(BaseHasher):
             if n_of_words:
                 of_words = self.n_bits // 8, self.alpha, n_of_words
                 model = fit_words(frame, rows, *of_words, *how)
-            if n_of_bits and not progress.is_over:
+            if size != 8 and not progress.is_over:
                 of_bits = self.n_bits, self.alpha, n_of_bits
                 bits = fit_bits(frame, rows, *of_bits, *how)
                 if not n_of_words or not are_words_better(model, bits):
