@@ -3,7 +3,6 @@
 import pickle
 import sys
 import warnings
-from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from threading import Barrier, Event, Thread
@@ -15,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 from hashers import HASHERS, name_of, split_labels
-from interruptions import Interruption, interrupted_at, statements_of
+from interruptions import Interruption, interrupted_at, statements_of, tracing
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -120,7 +119,7 @@ def test_ctrl_c_in_training_leaves_a_whole_fit_or_none(method, params):
     where = {_training.__file__}, BETWEEN_STEPS
     hasher = TALRHasher(8, max_iter=2, random_state=0, validation_fraction=0.4, **params)
     lines = []
-    with tracing(*where, lines.append):
+    with tracing(lambda *place: lines.append(place), *where):
         getattr(clone(hasher), method)(X, Y)
     kept, (_, held_out) = [], split_labels(Y, 16)
     for number in range(1, len(lines) + 1):
@@ -128,7 +127,7 @@ def test_ctrl_c_in_training_leaves_a_whole_fit_or_none(method, params):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                with tracing(*where, ctrl_c_at(number)):
+                with tracing(ctrl_c_at(number), *where):
                     getattr(interrupted, method)(X, Y)
         except KeyboardInterrupt:
             assert vars(interrupted).keys() == vars(hasher).keys()
@@ -146,31 +145,11 @@ def test_ctrl_c_in_training_leaves_a_whole_fit_or_none(method, params):
     assert set(kept) == ({1, 2} if method == "fit" else {1})
 
 
-@contextmanager
-def tracing(files, functions, each_line):
-    """Call `each_line` before every line of these functions in these files."""
-
-    def trace(frame, event, _):
-        code = frame.f_code
-        if code.co_filename not in files or code.co_name not in functions:
-            return None
-        if event == "line":
-            each_line(frame.f_lineno)
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        yield
-    finally:
-        sys.settrace(before)
-
-
 def ctrl_c_at(number):
     """Raises KeyboardInterrupt when it is called for the n-th time."""
     calls = count(1)
 
-    def each_line(_):
+    def each_line(*_):
         if next(calls) == number:
             raise KeyboardInterrupt
 
