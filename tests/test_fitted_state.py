@@ -24,7 +24,6 @@ import sklearn_talr
 from sklearn_talr import ITQHasher, RankingSVC, TALRHasher
 from sklearn_talr._state import (
     replace_fitted,
-    validate_aside,
     validate_seen,
 )
 from sklearn_talr.hashing import AdditiveHasher, _training
@@ -188,29 +187,12 @@ class Estimator(BaseEstimator):
         self.__dict__["__odd__"] = "kept"
 
 
-class TestReplaceFitted:
-    def test_fitted_attributes_are_these_and_no_others(self):
-        estimator = Estimator(3)
-        assert replace_fitted(estimator, {"a_": 1, "b_": 2}) is estimator
-        replace_fitted(estimator, {"b_": 3, "_c_": 4})
-        expected = {"size": 3, "_cache": "kept", "__odd__": "kept", "b_": 3, "_c_": 4}
-        assert vars(estimator) == expected
-
-
-def test_features_are_checked_aside():
-    estimator = Estimator()
-    named = pd.DataFrame(X, columns=list("abcde"))
-    before = dict(vars(estimator))
-    checked, seen = validate_aside(estimator, named, dtype=np.float32)
-    assert checked.dtype == np.float32
-    assert seen.keys() == {"n_features_in_", "feature_names_in_"}
-    assert seen["n_features_in_"] == 5
-    assert vars(estimator) == before
-    replace_fitted(estimator, seen)
-    with pytest.raises(ValueError, match="feature names should match"):
-        validate_aside(estimator, named[["a", "b"]], reset=False)
-    _, seen = validate_aside(estimator, X[:, :4])
-    assert seen == {"n_features_in_": 4}
+def test_fitted_attributes_are_these_and_no_others():
+    estimator = Estimator(3)
+    assert replace_fitted(estimator, {"a_": 1, "b_": 2}) is estimator
+    replace_fitted(estimator, {"b_": 3, "_c_": 4})
+    expected = {"size": 3, "_cache": "kept", "__odd__": "kept", "b_": 3, "_c_": 4}
+    assert vars(estimator) == expected
 
 
 ROWS = X.astype(np.float32)
