@@ -20,7 +20,7 @@ def statements_of(call, modules):
     files = {inspect.getsourcefile(module): module for module in modules}
     lines = {file: inspect.getsource(module).split("\n") for file, module in files.items()}
     seen = {}
-    with _tracing(lambda file, line: seen.setdefault((file, line)), files):
+    with tracing(lambda file, line: seen.setdefault((file, line)), files):
         call()
     return [
         (file, line)
@@ -37,7 +37,7 @@ def interrupted_at(statement):
         if (file, line) == statement:
             raise Interruption(f"{file}:{line}")
 
-    with _tracing(interrupt, {statement[0]}):
+    with tracing(interrupt, {statement[0]}):
         yield
 
 
@@ -66,7 +66,7 @@ def interrupted_at_each_line(call, modules):
                 raise Interruption(f"{file}:{line}")
 
         try:
-            with _tracing(interrupt, files):
+            with tracing(interrupt, files):
                 call()
         except Interruption as interruption:
             where = str(interruption)
@@ -76,15 +76,18 @@ def interrupted_at_each_line(call, modules):
 
 
 @contextmanager
-def _tracing(each_line, files):
+def tracing(each_line, files, functions=None):
     """Calls ``each_line(file, line)`` before each line of these files is executed.
+
+    Of all functions, unless the names of some are given.
 
     Left out is the line of a with statement when it is left. Python looks for no Ctrl-C
     between the end of the block and a lock's release, but a trace function gets a word in.
     """
 
     def trace(frame, *_):
-        if frame.f_code.co_filename not in files:
+        code = frame.f_code
+        if code.co_filename not in files or (functions and code.co_name not in functions):
             return None
         entered = set()
 

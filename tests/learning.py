@@ -36,9 +36,6 @@ GAINS = {
         "test_learn": 0.11,
         "test_loss_falls_at_a_fixed_scale": 0.069,
     },
-    "test_functions": {
-        "test_learns": 0.33,
-    },
     "test_grades": {
         "test_grades_rank_better_than_either_way_to_binarize_them": 0.02,
     },
@@ -72,7 +69,6 @@ GAINS = {
     "test_supervised": {
         "test_beats_random_hyperplanes: digits": 0.35,
         "test_beats_random_hyperplanes: labels": 0.018,
-        "test_chunks": 0.036,
         "test_it_trains": 0.138,
         "test_loss_falls": 0.12,
         "test_margins_leave_ap_and_lower_ramap: RAMAP": 0.21,
@@ -100,7 +96,6 @@ ERRORS = {
         "test_towers_of_features_of_any_form": 0.0005,
     },
     "test_features": {
-        "test_codes_are_those_of_dense_features": 0.0005,
         "test_no_more_than_a_batch_is_made_dense": 0.021,
     },
     "test_fit": {

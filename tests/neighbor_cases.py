@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from reference import what_is_weighed
 
 from sklearn_talr.neighbors import HammingNeighbors
 
@@ -58,6 +59,26 @@ def ranking(queries, database):
     """For each query (distance, index) of every item, sorted, by brute force."""
     distances = (queries[:, None] != database).sum(axis=2)
     return [sorted((d, i) for i, d in enumerate(row)) for row in distances.tolist()]
+
+
+def slow_distances(weights, bits, terms=None):
+    """Weights of differing bits, or minus the score of words and of codes with terms."""
+    if weights.shape[1] > bits.shape[1]:
+        scores = weights @ what_is_weighed(bits, weights.shape[1]).T
+        if terms is not None:
+            scores = scores * terms[:, 0] + terms[:, 1:].sum(axis=1)
+        return -scores
+    differ = (weights > 0)[:, None] != (bits > 0)
+    differ = np.where(weights[:, None] == 0, 0, differ)
+    if terms is None:
+        return (differ * np.abs(weights)[:, None]).sum(axis=2)
+    scores = weights @ (2.0 * bits - 1).T * terms[:, 0]
+    return -(scores + (terms[:, 1] if terms.shape[1] > 1 else 0))
+
+
+def order_of(distances):
+    index = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
+    return np.lexsort((index, distances), axis=1)
 
 
 def fit(database, **params):

@@ -74,6 +74,12 @@ def ndcg(affinities, k=None, **params):
     return dcg(affinities, k, **params) / ideal
 
 
+# Losses of rankings, as ranking SVMs have them
+DELTA = {
+    "average_precision": lambda ranking: 1 - average_precision(ranking),
+    "ndcg": lambda ranking: 1 - ndcg(ranking),
+}
+
 METRICS = {
     "average_precision": average_precision,
     "dcg": dcg,
@@ -223,15 +229,6 @@ def hamming_distances(query_codes, database_codes):
             for query in query_codes
         ]
     )
-
-
-def extended(codes, n_extra, bit=0):
-    """Codes with `n_extra` more bits, all of them equal to `bit`.
-
-    Jiang, Li and Li append equal bits to queries and database (LSHSE), or different ones
-    (LSHDE), to show what a retrieval metric overlooks.
-    """
-    return np.pad(codes, ((0, 0), (0, n_extra)), constant_values=bit)
 
 
 def histogram(distances, affinities, levels, n_distances, exclude_self=False):

@@ -3,7 +3,6 @@
 import pickle
 import sys
 import warnings
-from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from threading import Barrier, Event, Thread
@@ -15,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 from hashers import HASHERS, name_of, split_labels
-from interruptions import Interruption, interrupted_at, statements_of
+from interruptions import Interruption, interrupted_at, statements_of, tracing
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -25,7 +24,6 @@ import sklearn_talr
 from sklearn_talr import ITQHasher, RankingSVC, TALRHasher
 from sklearn_talr._state import (
     replace_fitted,
-    validate_aside,
     validate_seen,
 )
 from sklearn_talr.hashing import AdditiveHasher, _training
@@ -120,7 +118,7 @@ def test_ctrl_c_in_training_leaves_a_whole_fit_or_none(method, params):
     where = {_training.__file__}, BETWEEN_STEPS
     hasher = TALRHasher(8, max_iter=2, random_state=0, validation_fraction=0.4, **params)
     lines = []
-    with tracing(*where, lines.append):
+    with tracing(lambda *place: lines.append(place), *where):
         getattr(clone(hasher), method)(X, Y)
     kept, (_, held_out) = [], split_labels(Y, 16)
     for number in range(1, len(lines) + 1):
@@ -128,7 +126,7 @@ def test_ctrl_c_in_training_leaves_a_whole_fit_or_none(method, params):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                with tracing(*where, ctrl_c_at(number)):
+                with tracing(ctrl_c_at(number), *where):
                     getattr(interrupted, method)(X, Y)
         except KeyboardInterrupt:
             assert vars(interrupted).keys() == vars(hasher).keys()
@@ -146,31 +144,11 @@ def test_ctrl_c_in_training_leaves_a_whole_fit_or_none(method, params):
     assert set(kept) == ({1, 2} if method == "fit" else {1})
 
 
-@contextmanager
-def tracing(files, functions, each_line):
-    """Call `each_line` before every line of these functions in these files."""
-
-    def trace(frame, event, _):
-        code = frame.f_code
-        if code.co_filename not in files or code.co_name not in functions:
-            return None
-        if event == "line":
-            each_line(frame.f_lineno)
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        yield
-    finally:
-        sys.settrace(before)
-
-
 def ctrl_c_at(number):
     """Raises KeyboardInterrupt when it is called for the n-th time."""
     calls = count(1)
 
-    def each_line(_):
+    def each_line(*_):
         if next(calls) == number:
             raise KeyboardInterrupt
 
@@ -209,29 +187,12 @@ class Estimator(BaseEstimator):
         self.__dict__["__odd__"] = "kept"
 
 
-class TestReplaceFitted:
-    def test_fitted_attributes_are_these_and_no_others(self):
-        estimator = Estimator(3)
-        assert replace_fitted(estimator, {"a_": 1, "b_": 2}) is estimator
-        replace_fitted(estimator, {"b_": 3, "_c_": 4})
-        expected = {"size": 3, "_cache": "kept", "__odd__": "kept", "b_": 3, "_c_": 4}
-        assert vars(estimator) == expected
-
-
-def test_features_are_checked_aside():
-    estimator = Estimator()
-    named = pd.DataFrame(X, columns=list("abcde"))
-    before = dict(vars(estimator))
-    checked, seen = validate_aside(estimator, named, dtype=np.float32)
-    assert checked.dtype == np.float32
-    assert seen.keys() == {"n_features_in_", "feature_names_in_"}
-    assert seen["n_features_in_"] == 5
-    assert vars(estimator) == before
-    replace_fitted(estimator, seen)
-    with pytest.raises(ValueError, match="feature names should match"):
-        validate_aside(estimator, named[["a", "b"]], reset=False)
-    _, seen = validate_aside(estimator, X[:, :4])
-    assert seen == {"n_features_in_": 4}
+def test_fitted_attributes_are_these_and_no_others():
+    estimator = Estimator(3)
+    assert replace_fitted(estimator, {"a_": 1, "b_": 2}) is estimator
+    replace_fitted(estimator, {"b_": 3, "_c_": 4})
+    expected = {"size": 3, "_cache": "kept", "__odd__": "kept", "b_": 3, "_c_": 4}
+    assert vars(estimator) == expected
 
 
 ROWS = X.astype(np.float32)

@@ -105,17 +105,12 @@ def hold():
 class TestOneThread:
     def test_is_lowered_inside_and_given_back(self):
         with one_thread():
+            with one_thread():
+                assert numbers() == (1, 1)
             assert numbers() == (1, 1)
             assert all(pool["num_threads"] == 1 for pool in threadpool_info())
         assert numbers() == (2, 2)
         assert all(pool["num_threads"] == 2 for pool in threadpool_info())
-
-    def test_nested(self):
-        with one_thread():
-            with one_thread():
-                assert numbers() == (1, 1)
-            assert numbers() == (1, 1)
-        assert numbers() == (2, 2)
 
     @pytest.mark.parametrize("run", [lambda function: function(), in_new_thread])
     @pytest.mark.parametrize("depth", [1, 2])

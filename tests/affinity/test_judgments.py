@@ -53,21 +53,6 @@ def test_grades_are_looked_up_both_ways_round(convert, dtype):
         assert_array_equal(affinity(numbers, by_item), GRADES[numbers])
 
 
-@given(grades, st.data())
-@settings(max_examples=50, deadline=None)
-def test_both_ways_round_equal_transposes(judgments, data):
-    n_items = judgments.shape[1]
-    some = st.lists(st.integers(0, n_items - 1), max_size=8)
-    items = np.array(data.draw(some), dtype=int)
-    affinity = JudgmentAffinity()
-    forward = affinity(sp.csr_array(judgments), items)
-    assert_array_equal(forward, judgments[:, items])
-    assert_array_equal(affinity(items, judgments), forward.T)
-    levels = affinity.levels_between(affinity.check_targets(judgments), items)
-    index = affinity.level_index(affinity.check_targets(judgments), items, levels)
-    assert_array_equal(levels[index], forward)
-
-
 def test_stored_zeros_stay_stored_and_are_not_relevant():
     stored = sp.csr_array(([2, 0, 1], ([0, 0, 1], [0, 1, 2])), shape=(2, 3))
     for judgments in (stored, stored.tocoo(), stored.tocsc(), sp.csr_matrix(stored)):

@@ -10,7 +10,6 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
 from sklearn_talr.affinity import (
     LabelAffinity,
@@ -137,13 +136,6 @@ def test_affinities_between_two_selections(convert):
     for oracle in (y, first, second):
         assert_array_equal(oracle(first, second), MATRIX[[5, 2], 3:])
         assert_array_equal(oracle(second, first), MATRIX[3:, [5, 2]])
-
-
-def test_scikit_learn_slices_a_precomputed_affinity_whole():
-    y = PrecomputedAffinity(MATRIX)
-    for rows in (slice(2, 6), np.array([7, 0, 3]), [1, 2]):
-        kept = np.arange(8)[rows]
-        assert_array_equal(_safe_indexing(y, rows).toarray(), MATRIX[np.ix_(kept, kept)])
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import csv
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +13,6 @@ from sklearn_talr.histogram import RankingHistogram
 from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV
 from sklearn_talr.measures import AP
 from sklearn_talr.metrics import make_retrieval_scorer
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks" / "comparison"
 
 
 @pytest.fixture
@@ -100,22 +97,6 @@ def test_methods_behind_the_teacher_are_pipelines(comparison, digits_file):
     expected = AP.of(RankingHistogram.from_scores(true, same.astype(float))).mean()
     assert rows["one-hot"]["ap"] == pytest.approx(expected, rel=1e-5)
     assert rows["scores"]["bytes"] == 40
-
-
-@pytest.mark.parametrize(
-    ("method", "n_bytes"),
-    [
-        ("LSH", 2),
-        ("additive words", 2 + 1),
-        ("additive bits, addend", 2 + 2),
-        ("additive words, addend", 2 + 2),
-        ("logistic scores", 40),
-    ],
-)
-def test_bytes_of_an_item(comparison, digits_file, method, n_bytes):
-    data = comparison("_data").load_comparison(str(digits_file), 0)
-    row = comparison("_measures").measure(method, 16, 0, data, {})
-    assert row["bytes"] == n_bytes
 
 
 def test_every_method_has_the_same_budget(comparison):

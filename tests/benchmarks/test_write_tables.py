@@ -22,21 +22,6 @@ def test_tables_are_those_of_the_results(module):
         assert (writer.PAGES / f"{name}.csv").read_text() == writer.as_text(make()), name
 
 
-def test_means_and_empty_cells(module):
-    writer = module("write_tables")
-    rows = [
-        {"method": "a", "data": "x", "ap": "0.25"},
-        {"method": "a", "data": "x", "ap": "0.75"},
-        {"method": "b", "data": "y", "ap": "1"},
-        {"method": "c", "data": "y", "ap": ""},
-    ]
-    lines = [(name, {"method": name}) for name in "abc"]
-    columns = [(name.upper(), {"data": name}) for name in "xy"]
-    found = writer.pivot(rows, "ap", lines, columns, "method")
-    assert found == [["method", "X", "Y"], ["a", ".500", ""], ["b", "", "1.000"]]
-    assert writer.as_text([["a,b", 'say "c"']]) == '"a,b","say ""c"""\n'
-
-
 def test_embeddings_go_on(module, monkeypatch, tmp_path):
     pytest.importorskip("faiss")
     bench = module("bench_embeddings")

@@ -123,22 +123,17 @@ def test_tables_add_up(rows):
                 assert_same_table(found, expected)
 
 
-@given(chunks(), st.integers(1, N))
+@given(chunks(), st.integers(1, N), st.integers(0, N_BITS + 1))
 @FEW
-def test_nearest_neighbors_are_merged_by_global_index(rows, n_neighbors):
-    expected = HammingNeighbors().fit(BITS).kneighbors(BITS[QUERIES], n_neighbors)
+def test_neighbors_are_merged_by_global_index(rows, n_neighbors, radius):
+    neighbors = HammingNeighbors().fit(BITS)
+    nearest = neighbors.kneighbors(BITS[QUERIES], n_neighbors)
+    within = neighbors.radius_neighbors(BITS[QUERIES], radius)
     for codes in (packed_blocks(BITS, rows), in_blocks(BITS, rows)):
         found = search(kneighbors, BITS[QUERIES], codes, n_neighbors)
-        assert_same_lists(found, expected)
-
-
-@given(chunks(), st.integers(0, N_BITS + 1))
-@FEW
-def test_neighbors_within_a_radius_are_merged_by_global_index(rows, radius):
-    expected = HammingNeighbors().fit(BITS).radius_neighbors(BITS[QUERIES], radius)
-    for codes in (packed_blocks(BITS, rows), in_blocks(BITS, rows)):
+        assert_same_lists(found, nearest)
         found = search(radius_neighbors, BITS[QUERIES], codes, radius)
-        assert_same_lists(found, expected)
+        assert_same_lists(found, within)
 
 
 @given(chunks(), st.integers(1, N))

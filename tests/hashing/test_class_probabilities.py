@@ -261,10 +261,6 @@ class TestRefusals:
         with pytest.raises(ValueError, match="cv must have each sample in one test fold"):
             ClassProbabilities(GaussianNB(), cv=cv).fit_transform(*digits)
 
-    def test_targets_are_needed(self, digits):
-        with pytest.raises(ValueError, match="requires y"):
-            ClassProbabilities().fit(digits[0], None)
-
     def test_the_classifier_must_give_probabilities(self, digits):
         with pytest.raises(ValueError, match="estimator"):
             ClassProbabilities(LinearSVC()).fit(*digits)

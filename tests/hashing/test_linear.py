@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.decomposition import PCA
 
-from sklearn_talr.hashing import ITQHasher, LSHHasher, _linear
+from sklearn_talr.hashing import ITQHasher, LSHHasher
 
 
 @pytest.mark.parametrize("cls", [LSHHasher, ITQHasher])
@@ -24,21 +23,6 @@ def test_bits_are_signs_of_the_projection_of_centered_rows(cls, few_digits):
         axes = PCA(8).fit(X).components_
         np.testing.assert_allclose(axes.T @ (axes @ directions), directions, atol=1e-6)
         np.testing.assert_allclose(directions.T @ directions, np.eye(8), atol=1e-6)
-
-
-@pytest.mark.parametrize("cls", [LSHHasher, ITQHasher])
-def test_large_sparse_matrices(cls, few_digits, monkeypatch):
-    X, _ = few_digits
-    dense = cls(8, random_state=0).fit(X)
-    monkeypatch.setattr(_linear, "_MOST_DENSE_CELLS", 1000)
-    sparse = cls(8, random_state=0).fit(sp.csr_array(X))
-    activations = [h.decision_function(X) for h in (dense, sparse)]
-    np.testing.assert_allclose(sparse.decision_function(sp.csr_array(X)), activations[1])
-    if cls is LSHHasher:
-        np.testing.assert_allclose(*activations, rtol=1e-4, atol=1e-3)
-    else:
-        assert activations[1].var() == pytest.approx(activations[0].var(), rel=1e-4)
-        np.testing.assert_allclose(activations[1].mean(axis=0), 0, atol=1e-3)
 
 
 def test_a_sample_on_the_hyperplane_has_bit_0():

@@ -3,14 +3,10 @@
 import pickle
 import pickletools
 
-import numpy as np
 import pytest
 from hashers import CROSS_VIEW, GRADIENT, small
 from sklearn.base import clone
-from sklearn.metrics import pairwise_distances
 from without_torch import run_without_torch
-
-from sklearn_talr import PrecomputedAffinity, TALRHasher
 
 
 @pytest.fixture(scope="module")
@@ -18,33 +14,8 @@ def data(digits):
     return digits[0][:120], digits[1][:120]
 
 
-def targets_of(kind, X, labels):
-    matrix = (pairwise_distances(X) < 30).astype(int)
-    return {
-        "labels": labels,
-        "shared": np.stack([labels % 2, labels < 3, labels > 6], axis=1).astype(int),
-        "precomputed": PrecomputedAffinity(matrix),
-        "matrix": matrix,
-        "thresholds": None,
-    }[kind]
-
-
-@pytest.fixture(scope="module")
-def fitted(data):
-    """A hasher and its targets, by the kind of targets and the hidden layers."""
-
-    def fit(kind, hidden_layer_sizes):
-        hasher = TALRHasher(12, hidden_layer_sizes=hidden_layer_sizes, max_iter=2)
-        targets = targets_of(kind, *data)
-        return hasher.set_params(random_state=0, device="cpu").fit(
-            data[0], targets
-        ), targets
-
-    return fit
-
-
-def test_a_pickle_names_nothing_of_torch(fitted):
-    hasher, _ = fitted("labels", (10,))
+def test_a_pickle_names_nothing_of_torch(data):
+    hasher = small(hidden_layer_sizes=10).fit(*data)
     stored = pickle.dumps(hasher, protocol=2)  # in which each global is one opcode
     names = {
         argument.split()[0]

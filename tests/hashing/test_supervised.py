@@ -137,19 +137,6 @@ class TestPairLosses:
         hasher.fit(X)
         assert isinstance(hasher.affinity_, ThresholdAffinity)
 
-    def test_chunks(self, loss, digits, learned):
-        X, y = digits
-        hasher = TALRHasher(16, loss=loss, init="random", learning_rate_init=0.01)
-        hasher.set_params(random_state=learned.seed)
-        scores = []
-        for epoch in range(6):
-            for start in range(0, 800, 200):
-                rows = slice(start, start + 200)
-                hasher.partial_fit(X[rows], y[rows])
-            if epoch in (0, 5):
-                scores.append(hasher.score(X[800:], y[800:]))
-        learned.gain(scores[1] - scores[0])
-
 
 @every_class_loss
 class TestClassLosses:

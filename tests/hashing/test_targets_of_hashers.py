@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hashers import small
-from sklearn.datasets import make_multilabel_classification
 
 from sklearn_talr import PrecomputedAffinity
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
@@ -42,14 +41,6 @@ def test_labels_in_any_form(few_digits, codes):
         hasher = small().fit(X, change(y))
         np.testing.assert_array_equal(hasher.transform(X), codes)
         assert isinstance(hasher.affinity_, kind)
-
-
-def test_indicators_dense_and_sparse_agree():
-    X, y = make_multilabel_classification(80, n_features=10, random_state=0)
-    dense = small().fit(X, y)
-    sparse = small().fit(X, sp.csr_array(y))
-    np.testing.assert_array_equal(dense.transform(X), sparse.transform(X))
-    assert dense.score(X, y) == pytest.approx(sparse.score(X, sp.csr_array(y)))
 
 
 def test_no_targets_means_distances(few_digits):

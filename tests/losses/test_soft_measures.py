@@ -181,29 +181,3 @@ def test_digamma_and_trigamma_equal_scipy():
     psi, trigamma = np.transpose([_soft._digamma_and_trigamma(each) for each in x])
     np.testing.assert_allclose(psi, digamma(x), rtol=0, atol=2e-11)
     np.testing.assert_allclose(trigamma, polygamma(1, x), rtol=3e-8)
-
-
-def test_gradient_of_average_precision_equals_autograd_through_digamma():
-    """The formula of the docstring, on soft tables as training has them."""
-    rng = np.random.default_rng(7)
-    bits = torch.from_numpy(np.tanh(2 * rng.standard_normal((60, 24))))
-    index = torch.from_numpy(rng.integers(3, size=(60, 60)))
-    counts = soft_counts(bits, bits, index, 3, exclude_self=True)
-    counts += torch.from_numpy(rng.uniform(0.01, 0.02, counts.shape))  # no empty distance
-
-    def by_autograd(counts):
-        c, c_pos = counts.sum(1), counts[:, 1:].sum(1)
-        x, a = c.cumsum(1) - c + 1, c_pos.cumsum(1) - c_pos + 1
-        slope = (torch.digamma(x + c) - torch.digamma(x)) / c
-        curve = (1 / x - slope) / (c - 1)
-        terms = c_pos * ((c_pos - 1) * x * curve + a * slope)
-        return terms.sum(1) / c_pos.sum(1)
-
-    values, gradients = [], []
-    for function in (lambda t: soft_average_precision(t, torch.arange(3)), by_autograd):
-        leaf = counts.clone().requires_grad_()
-        values.append(function(leaf))
-        values[-1].sum().backward()
-        gradients.append(leaf.grad)
-    torch.testing.assert_close(*values, rtol=1e-9, atol=1e-9)
-    torch.testing.assert_close(*gradients, rtol=1e-5, atol=1e-7)

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 import reference
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_talr import metrics
@@ -54,23 +52,6 @@ def test_groups_and_padding_equal_one_query_at_a_time(metric, params):
         assert_array_equal(actual, alone)
         y_true, y_score = padded(affinity, scores, groups)
         assert_array_equal(SCORES[metric](y_true, y_score, **kwargs), alone)
-
-
-@settings(deadline=None, max_examples=60)
-@given(
-    sizes=st.lists(st.integers(1, 6), min_size=1, max_size=5),
-    seed=st.integers(0, 2**20),
-    k=st.none() | st.integers(1, 8),
-)
-def test_groups_equal_the_mean_over_tie_orders(sizes, seed, k):
-    affinity, scores, groups = ragged_problem(seed, sizes)
-    for metric in SCORES:
-        expected = [
-            reference.over_tie_orders(metric, affinity[rows], scores[rows], k)[1]
-            for rows in (groups == query for query in range(len(sizes)))
-        ]
-        actual = SCORES[metric](affinity, scores, groups=groups, k=k, average=False)
-        assert_allclose(actual, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_the_order_of_items_and_the_names_of_groups_do_not_matter():

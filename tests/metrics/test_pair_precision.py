@@ -88,17 +88,6 @@ def test_pairs_of_queries_and_items_equal_those_enumerated(labeled, n_queries):
     assert_array_equal(pair_precision(shuffled), pair_precision(histogram))
 
 
-@settings(deadline=None, max_examples=40)
-@given(labeled=labeled_codes())
-def test_recall_never_falls_and_all_pairs_have_the_precision_of_chance(labeled):
-    histogram = table_of_one_set(*labeled)
-    precision, recall = (metric(histogram, zero_division=0) for metric in BY_RADIUS)
-    assert np.all((precision >= 0) & (precision <= 1))
-    assert np.all(np.diff(recall) >= 0)
-    assert recall[-1] == (1 if histogram.n_relevant.any() else 0)
-    assert precision[-1] == histogram.n_relevant.sum() / histogram.n_items.sum()
-
-
 @pytest.mark.parametrize("stand_in", [nan, 0, 1])
 def test_zero_division_fills_what_has_no_pair(stand_in):
     histogram = HammingHistogram([[[0, 0, 1], [0, 0, 0]]], [0, 1], n_bits=2)

@@ -7,10 +7,9 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from measure_cases import named
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_talr.histogram import HammingHistogram, hamming_histogram
+from sklearn_talr.histogram import HammingHistogram
 from sklearn_talr.metrics import (
     empty_lookup_fraction,
     lookup_cost,
@@ -92,21 +91,6 @@ def test_metrics_equal_their_definitions(lookup):
             assert_allclose(ramap, np.mean(raap, axis=1), rtol=1e-13)
 
 
-@settings(deadline=None, max_examples=30)
-@given(lookup=lookups(), seed=st.integers(0, 99))
-def test_order_of_the_database_and_masks_of_the_codes_change_nothing(lookup, seed):
-    queries, database, affinities, radius = lookup
-    rng = np.random.default_rng(seed)
-    order, bits = rng.permutation(len(database)), rng.permutation(queries.shape[1])
-    mask = rng.integers(0, 2, queries.shape[1])
-    original = make_histogram(queries, database, affinities)
-    moved = make_histogram(
-        (queries ^ mask)[:, bits], (database[order] ^ mask)[:, bits], affinities[:, order]
-    )
-    assert_array_equal(radius_precision(moved, radius), radius_precision(original, radius))
-    assert_array_equal(radius_recall(moved, radius), radius_recall(original, radius))
-
-
 @pytest.mark.parametrize(
     ("n_extra", "same", "published"),
     [
@@ -126,40 +110,6 @@ def test_published_precisions_give_the_published_ramap(n_extra, same, published)
     counts[0, :, start : start + 4] = items - p, p
     ramap = radius_aware_map(HammingHistogram(counts, [0, 1], 8 + n_extra), radius=3)
     assert_allclose(ramap, published, atol=1.1e-4)
-
-
-@pytest.fixture(scope="module")
-def extensions():
-    """Histograms of LSH-like codes, and of the two extensions by three bits."""
-    rng = np.random.default_rng(0)
-    centers = rng.integers(0, 2, (4, 8))
-    y_query, y_database = rng.integers(0, 4, 30), rng.integers(0, 4, 300)
-    queries = centers[y_query] ^ (rng.random((30, 8)) < 0.3)
-    database = centers[y_database] ^ (rng.random((300, 8)) < 0.3)
-
-    def count(queries, database):
-        return hamming_histogram(queries, database, "auto", y_query, y_database)
-
-    longer = reference.extended(database, 3)
-    return {
-        "LSH": count(queries, database),
-        "LSHSE": count(reference.extended(queries, 3), longer),
-        "LSHDE": count(reference.extended(queries, 3, bit=1), longer),
-    }
-
-
-def test_extensions_leave_average_precision_unchanged(extensions):
-    for k in (None, 5, 100):
-        lsh, *others = map(named("average_precision", k).of, extensions.values())
-        for ap in others:
-            assert_allclose(ap, lsh, rtol=1e-14)
-
-
-def test_ramap_orders_the_extensions_strictly(extensions):
-    lsh, lshse, lshde = (radius_aware_map(h, radius=8) for h in extensions.values())
-    assert lsh[0] == lshse[0] > lshde[0] == 0  # one bucket is one bucket
-    assert np.all(lsh[1:] > lshse[1:])
-    assert np.all(lshse > lshde)
 
 
 @pytest.mark.parametrize("stand_in", [nan, 0, 0.25])

@@ -6,7 +6,6 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from measure_cases import named, range_of
@@ -83,23 +82,6 @@ def test_rows_are_the_means_of_the_ranges(cutoffs):
         means = np.nanmean(range_of(histogram, name, cutoffs), axis=1)
         rows = [row + suffix for suffix in suffixes]
         assert_allclose(report.loc[rows].to_numpy(), means.T, rtol=1e-13)
-
-
-def test_against_the_definitions():
-    queries, database, affinity, y_query, y_database = random_sets(1, 4, 6)
-    distances = reference.hamming_distances(queries, database)
-    affinities = y_query @ y_database.T
-    report = retrieval_report(
-        queries, database, affinity, y_query, y_database, measures=at(2, 4)
-    )
-    for name, row in zip(NAMES, ROWS):
-        for k in (2, 4):
-            values = [
-                reference.over_tie_orders(name, a, -d, k)
-                for a, d in zip(affinities.tolist(), distances)
-            ]
-            expected = np.nanmean(values, axis=0)
-            assert_allclose(report.loc[f"{row}@{k}"], expected, rtol=1e-12)
 
 
 def test_the_report_on_an_estimator():

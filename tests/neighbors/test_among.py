@@ -1,13 +1,14 @@
 """Searches of allowed items, against brute force over the subset."""
 
+import neighbor_cases
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from neighbor_cases import ONE_CODE
+from neighbor_cases import ONE_CODE, order_of
 from numpy.testing import assert_array_equal
-from reference import n_weights_of, wanted_bits, what_is_weighed
+from reference import n_weights_of, wanted_bits
 
 from sklearn_talr.neighbors import (
     HammingNeighbors,
@@ -26,21 +27,9 @@ FORMS = {
 
 
 def slow_distances(queries, database):
-    """Weights of the bits that differ; 0 and 1 count as weights of -1 and 1.
-
-    Of queries that weigh words, minus the scores.
-    """
-    if queries.shape[1] > database.shape[1]:
-        products = what_is_weighed(database, queries.shape[1])
-        return -(queries.astype(float) @ products.T)
+    """Those of weights, of which 0 and 1 are taken for -1 and 1."""
     weights = 2.0 * queries - 1 if queries.dtype.kind == "u" else queries.astype(float)
-    signed = weights[:, None] * (2.0 * database - 1)
-    return np.where(signed < 0, -signed, 0).sum(axis=2)
-
-
-def order_of(distances):
-    index = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
-    return np.lexsort((index, distances), axis=1)
+    return neighbor_cases.slow_distances(weights, database)
 
 
 @st.composite

@@ -109,8 +109,7 @@ def test_queries_alone_are_answered_as_together(monkeypatch):
         .fit(X, groups=GROUPS)
         .kneighbors(QUERIES, groups=QUERY_GROUPS),
     ):
-        assert_array_equal(found[0], together[0])
-        assert_array_equal(found[1], together[1])
+        assert_array_equal(found, together)
     for row, query in enumerate(first_of(QUERY_GROUPS)):
         alone = QUERIES[query == QUERY_GROUPS]
         distances, indices = index.kneighbors(alone, groups=np.full(len(alone), "x"))
@@ -126,11 +125,8 @@ def test_documents_may_come_in_parts():
         parts.partial_fit(X[rows], groups=GROUPS[rows])
     assert_array_equal(parts.groups_, whole.groups_)
     assert parts.n_bytes_per_item_ == whole.n_bytes_per_item_
-    for one, other in zip(
-        parts.kneighbors(QUERIES, groups=QUERY_GROUPS),
-        whole.kneighbors(QUERIES, groups=QUERY_GROUPS),
-    ):
-        assert_array_equal(one, other)
+    found = parts.kneighbors(QUERIES, groups=QUERY_GROUPS)
+    assert_array_equal(found, whole.kneighbors(QUERIES, groups=QUERY_GROUPS))
 
 
 def test_removed_documents_leave_their_places():
@@ -157,11 +153,8 @@ def test_removed_documents_leave_their_places():
 def test_a_pickle_finds_the_same():
     index = MaxSimNeighbors(ADDITIVE).fit(X, groups=GROUPS)
     again = pickle.loads(pickle.dumps(index))
-    for one, other in zip(
-        index.kneighbors(QUERIES, groups=QUERY_GROUPS),
-        again.kneighbors(QUERIES, groups=QUERY_GROUPS),
-    ):
-        assert_array_equal(one, other)
+    found = again.kneighbors(QUERIES, groups=QUERY_GROUPS)
+    assert_array_equal(found, index.kneighbors(QUERIES, groups=QUERY_GROUPS))
 
 
 @pytest.mark.parametrize(

@@ -1,58 +1,44 @@
 """A call sees one state of the database, and leaves it whole if it fails."""
 
 import sys
-from functools import partial
 from itertools import count
-from pathlib import Path
 from threading import Thread
 
 import numpy as np
 import pytest
+from interruptions import interrupted_at_each_line, tracing
 from joblib import parallel_config
 from neighbor_cases import draw
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
-import sklearn_talr
 from sklearn_talr.codes import pack_codes
 from sklearn_talr.neighbors import HammingNeighbors
 
-ROOM = str(Path(sklearn_talr.__file__).parent / "neighbors")
+ROOM = "sklearn_talr.neighbors"
+MODULES = [module for name, module in sys.modules.items() if name.startswith(ROOM)]
+FILES = {module.__file__ for module in MODULES}
 QUERIES, CODES = draw("learned", 4, 30, 12)
 LABELS = np.arange(30) % 3
 
 
-class Interrupt(BaseException):
-    """Comes from nowhere, as KeyboardInterrupt does."""
-
-
 def at_line(number, act):
-    """Trace function that acts before the n-th line of the room; it counts in `seen`."""
-    seen = []
+    """Act before the n-th line of the room."""
+    lines = count(1)
 
-    def trace(frame, event, argument):
-        if not frame.f_code.co_filename.startswith(ROOM):
-            return None
-        if event == "line":
-            seen.append((frame.f_code.co_name, frame.f_lineno))
-            if len(seen) == number:
-                act()
-        return trace
+    def each_line(*_):
+        if next(lines) == number:
+            act()
 
-    return trace, seen
+    return tracing(each_line, FILES)
 
 
-def traced(call, trace):
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        return call()
-    finally:
-        sys.settrace(before)
-
-
-def interrupt():
-    raise Interrupt
+def n_lines(call):
+    """How many lines of the room a call executes."""
+    lines = []
+    with tracing(lambda *place: lines.append(place), FILES):
+        call()
+    return len(lines)
 
 
 def answers(neighbors):
@@ -93,13 +79,10 @@ CHANGES = {
 
 def interrupted(make, change):
     """One estimator for each line of a change that is interrupted before it."""
-    trace, lines = at_line(0, interrupt)
-    traced(partial(change, make()), trace)
-    for number in range(1, len(lines) + 1):
-        neighbors = make()
-        with pytest.raises(Interrupt):
-            traced(partial(change, neighbors), at_line(number, interrupt)[0])
-        yield neighbors
+    made = [make()]
+    for _ in interrupted_at_each_line(lambda: change(made[-1]), MODULES):
+        yield made[-1]
+        made.append(make())
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -165,20 +148,19 @@ def test_a_call_answers_from_the_state_that_it_found(name):
     """Another thread removes items before any line of the call."""
     ask, neighbors = QUESTIONS[name], fitted()
     old = [array.tolist() for array in map(np.asarray, ask(neighbors))]
-    trace, lines = at_line(0, interrupt)
-    traced(lambda: ask(neighbors), trace)
+    n = n_lines(lambda: ask(neighbors))
     new = [array.tolist() for array in map(np.asarray, ask(fitted().remove(np.arange(20))))]
     assert old != new
     is_new = []
-    for number in range(1, len(lines) + 1, 1 + len(lines) // 60):
+    for number in range(1, n + 1, 1 + n // 60):
         neighbors = fitted()
         other = fitted().remove(np.arange(20))._fitted
 
         def swap(neighbors=neighbors, other=other):
             neighbors._fitted = other
 
-        found = traced(lambda: ask(neighbors), at_line(number, swap)[0])  # noqa: B023
-        found = [array.tolist() for array in map(np.asarray, found)]
+        with at_line(number, swap):
+            found = [array.tolist() for array in map(np.asarray, ask(neighbors))]
         assert found in (old, new)
         is_new.append(found == new)
     # The state is taken once: what is changed before any later line is not seen.

@@ -8,11 +8,7 @@ from numpy.testing import assert_array_equal
 from reference import n_weights_of
 
 from sklearn_talr.codes import PackedCodes, pack_codes
-from sklearn_talr.neighbors import WeightedHammingNeighbors
-
-
-def weighted(**params):
-    return WeightedHammingNeighbors(**params)
+from sklearn_talr.neighbors import WeightedHammingNeighbors as Weighted
 
 
 @pytest.mark.parametrize("word_size", [1, 8])
@@ -23,7 +19,7 @@ def test_answers_are_the_same_in_any_company(word_size):
     packed = PackedCodes(pack_codes(bits).data, 104, terms=rng.random((5_000, 2)))
     weights = rng.standard_normal((40, n_weights_of(104, word_size)))
     weights = weights.astype(np.float32)
-    neighbors = weighted().fit(packed)
+    neighbors = Weighted().fit(packed)
     distances, indices = neighbors.kneighbors(weights)
     found = {}
 
@@ -37,7 +33,7 @@ def test_answers_are_the_same_in_any_company(word_size):
     for thread in threads:
         thread.join()
     assert len(found) == len(weights)
-    threaded = weighted(n_jobs=2).fit(packed)
+    threaded = Weighted(n_jobs=2).fit(packed)
     assert_array_equal(threaded.kneighbors(np.tile(weights, (30, 1)))[1][:40], indices)
     for row, answer in found.items():
         assert_array_equal(answer[0][0], distances[row])
@@ -48,11 +44,11 @@ class TestQueries:
     bits = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0]])
 
     def test_weights_that_are_all_positive_bring_no_warning(self):
-        found = weighted(n_neighbors=1).fit(self.bits).kneighbors([[3.0, 1.5, 2.0]])
+        found = Weighted(n_neighbors=1).fit(self.bits).kneighbors([[3.0, 1.5, 2.0]])
         assert_array_equal(found, ([[1.5]], [[1]]))
 
     def test_a_row_of_zeros_is_answered_alone_as_in_a_batch(self):
-        neighbors = weighted(n_neighbors=2).fit(self.bits)
+        neighbors = Weighted(n_neighbors=2).fit(self.bits)
         batch = neighbors.kneighbors([[0.0, 0.0, 0.0], [3.0, 1.5, 2.0]])
         alone = neighbors.kneighbors([[0.0, 0.0, 0.0]])
         assert_array_equal(alone, [part[:1] for part in batch])
@@ -73,4 +69,4 @@ class TestQueries:
     @pytest.mark.filterwarnings("ignore:overflow encountered in cast")
     def test_what_is_wrong_is_said(self, weights, message):
         with pytest.raises(ValueError, match=message):
-            weighted(n_neighbors=1).fit(self.bits).kneighbors(np.array(weights))
+            Weighted(n_neighbors=1).fit(self.bits).kneighbors(np.array(weights))

@@ -7,21 +7,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from neighbor_cases import order_of, slow_distances
 from numpy.testing import assert_allclose, assert_array_equal
-from reference import n_weights_of, what_is_weighed
+from reference import n_weights_of
 
 from sklearn_talr.codes import PackedCodes, pack_codes
 from sklearn_talr.codes._factors import Terms
 from sklearn_talr.metrics import tie_aware_average_precision_score
-from sklearn_talr.neighbors import (
-    HammingNeighbors,
-    WeightedHammingNeighbors,
-)
-
-
-def weighted(**params):
-    return WeightedHammingNeighbors(**params)
-
+from sklearn_talr.neighbors import HammingNeighbors
+from sklearn_talr.neighbors import WeightedHammingNeighbors as Weighted
 
 each_size = pytest.mark.parametrize("word_size", [1, 8])
 
@@ -36,26 +30,6 @@ def draw(seed, n_bits, n_terms, n_items=60, n_queries=4, word_size=1):
     weights = rng.integers(-2, 3, (n_queries, n_weights)).astype(float)
     weights[:, 0] = -0.5
     return bits, PackedCodes(pack_codes(bits).data, n_bits, terms=terms), weights
-
-
-def slow_distances(weights, bits, terms):
-    """Weights of differing bits, or minus the score of words and of codes with terms."""
-    if weights.shape[1] > bits.shape[1]:
-        scores = weights @ what_is_weighed(bits, weights.shape[1]).T
-        if terms is not None:
-            scores = scores * terms[:, 0] + terms[:, 1:].sum(axis=1)
-        return -scores
-    differ = (weights > 0)[:, None] != (bits > 0)
-    differ = np.where(weights[:, None] == 0, 0, differ)
-    if terms is None:
-        return (differ * np.abs(weights)[:, None]).sum(axis=2)
-    scores = weights @ (2.0 * bits - 1).T * terms[:, 0]
-    return -(scores + (terms[:, 1] if terms.shape[1] > 1 else 0))
-
-
-def order_of(distances):
-    index = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
-    return np.lexsort((index, distances), axis=1)
 
 
 @settings(max_examples=30)
@@ -74,7 +48,7 @@ def test_neighbors_are_those_of_all_pairs(
     bits, packed, weights = draw(seed, n_bits, n_terms, **drawn)
     expected = slow_distances(weights, bits, packed.terms)
     order = order_of(expected)[:, :n_neighbors]
-    found = weighted(n_neighbors=n_neighbors).fit(packed)
+    found = Weighted(n_neighbors=n_neighbors).fit(packed)
     distances, indices, tied = found.kneighbors(weights, return_tied=True)
     assert_array_equal(indices, order)
     assert_allclose(distances, np.take_along_axis(expected, order, axis=1))
@@ -92,7 +66,7 @@ def test_radius_finds_all_within(seed, n_bits, radius, unit):
     bits, packed, weights = draw(seed, n_bits, 0)
     weights, radius = weights * unit, radius * unit
     expected = slow_distances(weights, bits, None)
-    found = weighted().fit(packed).radius_neighbors(weights, radius=radius)
+    found = Weighted().fit(packed).radius_neighbors(weights, radius=radius)
     for row, distances, indices in zip(expected, *found):
         inside = order_of(row[None])[0][: np.count_nonzero(row <= radius)]
         assert_array_equal(indices, inside)
@@ -111,7 +85,10 @@ def test_whatever_came_and_went_is_searched_as_all_pairs_are(seed, tmp_path):
         weights[:, 0] = -np.abs(weights[:, 0])
     weights = weights.astype(np.float32)
     expected = slow_distances(weights.astype(float), bits, packed.terms)
-    neighbors, n_given = weighted(n_jobs=int(rng.integers(1, 3))).fit(packed[:30]), 30
+    neighbors, n_given = (
+        Weighted(n_jobs=int(rng.integers(1, 3))).fit(packed[:30]),
+        30,
+    )
     while n_given < 150:
         new = int(rng.integers(1, 60))
         neighbors.partial_fit(packed[n_given : n_given + new])
@@ -122,7 +99,7 @@ def test_whatever_came_and_went_is_searched_as_all_pairs_are(seed, tmp_path):
         if rng.integers(2):
             neighbors.save(tmp_path / "codes.npz")
             mmap = bool(rng.integers(2)) and os.name != "nt"
-            neighbors = WeightedHammingNeighbors.load(tmp_path / "codes.npz", mmap=mmap)
+            neighbors = Weighted.load(tmp_path / "codes.npz", mmap=mmap)
     k = int(rng.integers(1, neighbors.n_items_ + 1))
     distances, indices = neighbors.kneighbors(weights, k)
     found = np.take_along_axis(expected, indices, axis=1)
@@ -146,15 +123,15 @@ def test_score_is_the_metric_of_the_scores(word_size):
     similar = (y_query[:, None] == y).astype(int)
     scores = -slow_distances(weights, bits, packed.terms)
     expected = tie_aware_average_precision_score(similar, scores)
-    assert weighted().fit(packed, y).score(weights, y_query) == pytest.approx(expected)
-    assert weighted().fit(packed).score(weights, similar) == pytest.approx(expected)
+    assert Weighted().fit(packed, y).score(weights, y_query) == pytest.approx(expected)
+    assert Weighted().fit(packed).score(weights, similar) == pytest.approx(expected)
 
 
 def test_calls_by_bits_and_by_words_do_not_disturb_each_other():
     """Hundreds, from several threads, with refused ones among them."""
     queries = [draw(4, 32, 1, word_size=size)[2] for size in (1, 8)]
     _, packed, _ = draw(4, 32, 1)
-    neighbors = weighted().fit(packed)
+    neighbors = Weighted().fit(packed)
     expected = [neighbors.kneighbors(weights) for weights in queries]
     n_right = []
 
@@ -177,22 +154,22 @@ class TestRefusals:
     bits, packed, weights = draw(0, 8, 1)
 
     def test_bits_are_no_weights(self):
-        neighbors = weighted().fit(self.bits)
+        neighbors = Weighted().fit(self.bits)
         for queries in (self.bits, self.packed):
             with pytest.raises(ValueError, match="query_weights"):
                 neighbors.kneighbors(queries)
 
     def test_items_are_no_queries(self):
         with pytest.raises(ValueError, match="X is needed"):
-            weighted().fit(self.bits).kneighbors()
+            Weighted().fit(self.bits).kneighbors()
 
     def test_factors_have_no_radius(self):
         with pytest.raises(ValueError, match="radius has no meaning"):
-            weighted().fit(self.packed).radius_neighbors(self.weights)
+            Weighted().fit(self.packed).radius_neighbors(self.weights)
 
     def test_terms_must_be_those_of_the_database(self):
         with pytest.raises(ValueError, match="terms per code"):
-            weighted().fit(self.bits).partial_fit(self.packed)
+            Weighted().fit(self.bits).partial_fit(self.packed)
 
     def test_codes_with_terms_are_not_compared_by_hamming_distance(self):
         remedy = r"HashedNeighbors\(hasher\)"
@@ -209,7 +186,7 @@ class TestRefusals:
     @pytest.mark.parametrize("word_size", [8])
     def test_words_have_no_radius(self, word_size):
         _, _, weights = draw(0, 8, 0, word_size=word_size)
-        neighbors = weighted().fit(self.bits)
+        neighbors = Weighted().fit(self.bits)
         before = neighbors.kneighbors(weights)
         with pytest.raises(ValueError, match=r"radius .* queries that weigh words"):
             neighbors.radius_neighbors(weights)
@@ -218,7 +195,7 @@ class TestRefusals:
     @pytest.mark.parametrize("radius", [-1, np.nan, "2", True])
     def test_radius_is_a_distance(self, radius):
         with pytest.raises(ValueError, match="radius"):
-            weighted().fit(self.bits).radius_neighbors(self.weights, radius=radius)
+            Weighted().fit(self.bits).radius_neighbors(self.weights, radius=radius)
 
 
 @pytest.mark.parametrize("has_terms", [False, True])
@@ -250,7 +227,7 @@ def test_bounds_of_scores_drop_nothing(n_bits, has_terms):
     exact = np.concatenate([slow_distances(w, bits, packed.terms) for w in one_by_one])
     expected = np.sort(exact, axis=1)
     atol = 1e-12 * np.abs(exact).max(axis=1) if has_terms else np.full(7, 1e-45)
-    found = weighted().fit(packed)
+    found = Weighted().fit(packed)
     for k in (1, 40, 2_000):
         for row, nearest, off in zip(found.kneighbors(weights, k)[0], expected, atol):
             assert_allclose(row, nearest[:k], rtol=1e-9, atol=off)

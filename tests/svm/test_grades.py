@@ -25,19 +25,6 @@ def draw(n_queries=20, per_query=12, seed=0):
     return X, some.astype(int) + 2 * high, groups  # 0, 1 or 3
 
 
-@given(st.lists(st.integers(0, 4), min_size=2, max_size=8), st.integers(0, 10**6))
-@settings(deadline=None)
-def test_the_loss_is_a_mean_of_losses_of_two_grades(grades, seed):
-    grades = np.array(grades)
-    levels = np.unique(grades[grades > 0])
-    ranked = np.random.default_rng(seed).permutation(grades)
-    if not len(levels):
-        return
-    share = _shares_by_definition(levels, grades)
-    parts = [1 - ndcg((ranked >= level).astype(int)) for level in levels]
-    assert share @ parts == pytest.approx(1 - ndcg(ranked), abs=1e-12)
-
-
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 5))
 @settings(max_examples=15, deadline=None)
 def test_the_risk_by_its_definition(seed, n):

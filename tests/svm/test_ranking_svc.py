@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from reference import average_precision, most_violating, ndcg
+from reference import DELTA, most_violating
 from scipy.optimize import minimize
 from sklearn import config_context
 from sklearn.base import clone
@@ -25,14 +25,9 @@ from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_nd
 from sklearn_talr.svm import RankingHingeLoss, RankingSVC
 from sklearn_talr.svm._ranking_svc import best_threshold
 from sklearn_talr.svm._risks import HingeRisk, RankingRisk
-from sklearn_talr.svm._solver import minimize_on_simplex
 
 LOSSES = ["average_precision", "ndcg", "zero_one"]
 RANKING = LOSSES[:2]
-DELTA = {
-    "average_precision": lambda ranking: 1 - average_precision(ranking),
-    "ndcg": lambda ranking: 1 - ndcg(ranking),
-}
 SCORE = {
     "average_precision": tie_aware_average_precision_score,
     "ndcg": tie_aware_ndcg_score,
@@ -204,21 +199,6 @@ class TestRisks:
         value = RankingHingeLoss(loss)(*map(torch.from_numpy, (scores, positive))).item()
         assert value >= 1 - SCORE[loss]([positive.astype(int)], [scores]) - 1e-12
 
-    @pytest.mark.parametrize("loss", RANKING)
-    def test_mean_over_queries_that_can_be_ranked(self, loss):
-        rng, positive, query = self.draw(0, 40, n_queries=6)
-        positive[query == 2], positive[query == 4] = True, False
-        scores = rng.normal(size=40)
-        values, weights = [], np.zeros(40)
-        for q in {0, 1, 3, 5}:
-            rows = query == q
-            zeros = np.zeros(rows.sum(), dtype=int)
-            value, weights[rows] = RankingRisk(positive[rows], zeros, loss)(scores[rows])
-            values.append(value)
-        mean, found = RankingRisk(positive, query, loss)(scores)
-        assert mean == pytest.approx(np.mean(values))
-        assert_allclose(found, weights / 4, atol=1e-15)
-
 
 class TestGroups:
     @staticmethod
@@ -350,27 +330,6 @@ class TestThreshold:
         assert_array_equal(svc.coef_, RankingSVC().fit(*noisy).coef_)
         weighted = RankingSVC(fit_intercept=False, class_weight="balanced").fit(*noisy)
         assert_array_equal(weighted.predict(noisy[0]), svc.predict(noisy[0]))
-
-
-class TestSimplex:
-    @given(
-        seed=st.integers(0, 10**6),
-        n=st.integers(1, 9),
-        rank=st.integers(0, 9),
-        total=st.sampled_from([0.01, 1.0, 50.0]),
-    )
-    @settings(max_examples=80, deadline=None)
-    def test_optimality_conditions(self, seed, n, rank, total):
-        rng = np.random.default_rng(seed)
-        half = rng.normal(size=(n, rank)) * 10.0 ** rng.integers(-2, 3, size=(n, 1))
-        gram, linear = half @ half.T, rng.normal(size=n)
-        start = total * np.eye(n)[rng.integers(n)]
-        x = minimize_on_simplex(gram, linear, total, start)
-        assert (x >= 0).all()
-        assert x.sum() == pytest.approx(total)
-        slope = gram @ x - linear
-        scale = 1 + np.abs(linear).max() + np.abs(gram).max() * total
-        assert x @ slope - total * slope.min() <= 1e-7 * total * scale
 
 
 @pytest.mark.parametrize(

@@ -77,15 +77,6 @@ class TestClasses:
         with pytest.raises(ValueError, match=r"teacher=.*not one for each class.*Pass"):
             teach_classes(classes(X, y, Q[:, :30], y_query), teacher, Progress())
 
-    def test_a_side_of_one_class_is_named(self):
-        one = y_query == 3
-        views = classes(X, y, Q[one], y_query[one])
-        with pytest.raises(ValueError, match=r"learn from y_query: .*or teacher=None"):
-            teach_classes(views, None, Progress())
-        one = y == 3
-        with pytest.raises(ValueError, match=r"learn from y: .*or teacher=None"):
-            teach_classes(classes(X[one], y[one], Q, y_query), None, Progress())
-
 
 class TestJudgments:
     @pytest.fixture

@@ -53,8 +53,8 @@ class Closeness(LabelAffinity):
 
 
 def judged_pairs(judgments, levels, ignores_unjudged):
-    numbers, unjudged = np.arange(judgments.shape[0]), "irrelevant"
-    unjudged = "ignore" if ignores_unjudged else unjudged
+    numbers = np.arange(judgments.shape[0])
+    unjudged = "ignore" if ignores_unjudged else "irrelevant"
     by_query = judgments.T.tocsr()
     return Pairs(JudgmentAffinity(), by_query, numbers, levels, unjudged=unjudged)
 
@@ -173,7 +173,7 @@ def test_draw_relevant(pairs, expected):
     for query in range(pairs.n_queries):
         drawn = pairs.draw_relevant(np.full(400, query), state)
         relevant = np.flatnonzero(expected[query] > 0)
-        own = np.flatnonzero(expected[query] == -1) if pairs_of_rows(pairs) else []
+        own = np.flatnonzero(expected[query] == -1) if pairs.same_rows else []
         assert len(drawn) == (400 if len(relevant) else 0)
         # Drawing the row itself, which does not count, would take long to rule out.
         assert set(relevant) <= set(drawn) <= {*relevant, *own}
@@ -181,16 +181,12 @@ def test_draw_relevant(pairs, expected):
     drawn = pairs.draw_relevant(queries, state)
     having = queries[np.any(expected[queries] > 0, axis=1)]
     assert len(drawn) == len(having)
-    if not pairs_of_rows(pairs):
+    if not pairs.same_rows:
         assert np.all(expected[having, drawn] > 0)
 
 
 def names_nothing(pairs):
     return pairs in (CASES["own affinity"][0], CASES["numbered columns"][0])
-
-
-def pairs_of_rows(pairs):
-    return pairs.same_rows
 
 
 @every_case

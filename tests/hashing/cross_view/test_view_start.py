@@ -36,18 +36,12 @@ def features_of(X):
     return Features(X, np.zeros(X.shape[1]), 1.0, torch.device("cpu"))
 
 
-def start(
-    X, X_query, init, n_bits=N_BITS, grades=None, sizes=((), ()), is_shared=False, seed=0
-):
+def start(X, X_query, init="cca", n_bits=N_BITS, grades=None):
+    """Last layers and intercepts of both views."""
     grades = np.eye(len(X), dtype=int) if grades is None else grades
     both = features_of(X), features_of(X_query)
-    how = pairs_of(grades), is_shared, init, n_bits, np.random.RandomState(seed)
-    return _towers._start_weights(both, sizes, *how)
-
-
-def cca_weights(X, X_query, grades=None, n_bits=N_BITS):
-    """Last layers and intercepts of both views."""
-    return start(X, X_query, "cca", n_bits, grades)
+    how = pairs_of(grades), False, init, n_bits, np.random.RandomState(0)
+    return _towers._start_weights(both, ((), ()), *how)
 
 
 def shrunk(X, share):
@@ -75,7 +69,7 @@ def assert_one_span(found, expected, atol=1e-5):
 def test_partners_have_the_directions_of_canonical_correlation(partners, monkeypatch):
     """Those of scikit-learn, once nothing is shrunk."""
     monkeypatch.setattr(_towers, "_SHRINKAGE", 0.0)
-    (coefs, _), (coefs_query, _) = cca_weights(*partners)
+    (coefs, _), (coefs_query, _) = start(*partners)
     cca = CCA(n_components=N_BITS, scale=False, tol=1e-12, max_iter=10000)
     cca.fit(*partners)
     assert_one_span(coefs[0], cca.x_rotations_, 1e-4)
@@ -93,18 +87,12 @@ def graded():
 def test_relevant_pairs_have_the_directions_of_an_eigenproblem(partners, grades):
     X, X_query = partners
     X_query = X_query[: grades.shape[1]] - X_query[: grades.shape[1]].mean(axis=0)
-    (coefs, _), (coefs_query, _) = cca_weights(X, X_query, grades)
+    (coefs, _), (coefs_query, _) = start(X, X_query, grades=grades)
     share = _towers._SHRINKAGE
     relevant = (grades > 0).T
     expected = generalized_eigenproblem(X, X_query, relevant, share, N_BITS)
     assert_one_span(coefs[0], expected[0])
     assert_one_span(coefs_query[0], expected[1])
-
-
-def bits(weights, *both):
-    return [
-        X @ coefs[-1] + intercepts[-1] > 0 for X, (coefs, intercepts) in zip(both, weights)
-    ]
 
 
 def test_rotations_and_offsets_of_features_do_not_matter(partners):
@@ -114,7 +102,7 @@ def test_rotations_and_offsets_of_features_do_not_matter(partners):
     others = partners[0] @ turns[0] + 3, partners[1] @ turns[1] - 5
     found, expected = (
         [of_view @ coefs[0] + offset[0] for of_view, (coefs, offset) in zip(both, weights)]
-        for both, weights in ((both, cca_weights(*both)) for both in (others, partners))
+        for both, weights in ((both, start(*both)) for both in (others, partners))
     )
     for of_view, activations in zip(found, expected):
         assert_one_span(of_view, activations)
@@ -135,31 +123,10 @@ def test_activations_have_mean_0_and_mean_square_1(init, partners):
         assert np.mean(activations**2) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("init", ["cca", "random"])
-def test_hidden_layers_of_each_view(init, partners):
-    weights = start(*partners, init, sizes=((9,), (6, 5)))
-    shapes = [[coef.shape for coef in coefs] for coefs, _ in weights]
-    assert shapes == [[(5, 9), (9, 3)], [(4, 6), (6, 5), (5, 3)]]
-    for coefs, intercepts in weights:
-        sizes = [coef.shape[1] for coef in coefs]
-        assert [len(intercept) for intercept in intercepts] == sizes
-        assert all(np.isfinite(coef).all() for coef in coefs)
-
-
-@pytest.mark.parametrize("init", ["cca", "random"])
-def test_constant_and_empty_features_are_no_harm(init, partners):
-    X, X_query = (of_view.copy() for of_view in partners)
-    X[:, 1] = 0
-    X_query[:, [0, 2]] = 0
-    for coefs, _ in start(X, X_query, init):
-        assert np.isfinite(coefs[0]).all()
-        assert np.any(coefs[0] != 0)
-
-
 def test_views_without_a_correlation_start_at_random():
     """No relevant pair among the rows to start from, or views at right angles."""
     X = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]])
     for grades in (np.zeros((4, 4), dtype=int), np.ones((4, 4), dtype=int)):
-        for coefs, _ in cca_weights(X, X, grades):
+        for coefs, _ in start(X, X, grades=grades):
             assert np.isfinite(coefs[0]).all()
             assert np.linalg.matrix_rank(coefs[0]) == 2

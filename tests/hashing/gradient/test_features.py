@@ -41,18 +41,6 @@ def test_batches_of_any_kind_are_equal(few_digits, tmp_path, monkeypatch, dtype)
 
 
 class TestSparse:
-    @pytest.mark.parametrize("layers", [(), (16,)])
-    @pytest.mark.parametrize("container", [sp.csr_array, sp.coo_array])
-    def test_codes_are_those_of_dense_features(
-        self, few_digits, layers, container, learned
-    ):
-        X, y = few_digits
-        params = {"hidden_layer_sizes": layers, "random_state": learned.seed}
-        dense = small(**params).fit(X, y)
-        sparse = small(**params).fit(container(X), y)
-        np.testing.assert_allclose(sparse.coefs_[0], dense.coefs_[0], rtol=1e-3, atol=1e-5)
-        learned.error(np.mean(sparse.transform(container(X)) != dense.transform(X)))
-
     @pytest.mark.parametrize(
         "params",
         [{}, {"init": "random", "hidden_layer_sizes": (16,)}, {"early_descent": True}],
@@ -84,12 +72,3 @@ class TestSparse:
         X = sp.csr_array(np.tile([0.0, 1.0], (5, 1)))
         with pytest.raises(ValueError, match="X is constant"):
             small().fit(X, np.arange(5) % 2)
-
-
-class TestMemoryMapped:
-    @pytest.mark.parametrize("target", ["labels", "distances"])
-    def test_codes_are_those_in_memory(self, few_digits, tmp_path, target):
-        X, y = few_digits
-        y = y if target == "labels" else None
-        mapped = small().fit(memory_mapped(tmp_path, X), y)
-        np.testing.assert_array_equal(mapped.coefs_[0], small().fit(X, y).coefs_[0])

@@ -14,8 +14,6 @@ from sklearn_talr.affinity import (
     LabelAffinity,
     ThresholdAffinity,
 )
-from sklearn_talr.affinity._similar_rows import in_units
-from sklearn_talr.hashing._base import weights_in_units, weights_of_features
 from sklearn_talr.hashing._settings import check_data, settings_of
 from sklearn_talr.hashing._training import split_samples
 from sklearn_talr.losses import DPSHLoss
@@ -131,12 +129,6 @@ class TestWarnings:
         with pytest.warns(ConvergenceWarning, match=r"holds only .* larger batch_size"):
             TALRHasher(8, affinity=affinity, max_iter=2).fit(many[0], many[1] / 7.0)
 
-    def test_samples_without_similar_ones(self, many):
-        y = np.arange(len(many[0]))
-        y[:10] = 0
-        with pytest.warns(ConvergenceWarning, match="1190 of 1200 samples have no similar"):
-            TALRHasher(8, max_iter=2, random_state=0).fit(many[0], y)
-
     def test_codes_no_better_than_chance(self, many):
         X, labels, _ = many
         hasher = TALRHasher(8, learning_rate_init=1e-9, init="random", max_iter=1)
@@ -225,15 +217,6 @@ class TestScales:
         hasher.set_params(max_iter=1, learning_rate_init=1e-9)
         hasher.fit(X[::-1], labels[::-1])
         assert hasher.score(new, labels) == pytest.approx(before, abs=0.02)
-
-    @pytest.mark.parametrize("shape", [(), (4,), (4, 4)])
-    def test_units_are_folded_into_the_weights(self, shape):
-        rng = np.random.default_rng(0)
-        X, coef = rng.normal(size=(9, 4)), rng.normal(size=(4, 3))
-        unit = rng.uniform(0.5, 2, size=shape)
-        folded = weights_of_features(coef, unit)
-        np.testing.assert_allclose(X @ folded, in_units(X, unit) @ coef)
-        np.testing.assert_allclose(weights_in_units(folded, unit), coef)
 
 
 class TestQuantities:

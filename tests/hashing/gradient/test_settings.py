@@ -174,7 +174,6 @@ def test_bad_values_are_refused(few_digits):
         (TALRHasher(dropout=(0.1, 0.1, 0.1)), "dropout"),
         (TALRHasher(dropout=()), "dropout"),
         (TALRHasher(tanh_scale=None), "tanh_scale"),
-        (TALRHasher(tanh_scale=None), "tanh_scale"),
         (TALRHasher(loss=HashNetLoss(), tanh_scale=(1.0, -1.0)), "tanh_scale"),
         (TALRHasher(loss=HashNetLoss(), tanh_scale=(1.0, 2.0, 3.0)), "tanh_scale"),
         (TALRHasher(loss=MutualInformationLoss(), tanh_scale=0.0), "tanh_scale"),
