@@ -43,13 +43,13 @@ def test_grades_are_looked_up_both_ways_round(convert, dtype):
     affinity = JudgmentAffinity().fit(by_query)
     assert_array_equal(affinity.levels_, [0, 1, 2, 3])
     assert_array_equal(JudgmentAffinity().fit(by_item).levels_, [0, 1, 2, 3])
-    for numbers in (np.arange(9), [8, 0, 0, 3], [2, 3, 4], []):
+    for numbers in (np.arange(9), [8, 0, 0, 3], [2, 3, 4], [1, 4, 6], []):
         numbers = np.array(numbers, dtype=int)
         expected = [[row[i] for i in numbers] for row in GRADES]
         actual = affinity(by_query, numbers)
         assert (type(actual), actual.dtype) == (np.ndarray, np.int64)
         assert_array_equal(actual, np.reshape(expected, (6, len(numbers))))
-    for numbers in (np.arange(6), np.array([5, 1, 1]), np.array([3])):
+    for numbers in (np.arange(6), np.array([5, 1, 1]), np.array([0, 3])):
         assert_array_equal(affinity(numbers, by_item), GRADES[numbers])
 
 

@@ -79,7 +79,10 @@ class TestDropout:
             hasher = small(hidden_layer_sizes=(16,), dropout=dropout).fit(*few_digits)
             return hasher.decision_function(few_digits[0])
 
+        torch.rand(3)
+        before = torch.get_rng_state()
         first = activations((0.2, 0.5))
+        assert torch.equal(torch.get_rng_state(), before)
         np.testing.assert_array_equal(first, activations((0.2, 0.5)))
         assert np.abs(first - activations(0.0)).max() > 1e-3
 
@@ -199,6 +202,12 @@ class TestModule:
         assert hasher.n_iter_ == 31
         assert hasher.score(X, y) == pytest.approx(before, abs=0.02)
 
+    def test_sparse_features(self, few_digits):
+        X, y = few_digits
+        dense = self.fitted(X, y)
+        sparse = self.fitted(sp.csr_array(X), y)
+        np.testing.assert_array_equal(sparse.transform(sp.csr_array(X)), dense.transform(X))
+
     @pytest.mark.parametrize(
         ("module", "message"),
         [
@@ -230,6 +239,7 @@ class TestModule:
         np.testing.assert_array_equal(loaded.transform(X), hasher.transform(X))
         assert hasher.partial_fit(X, y).partial_fit(X, y).n_iter_ == 4
 
+    @pytest.mark.filterwarnings("ignore:Training has")  # the vectors are drawn anew
     def test_token_ids(self, few_digits):
         ids, y = few_digits[0].astype(int), few_digits[1]
         with pytest.raises(ValueError, match=r"x\.long\(\)"):
