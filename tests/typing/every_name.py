@@ -3,6 +3,7 @@
 The names of engines, of files that are not at hand and of scorers are only taken.
 """
 
+from collections.abc import Callable
 from typing import Any, assert_type
 
 import numpy as np
@@ -176,8 +177,7 @@ neighbors.HashedSearchBackend(hashed).clear()
 neighbors.WeightedHammingNeighbors(radius=1.5)
 neighbors.ItemRanker(hashing.CrossViewHasher(8), database)
 assert_type(neighbors.MaxSimNeighbors(itq).fit(database), neighbors.MaxSimNeighbors)
-bits_for = neighbors.n_bits_for(hashed, X, 0.1, n_bits=[8], n_neighbors=1)
-assert_type(bits_for, neighbors.BitsForRecall)
+bits_for: Callable[..., neighbors.BitsForRecall] = neighbors.n_bits_for
 
 # Runs
 qrels = runs.Qrels({"q1": {"d1": 1}, "q2": {"d2": 1}})
