@@ -137,7 +137,8 @@ class AdditiveHasher(BaseHasher):
         Under ``"euclidean"`` it is subtracted from queries, too.
 
     n_iter_ : int
-        Alternations done, also for words of a size that is not kept.
+        Alternations done, also for words of a size that is not kept; 1 where ``max_iter=0``
+        rounds once.
 
     n_features_in_ : int
         Number of features seen by `fit`.
@@ -405,7 +406,7 @@ class AdditiveHasher(BaseHasher):
 
     def _fit(self, X, y, seen, sample, size, rng):
         n_of_words = 0 if size == 1 else min(self.max_iter, ITERATIONS_OF_WORDS)
-        n_of_bits = 0 if size == 8 else self.max_iter
+        n_of_bits = 0 if size == 8 else max(self.max_iter, 1)
         progress = self._progress(X, y, seen, n_of_words + n_of_bits)
         with one_thread():
             frame = Frame.of(sample, self.metric)
@@ -413,8 +414,8 @@ class AdditiveHasher(BaseHasher):
             if n_of_words:
                 of_words = self.n_bits // 8, self.alpha, n_of_words
                 model = fit_words(frame, rows, *of_words, *how)
-            if size != 8 and not progress.is_over:
-                of_bits = self.n_bits, self.alpha, n_of_bits
+            if n_of_bits and not progress.is_over:
+                of_bits = self.n_bits, self.alpha, self.max_iter
                 bits = fit_bits(frame, rows, *of_bits, *how)
                 if not n_of_words or not are_words_better(model, bits):
                     model = bits

@@ -78,7 +78,10 @@ def are_words_better(of_words, of_bits):
 def fit_bits(frame, rows, n_bits, alpha, max_iter, n_jobs, rng, progress):
     """The model of single bits for rows in random order."""
     if max_iter == 0:
-        return _fit_axes(frame, rows, n_bits, rng)
+        progress.begin()
+        model = _fit_axes(frame, rows, n_bits, rng)
+        progress.end()
+        return model
     projection = itq_projection(rows[:_ROWS_TO_START_FROM], n_bits, rng)
     signs = np.where(rows @ projection.astype(np.float32) > 0, 1, -1).astype(np.float32)
     return improve_bits(frame, rows, signs, None, alpha, max_iter, n_jobs, progress)

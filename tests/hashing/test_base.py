@@ -30,14 +30,7 @@ def test_features_beyond_float32_are_refused(hasher, unit):
         clone(hasher).fit(X, np.arange(90) % 3)
 
 
-@parametrize_with_checks(
-    HASHERS,
-    expected_failed_checks=lambda hasher: (
-        {"check_transformer_n_iter": "none are asked for"}
-        if getattr(hasher, "max_iter", None) == 0
-        else {}
-    ),
-)
+@parametrize_with_checks(HASHERS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn_contract(estimator, check):
     missed = missed_in_numpy(estimator, check)
