@@ -60,19 +60,6 @@ def test_protocol(name, oracle, data_home, load_benchmark):
     assert not any(row.tobytes() in database for row in data.X_query)
 
 
-def test_setting_1_is_balanced(data_home, load_benchmark):
-    data = load_benchmark("cifar10", 3, data_home=data_home)
-    np.testing.assert_array_equal(np.bincount(data.y_query), [100] * 10)
-    np.testing.assert_array_equal(np.bincount(data.y_train), [500] * 10)
-
-
-def test_seed_draws_the_split(data_home, load_benchmark, monkeypatch):
-    monkeypatch.setenv("SKLEARN_TALR_DATA", str(data_home))
-    first, again, other = (load_benchmark("tmc2007", seed) for seed in (0, 0, 1))
-    np.testing.assert_array_equal(first.X_query, again.X_query)
-    assert not np.array_equal(first.X_query, other.X_query)
-
-
 def test_missing_folder_file_or_name(load_benchmark, monkeypatch, tmp_path):
     monkeypatch.delenv("SKLEARN_TALR_DATA", raising=False)
     with pytest.raises(ValueError, match="SKLEARN_TALR_DATA"):

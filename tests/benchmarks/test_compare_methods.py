@@ -5,7 +5,6 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import make_pipeline
 
 from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities
@@ -97,20 +96,6 @@ def test_methods_behind_the_teacher_are_pipelines(comparison, digits_file):
     expected = AP.of(RankingHistogram.from_scores(true, same.astype(float))).mean()
     assert rows["one-hot"]["ap"] == pytest.approx(expected, rel=1e-5)
     assert rows["scores"]["bytes"] == 40
-
-
-def test_every_method_has_the_same_budget(comparison):
-    methods = comparison("_methods")
-    untuned = ("LSH", "ITQ", "BRE", "MACHash", "FastHash", "StructHash")
-    untuned += ("logistic + TALR-AP", "logistic + additive")
-    untuned += ("additive bits, addend", "additive words, addend", "additive words")
-    for name, method in methods.METHODS.items():
-        if method.taught:
-            continue
-        tuned = set(methods.GRID) & set(method.estimator.get_params())
-        assert tuned == (set() if name in untuned else set(methods.GRID))
-    assert len(ParameterGrid(methods.GRID)) == 7
-    assert len(ParameterGrid(methods.CLASSIFIER_GRID)) == 4
 
 
 def test_unseen_classes_are_not_trained_on(comparison, digits_file):
