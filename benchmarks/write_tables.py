@@ -116,6 +116,32 @@ def embeddings_encode_seconds():
     return of_embeddings("encode_seconds", ["cosine"], 1, sets=["cifar10"])
 
 
+@table
+def embeddings_axes():
+    """Of RaBitQ and TurboQuant what finds most counts, of 1, 2 and 4 bits an axis."""
+    families = {
+        "`max_iter=0`": "AdditiveHasher, max_iter=0",
+        "RaBitQ": "faiss RaBitQ",
+        "TurboQuant": "TurboQuant",
+    }
+    best = {}
+    for row in read(RESULTS / "embeddings.csv"):
+        for title, start in families.items():
+            key = row["data"], row["metric"], row["n_bytes"], title
+            if row["seed"] == "0" and row["method"].startswith(start):
+                best[key] = max(row["recall"], best.get(key, "0"))
+    names = "data", "metric", "n_bytes", "title", "recall"
+    rows = [dict(zip(names, [*key, recall])) for key, recall in best.items()]
+    sizes = [(f"{n} bytes", {"n_bytes": str(n)}) for n in (8, 16, 32, 64, 128, 192)]
+    lines = [
+        (f"{SETS[data]}{', inner product' * (metric != 'cosine')}: {title}",
+         {"data": data, "metric": metric, "title": title})
+        for data, metric in dict.fromkeys(key[:2] for key in best)
+        for title in families
+    ]  # fmt: skip
+    return pivot(rows, "recall", lines, sizes, "recall of ten")
+
+
 def compared(n_bytes, end):
     """The longest codes of at most so many bytes, by binary or by weighted queries."""
     rows = []

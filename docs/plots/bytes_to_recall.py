@@ -21,7 +21,7 @@ with RESULTS.open(newline="") as file:
         for row in csv.DictReader(file)
         if row["metric"] == "cosine" and row["seed"] == "0"
     }
-budgets = sorted({n_bytes for *_, n_bytes in recalls})
+budgets = sorted({n_bytes for _, method, n_bytes in recalls if method in METHODS})
 
 figure, axes = plt.subplots(2, 2, figsize=(6.2, 6.8), sharex=True, sharey=True)
 best = {}  # the sizes of each set at which a method finds most

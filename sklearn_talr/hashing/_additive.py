@@ -41,9 +41,9 @@ def _learns_in_parts(hasher):
     """Whether there is a partial_fit, or AttributeError with the reason."""
     if hasher.word_size == 8 or hasher.max_iter == 0:
         raise AttributeError(
-            "partial_fit improves single bits by alternations, which "
-            f"word_size={hasher.word_size} and max_iter={hasher.max_iter} rule out. Call "
-            "fit with all rows, or set word_size=1 and a max_iter above 0."
+            "partial_fit improves single bits by alternations, which word_size="
+            f"{hasher.word_size} and max_iter={hasher.max_iter} rule out. Call fit with "
+            "all rows, or set word_size=1 and a max_iter above 0."
         )
     return True
 
@@ -165,8 +165,8 @@ class AdditiveHasher(BaseHasher):
     with equally many are rotated as those of :class:`ITQHasher`, and rows are rounded to
     equal steps along each. Bits beyond 8 for each axis along which rows differ stand for
     nothing. Of the ten nearest among 10 000 texts codes of 16, 32, 64 and 128 bytes find
-    .520, .693, .832 and .926; with alternations those of 16 and 32 find .660 and .758.
-    Codes of 8 bytes find more by ITQHasher. A shortlist by Hamming distance loses
+    .520, .693, .832 and .926; with alternations those of 16 and 32 find .660 and .758. Of
+    8 bytes ITQHasher makes better ones there. A shortlist by Hamming distance loses
     neighbors, the more the longer the codes are.
 
     The signs of `decision_function` are not the bits of `transform`: a row is not encoded

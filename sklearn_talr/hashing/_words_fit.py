@@ -31,7 +31,7 @@ _PENALTY_OF_ENTRIES = 10  # in multiples of `alpha`
 _ERRORS = [1, 0.36338, 0.11885, 0.03744, 0.01154, 0.003495, 0.001041, 3.035e-4, 8.71e-5]
 _STEPS = np.float32([0, 1.5958, 0.9957, 0.586, 0.3352, 0.1881, 0.1041, 0.0569, 0.0308])
 _LEAST_VARIANCE = 1e-6  # of an axis, over that of the first
-_ROTATIONS = 10
+_ROTATIONS, _MOST_ROOTED = 10, 256
 _LESS_ERROR = 0.95  # that of words of eight over that of single bits, to be preferred
 
 
@@ -121,7 +121,8 @@ def _fit_axes(frame, rows, n_bits, rng):
     vectors[: len(best)] *= 2.0 ** (places - 1)[:, None]
     firsts = np.append(firsts, np.arange(len(best), n_bits))
     model = Model.of_bits(frame, vectors, firsts=firsts)
-    is_rooted = n_held > 0 and model.judge(rows[:n_held])[0]
+    may_be = n_held > 0 and n_bits <= _MOST_ROOTED  # encoding takes a product more then
+    is_rooted = may_be and model.judge(rows[:n_held])[0]
     model.set_rule(rows[:_ROWS_FOR_BOUNDS], is_rooted)
     return model
 

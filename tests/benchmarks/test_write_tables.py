@@ -5,6 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -41,3 +42,34 @@ def test_embeddings_go_on(module, monkeypatch, tmp_path):
     assert all(0.01 < float(row["recall"]) < 1 for row in found)
     bench.main()
     assert bench.STORE.rows() == found
+
+
+@pytest.mark.parametrize("kind", ["npy", "npz", "parquet"])
+def test_own_features(module, monkeypatch, tmp_path, capsys, kind):
+    bench = module("bench_embeddings")
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((300, 16)).astype(np.float32), np.arange(300) % 3
+    path, labels = tmp_path / f"mine.{kind}", "y"
+    if kind == "npy":
+        np.save(path, X)
+        labels = tmp_path / "labels.txt"
+        labels.write_text("\n".join("abc"[i] for i in y))
+    elif kind == "npz":
+        np.savez(path, X=X, y=y)
+    else:
+        pd.DataFrame(X).rename(columns=str).assign(y=y).to_parquet(path)
+    monkeypatch.setattr(bench, "faiss", None)
+    monkeypatch.setattr(bench, "SIZES", [2, 4])
+    command = ["bench", "--features", str(path), "--labels", str(labels)]
+    monkeypatch.setattr(sys, "argv", command)
+    bench.main()
+    printed = capsys.readouterr().out
+    assert "random_state=0)  # 4 bytes\n" in printed
+    assert "TALRHasher(random_state=0)  # 4 bytes: bits 0." in printed
+    assert (tmp_path / "mine_recall.png").stat().st_size
+    rows = (tmp_path / "mine_recall.csv").read_text().splitlines()
+    assert len(rows) == 1 + 2 * 3  # without faiss
+    monkeypatch.setattr(bench, "SIZES", [2, 8])
+    monkeypatch.setattr(sys, "argv", [*command, "--minutes", "0"])
+    bench.main()
+    assert "AdditiveHasher, 8 bytes: left out" in capsys.readouterr().out

@@ -238,7 +238,7 @@ class TestRefusals:
         hasher = small(0).fit(X)
         with pytest.raises(AttributeError) as error:
             hasher.partial_fit(X)
-        assert "max_iter=0 rule out. Call" in str(error.value.__cause__)
+        assert "max_iter=0 rule out. Call fit" in str(error.value.__cause__)
         with pytest.raises(ValueError, match=r"the bits of max_iter=0.* Call fit"):
             hasher.set_params(max_iter=3).partial_fit(X)
 
