@@ -52,19 +52,18 @@ def main(argv=None):
     compares = argv[:1] == ["compare"]
     args = _parser(compares).parse_args(argv[1:] if compares else argv)
     try:
-        of_mteb = compares and Path(args.qrels).is_dir()
-        if of_mteb:
-            scores = read_mteb_results([args.qrels, *args.runs])
-        elif args.runs:
+        is_folder = compares and Path(args.qrels).is_dir()
+        if args.runs and not is_folder:
             qrels = read_qrels(args.qrels)
             options = {"missing_queries": args.missing_queries}
             runs = map(read_run, args.runs)
             results = [evaluate_run(qrels, run, args.measures, **options) for run in runs]
-        else:
-            pd = import_pandas()
-            is_parquet = args.qrels.endswith(".parquet")
-            scores = (pd.read_parquet if is_parquet else pd.read_csv)(args.qrels)
-        if of_mteb or not args.runs:
+        else:  # tables of scores, whose columns are the runs
+            if is_folder:
+                scores = read_mteb_results([args.qrels, *args.runs])
+            else:
+                pd, is_parquet = import_pandas(), args.qrels.endswith(".parquet")
+                scores = (pd.read_parquet if is_parquet else pd.read_csv)(args.qrels)
             results, _ = evaluations_of_scores(scores, args.missing, args.groups)
             args.runs = [result.name for result in results]
         # Names of the runs, or their paths, or these with numbers: the first that differ
@@ -158,10 +157,8 @@ def _parser(compares):
     add = parser.add_argument
     text = "judgments in TREC's format, .json, .jsonl or .parquet"
     if compares:
-        text += (
-            "; or, without runs, a table of scores as CSV or .parquet; or, alone or with "
-        )
-        text += "others, a folder of mteb's results"
+        text += "; or, without runs, a table of scores as CSV or .parquet; or a folder of "
+        text += "mteb's results, alone or with others"
     add("qrels", help=text)
     add("runs", nargs="*" if compares else "+", metavar="run", help="runs, likewise")
     add(

@@ -1,11 +1,10 @@
 """Evaluations and comparisons of runs as text, CSV and LaTeX."""
 
+from importlib.metadata import version
 from string import ascii_uppercase
 from textwrap import fill
 
 import numpy as np
-
-from .. import __version__
 
 NAMES_OF_ADJUSTMENTS = {
     "holm": "Holm",
@@ -140,9 +139,8 @@ def comparison_text(comparison):
         parts.append(f"{first} minus {second}, {queries}\n{aligned(rows)}")
     else:
         for measure in comparison.measures:
-            # Means of the runs, the best first.
-            # Means mislead where queries vary more than systems: many are set against the
-            # first; and only where there are ties is there a worst and a best order
+            # Means of the runs, the best first. Their intervals mislead where queries vary
+            # more than systems, so of many runs differences to the first are shown
             many = len(comparison.names) > MOST_IN_TIERS
             of_measure = [row for row in runs if row["measure"] == measure]
             ties = any(row["worst"] != row["best"] for row in of_measure)
@@ -154,9 +152,8 @@ def comparison_text(comparison):
                 mean, of_mean, *others = _numbers(row, ".4f", "mean", *ends)
                 middle, last = [of_mean], row["tiers"]
                 if many:
-                    keys = ("behind", "behind_low", "behind_high")
-                    behind = dict(zip(("mean", "low", "high"), map(row.get, keys)))
-                    middle = _numbers(behind, ".4f", "mean")
+                    of_behind = "{behind_low:.4f} to {behind_high:.4f}".format(**row)
+                    middle = [f"{row['behind']:.4f}", of_behind]
                     last = f"{row['rank_low']} to {row['rank_high']}"
                 rows.append([printable(row["run"]), mean, *middle, *others, last])
             parts.append(f"{measure}, {queries}\n{aligned(rows)}")
@@ -239,5 +236,5 @@ def method_sentence(comparison):
     return (
         f"The means of {len(comparison.names)} systems over {n_queries} "
         f"quer{'y' if n_queries == 1 else 'ies'} were compared {named}{pairs} at level "
-        f"{comparison.alpha:g}{ties} (sklearn-talr {__version__})."
+        f"{comparison.alpha:g}{ties} (sklearn-talr {version('sklearn-talr')})."
     )
