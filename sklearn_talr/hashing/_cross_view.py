@@ -125,8 +125,8 @@ class CrossViewHasher(BaseHasher):
         Number of epochs over the queries.
 
     device : str, default="auto"
-        Where to train: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` takes a GPU when
-        CUDA has one.
+        Where to train: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` takes a GPU, if
+        CUDA has one, for hidden layers or batches of 512 and more.
 
     verbose : bool, default=False
         Print the loss of each epoch.

@@ -31,6 +31,7 @@ _LEARNING_RATE = {
 _WEIGHT_DECAY = {"linear": 0.6, "hidden layers": 2.4, "module": 0.01}
 _FEW_FEATURES = 64  # so many, and probabilities of classes, leave little to overfit
 _LARGEST_BATCH = 256
+_BATCH_OF_DEVICE = 512  # smaller ones are as fast on the host
 _FEW_SIMILAR = 2.0  # samples that a random minibatch holds for a sample
 _MOST_ALONE = 0.9  # of all samples
 _MOST_EPOCHS, _ENOUGH_STEPS = 100, 8000
@@ -281,8 +282,9 @@ def resolve(params, loss, X, by_distance, n_held_out=0, goes_on=False):
     if device == "auto" and isinstance(X, torch.Tensor):
         given.device = X.device
         return given
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "auto":  # steps of small work take longer to start there than to do here
+        pays = kind != "linear" or given.batch_size >= _BATCH_OF_DEVICE
+        device = "cuda" if pays and torch.cuda.is_available() else "cpu"
     elif device.split(":")[0] not in ("cpu", "cuda"):
         raise ValueError(f"device must be 'auto', 'cpu' or 'cuda[:index]', got {device!r}.")
     elif device.startswith("cuda") and not torch.cuda.is_available():

@@ -24,7 +24,8 @@ from .._types import Count, Tensor
 
 _LARGEST_KEPT = 1 << 24
 _PAIRS_PER_BLOCK = 1 << 17  # half a MiB of float32: it stays in cache between passes
-_PAIRS_PER_DEVICE_BLOCK = 1 << 24  # an accelerator wants few and large steps
+_PAIRS_PER_DEVICE_BLOCK = 1 << 23  # an accelerator wants few and large steps
+_SHARE = 1 << 32
 _ROWS_PER_BLOCK = 32  # at least: each block adds to the whole gradient of the database
 
 
@@ -106,7 +107,7 @@ def soft_counts(
             )
     keep_freed_memory()
     dtype = torch.promote_types(relaxed_query.dtype, torch.float32)  # half cannot count
-    counts = _SoftCounts.apply(
+    counts = SoftCounts.apply(
         relaxed_query.to(dtype),
         relaxed_database.to(dtype),
         level_index,
@@ -117,7 +118,7 @@ def soft_counts(
     return counts.to(relaxed_query.dtype)
 
 
-class _SoftCounts(torch.autograd.Function):
+class SoftCounts(torch.autograd.Function):
     """A loop forward, and one and two matrix products backward, block by block of rows.
 
     Between the two passes a pair keeps one integer, its cell. The position inside the bin
@@ -182,19 +183,25 @@ def arrays_of_pairs(products, levels, scale, n_bins):
 
 
 def _count_on_device(products, levels, scale, n_bins, excluded, counts, cells):
-    """What `count_softly` does, by torch."""
+    """What `count_softly` does, by torch, and equal in every run.
+
+    Shares of pairs are summed as whole numbers of 2**-32, since a device adds in any order.
+    """
     position = (0.5 * n_bins - scale * products).clamp_(0, n_bins)
     lo = position.int().clamp_(max=n_bins - 1)
     torch.add(lo, levels, alpha=n_bins + 1, out=cells)
     cells.masked_fill_(levels < 0, counts.shape[1])
     if excluded >= 0:
         cells.diagonal(excluded).fill_(counts.shape[1])
-    sums = products.new_zeros((2, len(products), counts.shape[1] + 1))
-    index = cells.long()
-    sums[0].scatter_add_(1, index, torch.ones_like(position))
-    sums[1].scatter_add_(1, index, position.sub_(lo))
-    torch.sub(sums[0, :, :-1], sums[1, :, :-1], out=counts)
-    counts[:, 1:] += sums[1, :, :-2]
+    upper = position.sub_(lo)
+    index, is_lost = cells.long(), upper.isnan().any(1, keepdim=True)
+    sums = index.new_zeros((2, len(products), counts.shape[1] + 1))
+    sums[0].scatter_add_(1, index, torch.ones_like(index))
+    sums[1].scatter_add_(1, index, (upper.double() * _SHARE).long())
+    upper = sums[1].double().div_(_SHARE)
+    torch.sub(sums[0, :, :-1], upper[:, :-1], out=counts)
+    counts[:, 1:] += upper[:, :-2]
+    counts.masked_fill_(is_lost, torch.nan)
 
 
 def blocks_of_queries(pairs):

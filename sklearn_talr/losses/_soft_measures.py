@@ -8,16 +8,17 @@ import torch
 from .._compat import validated
 from .._types import Tensor
 from ._soft_counts import (
+    SoftCounts,
     arrays_of_pairs,
     blocks_of_queries,
     check_shapes,
     is_on_host,
     keep_freed_memory,
-    soft_counts,
 )
 
 _CONSTRAINTS = {"counts": [torch.Tensor], "levels": [torch.Tensor, "array-like"]}
 _LEAST_COUNT = -1e-3  # what rounding makes of 0 is less
+_MOST_PAIRS_MOVED = 1 << 18  # from a device to the host
 _NO_DISCOUNTS = np.empty(0)
 
 
@@ -274,23 +275,29 @@ def ranking_loss(
     keep_freed_memory()
     check_shapes(query, items, level_index, exclude_self)
     dtype = torch.promote_types(query.dtype, torch.float32)  # half cannot count
-    query, items = query.to(dtype), items.to(dtype)
+    device, sets = query.device, [query] if items is query else [query, items]
+    sets = [each.to(dtype) for each in sets]
+    if level_index.numel() <= _MOST_PAIRS_MOVED:
+        # A device takes longer to start many small steps than the host to do them all.
+        sets, level_index = [each.cpu() for each in sets], level_index.cpu()
+    query, items = sets[0], sets[-1]
     if items is query:  # as a view: autograd then adds gradients in one order
         query = query.view_as(query)
     n_bins = query.shape[1] if n_bins is None else n_bins
-    with torch.autocast(query.device.type, enabled=False):
+    with torch.autocast(device.type, enabled=False):
         # Sum of the measure over queries that have something relevant, and their number.
         if is_on_host(query):
             how = _tables_of_measure(levels, measure, simplified, len(items))
             how = level_index, how, n_bins, exclude_self
             total, n_queries = _RankingOnHost.apply(query, items, *how)
         else:
-            options = {"n_bins": n_bins, "exclude_self": exclude_self}
-            counts = soft_counts(query, items, level_index, len(levels), **options)
+            how = level_index, len(levels), n_bins, exclude_self
+            counts = SoftCounts.apply(query, items, *how)
             values = _Measure.apply(counts, levels, measure, simplified)
             # Every pair has mass 1: a query with less than a half has nothing relevant.
             has_value = counts.detach()[:, 1:].sum((1, 2)) > 0.5
             total, n_queries = (values * has_value).sum(), has_value.sum()
+        total, n_queries = total.to(device), n_queries.to(device)
         if group is not None:
             total, n_queries = group.total(total, n_queries)
         return 1 - total / n_queries.clamp(min=1)

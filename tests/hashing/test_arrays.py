@@ -180,8 +180,9 @@ def test_fitting_tensors_of_a_cuda_device(hasher, device, data):
 @cuda_only
 def test_every_loss_trains_on_a_cuda_device(hasher, data):
     X, y = data
+    params = {"max_iter": 20, "random_state": 0}
     scores = [
-        clone(hasher).set_params(device=device, max_iter=20).fit(X, y).score(X, y)
+        clone(hasher).set_params(**params, device=device).fit(X, y).score(X, y)
         for device in ("cpu", "cuda")
     ]
     assert scores[0] == pytest.approx(scores[1], abs=0.05)

@@ -60,6 +60,19 @@ def test_linear_functions_of_few_features_do_not_decay_if_they_learn_from_labels
     assert decay(ThresholdAffinity()) == 0.6
 
 
+def test_a_device_is_taken_where_it_pays(monkeypatch):
+    for there, params, device in [
+        (True, {}, "cpu"),
+        (True, {"batch_size": 512}, "cuda"),
+        (True, {"hidden_layer_sizes": 9}, "cuda"),
+        (True, {"module": MODULE}, "cuda"),
+        (True, {"device": "cuda:1"}, "cuda"),
+        (False, {"batch_size": 512}, "cpu"),
+    ]:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda there=there: there)
+        assert settings_of(TALRHasher(**params)).device.type == device
+
+
 def test_a_module_has_another_solver_and_scale_than_built_in_layers():
     for params, solver, scale in [
         ({}, "adam_mini", 8.0),
