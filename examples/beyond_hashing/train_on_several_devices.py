@@ -21,6 +21,7 @@ import sys
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # before there is a group, which its defaults would keep alive
 from sklearn.datasets import fetch_openml, load_digits
 from sklearn.model_selection import train_test_split
 from torch import nn
@@ -104,7 +105,7 @@ def main():
         for name, network in {"by hand": by_hand, "data parallel": parallel}.items():
             score = mean_average_precision(network, X, y, X_query, y_query)
             print(f"  {name:15s}{score:.3f}")
-    del wrapped  # it has threads of the group, which must end first
+    del wrapped  # the threads of the group end with the last that holds it
     dist.barrier()  # nobody leaves while another still computes
     dist.destroy_process_group()
 
