@@ -149,22 +149,25 @@ def expanded_interval(
         return mean - reach, mean + reach
     drawn = bootstrap_deviations(values, strata, n_resamples, random_state, tie_variance)
     tail = norm.sf(deviate * strata.expansion(values, tie_variance))
+    # What rounding leaves of a sum of deviations is none
+    least = ROUNDING * np.abs(strata.centered(values)).max(axis=0)
     if symmetric:
-        reach = _quantiles(np.sort(np.abs(drawn), axis=0), 1 - 2 * tail)
+        reach = _quantiles(np.abs(drawn), 1 - 2 * tail, least)
         return mean - reach, mean + reach
-    drawn.sort(axis=0)
-    return mean + _quantiles(drawn, tail), mean + _quantiles(drawn, 1 - tail)
+    return mean + _quantiles(drawn, tail, least), mean + _quantiles(drawn, 1 - tail, least)
 
 
-def _quantiles(drawn, level):
-    """Quantile of each sorted column at a level of its own."""
+def _quantiles(drawn, level, least):
+    """Quantile of each column at a level of its own, where sizes up to `least` are 0."""
     place = level * (len(drawn) - 1)
     below = np.floor(place).astype(int)
-    above = np.minimum(below + 1, len(drawn) - 1)
-    low, high = (
-        np.take_along_axis(drawn, rows[None], axis=0)[0] for rows in (below, above)
-    )
-    return low + (place - below) * (high - low)
+    ends = np.empty((2, len(below)))
+    for column, last in enumerate(below):
+        ordered = np.partition(drawn[:, column], last)
+        ends[:, column] = ordered[last], ordered[last + 1 :].min(initial=np.inf)
+    ends[np.abs(ends) <= least] = 0.0
+    low, high = ends
+    return low + np.where(place > below, (place - below) * (high - low), 0.0)
 
 
 def as_floats(values, name, **options):
@@ -197,10 +200,9 @@ def bootstrap_deviations(values, strata, n_resamples, random_state, tie_variance
     Returns
     -------
     deviations : ndarray of shape (n_resamples, n_columns)
-        Each column is contiguous, as sorting wants it.
+        Each column is contiguous.
     """
     centered = strata.centered(values)
-    scale = np.abs(centered).max(axis=0, initial=0)
     deviations = []
     for n_samples in chunks(n_resamples, strata.n):
         total, variance = np.zeros((2, centered.shape[1], n_samples))
@@ -213,9 +215,7 @@ def bootstrap_deviations(values, strata, n_resamples, random_state, tie_variance
             total += np.sqrt(variance) * random_state.standard_normal(total.shape)
         total /= strata.n
         deviations.append(total)
-    deviations = np.concatenate(deviations, axis=1).T
-    deviations[np.abs(deviations) <= ROUNDING * scale] = 0.0
-    return deviations
+    return np.concatenate(deviations, axis=1).T
 
 
 def drawn_counts(n_rows, n_samples, random_state):

@@ -477,91 +477,65 @@ def max_t_p_values(values, strata, n_resamples, random_state):
     -------
     p_value : ndarray of shape (n_kinds, n_pairs)
     """
-    n_pairs, given = values[0].shape[1], np.ones((strata.n, 1), dtype=np.float32)
-    counts = np.empty((strata.n, n_resamples), dtype=np.float32)
+    from .._loops._samples import count_reached
+
+    # How often each sample has each query of a stratum, and the queries once each
+    counts, given = [], [np.ones((len(rows), 1), np.float32) for rows in strata.rows]
     for rows in strata.rows:
-        first = 0
-        for n_samples in chunks(n_resamples, len(rows)):
-            last = first + n_samples
-            drawn = drawn_counts(len(rows), n_samples, random_state)
-            counts[rows, first:last], first = drawn.T, last
+        parts = [
+            drawn_counts(len(rows), n_samples, random_state).T.astype(np.float32)
+            for n_samples in chunks(n_resamples, len(rows))
+        ]
+        counts.append(np.concatenate(parts, axis=1))
+    n_pairs = values[0].shape[1]
     p_value = np.empty((len(values), n_pairs))
     for each, of_kind in zip(values, p_value):
-        observed = np.empty(n_pairs, dtype=np.float32)
-        for some in gen_batches(n_pairs, _MOST_PAIRS):
-            mean = each[:, some].mean(axis=0)
-            found = hall_statistics(given, each[:, some], strata, mean)[:, 0]
-            # A mean without any spread is 0, or known exactly
-            known = np.where(np.abs(mean) > ROUNDING, np.inf, 0.0)
-            observed[some] = np.where(found < 0, known, found)
+        mean = each.mean(axis=0)
+        observed = np.concatenate(
+            [
+                _hall_statistics(given, each[:, some], strata, mean[some])[:, 0]
+                for some in gen_batches(n_pairs, _MOST_PAIRS)
+            ]
+        )
+        # A mean without any spread is 0, or known exactly
+        known = np.where(np.abs(mean) > ROUNDING, np.inf, 0.0)
+        observed = np.where(observed < 0, known, observed).astype(np.float32)
         # From the least pair up: the largest so far, in all samples
         order, largest = np.argsort(observed), np.zeros(n_resamples, dtype=np.float32)
+        n_reached = np.empty(n_pairs, dtype=np.int64)
         for block in gen_batches(n_pairs, _MOST_PAIRS):
             some = order[block]
-            drawn = hall_statistics(counts, values[0][:, some], strata)
-            for pair, of_pair in zip(some, drawn):
-                np.maximum(largest, of_pair, out=largest)
-                reached = largest >= observed[pair] - _SINGLE
-                # Samples without the few queries in which two systems differ have no
-                # spread: they count against that pair, and tell nothing of others
-                is_lost = of_pair < 0
-                if is_lost.any() and not is_lost.all():
-                    reached |= is_lost
-                of_kind[pair] = (np.count_nonzero(reached) + 1) / (n_resamples + 1)
-        of_kind[order[::-1]] = np.maximum.accumulate(of_kind[order[::-1]])
+            drawn = _hall_statistics(counts, values[0][:, some], strata, 0.0 * mean[some])
+            needed = observed[some] - np.float32(_SINGLE)
+            count_reached(drawn, needed, largest, n_reached[block])
+        p_values = (n_reached + 1) / (n_resamples + 1)
+        of_kind[order] = np.maximum.accumulate(p_values[::-1])[::-1]
     return p_value
 
 
-def hall_statistics(counts, differences, strata, mean=0.0):
-    """Hall's t of samples, without its sign; -1 where a sample has no spread.
+def _hall_statistics(counts, differences, strata, mean):
+    """Hall's t of samples, of queries that are moved to a mean of 0 and then by `mean`.
 
-    With t the mean over its standard error and a = sum of cubes / (sum of squares)^(3/2),
-    of deviations from the mean of the sample, it is
-    t + a (t^2 / 3 + 1 / 6) + a^2 t^3 / 27 (Hall, 1992).
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_queries, n_samples), dtype float32
-        How often each sample has each query, with as many of a stratum as it has.
-
-    differences : ndarray of shape (n_queries, n_pairs)
-        Moved to a mean of 0 in each stratum, and then by `mean`.
-
-    strata : Strata
-
-    mean : float or ndarray of shape (n_pairs,), default=0.0
-
-    Returns
-    -------
-    statistic : ndarray of shape (n_pairs, n_samples), dtype float32
+    Differences are made of one size, for single precision. `counts` tell, stratum by
+    stratum, how often each sample has each query, (n_queries, n_samples). The result has
+    shape (n_pairs, n_samples); -1 stands where a sample has no spread.
     """
-    # Deviations of one size, in single precision
+    from .._loops._samples import hall_statistics
+
     centered = strata.centered(differences)
     size = np.sqrt((centered**2).mean(axis=0))
     size[size <= ROUNDING] = np.inf
-    powers = [((centered / size) ** power).T.astype(np.float32) for power in (1, 2, 3)]
-    total, variance, squares, cubes = (
-        np.zeros((len(size), counts.shape[1]), dtype=np.float32) for _ in range(4)
-    )
-    total += (mean / size * strata.n)[:, None]
-    for rows in strata.rows:
-        n = len(rows)
-        first, second, third = (power[:, rows] @ counts[rows] for power in powers)
-        deviation = first / n
-        total += first
-        first *= deviation
-        cubes += third - (3 * second - 2 * first) * deviation
-        second -= first
-        squares += second
-        variance += second * (n / max(n - 1, 1))
-    has_spread = squares > _NO_SPREAD * strata.n
-    squares += ~has_spread
-    variance += ~has_spread
-    t = total / np.sqrt(variance)
-    skewness = cubes / (squares * np.sqrt(squares))
-    tilt = skewness * t / 3
-    statistic = np.abs(t * (1 + tilt + tilt * tilt / 3) + skewness / 6)
-    np.copyto(statistic, -1, where=~has_spread)
+    n_pairs, n_samples = len(size), counts[0].shape[1]
+    moments = np.empty((len(strata.rows), 3, n_pairs, n_samples), dtype=np.float32)
+    for power in range(3):
+        of_power = ((centered / size) ** (power + 1)).T.astype(np.float32)
+        for rows, drawn, found in zip(strata.rows, counts, moments[:, power]):
+            np.matmul(of_power[:, rows], drawn, out=found)
+    sizes = np.array([len(rows) for rows in strata.rows], dtype=np.float32)
+    shift = (mean / size * strata.n).astype(np.float32)
+    statistic = np.empty((n_pairs, n_samples), dtype=np.float32)
+    least = np.float32(_NO_SPREAD * strata.n)
+    hall_statistics(moments, sizes, shift, least, statistic)
     return statistic
 
 
