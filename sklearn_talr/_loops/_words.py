@@ -264,3 +264,33 @@ def sum_rows(words, rows, sums):
             of_entry = sums[256 * word + words[row, word]]
             for feature in range(rows.shape[1]):
                 of_entry[feature] += rows[row, feature]
+
+
+@compiled
+def measure_axes(data, lengths, along, is_last, squares, products):
+    """Squared lengths of what codes stand for whose bits are steps along axes.
+
+    Parameters
+    ----------
+    data : ndarray of shape (n_codes, n_bytes), dtype uint8
+        Packed codes in little bit order.
+
+    lengths, along : ndarrays of shape (n_bits,), dtype float64
+        Length of the vector of each bit, and its inner product with a direction.
+
+    is_last : ndarray of shape (n_bits,) of bool
+        Whether a bit is the last of its axis.
+
+    squares, products : ndarrays of shape (n_codes,), dtype float64
+        Receive the squares, and the inner products with that direction.
+    """
+    for row in range(len(data)):
+        step = square = product = 0.0
+        for bit in range(len(lengths)):
+            sign = 2.0 * (data[row, bit >> 3] >> (bit & 7) & 1) - 1.0
+            step += sign * lengths[bit]
+            product += sign * along[bit]
+            if is_last[bit]:
+                square += step * step
+                step = 0.0
+        squares[row], products[row] = square, product

@@ -199,22 +199,26 @@ class CodeFactors(NamedTuple):
 
     def of(self, data):
         """Factors of packed codes in little bit order, float64."""
-        factors, n_bits = np.empty(len(data)), len(self.along)
+        (norms, along), n_bits = np.empty((2, len(data))), len(self.along)
         gram = self.gram.astype(np.float64)
-        with one_thread():
-            for rows in slices(len(data), _CODES_PER_BLOCK):
-                bits = np.unpackbits(data[rows], axis=1, count=n_bits, bitorder="little")
-                signs = 2.0 * bits - 1
-                # In float32 the last digits of a factor depend on the rows beside it.
-                if self.firsts is None:
-                    norms = np.einsum("ij,ij->i", signs @ gram, signs)
-                else:
-                    sums = np.add.reduceat(signs * gram, self.firsts, axis=1)
-                    norms = np.einsum("ij,ij->i", sums, sums)
-                norms = np.sqrt(np.maximum(norms, _TINY))
-                along = signs @ self.along / norms
-                factors[rows] = _lengths(along, self.beyond) / norms
-        return factors
+        if self.firsts is not None:
+            from .._loops._words import measure_axes
+
+            is_last = np.zeros(n_bits, dtype=bool)
+            is_last[self.firsts - 1] = True  # that of the first axis is the last of all
+            measure_axes(data, gram, self.along, is_last, norms, along)
+        else:
+            with one_thread():
+                for rows in slices(len(data), _CODES_PER_BLOCK):
+                    bits = np.unpackbits(
+                        data[rows], axis=1, count=n_bits, bitorder="little"
+                    )
+                    signs = 2.0 * bits - 1
+                    # In float32 last digits of a factor would depend on the rows beside it
+                    norms[rows] = np.einsum("ij,ij->i", signs @ gram, signs)
+                    along[rows] = signs @ self.along
+        norms = np.sqrt(np.maximum(norms, _TINY))
+        return _lengths(along / norms, self.beyond) / norms
 
 
 class WordFactors(NamedTuple):
