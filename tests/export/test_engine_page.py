@@ -52,13 +52,24 @@ def test_the_lines_for_pgvector_find_what_we_find(ready, postgres_uri):
     check_found(title, blocks_of(title)[1:], ready | {"uri": postgres_uri})
 
 
-def test_the_lines_of_weighted_queries_find_what_we_find(ready):
-    pytest.importorskip("duckdb")
+@pytest.mark.parametrize(
+    ("package", "titles", "n_candidates"),
+    [
+        ("duckdb", ["Weighted queries in SQL"], 200),
+        # whose 200 are those of the highest inner products, not of the nearest bits
+        ("qdrant_client", ["Qdrant", "Weighted queries in Qdrant"], None),
+    ],
+)
+def test_the_lines_of_weighted_queries_find_what_we_find(
+    package, titles, n_candidates, ready
+):
+    pytest.importorskip(package)
     names = dict(ready)
-    (block,) = blocks_of("Weighted queries in SQL")
-    exec(block, names)
+    for title in titles:
+        for block in blocks_of(title):
+            exec(block, names)
     index = HashedNeighbors(FrozenEstimator(names["hasher"]), query="weights")
-    index.set_params(n_candidates=200).fit(names["X"])
+    index.set_params(n_candidates=n_candidates).fit(names["X"])
     _, expected = index.kneighbors(names["X"][:3] + 0.1, 10)
     assert_array_equal(names["found"], expected)
 

@@ -354,6 +354,13 @@ class TestWarmStart:
             hasher.decision_function(X), activations, rtol=1e-4, atol=1e-4
         )
 
+    def test_goes_on_from_chunks_but_not_with_their_mean(self, few_digits):
+        X, y = few_digits
+        hasher = small(warm_start=True).partial_fit(X[:150] + 5, y[:150])
+        hasher.fit(X[150:], y[150:])
+        np.testing.assert_allclose(hasher.means_[0], X[150:].mean(axis=0))
+        assert hasher.n_iter_ == 4
+
 
 class TestChunks:
     @pytest.mark.parametrize(
