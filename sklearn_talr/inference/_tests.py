@@ -11,15 +11,7 @@ from sklearn.utils import gen_batches
 
 from .._compat import Interval, StrOptions, independent_random_state, validated
 from .._types import ArrayLike, Column, Literal, Seed
-from ._means import (
-    RESAMPLING,
-    ROUNDING,
-    as_floats,
-    bootstrap_deviations,
-    chunks,
-    drawn_counts,
-    make_strata,
-)
+from ._means import RESAMPLING, ROUNDING, as_floats, bootstrap_deviations, make_strata
 
 TESTS = "randomization", "bootstrap", "t", "wilcoxon"
 _MOST_EXACT = 20  # queries that differ, for which all patterns of signs are counted
@@ -200,16 +192,17 @@ def p_values(test, differences, strata, n_resamples, random_state):
     elif strata.n_free >= 1:
         # Differences that are all the same have no variance: their mean is 0, of which
         # there is nothing to test, or it is known exactly
-        mean, error = differences.mean(axis=0), strata.standard_error(differences)
+        mean = differences.mean(axis=0)
+        error, of_samples = strata.standard_errors(differences)
         tested = error > ROUNDING
         p_value[(error <= ROUNDING) & (np.abs(mean) > ROUNDING)] = 0.0
         tail = stats.t.sf(np.abs(mean[tested] / error[tested]), strata.n_free)
         if test == "t":
             p_value[tested] = 2 * tail
         elif tested.any():
-            kept = differences[:, tested]
-            drawn = bootstrap_deviations(kept, strata, n_resamples, random_state)
-            needed = stats.norm.isf(tail) * strata.error_of_samples(kept) - ROUNDING
+            samples = strata, n_resamples, random_state
+            drawn = bootstrap_deviations(differences[:, tested], *samples)
+            needed = stats.norm.isf(tail) * of_samples[tested] - ROUNDING
             n_as_large = (np.abs(drawn) >= needed).sum(axis=0)
             p_value[tested] = (n_as_large + 1) / (n_resamples + 1)
     return p_value, n_patterns, is_exact
@@ -478,13 +471,8 @@ def max_t_p_values(values, strata, n_resamples, random_state):
     p_value : ndarray of shape (n_kinds, n_pairs)
     """
     n_pairs, given = values[0].shape[1], np.ones((strata.n, 1), dtype=np.float32)
-    counts = np.empty((strata.n, n_resamples), dtype=np.float32)
-    for rows in strata.rows:
-        first = 0
-        for n_samples in chunks(n_resamples, len(rows)):
-            last = first + n_samples
-            drawn = drawn_counts(len(rows), n_samples, random_state)
-            counts[rows, first:last], first = drawn.T, last
+    samples = strata.samples(n_resamples, random_state)
+    counts = np.hstack([some.T.astype(np.float32, order="C") for some in samples])
     p_value = np.empty((len(values), n_pairs))
     for each, of_kind in zip(values, p_value):
         observed = np.empty(n_pairs, dtype=np.float32)

@@ -423,13 +423,11 @@ def compare_evaluations(
         )
         differences = expected[:, first] - expected[:, second]
         difference = differences.mean(axis=0)
-        lowest = highest = adverse = differences
-        has_ties = (worst != best).any()
-        if has_ties:
-            lowest = worst[:, first] - best[:, second]
-            highest = best[:, first] - worst[:, second]
-            # Ties in the order that speaks most against the better run of each pair
-            adverse = np.where(difference > 0, lowest, highest)
+        lowest = worst[:, first] - best[:, second]
+        highest = best[:, first] - worst[:, second]
+        # Ties in the order that speaks most against the better run of each pair
+        adverse = np.where(difference > 0, lowest, highest)
+        kinds = [differences, adverse] if (worst != best).any() else [differences]
         turns = adverse.mean(axis=0) * np.sign(difference) <= ROUNDING
 
         # p-values alone, among all pairs, and in the most adverse order of ties
@@ -437,12 +435,9 @@ def compare_evaluations(
         if adjust == "max-t" and len(pairs) > 1:
             samples = strata, n_resamples, np.random.RandomState(seed)
             least = 1 / (n_resamples + 1)
-            kinds = [differences, adverse] if has_ties else [differences]
             adjusted = max_t_p_values(kinds, *samples)[[0, -1]].T
         else:
-            adverse_p_value = p_value.copy()
-            moved = (adverse != differences).any(axis=0)
-            adverse_p_value[moved] = tested(adverse[:, moved])[0]
+            adverse_p_value = tested(adverse)[0] if len(kinds) > 1 else p_value.copy()
             # Before the adjustment: else a run that falls behind would help the others.
             adverse_p_value[turns] = 1.0
             adverse_p_value[np.isnan(p_value)] = np.nan
@@ -462,11 +457,9 @@ def compare_evaluations(
         if len(differences) > 1:
             spread = differences.std(axis=0, ddof=1)
             is_same = spread <= ROUNDING
-            effect_size = np.where(
-                is_same & (np.abs(difference) > ROUNDING),
-                np.copysign(np.inf, difference),
-                difference / np.where(is_same, 1.0, spread),
-            )
+            effect_size = difference / np.where(is_same, 1.0, spread)
+            is_same &= np.abs(difference) > ROUNDING
+            effect_size[is_same] = np.copysign(np.inf, difference[is_same])
 
         means_low, means_high = interval(expected)
         low, high = interval(differences, symmetric=True)

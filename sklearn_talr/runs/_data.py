@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._types import Any, Self, Sequence
+from ._text import number_of_queries
 
 BYTES_OF_ID = 1024  # the longest identifier of a document
 _ENCODING = "utf-8", "surrogateescape"  # so that bytes of any encoding survive
@@ -45,11 +46,9 @@ class _Data:
         }
 
     def _size(self):
-        n_queries, n_documents = len(self.table.queries), len(self.table.values)
-        return (
-            f"{n_queries} quer{'y' if n_queries == 1 else 'ies'}, "
-            f"{n_documents} document{'' if n_documents == 1 else 's'}"
-        )
+        n_documents = len(self.table.values)
+        s = "" if n_documents == 1 else "s"
+        return f"{number_of_queries(self.table.queries)}, {n_documents} document{s}"
 
 
 class Qrels(_Data):

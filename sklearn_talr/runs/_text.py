@@ -51,11 +51,22 @@ def aligned(rows, n_left=1):
     )
 
 
+def shown(column, value):
+    """A name, a share or a value of a measure, as a table shows it."""
+    if isinstance(value, str):
+        return printable(value)
+    return f"{value:.0%}" if column == "moved" else f"{value:.4f}"
+
+
 def p_value_text(p_value):
     """Write a p-value with four decimals, but none as 0, which no test can find."""
-    if p_value < _LEAST_P_VALUE:
-        return f"<{_LEAST_P_VALUE:.4f}"
-    return f"{p_value:.4f}"
+    is_less = p_value < _LEAST_P_VALUE
+    return f"<{_LEAST_P_VALUE:.4f}" if is_less else f"{p_value:.4f}"
+
+
+def number_of_queries(queries):
+    """How many queries there are, in words."""
+    return f"{len(queries)} quer{'y' if len(queries) == 1 else 'ies'}"
 
 
 def neutral(cell):
@@ -91,42 +102,42 @@ def tier_letters(comparison, measure):
 def comparison_records(comparison):
     """Two lists of dicts: of each measure and run, and of each measure and pair."""
     names, runs, pairs = comparison.names, [], []
+    first, second = ([names[run] for run in side] for side in zip(*comparison.pairs))
     for number, measure in enumerate(comparison.measures):
-        letters = tier_letters(comparison, measure)
         columns = [getattr(comparison, name)[:, number].tolist() for name in _OF_RUNS]
         columns += _behind_first(comparison, number)
-        keys = "mean", "low", "high", *_OF_RUNS[3:], *_BEHIND
-        for name, *row in zip(names, *columns):
-            one = {"measure": measure, "run": name, **dict(zip(keys, row))}
-            runs.append(one | {"tiers": letters[name]})
+        columns += [tier_letters(comparison, measure).values()]
+        keys = "run", "mean", "low", "high", *_OF_RUNS[3:], *_BEHIND, "tiers"
+        for row in zip(names, *columns):
+            runs.append({"measure": measure, **dict(zip(keys, row))})
         columns = [getattr(comparison, name)[:, number].tolist() for name in _OF_PAIRS]
-        for (first, second), *row in zip(comparison.pairs, *columns):
-            one = {"measure": measure, "first": names[first], "second": names[second]}
-            pairs.append(one | dict(zip(_OF_PAIRS, row)))
+        keys = "first", "second", *_OF_PAIRS
+        for row in zip(first, second, *columns):
+            pairs.append({"measure": measure, **dict(zip(keys, row))})
     return runs, pairs
 
 
 def _behind_first(comparison, number):
     """How far runs are behind the best: difference, its interval, adjusted p-value."""
     first, pairs = comparison.means[:, number].argmax(), np.array(comparison.pairs)
-    with_first = np.flatnonzero((pairs == first).any(axis=1))
-    others = pairs[with_first].sum(axis=1) - first
-    signs = np.where(pairs[with_first, 0] == first, 1.0, -1.0)
+    with_first = (pairs == first).any(axis=1)
+    sign = np.where(pairs[with_first, 0] == first, 1.0, -1.0)
+    difference, low, high, p_value = (
+        getattr(comparison, name)[with_first, number]
+        for name in ("difference", "low", "high", "adjusted_p_value")
+    )
     columns = np.zeros((4, len(comparison.names)))
     columns[3] = 1.0  # the best is level with itself
-    p_value = comparison.adjusted_p_value[with_first, number]
-    ends = [getattr(comparison, name)[with_first, number] for name in ("low", "high")]
-    ends = np.sort(signs * ends, axis=0)
-    difference = signs * comparison.difference[with_first, number]
-    columns[:, others] = difference, *ends, p_value
+    others = pairs[with_first].sum(axis=1) - first
+    ends = np.sort(sign * [low, high], axis=0)
+    columns[:, others] = sign * difference, *ends, p_value
     return columns.tolist()
 
 
 def comparison_text(comparison):
     """Tables for people: of a pair, or of the tiers of several runs."""
     runs, pairs = comparison_records(comparison)
-    n_queries, n_pairs = len(comparison.queries), len(comparison.pairs)
-    queries = f"{n_queries} quer{'y' if n_queries == 1 else 'ies'}"
+    queries, n_pairs = number_of_queries(comparison.queries), len(comparison.pairs)
     interval = f"{100 * (1 - comparison.alpha):g}% interval"
     parts, reading = [], []
     if n_pairs == 1:
@@ -134,7 +145,8 @@ def comparison_text(comparison):
         for row in pairs:
             numbers = _numbers(row, "+.4f", "difference", "lowest", "highest")
             shares = f"{row['undecided']:.0%}", p_value_text(row["p_value"])
-            rows.append([row["measure"] + _mark(row), *numbers, *shares])
+            name = row["measure"] + "*" * row["depends_on_ties"]
+            rows.append([name, *numbers, *shares])
         first, second = map(printable, comparison.names)
         parts.append(f"{first} minus {second}, {queries}\n{aligned(rows)}")
     else:
@@ -164,23 +176,21 @@ def comparison_text(comparison):
             of_measure.sort(key=lambda row: (row["adjusted_p_value"], row["p_value"]))
             for row in of_measure[:_MOST_PAIRS]:
                 name = f"{printable(row['first'])} minus {printable(row['second'])}"
-                numbers = _numbers(row, "+.4f", "difference")
+                name += "*" * row["depends_on_ties"]
                 p_value = p_value_text(row["adjusted_p_value"])
-                rows.append([name + _mark(row), *numbers, p_value])
+                rows.append([name, *_numbers(row, "+.4f", "difference"), p_value])
             n_more = n_pairs - _MOST_PAIRS
             more = f"\nand {n_more} more pairs: see --format csv, or to_frame"
             parts.append(aligned(rows) + (more if n_more > 0 else ""))
         reading = [READING[many]]
 
     # What was tested, and which separations some order of ties would undo
-    lines = [
-        f"* {printable(better)} over {printable(other)} by {measure}"
-        for better, other, measure in undone_by_ties(comparison)
-    ]
-    if len(lines) > _MOST_LISTED:
-        lines[_MOST_LISTED:] = [f"* and {len(lines) - _MOST_LISTED} more"]
-    if lines:
-        lines.insert(0, "Separated, but not in every order of tied documents:")
+    undone = undone_by_ties(comparison)
+    lines = ["Separated, but not in every order of tied documents:"] if undone else []
+    for better, other, measure in undone[:_MOST_LISTED]:
+        lines.append(f"* {printable(better)} over {printable(other)} by {measure}")
+    if len(undone) > _MOST_LISTED:
+        lines.append(f"* and {len(undone) - _MOST_LISTED} more")
     sentence = fill(method_sentence(comparison), _WIDTH)
     return "\n\n".join([*parts, "\n".join([sentence, *reading, *lines])])
 
@@ -191,10 +201,6 @@ def _numbers(row, form, first, *others):
         f"{row[key]:{form}}" for key in (first, "low", "high", *others)
     )
     return [number, f"{low} to {high}", *others]
-
-
-def _mark(row):
-    return "*" if row["depends_on_ties"] else ""
 
 
 def undone_by_ties(comparison):
@@ -215,7 +221,7 @@ def has_ties(comparison):
 
 def method_sentence(comparison):
     """What was compared, and how, as a report of it should say."""
-    n_queries, n_pairs = len(comparison.queries), len(comparison.pairs)
+    queries, n_pairs = number_of_queries(comparison.queries), len(comparison.pairs)
     n_samples, test = comparison.n_resamples.max(), comparison.test
     named = {
         "t": "by paired t-tests",
@@ -230,11 +236,9 @@ def method_sentence(comparison):
     elif n_pairs > 1:
         named += f" with {NAMES_OF_ADJUSTMENTS[comparison.adjust]}'s adjustment"
     pairs = f" for all {n_pairs} pairs of a measure" if n_pairs > 1 else ""
-    ties = ""
-    if has_ties(comparison):
-        ties = ", on means over all orders of tied documents"
+    ties = ", on means over all orders of tied documents" if has_ties(comparison) else ""
     return (
-        f"The means of {len(comparison.names)} systems over {n_queries} "
-        f"quer{'y' if n_queries == 1 else 'ies'} were compared {named}{pairs} at level "
-        f"{comparison.alpha:g}{ties} (sklearn-talr {version('sklearn-talr')})."
+        f"The means of {len(comparison.names)} systems over {queries} were compared "
+        f"{named}{pairs} at level {comparison.alpha:g}{ties} "
+        f"(sklearn-talr {version('sklearn-talr')})."
     )
