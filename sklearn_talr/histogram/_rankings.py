@@ -160,9 +160,7 @@ def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
         if is_wide and np.any(np.abs(floats) >= 2**53):
             floats = np.unique(score, return_inverse=True)[1].astype(np.float64)
         order, first, size = _by_group(groups)
-        if order is not None:
-            affinity, floats = affinity[order], floats[order]
-        return Rankings(affinity, floats, first, size)
+        return Rankings(affinity[order], floats[order], first, size)
     y_true = _check_array(y_true, "y_true", 2)
     given = np.asarray(y_score)
     padding = np.isneginf(given) if given.dtype.kind == "f" else np.False_
@@ -200,18 +198,12 @@ def check_affinities(y_true):
 def _by_group(groups):
     """Return the order of items by group, and first item and size of each group.
 
-    Groups are sorted by their labels. The order is None if the items of each group are
-    consecutive already.
+    Groups are sorted by their labels. Most often items of a group are consecutive, so that
+    few labels are sorted.
     """
-    changes = np.append(True, groups[1:] != groups[:-1])
-    starts = np.flatnonzero(changes)
-    labels, index, number = np.unique(
-        groups[starts], return_index=True, return_inverse=True
-    )
-    sizes = np.diff(starts, append=len(groups))
-    if len(labels) == len(starts):
-        return None, starts[index], sizes[index]
-    number = np.repeat(number, sizes)
+    starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
+    _, number = np.unique(groups[starts], return_inverse=True)
+    number = np.repeat(number, np.diff(starts, append=len(groups)))
     size = np.bincount(number)
     return np.argsort(number, kind="stable"), np.cumsum(size) - size, size
 

@@ -583,17 +583,15 @@ def tiers(mean, separated):
     """
     order = np.argsort(-mean, kind="stable").tolist()
     alike = ~separated[np.ix_(order, order)]
-    found, in_one = [], np.eye(len(order), dtype=bool)
+    found, in_one = [], np.zeros_like(alike)
     for first in range(len(order)):
         # The worst that is alike to the best comes first: its tier holds most.
-        for second in reversed(range(first + 1, len(order))):
+        for second in reversed(range(first, len(order))):
             if alike[first, second] and not in_one[first, second]:
                 # With, from the best on, all that is alike to each member
-                tier = [first, second]
+                tier = np.isin(np.arange(len(order)), [first, second])
                 for system in range(len(order)):
-                    if system not in tier and alike[system, tier].all():
-                        tier.append(system)
+                    tier[system] |= alike[system, tier].all()
                 in_one[np.ix_(tier, tier)] = True
-                found.append(sorted(tier))
-    alone = [[place] for place in range(len(order)) if alike[place].sum() == 1]
-    return [[order[place] for place in tier] for tier in sorted(found + alone)]
+                found.append(np.flatnonzero(tier).tolist())
+    return [[order[place] for place in tier] for tier in sorted(found)]

@@ -149,17 +149,10 @@ class Qrels(_Data):
         documents = _distinct(document_identifiers, documents, "documents")
         queries = table.queries if queries is None else queries
         queries = _distinct(query_identifiers, queries, "queries")
-        number_of = dict(zip(queries, range(len(queries))))
-        _refuse_unknown(
-            number_of.keys() - set(table.queries),
-            "queries",
-            "have no judgments; leave them out",
-        )
-        column = [number_of.get(query, -1) for query in table.queries]
-        column = np.array(column, dtype=np.int64)[table.numbers]
-        number_of = dict(zip(documents, range(len(documents))))
-        row = map(number_of.get, table.documents, repeat(-1))
-        row = np.fromiter(row, dtype=np.int64, count=len(table.values))
+        unjudged = set(queries) - set(table.queries)
+        _refuse_unknown(unjudged, "queries", "have no judgments; leave them out")
+        column = places_among(queries, table.queries)[table.numbers]
+        row = places_among(documents, table.documents)
         is_asked = column >= 0
         unknown = np.flatnonzero(is_asked & (row < 0)).tolist()
         unknown = {table.documents[place] for place in unknown}
@@ -317,6 +310,13 @@ class Run(_Data):
 def are_integers(values):
     """Whether each float is an integer that int64 and float64 both hold."""
     return (values == np.floor(values)) & (np.abs(values) < 2**53)
+
+
+def places_among(known, identifiers):
+    """Place of each identifier among those that are known, or -1."""
+    place_of = dict(zip(known, count()))
+    places = map(place_of.get, identifiers, repeat(-1))
+    return np.fromiter(places, dtype=np.int64, count=len(identifiers))
 
 
 def _distinct(read, identifiers, name):
