@@ -569,11 +569,10 @@ class DocumentTable:
         self.places = [dict(zip(self.documents[rows], places)) for rows in by_query]
         if sum(map(len, self.places)) < len(values):
             seen = set()
-            for row in np.argsort(numbers, kind="stable").tolist():
-                pair = int(numbers[row]), documents[row]
-                if pair in seen:
-                    raise RepeatedDocumentError(self.queries[pair[0]], pair[1], row)
-                seen.add(pair)
+            for row, (number, document) in enumerate(zip(numbers.tolist(), documents)):
+                if (number, document) in seen:
+                    raise RepeatedDocumentError(self.queries[number], document, row)
+                seen.add((number, document))
 
     def __reduce__(self):
         """Leave out of a pickle what the constructor finds again."""

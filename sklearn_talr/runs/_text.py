@@ -1,6 +1,5 @@
 """Evaluations and comparisons of runs as text, CSV and LaTeX."""
 
-from importlib.metadata import version
 from string import ascii_uppercase
 from textwrap import fill
 
@@ -22,21 +21,9 @@ READING = (
 )
 _OF_RUNS = "means", "means_low", "means_high", "worst", "best", "rank_low", "rank_high"
 _BEHIND = "behind", "behind_low", "behind_high", "behind_p_value"
-_OF_PAIRS = (
-    "difference",
-    "low",
-    "high",
-    "lowest",
-    "highest",
-    "undecided",
-    "effect_size",
-    "p_value",
-    "adjusted_p_value",
-    "adverse_p_value",
-    "separated",
-    "depends_on_ties",
-    "ties_decide",
-)
+_OF_PAIRS = ["difference", "low", "high", "lowest", "highest", "undecided", "effect_size"]
+_OF_PAIRS += ["p_value", "adjusted_p_value", "adverse_p_value"]
+_OF_PAIRS += ["separated", "depends_on_ties", "ties_decide"]
 
 
 def aligned(rows, n_left=1):
@@ -191,7 +178,7 @@ def comparison_text(comparison):
         lines.append(f"* {printable(better)} over {printable(other)} by {measure}")
     if len(undone) > _MOST_LISTED:
         lines.append(f"* and {len(undone) - _MOST_LISTED} more")
-    sentence = fill(method_sentence(comparison), _WIDTH)
+    sentence = fill(comparison.method_sentence(), _WIDTH)
     return "\n\n".join([*parts, "\n".join([sentence, *reading, *lines])])
 
 
@@ -217,28 +204,3 @@ def undone_by_ties(comparison):
 def has_ties(comparison):
     """Whether the order of tied documents moves a value of any query."""
     return any((each.worst != each.best).any() for each in comparison.evaluations)
-
-
-def method_sentence(comparison):
-    """What was compared, and how, as a report of it should say."""
-    queries, n_pairs = number_of_queries(comparison.queries), len(comparison.pairs)
-    n_samples, test = comparison.n_resamples.max(), comparison.test
-    named = {
-        "t": "by paired t-tests",
-        "wilcoxon": "by Wilcoxon signed-rank tests",
-        "bootstrap": f"by bootstrap tests ({n_samples} samples)",
-        "randomization": "by randomization tests (saddlepoint approximation)",
-    }[test]
-    if test == "randomization" and comparison.is_exact.all():
-        named = "by exact randomization tests"
-    if n_pairs > 1 and comparison.adjust == "max-t":
-        named = "by the step-down maximum of Hall's t statistic over samples of queries"
-    elif n_pairs > 1:
-        named += f" with {NAMES_OF_ADJUSTMENTS[comparison.adjust]}'s adjustment"
-    pairs = f" for all {n_pairs} pairs of a measure" if n_pairs > 1 else ""
-    ties = ", on means over all orders of tied documents" if has_ties(comparison) else ""
-    return (
-        f"The means of {len(comparison.names)} systems over {queries} were compared "
-        f"{named}{pairs} at level {comparison.alpha:g}{ties} "
-        f"(sklearn-talr {version('sklearn-talr')})."
-    )
