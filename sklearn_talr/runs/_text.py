@@ -1,5 +1,7 @@
 """Evaluations and comparisons of runs as text, CSV and LaTeX."""
 
+from itertools import groupby
+from operator import itemgetter
 from string import ascii_uppercase
 from textwrap import fill
 
@@ -124,52 +126,47 @@ def _behind_first(comparison, number):
 def comparison_text(comparison):
     """Tables for people: of a pair, or of the tiers of several runs."""
     runs, pairs = comparison_records(comparison)
-    queries, n_pairs = number_of_queries(comparison.queries), len(comparison.pairs)
+    n_pairs, many = len(comparison.pairs), len(comparison.names) > MOST_IN_TIERS
+    queries = number_of_queries(comparison.queries)
     interval = f"{100 * (1 - comparison.alpha):g}% interval"
-    parts, reading = [], []
+    for row in runs:
+        row["run"] = printable(row["run"])
+    for row in pairs:
+        row["pair"] = " minus ".join(map(printable, (row["first"], row["second"])))
+        row["mark"] = "*" if row["depends_on_ties"] else ""
+        row["p"] = p_value_text(row["p_value"])
+        row["adjusted_p"] = p_value_text(row["adjusted_p_value"])
+    difference = {"difference": "{difference:+.4f}", interval: "{low:+.4f} to {high:+.4f}"}
+    parts, reading = [], [READING[many]] if n_pairs > 1 else []
     if n_pairs == 1:
-        rows = [["", "difference", interval, "lowest", "highest", "undecided", "p-value"]]
-        for row in pairs:
-            numbers = _numbers(row, "+.4f", "difference", "lowest", "highest")
-            shares = f"{row['undecided']:.0%}", p_value_text(row["p_value"])
-            name = row["measure"] + "*" * row["depends_on_ties"]
-            rows.append([name, *numbers, *shares])
-        first, second = map(printable, comparison.names)
-        parts.append(f"{first} minus {second}, {queries}\n{aligned(rows)}")
-    else:
-        for measure in comparison.measures:
-            # Means of the runs, the best first. Their intervals mislead where queries vary
-            # more than systems, so of many runs differences to the first are shown
-            many = len(comparison.names) > MOST_IN_TIERS
-            of_measure = [row for row in runs if row["measure"] == measure]
-            ties = any(row["worst"] != row["best"] for row in of_measure)
-            ends = ["worst", "best"] if ties else []
-            rows = [["", "mean", interval, *ends, "tiers"]]
-            if many:
-                rows = [["", "mean", "behind the first", interval, *ends, "ranks"]]
-            for row in sorted(of_measure, key=lambda row: -row["mean"]):
-                mean, of_mean, *others = _numbers(row, ".4f", "mean", *ends)
-                middle, last = [of_mean], row["tiers"]
-                if many:
-                    of_behind = "{behind_low:.4f} to {behind_high:.4f}".format(**row)
-                    middle = [f"{row['behind']:.4f}", of_behind]
-                    last = f"{row['rank_low']} to {row['rank_high']}"
-                rows.append([printable(row["run"]), mean, *middle, *others, last])
-            parts.append(f"{measure}, {queries}\n{aligned(rows)}")
+        columns = {"": "{measure}{mark}", **difference}
+        columns |= {"lowest": "{lowest:+.4f}", "highest": "{highest:+.4f}"}
+        columns |= {"undecided": "{undecided:.0%}", "p-value": "{p}"}
+        parts.append(f"{pairs[0]['pair']}, {queries}\n{_table(pairs, columns)}")
+    of_measures = groupby(runs if n_pairs > 1 else [], key=itemgetter("measure"))
+    for measure, of_measure in of_measures:
+        # Means of the runs, the best first. Their intervals mislead where queries vary
+        # more than systems, so of many runs differences to the first are shown
+        of_measure = sorted(of_measure, key=itemgetter("mean"), reverse=True)
+        columns = {"": "{run}", "mean": "{mean:.4f}"}
+        if many:
+            columns["behind the first"] = "{behind:.4f}"
+            columns[interval] = "{behind_low:.4f} to {behind_high:.4f}"
+        else:
+            columns[interval] = "{low:.4f} to {high:.4f}"
+        if any(row["worst"] != row["best"] for row in of_measure):
+            columns |= {"worst": "{worst:.4f}", "best": "{best:.4f}"}
+        columns |= {"ranks": "{rank_low} to {rank_high}"} if many else {"tiers": "{tiers}"}
+        parts.append(f"{measure}, {queries}\n{_table(of_measure, columns)}")
 
-            # Differences of the pairs, the surest first
-            rows = [["", "difference", interval, "adjusted p"]]
-            of_measure = [row for row in pairs if row["measure"] == measure]
-            of_measure.sort(key=lambda row: (row["adjusted_p_value"], row["p_value"]))
-            for row in of_measure[:_MOST_PAIRS]:
-                name = f"{printable(row['first'])} minus {printable(row['second'])}"
-                name += "*" * row["depends_on_ties"]
-                p_value = p_value_text(row["adjusted_p_value"])
-                rows.append([name, *_numbers(row, "+.4f", "difference"), p_value])
-            n_more = n_pairs - _MOST_PAIRS
-            more = f"\nand {n_more} more pairs: see --format csv, or to_frame"
-            parts.append(aligned(rows) + (more if n_more > 0 else ""))
-        reading = [READING[many]]
+        # Differences of the pairs, the surest first
+        of_measure = [row for row in pairs if row["measure"] == measure]
+        of_measure.sort(key=itemgetter("adjusted_p_value", "p_value"))
+        columns = {"": "{pair}{mark}", **difference, "adjusted p": "{adjusted_p}"}
+        n_more = n_pairs - _MOST_PAIRS
+        more = f"\nand {n_more} more pairs: see --format csv, or to_frame"
+        table = _table(of_measure[:_MOST_PAIRS], columns)
+        parts.append(table + more if n_more > 0 else table)
 
     # What was tested, and which separations some order of ties would undo
     undone = undone_by_ties(comparison)
@@ -182,12 +179,10 @@ def comparison_text(comparison):
     return "\n\n".join([*parts, "\n".join([sentence, *reading, *lines])])
 
 
-def _numbers(row, form, first, *others):
-    """A number of a record, its interval, and other numbers."""
-    number, low, high, *others = (
-        f"{row[key]:{form}}" for key in (first, "low", "high", *others)
-    )
-    return [number, f"{low} to {high}", *others]
+def _table(rows, columns):
+    """Lines of a table of dicts; `columns` has the format of the cells below each head."""
+    cells = [[form.format(**row) for form in columns.values()] for row in rows]
+    return aligned([list(columns), *cells])
 
 
 def undone_by_ties(comparison):
