@@ -134,17 +134,15 @@ def evaluate_ties(groups, cells, zero_division=0.0, order="expected"):
     broken = cells if order == "expected" else cells.in_order(order)
     ties, cut = {}, {}
     for measure, places, cutoffs in groups:
-        rel = None if measure.of_runs_only else measure.rel or 1
+        # Measures of runs alone look at all that was judged
+        rel = -np.inf if measure.of_runs_only else measure.rel or 1
         if rel not in ties:
-            kept = broken if rel is None else broken.at_least(rel)
-            tied = None
-            if broken is not cells:
-                tied = cells if rel is None else cells.at_least(rel)
+            kept = broken.at_least(rel)
+            tied = kept if broken is cells else cells.at_least(rel)
             # A listed order has no ties, so that it is a ranking like any other.
             kind = "expected" if order == "listed" else order
-            ties[rel] = kept
-            if isinstance(kept, Cells):
-                ties[rel] = Ties(kept, kind, tied)
+            is_table = isinstance(kept, TiesOfCounts)
+            ties[rel] = kept if is_table else Ties(kept, kind, tied)
         ranks = measure.ranks(ties[rel], cutoffs)
         key = rel, ranks.shape, ranks.tobytes()
         if key not in cut:

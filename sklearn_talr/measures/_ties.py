@@ -95,7 +95,7 @@ class Cells:
 
     def at_least(self, rel):
         """Cells of grades from `rel` on; 1 keeps all that are relevant at all."""
-        kept = self.grade >= rel if rel > 1 else self.grade > 0
+        kept = self.grade > 0 if rel == 1 else self.grade >= rel
         return self if kept.all() else self._of(kept)
 
     def select(self, queries):
@@ -168,7 +168,7 @@ class Ties:
         greatest.
 
     unbroken : Cells, default=None
-        The cells before their ties were broken.
+        The cells before their ties were broken; None if these are they.
 
     Attributes
     ----------
@@ -181,7 +181,8 @@ class Ties:
     """
 
     def __init__(self, cells, order="expected", unbroken=None):
-        self.cells, self.order, self._unbroken = cells, order, unbroken
+        self.cells, self.order = cells, order
+        self._unbroken = cells if unbroken is None else unbroken
         first = cells.starts
         query = cells.query[first]
         self._place = np.arange(len(query)) + query
@@ -277,8 +278,7 @@ class Ties:
     @property
     def ideal(self):
         """The ties of the ranking by descending grade, at the same cutoffs."""
-        cells = self.cells if self._unbroken is None else self._unbroken
-        return Ties(cells.ideal).cut_at(self.cutoffs)
+        return Ties(self._unbroken.ideal).cut_at(self.cutoffs)
 
     def gains(self, gain):
         """Sum of the gains of each tie; `gain` maps an array of affinities to gains."""
@@ -299,7 +299,7 @@ class TiesOfCounts(Ties):
     """
 
     def __init__(self, counts, levels):
-        self.order, self._unbroken, self._levels = "expected", None, levels
+        self.order, self._levels = "expected", levels
         self._counts = np.pad(counts, ((0, 0), (0, 0), (0, 1)))
         n, p = self._counts.sum(axis=1), self._counts[:, 1:].sum(axis=1)
         t, tp = (np.cumsum(table, axis=1) - table for table in (n, p))
