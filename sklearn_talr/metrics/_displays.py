@@ -31,12 +31,8 @@ def line_style(place, kwargs, **defaults):
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
 
-    place %= len(_COLORS)
-    style = {
-        "color": _COLORS[place],
-        "linestyle": _LINES[place],
-        "marker": _MARKERS[place],
-    }
+    color, line, marker = (each[place % len(each)] for each in (_COLORS, _LINES, _MARKERS))
+    style = {"color": color, "linestyle": line, "marker": marker}
     return style | defaults | normalize_kwargs(kwargs, Line2D)
 
 
@@ -976,12 +972,11 @@ class TieBreakingDisplay:
         places = length * height + method
         ax = single_axes(self, ax, figsize=(6.4, 1.1 + 0.23 * height * len(lengths)))
         self.intervals_, self.dots_ = [], []
-        ranges = [np.asarray(each) for each in (self.worst, self.expected, self.best)]
+        ranges = np.array([self.worst, self.expected, self.best])
         for place, label in enumerate(labels):
             rows = method == place
             style = line_style(place, kwargs, linestyle="none", label=label)
-            values = (each[rows] for each in ranges)
-            dots, bars = draw_rows(ax, places[rows], *values, style, alpha=0.35)
+            dots, bars = draw_rows(ax, places[rows], *ranges[:, rows], style, alpha=0.35)
             self.intervals_.append(bars)
             self.dots_.append(dots)
         finish_rows(ax, f"{self.measure.label}: worst, expected, best")

@@ -157,12 +157,9 @@ class RunDifferencesDisplay:
             This display.
         """
         ax = single_axes(self, ax, figsize=(6.4, 3.6))
-        difference, lowest, highest = (
-            np.asarray(each, dtype=float)
-            for each in (self.difference, self.lowest, self.highest)
-        )
-        order = np.argsort(-difference, kind="stable")
-        difference, lowest, highest = difference[order], lowest[order], highest[order]
+        columns = np.array([self.difference, self.lowest, self.highest], dtype=float)
+        order = np.argsort(-columns[0], kind="stable")
+        difference, lowest, highest = columns[:, order]
         side = (lowest >= -_ROUNDING).astype(int) - (highest <= _ROUNDING)
         places = np.arange(len(order))
         style = {"width": 0.85, "color": [_COLORS[each] for each in side]} | kwargs

@@ -5,7 +5,7 @@ from numbers import Real
 
 import numpy as np
 
-from .._compat import Interval, independent_random_state, validated
+from .._compat import Interval, independent_random_state, optional, validated
 from .._types import Any, Column, DataFrame, Seed
 from ..inference._means import RESAMPLING, ROUNDING, expanded_interval, make_strata
 from ._text import aligned, number_of_queries, shown
@@ -223,10 +223,5 @@ class RunEvaluation:
 
 def import_pandas():
     """Return the module pandas, or raise ImportError that says what to do without."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError(
-            "tables need pandas: install it, or call to_dict in place of to_frame."
-        ) from error
-    return pandas
+    remedy = "install it, or call to_dict in place of to_frame."
+    return optional("pandas", f"tables need pandas: {remedy}")
