@@ -475,13 +475,11 @@ def max_t_p_values(values, strata, n_resamples, random_state):
     counts = np.hstack([some.T.astype(np.float32, order="C") for some in samples])
     p_value = np.empty((len(values), n_pairs))
     for each, of_kind in zip(values, p_value):
-        observed = np.empty(n_pairs, dtype=np.float32)
-        for some in gen_batches(n_pairs, _MOST_PAIRS):
-            mean = each[:, some].mean(axis=0)
-            found = hall_statistics(given, each[:, some], strata, mean)[:, 0]
-            # A mean without any spread is 0, or known exactly
-            known = np.where(np.abs(mean) > ROUNDING, np.inf, 0.0)
-            observed[some] = np.where(found < 0, known, found)
+        mean = each.mean(axis=0)
+        observed = hall_statistics(given, each, strata, mean)[:, 0]
+        # A mean without any spread is 0, or known exactly
+        known = np.where(np.abs(mean) > ROUNDING, np.inf, 0.0)
+        np.copyto(observed, known, where=observed < 0)
         # From the least pair up: the largest so far, in all samples
         order, largest = np.argsort(observed), np.zeros(n_resamples, dtype=np.float32)
         for block in gen_batches(n_pairs, _MOST_PAIRS):

@@ -133,10 +133,8 @@ def evaluate_run(
     for measure in measures:
         if measure.needs_cutoff and measure.cutoff is None:
             raise ValueError(f"{measure} needs a cutoff, such as {measure}@10.")
-    qrels = read_qrels(qrels) if isinstance(qrels, str | PathLike) else qrels
-    qrels = (qrels if isinstance(qrels, Qrels) else Qrels(qrels)).table
-    run = read_run(run) if isinstance(run, str | PathLike) else run
-    run = run if isinstance(run, Run) else Run(run)
+    qrels = (read_qrels if isinstance(qrels, str | PathLike) else Qrels)(qrels).table
+    run = (read_run if isinstance(run, str | PathLike) else Run)(run)
 
     # Warn where the judgments look like scores, and the scores like judgments
     most = np.diff(qrels.offsets).max(initial=0)
