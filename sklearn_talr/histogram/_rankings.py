@@ -232,8 +232,8 @@ def _check_affinities(y_true, real_grades):
         raise ValueError(f"{_AFFINITIES}, below 2**63, got {y_true.max()}.")
     raise ValueError(
         f"{_AFFINITIES}, got {y_true[y_true % 1 > 0][0]}. DCG and NDCG take real grades "
-        "with gain='linear', as measures with dcg='log2'. Metrics of relevance take "
-        "y_true > 0, or above what grade is relevant."
+        "with dcg='log2'. Metrics of relevance take y_true > 0, or above what grade is "
+        "relevant."
     )
 
 

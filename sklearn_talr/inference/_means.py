@@ -110,11 +110,6 @@ def mean_interval(
     True
     """
     values = as_floats(values, "values")
-    if values.ndim not in (1, 2):
-        raise ValueError(
-            "values must have shape (n_queries,) or (n_queries, n_columns), got "
-            f"{values.shape}."
-        )
     columns = values.reshape(len(values), -1)
     interval = expanded_interval(
         columns,

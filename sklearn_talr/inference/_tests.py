@@ -145,7 +145,7 @@ def paired_test(
     (0.0625, 32, True)
     """
     first, second = as_floats(first, "first"), as_floats(second, "second")
-    if first.shape != second.shape or first.ndim not in (1, 2):
+    if first.shape != second.shape:
         raise ValueError(
             "first and second must have one shape, (n_queries,) or (n_queries, n_columns), "
             f"got {first.shape} and {second.shape}."
