@@ -121,7 +121,7 @@ class Cells:
         size = np.diff(first, append=len(self.t))
         before = np.cumsum(self.count) - self.count
         before -= np.repeat(before[first], size)  # in the tie, and of lower grade
-        in_tie = np.repeat(np.add.reduceat(self.count, first), size) if len(first) else size
+        in_tie = np.repeat(np.add.reduceat(self.count, first), size)
         if order == "worst":
             return replace(self, t=self.t + self.n - in_tie + before, n=self.count)
         # Backwards within each tie
@@ -194,13 +194,9 @@ class Ties:
         self.t = self._with_empty_ties(cells.t[first])
         after = (self.t + self.n)[self._last - 1]  # perhaps what is not ranked
         self.t[self._last] = np.maximum(self.n_items, np.where(n_ties[:, None], after, 0))
-        self.p = self._with_empty_ties(self._by_tie(cells.count))
+        self.p = self._with_empty_ties(np.add.reduceat(cells.count, first))
         self.tp, _ = self.sums(self.p)
         self.n_relevant = self.tp[self._last]
-
-    def _by_tie(self, values):
-        first = self.cells.starts
-        return values if len(first) == len(values) else np.add.reduceat(values, first)
 
     def _with_empty_ties(self, values):
         table = np.zeros(len(self._place) + len(self._last), dtype=values.dtype)
@@ -247,8 +243,6 @@ class Ties:
         """
         first = np.broadcast_to(self._first, self.cut.shape)
         bounds = np.stack((first, self.cut), axis=-1).ravel()
-        if not bounds.size:
-            return np.zeros(self.cut.shape)
         sums = np.add.reduceat(terms, bounds)[::2].reshape(self.cut.shape)
         return np.where(self.cut > first, sums, 0)
 
@@ -282,9 +276,8 @@ class Ties:
 
     def gains(self, gain):
         """Sum of the gains of each tie; `gain` maps an array of affinities to gains."""
-        return self._with_empty_ties(
-            self._by_tie(gain(self.cells.grade) * self.cells.count)
-        )
+        gains = gain(self.cells.grade) * self.cells.count
+        return self._with_empty_ties(np.add.reduceat(gains, self.cells.starts))
 
 
 class TiesOfCounts(Ties):
