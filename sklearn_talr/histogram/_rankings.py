@@ -133,11 +133,7 @@ def sort_rows(score):
     ranked = np.take_along_axis(falling, order, axis=1)
     begins = np.ones(score.shape, dtype=bool)
     np.not_equal(ranked[:, 1:], ranked[:, :-1], out=begins[:, 1:])
-    n_items = np.full(len(score), score.shape[1])
-    if score.dtype.kind == "f" and score.shape[1]:
-        padded = ranked[:, -1] == -_PADDING
-        n_items[padded] -= (ranked[padded] == -_PADDING).sum(axis=1)
-    return order, begins, n_items
+    return order, begins, (ranked != -_PADDING).sum(axis=1)
 
 
 def check_rankings(y_true, y_score, groups=None, *, real_grades=False):

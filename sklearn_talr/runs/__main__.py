@@ -109,16 +109,10 @@ def _evaluated(args, results):
 def _compared(args, results):
     """Text of a comparison of evaluations by name, after its page was written."""
     named = [replace(result, name=printable(name)) for name, result in results.items()]
+    names = "test", "adjust", "alpha", "n_resamples", "random_state"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        comparison = compare_runs(
-            *named,
-            test=args.test,
-            adjust=args.adjust,
-            alpha=args.alpha,
-            n_resamples=args.n_resamples,
-            random_state=args.seed,
-        )
+        comparison = compare_runs(*named, **{name: getattr(args, name) for name in names})
     for warning in caught:
         print(f"sklearn-talr-runs: warning: {warning.message}", file=sys.stderr)
     if args.html is not None:
@@ -180,7 +174,8 @@ def _parser(compares):
     add("--alpha", type=float, default=0.05, help="level (default: 0.05)")
     text = "samples of queries (default: 10000)"
     add("--n-resamples", type=int, default=10_000, metavar="N", help=text)
-    add("--seed", type=int, default=0, help="of these (default: 0)")
+    text = "of these (default: 0)"
+    add("--seed", dest="random_state", metavar="SEED", type=int, default=0, help=text)
     add("--html", metavar="FILE", help="write a page with tables and pictures, too")
     return parser
 
