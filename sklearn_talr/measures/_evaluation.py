@@ -74,9 +74,8 @@ def _of_orders(measures, histogram, zero_division, orders):
         rows = slice(start, start + n_rows)
         block = counts[rows].astype(np.int64, copy=False)  # differences must have a sign
         counted = TiesOfCounts(block, levels)
-        cells = counted.cells if len(orders) > 1 else None
         for place, order in enumerate(orders):
-            tied = counted if order == "expected" else cells
+            tied = counted if order == "expected" else counted.cells
             values[place, rows] = evaluate_ties(groups, tied, zero_division, order)
     return values
 

@@ -956,9 +956,8 @@ class TieBreakingDisplay:
         """
         # Methods in order of appearance, and their labels
         names = [None] * len(self.worst) if self.names is None else list(self.names)
-        labels = methods = list(dict.fromkeys(names))
-        if name is not None:
-            labels = [name] if isinstance(name, str) else list(name)
+        methods = list(dict.fromkeys(names))
+        labels = methods if name is None else np.atleast_1d(name).tolist()
         if len(labels) != len(methods):
             raise ValueError(
                 f"name must name each of the {len(methods)} methods, got {name!r}."
