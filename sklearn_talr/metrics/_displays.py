@@ -905,26 +905,25 @@ class TieBreakingDisplay:
             The picture and its numbers; `n_bits` is None.
         """
         systems = by_method(evaluations, lambda each: not isinstance(each, Iterable))
-        named = [(name, result) for name, of_name in systems.items() for result in of_name]
-        results = [result for _, result in named]
-        for result in results:
-            if not hasattr(result, "means"):
-                raise TypeError(
-                    f"from_runs takes what evaluate_run returns, got {result!r}."
-                )
-        names = [result.name if name is None else name for name, result in named]
+        names, means = [], []
+        for name, of_name in systems.items():
+            for result in of_name:
+                if not hasattr(result, "means"):
+                    raise TypeError(
+                        f"from_runs takes what evaluate_run returns, got {result!r}."
+                    )
+                measure = parse_measure(result.measures[0] if measure is None else measure)
+                if str(measure) not in result.means:
+                    raise ValueError(
+                        f"measure must be one of {result.measures}, which {result.name} "
+                        f"has, got {str(measure)!r}."
+                    )
+                means.append(result.means[str(measure)])
+                names.append(result.name if name is None else name)
         if len(set(names)) < len(names):
             raise ValueError(
                 f"systems must have different names, got {names}. Pass a dict."
             )
-        measure = parse_measure(results[0].measures[0] if measure is None else measure)
-        for result in results:
-            if str(measure) not in result.means:
-                raise ValueError(
-                    f"measure must be one of {result.measures}, which {result.name} has, "
-                    f"got {str(measure)!r}."
-                )
-        means = [result.means[str(measure)] for result in results]
         display = cls(
             **{key: [mean[key] for mean in means] for key in ("worst", "expected", "best")},
             n_bits=None,
