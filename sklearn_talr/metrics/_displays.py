@@ -208,8 +208,7 @@ class _PanelDisplay:
         label = self.name if name is None else name
         self.lines_, self.bands_ = {}, {}
         for panel, panel_ax in zip(names, axes):
-            defaults = {**self._style, "label": label}
-            style = line_style(len(panel_ax.lines), kwargs, **defaults)
+            style = line_style(len(panel_ax.lines), kwargs, label=label, **self._style)
             self._draw(panel, panel_ax, style)
         add_legend(axes[0])
         self.ax_ = axes[0] if isinstance(panels, str) else axes

@@ -12,10 +12,7 @@ from .._types import Any, Column, DataFrame
 from ._result import import_pandas
 
 
-@validated(
-    tasks=["array-like", None],
-    subsets=["array-like", None],
-)
+@validated(tasks=["array-like", None], subsets=["array-like", None])
 def read_mteb_results(
     results: Any, tasks: Column = None, *, subsets: Column = None
 ) -> DataFrame:
