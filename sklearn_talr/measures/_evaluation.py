@@ -61,9 +61,9 @@ def _of_orders(measures, histogram, zero_division, orders):
         completed_for_arrays(measures, largest=int(levels[-1]), is_all=False)
     )
     # Measures of relevance add up the items of a tie, whatever their grades.
-    rels = {m.rel if "rel" in m.parameters() else None for m, _, _ in groups}
-    n_below = 1 if len(rels) > 1 or None in rels else int(np.searchsorted(levels, *rels))
-    if len(rels) == 1 and None not in rels and 0 < n_below < len(levels) > 2:
+    rel, *others = {m.rel if "rel" in m.parameters() else None for m, _, _ in groups}
+    n_below = 0 if rel is None or others else int(np.searchsorted(levels, rel))
+    if 0 < n_below < len(levels) > 2:
         parts = counts[:, :n_below], counts[:, n_below:]
         counts = np.stack([part.sum(axis=1, dtype=np.int64) for part in parts], axis=1)
         levels = np.append(0, levels[-1])
